@@ -2,6 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { type Clock, type ClockTimer } from '../util/clock.js';
 import { messageOf, PodloopError } from '../util/errors.js';
 import { systemCodeOf } from '../util/system-code.js';
+import { writeFully } from '../util/write-fully.js';
 import { encodeBlock, encodePreamble, PREAMBLE_BYTES } from './recording-format.js';
 
 /** How a {@link RecordingWriter} is made. */
@@ -162,11 +163,7 @@ export class RecordingWriter {
         this.#isFull = true;
         return false;
       }
-      let at = 0;
-      while (at < block.length) {
-        const { bytesWritten } = await this.#file.write(block, at, block.length - at, this.#bytes + at);
-        at += bytesWritten;
-      }
+      await writeFully(this.#file, block, this.#bytes);
       this.#bytes += block.length;
       return true;
     } catch (error) {

@@ -4,6 +4,7 @@
  * @module
  */
 import { type cri } from '../cri/index.js';
+import { sumIfKnown } from '../util/sum-if-known.js';
 
 import { LABELS } from './labels.js';
 import {
@@ -165,8 +166,8 @@ function sumCpu(containers: readonly ContainerUsage[]): CpuUsage | undefined {
   if (parts.length === 0) return undefined;
   return {
     atMs: Math.max(...parts.map(({ atMs }) => atMs)),
-    totalNs: sumOf(parts.map(({ totalNs }) => totalNs)),
-    nanoCores: sumOf(parts.map(({ nanoCores }) => nanoCores)),
+    totalNs: sumIfKnown(parts.map(({ totalNs }) => totalNs)),
+    nanoCores: sumIfKnown(parts.map(({ nanoCores }) => nanoCores)),
     pressure: undefined,
   };
 }
@@ -175,7 +176,7 @@ function sumMemory(containers: readonly ContainerUsage[]): MemoryUsage | undefin
   const parts = containers.flatMap(({ memory }) => memory ?? []);
   if (parts.length === 0) return undefined;
   const sum = (field: Exclude<keyof MemoryUsage, 'atMs' | 'pressure'>): number | undefined =>
-    sumOf(parts.map((part) => part[field]));
+    sumIfKnown(parts.map((part) => part[field]));
   return {
     atMs: Math.max(...parts.map(({ atMs }) => atMs)),
     workingSetBytes: sum('workingSetBytes'),
@@ -186,16 +187,6 @@ function sumMemory(containers: readonly ContainerUsage[]): MemoryUsage | undefin
     majorPageFaults: sum('majorPageFaults'),
     pressure: undefined,
   };
-}
-
-/** What one of the parts does not tell is unknown of the sum. */
-function sumOf(parts: readonly (number | undefined)[]): number | undefined {
-  let sum = 0;
-  for (const part of parts) {
-    if (part === undefined) return undefined;
-    sum += part;
-  }
-  return sum;
 }
 
 function firstOf(...texts: readonly (string | undefined)[]): string {

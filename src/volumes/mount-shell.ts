@@ -3,6 +3,7 @@ import { Socket } from 'node:net';
 import { type Readable, type Writable } from 'node:stream';
 import { type Clock, type ClockTimer } from '../util/clock.js';
 import { startFairDeadline } from '../util/fair-deadline.js';
+import { killGroup } from '../util/kill-group.js';
 import { MOUNT_ENVIRONMENT, type MountTool, MountToolFailure, toMountFailure } from './mount-tool.js';
 
 /** What a {@link MountShell} needs. */
@@ -131,12 +132,7 @@ export class MountShell {
   /** All of its group: the number is nobody else's while something of it runs, nor at the moment at which the shell ends. */
   #kill(): void {
     const { pid } = this.#child;
-    if (pid === undefined || this.#job === undefined) return;
-    try {
-      process.kill(-pid, 'SIGKILL');
-    } catch {
-      // All of it has ended by itself.
-    }
+    if (pid !== undefined && this.#job !== undefined) killGroup(pid);
   }
 
   #lose(why?: NoShellError): void {

@@ -1,21 +1,20 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isAnswer } from '../../src/cluster/client/kube-client.js';
-import { type Node, type Pod } from '../../src/cluster/client/kube-objects.js';
+import { type Node } from '../../src/cluster/client/kube-objects.js';
 import { type PageSample, readMetricsPage } from '../../src/testing/metrics-page.js';
 import { LocalApiClient } from '../integration/local-api-client.js';
-import { ClusterAgent, HOST_IMAGE } from './harness/cluster-agent.js';
+import { ClusterAgent } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
 import { ControlPlane } from './harness/control-plane.js';
+import { CountingPods } from './harness/counting-pods.js';
 import { CutLine } from './harness/cut-line.js';
 import { isReady } from './harness/is-ready.js';
 import { untilAsync } from './harness/until-async.js';
 
 const found = findClusterBinaries();
 const NODE = 'lab-cut';
-const PODS = '/api/v1/namespaces/default/pods';
 /** A server that says nothing is asked after 30 s and given up 15 s later; then some tries to reach it again are to fail. */
 const CUT_MS = 100_000;
 /** Until everything is in step again: the longest pause between two tries is 30 s. */
@@ -25,6 +24,7 @@ describe.skipIf('missing' in found)('a network between node and API server that 
   let plane: ControlPlane;
   let line: CutLine;
   let agent: ClusterAgent;
+  let pods: CountingPods;
 
   beforeAll(async () => {
     if ('missing' in found) return;
@@ -41,6 +41,7 @@ describe.skipIf('missing' in found)('a network between node and API server that 
       },
     };
     agent = await ClusterAgent.start(through, NODE, '--config', config);
+    pods = new CountingPods({ admin: plane.admin, nodeName: NODE, folder: agent.folder });
     await untilAsync('a Node that is Ready', async () => isReady(await getNode()));
   });
 
@@ -52,24 +53,6 @@ describe.skipIf('missing' in found)('a network between node and API server that 
 
   const getNode = async (): Promise<Node> =>
     plane.admin.request<Node>({ method: 'GET', path: `/api/v1/nodes/${NODE}` });
-  const get = async (name: string): Promise<Pod> =>
-    plane.admin.request<Pod>({ method: 'GET', path: `${PODS}/${name}` });
-  const isGone = async (name: string): Promise<boolean> =>
-    get(name).then(
-      () => false,
-      (error: unknown) => isAnswer(error, 404),
-    );
-  /** Counts in a file, so that its life shows. */
-  const make = async (name: string): Promise<void> => {
-    const file = join(agent.folder, name);
-    const count = `n=$((n+1)); echo $n >${file}.new; mv ${file}.new ${file}; sleep 0.2`;
-    const script = `trap "exit 0" TERM; n=0; while :; do ${count}; done`;
-    const containers = [{ name: 'main', image: HOST_IMAGE, command: ['sh', '-c', script] }];
-    const spec = { nodeName: NODE, terminationGracePeriodSeconds: 2, containers };
-    await plane.admin.request({ method: 'POST', path: PODS, body: { metadata: { name }, spec } });
-  };
-  const countOf = async (name: string): Promise<number> =>
-    Number(await readFile(join(agent.folder, name), 'utf8').catch(() => '0'));
   const samplesOf = async (metric: string): Promise<readonly PageSample[]> => {
     const { text } = await new LocalApiClient(join(agent.rootDir, 'podloop.sock')).ask('/metrics');
     return readMetricsPage(text).get(metric)?.samples ?? [];
@@ -85,24 +68,24 @@ describe.skipIf('missing' in found)('a network between node and API server that 
     'leaves its pods alone, is known for what it is, and all is in step soon after',
     { timeout: 2 * (CUT_MS + LIMIT_MS) },
     async () => {
-      for (const name of ['stays', 'ends']) await make(name);
-      for (const name of ['stays', 'ends']) await untilAsync(name, async () => isReady(await get(name)));
-      const before = (await get('stays')).status?.containerStatuses;
+      for (const name of ['stays', 'ends']) await pods.make(name);
+      for (const name of ['stays', 'ends']) await untilAsync(name, async () => isReady(await pods.get(name)));
+      const before = (await pods.get('stays')).status?.containerStatuses;
       expect(await isInStep()).toBe(true);
       const drops = await countDrops();
 
       line.cut();
       const endsAtMs = performance.now() + CUT_MS;
-      await plane.admin.request({ method: 'DELETE', path: `${PODS}/ends` });
-      await make('later');
-      let count = await countOf('stays');
+      await pods.delete('ends');
+      await pods.make('later');
+      let count = await pods.countOf('stays');
       const seen: boolean[] = [];
       let isNodeLost = false;
       while (performance.now() < endsAtMs) {
         await sleep(1_000);
         seen.push(await isInStep());
         isNodeLost ||= !isReady(await getNode());
-        const now = await countOf('stays');
+        const now = await pods.countOf('stays');
         expect(now).toBeGreaterThan(count);
         count = now;
       }
@@ -117,18 +100,18 @@ describe.skipIf('missing' in found)('a network between node and API server that 
 
       line.mend();
       const mendedAtMs = performance.now();
-      await untilAsync('the new pod', async () => isReady(await get('later')), LIMIT_MS);
-      await untilAsync('the old one to go', async () => isGone('ends'), LIMIT_MS);
+      await untilAsync('the new pod', async () => isReady(await pods.get('later')), LIMIT_MS);
+      await untilAsync('the old one to go', async () => pods.isGone('ends'), LIMIT_MS);
       await untilAsync('the Node', async () => isReady(await getNode()), LIMIT_MS);
       await untilAsync('all in step', isInStep, LIMIT_MS);
       console.info(`in step ${Math.round((performance.now() - mendedAtMs) / 1_000)}s after the cut`);
-      const file = join(agent.folder, 'ends');
+      const file = pods.fileOf('ends');
       await rm(file);
       await sleep(1_500);
-      expect(await countOf('ends')).toBe(0);
-      expect(await countOf('stays')).toBeGreaterThan(count);
+      expect(await pods.countOf('ends')).toBe(0);
+      expect(await pods.countOf('stays')).toBeGreaterThan(count);
       const after = await untilAsync('the pod to be Ready', async () => {
-        const pod = await get('stays');
+        const pod = await pods.get('stays');
         return isReady(pod) && pod;
       });
       expect(after.status?.containerStatuses).toEqual(before);

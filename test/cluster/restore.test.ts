@@ -1,12 +1,12 @@
-import { cp, readFile, rm } from 'node:fs/promises';
+import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isAnswer } from '../../src/cluster/client/kube-client.js';
-import { type Node, type Pod } from '../../src/cluster/client/kube-objects.js';
+import { type Node } from '../../src/cluster/client/kube-objects.js';
 import { ClusterAgent, HOST_IMAGE } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
 import { COMPONENTS, ControlPlane } from './harness/control-plane.js';
+import { CountingPods } from './harness/counting-pods.js';
 import { isReady } from './harness/is-ready.js';
 import { untilAsync } from './harness/until-async.js';
 
@@ -22,11 +22,13 @@ const LIMIT_MS = 240_000;
 describe.skipIf('missing' in found)('a control plane that was put back to a backup', () => {
   let plane: ControlPlane;
   let agent: ClusterAgent;
+  let pods: CountingPods;
 
   beforeAll(async () => {
     if ('missing' in found) return;
     plane = await ControlPlane.start(found);
     agent = await ClusterAgent.start(plane, NODE);
+    pods = new CountingPods({ admin: plane.admin, nodeName: NODE, folder: agent.folder });
     await untilAsync('a Node that is Ready', async () => isReady(await getNode()));
   });
 
@@ -37,29 +39,14 @@ describe.skipIf('missing' in found)('a control plane that was put back to a back
 
   const getNode = async (): Promise<Node> =>
     plane.admin.request<Node>({ method: 'GET', path: `/api/v1/nodes/${NODE}` });
-  const get = async (name: string): Promise<Pod> =>
-    plane.admin.request<Pod>({ method: 'GET', path: `${PODS}/${name}` });
-  const isGone = async (name: string): Promise<boolean> =>
-    get(name).then(
-      () => false,
-      (error: unknown) => isAnswer(error, 404),
-    );
-  /** Counts in a file, so that its life shows; the first number is that of its start. */
-  const make = async (name: string): Promise<void> => {
-    const file = join(agent.folder, name);
-    const count = `n=$((n+1)); echo $n >${file}.new; mv ${file}.new ${file}; sleep 0.2`;
-    const script = `trap "exit 0" TERM; n=0; while :; do ${count}; done`;
-    const containers = [{ name: 'main', image: HOST_IMAGE, command: ['sh', '-c', script] }];
-    const spec = { nodeName: NODE, terminationGracePeriodSeconds: 2, containers };
-    await plane.admin.request({ method: 'POST', path: PODS, body: { metadata: { name }, spec } });
-    await untilAsync(name, async () => isReady(await get(name)));
+  const makeReady = async (name: string): Promise<void> => {
+    await pods.make(name);
+    await untilAsync(name, async () => isReady(await pods.get(name)));
   };
-  const countOf = async (name: string): Promise<number> =>
-    Number(await readFile(join(agent.folder, name), 'utf8').catch(() => '0'));
   const counts = async (name: string): Promise<boolean> => {
-    const before = await countOf(name);
+    const before = await pods.countOf(name);
     await sleep(1_500);
-    return (await countOf(name)) > before;
+    return (await pods.countOf(name)) > before;
   };
   /** What `change` does to etcd's folder while nothing runs that uses it. */
   const withoutServers = async (change: (folder: string) => Promise<void>): Promise<void> => {
@@ -72,15 +59,15 @@ describe.skipIf('missing' in found)('a control plane that was put back to a back
     'is followed by its node, which leaves alone what was in the backup and is there',
     { timeout: 900_000 },
     async () => {
-      for (const name of ['stays', 'deleted']) await make(name);
-      const before = (await get('stays')).status?.containerStatuses;
+      for (const name of ['stays', 'deleted']) await makeReady(name);
+      const before = (await pods.get('stays')).status?.containerStatuses;
       const backup = join(plane.folder, 'etcd-backup');
       await withoutServers(async (folder) => cp(folder, backup, { recursive: true }));
       await untilAsync('a Node that is Ready', async () => isReady(await getNode()));
 
-      await make('unknown');
-      await plane.admin.request({ method: 'DELETE', path: `${PODS}/deleted` });
-      await untilAsync('the deleted pod to go', async () => isGone('deleted'));
+      await makeReady('unknown');
+      await pods.delete('deleted');
+      await untilAsync('the deleted pod to go', async () => pods.isGone('deleted'));
       const map = { metadata: { name: 'versions' } };
       await plane.admin.request({ method: 'POST', path: MAPS, body: map });
       for (let turn = 0; turn < LOST_WRITES; turn += 50) {
@@ -96,16 +83,16 @@ describe.skipIf('missing' in found)('a control plane that was put back to a back
         await cp(backup, folder, { recursive: true });
       });
       const startedAtMs = performance.now();
-      expect(await isGone('unknown')).toBe(true);
-      expect(await isGone('deleted')).toBe(false);
-      const count = await countOf('stays');
+      expect(await pods.isGone('unknown')).toBe(true);
+      expect(await pods.isGone('deleted')).toBe(false);
+      const count = await pods.countOf('stays');
 
       const metadata = { name: 'later' };
       const containers = [{ name: 'main', image: HOST_IMAGE, command: ['sh', '-c', 'exec sleep 1000'] }];
       await plane.admin.request({
         ...{ method: 'POST', path: PODS, body: { metadata, spec: { nodeName: NODE, containers } } },
       });
-      await untilAsync('the new pod', async () => isReady(await get('later')), LIMIT_MS);
+      await untilAsync('the new pod', async () => isReady(await pods.get('later')), LIMIT_MS);
       console.info(
         `the new pod is Ready ${Math.round((performance.now() - startedAtMs) / 1_000)}s after the restore`,
       );
@@ -116,14 +103,14 @@ describe.skipIf('missing' in found)('a control plane that was put back to a back
       );
       // The server wants it again, or hears that it has ended: what it shows is so.
       const state = await untilAsync('the deleted one to be as it is shown', async () => {
-        const { phase } = (await get('deleted')).status ?? {};
+        const { phase } = (await pods.get('deleted')).status ?? {};
         const isThere = await counts('deleted');
         return (phase === 'Running' ? isThere : !isThere) && phase;
       });
       console.info(`the pod that was deleted after the backup is ${state}`);
       expect(isReady(await getNode())).toBe(true);
-      expect(await countOf('stays')).toBeGreaterThan(count);
-      expect((await get('stays')).status?.containerStatuses).toEqual(before);
+      expect(await pods.countOf('stays')).toBeGreaterThan(count);
+      expect((await pods.get('stays')).status?.containerStatuses).toEqual(before);
     },
   );
 });

@@ -10,6 +10,7 @@ import { UsageLooks } from '../../stats/usage-looks.js';
 import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
 import { settlesWithin } from '../../util/settles-within.js';
+import { sumIfKnown } from '../../util/sum-if-known.js';
 import { withinTime } from '../../util/within-time.js';
 
 /** What {@link PodUses} need. */
@@ -116,12 +117,12 @@ export class PodUses {
 
   /** Undefined as long as one of them was never counted. */
   #volumeBytesOf(pod: NodePod): number | undefined {
-    return sumOf(this.#foldersOf(pod).map((path) => this.#sizes.bytes.find(path)?.size));
+    return sumIfKnown(this.#foldersOf(pod).map((path) => this.#sizes.bytes.find(path)?.size));
   }
 
   /** Undefined until each was tried to count: not every du(1) can, and then what lies elsewhere counts alone. */
   #volumeInodesOf(pod: NodePod): number | undefined {
-    return sumOf(
+    return sumIfKnown(
       this.#foldersOf(pod).map((path) => {
         const known = this.#sizes.inodes.find(path);
         return known && (known.size ?? 0);
@@ -135,12 +136,4 @@ export class PodUses {
       .filter(({ emptyDir }) => emptyDir !== undefined && emptyDir.medium !== 'Memory')
       .map((volume) => this.#options.folderOf(pod, volume));
   }
-}
-
-/** What one of the parts does not tell is unknown of the sum. */
-function sumOf(parts: readonly (number | undefined)[]): number | undefined {
-  return parts.reduce<number | undefined>(
-    (sum, part) => (sum === undefined || part === undefined ? undefined : sum + part),
-    0,
-  );
 }

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { type Clock, type ClockTimer } from '../../util/clock.js';
+import { killGroup } from '../../util/kill-group.js';
 
 /** What {@link runInGroup} needs. */
 export interface RunInGroupOptions {
@@ -70,12 +71,4 @@ export async function runInGroup(options: RunInGroupOptions): Promise<GroupEnd> 
     });
     child.once('close', (code, signal) => settle({ code, signal, isLate: false }));
   });
-}
-
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // All of it is gone, or is somebody else's.
-  }
 }

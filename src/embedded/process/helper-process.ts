@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { type Clock } from '../../util/clock.js';
 import { refused } from '../rpc-error.js';
+import { killGroup } from '../../util/kill-group.js';
 
 /** One run of a helper program. */
 export interface HelperCall {
@@ -54,7 +55,7 @@ export function runHelper(call: HelperCall): Promise<HelperResult> {
     );
     const giveUp = (reason: Error): void => {
       failure ??= reason;
-      killGroup(child.pid, child.exitCode !== null || child.signalCode !== null);
+      killUnlessEnded(child.pid, child.exitCode !== null || child.signalCode !== null);
       lastWait.cancel();
       lastWait = clock.setTimer(DEATH_MS, () => settle(-1));
     };
@@ -107,12 +108,7 @@ function collect(stream: NodeJS.ReadableStream): () => string {
   return () => Buffer.concat(chunks).toString();
 }
 
-function killGroup(pid: number | undefined, ended: boolean): void {
+function killUnlessEnded(pid: number | undefined, ended: boolean): void {
   // Until its exit was seen it is not reaped, and its number is nobody else's.
-  if (pid === undefined || ended) return;
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // It has just ended.
-  }
+  if (pid !== undefined && !ended) killGroup(pid);
 }

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import { type Clock } from '../../util/clock.js';
 import { type ContainerProcess, type ProcessRequest } from '../isolation/container-process.js';
+import { killGroup } from '../../util/kill-group.js';
 import { findTool } from './find-tools.js';
 import { childrenOf } from './children-of.js';
 import { makeProcessPipes } from './process-pipes.js';
@@ -155,11 +156,5 @@ function hasEnded(child: ChildProcess): boolean {
 
 /** Kills a process group, and those of its leader's children: at a terminal the command leads one of its own. */
 function killGroups(leader: number): void {
-  for (const pid of [...childrenOf(leader), leader]) {
-    try {
-      process.kill(-pid, 'SIGKILL');
-    } catch {
-      // It has just ended, or leads no group.
-    }
-  }
+  for (const pid of [...childrenOf(leader), leader]) killGroup(pid);
 }
