@@ -114,12 +114,12 @@ export class ServiceAccountTokens {
     return [...this.#kept.keys()];
   }
 
-  #keep(podUid: string, key: string, fresh: KeptToken): void {
+  #keep(podUid: string, key: string, fresh: KeptToken): KeptToken {
     const tokens = this.#kept.get(podUid) ?? new Map<string, KeptToken>();
     const before = tokens.get(key);
-    // Who asked for the same at the same time may have kept it already.
-    if (before !== undefined && before.token !== fresh.token) this.#former.add(before);
+    if (before !== undefined) this.#former.add(before);
     this.#kept.set(podUid, tokens.set(key, fresh));
+    return fresh;
   }
 
   #isPast({ wallMs, monotonicMs }: Moment): boolean {
@@ -151,13 +151,13 @@ export class ServiceAccountTokens {
     const flightKey = `${uid} ${key}`;
     let flight = this.#flights.get(flightKey);
     if (flight === undefined) {
-      flight = this.#request(pod, spec).finally(() => this.#flights.delete(flightKey));
+      flight = this.#request(pod, spec)
+        .then((fresh) => this.#keep(uid, key, fresh))
+        .finally(() => this.#flights.delete(flightKey));
       this.#flights.set(flightKey, flight);
     }
     try {
-      const fresh = await flight;
-      this.#keep(uid, key, fresh);
-      return fresh;
+      return await flight;
     } catch (error) {
       throw new Error(`failed to fetch token: ${messageOf(error)}`, { cause: error });
     }
