@@ -11,19 +11,27 @@ import { StoppedPods } from './stopped-pods.js';
 
 let folder: string;
 let released: string[];
+let opened: StoppedPods[];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'podloop-stopped-'));
   released = [];
+  opened = [];
 });
-afterEach(async () => rm(folder, { recursive: true }));
+afterEach(async () => {
+  for (const stopped of opened) await stopped.settled();
+  await rm(folder, { recursive: true });
+});
 
 const file = (): string => join(folder, 'stopped-pods.json');
-const open = async (onChanged?: () => void): Promise<StoppedPods> =>
-  StoppedPods.open({
+const open = async (onChanged?: () => void): Promise<StoppedPods> => {
+  const stopped = await StoppedPods.open({
     file: file(),
     onReleased: (uid) => released.push(uid),
     ...(onChanged === undefined ? {} : { onChanged }),
   });
+  opened.push(stopped);
+  return stopped;
+};
 const aPod = (hash = '1', name = 'web'): NodePod =>
   aNodePod({ name, annotations: { [STATIC_POD_ANNOTATIONS.manifestHash]: hash } });
 const END = { deletionTimestamp: '2026-01-02T03:04:35Z', gracePeriodSeconds: 30 };
