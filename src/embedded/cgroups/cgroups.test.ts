@@ -135,6 +135,18 @@ describe.each(TREES)('groups with %s', (versions) => {
     expect(await folders.groups(anchor)).toEqual(['/kubepods.slice']);
   });
 
+  it('leave what was above them in the trees in which it was there, and nothing in the others', async () => {
+    await using folders = await FolderCgroups.make(versions);
+    const { cgroups } = await detect(folders);
+    const above = ['agent', 'agent/kubepods'];
+    for (const path of above) await folders.makeGroup(join(folders.root, anchor, path));
+    await cgroups.createPod('s1', config({ cgroupParent: '/agent/kubepods/pod1' }));
+    await cgroups.removePod('s1');
+    const trees = versions === 'v2' ? ['unified'] : ['memory', 'cpu', 'pids'];
+    const left = await Promise.all(trees.map((tree) => folders.groups(tree)));
+    expect(left.flat()).toEqual(above.map((path) => `/${path}`));
+  });
+
   it('are not there at all when a limit is refused', async () => {
     await using folders = await FolderCgroups.make(versions);
     const { cgroups } = await detect(folders);

@@ -17,7 +17,7 @@ const ATTEMPTS = 3;
 /** Makes groups with what is missing above them, and takes away what was missing once no pod needs it. */
 export class GroupParents {
   readonly #options: GroupParentsOptions;
-  /** Those that were not there before us. */
+  /** The folders of those that were not there before us: in another tree of this machine they may be somebody else's. */
   readonly #made = new Set<string>();
 
   constructor(options: GroupParentsOptions) {
@@ -30,7 +30,7 @@ export class GroupParents {
     for (let attempt = 1; ; attempt++) {
       try {
         const above = await makeGroup(layout, path);
-        for (const parent of above) if (!parent.includes(`/${prefix}-`)) this.#made.add(parent);
+        for (const folder of above) if (!folder.includes(`/${prefix}-`)) this.#made.add(folder);
         return;
       } catch (error) {
         // Somebody has removed the parent, for want of pods in it, just before we came.
@@ -42,13 +42,10 @@ export class GroupParents {
   /** As far as nobody else has groups in them. The default parent is ours whoever has made it. Does not reject. */
   async remove(): Promise<void> {
     const { hierarchies, io } = this.#options.layout;
-    for (const parent of [...new Set([DEFAULT_PARENT, ...this.#made])].reverse()) {
-      const removals = hierarchies.map(({ mountpoint }) => io.removeGroup(join(mountpoint, parent)));
-      const results = await Promise.allSettled(removals);
-      const left = results.some(
-        (each) => each.status === 'rejected' && systemCodeOf(each.reason) !== 'ENOENT',
-      );
-      if (!left) this.#made.delete(parent);
+    const ours = hierarchies.map(({ mountpoint }) => join(mountpoint, DEFAULT_PARENT));
+    for (const folder of [...new Set([...ours, ...this.#made])].reverse()) {
+      const code = await io.removeGroup(folder).then(() => '', systemCodeOf);
+      if (code === '' || code === 'ENOENT') this.#made.delete(folder);
     }
   }
 }

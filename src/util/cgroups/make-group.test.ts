@@ -19,7 +19,9 @@ it('asks for nothing but the group where all above it is there, and makes the wa
   };
   const cpu = findCgroupMounts(folders.mountinfo).filter(({ controllers }) => controllers.includes('cpu'));
   const layout = new CgroupLayout(io, cpu);
-  expect(await makeGroup(layout, '/root/pods/one')).toEqual(['/root', '/root/pods']);
+  expect(await makeGroup(layout, '/root/pods/one')).toEqual(
+    ['/cpu/root', '/cpu/root/pods'].map((path) => `${folders.root}${path}`),
+  );
   asked.length = 0;
   expect(await makeGroup(layout, '/root/pods/two')).toEqual([]);
   expect(await makeGroup(layout, '/root/pods/two')).toEqual([]);

@@ -10,10 +10,10 @@ import { type Hierarchy } from './cgroup-mounts.js';
  * Two things are not inherited by themselves: the CPUs and memory nodes of version 1's cpuset, without which no
  * process may join, and the controllers of version 2, which each group must hand down.
  *
- * @returns the paths of the groups above it that were made on the way, topmost first.
+ * @returns the folders of the groups above it that were made on the way, by tree, topmost first.
  */
 export async function makeGroup(layout: CgroupLayout, group: string): Promise<readonly string[]> {
-  const made = new Set<string>();
+  const made: string[] = [];
   const names = group.split('/').filter((name) => name !== '');
   for (const hierarchy of layout.hierarchies) {
     const hasCpuset = hierarchy.controllers.includes('cpuset') && hierarchy.version === 1;
@@ -28,14 +28,15 @@ export async function makeGroup(layout: CgroupLayout, group: string): Promise<re
     for (const name of names) {
       if (hierarchy.version === 2) await handDown(layout.io, hierarchy, path);
       path += `/${name}`;
-      const isNew = await makeOne(layout.io, join(hierarchy.mountpoint, path));
-      if (isNew && path !== group) made.add(path);
+      const folder = join(hierarchy.mountpoint, path);
+      const isNew = await makeOne(layout.io, folder);
+      if (isNew && path !== group) made.push(folder);
       if (hasCpuset) {
         await inheritCpuset(layout.io, hierarchy, path);
       }
     }
   }
-  return [...made];
+  return made;
 }
 
 /** False when what is above it is missing. */
