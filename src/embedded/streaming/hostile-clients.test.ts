@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { request, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import fc from 'fast-check';
@@ -53,6 +54,16 @@ async function openWebSocket(): Promise<WebSocket> {
 
 function closeOf(socket: WebSocket): Promise<number> {
   return new Promise((resolve) => socket.once('close', (code) => resolve(code)));
+}
+
+/** The kind of timer in /proc/net/tcp of a connection that is probed when it is silent, as `timer_active` of Documentation/networking/proc_net_tcp has it. */
+const KEEP_ALIVE_TIMER = '02';
+
+/** The timers that run for the established connections of a server of 127.0.0.1. */
+async function timersOf(port: number): Promise<string[]> {
+  const local = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const rows = (await readFile('/proc/net/tcp', 'utf8')).split('\n').map((line) => line.trim().split(/\s+/));
+  return rows.filter((row) => row[1] === local && row[3] === '01').map((row) => row[5]!.slice(0, 2));
 }
 
 /** That the server is there for others: an exec that works. */
@@ -340,6 +351,13 @@ describe('a client of SPDY', () => {
 });
 
 describe('a client of WebSocket', () => {
+  it('whose machine is gone without a word is noticed: the kernel probes each connection', async () => {
+    await openWebSocket();
+    const port = Number(new URL(lab.server.baseUrl).port);
+    // What was sent last may not be acknowledged yet.
+    await expect.poll(() => timersOf(port), { timeout: 10_000 }).toEqual([KEEP_ALIVE_TIMER]);
+  });
+
   it('that sends anything at all ends no more than its own connection', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 60 }), { maxLength: 8 }), async (pieces) => {

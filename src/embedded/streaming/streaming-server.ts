@@ -56,6 +56,8 @@ export interface StreamingServerOptions {
 const IDLE_TIMEOUT_MS = 4 * 60 * 60 * 1000;
 const STREAM_CREATION_TIMEOUT_MS = 30_000;
 const REQUEST_HEAD_MS = 10_000;
+/** A client that has said nothing for so long is asked by the kernel whether it is there: its machine may be gone. */
+const PROBE_AFTER_MS = 15_000;
 const HEAD_BYTES = 16 * 1024;
 const MOST_SESSIONS = 1_000;
 /** Connections that are not sessions yet, beyond the sessions. */
@@ -90,6 +92,7 @@ export class StreamingServer implements AsyncDisposable {
       requestTimeout: headMs,
       connectionsCheckingInterval: headMs / 4,
       keepAliveTimeout: headMs,
+      ...{ keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS },
     });
     this.#http.maxConnections = mostSessions + MOST_ASKING;
     this.#http.on('request', (_request, response) => {
