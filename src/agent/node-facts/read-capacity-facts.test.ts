@@ -1,18 +1,23 @@
-import { availableParallelism, tmpdir, totalmem } from 'node:os';
+import { execFile } from 'node:child_process';
+import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
+import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { parseThresholds } from '../../model/eviction-thresholds.js';
 import { buildNodeFactsPort } from '../cluster-node/node-facts-port.js';
 import { readCapacityFacts, readKernelFacts } from './read-capacity-facts.js';
 import { resolveAgentOptions } from '../resolve-agent-options.js';
 
-const OPTIONS = resolveAgentOptions({
-  ...{ rootDir: tmpdir(), maxPods: 30, podsPerCore: 10, evictionHard: { 'memory.available': '5%' } },
-  ...{ systemReserved: { cpu: '500m' }, kubeReserved: { memory: '1Gi' } },
-});
+const OPTIONS = {
+  ...resolveAgentOptions({
+    ...{ rootDir: tmpdir(), maxPods: 30, podsPerCore: 10, evictionHard: { 'memory.available': '5%' } },
+    ...{ systemReserved: { cpu: '500m' }, kubeReserved: { memory: '1Gi' } },
+  }),
+  runtimeName: 'containerd',
+};
 
 it('what pods may have follows from the machine as it is now, and from what was said of it', async () => {
   expect(await readCapacityFacts(OPTIONS)).toMatchObject({
-    ...{ cores: availableParallelism(), memoryBytes: BigInt(totalmem()) },
+    ...{ cores: cpus().length, memoryBytes: BigInt(totalmem()) },
     ...{ maxPods: 30, podsPerCore: 10, reserved: [{ cpu: '500m' }, { memory: '1Gi' }] },
     thresholds: parseThresholds(OPTIONS.evictionHard),
     storageBytes: expect.any(BigInt) as bigint,
@@ -33,3 +38,23 @@ it('a Node tells of the same facts', async () => {
   });
   expect(await port.resources(AbortSignal.timeout(10_000))).toEqual(await readCapacityFacts(OPTIONS));
 });
+
+const isAllowedAll = availableParallelism() === cpus().length && cpus().length > 1;
+
+it.runIf(isAllowedAll)(
+  'pods of a runtime beside us may use the whole machine, and those of our own what we may use',
+  async () => {
+    const keepTo = async (list: string): Promise<void> => {
+      await promisify(execFile)('taskset', ['--all-tasks', '--cpu-list', '--pid', list, String(process.pid)]);
+    };
+    await keepTo('0');
+    try {
+      expect(await readKernelFacts(OPTIONS)).toMatchObject({ cores: cpus().length });
+      expect(await readKernelFacts({ ...OPTIONS, runtimeName: 'podloop-embedded' })).toMatchObject({
+        cores: 1,
+      });
+    } finally {
+      await keepTo(`0-${cpus().length - 1}`);
+    }
+  },
+);
