@@ -71,6 +71,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     ...common,
     ...{ cache, syncer, resyncIntervalMs: options.syncFrequencyMs },
     lookAtParts: lookAt,
+    findDeadlineMs: (pod) => statuses.findDeadlineMs(pod),
     requestRelist: (uid) => pleg.requestRelist(uid),
     onTerminatedChanged: (uid) => {
       handlers.podEndChanged(uid);

@@ -93,6 +93,7 @@ describe('a pod that waits before it is begun', () => {
     expect(updater.isPastDeadline(pod)).toBe(false);
     clock.stall(59_000);
     expect(updater.isPastDeadline(pod)).toBe(false);
+    expect(updater.findDeadlineMs(pod)).toBe(1_000);
     clock.stall(1_000);
     expect(updater.isPastDeadline(pod)).toBe(true);
     const ended = await update(emptyPodStatus(uid), 'syncing');

@@ -100,12 +100,21 @@ export class PodStatusUpdater implements PodStatuses {
     if (!isTerminalPhase(status.phase)) manager.setPodStatus(pod, status, stamp);
   }
 
-  /** Whether the time of a pod is up by what was said of it; not that of one of which nothing was. */
-  isPastDeadline(pod: NodePod): boolean {
+  /**
+   * In how many milliseconds the time of a pod is up by what was said of it, 0 when it is; undefined where it has as much as
+   * it wants, and of one of which nothing was said.
+   */
+  findDeadlineMs(pod: NodePod): number | undefined {
     const { activeDeadlineSeconds } = pod.spec;
     const status = this.#options.manager.find(pod.metadata.uid)?.status;
-    if (activeDeadlineSeconds === undefined || status === undefined) return false;
-    return checkActiveDeadline(activeDeadlineSeconds, this.#activeForMs(pod, status)).exceeded;
+    if (activeDeadlineSeconds === undefined || status === undefined) return undefined;
+    const check = checkActiveDeadline(activeDeadlineSeconds, this.#activeForMs(pod, status));
+    return check.exceeded ? 0 : check.checkAgainInMs;
+  }
+
+  /** Whether the time of a pod is up; see {@link PodStatusUpdater.findDeadlineMs}. */
+  isPastDeadline(pod: NodePod): boolean {
+    return this.findDeadlineMs(pod) === 0;
   }
 
   /** Says of a pod that is not to run here why. At once: when it may run after all, that is said after this. */

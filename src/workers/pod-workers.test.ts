@@ -271,6 +271,21 @@ describe('the next sync of a pod to which nothing happens', () => {
     expect(workers.takeDue()).toEqual([]);
   });
 
+  it.each([
+    ['with its deadline, though the last one failed', 3_000, 3_000],
+    ['after the back-off when its deadline is later', 30_000, 10_000],
+    ['after the back-off when its deadline has passed', 0, 10_000],
+  ])('is due %s', async (_, deadlineMs, afterMs) => {
+    const { workers, syncer, clock, look } = workersHarness({ findDeadlineMs: () => deadlineMs });
+    workers.updatePod({ type: 'create', pod: aNodePod() });
+    await look();
+    syncer.last().fail(new Error('no'));
+    await clock.advance(afterMs - 1);
+    expect(workers.takeDue()).toEqual([]);
+    await clock.advance(1);
+    expect(workers.takeDue()).toEqual(['uid-web']);
+  });
+
   it('is up to half as late again by chance', async () => {
     const { workers, clock, look, succeed } = workersHarness({ random: () => 0.5 });
     workers.updatePod({ type: 'create', pod: aNodePod() });

@@ -48,6 +48,8 @@ export interface PodWorkersOptions {
    * ended before it can.
    */
   readonly lookAtParts?: WorkerHost['lookAtParts'];
+  /** In how many milliseconds the time of a pod is up; undefined where it has as much as it wants, as without this. */
+  readonly findDeadlineMs?: (pod: NodePod) => number | undefined;
   /** Asks for a look at one pod soon: a sync has changed something of it. Returns at once. */
   readonly requestRelist: (uid: string) => void;
   /** What {@link PodWorkers.isKnownTerminated} says of a pod has changed. */
@@ -332,7 +334,10 @@ export class PodWorkers {
 
   #requeue(worker: PodWorker, outcome: SyncOutcome): void {
     const { resyncIntervalMs = 60_000, backOffPeriodMs = 10_000, random = Math.random } = this.#options;
-    const afterMs = computeRequeueMs(outcome, { resyncIntervalMs, backOffPeriodMs }, random());
+    const { pod } = worker.demand;
+    const untilDeadlineMs = pod === undefined ? undefined : this.#options.findDeadlineMs?.(pod);
+    const intervals = { resyncIntervalMs, backOffPeriodMs };
+    const afterMs = computeRequeueMs(outcome, intervals, random(), untilDeadlineMs);
     const isResync = 'result' in outcome && outcome.result?.requeueAfterMs === undefined;
     if (isResync) this.#requeueTimes.setAbout(uidOf(worker), afterMs);
     else this.#requeueTimes.set(uidOf(worker), afterMs);

@@ -18,12 +18,21 @@ const JITTER = 0.5;
 export type SyncOutcome =
   { readonly result: SyncPodResult | undefined; readonly error?: undefined } | { readonly error: unknown };
 
-/** The delay until the next sync of the pod if nothing happens before, in milliseconds. `random` is in [0, 1). */
-export function computeRequeueMs(outcome: SyncOutcome, intervals: RequeueIntervals, random: number): number {
+/**
+ * The delay until the next sync of the pod if nothing happens before, in milliseconds. `random` is in [0, 1). When `untilDeadlineMs`
+ * are over the pod ends, whatever failed; it is 0 when that has been tried.
+ */
+export function computeRequeueMs(
+  outcome: SyncOutcome,
+  intervals: RequeueIntervals,
+  random: number,
+  untilDeadlineMs = Infinity,
+): number {
   const jittered = (periodMs: number): number => periodMs * (1 + JITTER * random);
   if ('result' in outcome) {
     return Math.min(jittered(intervals.resyncIntervalMs), outcome.result?.requeueAfterMs ?? Infinity);
   }
   const isNetwork = hasCode(outcome.error, 'NETWORK_NOT_READY');
-  return jittered(isNetwork ? NETWORK_BACK_OFF_MS : intervals.backOffPeriodMs);
+  const backOffMs = jittered(isNetwork ? NETWORK_BACK_OFF_MS : intervals.backOffPeriodMs);
+  return untilDeadlineMs > 0 ? Math.min(backOffMs, untilDeadlineMs) : backOffMs;
 }
