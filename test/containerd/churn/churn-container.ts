@@ -132,7 +132,7 @@ export class ChurnContainer {
       // Once more: a restart of containerd may have changed what it knows.
       story.verdict = await this.#askRuntime();
     }
-    await this.#world.settle(story.notes, 'RemoveContainer', () => {
+    await this.#world.remove(story.notes, 'RemoveContainer', () => {
       story.removalCalledMs ??= wallMs();
       return this.#world.driver.call(runtimeService.removeContainer, { containerId: story.id! });
     });

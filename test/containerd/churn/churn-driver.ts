@@ -13,6 +13,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { type Containerd } from '../harness/containerd.js';
+import { runtimeService } from '../harness/cri-driver.js';
 import { ChurnPod } from './churn-pod.js';
 import { DRIVER_SLOTS, drawPodLifeMs, EARLY_SHARE, type ChurnSettings } from './churn-settings.js';
 import { ChurnWorld } from './churn-world.js';
@@ -28,7 +29,7 @@ export interface ChurnOutcome {
   readonly folder: string;
 }
 
-/** Drives the churn to its end: nothing is left in the runtime when it resolves. */
+/** Drives the churn to its end: nothing is left in the runtime when it resolves; rejects where something is. */
 export async function driveChurn(containerd: Containerd, settings: ChurnSettings): Promise<ChurnOutcome> {
   const folder = path.join(containerd.folder, 'churn');
   await mkdir(folder);
@@ -54,7 +55,16 @@ export async function driveChurn(containerd: Containerd, settings: ChurnSettings
     watching.abort();
     await watched;
   }
+  await expectNothing(containerd);
   return { log, folder };
+}
+
+/** What stayed would be nobody's fault but this driver's. */
+async function expectNothing({ driver }: Containerd): Promise<void> {
+  const { items } = await driver.call(runtimeService.listPodSandbox, { filter: undefined });
+  const { containers } = await driver.call(runtimeService.listContainers, { filter: undefined });
+  const left = [...items, ...containers].map(({ id }) => id);
+  if (left.length > 0) throw new Error(`the driver has left ${left.join(', ')} in the runtime`);
 }
 
 /** One pod after the other, each with a name and uid of its own. */

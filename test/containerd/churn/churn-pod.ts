@@ -127,7 +127,7 @@ export class ChurnPod {
 
   async #removeSandbox(podSandboxId: string, withIt: readonly ContainerStory[] = []): Promise<void> {
     const story = this.#story;
-    await this.#world.settle(story.notes, 'RemovePodSandbox', () => {
+    await this.#world.remove(story.notes, 'RemovePodSandbox', () => {
       story.removalCalledMs ??= wallMs();
       for (const container of withIt) container.removalCalledMs ??= wallMs();
       return this.#world.driver.call(runtimeService.removePodSandbox, { podSandboxId });
