@@ -9,16 +9,19 @@ export interface JoinLimits {
   readonly idleMs: number;
 }
 
-/** So long what was sent before one side left may take to get to the other. */
+/** So long the server may take for what a client had sent before it left: there is nobody any more whom it could answer. */
 const FLUSH_MS = 10_000;
 
 /**
  * Hands on what comes at either socket to the other, at the reader's pace, until both directions have ended or one side
  * has broken off; then both are closed. The end of one direction leaves the other open.
+ *
+ * What the server had sent before it left the client gets however slowly it reads, as somebody who pages through the output
+ * of a command does: only `idleMs` bounds that.
  */
 export function joinSockets(
-  one: Duplex,
-  other: Duplex,
+  client: Duplex,
+  server: Duplex,
   { clock, signal, idleMs }: JoinLimits,
 ): Promise<void> {
   return new Promise((resolve) => {
@@ -26,8 +29,8 @@ export function joinSockets(
     let touchedMs = clock.monotonicMs();
     let openSockets = 2;
     const closeBoth = (): void => {
-      one.destroy();
-      other.destroy();
+      client.destroy();
+      server.destroy();
     };
     const touch = (): void => void (touchedMs = clock.monotonicMs());
     const watchIdle = (): void => {
@@ -43,16 +46,18 @@ export function joinSockets(
     };
     signal.addEventListener('abort', closeBoth, { once: true });
     for (const [from, to] of [
-      [one, other],
-      [other, one],
+      [client, server],
+      [server, client],
     ] as const) {
       from.on('data', touch);
       from.on('error', closeBoth);
       from.once('close', () => {
         // What was sent before the end still has to get there; what was broken off is of no use to anybody.
         if (from.readableEnded && !to.writableFinished) {
-          const limit = clock.setTimer(FLUSH_MS, () => to.destroy(), { unref: true });
-          to.once('close', () => limit.cancel());
+          if (to === server) {
+            const limit = clock.setTimer(FLUSH_MS, () => to.destroy(), { unref: true });
+            to.once('close', () => limit.cancel());
+          }
           to.end(() => to.destroy());
         } else to.destroy();
         closed();
@@ -60,6 +65,6 @@ export function joinSockets(
       from.pipe(to);
     }
     watchIdle();
-    if (signal.aborted || one.destroyed || other.destroyed) closeBoth();
+    if (signal.aborted || client.destroyed || server.destroyed) closeBoth();
   });
 }
