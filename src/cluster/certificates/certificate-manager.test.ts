@@ -194,6 +194,22 @@ describe('the client certificate of a node', () => {
     expect(asked).toEqual([undefined, undefined]);
   });
 
+  it('that is not rotated is looked at as seldom after that time as before', async () => {
+    let looks = 0;
+    const store = new CertificateStore({ folder, prefix: 'kubelet-client', clock, logger });
+    const find = async () => {
+      looks++;
+      return store.find();
+    };
+    start(clientManager({ isRotated: false, find }));
+    await signer.approve(await nextRequest(0), HOUR_MS);
+    await untilTrue(() => looks > 1);
+    await pass(0.95 * HOUR_MS);
+    const before = looks;
+    for (let seconds = 0; seconds < 60; seconds++) await pass(1_000);
+    expect(looks - before).toBeLessThanOrEqual(3);
+  });
+
   it('is asked for without it when the machine has slept for longer than it was good', async () => {
     const manager = start(clientManager());
     await signer.approve(await nextRequest(0), HOUR_MS);

@@ -153,13 +153,14 @@ export class CertificateManager {
 
   /** Resolves with whom another one is to be about. */
   async #untilNeeded(signal: AbortSignal): Promise<CertificateSubject> {
-    const { clock, subject } = this.#options;
+    const { clock, subject, isRotated } = this.#options;
     for (;;) {
       await this.open();
       await this.#tellIfGood();
       const wanted = subject();
       if (wanted !== undefined && this.#isNeeded(wanted)) return wanted;
-      const leftMs = Math.max(SECOND, this.#renewedFromMs - clock.now());
+      const neededFromMs = isRotated ? this.#renewedFromMs : (this.#held?.toMs ?? Infinity);
+      const leftMs = Math.max(SECOND, neededFromMs - clock.now());
       await this.#woken.wait(
         clock,
         Math.min(leftMs, wanted === undefined ? SUBJECT_LOOK_MS : LOOK_MS),
