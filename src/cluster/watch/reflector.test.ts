@@ -413,6 +413,25 @@ describe('a reflector', () => {
     await stop();
   });
 
+  it('lists anew when half a minute is over where it was told so before', async () => {
+    const { api, told, put, start, stop, clock, reflector } = scene();
+    const backup = api.backUp();
+    put('ghost');
+    await start();
+    // Versions count on from the backup: there is nothing in the watch by which it could be told.
+    api.restore(backup);
+    api.passVersions(10);
+    reflector.listAnew();
+    reflector.listAnew();
+    await clock.advance(29_000);
+    expect([reflector.stats.lists, told]).toEqual([1, ['replace ghost @101']]);
+    await clock.advance(1_000);
+    expect(told.at(-1)).toBe('replace  @110');
+    await clock.advance(60_000);
+    expect(reflector.stats.lists).toBe(2);
+    await stop();
+  });
+
   it('does not hammer a server that ends each watch at once', async () => {
     const { api, start, stop, clock } = scene();
     api.watch = async function* () {

@@ -123,6 +123,8 @@ export class Reflector<T extends KubeObject> {
   #silentMs = 0;
   /** All is to be listed, whatever is known of the place. */
   #isDoubted = false;
+  /** That it is to be, when it is time. */
+  #doubtLater: ClockTimer | undefined;
   #endWatch: (() => void) | undefined;
   #hasSynced = false;
   #problem: Error | undefined;
@@ -176,16 +178,25 @@ export class Reflector<T extends KubeObject> {
 
   /**
    * Lists anew, as what the server has answered elsewhere does not go with what its watch tells. Not more often than what
-   * fails is tried again.
+   * fails is tried again: what was listed just now is listed once more when it is time, as it may be of before that answer.
    */
   listAnew(): void {
-    if (this.#options.clock.monotonicMs() - this.#listedAtMs < LONGEST_DELAY_MS) return;
-    this.#isDoubted = true;
-    this.#endWatch?.();
+    const { clock } = this.#options;
+    const leftMs = this.#listedAtMs + LONGEST_DELAY_MS - clock.monotonicMs();
+    if (leftMs > 0) this.#doubtLater ??= clock.setTimer(leftMs, () => this.#doubt(), { unref: true });
+    else this.#doubt();
   }
 
   /** Follows until the signal aborts; then it resolves. One call at a time. */
   async run(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#follow(signal);
+    } finally {
+      this.#forgetDoubt();
+    }
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
         if (this.#isDoubted || this.#silentMs >= DOUBTED_MS) this.#forgetPlace();
@@ -196,6 +207,18 @@ export class Reflector<T extends KubeObject> {
         if (!this.#settle(error)) await this.#pause(error, signal);
       }
     }
+  }
+
+  #doubt(): void {
+    this.#doubtLater = undefined;
+    this.#isDoubted = true;
+    this.#endWatch?.();
+  }
+
+  #forgetDoubt(): void {
+    this.#doubtLater?.cancel();
+    this.#doubtLater = undefined;
+    this.#isDoubted = false;
   }
 
   /** What was seen stays known: nothing older is believed unless the server has never got as far. */
@@ -220,7 +243,8 @@ export class Reflector<T extends KubeObject> {
     sink.replace(items, listed.resourceVersion);
     [this.#lastSeen, this.#place] = [listed.resourceVersion, listed.resourceVersion];
     [this.#isPlaceLost, this.#hasSynced, this.#problem] = [false, true, undefined];
-    [this.#eventsSinceList, this.#silentMs, this.#isDoubted] = [0, 0, false];
+    [this.#eventsSinceList, this.#silentMs] = [0, 0];
+    this.#forgetDoubt();
     this.#listedAtMs = clock.monotonicMs();
   }
 
