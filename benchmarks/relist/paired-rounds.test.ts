@@ -49,7 +49,16 @@ it('takes more than two sides, each of which is the first in its turn', async ()
   const order: string[] = [];
   const sides = ['a', 'b', 'c'].map((name) => async () => order.push(name));
   await measurePairedRounds(sides, { minRounds: 4, runsPerRound: 1, isEnough: () => true, signal });
-  expect(order.join('')).toBe('abc' + 'bca' + 'cab' + 'abc');
+  expect(order.join('')).toBe('abc' + 'bac' + 'cab' + 'acb');
+});
+
+it('has each of three sides come after each other one equally often: none inherits more garbage than another', async () => {
+  const order: string[] = [];
+  const sides = ['a', 'b', 'c'].map((name) => async () => order.push(name));
+  await measurePairedRounds(sides, { minRounds: 6, runsPerRound: 1, isEnough: () => true, signal });
+  const rounds = order.join('').match(/.../g)!;
+  const pairs = rounds.flatMap((round) => [round.slice(0, 2), round.slice(1)]).toSorted();
+  expect(pairs.join(' ')).toBe('ab ab ac ac ba ba bc bc ca ca cb cb');
 });
 
 it('ends before the next round when it is told to', async () => {

@@ -29,7 +29,8 @@ export interface PairedRoundsOptions<Sides extends readonly Run[]> {
 /**
  * Times several ways of doing something in alternating rounds, so that whatever else the machine does hits all of them.
  *
- * The side that begins changes from round to round: who runs next finds what the other has left behind.
+ * Who runs next finds what the side before has left behind. So the side that begins changes from round to round, and the way
+ * round with it: in twice as many rounds as there are three sides, each has come after each other one equally often.
  */
 export async function measurePairedRounds<const Sides extends readonly Run[]>(
   sides: Sides,
@@ -39,8 +40,9 @@ export async function measurePairedRounds<const Sides extends readonly Run[]>(
   const samples = all as SamplesOf<Sides>;
   for (let round = 0; round === 0 || round % minRounds !== 0 || !isEnough(samples); round++) {
     signal.throwIfAborted();
+    const wayRound = round % 2 === 0 ? 1 : sides.length - 1;
     for (let turn = 0; turn < sides.length; turn++) {
-      const side = (round + turn) % sides.length;
+      const side = (round + turn * wayRound) % sides.length;
       for (let run = 0; run < leadInRuns; run++) await sides[side]!();
       await measureOnce(sides[side]!, runsPerRound, all[side]!);
     }
