@@ -9,7 +9,10 @@ export interface KeptResult {
   readonly runtimes: string;
   readonly facts: MachineFacts;
   readonly full: boolean;
+  /** Of all sittings. */
   readonly tookSeconds: number;
+  /** More than one where it was interrupted and went on later. Earlier results lack it, and tell of the last one only. */
+  readonly sittings?: number;
   readonly settings: Readonly<Record<string, string>>;
   readonly goals: readonly Goal[];
   readonly text: string;
@@ -37,6 +40,7 @@ export function parseKeptResult(name: string, text: string): KeptResult {
   const result = { ...kept, full, tookSeconds, settings, goals, plots };
   expectType(result, 'full', 'boolean');
   expectType(result, 'tookSeconds', 'number');
+  if (kept['sittings'] !== undefined) expectType(kept, 'sittings', 'number');
   const told = asRecord(settings, 'settings');
   for (const each of Object.keys(told)) expectType(told, each, 'string', 'settings.');
   for (const goal of asRecords(goals, 'goals'))

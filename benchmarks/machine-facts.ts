@@ -47,6 +47,17 @@ export function readMachineFacts(
   };
 }
 
+/** What of it makes figures others though the commit is the same: both sides of a ratio have it in common. */
+export function identifyMachine({
+  node,
+  kernel,
+  cpu,
+  cores,
+  memoryGiB,
+}: Omit<MachineFacts, 'loadBefore'>): string {
+  return `Node ${node}, ${kernel}, ${cores} × ${cpu}, ${memoryGiB} GiB`;
+}
+
 /** One line for people. */
 export function formatMachineFacts(facts: MachineFacts): string {
   const { date, commit, node, kernel, cpu, cores, memoryGiB, loadBefore, versions = {} } = facts;

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { formatHelp } from './help.js';
 import { isDone } from './is-done.js';
 import { measureBusyCores } from './busy-cores.js';
-import { isBusy, type MachineFacts, readMachineFacts } from './machine-facts.js';
+import { identifyMachine, isBusy, type MachineFacts, readMachineFacts } from './machine-facts.js';
 import { findMissingNeed } from './needs.js';
 import { PartsFile, partsFileOf } from './parts-file.js';
 import { Progress } from './progress.js';
@@ -113,9 +113,8 @@ async function runOne(scenario: Scenario, options: RunOptions): Promise<void> {
   const { settings, facts, full, keep, resume, signal } = options;
   const { commit, versions } = facts;
   const partsFile = partsFileOf(PARTS_FOLDER, scenario.name, full, settings);
-  const run = { ...{ commit, settings }, ...(versions && { versions }) };
-  const parts = await PartsFile.open(partsFile, run, resume);
-  const beganMs = performance.now();
+  const run = { ...{ commit, settings, machine: identifyMachine(facts) }, ...(versions && { versions }) };
+  const parts = await PartsFile.open(partsFile, run, resume, facts.loadBefore);
   const outcome = await scenario.run({
     ...{ full, signal, progress: new Progress(), parts },
     setting: (name) => {
@@ -125,13 +124,16 @@ async function runOne(scenario: Scenario, options: RunOptions): Promise<void> {
     },
   });
   signal.throwIfAborted();
-  const tookSeconds = Math.round((performance.now() - beganMs) / 1_000);
+  const { sittings } = parts;
   const { title } = scenario;
   process.stdout.write(
     `## ${title}\n\n${outcome.text.trim()}\n\n${formatGoals([{ title, full, ...outcome }])}\n\n`,
   );
   if (keep) {
-    await results.keep({ scenario, facts, full, tookSeconds, settings }, outcome);
+    const loadBefore = Math.max(...sittings.map((each) => each.loadBefore));
+    const tookSeconds = sittings.reduce((sum, each) => sum + each.tookSeconds, 0);
+    const kept = { scenario, full, tookSeconds, sittings: sittings.length, settings };
+    await results.keep({ ...kept, facts: { ...facts, loadBefore } }, outcome);
     await results.writePage(SCENARIOS);
   }
   await parts.remove();

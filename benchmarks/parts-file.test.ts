@@ -12,7 +12,10 @@ beforeEach(async () => {
 });
 afterEach(async () => rm(folder, { recursive: true, force: true }));
 
-const run = { commit: 'abc', settings: { turns: '1', mass: '20' }, versions: { kubelet: 'v1.36.3' } };
+const run = {
+  ...{ commit: 'abc', machine: '2 × EPYC', settings: { turns: '1', mass: '20' } },
+  versions: { kubelet: 'v1.36.3' },
+};
 
 it('gives back what a run that was interrupted had found', async () => {
   const before = await PartsFile.open(file, run, false);
@@ -29,11 +32,23 @@ it.each([
   ['of another commit', { ...run, commit: 'def' }, true],
   ['of files that are in no commit', { ...run, commit: 'abc+' }, true],
   ['of another kubelet', { ...run, versions: { kubelet: 'v1.37.0' } }, true],
+  ['of another machine', { ...run, machine: '2 × Xeon' }, true],
   ['of other settings', { ...run, settings: { ...run.settings, mass: '200' } }, true],
 ])('takes up nothing %s', async (_, other, resume) => {
   const before = { ...run, commit: other.commit.endsWith('+') ? other.commit : run.commit };
   await (await PartsFile.open(file, before, false)).keep('one', 1);
   expect((await PartsFile.open(file, other, resume)).find('one')).toBeUndefined();
+});
+
+it('counts the sittings in which something was found, and how busy the machine was before each', async () => {
+  const first = await PartsFile.open(file, run, true, 0.25);
+  expect(first.sittings).toEqual([{ tookSeconds: 0, loadBefore: 0.25 }]);
+  await first.keep('one', 1);
+  // Interrupted before it found anything.
+  await PartsFile.open(file, run, true, 2);
+  const last = await PartsFile.open(file, run, true, 0.5);
+  expect(last.sittings.map(({ loadBefore }) => loadBefore)).toEqual([0.25, 0.5]);
+  expect((await PartsFile.open(file, run, false, 1)).sittings.length).toBe(1);
 });
 
 it('begins anew where the file is none of its own, and where it was removed', async () => {

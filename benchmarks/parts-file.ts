@@ -13,10 +13,22 @@ export interface FoundParts {
 }
 
 /** Whatever makes figures comparable: parts of one run are of no use in another. */
-export type PartsRun = Pick<RunIdentity, 'commit' | 'settings' | 'versions'>;
+export interface PartsRun extends Pick<RunIdentity, 'commit' | 'settings' | 'versions'> {
+  /** Both sides of a ratio are of one machine. */
+  readonly machine: string;
+}
+
+/** A run that is interrupted and goes on later has several. */
+export interface Sitting {
+  readonly tookSeconds: number;
+  /** As in the machine's facts. */
+  readonly loadBefore: number;
+}
 
 interface FileContent {
   readonly run: PartsRun;
+  /** All in which something was found. */
+  readonly sittings: readonly Sitting[];
   readonly parts: Readonly<Record<string, unknown>>;
 }
 
@@ -32,19 +44,35 @@ export class PartsFile implements FoundParts {
   readonly #file: string;
   readonly #run: PartsRun;
   readonly #parts: Map<string, unknown>;
+  readonly #earlier: readonly Sitting[];
+  readonly #loadBefore: number;
+  readonly #beganMs = performance.now();
 
-  /** Takes up what is there when `resume` says so and it is of the same commit and settings; else begins anew. */
-  static async open(file: string, run: PartsRun, resume: boolean): Promise<PartsFile> {
+  /** Takes up what is there when `resume` says so and it is of the same commit, settings and machine; else begins anew. */
+  static async open(file: string, run: PartsRun, resume: boolean, loadBefore = 0): Promise<PartsFile> {
     const content = resume ? await readContent(file) : undefined;
     const isSame =
       content !== undefined && isKnownCommit(run.commit) && identify(content.run) === identify(run);
-    return new PartsFile(file, run, isSame ? content.parts : {});
+    return new PartsFile(file, run, isSame ? content : { parts: {}, sittings: [] }, loadBefore);
   }
 
-  private constructor(file: string, run: PartsRun, parts: Readonly<Record<string, unknown>>) {
+  private constructor(
+    file: string,
+    run: PartsRun,
+    { parts, sittings }: Pick<FileContent, 'parts' | 'sittings'>,
+    loadBefore: number,
+  ) {
     this.#file = file;
     this.#run = run;
     this.#parts = new Map(Object.entries(parts));
+    this.#earlier = sittings;
+    this.#loadBefore = loadBefore;
+  }
+
+  /** Those before that found something, and this one. */
+  get sittings(): readonly [...Sitting[], Sitting] {
+    const tookSeconds = Math.round((performance.now() - this.#beganMs) / 1_000);
+    return [...this.#earlier, { tookSeconds, loadBefore: this.#loadBefore }];
   }
 
   find(name: string): unknown {
@@ -53,7 +81,8 @@ export class PartsFile implements FoundParts {
 
   async keep(name: string, part: unknown): Promise<void> {
     this.#parts.set(name, part);
-    const content: FileContent = { run: this.#run, parts: Object.fromEntries(this.#parts) };
+    const parts = Object.fromEntries(this.#parts);
+    const content: FileContent = { run: this.#run, sittings: this.sittings, parts };
     await writeWhole(this.#file, JSON.stringify(content));
   }
 
@@ -72,6 +101,10 @@ async function readContent(file: string): Promise<FileContent | undefined> {
   }
 }
 
-function identify({ commit, settings, versions = {} }: PartsRun): string {
-  return JSON.stringify([commit, ...[settings, versions].map((each) => Object.entries(each).toSorted())]);
+function identify({ commit, machine, settings, versions = {} }: PartsRun): string {
+  return JSON.stringify([
+    commit,
+    machine,
+    ...[settings, versions].map((each) => Object.entries(each).toSorted()),
+  ]);
 }

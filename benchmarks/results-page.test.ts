@@ -51,6 +51,14 @@ it('makes the page of all that is kept, in the order of the scenarios, goals fir
   expect(await readFile(path.join(folder, 'plots/a-growth.svg'), 'utf8')).toBe('<svg/>');
 });
 
+it('says of a run that was interrupted in how many sittings it was made', async () => {
+  const results = new ResultsFolder(folder);
+  await results.keep({ ...run('a'), sittings: 2 }, outcome('t', true));
+  await results.writePage([scenario('a')]);
+  const page = await readFile(path.join(folder, 'RESULTS.md'), 'utf8');
+  expect(page).toContain('full run, 2 min in 2 sittings. Runtimes: synthetic.');
+});
+
 it('keeps figures readable, and with as many digits as say something', async () => {
   const results = new ResultsFolder(folder);
   await results.keep(run('a'), outcome('t', true));

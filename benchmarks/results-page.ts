@@ -16,7 +16,10 @@ import { formatTable } from './text-table.js';
 import { writeWhole } from './write-whole.js';
 
 /** What of a run is kept besides its outcome. */
-export interface RunFacts extends Pick<KeptResult, 'facts' | 'full' | 'tookSeconds' | 'settings'> {
+export interface RunFacts extends Pick<
+  KeptResult,
+  'facts' | 'full' | 'tookSeconds' | 'sittings' | 'settings'
+> {
   readonly scenario: Pick<Scenario, 'name' | 'title' | 'runtimes'>;
 }
 
@@ -121,7 +124,7 @@ export function formatGoals(results: readonly Pick<KeptResult, 'title' | 'goals'
 }
 
 function formatSection(
-  { title, runtimes, facts, full, tookSeconds, settings, text, plots }: KeptResult,
+  { title, runtimes, facts, full, tookSeconds, sittings = 1, settings, text, plots }: KeptResult,
   scenario: PageScenario,
 ): string[] {
   const unusual = listUnusual(scenario, settings);
@@ -129,9 +132,10 @@ function formatSection(
   const than = full ? 'not as a full run is today' : 'not as in a full run';
   const otherwise = unusual.length === 0 ? '' : ` (${than}: \`${unusual.join(' ')}\`)`;
   const minutes = Math.max(1, Math.round(tookSeconds / 60));
+  const interrupted = sittings > 1 ? ` in ${sittings} sittings` : '';
   return [
     `## ${title}`,
-    `${formatMachineFacts(facts)}; ${full ? 'full run' : 'short run'}${otherwise}, ${minutes} min. Runtimes: ${runtimes}.`,
+    `${formatMachineFacts(facts)}; ${full ? 'full run' : 'short run'}${otherwise}, ${minutes} min${interrupted}. Runtimes: ${runtimes}.`,
     text,
     ...plots.map(({ name, alt }) => `![${alt}](plots/${name}.svg)`),
   ];
