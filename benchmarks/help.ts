@@ -29,9 +29,9 @@ Options:
   --keep      keep the results without --full, unless what is kept is of a full run
   --replace   keep them even in the place of a full run's, also with --full and settings that make it less
   --resume    pass over scenarios whose kept results are of this commit, length, settings and programs, and go on in the
-              one that was interrupted, where it keeps what it finds part by part (kubelet, kubelet-mass, kubelet-hung,
-              cluster, latency)
-  --page      only make the page anew from the results that are kept
+              one that was interrupted on this machine, where it keeps what it finds part by part (kubelet, kubelet-mass,
+              kubelet-hung, cluster, latency)
+  --page      only make the page anew from the results that are kept, and say how many commits there were since each
   --help      this text
 
 Tables go to stdout, progress to stderr. A kubelet to measure beside is found at KUBELET,

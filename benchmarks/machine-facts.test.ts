@@ -1,5 +1,11 @@
 import { expect, it } from 'vitest';
-import { formatMachineFacts, isBusy, listMeasured, readMachineFacts } from './machine-facts.js';
+import {
+  countChangesSince,
+  formatMachineFacts,
+  isBusy,
+  listMeasured,
+  readMachineFacts,
+} from './machine-facts.js';
 
 it('leaves out what only agents of clusters load, unless the scenario has such agents', () => {
   expect(listMeasured({})).toContain(':(exclude)src/cluster');
@@ -7,6 +13,23 @@ it('leaves out what only agents of clusters load, unless the scenario has such a
   const joined = listMeasured({ joinsCluster: true });
   expect(joined).toContain('test/cluster/harness');
   expect(joined.filter((path) => path.startsWith(':(exclude)src/'))).toEqual([]);
+});
+
+it('counts what makes the program of its sources among what figures depend on', () => {
+  const measured = listMeasured({});
+  expect(measured).toContain('scripts/bundle-program.mjs');
+  expect(measured).toContain('tsconfig.build.json');
+});
+
+it('says of no commit that nobody can know what has changed since', () => {
+  for (const commit of ['unknown', 'abc123+', '0000000000', '--all'])
+    expect(countChangesSince({}, commit)).toBeUndefined();
+});
+
+it('finds nothing changed since the commit that it takes figures to be of', () => {
+  const { commit } = readMachineFacts();
+  if (!/^[0-9a-f]+$/.test(commit)) return; // Files that are in no commit, or no repository.
+  expect(countChangesSince({}, commit)).toBe(0);
 });
 
 it('says where others were at work, and what was measured beside', () => {

@@ -77,6 +77,8 @@ export function isBusy({ loadBefore, cores }: Pick<MachineFacts, 'loadBefore' | 
 /** What figures of every scenario may depend on; not what benchmarks write themselves, nor tests. */
 const MEASURED = [
   ...['src', 'proto', 'benchmarks', 'test/containerd/harness', 'test/integration/scale', 'package-lock.json'],
+  // They make the program of the sources.
+  ...['scripts/bundle-program.mjs', 'tsconfig.json', 'tsconfig.build.json'],
   ...['results', 'plots', 'RESULTS.md'].map((name) => `:(exclude)benchmarks/${name}`),
   ':(exclude,glob)**/*.test.ts',
 ];
@@ -91,6 +93,19 @@ export function listMeasured({ joinsCluster = false }: Pick<Scenario, 'joinsClus
   return joinsCluster
     ? [...MEASURED, 'test/cluster/harness']
     : [...MEASURED, ...OF_CLUSTERS.map((path) => `:(exclude)${path}`)];
+}
+
+/** How many commits have changed since then what a scenario's figures may depend on; undefined where nobody can tell. */
+export function countChangesSince(
+  scenario: Pick<Scenario, 'joinsCluster'>,
+  commit: string,
+): number | undefined {
+  if (!/^[0-9a-f]+$/.test(commit)) return undefined;
+  try {
+    return Number(git('rev-list', '--count', `${commit}..HEAD`, '--', ...listMeasured(scenario)));
+  } catch {
+    return undefined;
+  }
 }
 
 function readCommit(measured: readonly string[]): string {

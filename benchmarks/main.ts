@@ -7,8 +7,15 @@ import path from 'node:path';
 import { formatHelp } from './help.js';
 import { isDone } from './is-done.js';
 import { measureBusyCores } from './busy-cores.js';
-import { identifyMachine, isBusy, type MachineFacts, readMachineFacts } from './machine-facts.js';
+import {
+  countChangesSince,
+  identifyMachine,
+  isBusy,
+  type MachineFacts,
+  readMachineFacts,
+} from './machine-facts.js';
 import { findMissingNeed } from './needs.js';
+import { type KeptResult } from './kept-result.js';
 import { PartsFile, partsFileOf } from './parts-file.js';
 import { Progress } from './progress.js';
 import { readArguments } from './read-arguments.js';
@@ -45,6 +52,7 @@ async function main(signal: AbortSignal): Promise<void> {
   }
   if (isOn('page')) {
     await results.writePage(SCENARIOS);
+    tellOfAge(await results.read());
     return;
   }
   const scenarios = chooseScenarios(SCENARIOS, positionals, isOn('full'));
@@ -98,6 +106,19 @@ async function main(signal: AbortSignal): Promise<void> {
     }
   }
   if (failed.length > 0) throw new Error(`not all was measured: ${failed.join(', ')}`);
+}
+
+/** The page is the same whenever it is made, so it cannot say it. */
+function tellOfAge(kept: ReadonlyMap<string, KeptResult>): void {
+  for (const scenario of SCENARIOS) {
+    const commit = kept.get(scenario.name)?.facts.commit;
+    if (commit === undefined) continue;
+    const changes = countChangesSince(scenario, commit);
+    const since = changes === undefined ? 'not known' : changes === 0 ? 'none' : String(changes);
+    process.stderr.write(
+      `${scenario.name}: measured at ${commit}; commits since that changed sources or benchmarks: ${since}\n`,
+    );
+  }
 }
 
 interface RunOptions {

@@ -91,7 +91,8 @@ export function formatPage(
   const parts = [
     '# Results',
     `Written by \`npm run bench\`. Absolute figures belong to the machine and the hour: compare within a section only. Brackets hold
-95 % intervals, or of a few turns the least and the largest ratio, where a section says so; a goal for a ratio is met when the end of its interval that is worse meets it.`,
+95 % intervals, or of a few turns the least and the largest ratio, where a section says so; a goal for a ratio is met when the end of its interval that is worse meets it.
+Each section is of the commit that it names, not of what the program has become since: \`npm run bench -- --page\` counts what has changed.`,
     '## Goals',
     formatGoals(known),
     ...(missing.length === 0
