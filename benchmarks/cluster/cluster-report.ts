@@ -25,7 +25,7 @@ plane, on a containerd of its own, in turns. Pods have one container on the host
 Deployment has ${replicas ?? 'no'} replicas, which do not heed SIGTERM and have 2 s for their end. All times are those of a client that watches the pods, the
 control plane's own part among them. Milliseconds are p50 / p99 / longest of all pods;
 seconds are medians of the rounds. The ratio is podloop's to the better of the kubelet's two, of the medians of rounds, of which each is
-the median of its pods. ${counts.join('; ')}.
+the median of its pods. CPU and memory are those of the agent with all that it has started, such as tools that mount. ${counts.join('; ')}.
 
 ${formatComparisons(figures, CLUSTER_COMPARISONS)}
 

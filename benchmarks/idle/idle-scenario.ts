@@ -57,7 +57,7 @@ export const IDLE: Scenario = {
 function formatIdleReport(figures: readonly IdleSizeFigures[]): string {
   return `Agents with every option as it is unless told, and the generator alone (\`podloop watch\`), all over the same ${figures[0]?.seconds ?? 0} seconds in windows of
 ten. Before, 20 containers ended and were restarted, each announced by the runtime, and all was quiet for a while. CPU is
-that of all threads; a wake-up is a thread that had gone to sleep. Each process says a line of each pause of its collector, which
+that of all threads and of what they start; a wake-up is a thread that had gone to sleep. Each process says a line of each pause of its collector, which
 costs all of them something. All agents are on their own: what a
 cluster adds is the scenario \`joined\`.
 

@@ -10,7 +10,7 @@ export function formatMassReport(figures: readonly ContenderFigures<MassFindings
   return formatStageReport(figures, {
     words: `Many pods are put down, idle, are killed at once, and an agent comes back to them. Milliseconds are
 p50 / p99 / longest; seconds, shares of a core and MiB are medians of the turns; brackets hold the least and the
-largest ratio of a turn, from ten turns on a 95 % interval.`,
+largest ratio of a turn, from ten turns on a 95 % interval. CPU and memory are those of the agent with all that it has started.`,
     comparisons: MASS_COMPARISONS,
     rows: ROWS,
   });
