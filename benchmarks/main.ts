@@ -92,7 +92,7 @@ async function main(signal: AbortSignal): Promise<void> {
         process.stderr.write(
           `${scenario.name}: what is kept is of a full run, and stays: this one is less; see --replace\n`,
         );
-      if (isOn('full') && isBusy(facts))
+      if (isBusy(facts))
         process.stderr.write(
           `${scenario.name}: others are at work: ${facts.loadBefore.toFixed(1)} of ${facts.cores} cores are busy\n`,
         );

@@ -91,10 +91,5 @@ async function measureRelease(
     }
     progress.step(round + 1, rounds, 'rounds');
   }
-  return toLatencyFigures(
-    release,
-    node.containerd.packageVersion,
-    { pods: PODS, everyMs: EVERY_MS },
-    samples,
-  );
+  return toLatencyFigures(release, node.containerd.packageVersion, { everyMs: EVERY_MS }, samples);
 }

@@ -5,7 +5,7 @@ import { type Samples, toLatencyFigures } from './latency-figures.js';
 import { type DeathSample } from './latency-turn.js';
 import { type LatencyParts } from './part-latency.js';
 
-const PLAN = { pods: 10, everyMs: 500 };
+const PLAN = { everyMs: 500 };
 
 function parts(totalMs: number, ownMs = 1): LatencyParts {
   return { totalMs, ownMs, eventMs: totalMs - ownMs, callsMs: 0 };
@@ -50,6 +50,11 @@ it('counts a death that was never told of, or never replaced, as missed, and tak
   const { deaths, missed, toEvent, toReplacement } = figuresOf({ generic: samples }).of('generic');
   expect({ deaths, missed }).toEqual({ deaths: 3, missed: 2 });
   expect([toEvent.count, toReplacement.count]).toEqual([2, 2]);
+});
+
+it('tells of as many pods as there were, which a short run has fewer of', () => {
+  const turns = [[death(10), death(10)], [death(10)]];
+  expect(figuresOfTurns({ generic: turns }).pods).toBe(2);
 });
 
 it('counts a death that was told of twice', () => {
