@@ -32,6 +32,14 @@ it('finds nothing changed since the commit that it takes figures to be of', () =
   expect(countChangesSince({}, commit)).toBe(0);
 });
 
+it('says so in words where nobody can know which files were measured', () => {
+  const facts = { ...readMachineFacts(), loadBefore: 0 };
+  expect(formatMachineFacts({ ...facts, commit: 'abc123' })).toContain('UTC, commit abc123, Node');
+  expect(formatMachineFacts({ ...facts, commit: 'abc123+' })).toContain(
+    'UTC, commit abc123 (**with files that are in no commit**), Node',
+  );
+});
+
 it('says where others were at work, and what was measured beside', () => {
   const facts = { ...readMachineFacts(), cores: 2, versions: { kubelet: 'v1.36.3' } };
   expect(isBusy({ ...facts, loadBefore: 1 })).toBe(false);

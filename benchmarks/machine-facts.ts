@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import os from 'node:os';
+import { isKnownCommit } from './is-done.js';
 import { readVersions } from './needs.js';
 import { type Settings } from './run-plan.js';
 import { type Scenario } from './scenario.js';
@@ -61,9 +62,12 @@ export function identifyMachine({
 /** One line for people. */
 export function formatMachineFacts(facts: MachineFacts): string {
   const { date, commit, node, kernel, cpu, cores, memoryGiB, loadBefore, versions = {} } = facts;
+  const measured = isKnownCommit(commit)
+    ? `commit ${commit}`
+    : `commit ${commit.replace(/\+$/, '')} (**with files that are in no commit**)`;
   const beside = Object.entries(versions).map(([name, version]) => `${name} ${version}, `);
   return (
-    `${date.slice(0, 16).replace('T', ' ')} UTC, commit ${commit}, Node ${node}, ${kernel}, ` +
+    `${date.slice(0, 16).replace('T', ' ')} UTC, ${measured}, Node ${node}, ${kernel}, ` +
     `${beside.join('')}${cores} × ${cpu}, ${memoryGiB} GiB, ` +
     `load before ${loadBefore.toFixed(2)}${isBusy(facts) ? ' (**others were at work**)' : ''}`
   );
