@@ -89,6 +89,13 @@ describe.skipIf('missing' in found)('pods of a real API server', () => {
     expect(status?.message).toContain('spec.hostUsers');
   });
 
+  it('whose class of service only the API server can count fail with the reason all the same', async () => {
+    await make('whole', { resources: { limits: { cpu: '100m', memory: '64Mi' } } });
+    const { status } = await until('whole', (pod) => pod.status?.phase === 'Failed');
+    expect(status).toMatchObject({ reason: 'PodFeatureNotSupported', qosClass: 'Guaranteed' });
+    expect(status?.message).toContain('spec.resources');
+  });
+
   it('stand for static pods there, and come back when they are deleted', async () => {
     const manifest = {
       ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'static' } },

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isPartOf, type StatusPatch } from './status-patch.js';
+import { computeStatusPatch, isPartOf, type StatusPatch } from './status-patch.js';
 
 const patch = (status: Readonly<Record<string, unknown>>): StatusPatch => ({
   metadata: { uid: 'uid' },
@@ -23,4 +23,20 @@ it.each<[string, Readonly<Record<string, unknown>>, boolean]>([
 
 it('a patch that says something of conditions is no part of one that does not', () => {
   expect(isPartOf(patch({ conditions: [ready] }), patch({ podIP: '10.0.0.1' }))).toBe(false);
+});
+
+it.each(['Guaranteed', undefined])('a class of service is told only where there is none: %s', (qosClass) => {
+  const told = computeStatusPatch({
+    api: {
+      metadata: { uid: 'uid', namespace: 'default', name: 'pod' },
+      status: qosClass === undefined ? {} : { qosClass },
+    },
+    status: { phase: 'Failed', reason: 'No', conditions: [], containerStatuses: [], qosClass: 'BestEffort' },
+    mayHaveRunning: false,
+    generation: undefined,
+    nowMs: 0,
+  });
+
+  expect(told?.status).toMatchObject({ phase: 'Failed', reason: 'No' });
+  expect(told?.status['qosClass']).toBe(qosClass === undefined ? 'BestEffort' : undefined);
 });

@@ -55,6 +55,8 @@ export function computeStatusPatch(inputs: StatusPatchInputs): StatusPatch | und
     ...status,
     ...choosePhase(inputs),
     startTime: there.startTime ?? status.startTime,
+    // The server never takes another, and with it nothing else that is told: it counts by rules that we may not have.
+    qosClass: there['qosClass'] ?? status.qosClass,
     observedGeneration: api.metadata.generation === undefined ? there['observedGeneration'] : generation,
   };
   const changed: [string, unknown][] = [];
