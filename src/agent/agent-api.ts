@@ -20,7 +20,7 @@ import { buildHealthChecks } from './health-checks.js';
 import { type AgentHistory } from './history/agent-history.js';
 import { serveHistory } from './history/serve-history.js';
 import { buildNodePages } from './node-pages.js';
-import { startPlegReporter } from './pleg-report/start-pleg-reporter.js';
+import { startPlegReporter, type StartPlegReporterOptions } from './pleg-report/start-pleg-reporter.js';
 import { type PlegReporter } from './pleg-report/pleg-reporter.js';
 import { followPods, ServedPods } from './served-pods.js';
 import { SOCKET_NAME } from './usual-places.js';
@@ -33,6 +33,8 @@ export interface AgentApiOptions extends ApiPortsOptions {
   readonly logger: Logger;
   /** Says who may ask what at the port with TLS; files alone say that when absent. */
   readonly cluster?: AgentServersOptions['cluster'] | undefined;
+  /** How the node gets on with its API server; absent without a cluster. */
+  readonly readCluster?: StartPlegReporterOptions['readCluster'];
   /** Why the log cannot be written; undefined when it can. */
   readonly findLogProblem: () => string | undefined;
 }

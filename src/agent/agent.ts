@@ -148,6 +148,7 @@ export class Agent implements AsyncDisposable {
           const api = await AgentApi.start({
             ...{ ...common, metrics, history, options, logger, findLogProblem },
             cluster: link?.auth,
+            readCluster: link && (() => link.report()),
           });
           try {
             const kubeletPort = (): number | undefined => findTlsPort(options);

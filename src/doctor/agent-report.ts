@@ -19,6 +19,7 @@ const REPORT: Shape = {
   callsInFlightCount: 'number',
   stream: { state: 'string', missed: 'number', announced: 'number' },
   eventLoop: { meanMs: 'number', p99Ms: 'number', maxMs: 'number' },
+  'cluster?': { server: 'string', problems: [{ what: 'string', error: 'string' }] },
 };
 
 /** Whether an answer of an agent, which may be of another version, says all that the doctor reads. */

@@ -168,6 +168,8 @@ const CASES: readonly Case[] = [
   { when: 'a list of the agent hangs behind a long pull', node: reported({ callsInFlight: [{ method: 'PullImage', operation: 'pull_image', startedAtMs: 1, ageMs: 90_000 }, { method: 'ListContainers', operation: 'list_containers', startedAtMs: 1, ageMs: 42_000 }] }), finds: 'AgentCallHangs', severity: 'warning', says: /ListContainers of podloop’s agent .* 42s/ },
   { when: 'the agent’s relists are slow', node: reported({ relists: { count: 3, ofOnePod: 0, history: [{ startedAtMs: 1, trigger: 'relist', durationMs: 2_500, listMs: 2_400, diffMs: 1, inspectMs: 99, pods: 9, due: 0 }] } }), finds: 'AgentRelistSlow', severity: 'warning', says: /list 2\.4s/ },
   { when: 'the agent missed events', node: reported({ stream: { ...agent.stream, missed: 4 } }), finds: 'AgentEventsMissed', severity: 'info', says: /4 changes/ },
+  { when: 'the API server lets the agent not in', node: reported({ cluster: { server: 'https://cluster:6443', problems: [{ what: 'pods', error: 'Unauthorized' }] } }), finds: 'AgentOutOfStep', severity: 'critical', says: /https:\/\/cluster:6443/ },
+  { when: 'the agent gets all but services', node: reported({ cluster: { server: 'https://cluster:6443', problems: [{ what: 'services', error: 'services is forbidden' }] } }), finds: 'AgentOutOfStep', severity: 'warning', says: /https:\/\/cluster:6443/ },
   { when: 'the agent is held up', node: reported({ eventLoop: { meanMs: 90, p99Ms: 800, maxMs: 2_000 } }), finds: 'AgentBusy', severity: 'warning', says: /800ms/ },
 ];
 
@@ -175,6 +177,8 @@ describe('diagnose', () => {
   it('blames nothing on a healthy node, with an agent or without one', () => {
     expect(diagnose(aNode())).toEqual([]);
     expect(diagnose(aNode(reported({})))).toEqual([]);
+    const inStep = { server: 'https://cluster:6443', problems: [] };
+    expect(diagnose(aNode(reported({ cluster: inStep })))).toEqual([]);
     expect(diagnose(aNode(measured({})))).toEqual([]);
     expect(exitCodeOf([])).toBe(0);
   });

@@ -61,6 +61,7 @@ export const FINDING_CODES = {
   AgentCallHangs: 'A call of podloop’s own agent has not been answered for long.',
   AgentRelistSlow: 'Looks of podloop’s own agent at the pods take long.',
   AgentEventsMissed: 'podloop’s own agent found changes that no event of the runtime announced.',
+  AgentOutOfStep: 'podloop’s own agent does not get from the API server what a node needs.',
   AgentBusy: 'podloop’s own agent is late with everything: its event loop is held up.',
 } as const;
 

@@ -7,6 +7,8 @@ export interface FollowedCollection {
   readonly collection: string;
   /** All of it is known, and the watch of it does not fail. */
   readonly isInStep: boolean;
+  /** Why it is not, where something has failed. */
+  readonly problem?: string;
   readonly stats: {
     readonly lists: number;
     readonly watches: number;

@@ -37,6 +37,23 @@ export interface PlegReport {
   /** Lifecycle events that were made, by type: ContainerStarted, ContainerDied, … */
   readonly events: Readonly<Record<string, number>>;
   readonly eventLoop: ReportedEventLoop;
+  /** Of a node of a cluster. */
+  readonly cluster?: ReportedCluster;
+}
+
+/** How a node gets on with its API server. */
+export interface ReportedCluster {
+  /** As the kubeconfig names it. */
+  readonly server: string;
+  /** What fails now; empty when node and API server are in step. */
+  readonly problems: readonly ReportedClusterProblem[];
+}
+
+/** Something that is wanted of an API server and not had. */
+export interface ReportedClusterProblem {
+  /** `certificate`: the node's as a client; else a collection that is followed: `pods`, `node`, `services`, `runtimeclasses`. */
+  readonly what: string;
+  readonly error: string;
 }
 
 /** Whether the generator is healthy, and why not. */

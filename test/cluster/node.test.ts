@@ -1,7 +1,11 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AgentClient } from '../../src/cli/api/agent-client.js';
+import { askAgent } from '../../src/cli/api/ask-agent.js';
 import { type KubeList, type Lease, type Node, type Pod } from '../../src/cluster/client/kube-objects.js';
+import { type PlegReport } from '../../src/model/pleg-report.js';
+import { SystemClock } from '../../src/util/clock.js';
 import { ClusterAgent, HOST_IMAGE } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
 import { ControlPlane } from './harness/control-plane.js';
@@ -116,8 +120,20 @@ describe.skipIf('missing' in found)('podloop as a node of a real control plane',
   });
 
   it('goes on without the API server, and is in step with it again', async () => {
+    const lost = async (): Promise<readonly string[]> => {
+      const clock = new SystemClock();
+      const client = new AgentClient({
+        ...{ socketPath: join(agent.rootDir, 'podloop.sock'), clock, signal: new AbortController().signal },
+      });
+      const { cluster } = (await askAgent(client, '/debug/pleg', { clock, limitMs: 5_000 })) as PlegReport;
+      expect(cluster?.server).toBe(plane.server);
+      return cluster!.problems.map(({ what }) => what);
+    };
+    expect(await lost()).toEqual([]);
     await plane.components.apiServer.kill();
+    await until('what the agent does not get', async () => (await lost()).includes('pods'));
     await plane.components.apiServer.start();
+    await until('all that the agent needs', async () => (await lost()).length === 0);
     await makePod('after');
     await until('a pod after a restart of the API server', async () =>
       (await pods()).find((pod) => pod.metadata?.name === 'after' && isReady(pod)),

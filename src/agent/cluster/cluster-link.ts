@@ -23,6 +23,7 @@ import type { ClusterPods } from '../../cluster/pods/cluster-pods.js';
 import { type CriClient } from '../../cri/index.js';
 import { type EvictionManager } from '../../eviction/eviction-manager.js';
 import { type NodePod } from '../../model/node-pod.js';
+import { type ReportedCluster } from '../../model/pleg-report.js';
 import { type V1PodStatus } from '../../model/v1-pod-status.js';
 import { type Rejection } from '../../sync/desired-pods.js';
 import { type Clock } from '../../util/clock.js';
@@ -161,6 +162,17 @@ export class ClusterLink implements ClusterHooks {
       objects: objects.stats,
       events: events.stats,
     };
+  }
+
+  /** Whether the API server gives what is asked of it, and what it says where it does not. */
+  report(): ReportedCluster {
+    const { clients, enrollment } = this.#loaded;
+    const certificate = enrollment.findProblem();
+    const followed = (this.state?.followed ?? []).map(({ collection, problem }) => [collection, problem]);
+    const problems = [['certificate', certificate], ...followed].flatMap(([what = '', error]) =>
+      error === undefined ? [] : [{ what, error }],
+    );
+    return { server: clients.server, problems };
   }
 
   /** The Node as a part of the cluster; undefined before the agent has joined. */

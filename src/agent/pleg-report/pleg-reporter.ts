@@ -9,7 +9,12 @@
  * @module
  */
 import { isEndless } from '../../cri/index.js';
-import { type PlegReport, type ReportedCall, type ReportedHealth } from '../../model/pleg-report.js';
+import {
+  type PlegReport,
+  type ReportedCall,
+  type ReportedCluster,
+  type ReportedHealth,
+} from '../../model/pleg-report.js';
 import { type PlegHealth, type PlegState } from '../../pleg/index.js';
 import { type CriCall } from '../../util/channels.js';
 import { type Clock } from '../../util/clock.js';
@@ -29,6 +34,8 @@ export interface PlegReporterOptions {
   readonly callsInFlight: () => readonly CriCall[];
   /** Pods of an agent by phase; absent where only the runtime is watched. */
   readonly podsByPhase?: () => Readonly<Record<string, number>>;
+  /** How the node gets on with its API server; absent without a cluster. */
+  readonly cluster?: (() => ReportedCluster) | undefined;
   /** Where the event loop is measured already; else it is measured for this report alone. */
   readonly loopDelay?: Pick<EventLoopDelay, 'read'>;
 }
@@ -56,7 +63,7 @@ export class PlegReporter implements Disposable {
 
   /** The report as of now. */
   read(): PlegReport {
-    const { clock, runtime, pleg, uids, callsInFlight, podsByPhase } = this.#options;
+    const { clock, runtime, pleg, uids, callsInFlight, podsByPhase, cluster } = this.#options;
     const health = pleg.health();
     const state = pleg.state();
     const calls = callsInFlight().filter((call) => !isEndless(call));
@@ -103,6 +110,7 @@ export class PlegReporter implements Disposable {
       },
       events: { ...state.events },
       eventLoop: this.#loopDelay.read(),
+      ...(cluster === undefined ? {} : { cluster: cluster() }),
     };
   }
 

@@ -11,15 +11,18 @@ export interface StartPlegReporterOptions {
   /** What measures the event loop already. */
   readonly metrics: Required<Pick<PlegReporterOptions, 'loopDelay'>>;
   readonly clock: Clock;
+  /** How the node gets on with its API server; absent without a cluster. */
+  readonly readCluster?: PlegReporterOptions['cluster'];
 }
 
 /** Begins to count for the report of an agent's event generator. */
 export function startPlegReporter(given: StartPlegReporterOptions): PlegReporter {
-  const { parts, client, runtime, metrics, clock } = given;
+  const { parts, client, runtime, metrics, clock, readCluster } = given;
   const { pleg, cache, manager } = parts;
   const { name, version, url: endpoint } = runtime;
   return new PlegReporter({
     ...{ clock, pleg, runtime: { name, version, endpoint }, loopDelay: metrics.loopDelay },
+    cluster: readCluster,
     uids: () => cache.uids(),
     callsInFlight: () => client.callsInFlight(),
     podsByPhase: () => {

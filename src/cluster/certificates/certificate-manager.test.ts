@@ -112,9 +112,10 @@ describe('the client certificate of a node', () => {
   });
 
   it('is said to be waited for, and how to end that', async () => {
-    start(clientManager());
+    const manager = start(clientManager());
     const name = await nextRequest(0);
     await untilTrue(() => api.openWatches === 1);
+    expect(manager.findProblem()).toContain('kubectl get csr');
     await clock.advance(60_000);
     expect(logger.lines.filter(({ message }) => message.includes('waits for approval'))).toMatchObject([
       { fields: { request: name, waited: '10s', remedy: `kubectl certificate approve ${name}` } },
@@ -265,6 +266,7 @@ describe('the client certificate of a node', () => {
     api.stop();
     const manager = start(clientManager());
     for (let time = 0; time < 20; time++) await pass(30_000);
+    expect(manager.findProblem()).toBe('connect ECONNREFUSED (in memory)');
     expect(failures).toBeGreaterThan(5);
     expect(failures).toBeLessThan(12);
     expect(events).toEqual([
@@ -281,6 +283,7 @@ describe('the client certificate of a node', () => {
     expect(new Set(signer.asked).size).toBe(1);
     await signer.approve(signer.asked[0]!, HOUR_MS);
     await held(manager);
+    expect(manager.findProblem()).toBeUndefined();
     leave();
   });
 

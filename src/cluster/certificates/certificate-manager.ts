@@ -92,6 +92,8 @@ export class CertificateManager {
   #renewedFromMs = Infinity;
   /** Whom the one that is held was asked for; what its signer left out is not asked for again. */
   #askedFor: CertificateSubject | undefined;
+  /** Why the last try has failed, or what it waits for. */
+  #problem: string | undefined;
   /** Told already. */
   #complaint = '';
   /** Since one came that was due at once. */
@@ -104,6 +106,12 @@ export class CertificateManager {
   /** What there is; it may have ended. */
   get held(): HeldCertificate | undefined {
     return this.#held;
+  }
+
+  /** Why there is none that is good; undefined when there is. */
+  findProblem(): string | undefined {
+    if (this.#good() !== undefined) return undefined;
+    return this.#problem;
   }
 
   /** Resolves once one is held that is good; rejects with the signal's reason. */
@@ -218,6 +226,7 @@ export class CertificateManager {
       } catch (error) {
         signal.throwIfAborted();
         const why = describe(error);
+        this.#problem = why;
         if (error instanceof RequestRefused) await store.dropPendingKey().catch(() => undefined);
         const delayMs = Math.max(backoff.nextMs(), Math.min(retryAfterMsOf(error), LONGEST_DELAY_MS));
         nodeCertificateFailed.publish({ use });
@@ -248,8 +257,11 @@ export class CertificateManager {
         if (isOutdated) link.abort(new SubjectChanged());
       });
       const { client } = connection;
+      const onAsked = (request: string): void => {
+        this.#problem = `not signed yet: kubectl get csr ${request} shows whether that waits for approval`;
+      };
       const cert = await obtainCertificate(
-        { client, order, key, limitMs: ANSWER_LIMIT_MS, clock, logger },
+        { client, order, key, limitMs: ANSWER_LIMIT_MS, onAsked, clock, logger },
         link.signal,
       );
       this.#askedFor = wanted;

@@ -52,6 +52,8 @@ export interface ClientEnrollmentOptions extends Omit<KubeClientsOptions, 'file'
 /** A node as a client of its API server. */
 export interface ClientEnrollment {
   readonly clients: KubeClients;
+  /** Why it has nothing to show, where that was tried; undefined when it has. */
+  findProblem(): string | undefined;
   /** Resolves once the node has something to show; rejects with the signal's reason. */
   whenKnown(signal: AbortSignal): Promise<void>;
   /** Sees to that, and that it stays so, until the signal aborts; resolves then. */
@@ -65,7 +67,12 @@ export async function openClientEnrollment(options: ClientEnrollmentOptions): Pr
   const found = await look(options, store);
   if (found.isPlain) {
     const clients = await openKubeClients({ ...options, file: found.base });
-    return { clients, whenKnown: () => Promise.resolve(), run: async (signal) => untilAborted(signal) };
+    return {
+      clients,
+      findProblem: () => undefined,
+      whenKnown: () => Promise.resolve(),
+      run: async (signal) => untilAborted(signal),
+    };
   }
   let { isToBeWritten } = found;
   let isRunning = false;
@@ -101,6 +108,7 @@ export async function openClientEnrollment(options: ClientEnrollmentOptions): Pr
   const clients = await openKubeClients({ ...options, file: found.base, pair });
   return {
     clients,
+    findProblem: () => manager.findProblem(),
     whenKnown: async (signal) => manager.whenGood(signal),
     run: async (signal, onEvent) => {
       tell = onEvent;

@@ -18,6 +18,8 @@ export interface ObtainOptions {
   readonly key: KeyObject;
   /** How long approval and signature may take. */
   readonly limitMs: number;
+  /** The request is there, by this name. */
+  readonly onAsked?: (request: string) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -45,6 +47,7 @@ export async function obtainCertificate(options: ObtainOptions, signal: AbortSig
   logger.info(isNew ? 'Asked for a certificate' : 'Taking up the request for a certificate from before', {
     ...{ request: name, signer },
   });
+  options.onAsked?.(name);
   const cert = await untilIssued(options, name, signal);
   if (!isOfKey(cert, key))
     throw new RequestRefused(`the certificate of ${name} is for the key of somebody else`);

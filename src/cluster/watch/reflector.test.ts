@@ -126,12 +126,14 @@ describe('a reflector', () => {
       await clock.advance(1_000);
       problems.push(reflector.problem?.message);
     }
+    expect(reflector.state).toMatchObject({ isInStep: false, problem: 'cannot connect' });
     expect(new Set(problems)).toEqual(new Set(['connect ECONNREFUSED (in memory)', 'cannot connect']));
     const gaps = triedAtMs.slice(1).map((time, index) => time - triedAtMs[index]! - 10_000);
     expect(gaps.slice(0, 4)).toEqual([1_600, 3_200, 6_400, 12_800]);
     isCut = false;
     await clock.advance(40_000);
     expect(reflector.problem).toBeUndefined();
+    expect(reflector.state).toEqual({ isInStep: true, stats: reflector.stats });
     expect(reflector.stats).toMatchObject({ watches: 2, lists: 1 });
     await stop();
   });

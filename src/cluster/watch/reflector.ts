@@ -81,6 +81,8 @@ export interface ReflectorStats {
 export interface FollowedState {
   /** The sink knows all there is, and nothing fails. */
   readonly isInStep: boolean;
+  /** Why it is not, where something has failed. */
+  readonly problem?: string;
   readonly stats: ReflectorStats;
 }
 
@@ -163,7 +165,12 @@ export class Reflector<T extends KubeObject> {
 
   /** As of now. */
   get state(): FollowedState {
-    return { isInStep: this.#hasSynced && this.#problem === undefined, stats: this.stats };
+    const problem = this.#problem;
+    return {
+      isInStep: this.#hasSynced && problem === undefined,
+      ...(problem === undefined ? {} : { problem: problem.message }),
+      stats: this.stats,
+    };
   }
 
   /** Counters as of now. */

@@ -20,6 +20,7 @@ export const agentRules: Rule = ({ agent, runtime }) => {
     ...judgeCalls(report, hung),
     ...judgeRelists(report),
     ...judgeEvents(report),
+    ...judgeCluster(report),
     ...judgeLoop(report),
   ];
 };
@@ -134,6 +135,24 @@ function judgeEvents({ stream, runtime }: PlegReport): Finding[] {
       evidence: [`${announced} were announced, ${missed} were not`],
       remedy:
         'podloop looks by itself and loses nothing. Beside a kubelet with EventedPLEG on containerd 1.7 each of the two gets a part.',
+    },
+  ];
+}
+
+/** Without these no pod comes to the node, and it counts as lost. */
+const NEEDED_OF_CLUSTER = ['certificate', 'pods', 'node'];
+
+function judgeCluster({ cluster }: PlegReport): Finding[] {
+  if (cluster === undefined || cluster.problems.length === 0) return [];
+  const { server, problems } = cluster;
+  const isLost = problems.some(({ what }) => NEEDED_OF_CLUSTER.includes(what));
+  return [
+    {
+      ...{ code: 'AgentOutOfStep', severity: isLost ? 'critical' : 'warning' },
+      message: `podloop’s agent does not get from the API server ${server} what a node needs`,
+      evidence: problems.map(({ what, error }) => `${what}: ${error}`),
+      remedy:
+        'Pods that are here go on meanwhile. Look whether the API server is there, and at the kubeconfig: its server, its certificate authority, and that its user is system:node:NAME of this node.',
     },
   ];
 }
