@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs one node of the cluster on one machine. Ctrl-C or SIGTERM ends its pods, too; kill -9 leaves them, as a crash does.
 #
-#   sh start-node.sh NAME PORT [OPTION...]      further options of `podloop run`
+#   sh start-node.sh NAME PORT [OPTION...]      further options of `podloop run`, or a folder of static pods
 #
 # Several nodes on one machine need what no two may share: a root folder (with a runtime and its socket in it), a folder for
 # logs, a name, and a port at which the API server finds it. The ports 10255 and up are left to an agent that is alone.
