@@ -321,6 +321,7 @@ export class Agent implements AsyncDisposable {
     const failures = await this.#untilEnd(end);
     let pods: AgentEnd['pods'] = 'left as they are';
     if (this.#options.stopPods) {
+      await this.#link?.leave();
       pods = (await stopPods({ parts: this.#parts, clock, logger })) ? 'stopped' : 'not all stopped';
     }
     working.abort();

@@ -212,6 +212,37 @@ describe.skipIf('missing' in found)('podloop as a node of a real control plane',
     await until('none', async () => (await ours()).length === 0);
   });
 
+  it('is not Ready from the moment that it ends with its pods, and takes no other', async () => {
+    const leaving = await ClusterAgent.start(plane, 'lab-b');
+    const ofNode = { nodeName: 'lab-b', terminationGracePeriodSeconds: 10 };
+    const deaf = ['sh', '-c', 'trap "" TERM; while :; do sleep 0.2; done'];
+    await makePod('deaf', { ...ofNode, containers: [{ name: 'main', image: HOST_IMAGE, command: deaf }] });
+    const find = async (name: string): Promise<Pod | undefined> =>
+      (await pods()).find((pod) => pod.metadata?.name === name);
+    await until('a pod that hears no signal', async () => {
+      const pod = await find('deaf');
+      return pod !== undefined && isReady(pod);
+    });
+    const ending = leaving[Symbol.asyncDispose]();
+    await until('a Node that says that it goes', async () => {
+      const { status } = await get<Node>('/api/v1/nodes/lab-b');
+      return status?.conditions?.some(
+        ({ type, message }) => type === 'Ready' && message === 'node is shutting down',
+      );
+    });
+    await makePod('late', ofNode);
+    const refused = await until('a pod that is refused', async () => {
+      const pod = await find('late');
+      return pod?.status?.phase === 'Failed' && pod;
+    });
+    expect(refused.status?.reason).toBe('NodeShutdown');
+    await ending;
+    for (const name of ['deaf', 'late']) {
+      await plane.kubectl('delete', 'pod', name, '--force', '--grace-period=0', '--ignore-not-found');
+    }
+    await plane.admin.request({ method: 'DELETE', path: '/api/v1/nodes/lab-b' });
+  });
+
   it('takes pods out of the API once they have ended', async () => {
     for (const name of ['web', 'fails', 'later', 'after']) {
       await plane.admin.request({ method: 'DELETE', path: `${PODS}/${name}` });

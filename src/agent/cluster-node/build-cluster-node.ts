@@ -49,6 +49,7 @@ export interface ClusterNodeParts {
 
 /** A node of a cluster, wired to an agent, and what keeps it going. */
 export interface BuiltClusterNode {
+  readonly health: Pick<NodeHealthWatch, 'announceEnd'>;
   readonly node: ClusterNode;
   /** Until the signal aborts; resolves then. */
   run(signal: AbortSignal): Promise<void>;
@@ -98,6 +99,7 @@ export async function buildClusterNode(given: ClusterNodeParts): Promise<BuiltCl
   node.onNode((each) => podRange.note(each?.spec.podCIDRs ?? []));
   return {
     node,
+    health,
     run: async (signal) => {
       await Promise.all([health.run(signal), node.run(signal), podRange.run(signal)]);
     },

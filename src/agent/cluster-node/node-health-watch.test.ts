@@ -84,3 +84,15 @@ it('takes a runtime that has not answered for ten seconds for away', async () =>
   await clock.advance(11_000);
   expect(watch.health().isKnown).toBe(true);
 });
+
+it('is not well any more, in the words of a kubelet, from the moment that the agent begins to end', async () => {
+  errors = [];
+  pleg = { ...pleg, healthy: true, message: undefined, lastSeenAtMs: 1 };
+  answer();
+  expect(told.at(-1)).toBe(true);
+
+  watch.announceEnd();
+
+  expect(told.at(-1)).toBe(false);
+  expect(watch.health()).toEqual({ isKnown: true, problems: ['node is shutting down'] });
+});

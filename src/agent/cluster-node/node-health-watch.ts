@@ -29,6 +29,7 @@ export class NodeHealthWatch implements NodeHealthPort {
   readonly #listeners = new Set<() => void>();
   #hasAnswered = false;
   #told = '';
+  #isEnding = false;
 
   constructor(options: NodeHealthWatchOptions) {
     this.#options = options;
@@ -37,7 +38,8 @@ export class NodeHealthWatch implements NodeHealthPort {
 
   health(): NodeHealth {
     const { pleg, runtimeState, client, clock } = this.#options;
-    const problems = [...runtimeState.errors(), ...runtimeState.networkErrors()];
+    const ending = this.#isEnding ? ['node is shutting down'] : [];
+    const problems = [...ending, ...runtimeState.errors(), ...runtimeState.networkErrors()];
     const health = pleg.health();
     const waitedMs = clock.monotonicMs() - this.#startedAtMs;
     const isKnown = (this.#hasAnswered && health.lastSeenAtMs !== undefined) || waitedMs >= KNOWN_AFTER_MS;
@@ -47,6 +49,12 @@ export class NodeHealthWatch implements NodeHealthPort {
       nowMonotonicMs: clock.monotonicMs(),
     });
     return { isKnown, problems, ...(culprit === undefined ? {} : { culprit }) };
+  }
+
+  /** The agent ends and takes its pods along: the node is not well from now on, in the kubelet's words. */
+  announceEnd(): void {
+    this.#isEnding = true;
+    this.#look();
   }
 
   onChange(listener: () => void): () => void {

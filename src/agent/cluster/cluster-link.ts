@@ -13,7 +13,7 @@ import type { ClientEnrollment } from '../../cluster/certificates/client-enrollm
 import type { KubeClients } from '../../cluster/client/open-kube-clients.js';
 import type { ClusterNode } from '../../cluster/node/cluster-node.js';
 import type { NodeEvent } from '../../cluster/node/node-ports.js';
-import type { NodeTaint } from '../../cluster/node/node-object.js';
+import type { NodeObject, NodeTaint } from '../../cluster/node/node-object.js';
 import type {
   ClusterObjects,
   ClusterObjectsListener,
@@ -29,6 +29,7 @@ import { type Rejection } from '../../sync/desired-pods.js';
 import { type Clock } from '../../util/clock.js';
 import { messageOf, PodloopError } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
+import { settlesWithin } from '../../util/settles-within.js';
 import { findIpProblem, splitNodeIps, usableAddresses } from '../../util/node-ip.js';
 import { type AgentOptions } from '../agent-options.js';
 import { type AgentParts } from '../agent-parts.js';
@@ -76,6 +77,14 @@ interface Loaded {
   readonly makeObjects: (options: ClusterObjectsOptions) => ClusterObjects;
   readonly ClusterPods: typeof ClusterPods;
 }
+
+/** In the kubelet's words. */
+const NODE_SHUTDOWN: Rejection = {
+  reason: 'NodeShutdown',
+  message: 'Pod was rejected as the node is shutting down.',
+};
+/** An API server that is away holds up no end. */
+const LEAVE_LIMIT_MS = 1_000;
 
 /** Before anybody has looked. */
 const NO_PRESSURE = { memory: false, disk: false, pid: false };
@@ -126,6 +135,7 @@ export class ClusterLink implements ClusterHooks {
   #events: BuiltClusterEvents | undefined;
   #serving: CertificateManager | undefined;
   #eviction: EvictionManager | undefined;
+  #isLeaving = false;
   /** What the Node has when it is made. */
   #initialLabels: Readonly<Record<string, string>> = {};
 
@@ -192,6 +202,7 @@ export class ClusterLink implements ClusterHooks {
   }
 
   admit(pod: NodePod): Rejection | undefined {
+    if (this.#isLeaving) return NODE_SHUTDOWN;
     return this.#pods?.admit(pod);
   }
 
@@ -314,6 +325,29 @@ export class ClusterLink implements ClusterHooks {
   /** Evicts pods while the node is short of something, until the signal aborts; resolves then. */
   async runEvictions(signal: AbortSignal): Promise<void> {
     await this.#eviction?.run(signal);
+  }
+
+  /**
+   * Before all pods are ended: the Node says so, that the scheduler puts what takes their place elsewhere, and what comes
+   * all the same is refused. Resolves once the API server knows, or after a second.
+   */
+  async leave(): Promise<void> {
+    const { clock } = this.#given;
+    this.#isLeaving = true;
+    if (this.#node === undefined) return;
+    const { node, health } = this.#node;
+    const isKnown = (seen: NodeObject | undefined): boolean =>
+      seen?.status.conditions.some(({ type, status }) => type === 'Ready' && status === 'False') ?? true;
+    let stop = (): void => undefined;
+    const known = new Promise<void>((resolve) => {
+      stop = node.onNode((seen) => {
+        if (isKnown(seen)) resolve();
+      });
+      if (isKnown(node.node)) resolve();
+    });
+    health.announceEnd();
+    await settlesWithin(known, LEAVE_LIMIT_MS, clock);
+    stop();
   }
 
   /** Ends every connection. Idempotent. */
