@@ -9,6 +9,6 @@ export interface EventSource extends AsyncDisposable {
   readonly events: readonly SeenEvent[];
   /** Absent when nobody can see from outside when it looks. */
   readonly looks?: readonly Look[];
-  /** What it said besides events: log lines, standard error, states. */
-  tellMore(): string;
+  /** What it said besides events: log lines, standard error, states; of these pods all. */
+  tellMore(podUids: readonly string[]): string;
 }

@@ -41,6 +41,7 @@ function event(type: string, atMs: number, exitCode?: number): SeenEvent {
     exitCode,
     reason: undefined,
     trigger,
+    folded: 0,
   };
 }
 
@@ -82,6 +83,12 @@ describe('the judge of the churn test', () => {
     expect(problems([STARTED, DIED, DIED, REMOVED])).toContain('ContainerDied came 2 times');
     expect(problems([STARTED, STARTED, DIED, REMOVED])).toContain('ContainerStarted came 2 times');
     expect(problems([DIED, STARTED, REMOVED])).toContain('the events are out of order');
+  });
+
+  it('misses events that stand folded in a PodSync, as for a slow reader', () => {
+    const sync = { ...event('PodSync', 24_000), containerId: undefined };
+    expect(problems([STARTED, DIED, REMOVED, sync])).toEqual([]);
+    expect(problems([STARTED, DIED, REMOVED, { ...sync, folded: 2 }])).toEqual(['a PodSync']);
   });
 
   it('knows the right exit code', () => {

@@ -66,7 +66,8 @@ class Judgement {
     counts.containers++;
     counts[story.removalClass]++;
     const events = this.#eventsById.get(story.id) ?? [];
-    const fail = (problem: string): void => this.#fail(problem, tellContainer(this.#evidence, story, events));
+    const fail = (problem: string): void =>
+      this.#fail(problem, story.podUid, tellContainer(this.#evidence, story, events));
     this.#judgeOrder(events, fail);
     if (!this.#everRan(story)) {
       // It may be reported when it goes ("died, removed", without a code), as the kubelet's table has it.
@@ -166,7 +167,7 @@ class Judgement {
     this.#counts.sandboxes++;
     const events = this.#eventsById.get(story.id) ?? [];
     const fail = (problem: string): void =>
-      this.#fail(`sandbox: ${problem}`, tellSandbox(this.#evidence, story, events));
+      this.#fail(`sandbox: ${problem}`, story.podUid, tellSandbox(this.#evidence, story, events));
     this.#judgeOrder(events, fail);
     if (story.runningMs === undefined) return;
     for (const type of ['ContainerStarted', 'ContainerDied', 'ContainerRemoved']) {
@@ -196,17 +197,17 @@ class Judgement {
     for (const [id, events] of this.#eventsById) {
       if (known.has(id)) continue;
       const lines = events.map((event) => formatEvent(event, this.#evidence.originMs));
-      this.#fail(`events of the unknown ${events[0]?.kind} ${id}`, lines.join('\n'));
+      this.#fail(`events of the unknown ${events[0]?.kind} ${id}`, events[0]?.podUid, lines.join('\n'));
     }
   }
 
   #judgeOther(event: SeenEvent): void {
-    if (event.type === 'PodSync') return;
-    this.#counts.folded++;
-    this.#fail(`a ${event.type}`, formatEvent(event, this.#evidence.originMs));
+    if (event.type === 'PodSync' && event.folded === 0) return;
+    this.#counts.folded += event.folded;
+    this.#fail(`a ${event.type}`, event.podUid, formatEvent(event, this.#evidence.originMs));
   }
 
-  #fail(problem: string, story: string): void {
-    this.#failures.push({ problem, story });
+  #fail(problem: string, podUid: string | undefined, story: string): void {
+    this.#failures.push({ problem, podUid, story });
   }
 }

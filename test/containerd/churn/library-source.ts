@@ -35,11 +35,18 @@ export async function openLibrarySource(endpoint: string, mode: PlegMode): Promi
 
 function toSeenEvent(event: PodLifecycleEvent): SeenEvent {
   const base = { atMs: event.observedAtMs, type: event.type, trigger: event.trigger };
-  const nothing = { kind: undefined, containerId: undefined, exitCode: undefined, reason: undefined };
+  const nothing = {
+    folded: 0,
+    kind: undefined,
+    containerId: undefined,
+    exitCode: undefined,
+    reason: undefined,
+  };
   switch (event.type) {
     case 'Resync':
-      return { ...base, ...nothing, podUid: undefined };
+      return { ...base, ...nothing, podUid: undefined, folded: event.folded };
     case 'PodSync':
+      return { ...base, ...nothing, podUid: event.pod.uid, folded: event.folded };
     case 'ConditionMet':
       return { ...base, ...nothing, podUid: event.pod.uid };
     default:
@@ -50,6 +57,7 @@ function toSeenEvent(event: PodLifecycleEvent): SeenEvent {
         containerId: event.containerId,
         exitCode: event.exitCode,
         reason: event.reason,
+        folded: 0,
       };
   }
 }

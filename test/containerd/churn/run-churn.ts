@@ -43,6 +43,7 @@ export async function runChurn(
   const deadline = wallMs() + LAST_EVENTS_MS;
   while (judge(evidence).failures.length > 0 && wallMs() < deadline) await sleep(500);
   await sleep(QUIET_MS);
+  const verdict = judge(evidence);
   return {
     title: `${mode} on containerd ${containerd.packageVersion}, ${through === 'watch' ? 'podloop watch' : 'library'}`,
     containerd: containerd.packageVersion,
@@ -51,7 +52,7 @@ export async function runChurn(
     settings,
     kills: log.outages.length,
     events: events.length,
-    verdict: judge(evidence),
-    said: source.tellMore(),
+    verdict,
+    said: source.tellMore(verdict.failures.flatMap(({ podUid }) => podUid ?? [])),
   };
 }

@@ -9,6 +9,8 @@ export interface SeenEvent {
   readonly exitCode: number | undefined;
   readonly reason: string | undefined;
   readonly trigger: string;
+  /** How many events it stands for that a slow reader did not take. */
+  readonly folded: number;
 }
 
 /** `+3.210s ContainerDied exit 7 Error (relist)`. */

@@ -1,6 +1,8 @@
 /** One thing that is wrong, and everything known about it. */
 export interface Failure {
   readonly problem: string;
+  /** Undefined where it is of no pod. */
+  readonly podUid: string | undefined;
   readonly story: string;
 }
 

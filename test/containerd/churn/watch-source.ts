@@ -18,6 +18,7 @@ interface WatchLine {
   readonly exitCode?: number;
   readonly reason?: string;
   readonly trigger: string;
+  readonly folded?: number;
 }
 
 /** A {@link EventSource} that is a process. */
@@ -26,11 +27,14 @@ export interface WatchSource extends EventSource {
   readonly errorLines: readonly string[];
 }
 
+/** In a log line of klog's form, what is of no interest unless it is about a pod in question. */
+const DETAIL = /^I(?!.*"(?:Watching|Runtime is back)")/;
+
 /** The built `podloop watch -o json` as a process of its own. Resolves once it says that it watches. */
 export async function openWatchSource(endpoint: string, mode: PlegMode): Promise<WatchSource> {
   const repository = path.resolve(path.dirname(findInstaller().script), '../..');
   const main = findProgram(repository);
-  const args = [main, 'watch', '--runtime-endpoint', endpoint, '--mode', mode, '-o', 'json'];
+  const args = [main, 'watch', '--runtime-endpoint', endpoint, '--mode', mode, '-o', 'json', '-v', '4'];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));
   const events: SeenEvent[] = [];
@@ -48,7 +52,11 @@ export async function openWatchSource(endpoint: string, mode: PlegMode): Promise
   return {
     events,
     errorLines,
-    tellMore: () => errorLines.slice(-40).join('\n'),
+    tellMore: (podUids) =>
+      errorLines
+        .filter((line) => !DETAIL.test(line) || podUids.some((uid) => line.includes(uid)))
+        .slice(-400)
+        .join('\n'),
     [Symbol.asyncDispose]: async () => {
       child.kill('SIGINT');
       const code = await Promise.race([ended, sleep(10_000, 'late' as const, { ref: false })]);
@@ -69,5 +77,6 @@ function toSeenEvent(line: WatchLine): SeenEvent {
     exitCode: line.exitCode,
     reason: line.reason,
     trigger: line.trigger,
+    folded: line.folded ?? 0,
   };
 }
