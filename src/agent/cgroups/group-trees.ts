@@ -3,6 +3,7 @@ import { type CgroupIo, KERNEL_CGROUPS } from '../../util/cgroups/cgroup-io.js';
 import { CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
 import { findCgroupMountpoints, findCgroupMounts, type Hierarchy } from '../../util/cgroups/cgroup-mounts.js';
 import { makeGroup, toWords } from '../../util/cgroups/make-group.js';
+import { removeEmptyGroup } from '../../util/cgroups/remove-empty-group.js';
 import { SliceYielder } from '../../util/slices.js';
 import { systemCodeOf } from '../../util/system-code.js';
 
@@ -118,10 +119,8 @@ export class GroupTrees {
 
   /** Removes a group in which there is no other and no process; see {@link GroupTrees.remove}. */
   async removeEmpty(path: string): Promise<boolean> {
-    const isGoneFrom = async (mountpoint: string): Promise<boolean> => {
-      const code = await this.#io.removeGroup(join(mountpoint, path)).then(() => '', systemCodeOf);
-      return code === '' || code === 'ENOENT';
-    };
+    const isGoneFrom = async (mountpoint: string): Promise<boolean> =>
+      await removeEmptyGroup(this.#io, join(mountpoint, path));
     const [last, ...others] = this.#mountpoints.toReversed();
     const gone = await Promise.all(others.map(isGoneFrom));
     // What is left elsewhere is found again from there.

@@ -3,6 +3,7 @@ import { type CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
 import { systemCodeOf } from '../../util/system-code.js';
 import { DEFAULT_PARENT } from './cgroup-parent.js';
 import { makeGroup } from '../../util/cgroups/make-group.js';
+import { removeEmptyGroup } from '../../util/cgroups/remove-empty-group.js';
 
 /** What {@link GroupParents} needs. */
 export interface GroupParentsOptions {
@@ -44,8 +45,7 @@ export class GroupParents {
     const { hierarchies, io } = this.#options.layout;
     const ours = hierarchies.map(({ mountpoint }) => join(mountpoint, DEFAULT_PARENT));
     for (const folder of [...new Set([...ours, ...this.#made])].reverse()) {
-      const code = await io.removeGroup(folder).then(() => '', systemCodeOf);
-      if (code === '' || code === 'ENOENT') this.#made.delete(folder);
+      if (await removeEmptyGroup(io, folder)) this.#made.delete(folder);
     }
   }
 }
