@@ -334,10 +334,11 @@ export class PodWorkers {
 
   #requeue(worker: PodWorker, outcome: SyncOutcome): void {
     const { resyncIntervalMs = 60_000, backOffPeriodMs = 10_000, random = Math.random } = this.#options;
-    const { pod } = worker.demand;
-    const untilDeadlineMs = pod === undefined ? undefined : this.#options.findDeadlineMs?.(pod);
     const intervals = { resyncIntervalMs, backOffPeriodMs };
-    const afterMs = computeRequeueMs(outcome, intervals, random(), untilDeadlineMs);
+    const afterMs = computeRequeueMs(outcome, intervals, random(), () => {
+      const { pod } = worker.demand;
+      return pod === undefined ? undefined : this.#options.findDeadlineMs?.(pod);
+    });
     const isResync = 'result' in outcome && outcome.result?.requeueAfterMs === undefined;
     if (isResync) this.#requeueTimes.setAbout(uidOf(worker), afterMs);
     else this.#requeueTimes.set(uidOf(worker), afterMs);

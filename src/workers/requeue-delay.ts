@@ -19,14 +19,14 @@ export type SyncOutcome =
   { readonly result: SyncPodResult | undefined; readonly error?: undefined } | { readonly error: unknown };
 
 /**
- * The delay until the next sync of the pod if nothing happens before, in milliseconds. `random` is in [0, 1). When `untilDeadlineMs`
- * are over the pod ends, whatever failed; it is 0 when that has been tried.
+ * The delay until the next sync of the pod if nothing happens before, in milliseconds. `random` is in [0, 1).
+ * With its deadline the pod ends, whatever failed: `findDeadlineMs` tells in how many milliseconds, 0 when that has been tried.
  */
 export function computeRequeueMs(
   outcome: SyncOutcome,
   intervals: RequeueIntervals,
   random: number,
-  untilDeadlineMs = Infinity,
+  findDeadlineMs: () => number | undefined,
 ): number {
   const jittered = (periodMs: number): number => periodMs * (1 + JITTER * random);
   if ('result' in outcome) {
@@ -34,5 +34,5 @@ export function computeRequeueMs(
   }
   const isNetwork = hasCode(outcome.error, 'NETWORK_NOT_READY');
   const backOffMs = jittered(isNetwork ? NETWORK_BACK_OFF_MS : intervals.backOffPeriodMs);
-  return untilDeadlineMs > 0 ? Math.min(backOffMs, untilDeadlineMs) : backOffMs;
+  return Math.min(backOffMs, findDeadlineMs() || Infinity);
 }
