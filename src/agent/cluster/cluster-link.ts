@@ -177,11 +177,12 @@ export class ClusterLink implements ClusterHooks {
   /** Whether the API server gives what is asked of it, and what it says where it does not. */
   report(): ReportedCluster {
     const { clients, enrollment } = this.#loaded;
-    const certificate = enrollment.findProblem();
-    const followed = (this.state?.followed ?? []).map(({ collection, problem }) => [collection, problem]);
-    const problems = [['certificate', certificate], ...followed].flatMap(([what = '', error]) =>
-      error === undefined ? [] : [{ what, error }],
-    );
+    const followed = this.state?.followed ?? [];
+    const wanted = [
+      { what: 'certificate', error: enrollment.findProblem() },
+      ...followed.map(({ collection, problem }) => ({ what: collection, error: problem })),
+    ];
+    const problems = wanted.flatMap(({ what, error }) => (error === undefined ? [] : [{ what, error }]));
     return { server: clients.server, problems };
   }
 

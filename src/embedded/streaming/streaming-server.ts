@@ -92,7 +92,8 @@ export class StreamingServer implements AsyncDisposable {
       requestTimeout: headMs,
       connectionsCheckingInterval: headMs / 4,
       keepAliveTimeout: headMs,
-      ...{ keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS },
+      keepAlive: true,
+      keepAliveInitialDelay: PROBE_AFTER_MS,
     });
     this.#http.maxConnections = mostSessions + MOST_ASKING;
     this.#http.on('request', (_request, response) => {
