@@ -97,7 +97,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
   const findBaseline = (id: string): string | undefined => adopted.findBaseline(id);
   const paths = new PodPaths(options);
   const room = await NodeRoom.open({
-    read: async () => readKernelFacts({ ...options, runtimeName }),
+    read: async () => readKernelFacts(options, runtimeName),
     readStorage: async () => findDiskBytes(options.rootDir),
     ofNode: () => link?.allocatable(),
   });

@@ -1,5 +1,6 @@
 import { type PodRef } from '../model/pod-ref.js';
 import { type Clock } from '../util/clock.js';
+import { EMBEDDED_RUNTIME_NAME } from '../util/embedded-runtime-name.js';
 import { hasCode, messageOf } from '../util/errors.js';
 import { type EventFacts } from './runtime-facts.js';
 import { type ListedContainer, type ListedSandbox, type RuntimePort } from './runtime-port.js';
@@ -104,7 +105,7 @@ export function findChanges(
  * containerd has it so since 2.0; before, all readers share one channel.
  */
 export function tellsEveryReader(name: string, version: string): boolean | undefined {
-  if (name === 'podloop-embedded') return true;
+  if (name === EMBEDDED_RUNTIME_NAME) return true;
   if (name !== 'containerd') return undefined;
   const major = /^v?(\d+)\./.exec(version)?.[1];
   return major === undefined ? undefined : Number(major) >= 2;

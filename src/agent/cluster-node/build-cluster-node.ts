@@ -18,8 +18,7 @@ import { buildSupplyReaders } from './supply-readers.js';
 
 /** What {@link buildClusterNode} needs. */
 export interface ClusterNodeParts {
-  readonly options: Omit<CapacityOptions, 'runtimeName'> &
-    Pick<AgentOptions, 'nodeIp' | keyof PressureOptions>;
+  readonly options: CapacityOptions & Pick<AgentOptions, 'nodeIp' | keyof PressureOptions>;
   /** What was said about the node besides; the kubelet's defaults where nothing was. */
   readonly settings?: Partial<Omit<NodeSettings, 'name' | 'kubeletVersion' | 'declaredFeatures'>>;
   readonly nodeName: string;
@@ -78,8 +77,14 @@ export async function buildClusterNode(given: ClusterNodeParts): Promise<BuiltCl
     api: given.api,
     dropConnection: given.dropConnection,
     facts: buildNodeFactsPort({
-      options: { ...options, runtimeName: given.runtimeName },
-      ...{ client, nodeName, hostname: settings.hostname, changes: parts.changes },
+      ...{
+        options,
+        runtimeName: given.runtimeName,
+        client,
+        nodeName,
+        hostname: settings.hostname,
+        changes: parts.changes,
+      },
       kubeletPort: given.kubeletPort,
     }),
     pressure: {

@@ -14,6 +14,8 @@ import { readMachineInfo } from './read-machine-info.js';
 /** What {@link buildNodeFactsPort} needs. */
 export interface NodeFactsPortOptions {
   readonly options: CapacityOptions & Pick<AgentOptions, 'nodeIp'>;
+  /** The runtime's, by its own word. */
+  readonly runtimeName: string;
   readonly nodeName: string;
   readonly hostname: string;
   readonly client: Pick<CriClient, 'status' | 'version'>;
@@ -24,13 +26,13 @@ export interface NodeFactsPortOptions {
 
 /** Tells the facts of this machine and its runtime that its Node shows. */
 export function buildNodeFactsPort(given: NodeFactsPortOptions): NodeFactsPort {
-  const { options, client, changes, nodeName, hostname, kubeletPort } = given;
+  const { options, runtimeName, client, changes, nodeName, hostname, kubeletPort } = given;
   const nodeIps = splitNodeIps(options.nodeIp);
   return {
     kubeletPort,
     hasAttachedMounts: async () => findAttachedMount(await readOwnMounts()) !== undefined,
     machine: async () => await readMachineInfo(),
-    resources: async () => readCapacityFacts(options),
+    resources: async () => readCapacityFacts(options, runtimeName),
     addresses: async () => ({
       ...(await readNodeIpFacts(nodeIps, hostname)),
       ofName: nodeIps.length > 0 ? [] : await lookUp(nodeName),

@@ -1,3 +1,5 @@
+import { EMBEDDED_RUNTIME_NAME } from '../../util/embedded-runtime-name.js';
+
 /**
  * The API server hands the WebSockets of `kubectl exec`, `attach` and `port-forward` on to the node, instead of translating
  * them to SPDY.
@@ -7,7 +9,7 @@
 const WEBSOCKETS = 'ExtendWebSocketsToKubelet';
 
 /** Whose streaming servers speak WebSocket as newer clients do: `v5.channel.k8s.io`, and `SPDY/3.1+portforward.k8s.io`. */
-const SPEAK_WEBSOCKET: ReadonlySet<string> = new Set(['podloop-embedded']);
+const SPEAK_WEBSOCKET: ReadonlySet<string> = new Set([EMBEDDED_RUNTIME_NAME]);
 
 /**
  * What a Node tells of Kubernetes' newer features (`status.declaredFeatures`); sorted. Pure.

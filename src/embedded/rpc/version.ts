@@ -1,4 +1,5 @@
 import { type VersionRequest, type VersionResponse } from '../../cri/generated/runtime/v1/cri.js';
+import { EMBEDDED_RUNTIME_NAME } from '../../util/embedded-runtime-name.js';
 import { type RpcContext } from './rpc-context.js';
 
 /** Version of the kubelet's runtime API; has been 0.1.0 for as long as there is CRI. */
@@ -8,7 +9,7 @@ const KUBELET_API_VERSION = '0.1.0';
 export function version({ version }: RpcContext, _request: VersionRequest): VersionResponse {
   return {
     version: KUBELET_API_VERSION,
-    runtimeName: 'podloop-embedded',
+    runtimeName: EMBEDDED_RUNTIME_NAME,
     runtimeVersion: version,
     runtimeApiVersion: 'v1',
   };
