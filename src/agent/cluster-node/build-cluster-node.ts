@@ -77,14 +77,12 @@ export async function buildClusterNode(given: ClusterNodeParts): Promise<BuiltCl
     api: given.api,
     dropConnection: given.dropConnection,
     facts: buildNodeFactsPort({
-      ...{
-        options,
-        runtimeName: given.runtimeName,
-        client,
-        nodeName,
-        hostname: settings.hostname,
-        changes: parts.changes,
-      },
+      options,
+      runtimeName: given.runtimeName,
+      client,
+      nodeName,
+      hostname: settings.hostname,
+      changes: parts.changes,
       kubeletPort: given.kubeletPort,
     }),
     pressure: {

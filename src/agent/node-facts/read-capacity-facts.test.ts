@@ -33,13 +33,11 @@ it('what no disk is asked for is the same without one', async () => {
 it('a Node tells of the same facts', async () => {
   const nobody = async (): Promise<never> => Promise.reject(new Error('not asked'));
   const port = buildNodeFactsPort({
-    ...{
-      options: OPTIONS,
-      runtimeName: RUNTIME,
-      nodeName: 'here',
-      hostname: 'here',
-      kubeletPort: () => undefined,
-    },
+    options: OPTIONS,
+    runtimeName: RUNTIME,
+    nodeName: 'here',
+    hostname: 'here',
+    kubeletPort: () => undefined,
     ...{ client: { status: nobody, version: nobody }, changes: { listImages: nobody } },
   });
   expect(await port.resources(AbortSignal.timeout(10_000))).toEqual(
