@@ -40,10 +40,16 @@ export class RuntimeProcess {
   readonly endpoint: string;
   readonly #options: RuntimeProcessOptions;
   #child: ChildProcess | undefined;
+  #starts = 0;
 
   constructor(options: RuntimeProcessOptions) {
     this.#options = options;
     this.endpoint = `unix://${join(options.folder, 'cri.sock')}`;
+  }
+
+  /** How often it was started, with and without success. */
+  get starts(): number {
+    return this.#starts;
   }
 
   get isRunning(): boolean {
@@ -101,6 +107,7 @@ export class RuntimeProcess {
     const words = [...args, 'runtime', ...place, ...lifetime, ...flags];
     const child = spawn(program, words, { stdio: ['ignore', log.fd, log.fd], detached: true });
     this.#child = child;
+    this.#starts++;
     // It may outlive this process, which must not wait for it.
     child.unref();
     let failure: string | undefined;

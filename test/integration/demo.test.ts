@@ -42,6 +42,12 @@ async function processesNaming(words: readonly string[]): Promise<string[]> {
   return found;
 }
 
+/** Where the demo lives. */
+async function demoFolder(): Promise<string> {
+  const [name] = await readdir(folder);
+  return join(folder, name!);
+}
+
 /** Asks until the answer is "none", so that a process that is just ending counts as gone. */
 async function expectNothingLeft(events: readonly EventRecord[]): Promise<void> {
   const words = [folder, ...new Set(events.map((event) => event.containerId))];
@@ -149,6 +155,23 @@ describe('podloop demo', () => {
     expect(await podloop.end('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' });
     await expectNothingLeft(recordsOf(podloop.stdout));
   });
+
+  it('has shown all in the end although its runtime was killed while containers were made', async () => {
+    await using podloop = new PodloopProcess(['demo', EXAMPLES, '--once', '-o', 'json'], {
+      env: { TMPDIR: folder },
+    });
+    await podloop.line('stdout', /ContainerStarted/);
+    const named = await processesNaming([join(await demoFolder(), 'cri.sock')]);
+    const runtime = named.find((each) => each.includes(' runtime --listen '));
+    process.kill(Number(runtime!.split(' ')[0]), 'SIGKILL');
+    expect(await podloop.ended, podloop.stderr.join('\n')).toEqual({ code: 0, signal: null });
+    const events = recordsOf(podloop.stdout);
+    const started = events.filter(({ type }) => type === 'ContainerStarted');
+    const names = ['job', 'crash', 'sidecar', 'stubborn', 'web'].map((name) => `${name}-demo`);
+    expect(new Set(started.map(({ pod }) => pod.name))).toEqual(new Set(names));
+    expect(await readdir(folder)).toEqual([]);
+    await expectNothingLeft(events);
+  }, 180_000);
 
   it('starts nothing when a manifest is wrong, and says what and where', async () => {
     const manifests = join(folder, 'pods');

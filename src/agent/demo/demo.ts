@@ -17,6 +17,7 @@ import { join } from 'node:path';
 import { type Readable } from 'node:stream';
 import { type Pod } from '../../model/pod.js';
 import { formatPod } from '../../model/pod-ref.js';
+import { type PodStatusRecord } from '../../status/status-changes.js';
 import { type Clock } from '../../util/clock.js';
 import { PodloopError } from '../../util/errors.js';
 import { linkAbort } from '../../util/linked-abort.js';
@@ -57,6 +58,10 @@ const LONGEST_RESTART_DELAY_MS = 10_000;
 /** Pods are kept apart as well as this machine allows; its network is left as it is, and no pod stays. */
 const RUNTIME_FLAGS = ['--isolation', 'auto', '--network', 'host', '--stop-pods'];
 const LOOK_MS = 100;
+/** What fails because the runtime is gone may be seen so long before its end is. */
+const SURE_MS = 1_000;
+/** By then, what failed because the runtime was gone has been tried again, in milliseconds since it was. */
+const TRIED_AGAIN_MS = 30_000;
 
 /** A running demo. */
 export class Demo implements AsyncDisposable {
@@ -173,21 +178,36 @@ export class Demo implements AsyncDisposable {
     const { clock, once } = this.#options;
     let seen = '';
     let changedMs = clock.monotonicMs();
+    let { starts } = this.#runtime;
+    let goneMs = -Infinity;
+    let hopelessMs: number | undefined;
     for (;;) {
       await clock.sleep(LOOK_MS, signal).catch(() => undefined);
       if (signal.aborted) return;
       const records = this.agent.statuses();
-      for (const { pod, status } of records) {
-        const why = findHopeless(status);
-        if (why === undefined) continue;
-        throw new PodloopError('POD_SYNC_FAILED', `pod ${formatPod(pod)} cannot run: ${why}`);
+      const nowMs = clock.monotonicMs();
+      if (!this.#runtime.isRunning || this.#runtime.starts !== starts) goneMs = nowMs;
+      starts = this.#runtime.starts;
+      const hopeless = nowMs - goneMs < TRIED_AGAIN_MS ? undefined : sayHopeless(records);
+      hopelessMs = hopeless === undefined ? undefined : (hopelessMs ?? nowMs);
+      if (hopelessMs !== undefined && nowMs - hopelessMs >= SURE_MS) {
+        throw new PodloopError('POD_SYNC_FAILED', hopeless!);
       }
       const versions = records.map(({ version }) => version).join();
-      if (versions !== seen) changedMs = clock.monotonicMs();
+      if (versions !== seen) changedMs = nowMs;
       seen = versions;
       const isTold =
         records.length === this.#pods.length && records.every(({ status }) => isStoryTold(status));
-      if (once && isTold && clock.monotonicMs() - changedMs >= QUIET_MS) return;
+      if (once && isTold && nowMs - changedMs >= QUIET_MS) return;
     }
   }
+}
+
+/** The first pod that can never run, and why; undefined when all can. */
+function sayHopeless(records: readonly PodStatusRecord[]): string | undefined {
+  for (const { pod, status } of records) {
+    const why = findHopeless(status);
+    if (why !== undefined) return `pod ${formatPod(pod)} cannot run: ${why}`;
+  }
+  return undefined;
 }
