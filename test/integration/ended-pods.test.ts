@@ -196,6 +196,11 @@ describe('a pod that has ended', { timeout: LIMIT_MS }, () => {
         () => recordOf('job'),
         (record) => record?.status.phase === 'Running',
       );
+      // A container runs before its shell has written anything.
+      await until(
+        () => startsOf('job'),
+        (seen) => seen === starts - 1,
+      );
       await put('job', STAYS, { volumes });
       await until(
         () => recordOf('job'),
