@@ -42,12 +42,6 @@ async function processesNaming(words: readonly string[]): Promise<string[]> {
   return found;
 }
 
-/** Where the demo lives. */
-async function demoFolder(): Promise<string> {
-  const [name] = await readdir(folder);
-  return join(folder, name!);
-}
-
 /** Asks until the answer is "none", so that a process that is just ending counts as gone. */
 async function expectNothingLeft(events: readonly EventRecord[]): Promise<void> {
   const words = [folder, ...new Set(events.map((event) => event.containerId))];
@@ -161,8 +155,7 @@ describe('podloop demo', () => {
       env: { TMPDIR: folder },
     });
     await podloop.line('stdout', /ContainerStarted/);
-    const named = await processesNaming([join(await demoFolder(), 'cri.sock')]);
-    const runtime = named.find((each) => each.includes(' runtime --listen '));
+    const runtime = (await processesNaming([folder])).find((line) => line.includes(' runtime --listen '));
     process.kill(Number(runtime!.split(' ')[0]), 'SIGKILL');
     expect(await podloop.ended, podloop.stderr.join('\n')).toEqual({ code: 0, signal: null });
     const events = recordsOf(podloop.stdout);
