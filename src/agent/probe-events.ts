@@ -1,21 +1,50 @@
 import { type PodEventRecorder } from '../model/pod-event-recorder.js';
-import { probeEnded, type ProbeEnd } from '../util/probe-channels.js';
+import { probeEnded, type ProbeEnd, probeNotRun } from '../util/probe-channels.js';
 
-/** Tells of every probe that failed, in the words of Kubernetes' events, until the returned function is called. */
+/**
+ * Tells of every probe that failed, in the words of Kubernetes' events, and of every row of probes that could not be
+ * run, until the returned function is called.
+ */
 export function recordProbeFailures(
   events: PodEventRecorder,
   isOurs: (podUid: string) => boolean,
 ): () => void {
-  return probeEnded.subscribe((end) => {
+  const record = (
+    probe: Pick<ProbeEnd, 'podUid' | 'namespace' | 'podName' | 'containerName'>,
+    words: { readonly reason: string; readonly message: string },
+  ): void => {
+    const { podUid: uid, namespace, podName: name, containerName: container } = probe;
+    events.record({ uid, namespace, name }, { type: 'Warning', container, ...words });
+  };
+  const leaveEnded = probeEnded.subscribe((end) => {
     const words = describe(end);
-    if (words === undefined || !isOurs(end.podUid)) return;
-    const pod = { uid: end.podUid, namespace: end.namespace, name: end.podName };
-    events.record(pod, { type: 'Warning', container: end.containerName, ...words });
+    if (words !== undefined && isOurs(end.podUid)) record(end, words);
   });
+  const leaveNotRun = probeNotRun.subscribe((probe) => {
+    if (!isOurs(probe.podUid)) return;
+    const times = probe.times === 1 ? 'once' : `${probe.times} times in a row`;
+    const message = `${titleOf(probe.type)} probe could not be run ${times}, ${EFFECTS[probe.type]}: ${probe.message}`;
+    record(probe, { reason: 'ProbeNotRun', message });
+  });
+  return () => {
+    leaveEnded();
+    leaveNotRun();
+  };
+}
+
+/** What it means for the container that nothing counts. */
+const EFFECTS: Readonly<Record<ProbeEnd['type'], string>> = {
+  liveness: 'so it does not restart the container',
+  readiness: 'so the container stays as ready as it was',
+  startup: 'so the container does not count as started',
+};
+
+function titleOf(type: ProbeEnd['type']): string {
+  return type[0]!.toUpperCase() + type.slice(1);
 }
 
 function describe({ type, outcome, message }: ProbeEnd): { reason: string; message: string } | undefined {
-  const title = type[0]!.toUpperCase() + type.slice(1);
+  const title = titleOf(type);
   switch (outcome) {
     case 'failure':
       return { reason: 'Unhealthy', message: `${title} probe failed: ${message}` };

@@ -74,9 +74,18 @@ describe('the metrics of probes', () => {
 
   it('tell how all of them get on', async () => {
     using stats = new MetricsRegistry({ clock: new FakeClock() });
-    addProbeStats(stats, () => ({ workers: 4, inFlight: 1, waiting: 2, voided: 3 }));
+    addProbeStats(stats, () => ({
+      workers: 4,
+      inFlight: 1,
+      waiting: 2,
+      voided: 3,
+      unanswered: 5,
+      heldBack: 6,
+    }));
     const read = await scrape(stats);
     expect(read('podloop_probe_workers')).toBe(4);
     expect(read('podloop_probes_voided_total')).toBe(3);
+    expect(read('podloop_probe_commands_unanswered_total')).toBe(5);
+    expect(read('podloop_probe_commands_held_back_total')).toBe(6);
   });
 });

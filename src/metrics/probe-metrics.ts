@@ -8,6 +8,8 @@ export interface ProbeStats {
   readonly inFlight: number;
   readonly waiting: number;
   readonly voided: number;
+  readonly unanswered: number;
+  readonly heldBack: number;
 }
 
 const COUNTED = ['successful', 'failed', 'unknown'] as const;
@@ -102,5 +104,19 @@ export function addProbeStats(registry: MetricsRegistry, stats: () => ProbeStats
       help: 'Probes that did not count, and were repeated, because the agent itself stood still meanwhile.',
     },
     () => read().voided,
+  );
+  registry.readCounter(
+    {
+      name: 'podloop_probe_commands_unanswered_total',
+      help: 'Commands of probes that the runtime did not answer in time, while it answered other calls. Each may have left processes in its container.',
+    },
+    () => read().unanswered,
+  );
+  registry.readCounter(
+    {
+      name: 'podloop_probe_commands_held_back_total',
+      help: 'Commands of probes that were not started, as too many earlier ones of the same probe were unanswered.',
+    },
+    () => read().heldBack,
   );
 }

@@ -3,6 +3,9 @@ import { type RuntimeChanges } from '../runtime/runtime-changes.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { PodloopError } from '../util/errors.js';
 import { probeByExec } from './exec-probe.js';
+import { type ProbeOutcome } from './probe-outcome.js';
+import { type ProbeType } from './probe-result.js';
+import { MAX_UNANSWERED, UnansweredCommands } from './unanswered-commands.js';
 
 const pod = { uid: 'uid-web', namespace: 'default', name: 'web' };
 
@@ -11,6 +14,8 @@ async function exec(execSync: RuntimeChanges['execSync'], clock = new FakeClock(
     clock,
     commands: { execSync },
     pod,
+    unansweredCommands: new UnansweredCommands({ clock }),
+    type: 'liveness' as const,
     containerId: 'a',
     command: ['cat', '/tmp/healthy'],
     timeoutMs: 2_000,
@@ -66,20 +71,17 @@ describe('a probe that runs a command', () => {
     },
   );
 
-  it('gives a runtime up that does not answer, and holds that against nobody', async () => {
+  it('fails by a command that alone is not answered, as silence that lasted longer than the timeout', async () => {
     const clock = new FakeClock();
-    const hanging: RuntimeChanges['execSync'] = (_id, _command, _timeout, options) =>
-      new Promise((_resolve, reject) => {
-        options!.signal!.addEventListener('abort', () => reject(options!.signal!.reason as Error));
-      });
-    const outcome = exec(hanging, clock);
-    await clock.advance(32_000);
+    const outcome = exec(async () => {
+      await clock.sleep(13_000);
+      throw new PodloopError('COMMAND_UNANSWERED', 'it alone is not answered');
+    }, clock);
+    await clock.advance(13_000);
     expect(await outcome).toEqual({
-      result: 'error',
-      isDecisive: false,
-      message: 'the runtime did not answer within 32s',
+      ...{ result: 'failure', isDecisive: false, unansweredMs: 13_000 },
+      message: 'command timed out: "cat /tmp/healthy" timed out after 2s',
     });
-    expect(clock.pendingTimers).toBe(0);
   });
 
   it('ends when its signal aborts', async () => {
@@ -91,5 +93,73 @@ describe('a probe that runs a command', () => {
     const outcome = exec(hanging, new FakeClock(), stop.signal);
     stop.abort(new Error('the pod is gone'));
     await expect(outcome).rejects.toThrow('the pod is gone');
+  });
+});
+
+/** A runtime whose commands the test answers, or leaves open. */
+class OpenCommands {
+  readonly clock = new FakeClock();
+  readonly unansweredCommands = new UnansweredCommands({ clock: this.clock });
+  readonly onLate: (() => void)[] = [];
+  begun = 0;
+  answers: 'nothing' | 'success' | 'timeout' = 'nothing';
+
+  async probe(containerId = 'a', type: ProbeType = 'readiness'): Promise<ProbeOutcome> {
+    const commands: Pick<RuntimeChanges, 'execSync'> = {
+      execSync: async (_id, _command, _timeout, options) => {
+        this.begun++;
+        if (this.answers === 'success') return await answering(0)('', [], 0);
+        if (this.answers === 'timeout') throw new PodloopError('CRI_DEADLINE_EXCEEDED', 'killed');
+        this.onLate.push(options!.onLeftOpen!());
+        throw new PodloopError('COMMAND_UNANSWERED', 'it alone is not answered');
+      },
+    };
+    const { clock, unansweredCommands } = this;
+    const what = { pod, containerId, type, command: ['check'], timeoutMs: 1_000 };
+    return await probeByExec({ clock, commands, unansweredCommands, ...what }, new AbortController().signal);
+  }
+}
+
+describe('a probe whose commands stay unanswered', () => {
+  it('begins five, and then one every two minutes, and says so', async () => {
+    const open = new OpenCommands();
+    const results: string[] = [];
+    for (let second = 0; second <= 400; second += 5) {
+      const { result, message } = await open.probe();
+      results.push(result);
+      if (result === 'error')
+        expect(message).toMatch(
+          /^\d+ commands of this probe are still unanswered, the next one has to wait$/,
+        );
+      await open.clock.advance(5_000);
+    }
+    expect(results.slice(0, 6)).toEqual(['failure', 'failure', 'failure', 'failure', 'failure', 'error']);
+    expect(open.begun).toBe(MAX_UNANSWERED + 3);
+  });
+
+  it('goes on once one of them is answered late', async () => {
+    const open = new OpenCommands();
+    for (let count = 0; count < MAX_UNANSWERED; count++) await open.probe();
+    expect((await open.probe()).isHeldBack).toBe(true);
+    open.onLate[0]!();
+    expect((await open.probe()).result).toBe('failure');
+    expect((await open.probe()).isHeldBack).toBe(true);
+  });
+
+  it.each(['success', 'timeout'] as const)('is as new after %s, which is an answer', async (answer) => {
+    const open = new OpenCommands();
+    for (let count = 0; count < MAX_UNANSWERED - 1; count++) await open.probe();
+    open.answers = answer;
+    await open.probe();
+    open.answers = 'nothing';
+    for (let count = 0; count < MAX_UNANSWERED; count++) expect((await open.probe()).result).toBe('failure');
+    expect((await open.probe()).isHeldBack).toBe(true);
+  });
+
+  it('holds back no other probe, of the same container or of another', async () => {
+    const open = new OpenCommands();
+    for (let count = 0; count <= MAX_UNANSWERED; count++) await open.probe();
+    expect((await open.probe('a', 'liveness')).result).toBe('failure');
+    expect((await open.probe('b')).result).toBe('failure');
   });
 });

@@ -3,52 +3,64 @@ import { type RuntimeChanges } from '../runtime/runtime-changes.js';
 import { type Clock } from '../util/clock.js';
 import { hasCode, messageOf } from '../util/errors.js';
 import { formatGoDuration } from '../util/go-duration.js';
-import { linkAbort } from '../util/linked-abort.js';
-import { errored, failed, MOST_OUTPUT_BYTES, type ProbeOutcome, silent, succeeded } from './probe-outcome.js';
+import {
+  errored,
+  failed,
+  heldBack,
+  MOST_OUTPUT_BYTES,
+  type ProbeOutcome,
+  silent,
+  succeeded,
+  unanswered,
+} from './probe-outcome.js';
+import { type ProbeType } from './probe-result.js';
+import { type UnansweredCommands } from './unanswered-commands.js';
 
 /** What {@link probeByExec} is given. */
 export interface ExecProbe {
   readonly clock: Clock;
   readonly commands: Pick<RuntimeChanges, 'execSync'>;
+  readonly unansweredCommands: UnansweredCommands;
   readonly pod: PodRef;
   readonly containerId: string;
+  readonly type: ProbeType;
   readonly command: readonly string[];
   readonly timeoutMs: number;
 }
 
-/** How long a runtime may take on top of the timeout, to wait for a turn, start the command and kill it. */
-const RUNTIME_MARGIN_MS = 30_000;
-
 /**
- * Runs a command in the container: exit code 0 is success, any other is failure, and so is a timeout, which the
- * runtime keeps. A runtime that fails or does not answer says nothing of the container.
+ * Runs a command in the container: exit code 0 is success, any other is failure, and so is a timeout. The runtime keeps
+ * the timeout; a command that it leaves without an answer, while it answers other calls, has timed out as well.
+ *
+ * A runtime that fails, or answers nothing, says nothing of the container. Nor does a probe of which so many commands
+ * are unanswered that no further one is begun.
  */
 export async function probeByExec(probe: ExecProbe, signal: AbortSignal): Promise<ProbeOutcome> {
-  const { clock, commands, pod, containerId, command, timeoutMs } = probe;
-  const patience = linkAbort(signal);
-  const timer = clock.setTimer(timeoutMs + RUNTIME_MARGIN_MS, () => {
-    patience.abort(
-      new Error(`the runtime did not answer within ${formatGoDuration(timeoutMs + RUNTIME_MARGIN_MS)}`),
-    );
-  });
+  const { clock, commands, unansweredCommands, pod, containerId, command, timeoutMs } = probe;
+  const key = `${containerId} ${probe.type}`;
+  if (!unansweredCommands.mayBegin(key)) {
+    const count = unansweredCommands.countOf(key);
+    return heldBack(`${count} commands of this probe are still unanswered, the next one has to wait`);
+  }
+  const begunMs = clock.monotonicMs();
   try {
     const { exitCode, stdout, stderr } = await commands.execSync(
       containerId,
       command,
       Math.ceil(timeoutMs / 1_000),
-      { signal: patience.signal, pod },
+      { signal, pod, mayBeCut: true, onLeftOpen: () => unansweredCommands.add(key, begunMs) },
     );
+    unansweredCommands.clear(key);
     const output = firstBytes(stdout, stderr);
     return exitCode === 0 ? succeeded(output) : failed(output);
   } catch (error) {
     signal.throwIfAborted();
-    if (!hasCode(error, 'CRI_DEADLINE_EXCEEDED')) return errored(messageOf(error));
-    return silent(
-      `command timed out: ${JSON.stringify(command.join(' '))} timed out after ${formatGoDuration(timeoutMs)}`,
-    );
-  } finally {
-    timer.cancel();
-    patience.unlink();
+    const isUnanswered = hasCode(error, 'COMMAND_UNANSWERED');
+    if (!isUnanswered && !hasCode(error, 'CRI_DEADLINE_EXCEEDED')) return errored(messageOf(error));
+    if (!isUnanswered) unansweredCommands.clear(key);
+    const text = JSON.stringify(command.join(' '));
+    const message = `command timed out: ${text} timed out after ${formatGoDuration(timeoutMs)}`;
+    return isUnanswered ? unanswered(message, clock.monotonicMs() - begunMs) : silent(message);
   }
 }
 

@@ -29,20 +29,25 @@ interface Answer {
   readonly location: string | undefined;
   /** The first 10 KiB. */
   readonly body: string;
+  /** Why the body could not be read to its end, or to 10 KiB of it. */
+  readonly bodyProblem?: string | undefined;
 }
 
 /** After so many requests a redirect is followed no more. */
 export const MOST_REDIRECTS = 10;
 /** What other clients take; Node's own bound is 16 KiB. */
 const MOST_HEADER_BYTES = 1024 * 1024;
+const BODY_TOO_LATE = 'context deadline exceeded (Client.Timeout or context cancellation while reading body)';
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
  * Asks an HTTP server: a status from 200 to 399 is success. Certificates are not verified. A redirect is followed as
  * long as it stays on the host; one that leaves it is success with a warning.
  *
- * Each probe has a connection of its own, and the timeout holds for all of it. The status decides: a body that does not
- * end in time, or goes on beyond 10 KiB, changes nothing.
+ * Each probe has a connection of its own, and the timeout holds for all of it, the body included. The status decides once
+ * the body has ended, or 10 KiB of it have come; a body that does not end in time, or is cut off, counts neither way.
+ *
+ * Source: pkg/probe/http/http.go of Kubernetes v1.37.2, which gives an error there, and probes with errors are not counted.
  */
 export async function probeByHttp(probe: HttpProbe, signal: AbortSignal): Promise<ProbeOutcome> {
   const { clock, timeoutMs } = probe;
@@ -103,7 +108,8 @@ export function nextUrl(
   );
 }
 
-function judge({ status, body }: Answer): ProbeOutcome {
+function judge({ status, body, bodyProblem }: Answer): ProbeOutcome {
+  if (bodyProblem !== undefined) return errored(bodyProblem);
   if (status >= 300 && status < 400) {
     return succeededWithWarning(`Probe terminated redirects, Response body: ${body}`);
   }
@@ -140,11 +146,14 @@ async function ask(url: URL, headers: HttpProbe['headers'], signal: AbortSignal)
     request.end();
   });
   const { statusCode: status = 0 } = response;
-  return { status, location: response.headers.location, body: await readBody(response) };
+  return { status, location: response.headers.location, ...(await readBody(response, signal)) };
 }
 
-/** The beginning of the body; what cannot be read of it, or not in time, is left out. */
-async function readBody(response: IncomingMessage): Promise<string> {
+/** The beginning of the body, and why it is not all of it. */
+async function readBody(
+  response: IncomingMessage,
+  signal: AbortSignal,
+): Promise<Pick<Answer, 'body' | 'bodyProblem'>> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
@@ -153,8 +162,13 @@ async function readBody(response: IncomingMessage): Promise<string> {
       bytes += chunk.length;
       if (bytes >= MOST_OUTPUT_BYTES) break;
     }
-  } catch {
-    // The status has come, and it decides.
+  } catch (error) {
+    const bodyProblem = signal.aborted ? BODY_TOO_LATE : `unexpected EOF: ${messageOf(error)}`;
+    return { body: textOf(chunks), bodyProblem };
   }
+  return { body: textOf(chunks) };
+}
+
+function textOf(chunks: readonly Buffer[]): string {
   return Buffer.concat(chunks).subarray(0, MOST_OUTPUT_BYTES).toString('utf8');
 }

@@ -205,17 +205,48 @@ describe('a probe by HTTP', () => {
     expect([result, message]).toEqual(['success', 'x'.repeat(10_240)]);
   });
 
-  it('takes the status for the answer when the body never ends', async () => {
+  it.each([
+    [200, 'half', {}],
+    [204 + 2, 'x'.repeat(10_239), {}],
+    [302, '', { 'content-length': 10 }],
+    [500, '', {}],
+    [503, 'half', { 'content-length': 1_000_000 }],
+  ])('throws %i away whose body does not end in time', async (status, begin, headers) => {
     let begun!: () => void;
     const reached = new Promise<void>((resolve) => (begun = resolve));
     const port = await http((_request, response) => {
-      response.writeHead(200).write('half', () => setImmediate(begun));
+      response.writeHead(status, headers).flushHeaders();
+      response.write(begin === '' ? Buffer.alloc(0) : begin, () => setImmediate(begun));
     });
     expect(await runOut(get(port), reached)).toEqual({
-      result: 'success',
-      isDecisive: true,
-      message: 'half',
+      ...{ result: 'error', isDecisive: false },
+      message: 'context deadline exceeded (Client.Timeout or context cancellation while reading body)',
     });
+  });
+
+  it.each([0, 10_239])('throws an answer away whose body is cut off after %i bytes', async (bytes) => {
+    const port = await listen(
+      createTcpServer((socket) =>
+        socket.once('data', () =>
+          socket.end(`HTTP/1.1 200 OK\r\nContent-Length: 20000\r\n\r\n${'x'.repeat(bytes)}`),
+        ),
+      ),
+    );
+    expect(await run(get(port))).toMatchObject({
+      ...{ result: 'error', isDecisive: false },
+      message: expect.stringMatching(/^unexpected EOF/) as string,
+    });
+  });
+
+  it('takes what has come of a body that is cut off beyond 10 KiB', async () => {
+    const port = await listen(
+      createTcpServer((socket) =>
+        socket.once('data', () =>
+          socket.end(`HTTP/1.1 200 OK\r\nContent-Length: 20000\r\n\r\n${'x'.repeat(10_240)}`),
+        ),
+      ),
+    );
+    expect(await run(get(port))).toMatchObject({ result: 'success', message: 'x'.repeat(10_240) });
   });
 
   it('takes a server that says nothing for silent', async () => {

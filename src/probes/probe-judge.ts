@@ -35,6 +35,8 @@ const MOST_TRIES = 3;
 export class ProbeJudge {
   readonly #options: ProbeJudgeOptions;
   #voided = 0;
+  #unanswered = 0;
+  #heldBack = 0;
 
   constructor(options: ProbeJudgeOptions) {
     this.#options = options;
@@ -43,6 +45,16 @@ export class ProbeJudge {
   /** How many outcomes did not count because our own event loop stood still. */
   get voided(): number {
     return this.#voided;
+  }
+
+  /** How many commands the runtime left without an answer while it answered other calls. */
+  get unanswered(): number {
+    return this.#unanswered;
+  }
+
+  /** How many were not begun, as too many commands of that probe were unanswered. */
+  get heldBack(): number {
+    return this.#heldBack;
   }
 
   /**
@@ -62,7 +74,8 @@ export class ProbeJudge {
       const run = begin();
       if (run === undefined) return undefined;
       const trial = await this.#try(run, signal);
-      if (trial.outcome.result === 'error' && tries < MOST_TRIES) continue;
+      const { result, isHeldBack } = trial.outcome;
+      if (result === 'error' && isHeldBack === undefined && tries < MOST_TRIES) continue;
       this.#tell(run, trial);
       return trial.isVoid ? 'void' : trial.outcome;
     }
@@ -102,6 +115,8 @@ export class ProbeJudge {
     const { pod, container, containerId, type } = run;
     const { outcome, durationMs, stalled } = trial;
     if (trial.isVoid) this.#voided++;
+    else if (outcome.unansweredMs !== undefined) this.#unanswered++;
+    if (outcome.isHeldBack === true) this.#heldBack++;
     this.#log(run, trial);
     probeEnded.publish({
       podUid: pod.uid,

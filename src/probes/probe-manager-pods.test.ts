@@ -17,7 +17,14 @@ describe('the pods that are probed', () => {
     expect([h.hanging, h.manager.readiness('a')]).toEqual([1, true]);
     h.manager.removePod(UID);
     await h.clock.settle();
-    expect(h.manager.stats).toEqual({ workers: 0, inFlight: 0, waiting: 0, voided: 0 });
+    expect(h.manager.stats).toEqual({
+      workers: 0,
+      inFlight: 0,
+      waiting: 0,
+      voided: 0,
+      unanswered: 0,
+      heldBack: 0,
+    });
     expect([h.manager.readiness('a'), h.manager.started('a')]).toEqual([undefined, undefined]);
     expect(h.clock.pendingTimers).toBe(0);
     h.manager.removePod(UID);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../testing/fake-clock.js';
-import { aProbe, aProbedPod, ProbeHarness } from '../testing/probe-harness.js';
+import { aProbe, aProbedPod, ProbeHarness, type ScriptedOutcome } from '../testing/probe-harness.js';
+import { probeNotRun } from '../util/probe-channels.js';
 
 const UID = 'uid-web';
 
@@ -72,6 +73,62 @@ describe('a liveness probe', () => {
     expect([h.runs.length, h.verdicts.length]).toEqual([4, 0]);
     await h.clock.advance(1_000);
     expect(h.verdicts).toEqual(['a liveness failure']);
+  });
+
+  it('that cannot be run as often in a row as it may fail is published once, until it was run again', async () => {
+    const published: string[] = [];
+    const leave = probeNotRun.subscribe(({ type, times, message }) =>
+      published.push(`${type} ${times} ${message}`),
+    );
+    await using h = new ProbeHarness();
+    // Each error is tried three times at once.
+    const errors = Array<ScriptedOutcome>(12).fill('error');
+    h.script('main/liveness', ...errors, 'held back', 'success', ...errors.slice(0, 6), 'success', 'error');
+    h.manager.addPod(aProbedPod({ livenessProbe: aProbe({ failureThreshold: 3 }) }));
+    h.observe(UID, 'main', 'a');
+    await h.clock.advance(1_500);
+    expect(published).toEqual([]);
+    await h.clock.advance(1_000);
+    expect(published).toEqual(['liveness 3 no such container']);
+    await h.clock.advance(6_000);
+    expect(published).toHaveLength(1);
+    await h.clock.advance(4_000);
+    leave();
+    expect(published).toHaveLength(2);
+    expect(h.verdicts).toEqual([]);
+  });
+
+  it.each(['liveness', 'readiness', 'startup'] as const)(
+    'of %s whose command alone is not answered fails, and is counted',
+    async (type) => {
+      await using h = new ProbeHarness();
+      h.script(`main/${type}`, 'unanswered', 'unanswered', 'held back', 'unanswered');
+      h.manager.addPod(aProbedPod({ [`${type}Probe`]: aProbe({ failureThreshold: 3 }) }));
+      h.observe(UID, 'main', 'a');
+      await h.clock.advance(3_500);
+      // What was not begun neither adds to the row nor breaks it, and is not tried again at once.
+      expect(h.runs).toHaveLength(4);
+      expect(h.verdicts).toEqual(type === 'readiness' ? [] : [`a ${type} failure`]);
+      expect(h.manager.readiness('a') ?? false).toBe(false);
+      expect(h.manager.stats).toMatchObject({ unanswered: 3, heldBack: 1, voided: 0 });
+    },
+  );
+
+  it.each([
+    [1_000, true],
+    [3_000, false],
+  ])('that hung for 12 s counts after a stall of %d ms: %s', async (stallMs, counts) => {
+    await using h = new ProbeHarness();
+    h.script('main/liveness', 'hang');
+    h.manager.addPod(aProbedPod({ livenessProbe: aProbe() }));
+    h.observe(UID, 'main', 'a');
+    await h.clock.advance(5_000);
+    h.clock.stall(stallMs);
+    await h.clock.advance(5_000);
+    h.release('unanswered');
+    await h.clock.settle();
+    expect(h.manager.stats.voided).toBe(counts ? 0 : 1);
+    expect(h.verdicts).toEqual(counts ? ['a liveness failure'] : []);
   });
 
   it('of a container that was replaced while it ran says nothing', async () => {

@@ -10,6 +10,7 @@
 import { type NodePod } from '../model/node-pod.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { probeNotRun } from '../util/probe-channels.js';
 import { LoopStallMonitor } from './loop-stall-monitor.js';
 import { type ProbeFailure, ProbeFindings } from './probe-findings.js';
 import { ProbeJudge, type RunProbe } from './probe-judge.js';
@@ -44,6 +45,10 @@ export interface ProbeManagerStats {
   readonly waiting: number;
   /** Outcomes that did not count because our own event loop stood still. */
   readonly voided: number;
+  /** Commands that the runtime left without an answer while it answered other calls. */
+  readonly unanswered: number;
+  /** Probes that were not begun, as too many of their commands were unanswered. */
+  readonly heldBack: number;
 }
 
 interface Handle {
@@ -92,7 +97,8 @@ export class ProbeManager implements AsyncDisposable {
   /** Counters as of now. */
   get stats(): ProbeManagerStats {
     const { inFlight, waiting } = this.#slots;
-    return { workers: this.#running.size, inFlight, waiting, voided: this.#judge.voided };
+    const { voided, unanswered, heldBack } = this.#judge;
+    return { workers: this.#running.size, inFlight, waiting, voided, unanswered, heldBack };
   }
 
   /** Results from now on, for one reader. Close it when you are done. */
@@ -220,6 +226,7 @@ export class ProbeManager implements AsyncDisposable {
         this.#findings.takeUp(subject.pod.uid, type, containerId, replaces),
       onVerdict: (containerId, verdict, outcome) =>
         this.#settle(probed, worker.subject, containerId, verdict, outcome?.message),
+      onNotRun: (containerId, times, message) => publishNotRun(worker.subject, containerId, times, message),
     });
     const handle: Handle = { worker, abort: new AbortController(), isRunning: false };
     probed.workers.set(key, handle);
@@ -277,4 +284,11 @@ export class ProbeManager implements AsyncDisposable {
   #hand(result: ProbeResult): void {
     for (const results of this.#subscriptions) results.push(result);
   }
+}
+
+function publishNotRun(subject: ProbeSubject, containerId: string, times: number, message: string): void {
+  const { pod, container, type } = subject;
+  const { uid: podUid, namespace, name: podName } = pod;
+  const containerName = container.name;
+  probeNotRun.publish({ podUid, namespace, podName, containerName, containerId, type, times, message });
 }

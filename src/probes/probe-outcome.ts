@@ -10,6 +10,13 @@ export interface ProbeOutcome {
    * have made it. False for its silence: no answer in time, or a connection that ended before one.
    */
   readonly isDecisive: boolean;
+  /**
+   * For how long it was waited for, in milliseconds, where that was longer than the timeout: the runtime answered other
+   * calls, and this one not. A short stall of ours does not explain such a silence.
+   */
+  readonly unansweredMs?: number;
+  /** It was not begun, as too many of its kind are still open. */
+  readonly isHeldBack?: true;
   /** In the kubelet's words where it has any; empty when there is nothing to say. At most 10 KiB. */
   readonly message: string;
 }
@@ -35,6 +42,16 @@ export function failed(message: string): ProbeOutcome {
 /** The other side said nothing, in all the time it had. */
 export function silent(message: string): ProbeOutcome {
   return { result: 'failure', isDecisive: false, message };
+}
+
+/** The runtime did not answer for the other side, although it answered others. */
+export function unanswered(message: string, unansweredMs: number): ProbeOutcome {
+  return { ...silent(message), unansweredMs };
+}
+
+/** The probe was not begun. */
+export function heldBack(message: string): ProbeOutcome {
+  return { ...errored(message), isHeldBack: true };
 }
 
 /** The probe could not be run. */

@@ -11,6 +11,7 @@ import { type ProbeOutcome } from './probe-outcome.js';
 import { resolvePort } from './probe-port.js';
 import { probeByTcp } from './tcp-probe.js';
 import { type ProbeRun } from './probe-worker.js';
+import { UnansweredCommands } from './unanswered-commands.js';
 
 /** What {@link probeRunner} needs. */
 export interface ProbeRunnerOptions {
@@ -21,21 +22,27 @@ export interface ProbeRunnerOptions {
   readonly userAgent?: string;
 }
 
+interface RunnerParts extends ProbeRunnerOptions {
+  readonly unansweredCommands: UnansweredCommands;
+}
+
 /** Runs a probe by whichever of exec, httpGet, tcpSocket and grpc it names. */
 export function probeRunner(options: ProbeRunnerOptions): RunProbe {
-  return async (run, signal) => await runHandler(run, options, signal);
+  const unansweredCommands = new UnansweredCommands({ clock: options.clock });
+  return async (run, signal) => await runHandler(run, { ...options, unansweredCommands }, signal);
 }
 
 async function runHandler(
   run: ProbeRun,
-  { clock, commands, userAgent = 'kube-probe/1.36' }: ProbeRunnerOptions,
+  { clock, commands, unansweredCommands, userAgent = 'kube-probe/1.36' }: RunnerParts,
   signal: AbortSignal,
 ): Promise<ProbeOutcome> {
   const { exec, httpGet, tcpSocket, grpc }: Probe = run.probe;
-  const { pod, container, containerId, timeoutMs } = run;
+  const { pod, container, containerId, type, timeoutMs } = run;
   if (exec !== undefined) {
     const command = expandWritten(exec.command, container);
-    return await probeByExec({ clock, commands, pod, containerId, command, timeoutMs }, signal);
+    const parts = { clock, commands, unansweredCommands };
+    return await probeByExec({ ...parts, pod, containerId, type, command, timeoutMs }, signal);
   }
   if (httpGet !== undefined) {
     const url = probeUrl(httpGet, hostOf(httpGet, run), resolvePort(httpGet.port, container));

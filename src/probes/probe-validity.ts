@@ -14,5 +14,6 @@ const TOTAL_SHARE = 0.5;
  */
 export function isVoid(outcome: ProbeOutcome, stalled: StallTime, timeoutMs: number): boolean {
   if (outcome.result !== 'failure' || outcome.isDecisive) return false;
-  return stalled.longestMs >= timeoutMs * LONGEST_SHARE || stalled.totalMs >= timeoutMs * TOTAL_SHARE;
+  const silentMs = Math.max(timeoutMs, outcome.unansweredMs ?? 0);
+  return stalled.longestMs >= silentMs * LONGEST_SHARE || stalled.totalMs >= silentMs * TOTAL_SHARE;
 }

@@ -48,9 +48,13 @@ export interface ProbeWorkerOptions {
    * A threshold was reached; or the container no longer runs (of readiness probes only), and then there is no outcome.
    */
   readonly onVerdict: (containerId: string, verdict: 'success' | 'failure', outcome?: ProbeOutcome) => void;
+  /** It could not be run as often in a row as it may fail. Called once for each row. */
+  readonly onNotRun: (containerId: string, times: number, message: string) => void;
 }
 
 interface Current {
+  /** How often it could not be run since it was run last. */
+  errorsInARow: number;
   readonly containerId: string;
   target: ProbeTarget;
   /** Monotonic milliseconds; undefined until it runs. */
@@ -172,6 +176,7 @@ export class ProbeWorker {
         hasStarted: this.#subject.type === 'startup' && known === true,
         isOnHold: false,
         voidsInARow: 0,
+        errorsInARow: 0,
       };
     }
     this.#setTarget(this.#current, target);
@@ -235,11 +240,22 @@ export class ProbeWorker {
     }
     current.voidsInARow = 0;
     current.dueMs = nextDueMs;
-    if (outcome === undefined || outcome.result === 'error') return;
+    if (outcome === undefined) return;
+    if (outcome.result === 'error') {
+      // What could not be begun for earlier ones that hang is not run now, which is no reason why it cannot be.
+      if (outcome.isHeldBack === undefined) this.#countError(current, outcome.message);
+      return;
+    }
+    current.errorsInARow = 0;
     this.#observe();
     // It may have been replaced meanwhile, or have ended: then the outcome is of the past.
     if (this.#current !== current || current.target.state !== 'running') return;
     this.#count(current, outcome);
+  }
+
+  #countError(current: Current, message: string): void {
+    const times = probeTiming(this.#subject.probe).failureThreshold;
+    if (++current.errorsInARow === times) this.#options.onNotRun(current.containerId, times, message);
   }
 
   /** What to run now that it is our turn; a turn may have taken a while to come. */

@@ -1,5 +1,6 @@
 import { abortable } from '../util/abortable.js';
 import { type Clock } from '../util/clock.js';
+import { settlesWithin } from '../util/settles-within.js';
 
 import { AdaptiveBound, type AdaptiveBoundOptions } from './adaptive-bound.js';
 import { ChangeLane, type LaneFacts } from './change-lane.js';
@@ -32,6 +33,8 @@ const RANKS: Readonly<Record<string, number>> = { create_container: 1, run_podsa
 const LAST_RANK = 3;
 const STOPS_AT_ONCE = 32;
 const COMMANDS_AT_ONCE = 32;
+/** A hook that is nearly done is not to be cut off; one that hangs is not to hold up the agent's end. */
+const COMMANDS_SETTLE_MS = 3_000;
 /** Of calls that only wait; what a node could have at most. */
 const MOST_WAITING = 10_000;
 
@@ -47,6 +50,8 @@ export class ChangeLanes {
   readonly #stops: ChangeLane;
   readonly #commands: ChangeLane;
   readonly #underWay = new Set<Promise<unknown>>();
+  /** Hooks: a change that hangs may yet happen, but nobody reads what becomes of a command. */
+  readonly #commandsUnderWay = new Set<Promise<unknown>>();
 
   constructor({ clock, bound: options }: ChangeLanesOptions) {
     const bound = new AdaptiveBound(options);
@@ -67,9 +72,19 @@ export class ChangeLanes {
     return { changes: this.#changes.facts, stops: this.#stops.facts, commands: this.#commands.facts };
   }
 
-  /** Resolves when nothing that was let in is under way any more. */
+  /**
+   * Resolves when nothing that was let in is under way any more. Commands get a few seconds to end, and those that
+   * may be cut get none.
+   */
   async settled(signal?: AbortSignal): Promise<void> {
+    const commands = this.#settleCommands();
     while (this.#underWay.size > 0) await abortable(Promise.allSettled(this.#underWay), signal);
+    await abortable(commands, signal);
+  }
+
+  async #settleCommands(): Promise<void> {
+    if (this.#commandsUnderWay.size === 0) return;
+    await settlesWithin(Promise.allSettled(this.#commandsUnderWay), COMMANDS_SETTLE_MS, this.#clock);
   }
 
   /** Settles as the work does; the signal ends only the wait for its turn. `canWait`: everything else goes first. */
@@ -100,9 +115,10 @@ export class ChangeLanes {
     await abortable(this.#track(this.#stops.run(work, signal)), signal);
   }
 
-  /** The signal ends the wait at once. */
-  async command<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
-    return await abortable(this.#track(this.#commands.run(work, signal)), signal);
+  /** The signal ends the wait at once. `mayBeCut`: {@link settled} does not wait for it. */
+  async command<T>(signal: AbortSignal | undefined, work: () => Promise<T>, mayBeCut = false): Promise<T> {
+    const command = this.#commands.run(work, signal);
+    return await abortable(mayBeCut ? command : this.#track(command, this.#commandsUnderWay), signal);
   }
 
   /** For work whose bound is somebody else's. The signal ends the wait at once. */
@@ -111,12 +127,12 @@ export class ChangeLanes {
     return await abortable(this.#track(work()), signal);
   }
 
-  async #track<T>(work: Promise<T>): Promise<T> {
-    this.#underWay.add(work);
+  async #track<T>(work: Promise<T>, underWay = this.#underWay): Promise<T> {
+    underWay.add(work);
     try {
       return await work;
     } finally {
-      this.#underWay.delete(work);
+      underWay.delete(work);
     }
   }
 }

@@ -76,6 +76,8 @@ class FakeClient {
       containerStatus: ({ containerId }: { containerId: string }) =>
         this.#answer('status', () => ({ status: this.containers.find(({ id }) => id === containerId) })),
       stopPodSandbox: () => this.#answer('stop sandbox', () => ({})),
+      execSync: ({ cmd }: { cmd: string[] }) =>
+        this.#answer(`exec ${cmd.join(' ')}`, () => ({ stdout: '', stderr: '', exitCode: 0 })),
     };
     return methods as unknown as ChangingClient;
   }
@@ -296,6 +298,39 @@ describe('changes that are under way', () => {
     release();
     await waiting;
     expect(runtime.calls).toEqual(['stop 30', 'stop 2']);
+  });
+});
+
+describe('commands that hang', () => {
+  it.each([
+    ['of a hook', 0, false, 3_000],
+    ['of a hook with a time', 30, false, 3_000],
+    ['of a probe', 1, true, 0],
+  ])('%s hold the end up for a moment at most', async (_, timeoutSeconds, mayBeCut, expectedMs) => {
+    runtime.hang('exec check');
+    const leave = new AbortController();
+    const options = { mayBeCut, signal: leave.signal };
+    changes.execSync('c', ['check'], timeoutSeconds, options).catch(() => undefined);
+    await clock.settle();
+    leave.abort(new Error('the agent ends'));
+    const startMs = clock.monotonicMs();
+    let settledMs: number | undefined;
+    void changes.settled().then(() => (settledMs = clock.monotonicMs() - startMs));
+    for (let step = 0; step < 40; step++) await clock.advance(100);
+    expect(settledMs).toBe(expectedMs);
+  });
+
+  it('of a hook that ends meanwhile are waited for', async () => {
+    const release = runtime.hang('exec check');
+    const hook = changes.execSync('c', ['check'], 0);
+    await clock.settle();
+    let isSettled = false;
+    const waiting = changes.settled().then(() => (isSettled = true));
+    await clock.advance(1_000);
+    expect(isSettled).toBe(false);
+    release();
+    await hook;
+    await waiting;
   });
 });
 

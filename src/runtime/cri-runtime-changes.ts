@@ -5,12 +5,14 @@ import { isNotFound, PodloopError } from '../util/errors.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 
 import { type AdaptiveBoundOptions } from './adaptive-bound.js';
+import { runAnsweredCommand } from './answered-command.js';
 import { ChangeLanes, type ChangeLanesFacts } from './change-lanes.js';
 import { type ChangingClient } from './changing-client.js';
 import { findSameContainer, findSameSandbox } from './find-same-attempt.js';
 import { ANNOTATIONS } from './labels.js';
 import {
   type ChangeOptions,
+  type CommandOptions,
   type PullOptions,
   type ContainerConfig,
   type ContainerResources,
@@ -49,6 +51,7 @@ export interface ChangeFacts extends ChangeLanesFacts {
  */
 export class CriRuntimeChanges implements RuntimeChanges {
   readonly #client: ChangingClient;
+  readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #lanes: ChangeLanes;
   readonly #unsettled = new UnsettledChanges();
@@ -57,7 +60,8 @@ export class CriRuntimeChanges implements RuntimeChanges {
   constructor(options: CriRuntimeChangesOptions) {
     this.#client = options.client;
     this.#logger = options.logger ?? SILENT_LOGGER;
-    this.#lanes = new ChangeLanes({ clock: options.clock ?? new SystemClock(), bound: options.bound });
+    this.#clock = options.clock ?? new SystemClock();
+    this.#lanes = new ChangeLanes({ clock: this.#clock, bound: options.bound });
   }
 
   /** For `/debug` and for metrics. */
@@ -65,7 +69,10 @@ export class CriRuntimeChanges implements RuntimeChanges {
     return { ...this.#lanes.facts, unsettled: this.#unsettled.size, takenUp: this.#takenUp };
   }
 
-  /** Resolves when nothing that was sent is under way any more; call it when nobody sends anything new. */
+  /**
+   * Resolves when nothing that was sent is under way any more, but for commands that hang; call it when nobody sends
+   * anything new.
+   */
   async settled(signal?: AbortSignal): Promise<void> {
     await this.#lanes.settled(signal);
   }
@@ -193,11 +200,14 @@ export class CriRuntimeChanges implements RuntimeChanges {
     containerId: string,
     command: readonly string[],
     timeoutSeconds: number,
-    { signal, pod }: ChangeOptions = {},
+    { signal, pod, mayBeCut, onLeftOpen }: CommandOptions = {},
   ): Promise<ExecResult> {
     const request = { containerId, cmd: [...command], timeout: BigInt(Math.ceil(timeoutSeconds)) };
-    const { stdout, stderr, exitCode } = await this.#lanes.command(signal, () =>
-      this.#client.execSync(request, { pod, containerId }),
+    const options = { client: this.#client, clock: this.#clock, pod, onLeftOpen };
+    const { stdout, stderr, exitCode } = await this.#lanes.command(
+      signal,
+      () => runAnsweredCommand(request, options),
+      mayBeCut,
     );
     return { stdout, stderr, exitCode };
   }

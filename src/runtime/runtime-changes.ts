@@ -40,6 +40,14 @@ export interface PullOptions extends ChangeOptions {
   readonly login?: { readonly username: string; readonly password: string };
 }
 
+/** What a command in a container takes besides itself. */
+export interface CommandOptions extends ChangeOptions {
+  /** Nobody needs its outcome: it may be cut off when the agent ends. */
+  readonly mayBeCut?: boolean | undefined;
+  /** It is given up while the runtime may still run it. Gives what to call when the runtime answers after all. */
+  readonly onLeftOpen?: (() => () => void) | undefined;
+}
+
 /** What a command in a container left behind. */
 export interface ExecResult {
   readonly stdout: Buffer;
@@ -99,12 +107,15 @@ export interface RuntimeChanges {
   ): Promise<void>;
   /** Lets a container write to a new file at the path of its log, after somebody moved the old one away. */
   reopenContainerLog(containerId: string, options?: ChangeOptions): Promise<void>;
-  /** Runs a command in a container; after `timeoutSeconds` (0: never) it is killed and this rejects. */
+  /**
+   * Runs a command in a container; after `timeoutSeconds` (0: never) it is killed and this rejects. Where a command
+   * alone stays unanswered after that, this rejects with COMMAND_UNANSWERED; see {@link runAnsweredCommand}.
+   */
   execSync(
     containerId: string,
     command: readonly string[],
     timeoutSeconds: number,
-    options?: ChangeOptions,
+    options?: CommandOptions,
   ): Promise<ExecResult>;
   /** Fetches an image and gives its reference as resolved. Has no bound here: whoever pulls has. */
   pullImage(image: string, options?: PullOptions): Promise<string>;

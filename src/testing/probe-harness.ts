@@ -2,14 +2,23 @@ import { type Container, type Probe } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type RestartPolicy } from '../model/pod.js';
 import { ProbeManager, type ProbeManagerOptions } from '../probes/probe-manager.js';
-import { errored, failed, type ProbeOutcome, silent, succeeded } from '../probes/probe-outcome.js';
+import {
+  errored,
+  failed,
+  heldBack,
+  type ProbeOutcome,
+  silent,
+  succeeded,
+  unanswered,
+} from '../probes/probe-outcome.js';
 import { type ProbeResult } from '../probes/probe-result.js';
 import { type ProbeTarget } from '../probes/probe-targets.js';
 import { type ProbeRun } from '../probes/probe-worker.js';
 import { FakeClock } from './fake-clock.js';
 
 /** What a probe of the harness is to find: an outcome, or one for each run in turn (the last one stays). */
-export type ScriptedOutcome = 'success' | 'failure' | 'silence' | 'error' | 'hang';
+export type ScriptedOutcome =
+  'success' | 'failure' | 'silence' | 'unanswered' | 'held back' | 'error' | 'hang';
 
 /** A {@link ProbeManager} whose containers and outcomes the test sets, on a clock that the test moves. */
 export class ProbeHarness implements AsyncDisposable {
@@ -64,7 +73,7 @@ export class ProbeHarness implements AsyncDisposable {
   }
 
   /** Lets what hangs end. */
-  release(outcome: 'success' | 'failure' | 'silence' = 'success'): void {
+  release(outcome: Exclude<ScriptedOutcome, 'hang'> = 'success'): void {
     for (const end of [...this.#hung]) end(toOutcome(outcome));
   }
 
@@ -103,6 +112,8 @@ export class ProbeHarness implements AsyncDisposable {
 function toOutcome(outcome: Exclude<ScriptedOutcome, 'hang'>): ProbeOutcome {
   if (outcome === 'success') return succeeded('fine');
   if (outcome === 'failure') return failed('HTTP probe failed with statuscode: 500');
+  if (outcome === 'unanswered') return unanswered('timed out', 12_000);
+  if (outcome === 'held back') return heldBack('it has to wait');
   return outcome === 'silence' ? silent('i/o timeout') : errored('no such container');
 }
 

@@ -194,6 +194,12 @@ export const ERROR_CODES = {
     when: 'The runtime has an object of that name that podloop asked for before, and it cannot be taken up (yet).',
     remedy: 'Usually nothing: podloop tries again. If it stays, look for the object in the runtime’s log.',
   },
+  COMMAND_UNANSWERED: {
+    retryable: true,
+    when: 'A command in a container was not answered by the runtime in time, while the runtime answered other calls.',
+    remedy:
+      'Look for what the command leaves running: a runtime may wait for all that holds its output open. Let it write elsewhere, as `>/dev/null 2>&1`.',
+  },
   POD_SYNC_FAILED: {
     retryable: true,
     when: 'Something of a pod could not be started or ended as its manifest says.',

@@ -20,5 +20,17 @@ export interface ProbeEnd {
   readonly message: string;
 }
 
+/** A probe that could not be run, as often in a row as it may fail. */
+export interface ProbeNotRun extends Pick<
+  ProbeEnd,
+  'podUid' | 'namespace' | 'podName' | 'containerName' | 'containerId' | 'type' | 'message'
+> {
+  /** Its failureThreshold. */
+  readonly times: number;
+}
+
+/** Published once for each row of errors: what could not be run counts neither way, so that nothing else shows it. */
+export const probeNotRun = definePublishingChannel<ProbeNotRun>('podloop:probes:probe:not-run');
+
 /** A probe was run once. */
 export const probeEnded = definePublishingChannel<ProbeEnd>('podloop:probes:probe:ended');

@@ -1,0 +1,75 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CriClient } from '../../src/cri/index.js';
+import { SystemClock } from '../../src/util/clock.js';
+import { probeRunner } from '../../src/probes/probe-runner.js';
+import { podOf, shell, SyncLab } from '../integration/sync-lab.js';
+import { until } from '../integration/embedded-node.js';
+import { startContainerd, type Containerd } from './harness/containerd.js';
+import { BUSYBOX_IMAGE } from './harness/image.js';
+import { findLeftovers } from './harness/leftovers.js';
+import { TRIED_RELEASES } from './harness/tried-releases.js';
+
+const NEVER = new AbortController().signal;
+/** Each leaves something behind that holds the output of the command open: containerd answers when that ends. */
+const SCRIPTS = [
+  ['ends in time, its child does not', 'sleep 5661 & exit 0'],
+  ['is killed, its child is not', 'sleep 5662 & sleep 5663'],
+  ['is killed, a grandchild in a session of its own is not', '(setsid sleep 5664 &) ; sleep 5665'],
+] as const;
+
+describe.each(TRIED_RELEASES)('commands of probes on containerd %s', (release) => {
+  let containerd: Containerd;
+  let client: CriClient;
+  let lab: SyncLab;
+  beforeAll(async () => {
+    containerd = await startContainerd({ version: release });
+    client = new CriClient({ endpoint: containerd.endpoint });
+    const folder = await mkdtemp(path.join(tmpdir(), 'podloop-sync-'));
+    const { cgroupParent } = containerd.names;
+    lab = new SyncLab({ client, folder, canMount: true, cgroupParent });
+  });
+  afterAll(async () => {
+    await lab[Symbol.asyncDispose]();
+    client.close();
+    await containerd[Symbol.asyncDispose]();
+    expect(await findLeftovers(containerd.names)).toEqual([]);
+  });
+
+  it('fail when what they leave behind holds their output open', async () => {
+    const container = shell('app', BUSYBOX_IMAGE, 'sleep 1000');
+    const pod = podOf('hung-probes', { containers: [container] });
+    await lab.syncUntil(pod, () => lab.status(pod)?.phase === 'Running');
+    const observed = await lab.observe(pod);
+    const run = probeRunner({ clock: new SystemClock(), commands: lab.changes });
+    const probe = async (script: string, type: 'liveness' | 'readiness' | 'startup') => {
+      const exec = { command: ['sh', '-c', script] };
+      const what = { container, containerId: observed.containers[0]!.id, host: '', neverRestarts: false };
+      return await run(
+        { pod: pod.metadata, ...what, type, probe: { exec }, timeoutMs: 1_000 } as never,
+        NEVER,
+      );
+    };
+    const types = ['liveness', 'readiness', 'startup'] as const;
+    const outcomes = await Promise.all(SCRIPTS.map(([, script], index) => probe(script, types[index]!)));
+    for (const [index, [, script]] of SCRIPTS.entries()) {
+      expect(outcomes[index]).toMatchObject({
+        ...{ result: 'failure', isDecisive: false },
+        message: `command timed out: ${JSON.stringify(`sh -c ${script}`)} timed out after 1s`,
+      });
+      expect(outcomes[index]!.unansweredMs).toBeGreaterThan(10_000);
+    }
+    // What answers is not held up by those that do not, and nothing that is open keeps the changes from settling.
+    expect(await probe('echo fine', 'liveness')).toMatchObject({ result: 'success', message: 'fine\n' });
+    await lab.changes.settled();
+    await lab.end(pod, 1);
+    // The end of the container ends the processes, and with them the calls.
+    await until(
+      () => client.callsInFlight().filter(({ method }) => method === 'ExecSync').length,
+      (count) => count === 0,
+    );
+    await lab.remove(pod);
+  });
+});
