@@ -8,7 +8,10 @@ import { invalidArgument, refused } from '../rpc-error.js';
 export interface ContainerUser {
   readonly uid: number;
   readonly gid: number;
-  /** All groups besides; may hold `gid` again. */
+  /**
+   * The supplementary groups, `gid` first: without it a program could leave its primary group, by one that changes its
+   * group, and get past files that keep that group out.
+   */
   readonly groups: readonly number[];
   /** The value of HOME. */
   readonly home: string;
@@ -38,10 +41,13 @@ type UserContext = Pick<
 >;
 
 const MOST = 0xffff_fffe;
+const DIGITS = /^[0-9]+$/;
 
 /**
  * Decides as whom a container runs: what the request says (`run_as_user`, `run_as_username`, `run_as_group`,
  * `supplemental_groups` and their policy), else what the image says (`user`, `uid`, `user:group` …), else root.
+ * Digits are an id and never a name, whatever the image's files say: an agent that sees a number in ImageStatus relies
+ * on it.
  *
  * Throws INVALID_ARGUMENT for ids that cannot be and for a group without a user, UNKNOWN for names that are not
  * in the root's etc/passwd or etc/group.
@@ -63,7 +69,7 @@ export function resolveContainerUser(
   const member = merges && user.name !== undefined ? known.groupsOf(user.name) : [];
   const given = supplementalGroups.map((group) => toId('supplemental_groups', group));
   const gid = runAsGroup === undefined ? user.gid : toId('run_as_group', runAsGroup.value);
-  return { uid: user.uid, gid, groups: [...new Set([...member, ...given])], home: user.home };
+  return { uid: user.uid, gid, groups: [...new Set([gid, ...member, ...given])], home: user.home };
 }
 
 interface FoundUser {
@@ -86,16 +92,15 @@ function findByText(text: string, known: KnownUsers): FoundUser {
   const [userText = '', groupText = ''] = text.split(':');
   const user = findUser(userText === '' ? '0' : userText, known);
   if (groupText === '') return user;
-  const gid =
-    known.findGroup(groupText)?.gid ?? (/^\d+$/.test(groupText) ? toId('group', groupText) : undefined);
+  const gid = DIGITS.test(groupText) ? toId('group', groupText) : known.findGroup(groupText)?.gid;
   if (gid === undefined) throw unknown('group', groupText, 'etc/group', known.faults.group);
   return { ...user, gid };
 }
 
 function findUser(text: string, known: KnownUsers): FoundUser {
+  if (DIGITS.test(text)) return findById(toId('user', text), known);
   const entry = known.findUser(text);
   if (entry !== undefined) return toFoundUser(entry.uid, entry);
-  if (/^\d+$/.test(text)) return findById(toId('user', text), known);
   throw unknown('user', text, 'etc/passwd', known.faults.passwd);
 }
 

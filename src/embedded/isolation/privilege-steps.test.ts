@@ -2,16 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { renderPrivilegeSteps } from './privilege-steps.js';
 
 const TOOLS = { inside: (name: string) => [name] };
-const ROOT = { uid: 0, gid: 0, groups: [], home: '/root' };
+const ROOT = { uid: 0, gid: 0, groups: [0, 7], home: '/root' };
 
 describe('renderPrivilegeSteps', () => {
-  it('takes one step for root', () => {
+  it('takes two steps for root', () => {
     const steps = renderPrivilegeSteps(
       { user: ROOT, capabilities: { bounding: ['chown', 'kill'], ambient: [] }, noNewPrivs: true },
       TOOLS,
     );
     expect(steps.join(' ')).toBe(
-      'setpriv --inh-caps=-all --no-new-privs --clear-groups --bounding-set=-all,+chown,+kill',
+      'chroot --skip-chdir --userspec=+0:+0 --groups=+0,+7 / ' +
+        'setpriv --inh-caps=-all --no-new-privs --bounding-set=-all,+chown,+kill',
     );
   });
 

@@ -31,16 +31,15 @@ export function renderPrivilegeSteps(
     `--inh-caps=${only(ambient)}`,
     ...(noNewPrivs ? ['--no-new-privs'] : []),
   ];
-  if (user.uid === 0 && user.gid === 0 && user.groups.length === 0 && ambient.length === 0) {
-    return [...lastly, '--clear-groups', `--bounding-set=${only(bounding)}`];
-  }
+  const whom = [
+    ...[...tools.inside('chroot'), '--skip-chdir', `--userspec=+${user.uid}:+${user.gid}`],
+    ...[`--groups=${user.groups.map((id) => `+${id}`).join(',')}`, '/'],
+  ];
+  // Root loses nothing by a change of its groups.
+  if (user.uid === 0 && ambient.length === 0) return [...whom, ...lastly, `--bounding-set=${only(bounding)}`];
   const keepsAmbient = ambient.length > 0;
   const carried = [...new Set([...STEPS_NEED, ...ambient])];
   const setpriv = tools.inside('setpriv');
-  const whom = [
-    `--userspec=+${user.uid}:+${user.gid}`,
-    `--groups=${user.groups.map((id) => `+${id}`).join(',')}`,
-  ];
   return [
     ...setpriv,
     `--inh-caps=${only(carried)}`,
@@ -48,10 +47,7 @@ export function renderPrivilegeSteps(
     ...(keepsAmbient ? [`--ambient-caps=${only(carried)}`, '--securebits=+no_setuid_fixup'] : []),
     ...setpriv,
     `--bounding-set=${only(bounding)}`,
-    ...tools.inside('chroot'),
-    '--skip-chdir',
     ...whom,
-    '/',
     ...lastly,
     ...(keepsAmbient ? ['--securebits=-no_setuid_fixup', `--ambient-caps=${only(ambient)}`] : []),
   ];
