@@ -32,7 +32,12 @@ const EVERYTHING: Readonly<Record<Forbiddable, Partial<PodSpec>>> = {
   hostPort: { containers: [{ ...main, ports: [{ containerPort: 80 }, { containerPort: 1, hostPort: 80 }] }] },
   capabilities: {
     initContainers: [
-      { ...main, securityContext: { capabilities: { add: ['CHOWN', 'CAP_KILL', 'SYS_ADMIN', 'ALL'] } } },
+      {
+        ...main,
+        securityContext: {
+          capabilities: { add: ['CHOWN', 'CAP_KILL', 'SYS_ADMIN', 'ALL', 'MKNOD', 'cap_mknod'] },
+        },
+      },
     ],
   },
   procMount: { containers: [{ ...main, securityContext: { procMount: 'Unmasked' } }] },
@@ -49,7 +54,7 @@ describe('what a node forbids', () => {
     ['hostPort', ['spec.containers[0].ports[1].hostPort']],
     [
       'capabilities',
-      [2, 3].map((index) => `spec.initContainers[0].securityContext.capabilities.add[${index}]`),
+      [2, 3, 4, 5].map((index) => `spec.initContainers[0].securityContext.capabilities.add[${index}]`),
     ],
     ['procMount', ['spec.containers[0].securityContext.procMount']],
     ['hostImage', ['spec.initContainers[0].image']],

@@ -7,16 +7,23 @@ export interface MountEntry {
   readonly shared: boolean;
   /** Whether mounts that are made in its master appear here. */
   readonly slave: boolean;
-  /** `nosuid`, `nodev`, `noexec` as far as they are set. */
+  /** `ro`, `nosuid`, `nodev`, `noexec`, `nosymfollow` as far as they are set: what a remount must repeat. */
   readonly restrictions: readonly string[];
   /** Such as `ext4`, `tmpfs`. */
   readonly fsType: string;
 }
 
-const RESTRICTIONS = ['nosuid', 'nodev', 'noexec'];
+/** The same with its place among the others. */
+export interface NumberedMount extends MountEntry {
+  readonly id: number;
+  /** The id of the mount that it lies on. */
+  readonly parentId: number;
+}
+
+const RESTRICTIONS = ['ro', 'nosuid', 'nodev', 'noexec', 'nosymfollow'];
 
 /** Reads the text of a mountinfo file, in the order of mounting. */
-export function parseMountinfo(text: string): readonly MountEntry[] {
+export function parseMountinfo(text: string): readonly NumberedMount[] {
   return text
     .split('\n')
     .filter((line) => line !== '')
@@ -25,6 +32,8 @@ export function parseMountinfo(text: string): readonly MountEntry[] {
       const separator = fields.indexOf('-', 6);
       const tags = fields.slice(6, separator);
       return {
+        id: Number(fields[0]),
+        parentId: Number(fields[1]),
         mountPoint: unescapeField(fields[4] ?? ''),
         shared: tags.some((tag) => tag.startsWith('shared:')),
         restrictions: (fields[5] ?? '').split(',').filter((option) => RESTRICTIONS.includes(option)),
@@ -44,10 +53,27 @@ export function findMountOf<T extends MountEntry>(mounts: readonly T[], path: st
   return best;
 }
 
-/** The mount points strictly below a path without links. */
-export function mountPointsBelow(mounts: readonly MountEntry[], path: string): readonly string[] {
-  const points = mounts.map(({ mountPoint }) => mountPoint);
-  return [...new Set(points.filter((point) => point !== path && isBelow(point, path)))];
+/** The mounts strictly below a path without links that a path leads to: those that others hide are left out. */
+export function visibleMountsBelow<T extends NumberedMount>(
+  mounts: readonly T[],
+  path: string,
+): readonly T[] {
+  const byId = new Map(mounts.map((mount) => [mount.id, mount]));
+  const byParent = new Map<number, T[]>();
+  for (const mount of mounts) byParent.set(mount.parentId, [...(byParent.get(mount.parentId) ?? []), mount]);
+  const isReachable = ({ parentId, mountPoint }: T): boolean => {
+    const isHidden = (byParent.get(parentId) ?? []).some(
+      (other) => other.mountPoint !== mountPoint && isBelow(mountPoint, other.mountPoint),
+    );
+    const parent = byId.get(parentId);
+    return !isHidden && (parent === undefined || parent.id === parent.parentId || isReachable(parent));
+  };
+  const isOnTop = ({ id, mountPoint }: T): boolean =>
+    !(byParent.get(id) ?? []).some((other) => other.id !== id && other.mountPoint === mountPoint);
+  return mounts.filter(
+    (mount) =>
+      mount.mountPoint !== path && isBelow(mount.mountPoint, path) && isOnTop(mount) && isReachable(mount),
+  );
 }
 
 /** The first mount at a folder without links, or below it. */

@@ -39,8 +39,8 @@ const NAMES = [
 ];
 
 /**
- * What a container has that asks for nothing: what other runtimes give, but not `mknod`, since nothing here keeps a
- * container from opening the devices that it would make.
+ * What a container has that asks for nothing: what other runtimes give, but not `mknod`: nobody needs it, as a
+ * device that a container makes cannot be opened.
  */
 export const DEFAULT_CAPABILITIES: readonly string[] = [
   ...['chown', 'dac_override', 'fsetid', 'fowner', 'net_raw', 'setgid', 'setuid', 'setfcap', 'setpcap'],

@@ -36,7 +36,12 @@ describe('resolveContainerUser', () => {
   });
 
   it('is root unless anybody says something else', () => {
-    expect(resolveContainerUser(undefined, '', USERS)).toEqual({ uid: 0, gid: 0, groups: [0], home: '/root' });
+    expect(resolveContainerUser(undefined, '', USERS)).toEqual({
+      uid: 0,
+      gid: 0,
+      groups: [0],
+      home: '/root',
+    });
   });
 
   it.each([
@@ -64,16 +69,22 @@ describe('resolveContainerUser', () => {
   it('has its primary group among all groups, however it came by it', () => {
     const id = fc.integer({ min: 0, max: 5000 });
     fc.assert(
-      fc.property(id, fc.option(id), fc.array(id, { maxLength: 4 }), fc.boolean(), (uid, gid, more, strict) => {
-        const user = resolve({
-          runAsUser: { value: BigInt(uid) },
-          ...(gid !== null && { runAsGroup: { value: BigInt(gid) } }),
-          supplementalGroups: more.map(BigInt),
-          supplementalGroupsPolicy: strict ? 1 : 0,
-        });
-        expect(user.groups[0]).toBe(user.gid);
-        expect(new Set(user.groups).size).toBe(user.groups.length);
-      }),
+      fc.property(
+        id,
+        fc.option(id),
+        fc.array(id, { maxLength: 4 }),
+        fc.boolean(),
+        (uid, gid, more, strict) => {
+          const user = resolve({
+            runAsUser: { value: BigInt(uid) },
+            ...(gid !== null && { runAsGroup: { value: BigInt(gid) } }),
+            supplementalGroups: more.map(BigInt),
+            supplementalGroupsPolicy: strict ? 1 : 0,
+          });
+          expect(user.groups[0]).toBe(user.gid);
+          expect(new Set(user.groups).size).toBe(user.groups.length);
+        },
+      ),
     );
   });
 

@@ -1,3 +1,4 @@
+import { type Stats } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { type Device } from '../../cri/generated/runtime/v1/cri.js';
@@ -19,6 +20,15 @@ export interface ContainerDevices {
 
 /** What every container has. */
 const PLAIN_DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'].map((name) => `/dev/${name}`);
+/** Their numbers, as the kernel has them for good: see devices.txt of Linux. */
+const PLAIN_NUMBERS = [
+  [1, 3],
+  [1, 5],
+  [1, 7],
+  [1, 8],
+  [1, 9],
+  [5, 0],
+].map(([major = 0, minor = 0]) => major * 256 + minor);
 /** Folders of /dev that are file systems of their own. */
 const MOUNTED = ['pts', 'shm', 'mqueue', 'hugepages'];
 const DEEPEST = 4;
@@ -35,6 +45,11 @@ export function checkDevice({ hostPath, containerPath, permissions }: Device): v
   if (permissions !== '' && !(permissions.includes('r') && permissions.includes('w'))) {
     throw unimplemented('not supported by the embedded runtime: devices without leave to read and to write');
   }
+}
+
+/** Whether a file of the host's /dev is a device that every container has anyway, such as `/dev/null`. */
+export function isPlainDevice(path: string, facts: Stats): boolean {
+  return isBelow(path, '/dev') && facts.isCharacterDevice() && PLAIN_NUMBERS.includes(facts.rdev);
 }
 
 /** All nodes of a container. Throws UNKNOWN for one that is none. */

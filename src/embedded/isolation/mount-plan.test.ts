@@ -8,6 +8,7 @@ const REQUEST: MountRequest = {
   toolsDir: '/var/lib/r/tools/x',
   root: { kind: 'overlay', lowerDirs: ['/l1', '/l2'], upperDir: '/u', workDir: '/w' },
   privileged: false,
+  devices: ['/dev/null', '/dev/tty'],
   shmDir: '/dev/shm/pod',
   volumes: [],
   files: [{ source: '/s/hosts', target: '/etc/hosts' }],
@@ -21,7 +22,9 @@ function volume(target: string, more: Partial<Volume> = {}): Volume {
     readonly: false,
     propagation: 'rprivate',
     restrictions: [],
-    readonlyBelow: [],
+    plainDevice: false,
+    submounts: [],
+    readonlyBelow: false,
   } as const;
   return { source: `/host${target}`, target, ...plain, ...more };
 }
@@ -75,7 +78,10 @@ describe('planMounts', () => {
       readonly: [{ path: '/proc/sys', folder: true }],
     });
     const at = (path: string) => before.find(({ target }) => target === `/var/lib/r/stage/api${path}`);
-    expect(at('/proc/keys')).toMatchObject({ source: '/dev/null', options: ['bind'] });
+    expect(at('/proc/keys')).toMatchObject({
+      source: '/dev/null',
+      options: ['bind', 'ro', 'nosuid', 'noexec'],
+    });
     expect(at('/proc/acpi')).toMatchObject({ type: 'tmpfs' });
     expect(at('/proc/sys')?.options.slice(0, 2)).toEqual(['bind', 'ro']);
   });
@@ -83,16 +89,19 @@ describe('planMounts', () => {
   it('names the host’s paths from the working directory on, and mounts /proc last', () => {
     const plan = planMounts({
       ...REQUEST,
-      volumes: [volume('/data', { readonly: true, restrictions: ['nodev'] })],
+      volumes: [volume('/data', { readonly: true, restrictions: ['nosuid'] })],
     });
     expect(plan.up).toBe('../../../../..');
     expect(lines(plan)).toEqual([
       [
         'proc /proc bind,X-mount.mkdir',
         '../api/sys /sys rbind,X-mount.mkdir',
+        '../api/dev/null ../api/dev/null bind',
+        '../api/dev/tty ../api/dev/tty bind',
+        'podloop ../api/dev remount,bind,nosuid,noexec,nodev',
         '../api/dev /dev rbind,X-mount.mkdir',
         '../../../../../s/hosts /etc/hosts bind,rprivate',
-        '../../../../../host/data /data rbind,rprivate,ro,nodev,X-mount.mkdir',
+        '../../../../../host/data /data rbind,rprivate,nosuid,ro,nodev,X-mount.mkdir',
         '../api/proc /proc rbind,X-mount.mkdir',
       ],
     ]);
@@ -120,7 +129,7 @@ describe('planMounts', () => {
       [{ path: '/v/file', folder: false }],
     ]);
     expect(lines(plan)[1]).toEqual([
-      '../../../../../host/v/file /v/file rbind,rprivate',
+      '../../../../../host/v/file /v/file rbind,rprivate,nodev',
       '../api/proc /proc rbind,X-mount.mkdir',
     ]);
   });
@@ -148,12 +157,55 @@ describe('planMounts', () => {
     expect(up).toBe('../../..');
   });
 
+  const SUBMOUNTS = [
+    { path: 'a', restrictions: [] },
+    { path: 'a/b', restrictions: ['nosuid', 'nodev'] },
+  ];
+
   it('protects what is mounted below a volume, too, when that is asked for', () => {
     const plan = planMounts({
       ...REQUEST,
       files: [],
-      volumes: [volume('/v', { readonly: true, readonlyBelow: ['a/b'] })],
+      volumes: [volume('/v', { readonly: true, submounts: SUBMOUNTS, readonlyBelow: true })],
     });
-    expect(lines(plan)[0]).toContain('/v/a/b /v/a/b bind,ro');
+    expect(lines(plan)[0]).toEqual(
+      expect.arrayContaining([
+        'podloop /v/a remount,bind,nodev,ro',
+        'podloop /v/a/b remount,bind,nosuid,nodev,ro',
+      ]),
+    );
+  });
+
+  it('lets nobody but privileged containers open devices, on whatever mount they are', () => {
+    const asked = {
+      ...REQUEST,
+      root: { kind: 'host' },
+      hostMounts: { restrictions: ['nosuid'], submounts: [...SUBMOUNTS, { path: 'dev', restrictions: [] }] },
+      volumes: [
+        volume('/v', { submounts: SUBMOUNTS }),
+        volume('/w', { readonly: true }),
+        volume('/x', { folder: false, plainDevice: true }),
+        volume('/dev/y', { restrictions: ['noexec'] }),
+      ],
+    } as const satisfies MountRequest;
+    const plan = planMounts(asked);
+    const ofHost = (line: string) => / \/(v|w|x|dev\/y)/.test(line);
+    expect(lines(plan).flat().filter(ofHost)).toEqual([
+      '../../../../../host/v /v rbind,rprivate,nodev,X-mount.mkdir',
+      'podloop /v/a remount,bind,nodev',
+      '../../../../../host/w /w rbind,rprivate,ro,nodev,X-mount.mkdir',
+      '../../../../../host/x /x rbind,rprivate',
+      '../../../../../host/dev/y /dev/y rbind,rprivate,noexec,nodev,X-mount.mkdir',
+    ]);
+    const inRoot = plan.before.filter(({ target }) => target.startsWith('/var/lib/r/stage/root'));
+    expect(inRoot.map(({ target, options }) => `${target} ${options.join()}`)).toEqual([
+      '/var/lib/r/stage/root rbind,rslave,nosuid,nodev',
+      '/var/lib/r/stage/root/a remount,bind,nodev',
+    ]);
+    const free = planMounts({ ...asked, privileged: true });
+    const options = [...free.before, ...free.after.flatMap(({ entries }) => entries)]
+      .filter(({ target }) => !/api|tools/.test(target) && target !== '/sys')
+      .flatMap((entry) => entry.options);
+    expect(options).not.toContain('nodev');
   });
 });

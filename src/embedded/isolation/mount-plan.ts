@@ -18,7 +18,7 @@
 import { type ContainerRoot } from '../images/container-roots.js';
 import { type FstabEntry } from './fstab.js';
 import { isBelow } from '../../util/mountinfo.js';
-import { type Volume } from './volumes.js';
+import { type Submount, type Volume } from './volumes.js';
 
 /** A file of the sandbox, bound into a container. */
 export interface BoundFile {
@@ -40,14 +40,25 @@ export interface MountRequest {
   readonly fresh: boolean;
   readonly toolsDir: string;
   readonly root: ContainerRoot;
-  /** May change /sys. */
+  /** What the host has mounted at `/` and below, for a root that is the host's. */
+  readonly hostMounts?: HostMounts | undefined;
+  /** May change /sys, and open any device that it finds or makes. */
   readonly privileged: boolean;
+  /** The nodes that the container has in its /dev. */
+  readonly devices: readonly string[];
   /** Folder of the host that is the pod's /dev/shm; undefined for one of the container's own. */
   readonly shmDir: string | undefined;
   readonly volumes: readonly Volume[];
   readonly files: readonly BoundFile[];
   readonly masked: readonly ApiPath[];
   readonly readonly: readonly ApiPath[];
+}
+
+/** Mounts of the host that a container sees as its own files. */
+export interface HostMounts {
+  /** Of the host's `/`. */
+  readonly restrictions: readonly string[];
+  readonly submounts: readonly Submount[];
 }
 
 /** Something that must be there before a batch of mounts; a path without links. */
@@ -79,6 +90,8 @@ export const API_FOLDERS: readonly string[] = ['/proc', '/sys', '/dev'];
 const OURS = 'podloop';
 const PLAIN = ['nosuid', 'noexec', 'nodev'];
 const MKDIR = 'X-mount.mkdir';
+/** Of the /dev itself: a node that is made in it, or anywhere else, opens nothing; see planDevices. */
+const DEV = ['nosuid', 'noexec'];
 
 /** See the module's description. */
 export function planMounts(request: MountRequest): MountPlan {
@@ -92,24 +105,34 @@ export function planMounts(request: MountRequest): MountPlan {
   };
 }
 
-function planBase({ base, fresh, toolsDir, root }: MountRequest): FstabEntry[] {
+function planBase(request: MountRequest): FstabEntry[] {
+  const { base, fresh, toolsDir } = request;
   const mkdir = fresh ? [MKDIR] : [];
+  const root = rootEntry(request);
   return [
     ...(fresh
-      ? [{ source: OURS, target: base, type: 'tmpfs', options: [...PLAIN.slice(0, 1), 'mode=0700'] }]
+      ? [{ source: OURS, target: base, type: 'tmpfs', options: ['nosuid', 'nodev', 'mode=0700'] }]
       : []),
     // Private, as what is mounted in it later would appear on the host's own where mounts are shared with it.
-    { source: toolsDir, target: `${base}/tools`, type: 'none', options: ['bind', 'ro', 'private', ...mkdir] },
-    { ...rootEntry(root), target: `${base}/root`, options: [...rootEntry(root).options, ...mkdir] },
-    { source: OURS, target: `${base}/api`, type: 'tmpfs', options: ['mode=0755', ...mkdir] },
+    {
+      source: toolsDir,
+      target: `${base}/tools`,
+      type: 'none',
+      options: ['bind', 'ro', 'nodev', 'private', ...mkdir],
+    },
+    { ...root, target: `${base}/root`, options: [...root.options, ...mkdir] },
+    ...planHostSubmounts(request),
+    { source: OURS, target: `${base}/api`, type: 'tmpfs', options: ['nodev', 'mode=0755', ...mkdir] },
   ];
 }
 
-function rootEntry(root: ContainerRoot): Omit<FstabEntry, 'target'> {
+function rootEntry({ root, privileged, hostMounts }: MountRequest): Omit<FstabEntry, 'target'> {
   switch (root.kind) {
-    case 'host':
+    case 'host': {
+      const noDevices = privileged ? [] : withoutDevices(hostMounts?.restrictions ?? []);
       // What is mounted in it must not appear on the host, whose mounts these are.
-      return { source: '/', type: 'none', options: ['rbind', 'rslave'] };
+      return { source: '/', type: 'none', options: ['rbind', 'rslave', ...noDevices] };
+    }
     case 'folder':
       return { source: root.path, type: 'none', options: ['bind', 'nodev', 'private'] };
     case 'overlay': {
@@ -125,6 +148,46 @@ function rootEntry(root: ContainerRoot): Omit<FstabEntry, 'target'> {
   }
 }
 
+/** What the host has mounted in its root, but for what the container has of its own there. */
+function planHostSubmounts({ base, root, privileged, hostMounts }: MountRequest): FstabEntry[] {
+  if (root.kind !== 'host' || privileged) return [];
+  const own = (hostMounts?.submounts ?? []).filter(
+    ({ path }) => !API_FOLDERS.some((folder) => isBelow(`/${path}`, folder)),
+  );
+  return planRemounts(`${base}/root`, own, true, false);
+}
+
+/** Takes from mounts below another one what they must not allow. */
+function planRemounts(
+  above: string,
+  submounts: readonly Submount[],
+  noDevices: boolean,
+  readonly: boolean,
+): FstabEntry[] {
+  return submounts.flatMap(({ path, restrictions }) => {
+    const wanted = [...(noDevices ? ['nodev'] : []), ...(readonly ? ['ro'] : [])];
+    if (wanted.every((option) => restrictions.includes(option))) return [];
+    const options = ['remount', 'bind', ...new Set([...restrictions, ...wanted])];
+    return [{ source: OURS, target: `${above}/${path}`, type: 'none', options }];
+  });
+}
+
+function withoutDevices(restrictions: readonly string[]): readonly string[] {
+  return [...new Set([...restrictions, 'nodev'])];
+}
+
+/**
+ * Takes devices from /dev but for its nodes, which are each bound on itself before. They are the container's own: what
+ * it does to their modes is not seen outside. Done in our own file system, as a volume may show that, too.
+ */
+function planDevices({ devices, privileged }: MountRequest): FstabEntry[] {
+  if (privileged) return [];
+  return [
+    ...[...new Set(devices)].map((path) => bind(`../api${path}`, `../api${path}`, [])),
+    { source: OURS, target: '../api/dev', type: 'none', options: ['remount', 'bind', ...DEV, 'nodev'] },
+  ];
+}
+
 function planApi({ base, privileged, shmDir, masked, readonly }: MountRequest): FstabEntry[] {
   const at = (path: string) => `${base}/api${path}`;
   const self = (path: string): FstabEntry => bind(at(path), at(path), ['ro', ...PLAIN]);
@@ -136,7 +199,7 @@ function planApi({ base, privileged, shmDir, masked, readonly }: MountRequest): 
     mount('/sys', 'sysfs', PLAIN),
     // Not by an option of the mount itself: what is mounted read-only first is so for the whole pod.
     ...(privileged ? [] : [self('/sys')]),
-    mount('/dev', 'tmpfs', ['nosuid', 'noexec', 'mode=0755', 'size=65536k']),
+    mount('/dev', 'tmpfs', [...DEV, 'mode=0755', 'size=65536k']),
     mount('/dev/pts', 'devpts', ['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620', 'gid=5']),
     mount('/dev/mqueue', 'mqueue', PLAIN),
     shmDir === undefined
@@ -146,7 +209,8 @@ function planApi({ base, privileged, shmDir, masked, readonly }: MountRequest): 
     ...masked.map(({ path, folder }) =>
       folder
         ? { source: OURS, target: at(path), type: 'tmpfs', options: ['ro', ...PLAIN] }
-        : bind('/dev/null', at(path), []),
+        : // Read-only: it is the host's node, whose mode and owner are not the container's to change.
+          bind('/dev/null', at(path), ['ro', ...DEV]),
     ),
   ];
 }
@@ -165,7 +229,8 @@ function planAfter(request: MountRequest, up: string): MountBatch[] {
   // `mount --all` passes over what /proc/self/mountinfo says is mounted, and must not find what the host has mounted
   // under the same name. The kit has one that says nothing; it stays hidden below the container's own /proc.
   const nothing: FstabEntry = { source: 'proc', target: '/proc', type: 'none', options: ['bind', MKDIR] };
-  const batches = [{ points: [] as MountPoint[], entries: [nothing, api('sys'), api('dev')] }];
+  const first = [nothing, api('sys'), ...planDevices(request), api('dev')];
+  const batches = [{ points: [] as MountPoint[], entries: first }];
   const add = (point: MountPoint, entries: readonly FstabEntry[]) => {
     const inMount = batches
       .at(-1)!
@@ -179,18 +244,21 @@ function planAfter(request: MountRequest, up: string): MountBatch[] {
   for (const { source, target } of files) {
     add({ path: target, folder: false }, [bind(`${up}${source}`, target, ['rprivate'])]);
   }
-  for (const volume of volumes) add({ path: volume.target, folder: volume.folder }, toEntries(volume, up));
+  for (const volume of volumes)
+    add({ path: volume.target, folder: volume.folder }, toEntries(volume, up, request.privileged));
   batches.at(-1)!.entries.push(api('proc'));
   return batches;
 }
 
-function toEntries(volume: Volume, up: string): FstabEntry[] {
-  const { source, target, folder, readonly, propagation, restrictions, readonlyBelow } = volume;
-  const protect = readonly ? ['ro', ...restrictions] : [];
+function toEntries(volume: Volume, up: string, privileged: boolean): FstabEntry[] {
+  const { source, target, folder, readonly, propagation, restrictions, submounts, readonlyBelow } = volume;
+  const noDevices = !privileged && !volume.plainDevice;
+  const wanted = [...(readonly ? ['ro'] : []), ...(noDevices ? ['nodev'] : [])];
+  const protect = wanted.length > 0 ? new Set([...restrictions, ...wanted]) : [];
   const mkdir = folder ? [MKDIR] : [];
   return [
     { ...bind(`${up}${source}`, target, []), options: ['rbind', propagation, ...protect, ...mkdir] },
-    ...readonlyBelow.map((below) => bind(`${target}/${below}`, `${target}/${below}`, ['ro'])),
+    ...planRemounts(target, submounts, noDevices, readonlyBelow),
   ];
 }
 

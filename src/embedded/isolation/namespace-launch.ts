@@ -18,7 +18,7 @@ import { renderEnter } from './enter-script.js';
 import { findFormatFault } from './find-fault-inside.js';
 import { type LaunchRequest } from './isolation.js';
 import { type LaunchScriptRequest, renderLaunch } from './launch-script.js';
-import { API_FOLDERS, planMounts } from './mount-plan.js';
+import { API_FOLDERS, type HostMounts, planMounts } from './mount-plan.js';
 import { findMountOf, parseMountinfo, readOwnMountinfo } from '../../util/mountinfo.js';
 import { containerPidScope, type SandboxNamespaces } from './namespace-options.js';
 import { placeSandboxFiles } from './place-sandbox-files.js';
@@ -27,7 +27,7 @@ import { renderPrivilegeSteps } from './privilege-steps.js';
 import { findProtectedPaths } from './protected-paths.js';
 import { renderSetup } from './setup-script.js';
 import { type ToolKit } from './tool-kit.js';
-import { findVolumes, type Volume } from './volumes.js';
+import { findSubmounts, findVolumes, type Volume } from './volumes.js';
 
 /** What {@link renderNamespaceLaunch} needs besides the request. */
 export interface NamespaceLaunchOptions {
@@ -64,16 +64,20 @@ export async function renderNamespaceLaunch(
   const volumes = await placeVolumes(await findVolumes(config.mounts, request.imageFolders), roots);
   const sharesMounts = volumes.some(({ propagation }) => propagation === 'rshared');
   const base = sharesMounts ? APART : join(rootDir, 'stage');
-  const [, files, masked, readonly, nodes, rootRestrictions] = await Promise.all([
+  const [, files, masked, readonly, nodes, hostMounts] = await Promise.all([
     checkFormat(request, roots, volumes),
     placeSandboxFiles(sandbox.dir, roots, volumes),
     findProtectedPaths(privileged ? [] : (context?.maskedPaths ?? [])),
     findProtectedPaths(privileged ? [] : (context?.readonlyPaths ?? [])),
     findContainerDevices(config.devices, privileged),
-    root.kind === 'host' ? restrictionsOf('/') : ['nodev'],
+    root.kind === 'host' ? findHostMounts() : undefined,
   ]);
+  const rootRestrictions = [
+    ...new Set([...(hostMounts?.restrictions ?? ['nodev']), ...(privileged ? [] : ['nodev'])]),
+  ];
   const plan = planMounts({
-    ...{ base, root, privileged, shmDir, volumes, files },
+    ...{ base, root, hostMounts, privileged, shmDir, volumes, files },
+    devices: [...nodes.devices, ...nodes.extraDevices.map(({ containerPath }) => containerPath)],
     fresh: sharesMounts,
     toolsDir: tools.dir,
     masked: masked.api,
@@ -141,7 +145,10 @@ function findPidNamespace(
   }
 }
 
-async function restrictionsOf(path: string): Promise<readonly string[]> {
-  const mounts = parseMountinfo(await readOwnMountinfo());
-  return findMountOf(mounts, path)?.restrictions ?? [];
+async function findHostMounts(): Promise<HostMounts> {
+  const table = parseMountinfo(await readOwnMountinfo());
+  return {
+    restrictions: findMountOf(table, '/')?.restrictions ?? [],
+    submounts: findSubmounts(table, '/'),
+  };
 }

@@ -5,11 +5,12 @@ import { invalidArgument, refused, unimplemented } from '../rpc-error.js';
 import {
   findMountOf,
   isBelow,
-  mountPointsBelow,
   parseMountinfo,
   readOwnMountinfo,
-  type MountEntry,
+  visibleMountsBelow,
+  type NumberedMount,
 } from '../../util/mountinfo.js';
+import { isPlainDevice } from './devices.js';
 import { resolveInRoot } from '../images/path-in-root.js';
 import { makeFolder } from '../../util/make-folder.js';
 import { systemCodeOf } from '../../util/system-code.js';
@@ -23,10 +24,21 @@ export interface Volume {
   readonly folder: boolean;
   readonly readonly: boolean;
   readonly propagation: 'rprivate' | 'rslave' | 'rshared';
-  /** What must stay set when it becomes read-only: `nosuid` and the like. */
+  /** What must stay set when something else is set, such as read-only: `nosuid` and the like. */
   readonly restrictions: readonly string[];
-  /** What is mounted below the source and becomes read-only, too, relative to it. */
-  readonly readonlyBelow: readonly string[];
+  /** Whether it is a device that every container has anyway. */
+  readonly plainDevice: boolean;
+  /** What is mounted below the source. */
+  readonly submounts: readonly Submount[];
+  /** Whether that becomes read-only with it. */
+  readonly readonlyBelow: boolean;
+}
+
+/** A mount below another one. */
+export interface Submount {
+  /** Relative to the other one. */
+  readonly path: string;
+  readonly restrictions: readonly string[];
 }
 
 const PROPAGATIONS: Partial<Record<MountPropagation, Volume['propagation']>> = {
@@ -108,7 +120,7 @@ export function inOrderOfDepth(volumes: readonly Volume[]): readonly Volume[] {
   return volumes.toSorted((a, b) => depth(a) - depth(b));
 }
 
-async function findVolume(mount: Mount, table: readonly MountEntry[]): Promise<Volume> {
+async function findVolume(mount: Mount, table: readonly NumberedMount[]): Promise<Volume> {
   const source = await resolveSource(mount.hostPath);
   const propagation = PROPAGATIONS[mount.propagation] ?? 'rprivate';
   const on = findMountOf(table, source);
@@ -120,17 +132,25 @@ async function findVolume(mount: Mount, table: readonly MountEntry[]): Promise<V
       `path "${source}" is mounted on "${on?.mountPoint ?? '/'}" but it is not a ${wanted} mount`,
     );
   }
+  const facts = await stat(source);
   return {
     source,
     target: normalTarget(mount.containerPath),
-    folder: (await stat(source)).isDirectory(),
+    folder: facts.isDirectory(),
     readonly: mount.readonly,
     propagation,
     restrictions: on?.restrictions ?? [],
-    readonlyBelow: mount.recursiveReadOnly
-      ? mountPointsBelow(table, source).map((point) => posix.relative(source, point))
-      : [],
+    plainDevice: isPlainDevice(source, facts),
+    submounts: findSubmounts(table, source),
+    readonlyBelow: mount.recursiveReadOnly,
   };
+}
+
+/** What a path without links has mounted below it, the upper ones first. */
+export function findSubmounts(table: readonly NumberedMount[], path: string): readonly Submount[] {
+  return visibleMountsBelow(table, path)
+    .map(({ mountPoint, restrictions }) => ({ path: posix.relative(path, mountPoint), restrictions }))
+    .sort((a, b) => a.path.split('/').length - b.path.split('/').length);
 }
 
 /** The path on the host of what an image volume shows; throws UNKNOWN when the image does not have it. */
@@ -149,7 +169,9 @@ async function findImageVolume(mount: Mount, folder: string): Promise<Volume> {
     readonly: true,
     propagation: 'rprivate',
     restrictions: ['nodev'],
-    readonlyBelow: [],
+    plainDevice: false,
+    submounts: [],
+    readonlyBelow: false,
   };
 }
 
