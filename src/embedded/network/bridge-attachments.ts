@@ -7,6 +7,7 @@ import { type AttachmentRecord, type HostPort } from './attachment-record.js';
 import { type AttachmentStore } from './attachment-store.js';
 import { refuseTakenPorts } from './host-port.js';
 import { formatIpv4, formatIpv4Range, parseIpv4 } from './ipv4-range.js';
+import { hostLinkSettings } from './link-settings.js';
 import { type NetworkTools } from './network-tools.js';
 import { type PacketRules, type PortForward } from './packet-rules.js';
 import { type PodBridge } from './pod-bridge.js';
@@ -104,9 +105,15 @@ export class BridgeAttachments {
     await this.removeIdleBridge();
     if (this.#records.length === 0) return;
     const { name: bridgeName } = await this.#bridgeTurn.run(() => this.#ensureBridge());
+    // Those that still hang on it may be of an earlier version, which did not write all of the settings.
+    const settled = this.#records.map(({ sandboxId }) => linkNameOf(sandboxId));
+    await tools.ipBatchWithSettings({ settings: settled.flatMap(hostLinkSettings), lines: [] }, {});
     for (const link of known) {
       await tools
-        .ipBatch([`link set dev ${link} master ${bridgeName} up`], {})
+        .ipBatchWithSettings(
+          { settings: hostLinkSettings(link), lines: [`link set dev ${link} master ${bridgeName} up`] },
+          {},
+        )
         .catch((error: unknown) => logger.warn('Sandbox is not connected', { link, err: messageOf(error) }));
     }
   }

@@ -4,6 +4,7 @@ import { type Clock } from '../../util/clock.js';
 import { refused } from '../rpc-error.js';
 import { findProgram } from '../process/find-program.js';
 import { describeFailure, runHelper, runHelperWell, type HelperResult } from '../process/helper-process.js';
+import { SETTLE_SCRIPT, type Setting } from './link-settings.js';
 
 /** What {@link NetworkTools.find} takes. */
 export interface NetworkToolsOptions {
@@ -126,6 +127,24 @@ export class NetworkTools {
       input: `${lines.join('\n')}\n`,
       ...this.#limits(where.signal),
     });
+  }
+
+  /**
+   * Runs `first` as {@link ipBatch} does, writes settings, and runs `lines`: a link that `first` makes can be told what
+   * not to believe before `lines` bring it up. Resolves with the files that could not be written.
+   */
+  async ipBatchWithSettings(
+    steps: { first?: readonly string[]; settings: readonly Setting[]; lines: readonly string[] },
+    where: { holderPid?: number; signal?: AbortSignal | undefined },
+  ): Promise<readonly string[]> {
+    const { first = [], settings, lines } = steps;
+    const words = [this.#ip, first.join('\n'), ...settings.flat()];
+    const stdout = await runHelperWell({
+      argv: this.wrap([this.#shell, '-c', SETTLE_SCRIPT, 'sh', ...words], where.holderPid),
+      input: `${lines.join('\n')}\n`,
+      ...this.#limits(where.signal),
+    });
+    return stdout.split('\n').filter((line) => line !== '');
   }
 
   /** A link of the host by its name; undefined when there is none. */

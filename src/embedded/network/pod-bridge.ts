@@ -11,6 +11,7 @@ import {
   type BridgeRecord,
 } from './bridge-record.js';
 import { formatIpv4, formatIpv4Range, parseIpv4Range, type Ipv4Range } from './ipv4-range.js';
+import { hostLinkSettings } from './link-settings.js';
 import { type LinkInfo, type NetworkTools } from './network-tools.js';
 import { bridgeNameOf, candidateRanges, describeOverlap } from './range-choice.js';
 
@@ -191,13 +192,21 @@ export class PodBridge {
     }
     if (!this.#isOurs(await tools.findLink(name, signal)))
       throw new RangeTakenError(`the interface ${name} of that range belongs to somebody else`);
-    await tools.ipBatch(
-      [
-        `link set dev ${name} alias "${this.#alias}" up`,
-        `addr replace ${formatIpv4(range.network + 1)}/${range.prefix} brd + dev ${name}`,
-      ],
+    const unset = await tools.ipBatchWithSettings(
+      {
+        settings: hostLinkSettings(name),
+        lines: [
+          `link set dev ${name} alias "${this.#alias}" up`,
+          `addr replace ${formatIpv4(range.network + 1)}/${range.prefix} brd + dev ${name}`,
+        ],
+      },
       { signal },
     );
+    if (unset.length > 0)
+      logger.warn('Pods may send this host false routes: settings of the bridge cannot be written', {
+        bridge: name,
+        files: unset.join(' '),
+      });
     logger.info('Bridge for pods is up', { bridge: name, range: record.range }, 2);
   }
 

@@ -1,4 +1,5 @@
 import { formatIpv4, type Ipv4Range } from './ipv4-range.js';
+import { hostLinkSettings, podLinkSettings } from './link-settings.js';
 import { type NetworkTools } from './network-tools.js';
 
 /** What {@link plugIn} needs. */
@@ -32,21 +33,27 @@ export async function plugIn(tools: NetworkTools, link: SandboxLink, signal: Abo
   const { sandboxId, holderPid, bridge, range, gateway, mtu, address, hairpin } = link;
   const name = linkNameOf(sandboxId);
   const peer = `peer name eth0 netns ${holderPid} address ${macOf(address)} mtu ${mtu}`;
-  await tools.ipBatch(
-    [
-      `link add name ${name} mtu ${mtu} type veth ${peer}`,
-      `link set dev ${name} master ${bridge} up`,
-      ...(hairpin ? [`link set dev ${name} type bridge_slave hairpin on`] : []),
-    ],
+  await tools.ipBatchWithSettings(
+    {
+      first: [`link add name ${name} mtu ${mtu} type veth ${peer}`],
+      settings: hostLinkSettings(name),
+      lines: [
+        `link set dev ${name} master ${bridge} up`,
+        ...(hairpin ? [`link set dev ${name} type bridge_slave hairpin on`] : []),
+      ],
+    },
     { signal },
   );
-  await tools.ipBatch(
-    [
-      'link set dev lo up',
-      `addr add ${address}/${range.prefix} brd + dev eth0`,
-      'link set dev eth0 up',
-      `route add default via ${gateway}`,
-    ],
+  await tools.ipBatchWithSettings(
+    {
+      settings: podLinkSettings('eth0'),
+      lines: [
+        'link set dev lo up',
+        `addr add ${address}/${range.prefix} brd + dev eth0`,
+        'link set dev eth0 up',
+        `route add default via ${gateway}`,
+      ],
+    },
     { holderPid, signal },
   );
 }
