@@ -14,6 +14,13 @@ export interface LayoutEntry {
   readonly descriptor: Descriptor;
 }
 
+/** An image that a layout would offer, were its entry not damaged. */
+export interface BrokenEntry extends Pick<LayoutEntry, 'names'> {
+  /** As it stands there: of no kind that is known here, or of something that cannot be. */
+  readonly digest: string;
+  readonly error: unknown;
+}
+
 /** A blob: bytes in a file, or a document that was made up here from what an older format says. */
 export type Blob = FileRegion | string;
 
@@ -21,6 +28,8 @@ export type Blob = FileRegion | string;
 export interface ImageLayout {
   readonly path: string;
   readonly entries: readonly LayoutEntry[];
+  /** Entries that point to nothing. */
+  readonly broken: readonly BrokenEntry[];
   /** By a digest that is well-formed. What is there is not checked. */
   findBlob(digest: string): Promise<Blob | undefined>;
 }
@@ -36,11 +45,12 @@ const REF_NAME = 'org.opencontainers.image.ref.name';
 export async function readLayout(files: LayoutFiles, signal: AbortSignal): Promise<ImageLayout | undefined> {
   const index = await files.find('index.json');
   if (index !== undefined) {
-    const { manifests } = parseIndex(await readText(index), `index.json of ${files.path}`);
+    const { manifests, broken } = parseIndex(await readText(index), `index.json of ${files.path}`);
     const base = basename(files.path).replace(/\.tar$/, '');
     return {
       path: files.path,
       entries: manifests.map((descriptor) => ({ names: namesOf(descriptor, base), descriptor })),
+      broken: broken.map((entry) => ({ ...entry, names: namesOf(entry, base) })),
       findBlob: (digest) => files.find(`blobs/${digest.replace(':', '/')}`),
     };
   }
@@ -57,6 +67,7 @@ function fromDockerArchive(files: LayoutFiles, { images, blobs }: DockerArchive)
       names: tags.flatMap(normalized),
       descriptor: manifest,
     })),
+    broken: [],
     findBlob: (digest) => Promise.resolve(blobs.get(digest)),
   };
 }
@@ -65,7 +76,7 @@ function fromDockerArchive(files: LayoutFiles, { images, blobs }: DockerArchive)
  * `io.containerd.image.name` is a whole reference. `org.opencontainers.image.ref.name` may be one, too, or a tag only,
  * as skopeo writes it; then the file or folder gives the rest: `nginx` or `nginx.tar` with `1.27` is `nginx:1.27`.
  */
-function namesOf({ annotations }: Descriptor, base: string): string[] {
+function namesOf({ annotations }: Pick<Descriptor, 'annotations'>, base: string): string[] {
   const whole = annotations[CONTAINERD_NAME];
   if (whole !== undefined) return normalized(whole);
   const name = annotations[REF_NAME];

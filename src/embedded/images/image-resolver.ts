@@ -66,10 +66,15 @@ export async function resolveImage(
     'name' in wanted
       ? layout.entries.filter(({ names }) => names.includes(wanted.name)).map(({ descriptor }) => descriptor)
       : await findByDigest(wanted.digest, { layout, signal, seen: new Set(), onFault });
+  for (const entry of layout.broken) {
+    const isWanted = 'name' in wanted ? entry.names.includes(wanted.name) : entry.digest === wanted.digest;
+    if (isWanted && targets.length === 0) throw entry.error;
+    onFault(entry.error);
+  }
   if (targets.length === 0) return undefined;
   const candidates: Candidate[] = [];
   for (const target of targets) {
-    for await (const { descriptor, text } of walk(target, { layout, signal, seen: new Set() }))
+    for await (const { descriptor, text } of walk(target, { layout, signal, seen: new Set(), onFault }))
       if (isManifest(descriptor)) candidates.push(await toCandidate(layout, target, descriptor, text));
   }
   return toResolved(layout, choose(layout, wanted, candidates, platform));
@@ -107,12 +112,13 @@ interface Walk {
   readonly signal: AbortSignal;
   /** What was walked already: a few indexes that name each other's parts over and over would take for ever. */
   readonly seen: Set<string>;
-  /** What is to become of a document that cannot be read; it ends the walk unless told. */
+  readonly onFault: ResolveOptions['onFault'];
+  /** What is to become of a document that cannot be read (default: it ends the walk). */
   readonly passOver?: (descriptor: Descriptor, error: unknown) => void;
 }
 
 /** Where one walks and is not stopped by what nobody wants. */
-type LenientWalk = Omit<Walk, 'passOver'> & Pick<ResolveOptions, 'onFault'>;
+type LenientWalk = Omit<Walk, 'passOver'>;
 
 /** The index or manifest itself and everything below it that is one, each checked and each once. */
 async function* walk(
@@ -139,7 +145,7 @@ async function* walk(
 /** Undefined for what is left out, or cannot be read and is passed over. */
 async function readChecked(
   descriptor: Descriptor,
-  { layout, passOver }: Walk,
+  { layout, passOver, onFault }: Walk,
   depth: number,
 ): Promise<{ readonly text: string; readonly children: readonly Descriptor[] } | undefined> {
   try {
@@ -149,7 +155,11 @@ async function readChecked(
     const text = await readDocument(layout, descriptor);
     checkDocument(text, descriptor, 'the document');
     if (!isIndex(descriptor)) return { text, children: [] };
-    return { text, children: parseIndex(text, `the index ${descriptor.digest}`).manifests };
+    const { manifests, broken } = parseIndex(text, `the index ${descriptor.digest}`);
+    // Of an index without one good entry nothing is left to choose from.
+    if (manifests.length === 0 && broken.length > 0) throw broken[0]!.error;
+    for (const { error } of broken) onFault(error);
+    return { text, children: manifests };
   } catch (error) {
     if (passOver === undefined) throw error;
     passOver(descriptor, error);

@@ -28,6 +28,15 @@ export interface Descriptor {
 /** `index.json`, an image index, or Docker's manifest list. */
 export interface ImageIndex {
   readonly manifests: readonly Descriptor[];
+  /** What stands between them and is no descriptor. */
+  readonly broken: readonly BrokenDescriptor[];
+}
+
+/** An entry of an index that points to nothing, and what it would have been. */
+export interface BrokenDescriptor {
+  readonly error: unknown;
+  readonly digest: string;
+  readonly annotations: Readonly<Record<string, string>>;
 }
 
 /** Which config and which layers make an image; layers from the lowest to the highest. */
@@ -86,12 +95,26 @@ export function isManifest({ mediaType }: Descriptor): boolean {
   return MANIFEST_TYPES.includes(mediaType);
 }
 
-/** `what` names the document in errors, here and below. Throws UNKNOWN. */
+/**
+ * `what` names the document in errors, here and below. Throws UNKNOWN for what is no index; one entry that is no
+ * descriptor hides no other.
+ */
 export function parseIndex(text: string, what: string): ImageIndex {
   const { manifests } = parseObject(text, what);
   if (!Array.isArray(manifests) || manifests.length > MAX_MANIFESTS)
     throw refused(`${what} has no list of manifests, or too long a one`);
-  return { manifests: manifests.map((each) => toDescriptor(each, what)) };
+  const found: Descriptor[] = [];
+  const broken: BrokenDescriptor[] = [];
+  for (const each of manifests) {
+    try {
+      found.push(toDescriptor(each, what));
+    } catch (error) {
+      const { digest, annotations } = isRecord(each) ? each : {};
+      const text = typeof digest === 'string' ? digest : '';
+      broken.push({ error, digest: text, annotations: asStringMap(annotations) });
+    }
+  }
+  return { manifests: found, broken };
 }
 
 /** Throws UNKNOWN, or UNIMPLEMENTED for a kind of manifest that is no image of today. */
