@@ -33,7 +33,7 @@ export interface UpgradeLimits {
 /** So long the streaming server may take for its first answer. */
 const ANSWER_MS = 30_000;
 /** Of the connection to us, and of no business to others. */
-const OWN_HEADERS = new Set(['host', 'authorization', 'cookie', 'proxy-authorization']);
+const OWN_HEADERS = new Set(['host', 'origin', 'authorization', 'cookie', 'proxy-authorization']);
 
 /**
  * Sends the request on to `target` and joins both sides when that agrees; else its refusal is handed on as it is.

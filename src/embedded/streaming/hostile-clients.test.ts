@@ -71,6 +71,18 @@ async function expectService(): Promise<void> {
   expect(await lab.serveOther()).toBe(1000);
 }
 
+describe('a request of a page in a browser', () => {
+  it.each(['SPDY/3.1', 'websocket'])('is refused (%s), and uses no grant up', async (upgrade) => {
+    const grant = lab.server.grant(execRequest('true'));
+    const as = (headers: Record<string, string>): Promise<number> =>
+      ask(grant, { Upgrade: upgrade, 'X-Stream-Protocol-Version': V4, ...headers });
+    expect(await as({ Origin: 'http://evil.example' })).toBe(403);
+    expect(await as({ Origin: 'null' })).toBe(403);
+    expect(await as({ Host: `evil.example:${new URL(grant).port}` })).toBe(403);
+    expect(await ask(grant, { 'X-Stream-Protocol-Version': V4, Origin: lab.server.baseUrl })).toBe(101);
+  });
+});
+
 describe('a request without a grant', () => {
   it.each([
     '',

@@ -20,12 +20,14 @@
  */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
+import { hostname } from 'node:os';
 import { type Duplex } from 'node:stream';
 import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
 import { ConnectQueue } from './connect-queue.js';
 import { refuseUpgrade } from './http-refusal.js';
 import { OpenSessions } from './open-sessions.js';
+import { findForeignOrigin } from './request-origin.js';
 import { type StreamRequest } from './stream-request.js';
 import { type StreamingServices } from './streaming-services.js';
 import { type StreamingPorts } from './streaming-ports.js';
@@ -161,6 +163,12 @@ export class StreamingServer implements AsyncDisposable {
     socket.once('close', () => this.#sockets.delete(socket));
     // What goes wrong with a connection ends its session; there is nothing more to do about it.
     socket.on('error', () => undefined);
+    const foreign = findForeignOrigin(request.headers, { baseUrl: this.#baseUrl, hostname: hostname() });
+    if (foreign !== undefined) {
+      // Before the token is looked for: a page cannot use one up either.
+      refuseUpgrade(socket, 403, foreign);
+      return;
+    }
     const [, kind, token = '', ...rest] = (request.url ?? '').split('?', 1)[0]!.split('/');
     const grant = rest.length === 0 ? this.#tokens.consume(token) : undefined;
     const upgrade = request.headers.upgrade?.toLowerCase();
