@@ -1,7 +1,10 @@
 import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect, createServer, getCiphers, type SecureContextOptions } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { makeCertificate } from '../server/tls/make-certificate.js';
 import { FakeClock } from '../testing/fake-clock.js';
@@ -257,6 +260,36 @@ describe('files of others', () => {
 });
 
 describe('what TLS is spoken', () => {
+  /** The suite on which a client that offers only one comes to terms with the server; undefined when it cannot. */
+  async function agree(context: SecureContextOptions, ciphers: string): Promise<string | undefined> {
+    const server = createServer(context, (socket) => socket.end());
+    server.on('tlsClientError', () => undefined);
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const asks = { port, host: '127.0.0.1', rejectUnauthorized: false, maxVersion: 'TLSv1.2' as const };
+    const socket = connect({ ...asks, ciphers: `${ciphers}:@SECLEVEL=0` });
+    const name = await once(socket, 'secureConnect').then(
+      () => socket.getCipher().name,
+      () => undefined,
+    );
+    socket.destroy();
+    server.close();
+    return name;
+  }
+
+  it('has no suite in CBC mode, without forward secrecy or with an old cipher unless it was chosen', async () => {
+    const { context } = await open();
+    const known = getCiphers().map((name) => name.toUpperCase());
+    const weak = known.filter((name) => /^(AES|DHE|ECDHE)/.test(name) && !/PSK/.test(name));
+    const refused = weak.filter((name) => !/^ECDHE.*(GCM|CHACHA20)/.test(name));
+    expect(refused).toContain('ECDHE-ECDSA-AES128-SHA');
+    for (const name of refused) expect(await agree(context, name), name).toBeUndefined();
+    for (const name of ['ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-ECDSA-CHACHA20-POLY1305'])
+      expect(await agree(context, name)).toBe(name);
+    const chosen = await open({ tlsCipherSuites: ['TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA'] });
+    expect(await agree(chosen.context, 'ECDHE-ECDSA-AES128-SHA')).toBe('ECDHE-ECDSA-AES128-SHA');
+  });
+
   it('is 1.2 with suites that keep secrets, or what was chosen', async () => {
     expect((await open()).context).toMatchObject({ minVersion: 'TLSv1.2' });
     const chosen = await open({

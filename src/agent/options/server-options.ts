@@ -140,7 +140,7 @@ export const SERVER_OPTIONS: OptionsTable<ServerOptions> = {
     flag: '--tls-cipher-suites',
     field: 'tlsCipherSuites',
     fromConfig: (config) => config.tlsCipherSuites,
-    doc: 'Suites of TLS 1.2 at --port, in the kubelet’s names; good ones unless told. Those of TLS 1.3 are always on',
+    doc: 'Suites of TLS 1.2 at --port, in the kubelet’s names (default: those without CBC). Those of TLS 1.3 are always on',
   },
   tokenAuthFile: {
     type: 'text',

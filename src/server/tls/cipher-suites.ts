@@ -1,5 +1,3 @@
-import { DEFAULT_CIPHERS } from 'node:tls';
-
 /** The kubelet's names (Go's) of the suites that can be chosen, and what OpenSSL calls them. */
 const OPENSSL_NAMES: Readonly<Record<string, string>> = {
   TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: 'ECDHE-ECDSA-AES128-GCM-SHA256',
@@ -18,12 +16,26 @@ const OPENSSL_NAMES: Readonly<Record<string, string>> = {
 /** Those of TLS 1.3 are all on, whatever is chosen: as with a kubelet. */
 const ALWAYS = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
 
+/**
+ * Of TLS 1.2 when nothing is chosen: those of Mozilla's intermediate recommendation that need no parameters of their
+ * own, so none in CBC mode. https://wiki.mozilla.org/Security/Server_Side_TLS
+ */
+const DEFAULT_SUITES = [
+  'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256',
+  'TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256',
+  'TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384',
+  'TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384',
+  'TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256',
+  'TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256',
+];
+
 /** Names that can be written. */
 export const CIPHER_SUITES: readonly string[] = [...ALWAYS, ...Object.keys(OPENSSL_NAMES)];
 
-/** What OpenSSL is told for a choice of {@link CIPHER_SUITES}; Node's own choice when there is none. */
+/** OpenSSL's list of ciphers for a choice of {@link CIPHER_SUITES} (default: those without CBC). */
 export function toOpensslCiphers(suites: readonly string[]): string {
-  if (suites.length === 0) return DEFAULT_CIPHERS;
-  const chosen = suites.flatMap((suite) => OPENSSL_NAMES[suite] ?? []);
+  const chosen = (suites.length === 0 ? DEFAULT_SUITES : suites).flatMap(
+    (suite) => OPENSSL_NAMES[suite] ?? [],
+  );
   return [...new Set([...ALWAYS, ...chosen])].join(':');
 }
