@@ -133,6 +133,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
     nodeInstance: identity.instanceId,
     pageSizeBytes: await readPageSize(),
     resolvConf: options.resolvConf,
+    isInCluster: options.kubeconfig !== '',
     clusterDns: options.clusterDns,
     clusterDomain: options.clusterDomain,
     seccompDir: join(options.rootDir, 'seccomp'),

@@ -109,6 +109,11 @@ export class AgentApi {
     await Promise.all([following, this.#servers?.run(signal)]);
   }
 
+  /** When a pod was created, as the API says it; undefined for one that it does not show. */
+  findCreatedMs(uid: string): number | undefined {
+    return this.#served.find(uid)?.createdAtMs;
+  }
+
   /** Ends all connections. Idempotent. */
   async close(): Promise<void> {
     await Promise.all([this.#server.close(), this.#servers?.close()]);

@@ -228,6 +228,7 @@ export class Agent implements AsyncDisposable {
       records: manager.list(),
       findPod: (uid) => manager.findPod(uid),
       isTerminating: (uid) => workers.isTerminationRequested(uid),
+      findCreatedMs: (uid) => this.#api.findCreatedMs(uid),
     });
   }
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type CriClient } from '../cri/index.js';
-import { Pleg } from '../pleg/index.js';
+import { isFirstRelistPending, Pleg } from '../pleg/index.js';
 import { PodCache } from '../pleg/pod-cache.js';
 import { CriRuntime } from '../runtime/index.js';
 import { ownedBy } from '../runtime/ownership.js';
@@ -59,7 +59,13 @@ export async function buildObservingParts(given: ObservingPartsOptions) {
       security.take(response);
       return response.status?.conditions ?? [];
     }),
-    healthChecks: [{ name: 'PLEG', findProblem: () => pleg.health().message }],
+    healthChecks: [
+      {
+        name: 'PLEG',
+        findProblem: () => pleg.health().message,
+        isPending: () => isFirstRelistPending(pleg.health()),
+      },
+    ],
   });
   return { runtime, cache, pleg, adopted, isOurs, ownUids, cgroups, security, runtimeState };
 }

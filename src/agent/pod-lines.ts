@@ -6,8 +6,8 @@ import { type PodStatusRecord } from '../status/status-changes.js';
 /** One pod as a table of pods shows it. */
 export interface PodLine extends PodSummary {
   readonly pod: PodRef;
-  /** Since when the pod is on this node, milliseconds since the epoch; undefined when that is not known. */
-  readonly startedAtMs: number | undefined;
+  /** When the pod was created, as `podloop get` counts its age from; undefined when that is not known. */
+  readonly createdAtMs: number | undefined;
 }
 
 /** What lines of pods are made from. */
@@ -16,16 +16,18 @@ export interface PodLineSources {
   /** As it was last synced. */
   readonly findPod: (uid: string) => NodePod | undefined;
   readonly isTerminating: (uid: string) => boolean;
+  /** When it was created, in milliseconds since the epoch. */
+  readonly findCreatedMs: (uid: string) => number | undefined;
 }
 
 /** A line for every pod of which there is a status, in the order of namespaces and names. Pure. */
-export function toPodLines({ records, findPod, isTerminating }: PodLineSources): PodLine[] {
+export function toPodLines(sources: PodLineSources): PodLine[] {
+  const { records, findPod, isTerminating, findCreatedMs } = sources;
   const lines = records.flatMap(({ pod, status, isFinished }) => {
     const spec = findPod(pod.uid)?.spec;
     if (spec === undefined) return [];
     const summary = summarizePod({ spec, status, isTerminating: !isFinished && isTerminating(pod.uid) });
-    const startedAtMs = status.startTime === undefined ? undefined : Date.parse(status.startTime);
-    return [{ ...summary, pod, startedAtMs }];
+    return [{ ...summary, pod, createdAtMs: findCreatedMs(pod.uid) }];
   });
   return lines.sort((one, other) => compare(keyOf(one), keyOf(other)));
 }

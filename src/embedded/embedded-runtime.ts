@@ -109,6 +109,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
       return new EmbeddedRuntime({ clock, server, socket, lock, context });
     } catch (error) {
       await context?.streaming.close();
+      await context?.connector.close();
       await context?.pods.close();
       await context?.network.close();
       await context?.images.close();
@@ -163,6 +164,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
     await this.#socket.remove();
     this.#context.hub.close();
     await this.#context.streaming.close();
+    await this.#context.connector.close();
     await this.#shutDownServer();
     await this.#scanning;
     await this.#context.pods.close();

@@ -16,6 +16,7 @@ import { findTools, TOOL_PATH } from './process/find-tools.js';
 import { ImageStore } from './images/image-store.js';
 import { detectIsolation, type IsolationChoice } from './isolation/detect-isolation.js';
 import { NanoClock } from './nano-clock.js';
+import { NamespaceConnector } from './network/namespace-connector.js';
 import { type NetworkMode } from './network/network-choice.js';
 import { PodNetwork } from './network/pod-network.js';
 import { PodEvents } from './pods/pod-events.js';
@@ -94,7 +95,8 @@ export async function makeContext(options: ContextOptions): Promise<RpcContext> 
   });
   const version = await readVersion();
   const { streamingPort: port } = options;
-  const ports = streamsOf(pods);
+  const connector = new NamespaceConnector({ clock });
+  const ports = streamsOf(pods, connector);
   const streaming = await StreamingServer.start({ ports, port, clock, logger }).catch(
     async (error: unknown) => {
       await network.close();
@@ -103,7 +105,7 @@ export async function makeContext(options: ContextOptions): Promise<RpcContext> 
     },
   );
   return {
-    ...{ streaming, version },
+    ...{ streaming, connector, version },
     choices: { isolation: options.isolation ?? 'auto', network: options.network ?? 'auto', imageDirs },
     ...{ pods, images, cgroups, stats, events, hub, isolation, parts, network, clock, time, logger, rootDir },
   };

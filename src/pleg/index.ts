@@ -35,7 +35,7 @@ export {
 export { type InspectionInFlight } from './inspection-pool.js';
 export { type StuckPod } from './stuck-pods.js';
 export { Pleg } from './pleg.js';
-export { type PlegHealth, type UnhealthyReason } from './pleg-health.js';
+export { isFirstRelistPending, type PlegHealth, type UnhealthyReason } from './pleg-health.js';
 export { type PlegOptions } from './pleg-options.js';
 export { type PlegState } from './pleg-state.js';
 export { type CachedPod, PodCache } from './pod-cache.js';

@@ -82,6 +82,11 @@ export function computeHealth(facts: HealthFacts): PlegHealth {
   };
 }
 
+/** Whether the first relist has neither succeeded nor failed yet: nothing is known of the health. */
+export function isFirstRelistPending({ reason }: Pick<PlegHealth, 'reason'>): boolean {
+  return reason?.kind === 'neverSucceeded' && reason.error === undefined;
+}
+
 function whyOverdue(listOverdue: boolean, facts: HealthFacts): Omit<UnhealthyReason, 'sinceMs'> {
   if (!listOverdue) return { kind: 'inspectionsFailing', error: facts.lastInspectionError };
   // A list that has been under way for a moment only is one more try of a failing series.

@@ -8,6 +8,8 @@ export interface NodeFacts {
   readonly hostname: string;
   /** What the node's resolv.conf says. */
   readonly resolver: ResolverConfig;
+  /** Whether the node belongs to a cluster: without one nobody expects a cluster's name server. */
+  readonly isInCluster: boolean;
   /** Name servers for pods with dnsPolicy ClusterFirst; empty where there is no cluster. */
   readonly clusterDns: readonly string[];
   /** Appended to names in the cluster, such as `cluster.local`; empty where there is none. */

@@ -54,6 +54,43 @@ describe('the state of the runtime', () => {
     await stop();
   });
 
+  it('is pending until the first answer or failure, when nothing else is wrong', async () => {
+    const pleg = { problem: 'pleg has yet to be successful' as string | undefined, isPending: true };
+    const check: HealthCheck = {
+      name: 'PLEG',
+      findProblem: () => pleg.problem,
+      isPending: () => pleg.isPending,
+    };
+    let letGo = (): void => undefined;
+    const { state, clock, stop } = setUp({
+      healthChecks: [check],
+      prepare: (gate) => (letGo = gate.hang()),
+    });
+    await clock.settle();
+    expect([state.errors().length, state.isPending()]).toEqual([2, true]);
+    pleg.isPending = false;
+    expect(state.isPending()).toBe(false);
+    pleg.isPending = true;
+    letGo();
+    await clock.settle();
+    expect([state.errors().length, state.isPending()]).toEqual([1, true]);
+    pleg.problem = undefined;
+    expect([state.errors(), state.isPending()]).toEqual([[], true]);
+    await stop();
+  });
+
+  it('is not pending once a question has failed, or the runtime has said that it is not ready', async () => {
+    const late = setUp({ prepare: (gate) => void gate.hang() });
+    await late.clock.advance(10_000);
+    expect(late.state.isPending()).toBe(false);
+    await late.stop();
+    const { state, runtime, clock, stop } = setUp();
+    runtime.conditions = [condition('RuntimeReady', false, 'Why', 'so')];
+    await clock.advance(5_000);
+    expect(state.isPending()).toBe(false);
+    await stop();
+  });
+
   it('is asked every 5 s', async () => {
     const { runtime, clock, stop } = setUp();
     await clock.advance(4_999);

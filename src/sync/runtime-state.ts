@@ -35,6 +35,8 @@ export interface HealthCheck {
   readonly name: string;
   /** Why it is not healthy; undefined when it is. */
   readonly findProblem: () => string | undefined;
+  /** Whether it has had no chance yet to be healthy: the agent has just started. Never when left out. */
+  readonly isPending?: () => boolean;
 }
 
 /** What {@link RuntimeState} needs. */
@@ -65,6 +67,8 @@ export class RuntimeState {
   #conditions: readonly RuntimeCondition[] = [];
   /** Monotonic milliseconds of the last answer that said the runtime is ready. */
   #readyAtMs: number | undefined;
+  /** A question has come to an end, whichever. */
+  #hasAsked = false;
   /** The last question was answered, whatever the answer. */
   #isAnswered = false;
   #runtimeError: string | undefined;
@@ -97,6 +101,17 @@ export class RuntimeState {
       return problem === undefined ? [] : [`${name} is not healthy: ${problem}`];
     });
     return [...this.#silence(), ...problems, ...this.#complaint()];
+  }
+
+  /** Whether all errors of now say no more than that the first answers are still on their way. */
+  isPending(): boolean {
+    const { healthChecks = [] } = this.#options;
+    const isSilent = this.#readyAtMs === undefined || this.#silence().length === 0;
+    const areOthersPending = healthChecks.every(
+      ({ findProblem, isPending }) => findProblem() === undefined || isPending?.() === true,
+    );
+    const isAsking = this.#readyAtMs !== undefined || !this.#hasAsked;
+    return isSilent && isAsking && areOthersPending && this.#complaint().length === 0;
   }
 
   /** Why the runtime itself is not well, in the same words; empty when it is. */
@@ -155,6 +170,7 @@ export class RuntimeState {
     } catch (error) {
       if (!signal.aborted) this.#logger.error('Container runtime sanity check failed', error);
     }
+    this.#hasAsked = true;
     for (const listener of this.#listeners) listener();
   }
 

@@ -121,7 +121,8 @@ describe('the names that a pod finds', () => {
 
 describe('a pod that wants the cluster’s name servers where there are none', () => {
   it('is told of it in the kubelet’s words, once for each sandbox', async () => {
-    const { events, start } = makeStarter(undefined, aSpecPod({ dnsPolicy: 'ClusterFirst' }));
+    const node = someNodeFacts({ isInCluster: true });
+    const { events, start } = makeStarter(undefined, aSpecPod({ dnsPolicy: 'ClusterFirst' }), node);
     await start();
     await start('web-sandbox-0');
     expect(events).toEqual([
@@ -129,8 +130,18 @@ describe('a pod that wants the cluster’s name servers where there are none', (
     ]);
   });
 
+  it.each(['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', undefined] as const)(
+    'is not on a node without a cluster, with dnsPolicy %s',
+    async (dnsPolicy) => {
+      const pod = aSpecPod(dnsPolicy === undefined ? {} : { dnsPolicy });
+      const { events, start } = makeStarter(undefined, pod, someNodeFacts({ isInCluster: false }));
+      await start();
+      expect(events).toEqual([]);
+    },
+  );
+
   it('is not where there are some', async () => {
-    const node = someNodeFacts({ clusterDns: ['10.96.0.10'] });
+    const node = someNodeFacts({ isInCluster: true, clusterDns: ['10.96.0.10'] });
     const { events, start, runtime } = makeStarter(undefined, aSpecPod({ dnsPolicy: 'ClusterFirst' }), node);
     await start();
     expect(events).toEqual([]);

@@ -176,7 +176,7 @@ export class SandboxStarter {
     const tell = (reason: string, message: string): void => {
       this.#options.events.record(metadata, { type: 'Warning', reason, message });
     };
-    if (lacksClusterDns(spec, node.clusterDns)) {
+    if (node.isInCluster && lacksClusterDns(spec, node.clusterDns)) {
       const lack = `kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.`;
       tell('MissingClusterDNS', `pod: "${describePod(pod)}". ${lack}`);
     }

@@ -48,7 +48,7 @@ export interface SyncLoopOptions {
   readonly cache: Pick<PodCache, 'get'>;
   /** A pod as it was looked at last, which may be newer than what the cache has; undefined for one that is not there. */
   readonly findObserved: (uid: string) => ObservedPod | undefined;
-  readonly runtimeState: Pick<RuntimeState, 'errors'>;
+  readonly runtimeState: Pick<RuntimeState, 'errors' | 'isPending'>;
   readonly seenAllSources: () => boolean;
   readonly readiness: ProbeReadiness;
   readonly deadContainers: DeadContainerDeleter;

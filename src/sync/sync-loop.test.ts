@@ -360,6 +360,29 @@ describe('while the runtime or a health check is not well', () => {
     expect(h.loop.state().errors).toHaveLength(2);
   });
 
+  it('the loop says nothing while the first answers are on their way, for three seconds', async () => {
+    await using h = syncLoopHarness();
+    h.isPending.now = true;
+    h.errors.push('container runtime status check may not have completed yet', 'PLEG is not healthy: first');
+    h.events.push(anEvent('ContainerDied'));
+    await h.clock.advance(2_900);
+    expect(h.logger.complaints).toEqual([]);
+    await h.clock.advance(2_000);
+    expect(h.logger.complaints.length).toBeGreaterThan(0);
+  });
+
+  it('the loop says so at once when the first answer is a failure', async () => {
+    await using h = syncLoopHarness();
+    h.isPending.now = true;
+    h.errors.push('container runtime status check may not have completed yet');
+    h.events.push(anEvent('ContainerDied'));
+    await h.clock.advance(200);
+    expect(h.logger.complaints).toEqual([]);
+    h.isPending.now = false;
+    await h.clock.advance(400);
+    expect(h.logger.complaints[0]).toMatchObject({ message: 'Skipping pod synchronization' });
+  });
+
   it('it goes on as soon as it is told that all is well, and not while that is not so', async () => {
     await using h = syncLoopHarness();
     h.want(web);

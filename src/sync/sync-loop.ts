@@ -53,6 +53,9 @@ export interface SyncLoopState {
   readonly longestSliceMs: number;
 }
 
+/** How long the first answers may take before it is an error that pods are not synced. */
+const FIRST_ANSWERS_MS = 3_000;
+
 /** See the comment of this module. */
 export class SyncLoop {
   readonly #options: SyncLoopOptions;
@@ -67,6 +70,7 @@ export class SyncLoop {
   #lastActiveMs: number | undefined;
   #longestSliceMs = 0;
   #isHeldUp = false;
+  #firstHeldUpMs: number | undefined;
 
   constructor(options: SyncLoopOptions) {
     this.#options = options;
@@ -140,12 +144,21 @@ export class SyncLoop {
     while (!signal.aborted) await this.#runSlice(signal);
   }
 
+  /** Whether nothing has failed: the first answers are on their way, and not late. */
+  #isJustStarting(): boolean {
+    const { clock, runtimeState } = this.#options;
+    this.#firstHeldUpMs ??= clock.monotonicMs();
+    return runtimeState.isPending() && clock.monotonicMs() - this.#firstHeldUpMs < FIRST_ANSWERS_MS;
+  }
+
   /** Works for a slice of time, or waits for work; or says why it may not work, and waits a little. */
   async #runSlice(signal: AbortSignal): Promise<void> {
     const { clock, runtimeState, sliceMs = 10, yieldToLoop = nextTurn } = this.#options;
     const errors = runtimeState.errors();
     if (errors.length > 0) {
-      this.#logger.error('Skipping pod synchronization', formatErrors(errors));
+      if (!this.#isJustStarting()) {
+        this.#logger.error('Skipping pod synchronization', formatErrors(errors));
+      }
       this.#isHeldUp = true;
       await this.#recovery.wait(clock, this.#backoff.nextMs(), signal);
       return;

@@ -36,6 +36,7 @@ export function someNodeFacts(fields: Partial<NodeFacts> = {}): NodeFacts {
     nodeInstance: 'me',
     hostname: 'node-1',
     resolver: { servers: ['192.0.2.53'], searches: [], options: [] },
+    isInCluster: false,
     clusterDns: [],
     clusterDomain: '',
     memoryCapacityBytes: 8n * 1024n ** 3n,

@@ -29,6 +29,8 @@ export interface SyncLoopHarness extends AsyncDisposable {
   /** Uids that are due at the next tick. */
   readonly due: string[];
   readonly isSeen: { all: boolean };
+  /** Whether the errors say no more than that the first answers are on their way. */
+  readonly isPending: { now: boolean };
   readonly stop: () => Promise<void>;
   /** Wants a pod without going through the loop. */
   readonly want: (...pods: NodePod[]) => void;
@@ -47,6 +49,7 @@ export function syncLoopHarness(options: Partial<SyncLoopOptions> = {}): SyncLoo
   const errors: string[] = [];
   const due: string[] = [];
   const isSeen = { all: true };
+  const isPending = { now: false };
   const noteAll =
     (name: keyof SyncHandlers) =>
     (pods: readonly NodePod[]): void =>
@@ -70,7 +73,7 @@ export function syncLoopHarness(options: Partial<SyncLoopOptions> = {}): SyncLoo
       isKnown: () => false,
       shouldPodContentBeRemoved: () => false,
     },
-    runtimeState: { errors: () => errors },
+    runtimeState: { errors: () => errors, isPending: () => isPending.now },
     seenAllSources: () => isSeen.all,
     readiness: {
       setContainerReadiness: (uid, id, ready) => calls.push(`readiness ${uid} ${id} ${ready}`),
@@ -92,7 +95,21 @@ export function syncLoopHarness(options: Partial<SyncLoopOptions> = {}): SyncLoo
     await running;
   };
   return {
-    ...{ clock, cache, desired, logger, loop, updates, events, probeResults, calls, errors, due, isSeen },
+    ...{
+      clock,
+      cache,
+      desired,
+      logger,
+      loop,
+      updates,
+      events,
+      probeResults,
+      calls,
+      errors,
+      due,
+      isSeen,
+      isPending,
+    },
     stop,
     want: (...pods) => pods.forEach((pod) => desired.set(pod)),
     [Symbol.asyncDispose]: stop,

@@ -95,7 +95,8 @@ export class SyncLab implements AsyncDisposable {
         findParent: () => Promise.resolve(cgroupParent),
       },
       node: () => ({
-        ...{ nodeInstance: 'lab', hostname: 'node-1', clusterDns: [], clusterDomain: '' },
+        ...{ nodeInstance: 'lab', hostname: 'node-1', isInCluster: false },
+        ...{ clusterDns: [], clusterDomain: '' },
         resolver: { servers: ['192.0.2.53'], searches: [], options: [] },
         pageSizeBytes: 4_096,
         ...{ memoryCapacityBytes: 8n * 1024n ** 3n, cpuCfsQuota: true, cpuCfsPeriodUs: 100_000 },

@@ -54,8 +54,7 @@ describe.each(ISOLATIONS)('a pod that is synced on the embedded runtime with iso
     expect((await lab.observe(pod)).containers.every(({ state }) => state === 'exited')).toBe(true);
     expect(lab.statuses.find(pod.metadata.uid)?.isFinished).toBe(true);
     expect(lab.events.map(({ reason }) => reason)).toEqual([
-      // There is no cluster here, and the pod does not say that it needs none.
-      ...['MissingClusterDNS', 'Pulled', 'Created', 'Started', 'Pulled', 'Created', 'Started', 'Killing'],
+      ...['Pulled', 'Created', 'Started', 'Pulled', 'Created', 'Started', 'Killing'],
     ]);
     expect(lab.told('Killing')).toEqual(['Stopping container app']);
     const logs = await readdir(join(lab.folder, 'logs'));

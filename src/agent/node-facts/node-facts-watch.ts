@@ -18,6 +18,7 @@ export interface NodeFactsWatchOptions {
   readonly pageSizeBytes: number;
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsQuotaPeriodMs: number;
+  readonly isInCluster: boolean;
   readonly clusterDns: readonly string[];
   readonly clusterDomain: string;
   readonly seccompDir: string;
@@ -70,11 +71,13 @@ export class NodeFactsWatch {
   /** As of now. */
   facts(): NodeFacts {
     const { nodeInstance, cpuCfsQuota, cpuCfsQuotaPeriodMs, canMount, strictGroups } = this.#options;
-    const { clusterDns, clusterDomain, seccompDir, seccompDefault, pageSizeBytes } = this.#options;
+    const { isInCluster, clusterDns, clusterDomain, seccompDir, seccompDefault, pageSizeBytes } =
+      this.#options;
     return {
       nodeInstance,
       hostname: hostname(),
       resolver: this.#resolver,
+      isInCluster,
       clusterDns,
       clusterDomain,
       memoryCapacityBytes: BigInt(totalmem()),

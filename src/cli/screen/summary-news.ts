@@ -4,8 +4,6 @@ import { formatPod } from '../../model/pod-ref.js';
 import { type NewsLine } from './summary-text.js';
 
 const DEFAULT_CAPACITY = 200;
-/** Told of nearly every pod on a machine without a cluster: in the log and with the pod, but no news. */
-const COMMON = 'MissingClusterDNS';
 
 /** The newest of what happened, in words: lifecycle events and sentences as they come, events of pods when asked. */
 export class SummaryNews {
@@ -28,11 +26,8 @@ export class SummaryNews {
 
   /** Oldest first, with the events of pods at their last time among the others. */
   list(podEvents: readonly RecordedPodEvent[]): NewsLine[] {
-    const told = podEvents
-      .filter(({ reason }) => reason !== COMMON)
-      .slice(-this.#capacity)
-      .map(toNewsLine);
-    return [...this.#lines, ...told].sort((one, other) => one.atMs - other.atMs);
+    const ofPods = podEvents.slice(-this.#capacity).map(toNewsLine);
+    return [...this.#lines, ...ofPods].sort((one, other) => one.atMs - other.atMs);
   }
 }
 

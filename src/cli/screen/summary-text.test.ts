@@ -9,7 +9,7 @@ function podLine(name: string, more: Partial<PodLine> = {}): PodLine {
   return {
     pod: { uid: name, namespace: 'default', name },
     ...{ status: 'Running', ready: 1, total: 1, restarts: 0 },
-    ...{ lastRestartAtMs: undefined, startedAtMs: NOW - 8_000 },
+    ...{ lastRestartAtMs: undefined, createdAtMs: NOW - 8_000 },
     ...more,
   };
 }
@@ -27,7 +27,7 @@ describe('the table of pods', () => {
   });
 
   it('does not make up an age', () => {
-    expect(formatTable([podLine('web', { startedAtMs: undefined })], NOW, WIDE)[1]).toMatch(/<unknown>$/);
+    expect(formatTable([podLine('web', { createdAtMs: undefined })], NOW, WIDE)[1]).toMatch(/<unknown>$/);
   });
 
   it('shortens names rather than what is said of a pod', () => {

@@ -79,9 +79,9 @@ export function formatTable(
 }
 
 function toCells(line: PodLine, nowMs: number): string[] {
-  const { pod, ready, total, status, restarts, lastRestartAtMs, startedAtMs } = line;
+  const { pod, ready, total, status, restarts, lastRestartAtMs, createdAtMs } = line;
   const ago = lastRestartAtMs === undefined ? '' : ` (${formatHumanDuration(nowMs - lastRestartAtMs)} ago)`;
-  const age = startedAtMs === undefined ? '<unknown>' : formatHumanDuration(nowMs - startedAtMs);
+  const age = createdAtMs === undefined ? '<unknown>' : formatHumanDuration(nowMs - createdAtMs);
   const restarted = restarts === 0 ? '0' : `${restarts}${ago}`;
   return [pod.namespace, pod.name, `${ready}/${total}`, status, restarted, age].map(printable);
 }

@@ -1,6 +1,6 @@
 import { type CliHost } from '../cli-host.js';
 import { type CommandConnection, type StreamChoice } from './command-connection.js';
-import { isTerminalInput, makeRaw } from './raw-terminal.js';
+import { isTerminalInput, makeTransparent } from './raw-terminal.js';
 import { hostStreams, runStreams } from './run-streams.js';
 
 /** What somebody wants of a session with a container. */
@@ -31,12 +31,12 @@ export interface SessionOptions {
   readonly redraw?: boolean;
 }
 
-/** Joins the process with a command until that has ended: in raw mode, and with the terminal's size, for a terminal. */
+/** Joins the process with a command until that has ended: with every byte passed on as it is, and with the terminal's size, for a terminal. */
 export async function runSession(connection: CommandConnection, options: SessionOptions): Promise<void> {
   const { host, choice, signal, redraw = false } = options;
   const local = hostStreams(host, choice.stdin, signal);
   if (!choice.tty) return runStreams(connection, local);
-  const restore = makeRaw(host.stdin);
+  const restore = makeTransparent(host.stdin);
   const tellSize = (more = 0): void => {
     const { columns, rows } = host.terminal ?? {};
     if (columns !== undefined && rows !== undefined) {

@@ -3,6 +3,17 @@ import { renderEnv, type SetupRequest } from './setup-script.js';
 import { renderVerify } from '../process/verify-process.js';
 import { type ProcessIdentity } from '../process/process-identity.js';
 
+/** What a command with a terminal has besides its container's variables, and in place of them: as with containerd. */
+const TERMINAL_VARIABLES = ['TERM=xterm'];
+
+/**
+ * The words that go behind an enter script: `env` stands before them there, and takes those with `=` in front of the
+ * command for variables.
+ */
+export function withTerminalVariables(argv: readonly string[], tty: boolean): string[] {
+  return tty ? [...TERMINAL_VARIABLES, ...argv] : [...argv];
+}
+
 /** What {@link renderEnter} puts together. */
 export interface EnterRequest extends Pick<
   SetupRequest,

@@ -16,6 +16,7 @@ import {
   type Isolation,
   type LaunchRequest,
 } from './isolation.js';
+import { withTerminalVariables } from './enter-script.js';
 import { endHolder } from './sandbox-holder.js';
 import { quoteBytes, quoteWord } from './shell-words.js';
 
@@ -118,14 +119,19 @@ export class HostIsolation implements Isolation {
     return findCommandFault({ ...command, argv });
   }
 
-  enter({ dir, command, argv }: EnterRequest): HostCommand {
+  enter({ dir, command, argv, tty }: EnterRequest): HostCommand {
     const { workingDir } = command;
     // `env` would take such a command for a variable.
     if (argv[0]?.includes('=') === true) {
-      const environment = Object.fromEntries(command.environment.map(splitVariable));
+      const more = withTerminalVariables([], tty).map((word) => Buffer.from(word));
+      const environment = Object.fromEntries([...command.environment, ...more].map(splitVariable));
       return { argv, environment, workingDir };
     }
-    return { argv: ['/bin/sh', join(dir, ENTER), ...argv], environment: {}, workingDir };
+    return {
+      argv: ['/bin/sh', join(dir, ENTER), ...withTerminalVariables(argv, tty)],
+      environment: {},
+      workingDir,
+    };
   }
 }
 

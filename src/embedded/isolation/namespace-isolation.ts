@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NamespaceMode, PodSandboxConfig, type ContainerConfig } from '../../cri/generated/runtime/v1/cri.js';
+import { withTerminalVariables } from './enter-script.js';
 import { type Clock } from '../../util/clock.js';
 import { type ContainerRoot } from '../images/container-roots.js';
 import { readUsers } from '../images/read-users.js';
@@ -114,7 +115,11 @@ export class NamespaceIsolation implements Isolation {
 
   enter({ dir, main, argv, tty }: EnterRequest): HostCommand {
     const script = ['/bin/sh', join(dir, 'enter'), String(main.pid), main.startTicks, tty ? 'tty' : 'pipe'];
-    return { argv: [...script, ...argv], environment: { PATH: this.#options.path }, workingDir: '/' };
+    return {
+      argv: [...script, ...withTerminalVariables(argv, tty)],
+      environment: { PATH: this.#options.path },
+      workingDir: '/',
+    };
   }
 
   /** Where pods share the host's network whatever they ask for, they ask for that. */

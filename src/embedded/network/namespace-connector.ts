@@ -1,103 +1,182 @@
-import { spawn } from 'node:child_process';
-import { connect, Socket } from 'node:net';
+import { readlink } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
 import { type Duplex } from 'node:stream';
-import { TOOL_PATH } from '../process/find-tools.js';
-
-/** A connection inside a sandbox that did not come about. */
-class InsideConnectionError extends Error {
-  override readonly name = 'InsideConnectionError';
-  /** What the kernel said, `ECONNREFUSED` when nothing listens; `ENETNS` when the namespace cannot be entered. */
-  readonly code: string;
-
-  constructor(code: string, message: string) {
-    super(message);
-    this.code = code;
-  }
-}
+import { type Clock, type ClockTimer } from '../../util/clock.js';
+import { messageOf } from '../../util/errors.js';
+import { ConnectionHelper, HelperLostError, InsideConnectionError } from './connection-helper.js';
 
 /** Whether nothing listens at the port. */
 export function isConnectionRefused(error: unknown): boolean {
   return error instanceof InsideConnectionError && error.code === 'ECONNREFUSED';
 }
 
-type Answer = { readonly connected: true } | { readonly code: string; readonly message: string };
+/** How long a helper stays for the next connection. Starting another one takes some 50 ms. */
+export const HELPER_IDLE_MS = 10_000;
 
-/**
- * Connects, and hands the socket over: from then on no process stands in between. It reads nothing itself, so
- * that not a byte is lost.
- */
-const CONNECT_SCRIPT = String.raw`'use strict';
-const net = require('node:net');
-const say = (answer, socket) => process.send(answer, socket, { keepOpen: false }, () => process.disconnect());
-function attempt(hosts, failure) {
-  if (hosts.length === 0) return say({ code: failure.code || 'EUNKNOWN', message: failure.message });
-  const socket = new net.Socket({ allowHalfOpen: true });
-  socket.pause();
-  socket.once('error', (error) => attempt(error.code === 'ECONNREFUSED' ? hosts.slice(1) : [], failure || error));
-  socket.connect({ host: hosts[0], port: Number(process.argv[1]) }, () => say({ connected: true }, socket));
+/** Each helper is a Node process of some 40 MB. */
+export const MAX_HELPERS = 8;
+
+/** What a {@link NamespaceConnector} needs. */
+export interface NamespaceConnectorOptions {
+  readonly clock: Clock;
+  /** The most helpers at a time (default: {@link MAX_HELPERS}). */
+  readonly maxHelpers?: number;
 }
-process.once('disconnect', () => process.exit());
-attempt(['127.0.0.1', '::1']);
-`;
+
+interface Entry {
+  readonly helper: ConnectionHelper;
+  /** How many want a connection from it. */
+  users: number;
+  idle: ClockTimer | undefined;
+}
 
 /**
- * Opens a TCP connection to `port` of the loopback address inside a process's network namespace: 127.0.0.1, or
- * ::1 when nothing listens there.
+ * Opens TCP connections inside network namespaces.
  *
- * What comes back is a socket of that namespace in this process, with both directions closing on their own: end the
- * writable side to say that nothing more comes. The signal ends the attempt, with its reason, and not the
- * connection. Rejects with {@link InsideConnectionError}. Costs the start of one Node process, some 50 ms; without
- * a `holderPid` it connects in the host's network, which costs nothing.
+ * A namespace has one helper process, started by its first connection and ended when no connection was wanted for
+ * {@link HELPER_IDLE_MS}. It sends each connected socket to this process, so bytes pass through no one else. A helper
+ * that dies is replaced when the next connection is wanted, and attempts that it left unfinished are made once more.
  */
-export async function connectInside(
-  holderPid: number | undefined,
-  port: number,
-  signal: AbortSignal,
-): Promise<Duplex> {
-  signal.throwIfAborted();
-  if (!Number.isInteger(port) || port < 1 || port > 65_535)
-    throw new InsideConnectionError('EINVAL', `${port} is no port`);
-  return holderPid === undefined ? connectHere(port, signal) : connectThere(holderPid, port, signal);
-}
+export class NamespaceConnector implements AsyncDisposable {
+  readonly #clock: Clock;
+  readonly #maxHelpers: number;
+  /** By namespace, the least recently used one first. A helper keeps its namespace, so no other one gets its name. */
+  readonly #entries = new Map<string, Entry>();
+  /** Called in their order when a helper is idle or has ended. */
+  readonly #waiting = new Set<() => void>();
+  #isClosed = false;
 
-function connectThere(holderPid: number, port: number, signal: AbortSignal): Promise<Socket> {
-  const argv = [
-    `--net=/proc/${holderPid}/ns/net`,
-    '--',
-    process.execPath,
-    '-e',
-    CONNECT_SCRIPT,
-    String(port),
-  ];
-  const child = spawn('nsenter', argv, {
-    cwd: '/',
-    env: { PATH: TOOL_PATH },
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-  });
-  let words = '';
-  child.stderr?.on('data', (chunk: Buffer) => (words = `${words}${chunk.toString()}`.slice(0, 1000)));
-  return new Promise<Socket>((resolve, reject) => {
-    const fail = (error: Error): void => {
-      signal.removeEventListener('abort', onAbort);
-      child.kill('SIGKILL');
-      reject(error);
-    };
-    const onAbort = (): void => fail(signal.reason as Error);
-    signal.addEventListener('abort', onAbort, { once: true });
-    child.once('error', (error) => fail(new InsideConnectionError('ENETNS', error.message)));
-    child.once('close', () => fail(new InsideConnectionError('ENETNS', words.trim() || 'the helper ended')));
-    child.once('message', (message, socket) => {
-      const answer = message as Answer;
-      if (!('connected' in answer)) fail(new InsideConnectionError(answer.code, answer.message));
-      else if (!(socket instanceof Socket)) fail(new InsideConnectionError('ECONNRESET', 'it ended at once'));
-      else if (signal.aborted) socket.destroy();
-      else {
-        signal.removeEventListener('abort', onAbort);
-        socket.allowHalfOpen = true;
-        resolve(socket);
-      }
+  constructor({ clock, maxHelpers = MAX_HELPERS }: NamespaceConnectorOptions) {
+    this.#clock = clock;
+    this.#maxHelpers = maxHelpers;
+  }
+
+  /** The processes of all helpers. */
+  get helperPids(): number[] {
+    return [...this.#entries.values()].flatMap(({ helper: { pid } }) => pid ?? []);
+  }
+
+  /**
+   * Opens a TCP connection to `port` of the loopback address in the network namespace of a process: 127.0.0.1, or ::1
+   * when nothing listens there. Without a `holderPid` it connects in the network of this process.
+   *
+   * Returns a socket whose directions close on their own: end the writable side to say that nothing more comes. The
+   * signal ends the attempt, with its reason, and not the connection. Rejects with {@link InsideConnectionError}.
+   */
+  async connect(holderPid: number | undefined, port: number, signal: AbortSignal): Promise<Duplex> {
+    signal.throwIfAborted();
+    if (!Number.isInteger(port) || port < 1 || port > 65_535)
+      throw new InsideConnectionError('EINVAL', `${port} is no port`);
+    if (holderPid === undefined) return connectHere(port, signal);
+    const namespace = await readlink(`/proc/${holderPid}/ns/net`).catch((error: unknown) => {
+      throw new InsideConnectionError('ENETNS', messageOf(error));
     });
-  });
+    try {
+      return await this.#connectThere(holderPid, namespace, port, signal);
+    } catch (error) {
+      if (!(error instanceof HelperLostError) || this.#isClosed) throw error;
+      return this.#connectThere(holderPid, namespace, port, signal);
+    }
+  }
+
+  /** Ends all helpers. Connections that were made go on. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const entries = [...this.#entries];
+    for (const [namespace, entry] of entries) this.#end(namespace, entry);
+    for (const look of [...this.#waiting]) look();
+    await Promise.all(entries.map(([, { helper }]) => helper.ended));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #connectThere(
+    holderPid: number,
+    namespace: string,
+    port: number,
+    signal: AbortSignal,
+  ): Promise<Socket> {
+    const entry = await this.#takeEntry(holderPid, namespace, signal);
+    try {
+      return await entry.helper.connect(port, signal);
+    } finally {
+      entry.users--;
+      if (entry.users === 0) this.#rest(namespace, entry);
+    }
+  }
+
+  /** The helper of a namespace, with one user more. Waits while too many helpers are busy. */
+  async #takeEntry(holderPid: number, namespace: string, signal: AbortSignal): Promise<Entry> {
+    for (;;) {
+      if (signal.aborted) {
+        // Somebody else may take the place that this caller was woken for.
+        this.#wakeOne();
+        throw signal.reason as Error;
+      }
+      if (this.#isClosed) throw new InsideConnectionError('ENETNS', 'the runtime ends');
+      const entry = this.#findEntry(namespace) ?? this.#startEntry(holderPid, namespace);
+      if (entry !== undefined) {
+        entry.idle?.cancel();
+        entry.users++;
+        return entry;
+      }
+      await this.#untilOneRests(signal);
+    }
+  }
+
+  #findEntry(namespace: string): Entry | undefined {
+    const entry = this.#entries.get(namespace);
+    if (entry === undefined || entry.helper.hasEnded) return undefined;
+    this.#entries.delete(namespace);
+    this.#entries.set(namespace, entry);
+    return entry;
+  }
+
+  /** Undefined when every helper that may run is busy. */
+  #startEntry(holderPid: number, namespace: string): Entry | undefined {
+    if (this.#entries.size >= this.#maxHelpers) {
+      const resting = [...this.#entries].find(([, { users }]) => users === 0);
+      if (resting === undefined) return undefined;
+      this.#end(...resting);
+    }
+    const helper = new ConnectionHelper({ holderPid, namespace });
+    const entry: Entry = { helper, users: 0, idle: undefined };
+    this.#entries.set(namespace, entry);
+    void helper.ended.then(() => this.#end(namespace, entry));
+    return entry;
+  }
+
+  #rest(namespace: string, entry: Entry): void {
+    if (this.#entries.get(namespace) !== entry) return;
+    entry.idle = this.#clock.setTimer(HELPER_IDLE_MS, () => this.#end(namespace, entry), { unref: true });
+    this.#wakeOne();
+  }
+
+  #end(namespace: string, entry: Entry): void {
+    entry.idle?.cancel();
+    if (!entry.helper.hasEnded) entry.helper.end();
+    if (this.#entries.get(namespace) !== entry) return;
+    this.#entries.delete(namespace);
+    this.#wakeOne();
+  }
+
+  #untilOneRests(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        this.#waiting.delete(look);
+        signal.removeEventListener('abort', look);
+        resolve();
+      };
+      this.#waiting.add(look);
+      signal.addEventListener('abort', look, { once: true });
+    });
+  }
+
+  #wakeOne(): void {
+    for (const look of this.#waiting) return look();
+  }
 }
 
 function connectHere(port: number, signal: AbortSignal, hosts = ['127.0.0.1', '::1']): Promise<Socket> {
@@ -118,7 +197,7 @@ function connectHere(port: number, signal: AbortSignal, hosts = ['127.0.0.1', ':
       signal.removeEventListener('abort', onAbort);
       const failure = new InsideConnectionError(error.code ?? 'EUNKNOWN', error.message);
       if (!isConnectionRefused(failure) || others.length === 0) reject(failure);
-      // What is told is what was said of the first address.
+      // The caller gets the failure of the first address.
       else resolve(connectHere(port, signal, others).catch(() => Promise.reject(failure)));
     });
   });

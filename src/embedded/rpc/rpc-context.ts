@@ -6,6 +6,7 @@ import { type EventHub } from '../pods/event-hub.js';
 import { type ImageStore } from '../images/image-store.js';
 import { type Isolation } from '../isolation/isolation.js';
 import { type NanoClock } from '../nano-clock.js';
+import { type NamespaceConnector } from '../network/namespace-connector.js';
 import { type PodNetwork } from '../network/pod-network.js';
 import { type PodEvents } from '../pods/pod-events.js';
 import { type PodRegistry } from '../pods/pod-registry.js';
@@ -26,6 +27,8 @@ export interface RpcContext {
   readonly network: PodNetwork;
   /** Grants the streams of Exec, Attach and PortForward. */
   readonly streaming: Pick<StreamingServer, 'grant' | 'close'>;
+  /** Makes the connections of PortForward. */
+  readonly connector: Pick<NamespaceConnector, 'close'>;
   readonly clock: Clock;
   readonly time: NanoClock;
   readonly logger: Logger;

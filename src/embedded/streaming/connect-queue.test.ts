@@ -6,7 +6,7 @@ import { CONNECT_MS, ConnectQueue } from './connect-queue.js';
 
 function setUp() {
   const clock = new FakeClock();
-  const queue = new ConnectQueue({ clock });
+  const queue = new ConnectQueue({ clock, maxAtOnce: 4, maxIntoOne: 2 });
   const begun: number[] = [];
   const settle: ((error?: Error) => void)[] = [];
   /** Each into a sandbox of its own unless told. */

@@ -3,12 +3,21 @@ import { type Clock } from '../../util/clock.js';
 import { linkAbort } from '../../util/linked-abort.js';
 import { refused } from '../rpc-error.js';
 
-/** How many connections into sandboxes are being made at once: each costs a process for some 50 ms. */
-const MOST_AT_ONCE = 4;
+/** How many connections into sandboxes are being made at once: each holds a socket and a timer. */
+const MAX_AT_ONCE = 128;
 /** And how many into the same one: a pod of which no port answers leaves room for the others. */
-const MOST_INTO_ONE = 2;
+const MAX_INTO_ONE = 32;
 /** A program that does not accept leaves an attempt without an answer: it must not take a place from other pods. */
 export const CONNECT_MS = 10_000;
+
+/** What a {@link ConnectQueue} needs. */
+export interface ConnectQueueOptions {
+  readonly clock: Clock;
+  /** How many connections are made at once (default: 128). */
+  readonly maxAtOnce?: number;
+  /** How many of them into the same sandbox (default: 32). */
+  readonly maxIntoOne?: number;
+}
 
 /** Who wants to be connected. */
 export interface ConnectTurn {
@@ -28,14 +37,18 @@ interface Waiter {
  */
 export class ConnectQueue {
   readonly #clock: Clock;
+  readonly #maxAtOnce: number;
+  readonly #maxIntoOne: number;
   /** In the order in which they came. */
   readonly #waiting = new Set<Waiter>();
   /** How many are being made, by sandbox. */
   readonly #underWay = new Map<string, number>();
   #total = 0;
 
-  constructor(options: { readonly clock: Clock }) {
-    this.#clock = options.clock;
+  constructor({ clock, maxAtOnce = MAX_AT_ONCE, maxIntoOne = MAX_INTO_ONE }: ConnectQueueOptions) {
+    this.#clock = clock;
+    this.#maxAtOnce = maxAtOnce;
+    this.#maxIntoOne = maxIntoOne;
   }
 
   /** How many wait for their turn. */
@@ -89,7 +102,7 @@ export class ConnectQueue {
 
   /** A place is given away here and not taken later, so that nobody who comes in between is first. */
   #admit(): void {
-    while (this.#total < MOST_AT_ONCE) {
+    while (this.#total < this.#maxAtOnce) {
       const next = this.#findNext();
       if (next === undefined) return;
       this.#waiting.delete(next);
@@ -101,7 +114,7 @@ export class ConnectQueue {
 
   #findNext(): Waiter | undefined {
     let next: Waiter | undefined;
-    let fewest = MOST_INTO_ONE;
+    let fewest = this.#maxIntoOne;
     for (const waiter of this.#waiting) {
       const count = this.#countOf(waiter.sandboxId);
       if (count < fewest) [next, fewest] = [waiter, count];

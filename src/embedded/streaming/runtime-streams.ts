@@ -1,10 +1,13 @@
-import { connectInside } from '../network/namespace-connector.js';
+import { type NamespaceConnector } from '../network/namespace-connector.js';
 import { type PodRegistry } from '../pods/pod-registry.js';
 import { refused } from '../rpc-error.js';
 import { type StreamingPorts } from './streaming-ports.js';
 
 /** What the streaming server needs, as the runtime's pods give it. */
-export function streamsOf(pods: Pick<PodRegistry, 'getContainer' | 'getSandbox'>): StreamingPorts {
+export function streamsOf(
+  pods: Pick<PodRegistry, 'getContainer' | 'getSandbox'>,
+  connector: Pick<NamespaceConnector, 'connect'>,
+): StreamingPorts {
   return {
     // Async, so that a refusal of the registry is a rejection, too.
     openProcess: async (id, request) => pods.getContainer(id).openProcess(request),
@@ -15,7 +18,7 @@ export function streamsOf(pods: Pick<PodRegistry, 'getContainer' | 'getSandbox'>
       if (!takesContainers || (record.ownNetwork && holderPid === undefined)) {
         throw refused('the sandbox has ended');
       }
-      return connectInside(record.ownNetwork ? holderPid : undefined, port, signal);
+      return connector.connect(record.ownNetwork ? holderPid : undefined, port, signal);
     },
   };
 }
