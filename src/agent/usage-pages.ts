@@ -7,12 +7,14 @@ import { renderCadvisorPage } from '../stats/cadvisor-page.js';
 import { readSubjects } from '../stats/cadvisor-subjects.js';
 import { ContainerGroups, readableCgroups } from '../stats/container-groups.js';
 import { readMachineFacts } from '../stats/machine-facts.js';
+import { buildPodFiles } from './build-pod-files.js';
 import { CpuWindows } from '../stats/cpu-windows.js';
 import { diskAt, imageDisks } from '../stats/disk-usages.js';
 import { readNodeUsage } from '../stats/node-usage.js';
 import { renderResourcePage } from '../stats/resource-page.js';
 import { renderSummaryPage } from '../stats/summary-page.js';
 import { KeptPage } from '../stats/kept-page.js';
+import { type PodOfFiles } from '../stats/pod-files.js';
 import { UsageLooks } from '../stats/usage-looks.js';
 import { VolumeUsages } from '../stats/volume-usages.js';
 import { KERNEL_CGROUPS } from '../util/cgroups/cgroup-io.js';
@@ -77,6 +79,7 @@ export function buildUsagePages(options: UsagePagesOptions): UsagePages {
     ...{ clock, measureFolder, signal: ending },
     volumesDir: (uid) => volumePaths.volumesFolder(uid),
   });
+  const files = buildPodFiles({ client, paths, ending });
   const startedAtMs = clock.now() - process.uptime() * 1_000;
   const cadvisor = new KeptPage({
     ...{ clock, keepMs: KEEP_CADVISOR_MS },
@@ -114,6 +117,7 @@ export function buildUsagePages(options: UsagePagesOptions): UsagePages {
         ...{ look, nodeName, rootDisk, logDisk, windows, agent, logsDir: paths.podLogsDir },
         ...{ imageDisk: disks?.images, containerDisk: disks?.containers },
         volumesOf: async (uid: string) => volumes.find(uid),
+        filesOf: async (pod: PodOfFiles) => files.measure(pod),
       };
       return await renderSummaryPage(scene, signal);
     },

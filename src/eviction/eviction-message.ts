@@ -34,9 +34,9 @@ export function toEvictionMessage(
 }
 
 function usedBy(
-  { memoryBytes, writtenBytes, logBytes }: ContainerUse,
+  { memoryBytes, writtenBytes = 0, logBytes = 0, fileBytes = 0 }: ContainerUse,
   resource: StarvedResource,
 ): bigint | undefined {
   if (resource === 'memory') return memoryBytes === undefined ? undefined : BigInt(memoryBytes);
-  return resource === 'ephemeral-storage' ? BigInt((writtenBytes ?? 0) + (logBytes ?? 0)) : undefined;
+  return resource === 'ephemeral-storage' ? BigInt(writtenBytes + logBytes + fileBytes) : undefined;
 }

@@ -37,19 +37,23 @@ export function consumptionOf(signal: EvictionSignal, use: PodUse, parts: DiskPa
       return use.processes ?? 0;
     case 'ephemeral-storage': {
       const volumeBytes = parts.logsAndVolumes ? use.volumeBytes : 0;
-      const containerBytes = sumOf(use.containers, ({ writtenBytes, logBytes }) => [
+      const containerBytes = sumOf(use.containers, ({ writtenBytes, logBytes, fileBytes }) => [
         parts.writtenLayers ? writtenBytes : 0,
         parts.logsAndVolumes ? logBytes : 0,
+        parts.logsAndVolumes ? fileBytes : 0,
       ]);
-      return volumeBytes === undefined ? undefined : containerBytes + volumeBytes;
+      const sharedBytes = parts.logsAndVolumes ? (use.fileBytes ?? 0) : 0;
+      return volumeBytes === undefined ? undefined : containerBytes + sharedBytes + volumeBytes;
     }
     case 'inodes': {
       const volumeInodes = parts.logsAndVolumes ? use.volumeInodes : 0;
-      const containerInodes = sumOf(use.containers, ({ writtenInodes, logInodes }) => [
+      const containerInodes = sumOf(use.containers, ({ writtenInodes, logInodes, fileInodes }) => [
         parts.writtenLayers ? writtenInodes : 0,
         parts.logsAndVolumes ? logInodes : 0,
+        parts.logsAndVolumes ? fileInodes : 0,
       ]);
-      return volumeInodes === undefined ? undefined : containerInodes + volumeInodes;
+      const sharedInodes = parts.logsAndVolumes ? (use.fileInodes ?? 0) : 0;
+      return volumeInodes === undefined ? undefined : containerInodes + sharedInodes + volumeInodes;
     }
   }
 }

@@ -59,6 +59,22 @@ describe('limits of ephemeral storage', () => {
     ]);
   });
 
+  it('hold for other files of the pod and of its containers', async () => {
+    const containers = [{ name: 'c0', writtenBytes: 300, fileBytes: 200 }];
+    add('within', ['1k', undefined], { containers, fileBytes: 500 });
+    add('over', ['1k', undefined], { containers, fileBytes: 501 });
+    add('own', ['1k', '1k'], { containers: [{ name: 'c0', logBytes: 1, fileBytes: 1_000 }] });
+    await limits.check(never);
+    hasImageDisk = true;
+    await limits.check(never);
+    expect(evicted.map((each) => each.slice(0, 32))).toEqual([
+      'over ephemeralpodfs.limit Pod ep',
+      'own ephemeralcontainerfs.limit C',
+      'over ephemeralpodfs.limit Pod ep',
+      'own ephemeralcontainerfs.limit C',
+    ]);
+  });
+
   it('hold for each container by itself', async () => {
     const containers = [
       { name: 'c0', writtenBytes: 60, logBytes: 40 },

@@ -87,11 +87,14 @@ export class StorageLimits {
 /** Which limit a pod is beyond, and why it ends: its own before those of its containers. Pure. */
 function findExcess(
   { spec }: NodePod,
-  { containers: uses, volumeBytes = 0 }: PodUse,
+  { containers: uses, volumeBytes = 0, fileBytes = 0 }: PodUse,
   hasImageDisk: boolean,
 ): { readonly signal: string; readonly message: string } | undefined {
   // Of volumes that were not counted yet it is at least that much.
-  const written = uses.reduce((sum, use) => sum + (use.writtenBytes ?? 0) + (use.logBytes ?? 0), volumeBytes);
+  const written = uses.reduce(
+    (sum, use) => sum + (use.writtenBytes ?? 0) + (use.logBytes ?? 0) + (use.fileBytes ?? 0),
+    volumeBytes + fileBytes,
+  );
   const total = computeOtherLimit(spec, RESOURCE);
   // The spaces at the ends are a kubelet's.
   if (total !== undefined && BigInt(written) > total) {
@@ -103,7 +106,8 @@ function findExcess(
     const limit = wholeUnitsOf(text);
     if (limit === 0n) continue;
     const use = uses.find((each) => each.name === name);
-    const own = (use?.logBytes ?? 0) + (hasImageDisk ? 0 : (use?.writtenBytes ?? 0));
+    const ownFiles = (use?.logBytes ?? 0) + (use?.fileBytes ?? 0);
+    const own = ownFiles + (hasImageDisk ? 0 : (use?.writtenBytes ?? 0));
     if (BigInt(own) <= limit) continue;
     const message = `Container ${name} exceeded its local ephemeral storage limit "${text}". `;
     return { signal: 'ephemeralcontainerfs.limit', message };

@@ -8,6 +8,9 @@ export interface ContainerUse {
   readonly writtenInodes?: number | undefined;
   readonly logBytes?: number | undefined;
   readonly logInodes?: number | undefined;
+  /** Other files of its own that it may write to, such as its termination messages. */
+  readonly fileBytes?: number | undefined;
+  readonly fileInodes?: number | undefined;
 }
 
 /** What a pod uses now; what nobody knows is absent. */
@@ -20,6 +23,9 @@ export interface PodUse {
   readonly volumeBytes?: number | undefined;
   /** The same in files and folders. */
   readonly volumeInodes?: number | undefined;
+  /** Of files that its containers share and may write to, such as /etc/hosts. */
+  readonly fileBytes?: number | undefined;
+  readonly fileInodes?: number | undefined;
 }
 
 /** What of {@link PodUse} is to be looked at on the disk, where it takes its time. */

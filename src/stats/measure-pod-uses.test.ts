@@ -29,18 +29,27 @@ it('is memory and processes of a pod, and what its containers and volumes have o
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, '0.log'), 'x'.repeat(5_000));
   const volumesOf = (uid: string) => (uid === 'uid-web' ? { volumeBytes: 11 } : {});
+  const filesOf = () =>
+    Promise.resolve({
+      pod: { bytes: 100, inodes: 1 },
+      containers: new Map([
+        ['main', { bytes: 1_000, inodes: 2 }],
+        ['ended', { bytes: 10_000, inodes: 4 }],
+      ]),
+    });
   const uses = await measurePodUses(
-    { pods: [aPodWithLog(join(folder, '0.log'))], logsDir, volumesOf },
+    { pods: [aPodWithLog(join(folder, '0.log'))], logsDir, volumesOf, filesOf },
     never,
   );
   expect([...uses]).toEqual([
     [
       'uid-web',
       {
-        ...{ memoryBytes: 2 ** 20, processes: 2, volumeBytes: 11 },
+        ...{ memoryBytes: 2 ** 20, processes: 2, volumeBytes: 11, fileBytes: 10_100, fileInodes: 5 },
         containers: [
           {
             ...{ name: 'main', memoryBytes: 2 ** 20, writtenBytes: 7, writtenInodes: 2 },
+            ...{ fileBytes: 1_000, fileInodes: 2 },
             ...{ logBytes: expect.toSatisfy((bytes: number) => bytes >= 5_000) as number, logInodes: 1 },
           },
           { name: 'side' },
@@ -50,9 +59,10 @@ it('is memory and processes of a pod, and what its containers and volumes have o
   ]);
 });
 
-it('looks at no log unless told where they are', async () => {
+it('reads no log and no other file without the folder of the logs', async () => {
   const pods = [aPodWithLog(join(logsDir, 'default_web_uid-web', 'main', '0.log'))];
-  const uses = await measurePodUses({ pods, logsDir: undefined, volumesOf: () => ({}) }, never);
+  const filesOf = () => Promise.reject(new Error('nobody asks'));
+  const uses = await measurePodUses({ pods, logsDir: undefined, volumesOf: () => ({}), filesOf }, never);
   const { volumeBytes, containers } = uses.get('uid-web')!;
   expect(volumeBytes).toBeUndefined();
   expect(containers[0]).toMatchObject({ name: 'main', writtenBytes: 7, logBytes: undefined });

@@ -29,6 +29,7 @@ const WEB = {
   status: emptyPodStatus('uid-web'),
   containers: [{ ...aContainerUsage({ swap, writableLayer }), status: aContainerStatus(aContainer()) }],
 };
+const NO_FILES = { pod: { bytes: 0, inodes: 0 }, containers: new Map() };
 const VOLUME = { plugin: 'kubernetes.io~empty-dir', isApart: false } as const;
 const SCENE: SummaryScene = {
   look: { atMs: AT_MS, node: NODE_USAGE, pods: [WEB], problem: undefined },
@@ -37,6 +38,7 @@ const SCENE: SummaryScene = {
   logsDir: '/nonexistent',
   windows: new CpuWindows({ clock: new FakeClock() }),
   volumesOf: () => Promise.resolve([{ ...VOLUME, name: 'data', disk: { atMs: AT_MS, usedBytes: 11 } }]),
+  filesOf: () => Promise.resolve(NO_FILES),
   agent: { startedAtMs: AT_MS - 10_000, cpuNs: 5e9, residentBytes: 77 },
 };
 
@@ -106,6 +108,20 @@ it('has the shape that readers of a kubelet’s summary know', async () => {
       swap: { time: TIME, swapUsageBytes: 4 },
     },
   ]);
+});
+
+it('counts the files of a pod and of its containers, those that have ended included', async () => {
+  const { pods } = await read({
+    filesOf: ({ uid, sandboxId }) =>
+      Promise.resolve({
+        pod: { bytes: uid === 'uid-web' && sandboxId !== '' ? 100 : 0, inodes: 2 },
+        containers: new Map([
+          ['main', { bytes: 1_000, inodes: 1 }],
+          ['ended', { bytes: 10_000, inodes: 1 }],
+        ]),
+      }),
+  });
+  expect(pods[0]).toMatchObject({ 'ephemeral-storage': { usedBytes: 11_118 } });
 });
 
 it('leaves out what nobody knows', async () => {

@@ -13,6 +13,7 @@ import { SliceYielder } from '../util/slices.js';
 import { type CpuWindows } from './cpu-windows.js';
 import { logUse, usedOf } from './disk-usages.js';
 import { type NodeUsage } from './node-usage.js';
+import { type PodFilesUse } from './pod-files.js';
 import {
   type DiskUse,
   type Json,
@@ -42,6 +43,8 @@ export interface SummaryScene {
   readonly logsDir: string;
   readonly windows: CpuWindows;
   readonly volumesOf: (podUid: string) => Promise<readonly VolumeUse[]>;
+  /** The other files of a pod that its containers may write to. */
+  readonly filesOf: (pod: LookedPod) => Promise<PodFilesUse>;
   /** The agent's own process. */
   readonly agent: { readonly startedAtMs: number; readonly cpuNs: number; readonly residentBytes: number };
 }
@@ -119,7 +122,8 @@ async function toPodStats(pod: LookedPod, scene: SummaryScene): Promise<Json> {
   const { uid, name, namespace, cpu, memory, io, network, processes, status } = pod;
   const volumes = await scene.volumesOf(uid);
   const containers = [];
-  let ephemeralBytes = 0;
+  const files = await scene.filesOf(pod);
+  let ephemeralBytes = [files.pod, ...files.containers.values()].reduce((sum, { bytes }) => sum + bytes, 0);
   for (const container of pod.containers) {
     const { json, usedBytes } = await toContainerStats(container, scene);
     containers.push(json);

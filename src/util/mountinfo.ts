@@ -102,3 +102,43 @@ export function unescapeField(field: string): string {
     String.fromCharCode(Number.parseInt(octal, 8)),
   );
 }
+
+/** What is mounted at a place, and where on its file system that is; see proc_pid_mountinfo(5). */
+export interface MountOrigin {
+  readonly mountPoint: string;
+  /** `major:minor` of the file system. */
+  readonly device: string;
+  /** The path of what is mounted, from the root of its file system. */
+  readonly root: string;
+  readonly isReadOnly: boolean;
+  readonly fsType: string;
+}
+
+/** Reads the text of a mountinfo file for where mounts come from, in the order of mounting. */
+export function parseMountOrigins(text: string): readonly MountOrigin[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const fields = line.split(' ');
+      const separator = fields.indexOf('-', 6);
+      return {
+        mountPoint: unescapeField(fields[4] ?? ''),
+        device: fields[2] ?? '',
+        root: unescapeField(fields[3] ?? ''),
+        isReadOnly: (fields[5] ?? '').split(',').includes('ro'),
+        fsType: fields[separator + 1] ?? '',
+      };
+    });
+}
+
+/** Where something of a file system is in another table of mounts: undefined where it is not to be reached. */
+export function pathOfOrigin(
+  mounts: readonly MountOrigin[],
+  { device, root }: Pick<MountOrigin, 'device' | 'root'>,
+): string | undefined {
+  const above = mounts.find((mount) => mount.device === device && isBelow(root, mount.root));
+  if (above === undefined) return undefined;
+  const rest = above.root === '/' ? root : root.slice(above.root.length);
+  return `${above.mountPoint === '/' ? '' : above.mountPoint}${rest === '/' ? '' : rest}` || '/';
+}

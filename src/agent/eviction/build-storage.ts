@@ -12,6 +12,7 @@ import { FolderCounts } from '../../volumes/folder-counts.js';
 import { countInodes, measureFolder } from '../../volumes/measure-folder.js';
 import { type PodVolumes } from '../../volumes/pod-volumes.js';
 import { type AgentOptions } from '../agent-options.js';
+import { buildPodFiles } from '../build-pod-files.js';
 import { buildVolumeLimits } from '../build-volumes.js';
 import { ImageDisk } from './image-disk.js';
 import { type PodEvictor } from './pod-evictor.js';
@@ -50,6 +51,7 @@ export function buildStorage(given: StorageOptions): Storage {
   const counts = new FolderCounts({ measure: measureFolder, ending, clock });
   const uses = new PodUses({
     ...{ usage, cache, pods, ending, clock, logger, readNode: readNodeUsage, logsDir: paths.podLogsDir },
+    files: buildPodFiles({ client, paths, ending }),
     folderOf: (pod, volume) => volumes.hostPathOf(pod, volume),
     measureFolder: async (path, signal) => counts.count(path, signal),
     countInodes,

@@ -21,6 +21,8 @@ let inodes: Record<string, bigint>;
 let pods: NodePod[];
 let uses: PodUses;
 
+const NO_FILES = { bytes: 0, inodes: 0 };
+
 beforeEach(() => {
   clock = new FakeClock();
   [counted, bytes, inodes, pods, usages] = [[], {}, {}, [], []];
@@ -28,6 +30,7 @@ beforeEach(() => {
     usage: { listPods: async () => (usages instanceof Error ? Promise.reject(usages) : usages) },
     cache: { getLastKnown: emptyPodStatus },
     ...{ readNode: async () => Promise.resolve(NODE_USAGE), logsDir: '/nowhere', pods: () => pods },
+    files: { measure: async () => Promise.resolve({ pod: NO_FILES, containers: new Map() }) },
     folderOf: ({ metadata }, { name }) => `/${metadata.name}/${name}`,
     measureFolder: async (path) => {
       counted.push(path);

@@ -5,6 +5,7 @@ import { type PodCache } from '../../pleg/pod-cache.js';
 import { type CriPodUsage } from '../../runtime/cri-pod-usage.js';
 import { FolderSizes, type FolderSizesOptions } from '../../stats/folder-sizes.js';
 import { measurePodUses } from '../../stats/measure-pod-uses.js';
+import { type PodFiles } from '../../stats/pod-files.js';
 import { type NodeUsage } from '../../stats/node-usage.js';
 import { UsageLooks } from '../../stats/usage-looks.js';
 import { type Clock } from '../../util/clock.js';
@@ -19,6 +20,8 @@ export interface PodUsesOptions {
   readonly usage: Pick<CriPodUsage, 'listPods'>;
   readonly cache: Pick<PodCache, 'getLastKnown'>;
   readonly readNode: (nowMs: number) => Promise<NodeUsage>;
+  /** Counts the files of a pod that are in no volume, layer or log. */
+  readonly files: Pick<PodFiles, 'measure'>;
   /** Absolute. */
   readonly logsDir: string;
   /** Every pod that is wanted: what is known of the volumes of others is forgotten. */
@@ -84,7 +87,7 @@ export class PodUses {
     needs: PodUseNeeds,
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, PodUse>> {
-    const { logsDir } = this.#options;
+    const { logsDir, files } = this.#options;
     const { pods: looked, problem } = await this.#looks.look(signal);
     if (problem !== undefined) throw new Error(`the runtime does not tell what pods use: ${problem}`);
     const { volumes } = needs;
@@ -94,6 +97,7 @@ export class PodUses {
       {
         pods: looked.filter(({ uid }) => byUid.has(uid)),
         logsDir: needs.logs ? logsDir : undefined,
+        filesOf: async (pod) => files.measure(pod),
         volumesOf: (uid) => {
           const pod = byUid.get(uid)!;
           if (volumes === false) return {};
