@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { aContainer, aContainerStatus, aPodStatus } from '../testing/index.js';
 import { ANNOTATIONS } from './labels.js';
@@ -9,6 +10,12 @@ import { PodPaths } from './pod-paths.js';
 import { type ContainerStatus } from './runtime.js';
 import { endOfLog, readTerminationMessage } from './termination-message.js';
 import { TerminationMessages } from './termination-messages.js';
+
+interface RotatedLog {
+  readonly rotated: readonly string[];
+  readonly compressed?: number;
+  readonly current?: string;
+}
 
 let folder: string;
 let paths: PodPaths;
@@ -72,6 +79,54 @@ describe('the last words of a container', () => {
     await symlink(other, join(folder, 'main'));
     const logPath = join(folder, 'main/0.log');
     expect(await read(ended('FallbackToLogsOnError', { logPath }))).toBeUndefined();
+  });
+
+  const line = (text: string): string => `2026-01-02T03:04:05Z stdout F ${text}\n`;
+  const name = (second: number, ending = ''): string => `${log}.20260102-03040${second}${ending}`;
+  it.each([
+    ['the newest file is empty', { current: '', rotated: ['one\ntwo'] }, 'one\ntwo\n'],
+    ['the newest file has some of it', { current: 'three', rotated: ['one', 'two'] }, 'one\ntwo\nthree\n'],
+    ['older files are compressed', { current: '', rotated: ['one', 'two'], compressed: 2 }, 'one\ntwo\n'],
+    ['there is no newest file', { rotated: ['one', 'two'], compressed: 1 }, 'one\ntwo\n'],
+  ] as const)('are the end of a log that was rotated: %s', async (_, files, expected) => {
+    const { rotated, compressed = 0, current }: RotatedLog = files;
+    const toLog = (text: string): string => text.split('\n').filter(Boolean).map(line).join('');
+    if (current !== undefined) await writeFile(log, toLog(current));
+    for (const [index, text] of rotated.entries()) {
+      const isCompressed = index < compressed;
+      const bytes = isCompressed ? gzipSync(toLog(text)) : toLog(text);
+      await writeFile(name(index, isCompressed ? '.gz' : ''), bytes);
+    }
+    expect(await read(ended('FallbackToLogsOnError'))).toBe(expected);
+  });
+
+  it.each([1, 2, 3, 4])('are the last 80 lines over %i rotated files, one of them twice', async (count) => {
+    const lines = Array.from({ length: 200 }, (_, index) => `line ${index}`);
+    const each = Math.ceil(lines.length / (count + 1));
+    for (let index = 0; index < count; index++) {
+      const text = lines
+        .slice(index * each, (index + 1) * each)
+        .map(line)
+        .join('');
+      if (index % 2 === 0) await writeFile(name(index, '.gz'), gzipSync(text));
+      if (index % 2 === 1 || index === 0) await writeFile(name(index), text);
+    }
+    await writeFile(
+      log,
+      lines
+        .slice(count * each)
+        .map(line)
+        .join(''),
+    );
+    await writeFile(`${log}.mine`, line('of somebody else'));
+    expect(await read(ended('FallbackToLogsOnError'))).toBe(`${lines.slice(-80).join('\n')}\n`);
+  });
+
+  it('are nothing of a compressed file that unpacks to very much, or is none', async () => {
+    await writeFile(name(1, '.gz'), gzipSync(Buffer.alloc(65 * 1024 * 1024)));
+    await writeFile(name(2, '.gz'), 'no gzip');
+    await symlink(name(1, '.gz'), name(3, '.gz'));
+    expect(await read(ended('FallbackToLogsOnError'))).toBeUndefined();
   });
 
   it('are the end of its log where it failed in silence and asks for that', async () => {

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { createGunzip } from 'node:zlib';
 import { openLinkFree } from '../util/link-free-folder.js';
 
 import { ANNOTATIONS } from './labels.js';
@@ -15,10 +16,16 @@ const MOST_LOG_BYTES = 2048;
 const MOST_LOG_LINES = 80;
 /** A line of a log has its time, its stream and a tag in front of it. */
 const MOST_RAW_LOG_BYTES = 16 * MOST_LOG_BYTES;
+/** What unpacks to more is no log of ours: a file that somebody has put there. */
+const MOST_UNPACKED_BYTES = 64 * 1024 * 1024;
+const COMPRESSED = '.gz';
+/** See `rotatedName` of the log rotation. */
+const ROTATED = /^\d{8}-\d{6}(\.gz)?$/;
 
 /**
  * What a container that has ended left as its last words: the end of the file at its terminationMessagePath; if that
- * is empty, it failed, and it asks for that, the end of its log. Undefined when there is none.
+ * is empty, it failed, and it asks for that, the end of its log, also where that was rotated. Undefined when there is
+ * none.
  *
  * No link is followed and nothing but a plain file is read. Never rejects: what cannot be read is no message.
  *
@@ -56,11 +63,52 @@ export function endOfLog(raw: string): string {
   return endOf(lines.slice(-(MOST_LOG_LINES + ended)).join('\n'), MOST_LOG_BYTES);
 }
 
-/** Other containers may write to the folder of a log. */
+/**
+ * The end of a log over the files that it was rotated into: the newest may be empty, as rotation does not wait for a
+ * line. Other containers may write to the folder of a log.
+ */
 async function readEndOfLog(path: string): Promise<string> {
   try {
     await using folder = await openLinkFree(dirname(path));
-    return await readEnd(join(folder.path, basename(path)), MOST_RAW_LOG_BYTES);
+    const name = basename(path);
+    let raw = await readEnd(join(folder.path, name), MOST_RAW_LOG_BYTES);
+    for (const rotated of rotatedFiles(name, await readdir(folder.path))) {
+      const room = MOST_RAW_LOG_BYTES - Buffer.byteLength(raw);
+      if (room <= 0) break;
+      const read = rotated.endsWith(COMPRESSED) ? readEndOfCompressed : readEnd;
+      raw = (await read(join(folder.path, rotated), room)) + raw;
+    }
+    return raw;
+  } catch {
+    return '';
+  }
+}
+
+/** Newest first; one that is just being compressed is there twice, and counts once. */
+function rotatedFiles(name: string, files: readonly string[]): readonly string[] {
+  const there = new Set(files);
+  const own = files.filter(
+    (file) => file.startsWith(`${name}.`) && ROTATED.test(file.slice(name.length + 1)),
+  );
+  return own
+    .filter((file) => !there.has(file.replace(/\.gz$/, '')) || !file.endsWith(COMPRESSED))
+    .sort()
+    .reverse();
+}
+
+async function readEndOfCompressed(path: string, mostBytes: number): Promise<string> {
+  try {
+    const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    await using _ = file;
+    if (!(await file.stat()).isFile()) return '';
+    let end = Buffer.alloc(0);
+    let bytes = 0;
+    for await (const chunk of file.createReadStream({ autoClose: false }).pipe(createGunzip())) {
+      bytes += (chunk as Buffer).length;
+      if (bytes > MOST_UNPACKED_BYTES) return '';
+      end = Buffer.concat([end, chunk as Buffer]).subarray(-mostBytes);
+    }
+    return wholeCharacters(end, bytes > end.length);
   } catch {
     return '';
   }

@@ -6,6 +6,8 @@ import { quoteRuntimeError } from '../runtime/describe-runtime-error.js';
 import { ANNOTATIONS } from '../runtime/labels.js';
 import { type RuntimeChanges } from '../runtime/runtime-changes.js';
 import { type ContainerStatus, type PodStatus } from '../runtime/runtime.js';
+import { type Clock } from '../util/clock.js';
+import { settlesWithin } from '../util/settles-within.js';
 
 import { computeStopOrder } from './compute-stop-order.js';
 import { hookHostOf } from './hooks/hook-host.js';
@@ -17,6 +19,12 @@ import { type SyncFailure } from './sync-failure.js';
 export interface PodKillTools {
   readonly killer: Pick<ContainerKiller, 'kill'>;
   readonly changes: Pick<RuntimeChanges, 'stopPodSandbox'>;
+  /**
+   * Writes the status of the pod: called when its containers have ended and its sandbox does not end soon, and when
+   * something could not be ended. Never rejects. Without it the next sync writes it.
+   */
+  readonly showEnded?: ((signal: AbortSignal) => Promise<void>) | undefined;
+  readonly clock: Pick<Clock, 'setTimer'>;
 }
 
 /** A pod to end. */
@@ -31,6 +39,9 @@ export interface PodKill {
   readonly ownKills?: readonly OwnKill[];
 }
 
+/** Most sandboxes end sooner, and the status that follows says that as well. */
+const SHOWN_AFTER_MS = 1_000;
+
 /** Why a container ends that the whole pod ends with. */
 export interface OwnKill {
   readonly id: string;
@@ -44,7 +55,7 @@ export interface OwnKill {
  */
 export async function killPod(
   { pod, spec, observed, graceSeconds, ownKills = [] }: PodKill,
-  { killer, changes }: PodKillTools,
+  { killer, changes, showEnded, clock }: PodKillTools,
   signal: AbortSignal,
 ): Promise<readonly SyncFailure[]> {
   const failures: SyncFailure[] = [];
@@ -84,7 +95,7 @@ export async function killPod(
   await turn;
   signal.throwIfAborted();
   // A runtime stops the containers that are left together with their sandbox.
-  await Promise.all(
+  const stopped = Promise.all(
     observed.sandboxes.map(async ({ id }) => {
       try {
         await changes.stopPodSandbox(id, { signal, pod });
@@ -93,6 +104,11 @@ export async function killPod(
       }
     }),
   );
+  // The network may take minutes to go, or never go, and the containers have ended meanwhile.
+  if (!(await settlesWithin(stopped, SHOWN_AFTER_MS, clock)) && !signal.aborted) await showEnded?.(signal);
+  await stopped;
+  signal.throwIfAborted();
+  if (failures.length > 0) await showEnded?.(signal);
   signal.throwIfAborted();
   return failures;
 }

@@ -6,8 +6,7 @@ import { type PodStatus } from '../runtime/runtime.js';
 import { type Logger } from '../util/logger.js';
 
 import { hookHostOf } from './hooks/hook-host.js';
-import { type ContainerKiller } from './kill-container.js';
-import { hookOf, killPod } from './kill-pod.js';
+import { hookOf, killPod, type PodKillTools } from './kill-pod.js';
 import { type ContainerInBackoff, type ContainerToStart, type PodActions } from './pod-actions.js';
 import { type ContainerResizer } from './resize-containers.js';
 import { type StartedSandbox } from './configure-container.js';
@@ -16,9 +15,8 @@ import { type SandboxStarter } from './start-sandbox.js';
 import { type SyncFailure } from './sync-failure.js';
 
 /** What {@link applyPodActions} works with. */
-export interface PodActionTools {
+export interface PodActionTools extends PodKillTools {
   readonly changes: Pick<RuntimeChanges, 'removeContainer' | 'stopPodSandbox'>;
-  readonly killer: Pick<ContainerKiller, 'kill'>;
   readonly sandboxes: Pick<SandboxStarter, 'start'>;
   readonly containers: Pick<ContainerStarter, 'prepare' | 'start'>;
   /** Without it no container's limits change while it runs. */

@@ -42,6 +42,64 @@ describe('a sync that is told to stop', () => {
   });
 });
 
+describe('the status of a pod whose sandbox does not end', () => {
+  const sidecar = aSpecContainer({ name: 'side', restartPolicy: 'Always' });
+  const pods = [
+    ['with one container', aSpecPod({})],
+    ['with two', aSpecPod({ containers: [aSpecContainer(), aSpecContainer({ name: 'other' })] })],
+    ['with a sidecar', aSpecPod({ initContainers: [sidecar] })],
+    ['that never restarts', aSpecPod({ restartPolicy: 'Never' })],
+  ] as const;
+  const running = (): string[] => {
+    const { initContainerStatuses = [], containerStatuses } = bench.status();
+    return [...initContainerStatuses, ...containerStatuses].flatMap(({ name, state, ready }) =>
+      state.running !== undefined || ready ? [name] : [],
+    );
+  };
+
+  it.each(pods)('says that the containers have ended where that fails: a pod %s', async (_, pod) => {
+    for (let step = 0; step < 3; step++) await bench.sync(pod);
+    bench.runtime.gate('stopPodSandbox').fail(new Error('the plugin failed'));
+    await expect(bench.end(pod, 30)).rejects.toThrow('the plugin failed');
+    expect(running()).toEqual([]);
+    expect(bench.status().conditions.find(({ type }) => type === 'Ready')?.status).toBe('False');
+  });
+
+  it.each(pods)('says so after a second where that hangs: a pod %s', async (_, pod) => {
+    for (let step = 0; step < 3; step++) await bench.sync(pod);
+    const release = bench.runtime.gate('stopPodSandbox').hang();
+    const ended = bench.end(pod, 30);
+    while (bench.runtime.calls.at(-1) !== 'stopPodSandbox web-sandbox-0') await bench.clock.settle();
+    await bench.clock.advance(1_000);
+    while (running().length > 0) await bench.clock.settle();
+    release();
+    await ended;
+  });
+
+  it('says so where one container alone could not be stopped', async () => {
+    const pod = aSpecPod({ containers: [aSpecContainer(), aSpecContainer({ name: 'other' })] });
+    for (let step = 0; step < 3; step++) await bench.sync(pod);
+    bench.runtime.exit('web-app-0');
+    bench.runtime.gate('stopContainer').fail(new Error('it hangs'));
+    bench.runtime.gate('stopPodSandbox').fail(new Error('it hangs, too'));
+    await expect(bench.end(pod, 30)).rejects.toThrow('it hangs');
+    expect(running()).toEqual(['other']);
+  });
+
+  it('costs no look at the pod where the sandbox ends at once', async () => {
+    const pod = aSpecPod({});
+    for (let step = 0; step < 3; step++) await bench.sync(pod);
+    let looks = 0;
+    const findPod = bench.runtime.findPod.bind(bench.runtime);
+    bench.runtime.findPod = async (uid) => {
+      looks++;
+      return await findPod(uid);
+    };
+    await bench.end(pod, 30);
+    expect(looks).toBe(1);
+  });
+});
+
 describe('a pod that is ended', () => {
   const sidecar = (name: string) => aSpecContainer({ name, restartPolicy: 'Always' });
 

@@ -120,6 +120,8 @@ export interface SyncPodOptions {
 
 /** So long the status of a pod that was ended may take, in milliseconds: a list says sooner whether it has ended. */
 const LOOK_LIMIT_MS = 30_000;
+/** The same where the end goes on meanwhile, or is tried again soon. */
+const SHOW_LIMIT_MS = 5_000;
 
 /** The pod syncer of a node: see {@link PodSyncer} for what each method promises. */
 export class SyncPod implements PodSyncer {
@@ -219,7 +221,11 @@ export class SyncPod implements PodSyncer {
     const { metadata, spec } = pod;
     await statuses.update(pod, observed, 'terminating', statusOverride);
     probes.stopLivenessAndStartup(pod);
-    await this.#kill({ pod: metadata, spec, observed, graceSeconds: gracePeriodSeconds }, signal);
+    const kill = { pod: metadata, spec, observed, graceSeconds: gracePeriodSeconds };
+    const show = this.#showing(pod, async (seen) => {
+      await statuses.update(pod, seen, 'terminating', statusOverride);
+    });
+    await this.#kill(kill, signal, show);
     probes.removePod(pod);
     const seen = await this.#lookAtEnd(metadata.uid, signal, isPartial);
     await statuses.update(pod, seen, 'terminating', statusOverride);
@@ -255,7 +261,7 @@ export class SyncPod implements PodSyncer {
   async #endFormer(pod: NodePod, observed: PodStatus, signal: AbortSignal): Promise<PodStatus> {
     const { metadata, spec } = pod;
     const graceSeconds = spec.terminationGracePeriodSeconds;
-    await this.#kill({ pod: metadata, spec, observed, graceSeconds }, signal);
+    await this.#kill({ pod: metadata, spec, observed, graceSeconds }, signal, this.#showingSync(pod));
     const seen = await this.#look(metadata.uid, signal);
     failIfAlive(seen);
     return seen;
@@ -329,6 +335,7 @@ export class SyncPod implements PodSyncer {
         sandboxes: this.#sandboxes,
         containers: this.#containers,
         resizer: this.#resizer,
+        ...{ showEnded: this.#showingSync(pod), clock: this.#clock },
         ...{ events, logger: this.#logger, formatId: this.#formatId },
       },
       signal,
@@ -367,9 +374,36 @@ export class SyncPod implements PodSyncer {
     return actions;
   }
 
-  async #kill(kill: Parameters<typeof killPod>[0], signal: AbortSignal): Promise<void> {
+  #showingSync(pod: NodePod): (signal: AbortSignal) => Promise<void> {
+    return this.#showing(pod, async (seen) => {
+      await this.#options.statuses.update(pod, seen, 'syncing');
+    });
+  }
+
+  /** Reads a pod and writes its status while something of it is still being ended; what cannot be read now is read later. */
+  #showing(
+    { metadata }: NodePod,
+    write: (seen: PodStatus) => Promise<void>,
+  ): (signal: AbortSignal) => Promise<void> {
+    return async (signal) => {
+      const limits = { clock: this.#clock, limitMs: SHOW_LIMIT_MS, signal };
+      try {
+        await write(await withinTime(limits, (inTime) => this.#look(metadata.uid, inTime)));
+      } catch (error) {
+        const names = { pod: metadata, podUID: metadata.uid };
+        this.#logger.info('Status of a pod that ends cannot be read yet', { ...names, err: error }, 4);
+      }
+    };
+  }
+
+  async #kill(
+    kill: Parameters<typeof killPod>[0],
+    signal: AbortSignal,
+    showEnded?: (signal: AbortSignal) => Promise<void>,
+  ): Promise<void> {
     const { changes, events } = this.#options;
-    const failures = await killPod(kill, { killer: this.#killer, changes }, signal);
+    const tools = { killer: this.#killer, changes, showEnded, clock: this.#clock };
+    const failures = await killPod(kill, tools, signal);
     if (failures.length === 0) return;
     const message = `error killing pod: ${formatFailures(failures)}`;
     events.record(kill.pod, { type: 'Warning', reason: 'FailedKillPod', message });

@@ -148,7 +148,10 @@ function addPods(
     mountTools: () => mounter.counts,
   });
   const listen: MetricsRegistry['listen'] = (channel, listener) => registry.listen(channel, listener);
-  watchPodStarts({ listen, clock, isOurs, logger, observer: addPodStartMetrics(registry) });
+  watchPodStarts({
+    ...{ listen, clock, isOurs, logger, observer: addPodStartMetrics(registry) },
+    isEnding: (uid) => workers.isTerminationRequested(uid),
+  });
   watchContainerEnds({
     // A pod that is taken away has containers that end, too.
     ...{ listen, isOurs: (uid) => isOurs(uid) || workers.isKnown(uid) },

@@ -20,6 +20,8 @@ export interface PodStartsOptions {
   readonly listen: MetricsRegistry['listen'];
   readonly clock: Clock;
   readonly isOurs: (podUid: string) => boolean;
+  /** Whether the pod is being ended: what runs of it then has not started as a pod. */
+  readonly isEnding: (podUid: string) => boolean;
   readonly observer: PodStartObserver;
   /** Where each start is told in the kubelet's words; nowhere unless told. */
   readonly logger?: Logger;
@@ -51,6 +53,7 @@ export function watchPodStarts({
   listen,
   clock,
   isOurs,
+  isEnding,
   observer,
   logger = SILENT_LOGGER,
 }: PodStartsOptions): void {
@@ -58,6 +61,10 @@ export function watchPodStarts({
   const look = (ref: PodRef, status: V1PodStatus, pod: Starting): void => {
     const { uid } = ref;
     const { phase, containerStatuses } = status;
+    if (isEnding(uid)) {
+      starting.delete(uid);
+      return;
+    }
     if (phase === 'Pending') pod.wasPending = true;
     if (isTerminalPhase(phase) || (phase !== 'Pending' && !pod.wasPending)) starting.delete(uid);
     const runs = phase === 'Running' || containerStatuses.some(hasStarted);

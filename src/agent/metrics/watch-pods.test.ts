@@ -68,12 +68,14 @@ const ended = (id: string, exitCode: number): V1ContainerState => ({
 });
 
 describe('the starts of pods', () => {
+  const ending = new Set<string>();
   const add = (uid: string, hasNetwork = true): void => podAdded.publish({ uid, containers: 2, hasNetwork });
 
   beforeEach(() => {
     watchPodStarts({
       ...{ listen, clock, logger },
       isOurs: (uid) => uid !== 'foreign',
+      isEnding: (uid) => ending.has(uid),
       observer: { running: (ms) => told.push(ms), started: (start) => told.push(start) },
     });
   });
@@ -112,6 +114,26 @@ describe('the starts of pods', () => {
         },
       },
     ]);
+  });
+
+  it.each([
+    ['runs as it ends', 'Running', running],
+    ['is killed as it ends', 'Running', containerOf(ended('a', 137))],
+    ['runs, and the pod is still pending', 'Pending', running],
+    [
+      'has ended and is waiting again',
+      'Running',
+      containerOf({ waiting: { reason: 'CrashLoopBackOff' } }, ended('a', 137)),
+    ],
+  ] as const)('are none of a pod that never ran and whose container %s', (_, phase, state) => {
+    add('hung');
+    show('hung', 'Pending', [waiting, waiting]);
+    ending.add('hung');
+    show('hung', phase, [state, state]);
+    show('hung', 'Failed', [containerOf(ended('a', 137))]);
+    ending.clear();
+    expect(told).toEqual([]);
+    expect(logger.lines).toEqual([]);
   });
 
   it('are none of pods that ran before, that fail, that go, or that are somebody else’s', () => {
