@@ -13,6 +13,7 @@ import { CONTAINER_EXITED, type ContainerParts, EmbeddedNode, until } from './em
 import { PROGRAM_IMAGE, writeProgramImage } from './program-image.js';
 
 const NO_PLACE = 'has no place in the image';
+const NO_FOLDER = 'must be mounted on an ordinary directory';
 /** What an image has, and what is said when it is started. */
 const FAULTS: readonly [string, TarMember, string][] = [
   ['an etc that is a file', { name: 'etc', content: 'x' }, `${NO_PLACE}, where /etc is no folder`],
@@ -32,6 +33,14 @@ const FAULTS: readonly [string, TarMember, string][] = [
     `${NO_PLACE}, whose links lead to /dev/x`,
   ],
   ['an etc that leads to itself', { name: 'etc', linkTo: 'etc' }, 'too many links of the image'],
+  ...['dev', 'sys', 'proc'].flatMap((name): [string, TarMember, string][] => [
+    [`a ${name} that climbs above the root`, { name, linkTo: `../../../../../..${tmpdir()}` }, NO_FOLDER],
+    [`a ${name} that is a link to a folder of its own`, { name, linkTo: '/home' }, NO_FOLDER],
+    [`a ${name} that is a link to nothing`, { name, linkTo: 'nowhere' }, NO_FOLDER],
+    [`a ${name} that is a link to itself`, { name, linkTo: name }, NO_FOLDER],
+    [`a ${name} that is a file`, { name, content: 'x' }, NO_FOLDER],
+    [`a ${name} that is a pipe`, { name, fifo: true }, NO_FOLDER],
+  ]),
   ['a folder for hosts', { name: 'etc/hosts/' }, `${NO_PLACE}, where /etc/hosts is a folder`],
 ];
 /** What an etc/passwd is in which a user cannot be looked up, and what is said of it. */

@@ -1,5 +1,6 @@
 import { quoteBytes, quoteWord, quoteWords } from './shell-words.js';
-import { renderEnv, type SetupRequest } from './setup-script.js';
+import { NAMELESS, renderEnv, type SetupRequest } from './setup-script.js';
+import { renderCheckWorkingDir } from './working-dir.js';
 import { renderVerify } from '../process/verify-process.js';
 import { type ProcessIdentity } from '../process/process-identity.js';
 
@@ -38,7 +39,7 @@ export function renderEnter(request: EnterRequest): Buffer {
   const lost = "echo 'the holder of the sandbox has ended' >&2; exit 125";
   const names = request.environment.map((_, index) => `P${index}`);
   const env = renderEnv({ ...request, environment: [], argv: [] });
-  const inside = `exec ${env.toString()} ${names.map((name) => `"$${name}"`).join(' ')} "$@"`;
+  const inside = `${renderCheckWorkingDir(request.workingDir.path)}exec ${env.toString()} ${names.map((name) => `"$${name}"`).join(' ')} "$@"`;
   return Buffer.concat([
     Buffer.from(
       [
@@ -49,8 +50,7 @@ export function renderEnter(request: EnterRequest): Buffer {
         'if [ "$mode" = tty ]; then ctty=--ctty; else ctty=; fi\n',
       ].join(''),
     ),
-    // The kit's folder has no path in there; without a name for it the shell would say so to whoever listens.
-    Buffer.from('export PWD=/proc/self/cwd\n'),
+    Buffer.from(NAMELESS),
     ...request.environment.flatMap((entry, index) => [
       Buffer.from(`export ${names[index]!}=`),
       quoteBytes(entry),

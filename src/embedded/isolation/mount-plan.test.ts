@@ -12,6 +12,7 @@ const REQUEST: MountRequest = {
   shmDir: '/dev/shm/pod',
   volumes: [],
   files: [{ source: '/s/hosts', target: '/etc/hosts' }],
+  readonlyRoot: false,
   masked: [],
   readonly: [],
 };

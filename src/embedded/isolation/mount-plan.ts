@@ -50,6 +50,8 @@ export interface MountRequest {
   readonly shmDir: string | undefined;
   readonly volumes: readonly Volume[];
   readonly files: readonly BoundFile[];
+  /** Then the container writes to no file of its pod either: others read them, too. */
+  readonly readonlyRoot: boolean;
   readonly masked: readonly ApiPath[];
   readonly readonly: readonly ApiPath[];
 }
@@ -242,7 +244,9 @@ function planAfter(request: MountRequest, up: string): MountBatch[] {
     batch.entries.push(...entries);
   };
   for (const { source, target } of files) {
-    add({ path: target, folder: false }, [bind(`${up}${source}`, target, ['rprivate'])]);
+    add({ path: target, folder: false }, [
+      bind(`${up}${source}`, target, ['rprivate', ...(request.readonlyRoot ? ['ro', ...PLAIN] : [])]),
+    ]);
   }
   for (const volume of volumes)
     add({ path: volume.target, folder: volume.folder }, toEntries(volume, up, request.privileged));

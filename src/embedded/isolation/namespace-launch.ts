@@ -21,13 +21,14 @@ import { type LaunchScriptRequest, renderLaunch } from './launch-script.js';
 import { API_FOLDERS, type HostMounts, planMounts } from './mount-plan.js';
 import { findMountOf, parseMountinfo, readOwnMountinfo } from '../../util/mountinfo.js';
 import { containerPidScope, type SandboxNamespaces } from './namespace-options.js';
-import { placeSandboxFiles } from './place-sandbox-files.js';
+import { checkApiFolders, placeSandboxFiles } from './place-sandbox-files.js';
 import { placeVolumes } from './place-volumes.js';
 import { renderPrivilegeSteps } from './privilege-steps.js';
 import { findProtectedPaths } from './protected-paths.js';
 import { renderSetup } from './setup-script.js';
 import { type ToolKit } from './tool-kit.js';
 import { findSubmounts, findVolumes, type Volume } from './volumes.js';
+import { findWorkingDir } from './working-dir.js';
 
 /** What {@link renderNamespaceLaunch} needs besides the request. */
 export interface NamespaceLaunchOptions {
@@ -60,7 +61,9 @@ export async function renderNamespaceLaunch(
   if (holder === undefined) throw refused('the sandbox has no holder');
   const context = config.linux?.securityContext;
   const privileged = context?.privileged === true;
+  const readonlyRoot = context?.readonlyRootfs === true;
   const roots = [...(root.kind === 'overlay' ? [root.upperDir] : []), ...imageFoldersOf(root)];
+  await checkApiFolders(imageFoldersOf(root));
   const volumes = await placeVolumes(await findVolumes(config.mounts, request.imageFolders), roots);
   const sharesMounts = volumes.some(({ propagation }) => propagation === 'rshared');
   const base = sharesMounts ? APART : join(rootDir, 'stage');
@@ -75,8 +78,10 @@ export async function renderNamespaceLaunch(
   const rootRestrictions = [
     ...new Set([...(hostMounts?.restrictions ?? ['nodev']), ...(privileged ? [] : ['nodev'])]),
   ];
+  const targets = volumes.map(({ target }) => target);
+  const workingDir = await findWorkingDir(request.command.workingDir, roots, targets);
   const plan = planMounts({
-    ...{ base, root, hostMounts, privileged, shmDir, volumes, files },
+    ...{ base, root, hostMounts, privileged, shmDir, volumes, files, readonlyRoot },
     devices: [...nodes.devices, ...nodes.extraDevices.map(({ containerPath }) => containerPath)],
     fresh: sharesMounts,
     toolsDir: tools.dir,
@@ -86,7 +91,7 @@ export async function renderNamespaceLaunch(
   const capabilities = computeCapabilities(context?.capabilities, privileged, options.capabilities);
   const noNewPrivs = context?.noNewPrivs === true;
   const privilegeSteps = renderPrivilegeSteps({ user: record.user, capabilities, noNewPrivs }, tools);
-  const { argv, environment, workingDir } = request.command;
+  const { argv, environment } = request.command;
   const common = { tools, joinFiles, privilegeSteps, environment, workingDir };
   const setup = renderSetup({
     ...common,
@@ -96,7 +101,7 @@ export async function renderNamespaceLaunch(
     extraDevices: nodes.extraDevices,
     masked: masked.own,
     readonly: readonly.own,
-    readonlyRoot: context?.readonlyRootfs === true,
+    readonlyRoot,
     tty: config.tty,
     candidates: findCandidates(request.command),
   });

@@ -30,6 +30,20 @@ export async function placeSandboxFiles(
   );
 }
 
+/**
+ * Throws UNKNOWN for an image in which something else than a folder stands where file systems of our own are mounted: a
+ * link there would lead the mount elsewhere.
+ *
+ * @param roots the image's files, the uppermost first.
+ */
+export async function checkApiFolders(roots: readonly string[]): Promise<void> {
+  for (const folder of API_FOLDERS)
+    if ((await findIsFolder(roots, folder)) === false)
+      throw refused(
+        `"${folder}" must be mounted on an ordinary directory, and is something else in the image`,
+      );
+}
+
 async function checkPlace(path: string, target: string, roots: readonly string[]): Promise<void> {
   if (API_FOLDERS.some((folder) => isBelow(target, folder)))
     throw refused(`"${path}" has no place in the image, whose links lead to ${target}`);

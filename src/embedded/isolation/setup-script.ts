@@ -13,6 +13,7 @@ import { renderFstab, renderFstabLine } from './fstab.js';
 import { type MountPlan, type MountPoint } from './mount-plan.js';
 import { quoteBytes, quoteWord, quoteWords } from './shell-words.js';
 import { type ToolKit } from './tool-kit.js';
+import { renderCheckWorkingDir, renderMakeWorkingDir, type WorkingDir } from './working-dir.js';
 
 /** What {@link renderSetup} puts together. */
 export interface SetupRequest {
@@ -40,7 +41,7 @@ export interface SetupRequest {
   readonly privilegeSteps: readonly string[];
   readonly argv: readonly string[];
   readonly environment: readonly Buffer[];
-  readonly workingDir: string;
+  readonly workingDir: WorkingDir;
   /** Where the program is looked for, in this order. */
   readonly candidates: readonly string[];
 }
@@ -79,6 +80,9 @@ file() {
 }
 `;
 
+/** For a shell in the kit's folder, which has no path in a container: without a name for it the shell would complain. */
+export const NAMELESS = 'export PWD=/proc/self/cwd\n';
+
 /** See the module's description. */
 export function renderSetup(request: SetupRequest): SetupFiles {
   const files = new Map([['mounts.before', renderFstab(request.plan.before)]]);
@@ -89,16 +93,24 @@ export function renderSetup(request: SetupRequest): SetupFiles {
     '(\nexec 2>&3 3>&-\n',
     ...renderOutside(request),
     ...renderInside(request),
+    ...(request.workingDir.certain ? [] : [NAMELESS]),
     `printf '%s\\n' "$self" >&8\nexec 8>&- 9>&-\nexec `,
   ].join('');
   const last = Buffer.concat([
     Buffer.from(text),
     Buffer.from(quoteWords([...request.tools.inside('setsid'), ...(request.tty ? ['--ctty'] : [])])),
-    Buffer.from(` ${quoteWords(request.privilegeSteps)} `),
+    Buffer.from(` ${quoteWords(request.privilegeSteps)} ${renderGuard(request)}`),
     renderEnv(request),
     Buffer.from('\n)\nexit $?\n'),
   ]);
   return { script: last, files };
+}
+
+/** The words that end the start of a program in a folder that is not the container's, where it could come to that. */
+function renderGuard({ tools, workingDir }: SetupRequest): string {
+  if (workingDir.certain) return '';
+  const script = `${renderCheckWorkingDir(workingDir.path)}exec "$@"`;
+  return `${quoteWords([...tools.inside('sh'), '-c', script, 'sh'])} `;
 }
 
 /** The words that execute a program with an environment and a folder of its own. Also for what enters later. */
@@ -108,7 +120,7 @@ export function renderEnv({
   environment,
   argv,
 }: Pick<SetupRequest, 'tools' | 'workingDir' | 'environment' | 'argv'>): Buffer {
-  const words = [...tools.inside('env'), '-i', '-C', workingDir, ...environment, ...argv];
+  const words = [...tools.inside('env'), '-i', '-C', workingDir.path, ...environment, ...argv];
   return Buffer.concat(words.flatMap((word) => [quoteBytes(word), Buffer.from(' ')]));
 }
 
@@ -165,9 +177,8 @@ function renderInside(request: SetupRequest): string[] {
     // Else the host's mounts would go, too.
     ...(sharesMounts ? [`must ${mount} --make-rprivate ${plan.up}\n`] : []),
     `must ${quoteWords(tools.inside('umount'))} -n -i -c -l ${plan.up}\n`,
-    // From here on no link of the container's leads anywhere but to its own files.
-    `folder ${quoteWord(workingDir)}\n`,
-    `[ -d ${quoteWord(workingDir)} ] || fault ${quoteWord(`chdir to cwd ("${workingDir}"): not a directory`)}\n`,
+    // From here on no link of the container's leads anywhere but to its own files, except for those of /proc.
+    ...renderMakeWorkingDir(workingDir, tools),
     ...renderPathRules(request, mount),
     'exec 7>&-\n',
     ...(readonlyRoot

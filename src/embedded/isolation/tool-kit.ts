@@ -30,7 +30,18 @@ import { findTool } from '../process/find-tools.js';
 import { syncPath } from '../../util/whole-file.js';
 import { readElfInterpreter } from './elf-interpreter.js';
 
-const INSIDE = ['mount', 'umount', 'mkdir', 'setsid', 'setpriv', 'chroot', 'env', 'sh', 'sleep'] as const;
+const INSIDE = [
+  'mount',
+  'umount',
+  'mkdir',
+  'setsid',
+  'setpriv',
+  'chroot',
+  'env',
+  'pwd',
+  'sh',
+  'sleep',
+] as const;
 const OUTSIDE = ['nsenter', 'unshare', 'mount', 'pivot_root', 'cp', 'mkdir'] as const;
 const LOADER = 'loader';
 
@@ -96,7 +107,13 @@ export class ToolKit {
 
   /** How to call a copy when the kit's folder is the working directory. */
   inside(name: InsideTool): readonly string[] {
-    return this.#static.has(name) ? [`./${name}`] : [`./${LOADER}`, '--library-path', '.', `./${name}`];
+    return this.insideFrom('.', name);
+  }
+
+  /** How to call a copy by a path of the kit's folder. */
+  insideFrom(dir: string, name: InsideTool): readonly string[] {
+    const program = `${dir}/${name}`;
+    return this.#static.has(name) ? [program] : [`${dir}/${LOADER}`, '--library-path', dir, program];
   }
 }
 
