@@ -49,6 +49,7 @@ export default defineConfig({
             'test/integration/**/*.test.ts',
             'test/critest/**/*.test.ts',
             'test/e2e/**/*.test.ts',
+            'test/machine/*.test.ts',
           ],
         },
       },

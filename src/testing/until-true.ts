@@ -1,6 +1,7 @@
 import { setTimeout as sleepFor } from 'node:timers/promises';
+import { patiently } from './patience.js';
 
-const LIMIT_MS = 30_000;
+const LIMIT_MS = patiently(30_000);
 
 /** Waits until it is so; a loaded machine gets time, a hang does not. */
 export async function untilTrue(condition: () => boolean): Promise<void> {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { findProgram } from '../build-state.js';
+import { patiently } from '../../src/testing/patience.js';
 
 /** The built program. */
 export const PODLOOP_MAIN = findProgram();
@@ -26,7 +27,7 @@ export interface ProcessEnd {
 }
 
 /** Long enough for a loaded machine: what is not there by then does not come. */
-const LINE_LIMIT_MS = 45_000;
+const LINE_LIMIT_MS = patiently(45_000);
 
 /** The built `podloop` with these arguments, and what it has printed so far. Disposing kills it. */
 export class PodloopProcess implements AsyncDisposable {

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type ProcessEnd } from './podloop-process.js';
+import { patiently } from '../../src/testing/patience.js';
 
 /** Long enough for a loaded machine: what is not there by then does not come. */
-const LIMIT_MS = 45_000;
+const LIMIT_MS = patiently(45_000);
 
 /** A command at a terminal of its own, through util-linux's script(1), and everything it has written there. */
 export class ProgramAtTerminal implements AsyncDisposable {

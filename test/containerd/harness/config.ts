@@ -20,16 +20,31 @@ export interface InstanceNames {
   readonly cgroupParent: string;
 }
 
-/**
- * The configuration file of a release: its own folders and sockets, nothing of the machine's.
- *
- * @param registryHosts a folder with a `hosts.toml` for each registry that another one stands in for.
- */
-export function containerdConfig(release: Release, names: InstanceNames, registryHosts?: string): string {
+/** What a configuration may say beside its paths. */
+export interface ContainerdSettings {
+  /** A folder with a `hosts.toml` for each registry that another one stands in for. */
+  readonly registryHosts?: string;
+  /** Who makes the cgroups of containers (default: `cgroupfs`). */
+  readonly cgroupDriver?: 'cgroupfs' | 'systemd';
+  /** The program that makes containers (default: the `runc` in the PATH). */
+  readonly ociRuntime?: string;
+}
+
+/** The configuration file of a release: its own folders and sockets, nothing of the machine's. */
+export function containerdConfig(
+  release: Release,
+  names: InstanceNames,
+  { registryHosts, cgroupDriver = 'cgroupfs', ociRuntime }: ContainerdSettings = {},
+): string {
+  const options = [
+    `Root = "${names.folder}/runc"`,
+    `SystemdCgroup = ${cgroupDriver === 'systemd'}`,
+    ...(ociRuntime === undefined ? [] : [`BinaryName = "${ociRuntime}"`]),
+  ].join('\n        ');
   const [cri, images] =
     release === '2.1'
-      ? [criVersion3(names), 'io.containerd.cri.v1.images']
-      : [criVersion2(names), 'io.containerd.grpc.v1.cri'];
+      ? [criVersion3(names, options), 'io.containerd.cri.v1.images']
+      : [criVersion2(names, options), 'io.containerd.grpc.v1.cri'];
   const registry =
     registryHosts === undefined
       ? []
@@ -62,7 +77,7 @@ disabled_plugins = [${unused.join(', ')}]
 }
 
 // restrict_oom_score_adj: without CAP_SYS_RESOURCE nobody may lower a score, and runc would fail.
-function criVersion2({ folder, cniBinFolder, cniConfigFolder }: InstanceNames): string {
+function criVersion2({ cniBinFolder, cniConfigFolder }: InstanceNames, options: string): string {
   return `
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "${PAUSE_IMAGE}"
@@ -79,11 +94,11 @@ function criVersion2({ folder, cniBinFolder, cniConfigFolder }: InstanceNames): 
     [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
       runtime_type = "io.containerd.runc.v2"
       [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
-        Root = "${folder}/runc"
+        ${options}
 `;
 }
 
-function criVersion3({ folder, cniBinFolder, cniConfigFolder }: InstanceNames): string {
+function criVersion3({ cniBinFolder, cniConfigFolder }: InstanceNames, options: string): string {
   return `
 [plugins.'io.containerd.cri.v1.images']
   snapshotter = "overlayfs"
@@ -100,7 +115,7 @@ function criVersion3({ folder, cniBinFolder, cniConfigFolder }: InstanceNames): 
     [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
       runtime_type = "io.containerd.runc.v2"
       [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
-        Root = "${folder}/runc"
+        ${options}
 [plugins.'io.containerd.grpc.v1.cri']
   stream_server_address = "127.0.0.1"
   stream_server_port = "0"

@@ -16,7 +16,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 import { ImageStatusRequest } from '../../../src/cri/generated/runtime/v1/cri.js';
-import { cniConfig, containerdConfig, type InstanceNames } from './config.js';
+import { cniConfig, containerdConfig, type ContainerdSettings, type InstanceNames } from './config.js';
 import { CriDriver, imageService, runtimeService } from './cri-driver.js';
 import { BUSYBOX_IMAGE, packImages, PAUSE_IMAGE } from './image.js';
 import { chooseNames } from './instance-names.js';
@@ -29,12 +29,10 @@ const run = promisify(execFile);
 const START_TIMEOUT_MS = 60_000;
 
 /** How {@link startContainerd} starts one. */
-export interface ContainerdOptions {
+export interface ContainerdOptions extends ContainerdSettings {
   readonly version: Release;
   /** Extra environment of containerd, its shims and runc. */
   readonly env?: Readonly<Record<string, string>>;
-  /** A folder that says which registries others stand in for. */
-  readonly registryHosts?: string;
 }
 
 /** Starts a containerd of that release and waits until it runs pods. */
@@ -49,7 +47,7 @@ export async function startContainerd(options: ContainerdOptions): Promise<Conta
   try {
     await mkdir(names.cniConfigFolder);
     await writeFile(path.join(names.cniConfigFolder, '10-podloop.conflist'), cniConfig(names));
-    const config = containerdConfig(options.version, names, options.registryHosts);
+    const config = containerdConfig(options.version, names, options);
     await writeFile(containerd.configFile, config);
     await writeFile(containerd.imagesFile, await packImages(installed.busybox));
     await addBridge(names, installed.busybox);

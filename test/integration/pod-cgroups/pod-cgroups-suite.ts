@@ -12,6 +12,7 @@ import { AgentNode } from '../pod-stories/agent-node.js';
 import { type StoryRuntime } from '../pod-stories/story-suite.js';
 import { ForeignNode } from '../whose-pods/foreign-node.js';
 import { cpuGroupOf, findByWord, readWeight, removeGroups, treesWith } from './machine-groups.js';
+import { patiently } from '../../../src/testing/patience.js';
 
 /** In the command lines of this run's containers and of no others. */
 const MARK = `podloop-groups-${randomBytes(4).toString('hex')}`;
@@ -96,7 +97,7 @@ export function definePodCgroupTests(
     for (const [name, text] of Object.entries(PODS)) await put(name, text);
     const id = await readFile(join(folder, 'node', 'instance-id'), 'utf8');
     root = `/${ownCgroupRoot(id).join('/')}`;
-  }, 120_000);
+  }, patiently(120_000));
 
   afterAll(async () => {
     await stopAgent();
@@ -104,7 +105,7 @@ export function definePodCgroupTests(
     const other = ['besteffort', 'burstable', ''].map((name) => join(otherRoot, 'kubepods', name));
     await removeGroups(...other, otherRoot, kubeletParent, join(kubeletParent, '..'), `/${MARK}-kubelet`);
     await rm(folder, { recursive: true, force: true });
-  }, 120_000);
+  }, patiently(120_000));
 
   it('are where a kubelet would have them, below a root of the agent’s own', async () => {
     expect(await podGroupOf('calm')).toBe(`${root}/kubepods/besteffort/podcalm-0123-45`);

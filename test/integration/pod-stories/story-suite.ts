@@ -3,16 +3,20 @@ import { mkdir, mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type AgentOptions } from '../../../src/agent/agent-options.js';
 import { messageOf } from '../../../src/util/errors.js';
 import { findMountOf, readOwnMounts } from '../../../src/util/mountinfo.js';
 import { AgentNode } from './agent-node.js';
 import { findForbidden, playStory, type StoryOutcome } from './play-story.js';
 import { StatusHistory } from './status-history.js';
 import { readStory, type Story } from './story.js';
+import { patiently } from '../../../src/testing/patience.js';
 
 /** A runtime that has the image of the stories. */
 export interface StoryRuntime {
   readonly endpoint: string;
+  /** What its agent has to be configured with. */
+  readonly agent?: Partial<AgentOptions>;
   /** Ends it, after the last pod is gone; rejects when something of a pod is left. */
   end(): Promise<void>;
 }
@@ -29,7 +33,7 @@ const FOLDER = new URL('../../stories/', import.meta.url);
  * All pods live at the same time; on an idle machine the slowest story takes 13 seconds, a back-off and its like. A
  * machine that is busy must not fail a story, a hang must.
  */
-export const STORY_LIMIT_MS = Number(process.env['PODLOOP_STORY_SECONDS'] ?? 480) * 1_000;
+export const STORY_LIMIT_MS = patiently(Number(process.env['PODLOOP_STORY_SECONDS'] ?? 480) * 1_000);
 
 /** Only those whose names begin so, such as `40,41`; all of them unless told. */
 const ONLY = process.env['PODLOOP_STORY']?.split(',') ?? [''];
@@ -42,6 +46,17 @@ const names = (await readdir(FOLDER))
   .sort();
 const stories = await Promise.all(names.map(async (name) => readStory(new URL(name, FOLDER).pathname)));
 
+/** What few machines have: stories that need it are played only where somebody says that it is there. */
+const RARE = ['app-armor'];
+
+/** What {@link defineStoryTests} may be given beside the runtime. */
+export interface StoryOptions {
+  /** Of what is rare, such as `app-armor`, which takes a profile that the kernel has loaded. */
+  readonly has?: readonly string[];
+  /** Changes manifests before they are played, where the runtime lacks the stories' image. */
+  readonly toManifest?: (manifest: string) => string;
+}
+
 /**
  * One test for each story, all of them played at once by one agent; to be called inside of a `describe`.
  *
@@ -50,8 +65,13 @@ const stories = await Promise.all(names.map(async (name) => readStory(new URL(na
 export function defineStoryTests(
   start: (folder: string) => Promise<StoryRuntime>,
   lacks: readonly string[] = [],
+  { has = [], toManifest = (manifest) => manifest }: StoryOptions = {},
 ): void {
-  const lacksAll = hasSharedMounts ? lacks : [...lacks, 'shared-mounts'];
+  const lacksAll = [
+    ...lacks,
+    ...RARE.filter((each) => !has.includes(each)),
+    ...(hasSharedMounts ? [] : ['shared-mounts']),
+  ];
   const isPlayed = ({ needs }: Story): boolean => !needs.some((each) => lacksAll.includes(each));
   const toNodeName = (podName: string): string => `${podName}-test`;
   let history: StatusHistory;
@@ -65,12 +85,17 @@ export function defineStoryTests(
     const runtime = await start(folder);
     ends.unshift(() => runtime.end());
     await writeSeccompProfile(join(folder, 'node'));
-    const node = await AgentNode.start({ folder, endpoint: runtime.endpoint, agent: AGENT });
+    const node = await AgentNode.start({
+      folder,
+      endpoint: runtime.endpoint,
+      agent: { ...AGENT, ...runtime.agent },
+    });
     ends.unshift(() => node.stop());
     const signal = AbortSignal.timeout(STORY_LIMIT_MS);
     // Every story waits on it; that is no leak.
     setMaxListeners(0, signal);
-    for (const story of stories.filter(isPlayed)) {
+    for (const each of stories.filter(isPlayed)) {
+      const story = { ...each, manifest: toManifest(each.manifest) };
       outcomes.set(story.name, playStory(story, { node, history, toNodeName, signal }));
     }
   }, STORY_LIMIT_MS);

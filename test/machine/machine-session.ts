@@ -1,0 +1,84 @@
+import { copyFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+
+import { bootMachine, type Machine } from './machine.js';
+import { parseVitestReport, type TestResult, unreportedResult } from './machine-result.js';
+import { type NodeImage } from './node-image.js';
+import { installScript, PROJECT_IN_MACHINE } from './payload.js';
+import { type Suite, suiteCommand } from './suites.js';
+
+const INSTALL_LIMIT_MS = 10 * 60_000;
+const REPORT = '/tmp/report.json';
+
+/** What a session needs; paths absolute. */
+export interface SessionOptions {
+  readonly image: NodeImage;
+  /** From makePayload. */
+  readonly payload: string;
+  /** What suites wrote that did not pass is put there, with the consoles of their machines. */
+  readonly folder: string;
+  readonly say: (sentence: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Runs suites on one image. They share a machine, booted for the first; one that hung or that a suite wants for itself
+ * alone is thrown away. Dispose of it to end the machine.
+ */
+export class MachineSession implements AsyncDisposable {
+  readonly #options: SessionOptions;
+  #machine: Machine | undefined;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+  }
+
+  /** The results of all tests of the suite; rejects when the machine does not boot or on Ctrl-C. */
+  async runSuite(suite: Suite, limitMinutes: number): Promise<TestResult[]> {
+    const { say, signal } = this.#options;
+    if (suite.ownMachine) await this.#end();
+    const machine = await this.#get();
+    say(`${suite.name}: at most ${Math.ceil(limitMinutes)} min`);
+    const script = `rm -f ${REPORT}; ${suiteCommand(suite, PROJECT_IN_MACHINE, REPORT)}`;
+    const { code, stdout, stderr, timedOut } = await machine.run(script, {
+      ...{ timeoutMs: limitMinutes * 60_000, signal },
+    });
+    const report = await machine.run(`cat ${REPORT}`, { signal });
+    const results =
+      report.code === 0
+        ? parseVitestReport(report.stdout, stdout)
+        : [unreportedResult({ timedOut, code, output: `${stdout}\n${stderr}` })];
+    const hasFailed = results.some(({ verdict }) => verdict !== 'passed');
+    if (hasFailed) await this.#keepWords(machine, suite.name, `${stdout}\n${stderr}`);
+    // What a suite that was cut off left behind is not for the next one.
+    if (suite.ownMachine || timedOut || report.code !== 0) await this.#end();
+    return results;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#end();
+  }
+
+  async #get(): Promise<Machine> {
+    if (this.#machine !== undefined) return this.#machine;
+    const { image, payload, say, signal } = this.#options;
+    say(`booting ${image.name}`);
+    this.#machine = await bootMachine(image, { payload, signal });
+    say('installing the package in the machine');
+    await this.#machine.check(installScript(), { timeoutMs: INSTALL_LIMIT_MS, signal });
+    return this.#machine;
+  }
+
+  /** For whoever looks into a failure: what the suite wrote, and the machine's console. */
+  async #keepWords(machine: Machine, suite: string, output: string): Promise<void> {
+    const { image, folder } = this.#options;
+    const file = path.join(folder, `${image.name}-${suite.replaceAll(/\W+/g, '-')}`);
+    await writeFile(`${file}.log`, output);
+    await copyFile(machine.consoleLog, `${file}.console.log`).catch(() => undefined);
+  }
+
+  async #end(): Promise<void> {
+    await this.#machine?.[Symbol.asyncDispose]();
+    this.#machine = undefined;
+  }
+}

@@ -1,0 +1,174 @@
+import { execFile } from 'node:child_process';
+import { access, cp, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+import { SEARCH_PATH } from './host-tools.js';
+
+const execute = promisify(execFile);
+const ENV = { ...process.env, PATH: SEARCH_PATH };
+
+/** Where the machine has the project with its tests, whose files everybody may change. */
+export const PROJECT_IN_MACHINE = '/srv/podloop';
+/** The packed package with the packages that it needs in it: nothing is downloaded in the machine. */
+export const PACKAGE_IN_MACHINE = '/srv/podloop.tgz';
+
+/** Beside what users of podloop get, the packages that tests and the build ask for. */
+const DEVELOPMENT = [
+  'vitest',
+  'fast-check',
+  'kubernetes-types',
+  'typescript',
+  'rolldown',
+  '@types/node',
+  '@types/ws',
+];
+/** Everything is in memory or on the host's disk: room costs nothing until it is used. */
+const DISK_SIZE = '2G';
+
+/** package-lock.json, as far as it is read here. */
+interface Lock {
+  readonly packages: Readonly<Record<string, LockedPackage>>;
+}
+
+interface LockedPackage {
+  readonly dev?: boolean;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Writes a disk with all that goes into a machine: the project as it is checked out now with its build and the packages that it
+ * needs, the packed npm package, the same installed by npm, and this machine's npm.
+ */
+export async function makePayload(project: string, folder: string, signal: AbortSignal): Promise<string> {
+  const disk = path.join(folder, 'payload.img');
+  const root = path.join(folder, 'payload');
+  const run: Run = async (program, args, cwd = project) =>
+    (await execute(program, [...args], { cwd, signal, env: ENV, maxBuffer: 64 * 1024 * 1024 })).stdout;
+  const lock = JSON.parse(await readFile(path.join(project, 'package-lock.json'), 'utf8')) as Lock;
+  const copy = path.join(root, path.basename(PROJECT_IN_MACHINE));
+  await mkdir(copy, { recursive: true });
+  const tracked = await run('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard']);
+  const files = await findExisting(project, tracked.split('\0'));
+  const modules = await findExisting(project, findClosure(lock.packages, DEVELOPMENT));
+  const list = path.join(folder, 'files.txt');
+  await writeFile(list, [...files, 'dist', ...modules].join('\n'));
+  const tar = path.join(folder, 'files.tar');
+  await run('tar', ['-cf', tar, '-C', project, '-T', list]);
+  await run('tar', ['-xf', tar, '-C', copy]);
+  await rm(tar);
+  await rm(list);
+  await packPackage(project, folder, lock, run);
+  const tarball = path.join(root, path.basename(PACKAGE_IN_MACHINE));
+  await rename(path.join(folder, 'podloop.tgz'), tarball);
+  const quiet = ['--offline', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  await run('npm', ['install', '--global', '--prefix', path.join(root, 'installed'), ...quiet, tarball]);
+  await cp(await findNpm(), path.join(root, 'npm'), { recursive: true });
+  // Suites run as root and as an ordinary user on the same files.
+  await run('chmod', ['-R', 'a+rwX', root]);
+  await run('mke2fs', ['-q', '-t', 'ext4', '-L', 'payload', '-d', root, disk, DISK_SIZE]);
+  await rm(root, { recursive: true });
+  return disk;
+}
+
+/** The places of those packages and of all that they need, and of all that users of podloop get. */
+export function findClosure(packages: Lock['packages'], names: readonly string[]): string[] {
+  const found = new Set<string>();
+  const add = (name: string): void => {
+    const place = `node_modules/${name}`;
+    const locked = packages[place];
+    if (locked === undefined || found.has(place)) return;
+    found.add(place);
+    // What lies deeper comes with its folder, and what that needs may lie at the top.
+    const own = Object.entries(packages).filter(
+      ([other]) => other === place || other.startsWith(`${place}/`),
+    );
+    for (const [, { dependencies, optionalDependencies, peerDependencies }] of own)
+      Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }).forEach(add);
+  };
+  for (const [place, { dev }] of Object.entries(packages))
+    if (place !== '' && dev !== true) add(place.slice('node_modules/'.length));
+  names.forEach(add);
+  return [...found].sort();
+}
+
+/**
+ * The folder of the tests on a real containerd, as scripts/containerd/install.mjs leaves it, over what the machine has
+ * installed: whatever release a test asks for, it gets the machine's.
+ */
+function containerdScript(): string {
+  const folder = `${PROJECT_IN_MACHINE}/node_modules/.cache/podloop-containerd`;
+  const release = { version: '$version', bin: 'machine/usr/bin' };
+  const tools = { runc: 'machine/usr/sbin', busybox: 'machine/usr/bin/busybox', cni: 'machine/usr/lib/cni' };
+  const installed = { layout: 1, tools, releases: { '1.6': release, '1.7': release, '2.1': release } };
+  return [
+    `mkdir -p ${folder} && ln -sfn / ${folder}/machine`,
+    'version=$(containerd --version | cut -d " " -f 3)',
+    `echo ${JSON.stringify(JSON.stringify(installed))} > ${folder}/installed.json`,
+  ].join('\n');
+}
+
+/**
+ * vitest gives a worker a minute to start and has no option for it. On a busy host an emulated machine takes longer: its copy of
+ * vitest waits an hour.
+ */
+const PATIENT_VITEST = `sed -i 's/START_TIMEOUT = [69]e4/START_TIMEOUT = 36e5/' ${PROJECT_IN_MACHINE}/node_modules/vitest/dist/chunks/*.js`;
+
+/** What a fresh machine runs to have the project, npm and podloop itself; after later boots of its disk it has them. */
+export function installScript(): string {
+  return [
+    'set -e',
+    'echo "LABEL=payload /srv ext4 rw,nofail 0 0" >> /etc/fstab && systemctl daemon-reload && mount /srv',
+    containerdScript(),
+    PATIENT_VITEST,
+    'ln -sf /srv/npm/bin/npm-cli.js /usr/local/bin/npm',
+    'ln -sf /srv/installed/bin/podloop /usr/local/bin/podloop',
+    'podloop --version',
+  ].join('\n');
+}
+
+type Run = (program: string, args: readonly string[], cwd?: string) => Promise<string>;
+
+async function findExisting(project: string, files: readonly string[]): Promise<string[]> {
+  const isThere = async (file: string): Promise<boolean> =>
+    access(path.join(project, file)).then(
+      () => true,
+      () => false,
+    );
+  const there = await Promise.all(files.map(async (file) => file !== '' && isThere(file)));
+  return files.filter((_, index) => there[index]);
+}
+
+/** `npm pack`, and the packages that users of it get put into it, which npm takes from there. */
+async function packPackage(project: string, folder: string, lock: Lock, run: Run): Promise<void> {
+  const own = path.join(folder, 'package');
+  await mkdir(own);
+  // Without scripts: what was built is packed.
+  const args = ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder];
+  const name = (await run('npm', args)).trim().split('\n').at(-1)!;
+  await run('tar', ['-xzf', path.join(folder, name), '-C', own, '--strip-components=1']);
+  await rm(path.join(folder, name));
+  for (const [place, { dev }] of Object.entries(lock.packages)) {
+    // The package itself is at ''; what is deeper comes with the package that it is in.
+    if (place === '' || dev === true || place.indexOf('node_modules/', 1) !== -1) continue;
+    await cp(path.join(project, place), path.join(own, place), { recursive: true });
+  }
+  const file = path.join(own, 'package.json');
+  const description = JSON.parse(await readFile(file, 'utf8')) as { dependencies: Record<string, string> };
+  const bundleDependencies = Object.keys(description.dependencies);
+  await writeFile(file, JSON.stringify({ ...description, bundleDependencies }));
+  await run('tar', ['-czf', path.join(folder, 'podloop.tgz'), '-C', folder, 'package']);
+  await rm(own, { recursive: true });
+}
+
+/** The folder of the npm that runs this, else of the one in the PATH. */
+async function findNpm(): Promise<string> {
+  const told = process.env['npm_execpath'];
+  const program =
+    told?.endsWith('npm-cli.js') === true
+      ? told
+      : (await execute('sh', ['-c', 'command -v npm'])).stdout.trim();
+  return path.dirname(path.dirname(await realpath(program)));
+}

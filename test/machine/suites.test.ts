@@ -1,0 +1,64 @@
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { IMAGES } from './image-recipe.js';
+import { sampleSuites } from './suite-sample.js';
+import { chooseSuites, listSuites, suiteCommand } from './suites.js';
+
+const PROJECT = path.resolve(import.meta.dirname, '../..');
+const suites = listSuites(PROJECT);
+
+it('every suite has a name of its own, and files that exist', () => {
+  const names = suites.map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+  const files = suites.flatMap((suite) => [...suite.files, ...suite.dependsOn]);
+  expect(files.filter((file) => !file.startsWith(':') && !existsSync(path.join(PROJECT, file)))).toEqual([]);
+});
+
+it('every test that is written for the machine is in a suite', () => {
+  const inside = readdirSync(path.join(PROJECT, 'test/machine/inside')).filter((file) =>
+    file.endsWith('.test.ts'),
+  );
+  const named = new Set(suites.flatMap(({ files }) => files));
+  expect(inside.filter((file) => !named.has(`test/machine/inside/${file}`))).toEqual([]);
+});
+
+it('every story is played by exactly one suite of the runtime in the box as root', () => {
+  const stories = readdirSync(path.join(PROJECT, 'test/stories'))
+    .filter((file) => file.endsWith('.yaml'))
+    .map((file) => file.replace(/\.yaml$/, ''));
+  const played = chooseSuites(suites, ['box as root']).flatMap(({ env }) => env['PODLOOP_STORY']!.split(','));
+  expect([...played].sort()).toEqual(stories.sort());
+});
+
+it('a word chooses the suite of that name, else all suites that contain it', () => {
+  const namesOf = (...only: string[]): string[] => chooseSuites(suites, only).map(({ name }) => name);
+  expect(namesOf('cgroups', 'facts')).toEqual(['facts', 'cgroups']);
+  expect(namesOf('network').length).toBe(1);
+  expect(namesOf('network-').length).toBeGreaterThan(2);
+  expect(namesOf()).toHaveLength(suites.length);
+  expect(namesOf('no such suite')).toEqual([]);
+});
+
+it('a sample is the same for the same seed, on one image, with the facts about the node first', () => {
+  for (let seed = 0; seed < 50; seed++) {
+    const plan = sampleSuites(suites, IMAGES, seed);
+    expect(sampleSuites(suites, IMAGES, seed)).toEqual(plan);
+    expect(new Set(plan.map(({ image }) => image)).size).toBe(1);
+    expect(plan[0]?.suite.name).toBe('facts');
+    expect(plan.some(({ suite }) => suite.long || suite.ownMachine)).toBe(false);
+  }
+  const chosen = Array.from({ length: 50 }, (_, seed) => sampleSuites(suites, IMAGES, seed)[1]?.suite.name);
+  expect(new Set(chosen).size).toBeGreaterThan(10);
+});
+
+it('a suite of an ordinary user runs in that user’s own systemd', () => {
+  const [suite] = suites;
+  const command = suiteCommand(
+    { ...suite!, user: 'ordinary', env: { A: '1' } },
+    '/srv/podloop',
+    '/tmp/r.json',
+  );
+  expect(command).toMatch(/^systemd-run --user --machine=ordinary@\.host /);
+  expect(command).toContain('--setenv=A=1 node --');
+});

@@ -1,0 +1,159 @@
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+
+import { type ImageName, ORDINARY_USER } from './image-recipe.js';
+
+/** A part of the tests that is run in one go in a machine: files of vitest, as some user, with some environment. */
+export interface Suite {
+  readonly name: string;
+  readonly files: readonly string[];
+  readonly user: 'root' | typeof ORDINARY_USER;
+  readonly env: Readonly<Record<string, string>>;
+  /** Not to be taken for a sample: too long for it, or it changes the machine for good. */
+  readonly long: boolean;
+  /** Boot a fresh machine for it, and do not use that one again. */
+  readonly ownMachine: boolean;
+  readonly limitMinutes: number;
+  /** Paths of the project; a change below one of them makes earlier results count no more. */
+  readonly dependsOn: readonly string[];
+}
+
+/** What every suite depends on: the program and what it is built of, not its unit tests. */
+const PROGRAM = ['src', ':!src/**/*.test.ts', 'package-lock.json'];
+/** Stories that one agent plays at once: more take an emulated machine too long. */
+const STORIES_AT_ONCE = 6;
+
+/** Time limits of tests are multiplied by that. */
+const PATIENCE = 10;
+
+/** What a story may wait for, before patience multiplies it. */
+const STORY_SECONDS = '90';
+
+/** Integration tests about what a stock node has and the machines that build podloop lack. */
+const INTEGRATION: Readonly<Record<string, readonly string[]>> = {
+  cgroups: ['cgroups.test.ts'],
+  'pod-cgroups': ['pod-cgroups.test.ts', 'pod-cgroups'],
+  resources: ['embedded-resources.test.ts'],
+  isolation: ['embedded-isolation.test.ts'],
+  streaming: ['embedded-streaming.test.ts'],
+  stats: ['embedded-stats.test.ts'],
+  logs: ['embedded-logs.test.ts'],
+  'runtime-restart': ['embedded-restart.test.ts'],
+  network: ['pod-network.test.ts'],
+  'network-cni': ['pod-network-cni.test.ts'],
+  'network-limits': ['pod-network-limits.test.ts'],
+  'network-restore': ['pod-network-restore.test.ts'],
+  'network-runtime': ['pod-network-runtime.test.ts'],
+  'agent-end': ['agent-end.test.ts'],
+};
+
+/** Tests written for a machine of our own, in test/machine/inside. */
+const INSIDE: readonly { name: string; file: string; ownMachine?: boolean; long?: boolean }[] = [
+  { name: 'facts', file: 'node-facts.test.ts' },
+  { name: 'systemd unit', file: 'systemd-unit.test.ts', long: true },
+  { name: 'hardened node', file: 'hardened-node.test.ts', long: true },
+  { name: 'started package', file: 'started-package.test.ts', long: true },
+];
+
+/** The stories that need nothing that takes root, which the runtime in the box plays as an ordinary user. */
+const ROOTLESS_STORIES = /^(?:0[1-9]|1[0-9]|2[0-9]|3[0-8])-/;
+
+/** Every suite, in the order in which they run; `project` is where the stories are read. */
+export function listSuites(project: string): Suite[] {
+  const stories = readdirSync(path.join(project, 'test/stories'))
+    .filter((name) => name.endsWith('.yaml'))
+    .map((name) => name.replace(/\.yaml$/, ''))
+    .sort();
+  const rootless = stories.filter((name) => ROOTLESS_STORIES.test(name));
+  return [
+    ...INSIDE.map(({ name, file, ownMachine = false, long = false }) =>
+      suite({ name, files: [`test/machine/inside/${file}`], ownMachine, long }),
+    ),
+    ...Object.entries(INTEGRATION).map(([name, files]) => integration(name, files)),
+    ...storySuites('box as root', 'test/integration/pod-stories.test.ts', stories),
+    ...storySuites('box without root', 'test/machine/inside/stories-rootless.test.ts', rootless, {
+      user: ORDINARY_USER,
+    }),
+    ...(['cgroupfs', 'systemd'] as const).flatMap((driver) =>
+      storySuites(`containerd, ${driver}`, 'test/machine/inside/stories-containerd.test.ts', stories, {
+        env: { PODLOOP_CGROUP_DRIVER: driver },
+        dependsOn: ['test/machine/inside/node-containerd.ts', 'test/containerd/harness'],
+      }),
+    ),
+  ];
+}
+
+/** The suites that have one of the names, else contain it; all of them without any. */
+export function chooseSuites(suites: readonly Suite[], only: readonly string[]): Suite[] {
+  if (only.length === 0) return [...suites];
+  const names = new Set(suites.map(({ name }) => name));
+  return suites.filter(({ name }) =>
+    only.some((word) => (names.has(word) ? name === word : name.includes(word))),
+  );
+}
+
+/** The command that runs a suite in a machine; its report is written to that file. */
+export function suiteCommand({ files, user, env }: Suite, folder: string, report: string): string {
+  const vitest =
+    // Emulating code that is made while the program runs costs more than the code saves.
+    `node --no-opt --no-sparkplug node_modules/vitest/vitest.mjs run -c vitest.machine.config.ts ${files.join(' ')} ` +
+    // People read the words, the run reads the file.
+    `--reporter=verbose --reporter=json --outputFile.json=${report}`;
+  const words = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  if (user === 'root') return `cd ${folder} && env ${words.join(' ')} ${vitest}`;
+  // In the user's own systemd, as a unit of somebody who has logged in.
+  const settings = words.map((word) => `--setenv=${word}`).join(' ');
+  const manager = `systemd-run --user --machine=${user}@.host --quiet --collect --pipe --wait`;
+  return `${manager} --working-directory=${folder} ${settings} ${vitest}`;
+}
+
+function integration(name: string, [file, ...others]: readonly string[]): Suite {
+  const files = [`test/integration/${file}`];
+  const dependsOn = others.map((other) => `test/integration/${other}`);
+  return suite({ name, files, dependsOn });
+}
+
+function storySuites(
+  where: string,
+  file: string,
+  stories: readonly string[],
+  more: SuiteOptions = {},
+): Suite[] {
+  const count = Math.ceil(stories.length / STORIES_AT_ONCE);
+  return Array.from({ length: count }, (_, index) => {
+    const chosen = stories.slice(index * STORIES_AT_ONCE, (index + 1) * STORIES_AT_ONCE);
+    const numbers = `${numberOf(chosen[0]!)} to ${numberOf(chosen.at(-1)!)}`;
+    return suite({
+      ...more,
+      name: `stories ${numbers}, ${where}`,
+      files: [file],
+      env: { PODLOOP_STORY_SECONDS: STORY_SECONDS, ...more.env, PODLOOP_STORY: chosen.join(',') },
+      dependsOn: [
+        'test/integration/pod-stories',
+        ...chosen.map((name) => `test/stories/${name}.yaml`),
+        ...(more.dependsOn ?? []),
+      ],
+    });
+  });
+}
+
+function numberOf(story: string): string {
+  return story.slice(0, story.indexOf('-'));
+}
+
+type SuiteOptions = Partial<Omit<Suite, 'name' | 'files'>>;
+
+function suite(options: SuiteOptions & Pick<Suite, 'name' | 'files'>): Suite {
+  return {
+    ...{ user: 'root', long: false, ownMachine: false, limitMinutes: 40 },
+    ...options,
+    env: { PODLOOP_PATIENCE: String(PATIENCE), ...options.env },
+    dependsOn: [...PROGRAM, ...options.files, ...(options.dependsOn ?? [])],
+  };
+}
+
+/** One suite on one image. */
+export interface PlannedSuite {
+  readonly image: ImageName;
+  readonly suite: Suite;
+}
