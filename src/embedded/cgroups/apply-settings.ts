@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import { messageOf } from '../../util/errors.js';
 import { systemCodeOf } from '../../util/system-code.js';
@@ -82,6 +82,7 @@ async function writeUnit(
 }
 
 async function writeOne(layout: CgroupLayout, setting: PlacedSetting, done: PlacedSetting[]): Promise<void> {
+  checkMemoryInUse(layout, setting);
   try {
     await layout.io.write(setting.path, setting.value);
     done.push(setting);
@@ -89,6 +90,23 @@ async function writeOne(layout: CgroupLayout, setting: PlacedSetting, done: Plac
     const sentence = `cgroup: ${setting.file} cannot be set to "${setting.value}": ${messageOf(error)}`;
     throw ['EINVAL', 'ERANGE'].includes(systemCodeOf(error)) ? invalidArgument(sentence) : refused(sentence);
   }
+}
+
+/**
+ * Refuses a memory limit of version 2 below what is in use, as the kernel does in version 1: in version 2 it takes any limit
+ * and kills processes until it holds. Pages of files count as free, since the kernel can drop them.
+ */
+function checkMemoryInUse(layout: CgroupLayout, { path, file, value }: PlacedSetting): void {
+  if (file !== 'memory.max' || !/^\d+$/.test(value)) return;
+  const read = (name: string): string => layout.io.read(join(dirname(path), name)) ?? '';
+  const stat = read('memory.stat');
+  const filePages = ['active_file', 'inactive_file'].map((name) =>
+    BigInt(new RegExp(`^${name} (\\d+)$`, 'm').exec(stat)?.[1] ?? 0),
+  );
+  const current = /^\d+/.exec(read('memory.current'))?.[0] ?? '0';
+  const inUse = filePages.reduce((left, pages) => left - pages, BigInt(current));
+  if (inUse > BigInt(value))
+    throw refused(`cgroup: ${file} cannot be set to "${value}": ${inUse} bytes are in use`);
 }
 
 /** As far as the kernel lets us: the error that is on its way says what went wrong. */

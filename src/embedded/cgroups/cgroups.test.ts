@@ -338,6 +338,33 @@ describe('limits', () => {
     expect(folders.show('unified', CONTAINER, 'cpu.max')).toBe('max');
   });
 
+  it.each([
+    ['anonymous memory above it', '67108864', 'inactive_file 1048576\nactive_file 0\n', 33_554_432n, false],
+    [
+      'pages of files that the kernel can drop',
+      '67108864',
+      'inactive_file 40000000\nactive_file 9000000\n',
+      33_554_432n,
+      true,
+    ],
+    ['exactly as much in use', '33554432', '', 33_554_432n, true],
+    ['one byte more in use', '33554433', '', 33_554_432n, false],
+    ['no limit', '67108864', '', -1n, true],
+    ['a group that does not say what is in use', '', '', 4_096n, true],
+  ])('of memory in version 2: %s', async (_what, current, stat, memoryLimitInBytes, isTaken) => {
+    await using folders = await FolderCgroups.make('v2');
+    const { cgroups } = await detect(folders);
+    await cgroups.createPod('s1', config());
+    const container = await cgroups.createContainer('s1', 'c1', resources({ cpuShares: 1024n }));
+    await folders.set('unified', CONTAINER, 'memory.current', current);
+    await folders.set('unified', CONTAINER, 'memory.stat', stat);
+    const update = container.update(resources({ cpuShares: 2048n, memoryLimitInBytes }));
+    if (isTaken) await update;
+    else await expect(update).rejects.toThrow(`"33554432": `);
+    const weight = folders.show('unified', CONTAINER, 'cpu.weight');
+    expect(weight === '100').toBe(!isTaken);
+  });
+
   it('that are refused half way are all as before', async () => {
     await using folders = await FolderCgroups.make('v1');
     const { cgroups } = await detect(folders);
