@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { isDone } from './is-done.js';
 import { readMachineFacts } from './machine-facts.js';
 
-const facts = { ...readMachineFacts(), loadBefore: 0, commit: 'abc123', versions: { kubelet: 'v1.36.3' } };
-const versions = { kubelet: 'v1.36.3' };
+const facts = { ...readMachineFacts(), loadBefore: 0, commit: 'abc123', versions: { kubelet: 'v1.37.2' } };
+const versions = { kubelet: 'v1.37.2' };
 const kept = { full: true, settings: { pods: '500' }, facts };
 const run = { full: true, settings: { pods: '500' }, commit: 'abc123', versions };
 

@@ -41,7 +41,7 @@ it('says so in words where nobody can know which files were measured', () => {
 });
 
 it('says where others were at work, and what was measured beside', () => {
-  const facts = { ...readMachineFacts(), cores: 2, versions: { kubelet: 'v1.36.3' } };
+  const facts = { ...readMachineFacts(), cores: 2, versions: { kubelet: 'v1.37.2' } };
   expect(isBusy({ ...facts, loadBefore: 1 })).toBe(false);
   expect(formatMachineFacts({ ...facts, loadBefore: 1.2 })).toContain(
     'load before 1.20 (**others were at work**)',

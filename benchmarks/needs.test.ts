@@ -33,9 +33,9 @@ it('takes for a kubelet, or an API server, only what tells its version', async (
     expect(findMissingNeed(['kubelet'], { KUBELET })).toContain('does not answer --version');
     expect(findMissingNeed(['control plane'], environment)).toContain('kube-apiserver does not answer');
     expect(readVersions(['control plane'], [], environment)).toEqual({});
-    const told = '#!/bin/sh\necho Kubernetes v1.36.3\n';
+    const told = '#!/bin/sh\necho Kubernetes v1.37.2\n';
     await writeFile(path.join(folder, 'kube-apiserver'), told);
-    expect(readVersions(['control plane'], [], environment)).toEqual({ 'kube-apiserver': 'v1.36.3' });
+    expect(readVersions(['control plane'], [], environment)).toEqual({ 'kube-apiserver': 'v1.37.2' });
   } finally {
     await rm(folder, { recursive: true });
   }

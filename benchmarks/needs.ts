@@ -47,7 +47,7 @@ export function readVersions(
   return versions;
 }
 
-/** `v1.36.3` of `Kubernetes v1.36.3`; undefined for what is no program, or answers nothing like it. */
+/** `v1.37.2` of `Kubernetes v1.36.3`; undefined for what is no program, or answers nothing like it. */
 function askVersion(program: string): string | undefined {
   try {
     const text = execFileSync(program, ['--version'], {

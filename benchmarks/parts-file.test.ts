@@ -14,7 +14,7 @@ afterEach(async () => rm(folder, { recursive: true, force: true }));
 
 const run = {
   ...{ commit: 'abc', machine: '2 × EPYC', settings: { turns: '1', mass: '20' } },
-  versions: { kubelet: 'v1.36.3' },
+  versions: { kubelet: 'v1.37.2' },
 };
 
 it('gives back what a run that was interrupted had found', async () => {

@@ -115,6 +115,39 @@ describe('an image of a registry that asks who it is', () => {
   });
 });
 
+describe('secrets for pulls that are missing', () => {
+  const pullWith = async (names: readonly string[], image: string, why?: Error): Promise<string[]> => {
+    images = new ImageManager({
+      changes: {
+        findImage: async (name) => runtime.findImage(name),
+        pullImage: async (name) => {
+          if (why !== undefined) throw why;
+          return runtime.addImage(name).id;
+        },
+      },
+      events: { record: (_pod, event) => void events.push(event) },
+      objects: { findSecret: () => undefined },
+      clock,
+    });
+    const of = { ...pod, spec: { ...pod.spec, imagePullSecrets: names.map((name) => ({ name })) } };
+    await images.ensureImage(aSpecContainer({ image }), of, NEVER);
+    return told().filter((line) => line.includes('FailedToRetrieveImagePullSecret'));
+  };
+
+  it('are reported only with a pull that failed, by the names of all that are missing', async () => {
+    expect(await pullWith(['one', 'two'], 'r.test/well:1')).toEqual([]);
+    expect(await pullWith([], 'r.test/ill:1', new Error('401 Unauthorized'))).toEqual([]);
+    expect(await pullWith(['one', 'two'], 'r.test/worse:1', new Error('401 Unauthorized'))).toEqual([
+      'Warning FailedToRetrieveImagePullSecret: Unable to retrieve some image pull secrets (one, two); attempting to pull the image may not succeed.',
+    ]);
+  });
+
+  it.each(['RegistryUnavailable: it is down', 'SignatureValidationFailed: not signed'])(
+    'are not the matter where the runtime names another: %s',
+    async (why) => expect(await pullWith(['one'], 'r.test/ill:1', new Error(why))).toEqual([]),
+  );
+});
+
 describe('an image that is not there', () => {
   it('is fetched, by its name with a tag', async () => {
     runtime.allowPull('app:latest');

@@ -219,10 +219,6 @@ export class ImageManager {
         retryAfterMs: delay.remainingMs,
       };
     }
-    if (unusable.length > 0) {
-      const message = `Unable to retrieve some image pull secrets (${unusable.join(', ')}); attempting to pull the image may not succeed.`;
-      tell({ type: 'Warning', reason: 'FailedToRetrieveImagePullSecret', message });
-    }
     tell({ type: 'Normal', reason: 'Pulling', message: `Pulling image "${wanted}"` });
     const startedMs = this.#clock.monotonicMs();
     const startedAtMs = this.#clock.now();
@@ -255,6 +251,11 @@ export class ImageManager {
       const said = quoteRuntimeError(error);
       tell({ type: 'Warning', reason: 'Failed', message: `Failed to pull image "${wanted}": ${said}` });
       const { reason, message } = nameFailure(wanted, error);
+      // As kubelets do since v1.37: while the image comes all the same, a missing secret is no trouble.
+      if (unusable.length > 0 && reason === 'ErrImagePull') {
+        const missing = `Unable to retrieve some image pull secrets (${unusable.join(', ')}); attempting to pull the image may not succeed.`;
+        tell({ type: 'Warning', reason: 'FailedToRetrieveImagePullSecret', message: missing });
+      }
       this.#backoff.fail(key, `${reason}: ${message}`);
       return { isPresent: false, reason, message };
     }

@@ -149,7 +149,10 @@ export const CONTAINER_TABLES = {
     host: supported('string'),
     scheme: supported('HTTP|HTTPS', { default: 'HTTP' }),
     httpHeaders: supported('[]HTTPHeader'),
-    protocol: refused('leave it out: probes speak HTTP/1.1'),
+    protocol: ignored('HTTP1|HTTP2', 'probes speak HTTP/1.1', {
+      only: ['HTTP1'],
+      otherwise: 'leave it out: probes speak HTTP/1.1',
+    }),
   } satisfies TableOf<HttpGetAction>,
   HTTPHeader: {
     name: supported('string', { required: true }),
@@ -162,7 +165,10 @@ export const CONTAINER_TABLES = {
   GRPCAction: {
     port: supported('int32', { required: true }),
     service: supported('string', { default: '' }),
-    mode: refused('leave it out: probes use no TLS'),
+    mode: ignored('Plaintext|TLS', 'probes use no TLS', {
+      only: ['Plaintext'],
+      otherwise: 'leave it out: probes use no TLS',
+    }),
   } satisfies TableOf<GrpcAction>,
   Lifecycle: {
     postStart: supported('LifecycleHandler'),
@@ -198,9 +204,6 @@ export const CONTAINER_TABLES = {
     }),
     seccompProfile: supported('SecurityProfile'),
     appArmorProfile: supported('SecurityProfile'),
-    cgroupOptions: refused(
-      'leave it out: containers read their control group, and only privileged ones write it',
-    ),
   } satisfies TableOf<SecurityContext>,
   Capabilities: {
     add: supported('[]string'),

@@ -130,7 +130,7 @@ describe('a pod as written', () => {
       containers: [
         {
           ...CONTAINER,
-          securityContext: { windowsOptions: {}, cgroupOptions: {} },
+          securityContext: { windowsOptions: {} },
           env: [{ name: 'A', valueFrom: { fileKeyRef: {} } }],
         },
       ],
@@ -139,7 +139,6 @@ describe('a pod as written', () => {
     const refused = readPod(empty).problems.filter(({ kind }) => kind === 'refused');
     expect(refused.map(({ path }) => formatFieldPath(path)).sort()).toEqual([
       'spec.containers[0].env[0].valueFrom.fileKeyRef',
-      'spec.containers[0].securityContext.cgroupOptions',
       'spec.containers[0].securityContext.windowsOptions',
       'spec.resources',
       'spec.schedulingGroup',

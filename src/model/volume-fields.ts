@@ -156,6 +156,7 @@ export const VOLUME_TABLES = {
     audience: supported('string'),
     expirationSeconds: supported('int64', { default: 3600 }),
     path: supported('string', { required: true }),
+    user: refused(NO_OWNER),
   } satisfies TableOf<ServiceAccountTokenProjection>,
   ProjectedVolumeSource: {
     sources: supported('[]VolumeProjection'),

@@ -118,7 +118,7 @@ describe('a probe by HTTP', () => {
         'x-one': '1, 2',
         host: 'web.example',
         'x-empty': '',
-        'user-agent': 'kube-probe/1.36',
+        'user-agent': 'kube-probe/1.37',
         accept: '*/*',
         connection: 'close',
       },

@@ -18,7 +18,7 @@ export interface ProbeRunnerOptions {
   readonly clock: Clock;
   /** Runs the commands of exec probes. */
   readonly commands: Pick<RuntimeChanges, 'execSync'>;
-  /** What HTTP and gRPC probes call themselves; `kube-probe/1.36` unless told. Servers know probes by `kube-probe/`. */
+  /** What HTTP and gRPC probes call themselves; `kube-probe/1.37` unless told. Servers know probes by `kube-probe/`. */
   readonly userAgent?: string;
 }
 
@@ -34,7 +34,7 @@ export function probeRunner(options: ProbeRunnerOptions): RunProbe {
 
 async function runHandler(
   run: ProbeRun,
-  { clock, commands, unansweredCommands, userAgent = 'kube-probe/1.36' }: RunnerParts,
+  { clock, commands, unansweredCommands, userAgent = 'kube-probe/1.37' }: RunnerParts,
   signal: AbortSignal,
 ): Promise<ProbeOutcome> {
   const { exec, httpGet, tcpSocket, grpc }: Probe = run.probe;

@@ -62,11 +62,19 @@ export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly reason: ApiReason;
   readonly details: ApiStatusDetails | undefined;
+  /** The methods that the path has, of a MethodNotAllowed; see RFC 9110, 15.5.6. */
+  readonly allow: readonly string[] | undefined;
 
-  constructor(reason: ApiReason, message: string, details?: ApiStatusDetails, options?: { cause?: unknown }) {
+  constructor(
+    reason: ApiReason,
+    message: string,
+    details?: ApiStatusDetails,
+    { allow, ...options }: { cause?: unknown; allow?: readonly string[] } = {},
+  ) {
     super(message, options);
     this.reason = reason;
     this.details = details;
+    this.allow = allow;
   }
 
   /** HTTP's. */

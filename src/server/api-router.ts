@@ -47,10 +47,21 @@ export class ApiRouter {
     // As GET, but that nothing is sent behind the headers.
     const found = this.#find(method === 'HEAD' ? 'GET' : method, path);
     if (found !== undefined && (method !== 'HEAD' || found.route.kind === 'answer')) return found;
-    if (METHODS.some((other) => this.#find(other, path) !== undefined)) {
-      throw new ApiError('MethodNotAllowed', `the server does not allow ${method} on ${path}`);
+    const allow = this.#methodsOf(path);
+    if (allow.length > 0) {
+      throw new ApiError('MethodNotAllowed', `the server does not allow ${method} on ${path}`, undefined, {
+        allow,
+      });
     }
     throw new ApiError('NotFound', 'the server could not find the requested resource');
+  }
+
+  #methodsOf(path: string): string[] {
+    return METHODS.flatMap((method) => {
+      const kind = this.#find(method, path)?.route.kind;
+      if (kind === undefined) return [];
+      return method === 'GET' && kind === 'answer' ? [method, 'HEAD'] : [method];
+    });
   }
 
   #add(methods: Method[], path: string, route: ApiRoute): void {

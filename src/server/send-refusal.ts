@@ -16,6 +16,7 @@ export function sendRefusal(request: IncomingMessage, response: ServerResponse, 
   if (hasBody(request) && !request.complete) response.setHeader('Connection', 'close');
   const { retryAfterSeconds } = refusal.details ?? {};
   if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds);
+  if (refusal.allow !== undefined) response.setHeader('Allow', refusal.allow.join(', '));
   response.writeHead(refusal.code, {
     'Content-Type': contentType,
     'Content-Length': Buffer.byteLength(text),
@@ -37,6 +38,7 @@ export function refuseConnection(socket: Duplex, refusal: ApiError, url?: string
     `Content-Type: ${contentType}`,
     `Content-Length: ${Buffer.byteLength(text)}`,
     'Connection: close',
+    ...(refusal.allow === undefined ? [] : [`Allow: ${refusal.allow.join(', ')}`]),
     ...(retryAfterSeconds === undefined ? [] : [`Retry-After: ${retryAfterSeconds}`]),
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy());

@@ -6,6 +6,7 @@ import {
   type V1PodCondition,
 } from '../model/v1-pod-status.js';
 import { type ContainerStatuses } from './compute-phase.js';
+import { SANDBOX_CONDITIONS } from './sandbox-flaw.js';
 
 interface Verdict {
   readonly isTrue: boolean;
@@ -23,8 +24,8 @@ export interface PendingResize {
 export interface ConditionInputs {
   readonly phase: PodPhase;
   readonly statuses: ContainerStatuses;
-  /** A sandbox with a network is there. */
-  readonly hasSandbox: boolean;
+  /** Why there is no sandbox with a network, in the words of the condition; undefined when there is one. */
+  readonly sandboxFlaw: string | undefined;
   /** Why the pod waits for resources that it was edited to ask for. */
   readonly pendingResize?: PendingResize | undefined;
   /** Why the node ends the pod for the sake of others. */
@@ -37,10 +38,10 @@ export interface ConditionInputs {
 
 /** All conditions of a pod, in the order in which a kubelet writes them, with its reasons and messages. Pure. */
 export function computeConditions(inputs: ConditionInputs): V1PodCondition[] {
-  const { phase, statuses, hasSandbox, pendingResize } = inputs;
+  const { phase, statuses, pendingResize } = inputs;
   const containersReady = computeContainersReady(phase, statuses);
   const verdicts: readonly [PodConditionType, Verdict][] = [
-    ['PodReadyToStartContainers', { isTrue: hasSandbox }],
+    ['PodReadyToStartContainers', computeReadyToStart(inputs)],
     ['Initialized', computeInitialized(phase, statuses)],
     // There are no readiness gates: nobody could set their conditions.
     ['Ready', containersReady],
@@ -60,6 +61,19 @@ function disruptionOf({ disruption, previous }: ConditionInputs): [PodConditionT
   const message = disruption ?? previous.find(({ type }) => type === 'DisruptionTarget')?.message;
   if (message === undefined) return [];
   return [['DisruptionTarget', { isTrue: true, reason: 'TerminationByKubelet', message }]];
+}
+
+function computeReadyToStart({ sandboxFlaw }: ConditionInputs): Verdict {
+  if (sandboxFlaw === undefined) return { isTrue: true };
+  return { isTrue: false, reason: 'PodSandboxNotReady', message: sandboxFlaw };
+}
+
+/** Why a pod had no sandbox when these conditions were computed; undefined when it had one. */
+export function findSandboxCondition(conditions: readonly V1PodCondition[]): string | undefined {
+  const found = conditions.find(({ type }) => type === 'PodReadyToStartContainers');
+  if (found?.status === 'True') return undefined;
+  // Agents before this version wrote no message.
+  return found?.message ?? SANDBOX_CONDITIONS['not-ready'];
 }
 
 function computeContainersReady(phase: PodPhase, { sidecars, regular }: ContainerStatuses): Verdict {

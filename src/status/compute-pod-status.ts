@@ -94,12 +94,12 @@ export function computePodStatus(inputs: PodStatusInputs): V1PodStatus {
   const computed = computePhase(statuses, restartPolicyOf(pod.spec), inputs.isEnding === true);
   const phase = choosePhase(computed, inputs);
   const startMs = findPodStartMs(observed) ?? nowMs;
-  const hasSandbox = findSandboxFlaw(pod, observed) === undefined;
+  const sandboxFlaw = findSandboxFlaw(pod, observed)?.condition;
   const conditionsBefore = previous?.conditions ?? [];
   return cutMessages({
     phase,
     conditions: computeConditions({
-      ...{ phase, statuses, hasSandbox, nowMs },
+      ...{ phase, statuses, sandboxFlaw, nowMs },
       previous: conditionsBefore,
       pendingResize: inputs.isEnding === true ? undefined : inputs.pendingResize,
       disruption: end?.disruption,

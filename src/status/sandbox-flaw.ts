@@ -8,6 +8,8 @@ export interface SandboxFlaw {
   readonly kind: 'none' | 'several' | 'not-ready' | 'network' | 'no-ip';
   /** As the kubelet logs it. */
   readonly message: string;
+  /** As the kubelet writes it into the pod's condition `PodReadyToStartContainers`. */
+  readonly condition: string;
 }
 
 const FLAWS = {
@@ -16,6 +18,15 @@ const FLAWS = {
   'not-ready': 'No ready sandbox for pod can be found. Need to start a new one',
   network: 'Sandbox for pod has changed. Need to start a new one',
   'no-ip': 'Sandbox for pod has no IP address. Need to start a new one',
+} as const satisfies Record<SandboxFlaw['kind'], string>;
+
+/** The messages of the condition `PodReadyToStartContainers` while it is False, as kubelets write them since v1.37. */
+export const SANDBOX_CONDITIONS = {
+  none: 'no pod sandbox exists',
+  several: 'multiple pod sandboxes are ready and need to be reconciled',
+  'not-ready': 'pod sandbox is not ready',
+  network: 'network namespace mode changed and sandbox needs to be recreated',
+  'no-ip': 'pod sandbox has no IP address',
 } as const satisfies Record<SandboxFlaw['kind'], string>;
 
 /**
@@ -27,7 +38,7 @@ const FLAWS = {
  */
 export function findSandboxFlaw(pod: Pick<NodePod, 'spec'>, observed: PodStatus): SandboxFlaw | undefined {
   const kind = findFlawKind(pod.spec.hostNetwork === true, observed);
-  return kind && { kind, message: FLAWS[kind] };
+  return kind && { kind, message: FLAWS[kind], condition: SANDBOX_CONDITIONS[kind] };
 }
 
 function findFlawKind(wantsHost: boolean, observed: PodStatus): SandboxFlaw['kind'] | undefined {

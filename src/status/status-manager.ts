@@ -21,7 +21,7 @@ import {
 } from '../model/v1-pod-status.js';
 import { type Clock, OLDEST_STAMP, type Stamp } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
-import { computeConditions, type PendingResize } from './compute-conditions.js';
+import { computeConditions, findSandboxCondition, type PendingResize } from './compute-conditions.js';
 import { groupByKind } from './compute-pod-status.js';
 import {
   podStatusChanged,
@@ -213,7 +213,7 @@ export class StatusManager {
       conditions: computeConditions({
         phase,
         statuses,
-        hasSandbox: isTrue('PodReadyToStartContainers'),
+        sandboxFlaw: findSandboxCondition(conditions),
         previous: conditions,
         pendingResize: findPendingResize(conditions),
         nowMs: this.#clock.now(),

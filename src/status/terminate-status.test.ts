@@ -61,7 +61,7 @@ describe('the last status of a pod', () => {
       `${type} ${is} ${reason}`.trim(),
     );
     expect(conditions).toEqual([
-      'PodReadyToStartContainers False',
+      'PodReadyToStartContainers False PodSandboxNotReady',
       'Initialized True',
       'Ready False PodFailed',
       'ContainersReady False PodFailed',

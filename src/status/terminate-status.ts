@@ -1,8 +1,9 @@
 import { type PodSpec } from '../model/pod.js';
 import { isTerminalPhase, type V1ContainerStatus, type V1PodStatus } from '../model/v1-pod-status.js';
-import { computeConditions } from './compute-conditions.js';
+import { computeConditions, findSandboxCondition } from './compute-conditions.js';
 import { groupByKind } from './compute-pod-status.js';
 import { lostEnd } from './container-state.js';
+import { SANDBOX_CONDITIONS } from './sandbox-flaw.js';
 
 const NOT_LOCATED = 'The container could not be located when the pod was terminated';
 
@@ -25,7 +26,8 @@ export function terminateStatus(spec: PodSpec, status: V1PodStatus, nowMs: numbe
     conditions: computeConditions({
       phase,
       statuses,
-      hasSandbox: false,
+      // The sandbox of a pod that has ended is stopped, whether or not anybody saw it.
+      sandboxFlaw: findSandboxCondition(status.conditions) ?? SANDBOX_CONDITIONS['not-ready'],
       previous: status.conditions,
       nowMs,
     }),

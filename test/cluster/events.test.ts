@@ -39,7 +39,7 @@ describe.skipIf('missing' in found)('the events of a node at a real control plan
     web = { uid: metadata!.uid!, namespace: 'default', name: 'web' };
     events = new ClusterEvents({
       ...{ client: clients.api, nodeName: 'lab-e', clock, logger: SILENT_LOGGER },
-      ...{ findPod: () => undefined, hide: (text: string) => text },
+      ...{ findPod: () => undefined, hide: (text: string) => text, nodeUid: () => undefined },
     });
     running = events.run(stop.signal);
   });

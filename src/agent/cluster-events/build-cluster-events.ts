@@ -8,6 +8,8 @@ import { type AgentParts } from '../agent-parts.js';
 /** What {@link buildClusterEvents} needs. */
 export interface ClusterEventsParts {
   readonly nodeName: string;
+  /** Of the Node object; undefined until it was seen. */
+  readonly nodeUid: () => string | undefined;
   readonly parts: Pick<AgentParts, 'events' | 'hide' | 'manager'>;
   /** With connections that a flood of events may hold up. */
   readonly api: Pick<KubeClient, 'request'>;
@@ -32,11 +34,11 @@ export interface BuiltClusterEvents {
 
 /** Sends the agent's events to an API server: those of pods from now on, told by its log of events. Loads what only a node of a cluster needs. */
 export async function buildClusterEvents(given: ClusterEventsParts): Promise<BuiltClusterEvents> {
-  const { nodeName, parts, api: client, clock, logger, eventRecordQps, eventBurst } = given;
+  const { nodeName, nodeUid, parts, api: client, clock, logger, eventRecordQps, eventBurst } = given;
   const { ClusterEvents } = await import('../../cluster/events/cluster-events.js');
   const { events: log, hide, manager } = parts;
   const events = new ClusterEvents({
-    ...{ client, nodeName, hide, clock, logger },
+    ...{ client, nodeName, nodeUid, hide, clock, logger },
     findPod: (uid) => manager.findPod(uid),
     ...(eventRecordQps === undefined ? {} : { eventRecordQps }),
     ...(eventBurst === undefined ? {} : { eventBurst }),

@@ -8,11 +8,14 @@ export interface MachineFiles {
   /** The first that is there says which distribution this is; see os-release(5). */
   readonly osRelease: readonly string[];
   readonly meminfo: string;
+  /** Which users of the machine stand behind those of this process; see user_namespaces(7). */
+  readonly uidMap: string;
 }
 
 const FILES: MachineFiles = {
   osRelease: ['/etc/os-release', '/usr/lib/os-release'],
   meminfo: '/proc/meminfo',
+  uidMap: '/proc/self/uid_map',
 };
 
 /** What Go calls the architectures that Node names otherwise; images and node selectors go by Go's names. */
@@ -24,11 +27,13 @@ const GO_NAMES: Readonly<Record<string, string>> = {
 };
 
 /** What a Node tells of its machine. Never rejects: what cannot be read is empty. */
-export async function readMachineInfo({ osRelease, meminfo }: MachineFiles = FILES): Promise<MachineInfo> {
+export async function readMachineInfo(files: MachineFiles = FILES): Promise<MachineInfo> {
+  const { osRelease, meminfo, uidMap } = files;
   const read = async (path: string): Promise<string> => await readFile(path, 'utf8').catch(() => '');
-  const [facts, memory, ...releases] = await Promise.all([
+  const [facts, memory, users, ...releases] = await Promise.all([
     readMachineFacts(),
     read(meminfo),
+    readFile(uidMap, 'utf8').catch(() => undefined),
     ...osRelease.map(read),
   ]);
   const swapKib = /^SwapTotal: +(\d+) kB$/m.exec(memory)?.[1] ?? '0';
@@ -41,8 +46,20 @@ export async function readMachineInfo({ osRelease, meminfo }: MachineFiles = FIL
     osImage: findOsImage(releases.find((text) => text !== '') ?? ''),
     operatingSystem: 'linux',
     architecture: ownArchitecture(),
+    runningInUserNamespace: users !== undefined && isUserNamespace(users),
     ...(swapKib === '0' ? {} : { swap: { capacity: Number(swapKib) * 1024 } }),
   };
+}
+
+/** Whether a uid_map is that of a user namespace below the machine's own, where each user stands for itself. Pure. */
+export function isUserNamespace(uidMap: string): boolean {
+  const [first = ''] = uidMap.split('\n');
+  // Nobody has written the map of a new namespace yet.
+  if (first === '') return true;
+  const numbers = first.trim().split(/\s+/).map(Number);
+  if (numbers.length !== 3 || numbers.some(Number.isNaN)) return false;
+  const [inside, outside, count] = numbers;
+  return inside !== 0 || outside !== 0 || count !== 0xff_ff_ff_ff;
 }
 
 /** This machine's, as Go calls it. */

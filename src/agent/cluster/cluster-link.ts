@@ -236,6 +236,7 @@ export class ClusterLink implements ClusterHooks {
     const { computeInitialLabels } = await import('../../cluster/node/compute-initial-node.js');
     const events = await buildClusterEvents({
       ...{ nodeName, parts, api, eventRecordQps, eventBurst, clock, logger },
+      nodeUid: () => this.#node?.node.node?.metadata.uid,
     });
     this.#events = events;
     this.#initialLabels = computeInitialLabels({

@@ -80,7 +80,7 @@ describe('a request for a certificate', () => {
   });
 
   it('has the name that a kubelet gives it', () => {
-    // Of what a kubelet of v1.36.3 hashes, put together by hand.
+    // Of what a kubelet of v1.37.2 hashes, put together by hand.
     const key = makeKey();
     const spki = createPublicKey(key).export({ type: 'spki', format: 'der' });
     const parts = [spki, 'system:node:here', 'system:nodes', 'digital signature', 'client auth'];

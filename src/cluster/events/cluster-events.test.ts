@@ -38,6 +38,7 @@ describe('the events of a node', () => {
   const make = (more: Partial<ClusterEventsOptions> = {}): ClusterEvents =>
     new ClusterEvents({
       ...{ client: api, nodeName: 'here', clock, logger: SILENT_LOGGER, random: () => 0.5 },
+      nodeUid: () => undefined,
       findPod: () => undefined,
       hide: (text, namespace) => (namespace === 'default' ? text.replaceAll('hunter2', '***') : text),
       ...more,
@@ -94,6 +95,20 @@ describe('the events of a node', () => {
     expect(await kept()).toMatchObject([
       { involvedObject: { apiVersion: 'v1', kind: 'Node', name: 'here', uid: 'here' }, reason: 'NodeReady' },
     ]);
+  });
+
+  it('of the node name the Node object by its uid as soon as it was seen, and another one after it was replaced', async () => {
+    let uid: string | undefined;
+    const events = start({ nodeUid: () => uid });
+    for (const [index, seen] of [undefined, 'first', 'first', undefined, 'second'].entries()) {
+      uid = seen;
+      events.recordNode({ type: 'Normal', reason: `Reason${index}`, message: 'changed' });
+    }
+    await clock.advance(0);
+    const named = (await kept()).map(
+      (event) => (event as unknown as { involvedObject: { uid: string } }).involvedObject.uid,
+    );
+    expect(named.sort()).toEqual(['first', 'first', 'here', 'here', 'second']);
   });
 
   it('hide what is secret in the namespace of their pod, and nothing of it in those of others and of the node', async () => {

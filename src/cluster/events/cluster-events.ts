@@ -31,6 +31,8 @@ import { type EventObject } from './kube-event.js';
 export interface ClusterEventsOptions {
   readonly client: Pick<KubeClient, 'request'>;
   readonly nodeName: string;
+  /** The uid of the Node object; undefined until it was seen: events of the node carry its name instead, as a kubelet's do. */
+  readonly nodeUid: () => string | undefined;
   /** A pod of the node, for where in it a container stands; undefined when it is gone. */
   readonly findPod: (uid: string) => Pick<NodePod, 'spec'> | undefined;
   /** Takes out of a message about a pod of that namespace what nobody may read; about the node: undefined. */
@@ -100,8 +102,8 @@ export class ClusterEvents implements PodEventRecorder {
 
   /** Something has happened to the node. */
   recordNode(event: NodeEvent): void {
-    const { nodeName } = this.#options;
-    this.#take({ kind: 'Node', name: nodeName, uid: nodeName }, event);
+    const { nodeName, nodeUid } = this.#options;
+    this.#take({ kind: 'Node', name: nodeName, uid: nodeUid() ?? nodeName }, event);
   }
 
   /** The API server is there: what waits for another try is tried now. */

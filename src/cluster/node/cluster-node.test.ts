@@ -132,7 +132,7 @@ describe('a node that nobody knows', () => {
           { type: 'Hostname', address: 'here' },
         ],
         daemonEndpoints: { kubeletEndpoint: { Port: 10_250 } },
-        nodeInfo: { containerRuntimeVersion: 'containerd://1.7.24', kubeletVersion: 'v1.36.3+podloop.0.1.0' },
+        nodeInfo: { containerRuntimeVersion: 'containerd://1.7.24', kubeletVersion: 'v1.37.2+podloop.0.1.0' },
         images: [{ names: ['large'] }, { names: ['small'] }],
         features: { supplementalGroupsPolicy: true },
       },
@@ -323,7 +323,7 @@ describe('a node that is there already', () => {
     [false, 'one of which that is not known', { machineID: '' }],
     [false, 'our own of before', { kubeletVersion: kubeletVersionOf('0.0.9') }],
   ])("counts as that of this machine's kubelet (%s): %s", async (isOfKubeletHere, _, more) => {
-    const nodeInfo = { machineID: 'm', systemUUID: 'S', kubeletVersion: 'v1.36.3', ...more };
+    const nodeInfo = { machineID: 'm', systemUUID: 'S', kubeletVersion: 'v1.37.2', ...more };
     server.put('/api/v1/nodes/here', { metadata: { name: 'here' }, status: { nodeInfo } });
     for (const register of [true, false]) {
       stop.abort();

@@ -97,6 +97,8 @@ export interface NodeInfo {
   readonly operatingSystem: string;
   readonly architecture: string;
   readonly swap?: { readonly capacity: number };
+  /** Known to API servers since v1.37; older ones drop it. */
+  readonly runningInUserNamespace?: boolean;
 }
 
 /** An image that the node has. */

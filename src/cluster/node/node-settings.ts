@@ -39,7 +39,7 @@ export const DEFAULT_NODE_SETTINGS = {
 } as const satisfies Partial<NodeSettings>;
 
 /** The Kubernetes whose node podloop is: what it does and says is that of this version's kubelet. */
-const KUBERNETES_VERSION = 'v1.36.3';
+const KUBERNETES_VERSION = 'v1.37.2';
 
 /**
  * What a Node tells as its kubelet's version: Kubernetes' own, with podloop's behind a plus.

@@ -42,6 +42,20 @@ describe('the difference between two Nodes', () => {
     });
   });
 
+  it.each([true, false])(
+    'is no change where the API server does not know whether the node runs in a user namespace: %s',
+    (runningInUserNamespace) => {
+      const before = node({ nodeInfo: { kubeletVersion: 'v1' } });
+      const nodeInfo = { kubeletVersion: 'v1', runningInUserNamespace };
+      const body = { status: { nodeInfo: { runningInUserNamespace } } };
+      expect(diffNodes(before, node({ nodeInfo }))).toEqual({ isChange: false, body });
+      const newer = { ...nodeInfo, kubeletVersion: 'v2' };
+      expect(diffNodes(before, node({ nodeInfo: newer })).isChange).toBe(true);
+      expect(diffNodes(before, node({ nodeInfo, capacity: { cpu: '1' } })).isChange).toBe(true);
+      expect(diffNodes(node({ nodeInfo }), node({ nodeInfo }))).toEqual({ isChange: false, body: undefined });
+    },
+  );
+
   it('replaces addresses, which would be merged by type and keep the old one', () => {
     const before = node({ addresses: [{ type: 'InternalIP', address: '192.0.2.1' }] });
     const after = node({ addresses: [{ type: 'InternalIP', address: '192.0.2.2' }] });

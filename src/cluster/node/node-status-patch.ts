@@ -32,7 +32,8 @@ export function diffNodes(before: NodeObject, after: NodeObject): NodePatch {
   const status = diffStatus(before.status, after.status);
   const conditions = diffConditions(before.status.conditions, after.status.conditions);
   const body = omitEmpty({ metadata, status: omitEmpty({ ...status, ...conditions.fields }) });
-  const isChange = metadata !== undefined || omitEmpty(status) !== undefined || conditions.isChange;
+  const isChange =
+    metadata !== undefined || omitEmpty(withoutNewFields(status)) !== undefined || conditions.isChange;
   return { body, isChange };
 }
 
@@ -60,6 +61,16 @@ function diffStatus(before: NodeStatus, after: NodeStatus): Fields {
       ? {}
       : { addresses: [...after.addresses, { $patch: 'replace' }] }),
   };
+}
+
+/**
+ * What of a status is worth a request of its own. An API server older than v1.37 drops `runningInUserNamespace` each time:
+ * alone it goes along with the next report.
+ */
+function withoutNewFields({ nodeInfo, ...others }: Fields): Fields {
+  if (nodeInfo === undefined) return others;
+  const { runningInUserNamespace: _, ...known } = nodeInfo as Fields;
+  return { ...others, nodeInfo: omitEmpty(known) };
 }
 
 function diffConditions(
