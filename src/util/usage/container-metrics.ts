@@ -133,6 +133,46 @@ export const CONTAINER_METRICS: readonly UsageMetric<ContainerFacts>[] = [
     'Processes killed for want of memory.',
     ({ usage }) => usage.memory?.oomKills,
   ),
+  gauge(
+    'container_memory_file_dirty_bytes',
+    'Page cache that is not on the disk yet, in bytes.',
+    ({ usage }) => usage.memory?.reclaim?.dirtyBytes,
+  ),
+  gauge(
+    'container_memory_file_writeback_bytes',
+    'Page cache that is being written to the disk, in bytes.',
+    ({ usage }) => usage.memory?.reclaim?.writebackBytes,
+  ),
+  counter(
+    'container_memory_pgscan_total',
+    'Pages that were scanned to take memory back.',
+    ({ usage }) => usage.memory?.reclaim?.scannedPages,
+  ),
+  counter(
+    'container_memory_pgsteal_total',
+    'Pages that were taken back.',
+    ({ usage }) => usage.memory?.reclaim?.reclaimedPages,
+  ),
+  counter(
+    'container_memory_workingset_refault_file_total',
+    'Pages of files that were needed again after they were taken back.',
+    ({ usage }) => usage.memory?.reclaim?.fileRefaults,
+  ),
+  counter(
+    'container_memory_workingset_refault_anon_total',
+    'Anonymous pages that were needed again after they were taken back.',
+    ({ usage }) => usage.memory?.reclaim?.anonymousRefaults,
+  ),
+  counter(
+    'container_memory_events_high_total',
+    'How often memory.high was met.',
+    ({ usage }) => usage.memory?.reclaim?.highEvents,
+  ),
+  counter(
+    'container_memory_events_max_total',
+    'How often memory.max was met.',
+    ({ usage }) => usage.memory?.reclaim?.maxEvents,
+  ),
   gauge('container_spec_memory_limit_bytes', 'Memory limit; 0 for none.', ({ limits }) => limits.memoryBytes),
   gauge(
     'container_spec_memory_swap_limit_bytes',

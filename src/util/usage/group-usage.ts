@@ -57,6 +57,23 @@ export interface MemoryUse {
   readonly limitHits: bigint | undefined;
   /** How many processes were killed for want of memory. */
   readonly oomKills: bigint | undefined;
+  /** Only of groups; what the version of cgroups does not count is undefined. */
+  readonly reclaim?: MemoryReclaim;
+}
+
+/** What the kernel does to take memory back from a group. */
+export interface MemoryReclaim {
+  /** Of the page cache: what is not on the disk yet, and what is being written to it. */
+  readonly dirtyBytes: bigint | undefined;
+  readonly writebackBytes: bigint | undefined;
+  readonly scannedPages: bigint | undefined;
+  readonly reclaimedPages: bigint | undefined;
+  /** Pages that were taken back and soon needed again. */
+  readonly fileRefaults: bigint | undefined;
+  readonly anonymousRefaults: bigint | undefined;
+  /** How often memory.high and memory.max were met. */
+  readonly highEvents: bigint | undefined;
+  readonly maxEvents: bigint | undefined;
 }
 
 /** Processes and threads of a group. */
@@ -146,6 +163,14 @@ function readMemoryV1(layout: CgroupLayout, group: string, all: boolean): Memory
     highestUsageBytes: all ? toNumber(read('memory.max_usage_in_bytes')) : undefined,
     limitHits: all ? toNumber(read('memory.failcnt')) : undefined,
     oomKills: all ? readOomKills(layout, group) : undefined,
+    reclaim: {
+      dirtyBytes: stat.get('total_dirty'),
+      writebackBytes: stat.get('total_writeback'),
+      ...{ scannedPages: undefined, reclaimedPages: undefined },
+      fileRefaults: stat.get('total_workingset_refault_file'),
+      anonymousRefaults: stat.get('total_workingset_refault_anon'),
+      ...{ highEvents: undefined, maxEvents: undefined },
+    },
   };
 }
 
@@ -172,6 +197,16 @@ function readMemoryV2(layout: CgroupLayout, group: string, all: boolean): Memory
     highestUsageBytes: all ? toNumber(read('memory.peak')) : undefined,
     limitHits: events.get('max'),
     oomKills: events.get('oom_kill'),
+    reclaim: {
+      dirtyBytes: stat.get('file_dirty'),
+      writebackBytes: stat.get('file_writeback'),
+      scannedPages: stat.get('pgscan'),
+      reclaimedPages: stat.get('pgsteal'),
+      fileRefaults: stat.get('workingset_refault_file'),
+      anonymousRefaults: stat.get('workingset_refault_anon'),
+      highEvents: events.get('high'),
+      maxEvents: events.get('max'),
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * The metrics about usage of a kubelet v1.36.3 in use: name, type and labels of each, by page.
+ * The metrics about usage of a kubelet v1.37.2 in use: name, type and labels of each, by page.
  *
  * @module
  */
@@ -14,8 +14,6 @@ export const KUBELET_USAGE_METRICS: Readonly<
   Record<'/metrics/cadvisor' | '/metrics/resource', readonly Row[]>
 > = {
   '/metrics/cadvisor': [
-    ['container_cpu_load_average_10s', 'gauge', CONTAINER],
-    ['container_cpu_load_d_average_10s', 'gauge', CONTAINER],
     ['container_cpu_system_seconds_total', 'counter', CONTAINER],
     [
       'container_cpu_usage_seconds_total',
@@ -27,21 +25,29 @@ export const KUBELET_USAGE_METRICS: Readonly<
     ['container_health_state', 'gauge', CONTAINER],
     ['container_last_seen', 'gauge', CONTAINER],
     ['container_memory_cache', 'gauge', CONTAINER],
+    ['container_memory_events_high_total', 'counter', CONTAINER],
+    ['container_memory_events_max_total', 'counter', CONTAINER],
     ['container_memory_failcnt', 'counter', CONTAINER],
     [
       'container_memory_failures_total',
       'counter',
       ['container', 'failure_type', 'id', 'image', 'name', 'namespace', 'pod', 'scope'],
     ],
+    ['container_memory_file_dirty_bytes', 'gauge', CONTAINER],
+    ['container_memory_file_writeback_bytes', 'gauge', CONTAINER],
     ['container_memory_kernel_usage', 'gauge', CONTAINER],
     ['container_memory_mapped_file', 'gauge', CONTAINER],
     ['container_memory_max_usage_bytes', 'gauge', CONTAINER],
+    ['container_memory_pgscan_total', 'counter', CONTAINER],
+    ['container_memory_pgsteal_total', 'counter', CONTAINER],
     ['container_memory_rss', 'gauge', CONTAINER],
     ['container_memory_swap', 'gauge', CONTAINER],
     ['container_memory_total_active_file_bytes', 'gauge', CONTAINER],
     ['container_memory_total_inactive_file_bytes', 'gauge', CONTAINER],
     ['container_memory_usage_bytes', 'gauge', CONTAINER],
     ['container_memory_working_set_bytes', 'gauge', CONTAINER],
+    ['container_memory_workingset_refault_anon_total', 'counter', CONTAINER],
+    ['container_memory_workingset_refault_file_total', 'counter', CONTAINER],
     ['container_network_receive_bytes_total', 'counter', NETWORK],
     ['container_network_receive_errors_total', 'counter', NETWORK],
     ['container_network_receive_packets_dropped_total', 'counter', NETWORK],
@@ -60,7 +66,6 @@ export const KUBELET_USAGE_METRICS: Readonly<
     ['container_spec_memory_reservation_limit_bytes', 'gauge', CONTAINER],
     ['container_spec_memory_swap_limit_bytes', 'gauge', CONTAINER],
     ['container_start_time_seconds', 'gauge', CONTAINER],
-    ['container_tasks_state', 'gauge', ['container', 'id', 'image', 'name', 'namespace', 'pod', 'state']],
     ['container_threads', 'gauge', CONTAINER],
     ['container_threads_max', 'gauge', CONTAINER],
     ['container_ulimits_soft', 'gauge', ['container', 'id', 'image', 'name', 'namespace', 'pod', 'ulimit']],
@@ -94,9 +99,6 @@ export const KUBELET_USAGE_METRICS: Readonly<
 
 /** What podloop does not tell, and why. */
 export const NOT_TOLD: ReadonlyMap<string, string> = new Map([
-  ...['container_cpu_load_average_10s', 'container_cpu_load_d_average_10s', 'container_tasks_state'].map(
-    (name) => [name, 'a kubelet shows 0 for ever: what would measure it is switched off in it'] as const,
-  ),
   ['container_health_state', 'of Docker’s health checks, which CRI does not have'],
   ['container_spec_memory_reservation_limit_bytes', 'no field of a pod sets it: a kubelet shows 0 for ever'],
   ...['machine_cpu_books', 'machine_cpu_drawers'].map((name) => [name, 'of mainframes'] as const),
