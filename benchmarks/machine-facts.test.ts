@@ -47,6 +47,6 @@ it('says where others were at work, and what was measured beside', () => {
     'load before 1.20 (**others were at work**)',
   );
   expect(formatMachineFacts({ ...facts, loadBefore: 0.2 })).toMatch(
-    /kubelet v1\.36\.3, .*load before 0\.20$/,
+    /kubelet v1\.37\.2, .*load before 0\.20$/,
   );
 });
