@@ -48,7 +48,7 @@ function writtenType(type: FieldType): string | undefined {
   }
 }
 
-function tableOf({ kind, ...type }: FieldType): string | undefined {
+function tableOf(type: FieldType): string | undefined {
   if ('name' in type) return type.name;
   return 'of' in type ? tableOf(type.of) : undefined;
 }

@@ -135,7 +135,7 @@ describe.skipIf('missing' in found)('the Node of a machine, at a real control pl
     );
     const [line = ''] = (await plane.kubectl('get', 'nodes', NAME, '-o', 'wide', '--no-headers')).split('\n');
     expect(line).toMatch(
-      /^lab-node +Ready .*v1\.36\.3\+podloop\.0\.0\.0 .*Lab Linux +6\.1\.0.* lab:\/\/1\.0\.0$/,
+      /^lab-node +Ready .*v1\.37\.2\+podloop\.0\.0\.0 .*Lab Linux +6\.1\.0.* lab:\/\/1\.0\.0$/,
     );
     const text = await plane.kubectl('describe', 'node', NAME);
     expect(text).toMatch(/KubeletReady +kubelet is posting ready status/);
