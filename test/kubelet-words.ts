@@ -1,5 +1,5 @@
 /**
- * The lines of a kubelet's log that operators search for, and what podloop makes of each: the same message with the same
+ * The lines of a kubelet's log (v1.37) that operators search for, and what podloop makes of each: the same message with the same
  * keys where it does the same thing. docs/reference/log-lines.md shows this table; a test holds it against that page, the
  * source, and the log of an agent.
  *
