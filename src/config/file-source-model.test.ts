@@ -71,47 +71,60 @@ class Folder implements ManifestFiles {
 /** What each file stands for, when everything has settled after each step. */
 class Model {
   readonly files = new Map<string, Pick<Content, 'pods' | 'maps'> & { readonly content: Content }>();
+  /** By pod, the file that wanted it first. */
+  readonly #holders = new Map<string, string>();
 
   write(name: string, content: Content): void {
     const kept = content.isBroken ? this.files.get(name) : undefined;
     const pods = { ...kept?.pods, ...content.pods };
     this.files.set(name, { content, pods, maps: { ...kept?.maps, ...content.maps } });
+    this.#settleHolders();
+  }
+
+  remove(name: string): void {
+    this.files.delete(name);
+    this.#settleHolders();
   }
 
   rename(name: string, to: string): void {
     const file = this.files.get(name);
     if (file === undefined || name === to) return;
     this.files.delete(name);
-    if (this.files.has(to)) this.write(to, file.content);
-    else this.files.set(to, file);
+    if (this.files.has(to)) {
+      this.write(to, file.content);
+      return;
+    }
+    this.files.set(to, file);
+    for (const [pod, holder] of this.#holders) if (holder === name) this.#holders.set(pod, to);
+  }
+
+  #settleHolders(): void {
+    const wanted = new Map<string, string[]>();
+    for (const name of [...this.files.keys()].sort()) {
+      for (const pod of Object.keys(this.files.get(name)!.pods)) {
+        wanted.set(pod, [...(wanted.get(pod) ?? []), name]);
+      }
+    }
+    for (const pod of this.#holders.keys()) if (!wanted.has(pod)) this.#holders.delete(pod);
+    for (const [pod, names] of wanted) {
+      if (!names.includes(this.#holders.get(pod) ?? '')) this.#holders.set(pod, names[0]!);
+    }
   }
 
   get pods(): string {
-    return this.#merged(
-      ({ pods }) => pods,
-      (name) => `${name}-n`,
-    );
+    const all = [...this.#holders].map(([pod, file]) => `${pod}-n:${this.files.get(file)!.pods[pod]!}`);
+    return all.sort().join();
   }
 
   get maps(): string {
-    return this.#merged(
-      ({ maps }) => maps,
-      (name) => name,
-    );
-  }
-
-  #merged(
-    of: (file: Pick<Content, 'pods' | 'maps'>) => Readonly<Record<string, string>>,
-    show: (name: string) => string,
-  ): string {
     const all = new Map<string, string>();
     for (const name of [...this.files.keys()].sort()) {
-      for (const [each, value] of Object.entries(of(this.files.get(name)!))) {
+      for (const [each, value] of Object.entries(this.files.get(name)!.maps)) {
         if (!all.has(each)) all.set(each, value);
       }
     }
     return [...all]
-      .map(([name, value]) => `${show(name)}:${value}`)
+      .map(([name, value]) => `${name}:${value}`)
       .sort()
       .join();
   }
@@ -187,7 +200,7 @@ it('the pods of a folder are those of the last good version of each file that is
             model.write(each.name, { ...each.content, version });
           } else if (each.do === 'remove') {
             folder.files.delete(each.name);
-            model.files.delete(each.name);
+            model.remove(each.name);
           } else if (each.do === 'rename') {
             const content = folder.files.get(each.name);
             if (content !== undefined && each.name !== each.to) {

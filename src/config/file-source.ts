@@ -322,9 +322,11 @@ export class FileSource {
   }
 
   async #deliver(look: PresentLook, withUnread: boolean, search: Search): Promise<MergedFiles> {
+    const isMissing = (name: string): boolean => !look.files.has(name);
+    this.#versions.merge(isMissing, withUnread);
     // First on disk: what begins to run must be known when its file is broken at the next start.
     await this.#versions.save();
-    const merged = this.#versions.merge((name) => !look.files.has(name), withUnread);
+    const merged = this.#versions.merge(isMissing, withUnread);
     this.#hand(search === 'reading' ? holdPods(merged, this.#handedUids) : merged, search);
     return merged;
   }

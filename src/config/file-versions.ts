@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { fullName } from './arbitrate-pods.js';
 import { aboutWhole, type ConfigProblem } from './config-problem.js';
 import { type Holding, holdingNames, isSameHolding, NOTHING } from './file-holding.js';
 import { type KeptVersions, type LastGood, type LastGoodStore } from './last-good-store.js';
@@ -6,6 +7,7 @@ import { type FileContent } from './manifest-folder.js';
 import { type ManifestProblem } from './manifest-problem.js';
 import { type AppliedObject } from './manifest-writer.js';
 import { type ManifestParser } from './parse-manifest.js';
+import { PodHolders } from './pod-holders.js';
 import { type ReadVerdict } from './retry-times.js';
 import { keepObjects, mergeObjects, type SourceObject } from './source-object.js';
 import { keepPods, mergePods, type ParsedManifest, type SourcePod } from './source-pod.js';
@@ -27,6 +29,9 @@ export interface MergedFiles {
   readonly problems: readonly ConfigProblem[];
 }
 
+/** Behind everybody: another file has the pod, and is still to be read. */
+const REFUSED = 9;
+
 interface FileVersion {
   /** Of the content that was judged; empty before. */
   digest: string;
@@ -38,6 +43,8 @@ interface FileVersion {
   goodDigest: string | undefined;
   /** As on disk. */
   savedDigest: string | undefined;
+  /** Full names of the pods that another file has, as on disk. */
+  savedRefused: string;
   /** It is still, or again, what the agent before this one found good; nobody has parsed it since the start. */
   isConfirmed: boolean;
   /** It was judged since the start, well or not. */
@@ -55,6 +62,7 @@ export class FileVersions {
   readonly #files = new Map<string, FileVersion>();
   #origin = '';
   #kept: KeptVersions = { versions: [], isLost: () => false, faults: [] };
+  readonly #holders = new PodHolders();
   #saveFaults: ReadonlyMap<string, string> = new Map();
 
   constructor(options: FileVersionsOptions) {
@@ -106,11 +114,15 @@ export class FileVersions {
   restore(kept: KeptVersions, origin: string, onlyName?: string): void {
     this.#kept = kept;
     this.#origin = origin;
-    for (const version of kept.versions) {
+    // By name, as a record of an earlier podloop does not say which of two has a pod.
+    for (const version of [...kept.versions].sort((one, other) => (one.name < other.name ? -1 : 1))) {
       if (version.origin !== origin || (onlyName !== undefined && version.name !== onlyName)) continue;
-      const { name, pods, objects, digest } = version;
+      const { name, pods, objects, digest, refused = [] } = version;
+      for (const pod of pods)
+        if (!refused.includes(fullName(pod.pod))) this.#holders.add({ file: name, pod });
       const holding = { pods, objects };
-      const kept = { saved: holding, savedDigest: digest, goodDigest: digest };
+      const savedRefused = refused.join(' ');
+      const kept = { saved: holding, savedDigest: digest, goodDigest: digest, savedRefused };
       this.#files.set(name, {
         digest: '',
         holding,
@@ -170,8 +182,9 @@ export class FileVersions {
       this.#keepAll(name, outcome.why);
       return 'gave-up';
     }
-    const twin = before === undefined ? this.#findRenamed(digest, isMissing) : undefined;
-    this.#judge(name, digest, before ?? twin, outcome.manifest);
+    const renamed = before === undefined ? this.#findRenamed(digest, isMissing) : undefined;
+    if (renamed !== undefined) this.#holders.rename(renamed.name, name);
+    this.#judge(name, digest, before ?? renamed?.file, outcome.manifest);
     return 'judged';
   }
 
@@ -188,6 +201,8 @@ export class FileVersions {
   /**
    * The pods and objects of all files in the order of their names, those of missing files last: what is renamed is found
    * under its new name. Unless `withUnread`, only what was judged since the start.
+   *
+   * A pod stays with the file that had it first, as long as that file may still stand for it.
    */
   merge(isMissing: (name: string) => boolean, withUnread: boolean): MergedFiles {
     const names = this.names.filter((name) => withUnread || this.#files.get(name)!.isRead);
@@ -195,18 +210,67 @@ export class FileVersions {
       some.map((name) => this.#files.get(name)!.holding);
     const present = holdings(names.filter((name) => !isMissing(name)));
     const missing = holdings(names.filter(isMissing));
-    const pods = mergePods(present.map((each) => each.pods));
+    const rankOf = this.#ranks(names, isMissing);
+    const pods = mergePods(
+      present.map((each) => each.pods),
+      rankOf,
+    );
     const objects = mergeObjects(present.map((each) => each.objects));
     const twins = [...pods.problems, ...objects.problems].map((problem) => this.#toConfig(problem));
+    // What is about to be forgotten is no problem.
+    const merged = mergePods([pods.pods, ...missing.map((each) => each.pods)], rankOf).pods;
+    // Of a file that is still to be read nobody knows what it wants.
+    const wanted = merged.filter((pod) => rankOf(pod) < REFUSED);
+    this.#settleHolders(wanted, names, isMissing);
     return {
-      // What is about to be forgotten is in nobody's way, and no problem.
-      pods: mergePods([pods.pods, ...missing.map((each) => each.pods)]).pods,
+      pods: wanted,
       objects: mergeObjects([objects.objects, ...missing.map((each) => each.objects)]).objects,
       problems: [...this.#problems(), ...twins],
     };
   }
 
-  /** Brings what is good and new to the disk. Never rejects. */
+  /** Who goes first of those that want the same pod. */
+  #ranks(names: readonly string[], isMissing: (name: string) => boolean): (pod: SourcePod) => number {
+    const files = new Map(names.flatMap((file) => this.#podsOf(file).map((pod) => [pod, file] as const)));
+    const present = new Set(
+      names.filter((file) => !isMissing(file)).flatMap((file) => this.#podsOf(file).map(contentOf)),
+    );
+    const isRead = new Set(names);
+    return (pod) => {
+      const file = files.get(pod)!;
+      const claim = { file, pod };
+      if (!isMissing(file)) {
+        if (this.#holders.has(claim)) return 0;
+        const holder = this.#holders.find(pod);
+        const isStillToRead = holder !== undefined && this.#files.has(holder) && !isRead.has(holder);
+        return isStillToRead && !isMissing(holder) ? REFUSED : 2;
+      }
+      // It may have got another name; else it is wanted until it is seen to be gone.
+      return this.#holders.has(claim) && !present.has(contentOf(pod)) ? 1 : 3;
+    };
+  }
+
+  #settleHolders(
+    pods: readonly SourcePod[],
+    names: readonly string[],
+    isMissing: (name: string) => boolean,
+  ): void {
+    const files = new Map(names.flatMap((file) => this.#podsOf(file).map((pod) => [pod, file] as const)));
+    const accepted = pods.map((pod) => ({ file: files.get(pod)!, pod }));
+    const read = new Set(names);
+    this.#holders.settle(accepted, (file) => this.#files.has(file) && !read.has(file) && !isMissing(file));
+  }
+
+  #podsOf(file: string): readonly SourcePod[] {
+    return this.#files.get(file)?.holding.pods ?? [];
+  }
+
+  #refusedOf(file: string): string[] {
+    const refused = this.#podsOf(file).filter((pod) => this.#holders.isRefused({ file, pod }));
+    return refused.map(({ pod }) => fullName(pod));
+  }
+
+  /** Brings what is good and new to the disk, with who has which pod as of the last {@link merge}. Never rejects. */
   async save(): Promise<void> {
     const due = [...this.#files].filter(([name, file]) => {
       const { holding, problems, saved } = file;
@@ -214,17 +278,19 @@ export class FileVersions {
       if (saved === undefined && holdsNothing && problems.length > 0) return false;
       if (saved === undefined || this.#saveFaults.has(name) || !isSameHolding(saved, holding)) return true;
       if (file.goodDigest !== undefined && file.goodDigest !== file.savedDigest) return true;
+      if (this.#refusedOf(name).join(' ') !== file.savedRefused) return true;
       file.saved = holding;
       return false;
     });
     if (due.length === 0) return;
     const versions = due.map(([name, { holding, goodDigest }]): LastGood => ({
-      ...{ origin: this.#origin, name, ...holding, digest: goodDigest },
+      ...{ origin: this.#origin, name, ...holding, digest: goodDigest, refused: this.#refusedOf(name) },
     }));
     this.#saveFaults = await this.#options.store.save(versions);
     for (const [name, file] of due) {
       if (this.#saveFaults.has(name)) continue;
       [file.saved, file.savedDigest] = [file.holding, file.goodDigest];
+      file.savedRefused = this.#refusedOf(name).join(' ');
     }
   }
 
@@ -236,12 +302,12 @@ export class FileVersions {
     const { pods, kept: keptPods } = keepPods(held.pods, { pods: manifest.pods, problems: all });
     const names = [...keptPods, ...kept.kept];
     const problems = all.map((problem, index) => this.#toConfig(problem, index === 0 ? names : []));
-    const { saved, savedDigest } = this.#files.get(name) ?? {};
+    const { saved, savedDigest, savedRefused = '' } = this.#files.get(name) ?? {};
     // What comes from a URL may change with each answer and mean the same: not worth a write each time.
     const goodDigest = problems.length === 0 && name !== '' ? digest : undefined;
     this.#files.set(name, {
       ...{ digest, holding: { pods, objects }, problems, saved, goodDigest, savedDigest },
-      ...{ isRead: true, isConfirmed: false },
+      ...{ isRead: true, isConfirmed: false, savedRefused },
     });
   }
 
@@ -253,12 +319,18 @@ export class FileVersions {
     this.#files.set(name, {
       ...{ digest: '', holding, problems: [problem], goodDigest: undefined },
       ...{ saved: before?.saved, savedDigest: before?.savedDigest, isRead: true, isConfirmed: false },
+      savedRefused: before?.savedRefused ?? '',
     });
   }
 
   /** The same content under another name that is gone: what that one stood for goes along, also when it is broken. */
-  #findRenamed(digest: string, isMissing: (name: string) => boolean): FileVersion | undefined {
-    for (const [name, file] of this.#files) if (file.digest === digest && isMissing(name)) return file;
+  #findRenamed(
+    digest: string,
+    isMissing: (name: string) => boolean,
+  ): { readonly name: string; readonly file: FileVersion } | undefined {
+    for (const [name, file] of this.#files) {
+      if (file.digest === digest && isMissing(name)) return { name, file };
+    }
     return undefined;
   }
 
@@ -279,6 +351,11 @@ export class FileVersions {
   #toConfig(problem: ManifestProblem, kept: readonly string[] = []): ConfigProblem {
     return { ...problem, source: this.#options.source, kept };
   }
+}
+
+/** What a pod is, whatever file it is written in. */
+function contentOf({ pod, written }: SourcePod): string {
+  return `${fullName(pod)} ${written}`;
 }
 
 function digestOf(bytes: Uint8Array): string {

@@ -26,6 +26,8 @@ export interface LastGood {
   readonly name: string;
   readonly pods: readonly SourcePod[];
   readonly objects: readonly SourceObject[];
+  /** Full names of those of its pods that another file has. */
+  readonly refused?: readonly string[] | undefined;
   /** SHA-256 of the file that nothing was wrong with and that stands for just these; undefined when that is not known. */
   readonly digest?: string | undefined;
 }
@@ -57,6 +59,8 @@ interface Header {
   readonly objects?: number;
   /** {@link LastGood.digest} */
   readonly digest?: string;
+  /** {@link LastGood.refused}; none unless told. */
+  readonly refused?: readonly string[];
 }
 
 const TAB = '\t';
@@ -176,7 +180,7 @@ export class LastGoodStore {
       } else objects.push(restoreSourceObject(written, place));
       if (slices.isFull()) await slices.nextSlice();
     }
-    return { origin, name, pods, objects, digest: header.digest };
+    return { origin, name, pods, objects, digest: header.digest, refused: header.refused };
   }
 }
 
@@ -185,10 +189,11 @@ function whyOf(error: unknown): string {
   return error instanceof SyntaxError ? 'it is damaged' : messageOf(error);
 }
 
-function encode({ origin, name, pods, objects, digest }: LastGood): string {
+function encode({ origin, name, pods, objects, digest, refused = [] }: LastGood): string {
   const some = objects.length === 0 ? {} : { objects: objects.length };
   const known = digest === undefined ? {} : { digest };
-  const header: Header = { format: FORMAT, origin, name, pods: pods.length, ...some, ...known };
+  const others = refused.length === 0 ? {} : { refused };
+  const header: Header = { format: FORMAT, origin, name, pods: pods.length, ...some, ...known, ...others };
   const lines = [...pods, ...objects].map(({ place, written }) => `${JSON.stringify(place)}${TAB}${written}`);
   return `${[JSON.stringify(header), ...lines].join('\n')}\n`;
 }

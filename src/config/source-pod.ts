@@ -62,26 +62,35 @@ export interface MergedPods {
   readonly problems: readonly ManifestProblem[];
 }
 
-/** Puts the pods of files together: of two with the same full name or uid the first one stays. Pure. */
-export function mergePods(files: Iterable<readonly SourcePod[]>): MergedPods {
-  const pods: SourcePod[] = [];
-  const problems: ManifestProblem[] = [];
+/**
+ * Puts the pods of files together: of two with the same full name or uid the one with the lowest rank stays, and of these
+ * the first. They come out in the order of the files. Pure.
+ */
+export function mergePods(
+  files: Iterable<readonly SourcePod[]>,
+  rankOf: (pod: SourcePod) => number = () => 0,
+): MergedPods {
+  const all = [...files].flat();
+  const accepted = new Set<SourcePod>();
+  const refused = new Map<SourcePod, ManifestProblem>();
   const [byName, byUid] = [new Map<string, SourcePod>(), new Map<string, SourcePod>()];
-  for (const file of files) {
-    for (const each of file) {
-      const [name, { uid }] = [fullName(each.pod), each.pod.metadata];
-      const namesake = byName.get(name);
-      const first = namesake ?? byUid.get(uid);
-      if (first !== undefined) {
-        problems.push(twinProblem(each, first, namesake === undefined ? 'uid' : 'name'));
-        continue;
-      }
-      byName.set(name, each);
-      byUid.set(uid, each);
-      pods.push(each);
+  const turns = all.map((each) => ({ each, rank: rankOf(each) })).sort((one, other) => one.rank - other.rank);
+  for (const { each } of turns) {
+    const [name, { uid }] = [fullName(each.pod), each.pod.metadata];
+    const namesake = byName.get(name);
+    const first = namesake ?? byUid.get(uid);
+    if (first !== undefined) {
+      refused.set(each, twinProblem(each, first, namesake === undefined ? 'uid' : 'name'));
+      continue;
     }
+    byName.set(name, each);
+    byUid.set(uid, each);
+    accepted.add(each);
   }
-  return { pods, problems };
+  return {
+    pods: all.filter((each) => accepted.has(each)),
+    problems: all.flatMap((each) => refused.get(each) ?? []),
+  };
 }
 
 function clashOf(one: SourcePod, other: SourcePod): 'name' | 'uid' | undefined {
