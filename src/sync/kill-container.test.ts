@@ -86,6 +86,27 @@ describe('the end of a container', () => {
   });
 });
 
+describe('a pause as a preStop hook', () => {
+  it.each([
+    [20, 30, 20],
+    [1, 30, 1],
+    [40, 10, 10],
+  ])(
+    'of %i s in a grace period of %i s lasts %i s, although its container ends before',
+    async (seconds, graceSeconds, expectedSeconds) => {
+      const startMs = clock.monotonicMs();
+      let endedMs: number | undefined;
+      void kill(graceSeconds, { preStop: { sleep: { seconds } } }).then(
+        () => (endedMs = clock.monotonicMs() - startMs),
+      );
+      // What becomes of the container is not asked about: the stop that follows finds it ended.
+      while (endedMs === undefined) await clock.advance(500);
+      expect(endedMs).toBe(expectedSeconds * 1_000);
+      expect(stops).toHaveLength(1);
+    },
+  );
+});
+
 describe('a preStop hook', () => {
   it('counts into the grace period', async () => {
     runtime.gate('execSync').delay(7_000);

@@ -260,6 +260,25 @@ describe('a postStart hook', () => {
     expect(bench.changes().at(-1)).toBe('startContainer web-next-0');
   });
 
+  it.each([1, 2, 3])('is not run again by an agent that starts while it runs, try %i', async (count) => {
+    const others = Array.from({ length: count }, (_, index) => aSpecContainer({ name: `next${index}` }));
+    const first = aSpecContainer({ lifecycle: { postStart } });
+    const pod = aSpecPod({ containers: [first, ...others] });
+    bench.runtime.gate('execSync').hang();
+    const stop = new AbortController();
+    const cut = bench.sync(pod, stop.signal).catch((error: unknown) => error);
+    while (bench.runtime.calls.at(-1) !== 'execSync web-app-0 hello 0') await bench.clock.settle();
+    stop.abort(new Error('the agent ends'));
+    await cut;
+    bench.changes();
+    bench.restartAgent();
+    await bench.sync(pod);
+    expect(bench.container('app').state.running).toBeDefined();
+    expect(bench.changes().filter((change) => !change.startsWith('createContainer'))).toEqual(
+      others.map(({ name }) => `startContainer web-${name}-0`),
+    );
+  });
+
   it('that fails kills its container', async () => {
     bench.runtime.commands.set('hello', {
       exitCode: 1,

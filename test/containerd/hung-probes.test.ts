@@ -44,13 +44,11 @@ describe.each(TRIED_RELEASES)('commands of probes on containerd %s', (release) =
     await lab.syncUntil(pod, () => lab.status(pod)?.phase === 'Running');
     const observed = await lab.observe(pod);
     const run = probeRunner({ clock: new SystemClock(), commands: lab.changes });
+    const what = { container, containerId: observed.containers[0]!.id, host: '', neverRestarts: false };
+    const probed = { pod: pod.metadata, ...what, type: 'liveness', timeoutMs: 1_000 };
     const probe = async (script: string, type: 'liveness' | 'readiness' | 'startup') => {
       const exec = { command: ['sh', '-c', script] };
-      const what = { container, containerId: observed.containers[0]!.id, host: '', neverRestarts: false };
-      return await run(
-        { pod: pod.metadata, ...what, type, probe: { exec }, timeoutMs: 1_000 } as never,
-        NEVER,
-      );
+      return await run({ ...probed, type, probe: { exec } } as never, NEVER);
     };
     const types = ['liveness', 'readiness', 'startup'] as const;
     const outcomes = await Promise.all(SCRIPTS.map(([, script], index) => probe(script, types[index]!)));
@@ -63,6 +61,10 @@ describe.each(TRIED_RELEASES)('commands of probes on containerd %s', (release) =
     }
     // What answers is not held up by those that do not, and nothing that is open keeps the changes from settling.
     expect(await probe('echo fine', 'liveness')).toMatchObject({ result: 'success', message: 'fine\n' });
+    // A program that is not there cannot be run: that counts neither way.
+    expect(
+      (await run({ ...probed, probe: { exec: { command: ['/no/such'] } } } as never, NEVER)).result,
+    ).toBe('error');
     await lab.changes.settled();
     await lab.end(pod, 1);
     // The end of the container ends the processes, and with them the calls.

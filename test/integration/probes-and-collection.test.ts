@@ -20,7 +20,7 @@ import { PodPaths } from '../../src/runtime/pod-paths.js';
 import { emptyPodStatus, type PodStatus } from '../../src/runtime/runtime.js';
 import { aProbe, aProbedPod } from '../../src/testing/probe-harness.js';
 import { SystemClock } from '../../src/util/clock.js';
-import { type ProbeEnd, probeEnded } from '../../src/util/probe-channels.js';
+import { type ProbeEnd, probeEnded, probeNotRun } from '../../src/util/probe-channels.js';
 import { EmbeddedNode, until } from './embedded-node.js';
 
 const never = new AbortController().signal;
@@ -107,6 +107,34 @@ describe('a probe that runs a command in a container', () => {
     expect([probes.readiness(id), probes.started(id)]).toEqual([true, true]);
   });
 });
+
+it.each([['/no/such/program'], ['no-such-program'], ['/etc/passwd'], ['/etc'], ['']])(
+  'a probe whose command is %j counts neither way, and is published after failureThreshold',
+  async (program) => {
+    const sandbox = await node.runPod('web');
+    await node.run(sandbox, 'main', 'exec sleep 1000');
+    const view = await new View().look();
+    await using probes = new ProbeManager({
+      clock,
+      targets: observedTargets(view, () => ''),
+      runProbe: probeRunner({ clock, commands: changes }),
+    });
+    const ends: string[] = [];
+    const notRun: string[] = [];
+    const leaveEnds = probeEnded.subscribe(({ outcome }) => ends.push(outcome));
+    const leaveNotRun = probeNotRun.subscribe(({ type, times }) => notRun.push(`${type} ${times}`));
+    const { tcpSocket: _, ...probe } = aProbe({ exec: { command: [program] }, failureThreshold: 2 });
+    probes.addPod(aProbedPod({ livenessProbe: probe }));
+    await until(
+      () => notRun,
+      (published) => published.length > 0,
+    );
+    leaveEnds();
+    leaveNotRun();
+    expect(notRun).toEqual(['liveness 2']);
+    expect(new Set(ends.filter((outcome) => outcome !== 'void'))).toEqual(new Set(['error']));
+  },
+);
 
 describe('a log that is rotated while it is written', () => {
   it('has every line once, in order, over all its files', async () => {
