@@ -2,8 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { closeOnFailure } from '../../util/close-on-failure.js';
-import { openLinkFree } from '../../util/link-free-folder.js';
-import { makeFolder } from '../../util/make-folder.js';
+import { makeLinkFree } from '../../util/link-free-folder.js';
 import { systemCodeOf } from '../../util/system-code.js';
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
@@ -19,8 +18,7 @@ const NOWHERE = '/dev/null';
  */
 export async function openLogFile(path: string): Promise<FileHandle> {
   if (path === NOWHERE) return await open(path, O_WRONLY);
-  await makeFolder(dirname(path));
-  await using folder = await openLinkFree(dirname(path));
+  await using folder = await makeLinkFree(dirname(path));
   const flags = O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW | O_NONBLOCK;
   const file = await open(join(folder.path, basename(path)), flags, 0o640).catch((error: unknown) => {
     throw systemCodeOf(error) === 'ENXIO' ? noFile(path) : error;

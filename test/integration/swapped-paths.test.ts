@@ -1,0 +1,173 @@
+/**
+ * A program that puts folders, files and links in one place as fast as it can, as a container may where it writes to a
+ * volume, its logs or its own root, while the agent or the runtime works there. What is behind the links is never
+ * read, made or changed. Working directories have tests of their own in embedded-working-dir.test.ts, devices in
+ * embedded-isolation-devices.test.ts.
+ *
+ * @module
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdir, mkdtemp, open, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openLogFile } from '../../src/embedded/container/open-log-file.js';
+import { openFileInRoot, resolveInRoot } from '../../src/embedded/images/path-in-root.js';
+import { PodPaths } from '../../src/runtime/pod-paths.js';
+import { readTerminationMessage } from '../../src/runtime/termination-message.js';
+import { LogFolder } from '../../src/server/logs/log-folder.js';
+import { openBelow } from '../../src/volumes/sub-path/open-below.js';
+
+const ROUNDS = 400;
+const SECRET = 'what-nobody-may-read';
+let folder: string;
+let swapper: ChildProcess | undefined;
+
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'podloop-swapped-')));
+  await mkdir(join(folder, 'canary/container'), { recursive: true });
+  for (const name of ['0.log', 'container/0.log', 'file', 'container/file'])
+    await writeFile(join(folder, 'canary', name), `2026-01-01T00:00:00Z stdout F ${SECRET}\n`);
+});
+afterEach(async () => {
+  if (swapper !== undefined && swapper.exitCode === null && swapper.signalCode === null) {
+    const ended = new Promise((resolve) => swapper!.once('exit', resolve));
+    swapper.kill('SIGKILL');
+    await ended;
+  }
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Everything behind the links: names, sizes and times. */
+async function canary(): Promise<string[]> {
+  const names = await readdir(join(folder, 'canary'), { recursive: true });
+  const facts = await Promise.all(
+    ['', ...names.sort()].map(async (name) => {
+      const { size, mode, mtimeMs, ctimeMs } = await stat(join(folder, 'canary', name));
+      return `${name} ${size} ${mode} ${mtimeMs} ${ctimeMs}`;
+    }),
+  );
+  return facts;
+}
+
+/** Puts what `make` makes in the place, and a link, and nothing, by turns. */
+function swap(place: string, target: string, make: string): void {
+  const script = `while :; do ${make}; rm -rf "$1"; ln -sT "$2" "$1"; rm -f "$1"; done 2>/dev/null`;
+  swapper = spawn('sh', ['-c', script, 'sh', place, target], { stdio: 'ignore' });
+}
+
+/** Does it over and over; what it says is collected, what fails is refused. */
+async function act(work: () => Promise<unknown>): Promise<{ said: string; done: number; refused: number }> {
+  const outcome = { said: '', done: 0, refused: 0 };
+  for (let round = 0; round < ROUNDS || (outcome.done === 0 && round < 100 * ROUNDS); round++) {
+    try {
+      const said = await work();
+      if (said === undefined) outcome.refused++;
+      else outcome.done++;
+      outcome.said += String(said);
+    } catch {
+      outcome.refused++;
+    }
+  }
+  return outcome;
+}
+
+const FOLDERS = 'mkdir -p "$1/container" && echo own >"$1/container/0.log" && echo own >"$1/container/file"';
+const FOLDER = 'mkdir -p "$1" && echo own >"$1/0.log"';
+
+it.each([
+  ['the folder of a pod’s logs', 'logs/pod', 'container', FOLDERS],
+  ['the folder of a container’s logs', 'logs/pod/container', 'container', FOLDER],
+  ['a log', 'logs/pod/container/0.log', '0.log', 'echo own >"$1"'],
+])('%s is written by the runtime without a link being followed', async (_what, place, target, make) => {
+  await mkdir(join(folder, 'logs/pod/container'), { recursive: true });
+  const before = await canary();
+  swap(join(folder, place), join(folder, 'canary', target), make);
+  const { done } = await act(async () => {
+    await using file = await openLogFile(join(folder, 'logs/pod/container/0.log'));
+    await file.write('2026-01-01T00:00:00Z stdout F of the container\n');
+    return '';
+  });
+  expect(done).toBeGreaterThan(0);
+  expect(await canary()).toEqual(before);
+});
+
+it.each([
+  ['the folder of a pod’s logs', 'logs/pod', '', FOLDERS],
+  ['the folder of a container’s logs', 'logs/pod/container', 'container', FOLDER],
+  ['a log', 'logs/pod/container/0.log', '0.log', 'echo own >"$1"'],
+])(
+  '%s is read for the API and for last words without a link being followed',
+  async (_what, place, target, make) => {
+    await mkdir(join(folder, 'logs/pod/container'), { recursive: true });
+    swap(join(folder, place), join(folder, 'canary', target), make);
+    const paths = new PodPaths({ rootDir: join(folder, 'root'), podLogsDir: join(folder, 'logs') });
+    const container = {
+      ...{ state: 'exited', name: 'container', restartCount: 0, exitCode: 1 },
+      annotations: {
+        'io.kubernetes.container.terminationMessagePath': '/dev/termination-log',
+        'io.kubernetes.container.terminationMessagePolicy': 'FallbackToLogsOnError',
+      },
+      logPath: join(folder, 'logs/pod/container/0.log'),
+    };
+    const { said } = await act(async () => {
+      const words = await readTerminationMessage('uid', container as never, paths);
+      await using logs = await LogFolder.open(join(folder, 'logs'), ['pod', 'container']);
+      const listed =
+        logs === undefined ? [] : await readFile(join(logs.path, '0.log'), 'utf8').catch(() => '');
+      // A link in the place of the log itself is for its reader to refuse: what is listed here is its folder.
+      return `${words ?? ''}${place.endsWith('.log') ? '' : String(listed)}`;
+    });
+    expect(said).not.toContain(SECRET);
+  },
+);
+
+it('a file of last words is read without a link being followed', async () => {
+  const paths = new PodPaths({ rootDir: join(folder, 'root'), podLogsDir: join(folder, 'logs') });
+  const file = paths.terminationMessageFile('uid', 'container', 0);
+  await mkdir(join(file, '..'), { recursive: true });
+  swap(file, join(folder, 'canary/file'), 'echo own >"$1"');
+  const container = {
+    ...{ state: 'exited', name: 'container', restartCount: 0, exitCode: 0, logPath: '' },
+    annotations: { 'io.kubernetes.container.terminationMessagePath': '/dev/termination-log' },
+  };
+  const { said } = await act(() => readTerminationMessage('uid', container as never, paths));
+  expect(said).not.toContain(SECRET);
+});
+
+it('a part of a volume is found and made without a link out of it being followed', async () => {
+  await mkdir(join(folder, 'volume'));
+  const before = await canary();
+  swap(join(folder, 'volume/part'), join(folder, 'canary'), FOLDERS);
+  const { said, done } = await act(async () => {
+    await using place = await openBelow(join(folder, 'volume'), 'part/container/made', 0o755);
+    return (await readdir(`/proc/self/fd/${place.handle.fd}`)).join();
+  });
+  expect(done).toBeGreaterThan(0);
+  expect(said).toBe('');
+  expect(await canary()).toEqual(before);
+});
+
+it('a program or a list of users in the root of a container is looked for without leaving it', async () => {
+  const root = join(folder, 'root');
+  await mkdir(root);
+  // Deeper than its root is: going up leads no further than to the root.
+  swap(join(root, 'part'), `../../../../../../..${folder}/canary`, FOLDERS);
+  const { said } = await act(async () => {
+    await using file = await openFileInRoot(root, 'part/container/file');
+    const found = await resolveInRoot(root, 'part/file');
+    return `${found ?? ''} ${file === undefined ? '' : await file.readFile('utf8')}`;
+  });
+  expect(said).not.toContain(SECRET);
+  expect(said).not.toContain('canary');
+});
+
+it('is a swap that would be noticed: a careless reader is led out', async () => {
+  await mkdir(join(folder, 'volume'));
+  swap(join(folder, 'volume/part'), join(folder, 'canary'), FOLDERS);
+  const { said } = await act(async () => {
+    await using file = await open(join(folder, 'volume/part/container/file'));
+    return await file.readFile('utf8');
+  });
+  expect(said).toContain(SECRET);
+});
