@@ -123,3 +123,31 @@ function anchorsOf(page: string): string[] {
       .replaceAll(/\s/g, '-'),
   );
 }
+
+describe('docs/reference/security.md', () => {
+  /** The cells of the rows that name tests, by what they are about. */
+  const rows = readText('docs/reference/security.md')
+    .split('\n')
+    .map((line) => line.split(/ +\| */).map((cell) => cell.replace(/^\| */, '')))
+    .filter((cells) => cells.length >= 3 && /`[^`]*test[^`]*`/.test(cells[2] ?? ''));
+
+  it('has at least the classes that were tried', () => {
+    expect(rows.length).toBeGreaterThanOrEqual(45);
+  });
+
+  it.each(rows.map(([what = '', , tests = '']) => [what, tests]))(
+    'names tests that there are: %s',
+    (_what, tests) => {
+      const titles = new Map<string, string[]>();
+      let file = '';
+      for (const [, name, title] of tests.matchAll(/`([^`]+)`|"([^"]+)"/g)) {
+        if (name === undefined) titles.get(file)!.push(title!);
+        else titles.set((file = name), []);
+      }
+      for (const [name, expected] of titles) {
+        expect(existsSync(path.join(REPOSITORY, name)), name).toBe(true);
+        for (const title of expected) expect(readText(name)).toContain(title);
+      }
+    },
+  );
+});
