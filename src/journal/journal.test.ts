@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, open, readdir, rm, stat, writeFile } from 'node:fs/prom
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FakeClock } from '../testing/fake-clock.js';
 import { LogRecorder } from '../testing/log-recorder.js';
 import { type JournalWrite, journalWritten } from '../util/journal-channels.js';
@@ -95,6 +95,31 @@ describe('a history', () => {
     await expect.poll(() => one.journal.facts.written).toBe(2);
     leave();
     expect(writes.map(({ records }) => records)).toEqual([2]);
+  });
+
+  it('brings records to the disk with each warning, and at least every 5 s while records come', async () => {
+    const syncs: boolean[] = [];
+    const write = vi.spyOn(JournalStore.prototype, 'write');
+    write.mockImplementation((_pairs, sync) => Promise.resolve(void syncs.push(sync)));
+    try {
+      await using started = start();
+      const { journal } = started;
+      const append = async (afterMs: number, more: Partial<JournalRecord> = {}): Promise<void> => {
+        await clock.advance(afterMs);
+        journal.append(record('x', more));
+        await journal.flush();
+      };
+      await append(0);
+      await append(4_900);
+      await append(100);
+      await append(4_900);
+      await append(50, { type: 'Warning' });
+      await append(4_900);
+      await append(60_000);
+      expect(syncs).toEqual([false, false, true, false, true, false, true]);
+    } finally {
+      write.mockRestore();
+    }
   });
 
   it('goes on in the order in which things happened when the clock is set back', async () => {
