@@ -47,5 +47,5 @@ export default tseslint.config(
       '@typescript-eslint/require-await': 'off',
     },
   },
-  { files: ['*.js', 'scripts/**/*.mjs'], extends: [tseslint.configs.disableTypeChecked] },
+  { files: ['*.js', 'scripts/**/*.mjs', 'test/**/*.mjs'], extends: [tseslint.configs.disableTypeChecked] },
 );

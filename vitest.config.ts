@@ -50,6 +50,7 @@ export default defineConfig({
             'test/critest/**/*.test.ts',
             'test/e2e/**/*.test.ts',
             'test/machine/*.test.ts',
+            'test/machine/power/*.test.ts',
           ],
         },
       },

@@ -1,11 +1,13 @@
-import { copyFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { bootMachine, type Machine } from './machine.js';
 import { parseVitestReport, type TestResult, unreportedResult } from './machine-result.js';
 import { type NodeImage } from './node-image.js';
 import { installScript, PROJECT_IN_MACHINE } from './payload.js';
-import { type Suite, suiteCommand } from './suites.js';
+import { runDiskReplay } from './power/disk-replay.js';
+import { runPowerCuts } from './power/power-cuts.js';
+import { type OutsideSuite, type Suite, suiteCommand } from './suites.js';
 
 const INSTALL_LIMIT_MS = 10 * 60_000;
 const REPORT = '/tmp/report.json';
@@ -37,6 +39,7 @@ export class MachineSession implements AsyncDisposable {
   async runSuite(suite: Suite, limitMinutes: number): Promise<TestResult[]> {
     const { say, signal } = this.#options;
     if (suite.ownMachine) await this.#end();
+    if (suite.outside !== undefined) return this.#runOutside(suite.outside, limitMinutes);
     const machine = await this.#get();
     say(`${suite.name}: at most ${Math.ceil(limitMinutes)} min`);
     const script = `rm -f ${REPORT}; ${suiteCommand(suite, PROJECT_IN_MACHINE, REPORT)}`;
@@ -57,6 +60,38 @@ export class MachineSession implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#end();
+  }
+
+  /** What was found so far counts, also where the rest does not come in time. */
+  async #runOutside(what: OutsideSuite, limitMinutes: number): Promise<TestResult[]> {
+    const { image, payload, folder, say, signal } = this.#options;
+    const results: TestResult[] = [];
+    const onResult = (result: TestResult): void => {
+      results.push(result);
+      say(`${result.verdict}: ${result.title}${result.reason === undefined ? '' : `: ${result.reason}`}`);
+    };
+    const limit = AbortSignal.timeout(limitMinutes * 60_000);
+    const common = {
+      image,
+      payload,
+      seed: what.seed,
+      say,
+      onResult,
+      signal: AbortSignal.any([signal, limit]),
+    };
+    try {
+      if (what.kind === 'power cuts') await runPowerCuts({ ...common, cuts: what.cuts });
+      else {
+        const place = await mkdtemp(path.join(folder, 'disk-'));
+        await runDiskReplay({ ...common, points: what.points, folder: place });
+        await rm(place, { recursive: true, force: true });
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      const output = error instanceof Error ? error.message : String(error);
+      results.push(unreportedResult({ timedOut: limit.aborted, code: 1, output }));
+    }
+    return results;
   }
 
   async #get(): Promise<Machine> {

@@ -14,9 +14,16 @@ export interface Suite {
   /** Boot a fresh machine for it, and do not use that one again. */
   readonly ownMachine: boolean;
   readonly limitMinutes: number;
+  /** Runs on this machine and has machines of its own, instead of files of vitest in one. */
+  readonly outside?: OutsideSuite;
   /** Paths of the project; a change below one of them makes earlier results count no more. */
   readonly dependsOn: readonly string[];
 }
+
+/** What is done to a machine from outside of it. See power/. */
+export type OutsideSuite =
+  | { readonly kind: 'power cuts'; readonly seed: number; readonly cuts: number }
+  | { readonly kind: 'disk replay'; readonly seed: number; readonly points: number };
 
 /** What every suite depends on: the program and what it is built of, not its unit tests. */
 const PROGRAM = ['src', ':!src/**/*.test.ts', 'package-lock.json'];
@@ -70,6 +77,7 @@ export function listSuites(project: string): Suite[] {
       suite({ name, files: [`test/machine/inside/${file}`], ownMachine, long }),
     ),
     ...Object.entries(INTEGRATION).map(([name, files]) => integration(name, files)),
+    ...powerSuites(),
     ...storySuites('box as root', 'test/integration/pod-stories.test.ts', stories),
     ...storySuites('box without root', 'test/machine/inside/stories-rootless.test.ts', rootless, {
       user: ORDINARY_USER,
@@ -135,6 +143,27 @@ function storySuites(
       ],
     });
   });
+}
+
+/** Two sittings of cuts on a node each, and the replay of a disk's writes. */
+function powerSuites(): Suite[] {
+  const outside: Readonly<Record<string, OutsideSuite>> = {
+    'power cuts 1 to 5': { kind: 'power cuts', seed: 1, cuts: 5 },
+    'power cuts 6 to 10': { kind: 'power cuts', seed: 2, cuts: 5 },
+    'power and the disk’s own writes': { kind: 'disk replay', seed: 1, points: 50 },
+  };
+  const files = ['test/machine/inside/cut-setup.test.ts'];
+  return Object.entries(outside).map(([name, what]) =>
+    suite({
+      name,
+      files,
+      outside: what,
+      long: true,
+      ownMachine: true,
+      limitMinutes: 180,
+      dependsOn: ['test/machine/power'],
+    }),
+  );
 }
 
 function numberOf(story: string): string {
