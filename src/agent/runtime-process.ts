@@ -22,9 +22,14 @@ export interface RuntimeProcessOptions {
   readonly flags: readonly string[];
 }
 
-/** How long a runtime may take to come up and to go down, in milliseconds. */
-const START_LIMIT_MS = 20_000;
+/**
+ * How long a runtime may take to come up and to go down, in milliseconds. One that ends is noticed at once; one that runs may be
+ * on a machine so busy that it takes minutes to load its program.
+ */
+const START_LIMIT_MS = 300_000;
 const END_LIMIT_MS = 10_000;
+/** How long another runtime may have the folder before its owner is reported. */
+const TAKEN_LIMIT_MS = 20_000;
 const ASK_AGAIN_MS = 50;
 /** How large a log grows before it begins anew, in bytes; what it said until then is kept once. */
 const LARGEST_LOG_BYTES = 10 * 2 ** 20;
@@ -61,12 +66,13 @@ export class RuntimeProcess {
    * agent before this one has just started, or that is just ending, has the folder: its start or its end is waited for.
    */
   async start(signal?: AbortSignal): Promise<void> {
-    const untilMs = this.#options.clock.monotonicMs() + START_LIMIT_MS;
+    const { clock } = this.#options;
+    const untilMs = clock.monotonicMs() + TAKEN_LIMIT_MS;
     for (;;) {
-      const failure = await this.#tryStart(untilMs, signal);
+      const failure = await this.#tryStart(clock.monotonicMs() + START_LIMIT_MS, signal);
       if (failure === undefined) return;
       const isTaken = failure.message.includes(RUNTIME_ROOT_LOCK.owner);
-      if (!isTaken || this.#options.clock.monotonicMs() > untilMs) throw failure;
+      if (!isTaken || clock.monotonicMs() > untilMs) throw failure;
     }
   }
 
