@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judgeFailure, parseVitestReport, unreportedResult } from './machine-result.js';
+import { judgeFailure, parseLiveReport, parseVitestReport, unreportedResult } from './machine-result.js';
 
 const report = (...assertionResults: object[]): string =>
   JSON.stringify({ testResults: [{ status: 'failed', message: 'of the file', assertionResults }] });
@@ -47,6 +47,18 @@ describe('a report of vitest', () => {
     const text = report({ fullName: 'a', status: 'failed', failureMessages: [] });
     expect(parseVitestReport(text)[0]).toMatchObject({ verdict: 'failed', reason: 'of the file' });
   });
+});
+
+it('a suite that was cut off keeps the results of the tests that were over', () => {
+  const lines = [
+    { fullName: 'a passes', status: 'passed', duration: 2_000 },
+    { fullName: 'b fails', status: 'failed', duration: 100, failureMessages: ['expected 1 to be 2'] },
+  ].map((line) => `${JSON.stringify(line)}\n`);
+  expect(parseLiveReport(`${lines.join('')}{"fullName":"c`)).toEqual([
+    { title: 'a passes', verdict: 'passed', seconds: 2 },
+    { title: 'b fails', verdict: 'failed', seconds: 0.1, reason: 'expected 1 to be 2' },
+  ]);
+  expect(parseLiveReport('')).toEqual([]);
 });
 
 describe('a failure', () => {

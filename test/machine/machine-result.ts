@@ -71,6 +71,12 @@ export function parseVitestReport(text: string, output = ''): TestResult[] {
   });
 }
 
+/** The results of a suite that was cut off, from the lines of inside/live-reporter.ts; a last line that is not whole is left out. */
+export function parseLiveReport(text: string): TestResult[] {
+  const lines = text.split('\n').slice(0, -1);
+  return lines.flatMap((line) => toResult(JSON.parse(line) as Assertion, ''));
+}
+
 function toResult(
   { fullName: title, status, duration, failureMessages }: Assertion,
   message: string,

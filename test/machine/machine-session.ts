@@ -2,12 +2,12 @@ import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { bootMachine, type Machine } from './machine.js';
-import { parseVitestReport, type TestResult, unreportedResult } from './machine-result.js';
+import { parseLiveReport, parseVitestReport, type TestResult, unreportedResult } from './machine-result.js';
 import { type NodeImage } from './node-image.js';
 import { installScript, PROJECT_IN_MACHINE } from './payload.js';
 import { runDiskReplay } from './power/disk-replay.js';
 import { runPowerCuts } from './power/power-cuts.js';
-import { type OutsideSuite, type Suite, suiteCommand } from './suites.js';
+import { liveReportOf, type OutsideSuite, type Suite, suiteCommand } from './suites.js';
 
 const INSTALL_LIMIT_MS = 10 * 60_000;
 const REPORT = '/tmp/report.json';
@@ -42,7 +42,7 @@ export class MachineSession implements AsyncDisposable {
     if (suite.outside !== undefined) return this.#runOutside(suite.outside, limitMinutes);
     const machine = await this.#get();
     say(`${suite.name}: at most ${Math.ceil(limitMinutes)} min`);
-    const script = `rm -f ${REPORT}; ${suiteCommand(suite, PROJECT_IN_MACHINE, REPORT)}`;
+    const script = `rm -f ${REPORT} ${liveReportOf(REPORT)}; ${suiteCommand(suite, PROJECT_IN_MACHINE, REPORT)}`;
     const { code, stdout, stderr, timedOut } = await machine.run(script, {
       ...{ timeoutMs: limitMinutes * 60_000, signal },
     });
@@ -50,7 +50,10 @@ export class MachineSession implements AsyncDisposable {
     const results =
       report.code === 0
         ? parseVitestReport(report.stdout, stdout)
-        : [unreportedResult({ timedOut, code, output: `${stdout}\n${stderr}` })];
+        : [
+            ...parseLiveReport((await machine.run(`cat ${liveReportOf(REPORT)}`, { signal })).stdout),
+            unreportedResult({ timedOut, code, output: `${stdout}\n${stderr}` }),
+          ];
     const hasFailed = results.some(({ verdict }) => verdict !== 'passed');
     if (hasFailed) await this.#keepWords(machine, suite.name, `${stdout}\n${stderr}`);
     // What a suite that was cut off left behind is not for the next one.

@@ -100,14 +100,21 @@ export function chooseSuites(suites: readonly Suite[], only: readonly string[]):
   );
 }
 
+/** Beside the report: what is known of tests while others still run. */
+export function liveReportOf(report: string): string {
+  return `${report}.lines`;
+}
+
 /** The command that runs a suite in a machine; its report is written to that file. */
 export function suiteCommand({ files, user, env }: Suite, folder: string, report: string): string {
   const vitest =
     // Emulating code that is made while the program runs costs more than the code saves.
     `node --no-opt --no-sparkplug node_modules/vitest/vitest.mjs run -c vitest.machine.config.ts ${files.join(' ')} ` +
     // People read the words, the run reads the file.
-    `--reporter=verbose --reporter=json --outputFile.json=${report}`;
-  const words = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+    `--reporter=verbose --reporter=./test/machine/inside/live-reporter.ts --reporter=json --outputFile.json=${report}`;
+  const words = Object.entries({ ...env, PODLOOP_LIVE_REPORT: liveReportOf(report) }).map(
+    ([name, value]) => `${name}=${value}`,
+  );
   if (user === 'root') return `cd ${folder} && env ${words.join(' ')} ${vitest}`;
   // In the user's own systemd, as a unit of somebody who has logged in.
   const settings = words.map((word) => `--setenv=${word}`).join(' ');
