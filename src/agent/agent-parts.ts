@@ -96,7 +96,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   /** ConfigMaps and Secrets as pods find them. */
   const objects: PodObjects =
     cluster === undefined ? sources.config.objects : objectsBySource(sources.config.objects, cluster);
-  const observing = await buildObservingParts({ ...common, options, identity, client });
+  const observing = await buildObservingParts({ ...common, options, identity, client, runtimeName });
   const acting = await buildActingParts({
     ...{ ...common, options, identity, hostIps, client, objects, events, observing, secrets },
     ...{ runtimeName, runtimeUrl, cluster },

@@ -98,7 +98,7 @@ export class Agent implements AsyncDisposable {
 
   /**
    * Takes the root folder, finds or starts the runtime, and reads what earlier agents have left. Rejects with
-   * NODE_ROOT_IN_USE, ENDPOINT_… or OPTION_INVALID, leaving nothing behind.
+   * NODE_ROOT_IN_USE, ENDPOINT_…, CGROUP_DRIVER_CONFLICT or OPTION_INVALID, leaving nothing behind.
    */
   static async start(options: AgentOptions, ports: AgentPorts, signal: AbortSignal): Promise<Agent> {
     const { clock, logger, stdin, podloopCommand, runtimeFlags = [], environment = {} } = ports;

@@ -11,6 +11,7 @@ import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { readOwnMountinfo } from '../util/mountinfo.js';
 import { type AgentOptions } from './agent-options.js';
+import { CgroupDriverRecord } from './cgroups/cgroup-driver-record.js';
 import { buildPodCgroups } from './cgroups/build-pod-cgroups.js';
 import { type NodeIdentity } from './node-facts/node-identity.js';
 import { SecurityFacts } from './node-facts/security-facts.js';
@@ -22,6 +23,8 @@ export interface ObservingPartsOptions {
   readonly options: AgentOptions;
   readonly identity: NodeIdentity;
   readonly client: CriClient;
+  /** As the runtime calls itself. */
+  readonly runtimeName: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -29,9 +32,12 @@ export interface ObservingPartsOptions {
 /** The parts of an agent that look: at the runtime, its pods, and what node and runtime can do. */
 export type ObservingParts = Awaited<ReturnType<typeof buildObservingParts>>;
 
-/** Makes the parts that look. Asks the runtime once how it is; one that is just away tells it later. */
+/**
+ * Makes the parts that look. Asks the runtime once how it is; one that is just away tells it later. Rejects with
+ * CGROUP_DRIVER_CONFLICT when the options say another cgroup driver than the runtime has.
+ */
 export async function buildObservingParts(given: ObservingPartsOptions) {
-  const { options, identity, client, clock, logger } = given;
+  const { options, identity, client, runtimeName, clock, logger } = given;
   const common = { clock, logger };
   const runtime = new CriRuntime({ client, ...common });
   const cache = new PodCache();
@@ -42,16 +48,19 @@ export async function buildObservingParts(given: ObservingPartsOptions) {
   const ownUids = (): string[] =>
     [...cache.uids()].filter((uid) => isOwnPod(cache.getLastKnown(uid), isOurs));
   const { cgroupDriver, cgroups } = buildPodCgroups({
-    ...{ ...common, options, client, instanceId: identity.instanceId },
+    ...{ ...common, options, client, runtimeName, instanceId: identity.instanceId },
+    record: await CgroupDriverRecord.open({ file: join(options.rootDir, 'cgroup-driver.json'), logger }),
     mountinfo: await readOwnMountinfo().catch(() => ''),
     ownUids,
   });
   const security = await SecurityFacts.read();
   // Before pods are admitted by it. A runtime that is just away tells it with its first status.
-  await client.status({}, { timeoutMs: FIRST_STATUS_MS }).then(
-    (response) => security.take(response),
-    () => undefined,
-  );
+  const first = await client.status({}, { timeoutMs: FIRST_STATUS_MS }).catch(() => undefined);
+  if (first !== undefined) {
+    security.take(first);
+    await cgroupDriver.refresh(new AbortController().signal);
+    if (options.cgroupsPerQos) cgroupDriver.throwIfInConflict();
+  }
   const runtimeState = new RuntimeState({
     ...common,
     getConditions: cgroupDriver.after(async (signal) => {

@@ -19,6 +19,10 @@ const REPORT: Shape = {
   callsInFlightCount: 'number',
   stream: { state: 'string', missed: 'number', announced: 'number' },
   eventLoop: { meanMs: 'number', p99Ms: 'number', maxMs: 'number' },
+  'cgroups?': {
+    ...{ driver: 'string', source: 'string', 'conflict?': 'string' },
+    problems: [{ what: 'string', error: 'string', remedy: 'string', isNeeded: 'boolean' }],
+  },
   'cluster?': { server: 'string', problems: [{ what: 'string', error: 'string' }] },
 };
 

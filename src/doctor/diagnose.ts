@@ -2,6 +2,7 @@ import { type Finding, sortFindings } from './finding.js';
 import { type NodeFacts } from './node-facts.js';
 import { agentRules } from './rules/agent-rules.js';
 import { certificateRules } from './rules/certificate-rules.js';
+import { cgroupRules } from './rules/cgroup-rules.js';
 import { connectionRules } from './rules/connection-rules.js';
 import { diskRules } from './rules/disk-rules.js';
 import { eventRules } from './rules/event-rules.js';
@@ -27,7 +28,7 @@ const RULES: readonly Rule[] = [
     podRules,
     populationRules,
   ],
-  ...[processRules, eventRules, certificateRules, kubeletRules, agentRules],
+  ...[processRules, eventRules, certificateRules, kubeletRules, agentRules, cgroupRules],
 ];
 
 /** What is wrong with a node, worst first. Pure. */

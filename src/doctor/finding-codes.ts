@@ -62,6 +62,10 @@ export const FINDING_CODES = {
   AgentRelistSlow: 'Looks of podloop’s own agent at the pods take long.',
   AgentEventsMissed: 'podloop’s own agent found changes that no event of the runtime announced.',
   AgentOutOfStep: 'podloop’s own agent does not get from the API server what a node needs.',
+  CgroupDriverConflict:
+    'The options of podloop’s own agent say another cgroup driver than the runtime has, so no new pod starts.',
+  CgroupControllersMissing:
+    'Pods of podloop’s own agent go without limits or weights, for want of a controller of cgroups.',
   AgentBusy: 'podloop’s own agent is late with everything: its event loop is held up.',
 } as const;
 

@@ -39,6 +39,29 @@ export interface PlegReport {
   readonly eventLoop: ReportedEventLoop;
   /** Of a node of a cluster. */
   readonly cluster?: ReportedCluster;
+  /** Of an agent that runs pods. */
+  readonly cgroups?: ReportedCgroups;
+}
+
+/** How an agent puts its pods into cgroups. */
+export interface ReportedCgroups {
+  /** cgroupfs or systemd. */
+  readonly driver: string;
+  /** Where it is known from: options, RuntimeConfig, Status, sandbox error, earlier run or default. */
+  readonly source: string;
+  /** Options and runtime name different drivers: what each says and what to change; absent while they agree. */
+  readonly conflict?: string;
+  readonly problems: readonly ReportedCgroupProblem[];
+}
+
+/** Something that pods go without for want of cgroups. */
+export interface ReportedCgroupProblem {
+  /** A controller: cpu, memory, pids, cpuset, io, hugetlb; `groups` where no cgroup can be made for pods. */
+  readonly what: string;
+  readonly error: string;
+  readonly remedy: string;
+  /** False for what only few pods ask for. */
+  readonly isNeeded: boolean;
 }
 
 /** How a node gets on with its API server. */

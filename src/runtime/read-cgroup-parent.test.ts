@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { cri } from '../cri/index.js';
 import { PodloopError } from '../util/errors.js';
-import { readCgroupDriver } from './cgroup-driver.js';
 import { parentInInfo, readCgroupParent } from './read-cgroup-parent.js';
 
 describe('the cgroup parent of a sandbox that somebody made', () => {
@@ -45,29 +44,5 @@ describe('the cgroup parent of a sandbox that somebody made', () => {
     };
     expect(await readCgroupParent({ podSandboxStatus }, 's1')).toBe('/a');
     expect(asked).toEqual([{ podSandboxId: 's1', verbose: true }]);
-  });
-});
-
-describe('the cgroup driver of a runtime', () => {
-  const answering = (answer: cri.DeepPartial<cri.RuntimeConfigResponse> | PodloopError) => ({
-    runtimeConfig: (): Promise<cri.RuntimeConfigResponse> =>
-      answer instanceof PodloopError
-        ? Promise.reject(answer)
-        : Promise.resolve(cri.RuntimeConfigResponse.fromPartial(answer)),
-  });
-
-  it.each([
-    ['systemd', { linux: { cgroupDriver: cri.CgroupDriver.SYSTEMD } }],
-    ['cgroupfs', { linux: { cgroupDriver: cri.CgroupDriver.CGROUPFS } }],
-    ['not told', {}],
-    ['not told', { linux: { cgroupDriver: 7 as cri.CgroupDriver } }],
-    ['not told', new PodloopError('CRI_UNIMPLEMENTED', 'unknown method RuntimeConfig')],
-  ])('is %s where it answers so', async (driver, answer) => {
-    expect(await readCgroupDriver(answering(answer))).toBe(driver);
-  });
-
-  it('cannot be told while the runtime is away', async () => {
-    const away = answering(new PodloopError('CRI_UNAVAILABLE', 'no connection'));
-    await expect(readCgroupDriver(away)).rejects.toMatchObject({ code: 'CRI_UNAVAILABLE' });
   });
 });

@@ -8,6 +8,7 @@ import { PodPaths } from '../runtime/pod-paths.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { FakeRuntimeChanges } from '../testing/fake-runtime-changes.js';
 import { aSpecPod, someNodeFacts } from '../testing/node-pods.js';
+import { PodloopError } from '../util/errors.js';
 import { makePodFolders } from './pod-files.js';
 import { SandboxStarter, type SandboxOutcome } from './start-sandbox.js';
 import { type PodCgroupParents } from './sync-pod-ports.js';
@@ -57,6 +58,7 @@ describe('the cgroup parent of a sandbox', () => {
   it('is prepared for a new one, and written on it', async () => {
     const { runtime, start } = makeStarter({
       prepare: ({ metadata }) => Promise.resolve(`/pods/${metadata.uid}`),
+      learn: () => Promise.resolve(false),
       findParent: () => Promise.reject(new Error('not asked')),
     });
     expect(parentIn(await start())).toBe('/pods/u1');
@@ -69,6 +71,7 @@ describe('the cgroup parent of a sandbox', () => {
     let layout = '/old';
     const { runtime, start } = makeStarter({
       prepare: () => Promise.resolve(layout),
+      learn: () => Promise.resolve(false),
       findParent: (_pod, sandbox) =>
         Promise.resolve(sandbox.annotations['podloop.dev/cgroup-parent'] ?? 'not told'),
     });
@@ -81,6 +84,7 @@ describe('the cgroup parent of a sandbox', () => {
   it('is waited for where only the runtime can tell it', async () => {
     const { start } = makeStarter({
       prepare: () => Promise.resolve(''),
+      learn: () => Promise.resolve(false),
       findParent: () => Promise.reject(new Error('the runtime is away')),
     });
     await start();
@@ -92,6 +96,77 @@ describe('the cgroup parent of a sandbox', () => {
   it('is the runtime’s own choice where nobody has another', async () => {
     const { start } = makeStarter();
     expect(parentIn(await start())).toBe('');
+  });
+});
+
+describe('a sandbox that the runtime refuses for the form of its cgroup', () => {
+  const refused = new PodloopError('CRI_UNKNOWN', 'expected cgroupsPath to be of format "slice:prefix:name"');
+
+  /** Each attempt's answer: an error, or none for a sandbox. */
+  function makeRefused(answers: readonly (Error | undefined)[], pod = onNode) {
+    const state = { learned: 0, parent: '/pods/u1' };
+    const made = makeStarter(
+      {
+        prepare: () => Promise.resolve(state.parent),
+        findParent: () => Promise.reject(new Error('not asked')),
+        learn: (error) => {
+          if (error !== refused || state.parent === '/pods.slice') return Promise.resolve(false);
+          state.learned++;
+          state.parent = '/pods.slice';
+          return Promise.resolve(true);
+        },
+      },
+      pod,
+    );
+    const parents: (string | undefined)[] = [];
+    const run = made.runtime.runPodSandbox.bind(made.runtime);
+    made.runtime.runPodSandbox = (config, options) => {
+      const answer = answers[parents.length];
+      parents.push(config.linux?.cgroupParent);
+      return answer === undefined ? run(config, options) : Promise.reject(answer);
+    };
+    return { ...made, state, parents };
+  }
+
+  it('is asked for once more in the other form, and the pod has no event of it', async () => {
+    const { start, parents, events } = makeRefused([refused]);
+    expect(parentIn(await start())).toBe('/pods.slice');
+    expect(parents).toEqual(['/pods/u1', '/pods.slice']);
+    expect(events).toEqual([]);
+  });
+
+  it('is asked for twice at most', async () => {
+    const { start, parents, events, state } = makeRefused([refused, refused]);
+    expect(parentIn(await start())).toContain('slice:prefix:name');
+    expect(parents).toHaveLength(2);
+    expect(state.learned).toBe(1);
+    expect(events).toEqual([
+      'Warning FailedCreatePodSandBox: Failed to create pod sandbox: expected cgroupsPath to be of format "slice:prefix:name"',
+    ]);
+  });
+
+  it('is asked for once where the error is about something else', async () => {
+    const { start, parents } = makeRefused([new Error('no network')]);
+    expect(parentIn(await start())).toContain('no network');
+    expect(parents).toHaveLength(1);
+  });
+
+  it('says nothing of the node where it is one of another handler', async () => {
+    const pod = aSpecPod({ hostNetwork: true, runtimeClassName: 'kata' });
+    const { start, parents, state } = makeRefused([refused], pod);
+    expect(await start()).toHaveProperty('failure');
+    expect([parents.length, state.learned]).toEqual([1, 0]);
+  });
+
+  it('is not asked for while options and runtime contradict each other, and the pod has an event that says why', async () => {
+    const { start, runtime, events } = makeStarter({
+      prepare: () => Promise.reject(new PodloopError('CGROUP_DRIVER_CONFLICT', 'it has systemd')),
+      findParent: () => Promise.reject(new Error('not asked')),
+      learn: () => Promise.resolve(false),
+    });
+    expect(await start()).toMatchObject({ failure: { reason: 'CreatePodSandboxError' } });
+    expect(events).toEqual(['Warning FailedCreatePodSandBox: Failed to create pod sandbox: it has systemd']);
+    expect(runtime.calls.filter((call) => call.startsWith('runPodSandbox'))).toEqual([]);
   });
 });
 

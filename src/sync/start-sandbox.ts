@@ -10,6 +10,7 @@ import { describeResolverLimits, lacksClusterDns } from '../runtime/resolver-con
 import { type RuntimeChanges, type SandboxConfig } from '../runtime/runtime-changes.js';
 import { type PodStatus } from '../runtime/runtime.js';
 import { type Clock } from '../util/clock.js';
+import { hasCode } from '../util/errors.js';
 import { sandboxStartEnded } from '../util/start-channels.js';
 
 import { podHash, sandboxHash } from './container-hash.js';
@@ -50,6 +51,12 @@ interface SandboxWish {
   readonly onMaking: () => void;
 }
 
+/** What one attempt gave: a sandbox, the runtime's refusal with the handler that it was asked for, or why it was not asked. */
+type Attempt =
+  | { readonly id: string; readonly config: SandboxConfig }
+  | { readonly refusal: unknown; readonly runtimeHandler: string }
+  | { readonly failure: SyncFailure };
+
 /** The sandbox to start containers in, or why there is none. */
 export type SandboxOutcome = { readonly sandbox: StartedSandbox } | { readonly failure: SyncFailure };
 
@@ -66,18 +73,51 @@ export class SandboxStarter {
    * takes to start; never for one that is there already. Rejects only with the signal's reason.
    */
   async start(
-    { pod, observed, actions, startTime }: SandboxStart,
+    wanted: SandboxStart,
     signal: AbortSignal,
     onMaking: () => void = () => undefined,
   ): Promise<SandboxOutcome> {
-    const { changes, paths } = this.#options;
+    const { changes } = this.#options;
+    const { pod, observed, actions } = wanted;
     const node = this.#options.node();
     const { metadata, spec } = pod;
+    let made = await this.#attempt(wanted, node, signal, onMaking);
+    // The runtime wants the cgroups of pods in the other driver's form.
+    if ('refusal' in made && (await this.#learn(made))) {
+      made = await this.#attempt(wanted, node, signal, onMaking);
+    }
+    if ('refusal' in made) return { failure: this.#notCreated(pod, made.refusal) };
+    if ('failure' in made) return made;
+    try {
+      const { id, config } = made;
+      const options = { signal, pod: metadata };
+      const isNew = actions.sandboxId === undefined;
+      if (isNew) this.#tellOfDns(pod, node);
+      const onNode = spec.hostNetwork === true;
+      const ips = onNode ? ['127.0.0.1'] : isNew ? await changes.getSandboxIps(id, options) : observed.ips;
+      const names = computeHostNames(pod, node.clusterDomain);
+      const hostsFile = node.canMount ? await this.#writeHosts(pod, names, ips) : undefined;
+      return { sandbox: { id, config, ips, hostsFile } };
+    } catch (error) {
+      signal.throwIfAborted();
+      return { failure: failureOf('ConfigPodSandbox', pod, 'ConfigPodSandboxError', error) };
+    }
+  }
+
+  async #attempt(
+    { pod, observed, actions, startTime }: SandboxStart,
+    node: NodeFacts,
+    signal: AbortSignal,
+    onMaking: () => void,
+  ): Promise<Attempt> {
+    const { paths } = this.#options;
+    const { spec } = pod;
     let cgroupParent: string;
     try {
       cgroupParent = await this.#findCgroupParent({ pod, observed, actions }, signal);
     } catch (error) {
       signal.throwIfAborted();
+      if (hasCode(error, 'CGROUP_DRIVER_CONFLICT')) return { failure: this.#notCreated(pod, error) };
       return { failure: failureOf('ConfigPodSandbox', pod, 'ConfigPodSandboxError', error) };
     }
     const annotations = {
@@ -95,21 +135,12 @@ export class SandboxStarter {
       this.#publish(spec.runtimeClassName ?? '', undefined, false);
       return { failure: this.#notCreated(pod, error) };
     }
-    const made = await this.#make({ pod, config, sandboxId: actions.sandboxId, onMaking }, signal);
-    if (typeof made !== 'string') return { failure: made };
-    try {
-      const options = { signal, pod: metadata };
-      const isNew = actions.sandboxId === undefined;
-      if (isNew) this.#tellOfDns(pod, node);
-      const onNode = spec.hostNetwork === true;
-      const ips = onNode ? ['127.0.0.1'] : isNew ? await changes.getSandboxIps(made, options) : observed.ips;
-      const names = computeHostNames(pod, node.clusterDomain);
-      const hostsFile = node.canMount ? await this.#writeHosts(pod, names, ips) : undefined;
-      return { sandbox: { id: made, config, ips, hostsFile } };
-    } catch (error) {
-      signal.throwIfAborted();
-      return { failure: failureOf('ConfigPodSandbox', pod, 'ConfigPodSandboxError', error) };
-    }
+    return await this.#make({ pod, config, sandboxId: actions.sandboxId, onMaking }, signal);
+  }
+
+  /** A handler of its own may have another driver, which says nothing of the node's. */
+  async #learn({ refusal, runtimeHandler }: Extract<Attempt, { refusal: unknown }>): Promise<boolean> {
+    return runtimeHandler === '' && ((await this.#options.cgroups?.learn(refusal)) ?? false);
   }
 
   async #findCgroupParent(
@@ -127,8 +158,8 @@ export class SandboxStarter {
   async #make(
     { pod, config, sandboxId, onMaking }: SandboxWish,
     signal: AbortSignal,
-  ): Promise<string | SyncFailure> {
-    if (sandboxId !== undefined) return sandboxId;
+  ): Promise<Attempt> {
+    if (sandboxId !== undefined) return { id: sandboxId, config };
     const { clock, changes, referents } = this.#options;
     const startedMs = clock.monotonicMs();
     let runtimeHandler = pod.spec.runtimeClassName ?? '';
@@ -138,11 +169,11 @@ export class SandboxStarter {
       onMaking();
       const id = await making;
       this.#publish(runtimeHandler, clock.monotonicMs() - startedMs, true);
-      return id;
+      return { id, config };
     } catch (error) {
       signal.throwIfAborted();
       this.#publish(runtimeHandler, clock.monotonicMs() - startedMs, false);
-      return this.#notCreated(pod, error);
+      return { refusal: error, runtimeHandler };
     }
   }
 

@@ -101,8 +101,16 @@ export interface ContainerBaselines {
 
 /** Where the cgroups of pods are: the cgroup_parent of CRI, empty for the runtime's own choice. */
 export interface PodCgroupParents {
-  /** For a new sandbox of a pod. What has to be there for it is made, as far as this machine allows. Never rejects. */
+  /**
+   * For a new sandbox of a pod. What has to be there for it is made, as far as this machine allows. Rejects with
+   * CGROUP_DRIVER_CONFLICT alone: the runtime would refuse the sandbox.
+   */
   prepare(pod: NodePod): Promise<string>;
+  /**
+   * After the runtime has refused a sandbox of its default handler: true when the error shows that it wants parents in
+   * another form, and {@link prepare} gives them in that from now on. Never rejects.
+   */
+  learn(error: unknown): Promise<boolean>;
   /**
    * That of a sandbox that is there, whoever made it and whatever holds for new ones by now: containers join those that
    * run. Rejects when the runtime would have to tell and does not answer.

@@ -64,7 +64,8 @@ export type CgroupVersions = 'v1' | 'v2' | 'hybrid';
 
 /**
  * Trees of cgroups made of plain folders, with those rules of the kernel that matter here: a new group has its
- * control files, one with processes or groups cannot be removed, version 2 hands down what it is told to, version 1
+ * control files, one with processes or groups cannot be removed, version 2 hands down what it is told to (what a group
+ * has itself, and no process may be in it unless it is the topmost), version 1
  * keeps `memsw` above the memory's limit and lets nobody into a cpuset that is empty.
  */
 export class FolderCgroups implements CgroupIo, AsyncDisposable {
@@ -175,6 +176,7 @@ export class FolderCgroups implements CgroupIo, AsyncDisposable {
     const content = file === 'cgroup.subtree_control' ? `${old} ${text.slice(1)}`.trim() : text;
     this.#check(path, file, text);
     await writeFile(path, content);
+    if (file === 'cgroup.subtree_control') await this.#giveDown(dirname(path), content);
     this.writes.push(`${path.slice(this.root.length + 1)}=${text}`);
     if (file === 'cgroup.kill') this.leave(...(await this.#pidsBelow(dirname(path))));
   }
@@ -218,7 +220,25 @@ export class FolderCgroups implements CgroupIo, AsyncDisposable {
     }
   }
 
+  /** The groups below one have the files of what it hands down from then on. */
+  async #giveDown(path: string, handed: string): Promise<void> {
+    for (const name of await this.children(path)) {
+      const below = join(path, name);
+      await writeFile(join(below, 'cgroup.controllers'), handed);
+      const files = handed.split(' ').flatMap((each) => Object.entries(FILES_V2[each] ?? {}));
+      for (const [file, text] of files) {
+        if (this.read(join(below, file)) === undefined) await writeFile(join(below, file), text);
+      }
+    }
+  }
+
   #check(path: string, file: string, text: string): void {
+    if (file === 'cgroup.subtree_control') {
+      const own = (this.read(join(dirname(path), 'cgroup.controllers')) ?? '').split(/\s+/);
+      if (!own.includes(text.slice(1))) throw failure('ENOENT');
+      const isTop = dirname(dirname(path)) === this.root;
+      if (!isTop && (this.read(join(dirname(path), 'cgroup.procs')) ?? '') !== '') throw failure('EBUSY');
+    }
     const other = (name: string): bigint => BigInt(this.read(join(dirname(path), name)) ?? '0');
     const limit = (value: string): bigint => (value === '-1' ? BigInt(NO_LIMIT) : BigInt(value));
     const bad =

@@ -231,6 +231,12 @@ export const ERROR_CODES = {
     when: 'A volume of a pod that has ended cannot be removed, since something is still mounted below it.',
     remedy: 'Unmount what the message names; podloop tries again.',
   },
+  CGROUP_DRIVER_CONFLICT: {
+    retryable: false,
+    when: 'The options say another cgroup driver than the container runtime has, so that no pod could start.',
+    remedy:
+      'Leave --cgroup-driver and cgroupDriver of the KubeletConfiguration out, or set what the runtime has; the message names both sides and where the runtime is configured.',
+  },
   OPTION_INVALID: {
     retryable: false,
     when: 'An option has a value that cannot be used.',

@@ -5,5 +5,5 @@ import { startStoryRuntime } from './harness/story-runtime.js';
 
 // 1.6 and 1.7 do not tell their driver, 2.1 does.
 describe.each(TRIED_RELEASES)('the cgroups of pods on containerd %s', (version) => {
-  definePodCgroupTests(() => startStoryRuntime(version), version === '2.1' ? 'runtime' : 'default');
+  definePodCgroupTests(() => startStoryRuntime(version), version === '2.1' ? 'RuntimeConfig' : 'Status');
 });

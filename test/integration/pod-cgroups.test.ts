@@ -4,5 +4,5 @@ import { definePodCgroupTests } from './pod-cgroups/pod-cgroups-suite.js';
 import { startEmbedded } from './pod-stories/start-embedded.js';
 
 describe.skipIf(!mayWriteGroups)('the cgroups of pods on the embedded runtime', { timeout: 120_000 }, () => {
-  definePodCgroupTests((folder) => startEmbedded(folder, 'host'), 'runtime');
+  definePodCgroupTests((folder) => startEmbedded(folder, 'host'), 'RuntimeConfig');
 });

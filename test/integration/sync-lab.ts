@@ -92,6 +92,7 @@ export class SyncLab implements AsyncDisposable {
       containerLogLinksDir: join(folder, 'links'),
       cgroups: {
         prepare: () => Promise.resolve(cgroupParent),
+        learn: () => Promise.resolve(false),
         findParent: () => Promise.resolve(cgroupParent),
       },
       node: () => ({

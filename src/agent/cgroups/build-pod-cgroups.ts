@@ -5,6 +5,7 @@ import { readCgroupParent } from '../../runtime/read-cgroup-parent.js';
 import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
 import { type AgentOptions } from '../agent-options.js';
+import { type CgroupDriverRecord } from './cgroup-driver-record.js';
 import { CgroupDriverWatch } from './cgroup-driver-watch.js';
 import { GroupLimits } from './group-limits.js';
 import { GroupTrees } from './group-trees.js';
@@ -19,6 +20,9 @@ export interface PodCgroupsGiven {
   >;
   readonly instanceId: string;
   readonly client: CriClient;
+  /** As the runtime calls itself. */
+  readonly runtimeName: string;
+  readonly record: CgroupDriverRecord;
   /** The text of /proc/self/mountinfo; empty where there is none. */
   readonly mountinfo: string;
   readonly ownUids: () => Iterable<string>;
@@ -34,16 +38,16 @@ export function buildPodCgroups(given: PodCgroupsGiven): {
   readonly cgroupDriver: CgroupDriverWatch;
   readonly cgroups: PodCgroups;
 } {
-  const { options, instanceId, client, mountinfo, ownUids, clock, logger } = given;
+  const { options, instanceId, client, runtimeName, record, mountinfo, ownUids, clock, logger } = given;
   const cgroupDriver = new CgroupDriverWatch({
-    ...{ clock, logger, configured: options.cgroupDriver },
+    ...{ clock, logger, record, runtimeName, configured: options.cgroupDriver },
     ask: (signal) => readCgroupDriver(client, { signal, timeoutMs: ASK_TIMEOUT_MS }),
   });
   const cgroups = new PodCgroups({
     ...{ ownUids, stopSlice, logger, enabled: options.cgroupsPerQos },
     ownRoot: ownCgroupRoot(instanceId),
     root: options.cgroupRoot === '' ? undefined : toCgroupNames(options.cgroupRoot),
-    driver: () => cgroupDriver.driver,
+    driver: cgroupDriver,
     trees: new GroupTrees(mountinfo),
     limits: new GroupLimits(mountinfo),
     cpuCfsQuota: options.cpuCfsQuota,

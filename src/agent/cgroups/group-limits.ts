@@ -51,21 +51,29 @@ export class GroupLimits {
   }
 
   /**
+   * Gives the controllers of limits that are wanted and cannot be set here, for want of the controller; the others are.
    * Rejects where this machine does not let us, and with RESIZE_NOT_POSSIBLE for a limit of memory below what is in
    * use, which is not even tried: on version 2 the kernel would kill.
    */
-  async set(group: string, limits: Limits, phase: LimitPhase): Promise<void> {
-    await this.#setMemory(group, limits.memoryBytes, phase);
-    await this.#setCpu(group, limits, phase);
-    await this.#setPids(group, limits.pids, phase);
+  async set(group: string, limits: Limits, phase: LimitPhase): Promise<readonly string[]> {
+    const unset: string[] = [];
+    const { cpuQuotaUs, memoryBytes, pids } = limits;
+    if (!(await this.#setMemory(group, memoryBytes, phase)) && memoryBytes !== undefined)
+      unset.push('memory');
+    if (!(await this.#setCpu(group, limits, phase)) && cpuQuotaUs !== undefined) unset.push('cpu');
+    if (!(await this.#setPids(group, pids, phase)) && pids !== undefined) unset.push('pids');
+    return unset;
   }
 
-  async #setMemory(group: string, wanted: bigint | undefined, phase: LimitPhase): Promise<void> {
+  /** False where there is no such limit, as of the other two. */
+  async #setMemory(group: string, wanted: bigint | undefined, phase: LimitPhase): Promise<boolean> {
     const tree = await this.#open('memory', group, wanted);
-    if (tree === undefined) return;
+    if (tree === undefined) return false;
     const file = join(tree.mountpoint, group, MEMORY[tree.version]);
-    const old = readLimit(this.#io.read(file));
-    if (old === wanted || (phase === 'grow' && !isMore(wanted, old))) return;
+    const text = this.#io.read(file);
+    if (text === undefined) return false;
+    const old = readLimit(text);
+    if (old === wanted || (phase === 'grow' && !isMore(wanted, old))) return true;
     const inUse = BigInt(this.#io.read(join(tree.mountpoint, group, USAGE[tree.version]))?.trim() ?? 0);
     if (wanted !== undefined && !isMore(wanted, old) && inUse >= wanted) {
       throw new PodloopError(
@@ -79,28 +87,29 @@ export class GroupLimits {
       if (systemCodeOf(error) !== 'EBUSY') throw error;
       throw new PodloopError('RESIZE_NOT_POSSIBLE', `pod memory limit (${wanted}) is below what it uses`);
     }
+    return true;
   }
 
-  async #setCpu(group: string, { cpuQuotaUs, cpuPeriodUs }: Limits, phase: LimitPhase): Promise<void> {
+  async #setCpu(group: string, { cpuQuotaUs, cpuPeriodUs }: Limits, phase: LimitPhase): Promise<boolean> {
     const tree = await this.#open('cpu', group, cpuQuotaUs);
-    if (tree === undefined) return;
+    if (tree === undefined) return false;
     const at = (file: string): string => join(tree.mountpoint, group, file);
     const [quota, period = '100000'] =
       tree.version === 1
         ? [this.#io.read(at(QUOTA_V1)), this.#io.read(at(PERIOD_V1))?.trim()]
         : toWords(this.#io.read(at('cpu.max')));
-    if (quota === undefined) return;
+    if (quota === undefined) return false;
     const old = readLimit(quota);
     const isSamePeriod = BigInt(period) === cpuPeriodUs;
-    if (old === cpuQuotaUs && (isSamePeriod || old === undefined)) return;
+    if (old === cpuQuotaUs && (isSamePeriod || old === undefined)) return true;
     // Of a millionth of a core each.
     const share = (amount: bigint | undefined, of: bigint): bigint | undefined =>
       amount === undefined ? undefined : (amount * 1_000_000n) / of;
-    if (phase === 'grow' && !isMore(share(cpuQuotaUs, cpuPeriodUs), share(old, BigInt(period)))) return;
+    if (phase === 'grow' && !isMore(share(cpuQuotaUs, cpuPeriodUs), share(old, BigInt(period)))) return true;
     const text = cpuQuotaUs === undefined ? NONE[tree.version] : String(cpuQuotaUs);
     if (tree.version === 2) {
       await this.#io.write(at('cpu.max'), `${text} ${cpuPeriodUs}`);
-      return;
+      return true;
     }
     // Not by way of a share that nobody asked for.
     if (!isSamePeriod) {
@@ -108,15 +117,19 @@ export class GroupLimits {
       await this.#io.write(at(PERIOD_V1), String(cpuPeriodUs));
     }
     await this.#io.write(at(QUOTA_V1), text);
+    return true;
   }
 
-  async #setPids(group: string, wanted: bigint | undefined, phase: LimitPhase): Promise<void> {
+  async #setPids(group: string, wanted: bigint | undefined, phase: LimitPhase): Promise<boolean> {
     const tree = await this.#open('pids', group, wanted);
-    if (tree === undefined) return;
+    if (tree === undefined) return false;
     const file = join(tree.mountpoint, group, 'pids.max');
-    const old = readLimit(this.#io.read(file));
-    if (old === wanted || (phase === 'grow' && !isMore(wanted, old))) return;
+    const text = this.#io.read(file);
+    if (text === undefined) return false;
+    const old = readLimit(text);
+    if (old === wanted || (phase === 'grow' && !isMore(wanted, old))) return true;
     await this.#io.write(file, wanted === undefined ? 'max' : String(wanted));
+    return true;
   }
 
   /** The tree in which a limit is to be set, with the group in it; undefined when there is nothing to set or no tree. */

@@ -1,8 +1,14 @@
 import { join } from 'node:path';
 import { type CgroupIo, KERNEL_CGROUPS } from '../../util/cgroups/cgroup-io.js';
 import { CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
-import { findCgroupMountpoints, findCgroupMounts, type Hierarchy } from '../../util/cgroups/cgroup-mounts.js';
-import { makeGroup, toWords } from '../../util/cgroups/make-group.js';
+import {
+  findCgroupMountpoints,
+  findCgroupMounts,
+  type Hierarchy,
+  V2_CONTROLLERS,
+} from '../../util/cgroups/cgroup-mounts.js';
+import { handDownTo, makeGroup, toWords } from '../../util/cgroups/make-group.js';
+import { type MissingController } from '../../util/cgroups/missing-controller.js';
 import { removeEmptyGroup } from '../../util/cgroups/remove-empty-group.js';
 import { SliceYielder } from '../../util/slices.js';
 import { systemCodeOf } from '../../util/system-code.js';
@@ -16,36 +22,60 @@ const GROUPS_PER_SLICE = 100;
 const ATTEMPTS = 3;
 
 /**
- * The machine's trees of cgroups as far as an agent has to do with them. Groups are made and weighed in the tree of the
- * cpu controller alone: what runtimes need elsewhere they make themselves. They are removed from all trees.
+ * The machine's trees of cgroups as far as an agent has to do with them. On version 1 groups are made in the tree of the
+ * cpu controller alone: what runtimes need elsewhere they make themselves. On version 2 they are made in the one tree,
+ * with every controller that pods need: a runtime that finds a group there does not always enable the rest. They are
+ * removed from all trees.
  */
 export class GroupTrees {
   readonly #io: CgroupIo;
   /** The last one is where groups are looked for: they go from there last. */
   readonly #mountpoints: readonly string[];
   readonly #cpu: Hierarchy | undefined;
+  /** The tree of version 2 with the controllers that it hands down; undefined where it has none. */
+  readonly #unified: Hierarchy | undefined;
+  readonly #notOffered: readonly MissingController[];
 
   /** `mountinfo`: the text of /proc/self/mountinfo. */
   constructor(mountinfo: string, io: CgroupIo = KERNEL_CGROUPS) {
     this.#io = io;
-    const cpu = findCpuTree(mountinfo, io);
-    this.#cpu = cpu;
-    const others = findCgroupMountpoints(mountinfo).filter((path) => path !== cpu?.mountpoint);
-    this.#mountpoints = cpu === undefined ? others : [...others, cpu.mountpoint];
+    const trees = findCgroupMounts(mountinfo);
+    const cpu = trees.find(({ controllers }) => controllers.includes('cpu'));
+    const unified = openUnified(trees, io);
+    this.#unified = unified;
+    this.#cpu = cpu ?? unified;
+    this.#notOffered = findNotOffered(trees, unified);
+    const last = this.#cpu?.mountpoint;
+    const others = findCgroupMountpoints(mountinfo).filter((path) => path !== last);
+    this.#mountpoints = last === undefined ? others : [...others, last];
   }
 
-  /** Makes a group with all above it. Rejects where this machine does not let us; where no cpu tree is, does nothing. */
-  async make(path: string): Promise<void> {
-    if (this.#cpu === undefined) return;
-    const layout = new CgroupLayout(this.#io, [this.#cpu]);
+  /**
+   * Makes a group with all above it, and gives the controllers of version 2 that it does not get. Rejects where this
+   * machine does not let us; where there is no tree for it, does nothing.
+   */
+  async make(path: string): Promise<readonly MissingController[]> {
+    const hierarchies = [...new Set([this.#cpu, this.#unified])].filter((tree) => tree !== undefined);
+    const layout = new CgroupLayout(this.#io, hierarchies);
     for (let attempt = 1; ; attempt++) {
       try {
-        await makeGroup(layout, path);
-        return;
+        const { missing } = await makeGroup(layout, path);
+        return [...this.#notOffered, ...missing];
       } catch (error) {
         if (systemCodeOf(error) !== 'ENOENT' || attempt === ATTEMPTS) throw error;
       }
     }
+  }
+
+  /**
+   * Enables the controllers of version 2 on the way to a group that somebody else has made, such as a slice of systemd,
+   * and gives those that it does not get; undefined as long as there is no such group.
+   */
+  async enable(path: string): Promise<readonly MissingController[] | undefined> {
+    const unified = this.#unified;
+    if (unified === undefined) return this.#notOffered;
+    if (this.#processes(unified.mountpoint, path) === undefined) return undefined;
+    return [...this.#notOffered, ...(await handDownTo(this.#io, unified, path))];
   }
 
   /** Gives a group its share of the CPU against its neighbours, in cgroup v1's measure. */
@@ -143,15 +173,25 @@ export class GroupTrees {
   }
 }
 
-/** Version 1 where it has the controller, else version 2 where its tree has. */
-function findCpuTree(mountinfo: string, io: CgroupIo): Hierarchy | undefined {
-  const trees = findCgroupMounts(mountinfo);
-  const old = trees.find(({ controllers }) => controllers.includes('cpu'));
-  if (old !== undefined) return old;
+/** The tree of version 2 with those of its controllers that are of use and that no tree of version 1 has. */
+function openUnified(trees: readonly Hierarchy[], io: CgroupIo): Hierarchy | undefined {
   const unified = trees.find(({ version }) => version === 2);
   if (unified === undefined) return undefined;
+  const taken = trees.flatMap(({ controllers }) => controllers);
   const own = toWords(io.read(join(unified.mountpoint, 'cgroup.controllers')));
-  return own.includes('cpu') ? { ...unified, controllers: ['cpu'] } : undefined;
+  const controllers = V2_CONTROLLERS.filter((name) => own.includes(name) && !taken.includes(name));
+  return controllers.length === 0 ? undefined : { ...unified, controllers };
+}
+
+/** Of a machine with version 2 alone: what the top of its tree does not have. On version 1 each tree is there or not. */
+function findNotOffered(
+  trees: readonly Hierarchy[],
+  unified: Hierarchy | undefined,
+): readonly MissingController[] {
+  if (trees.length !== 1 || trees[0]?.version !== 2) return [];
+  return V2_CONTROLLERS.filter((name) => unified?.controllers.includes(name) !== true).map((controller) => ({
+    ...{ controller, group: '/', reason: 'not offered', code: '' },
+  }));
 }
 
 /** As runtimes turn shares into weights. Source: https://git.k8s.io/enhancements/keps/sig-node/2254-cgroup-v2 */

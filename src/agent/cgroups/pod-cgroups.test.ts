@@ -1,68 +1,24 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type NodePod } from '../../model/node-pod.js';
-import { type CgroupDriver, toCgroupNames } from '../../runtime/pod-cgroup-names.js';
-import { type SandboxStatus } from '../../runtime/runtime.js';
-import { type CleanupView } from '../../sync/housekeeping.js';
-import { type CgroupVersions, FolderCgroups } from '../../testing/folder-cgroups.js';
-import { LogRecorder } from '../../testing/log-recorder.js';
-import { aSpecPod, aSpecContainer } from '../../testing/node-pods.js';
-import { GroupLimits } from './group-limits.js';
-import { GroupTrees } from './group-trees.js';
-import { PodCgroups, type PodCgroupsOptions } from './pod-cgroups.js';
+import { toCgroupNames } from '../../runtime/pod-cgroup-names.js';
+import { type CgroupVersions, type FolderCgroups } from '../../testing/folder-cgroups.js';
+import {
+  makePodCgroups,
+  type PodCgroupsBench as Bench,
+  podThatAsksFor,
+  sandboxWith,
+} from '../../testing/pod-cgroups-bench.js';
+import { type PodCgroupsOptions } from './pod-cgroups.js';
 
 const NEVER = new AbortController().signal;
-
-const podThatAsksFor = (uid: string, cpu?: string): NodePod =>
-  aSpecPod(cpu === undefined ? {} : { containers: [aSpecContainer({ resources: { requests: { cpu } } })] }, {
-    uid,
-  });
-const sandboxWith = (annotations: Record<string, string>): SandboxStatus => ({
-  ...{ id: 's1', name: 'web', attempt: 0, state: 'running', createdAtNs: 0n, ips: [], labels: {} },
-  ...{ annotations, runtimeHandler: '', hostNetwork: false },
-});
 
 let folders: FolderCgroups | undefined;
 afterEach(() => folders?.[Symbol.asyncDispose]());
 
-async function makeBench(versions: CgroupVersions, options: Partial<PodCgroupsOptions> = {}) {
-  const trees = await FolderCgroups.make(versions);
-  folders = trees;
-  const logger = new LogRecorder();
-  const bench = { driver: 'cgroupfs' as CgroupDriver, stopped: [] as string[], wanted: new Set<string>() };
-  const cgroups = new PodCgroups({
-    ...{ enabled: true, ownRoot: toCgroupNames('podloop/ab'), root: undefined, logger },
-    driver: () => bench.driver,
-    trees: new GroupTrees(trees.mountinfo, trees),
-    limits: new GroupLimits(trees.mountinfo, trees),
-    ...{ cpuCfsQuota: true, cpuCfsPeriodUs: 100_000, podPidsLimit: -1 },
-    stopSlice: (slice) => {
-      bench.stopped.push(slice);
-      return Promise.resolve();
-    },
-    readParent: () => Promise.resolve('/told-by-the-runtime'),
-    ownUids: () => [],
-    ...options,
-  });
-  const view: CleanupView = {
-    get desiredUids() {
-      return bench.wanted;
-    },
-    possiblyRunningUids: new Set(),
-    mayRemove: (uid) => !bench.wanted.has(uid),
-  };
-  const prepare = (pod: NodePod): Promise<string> => {
-    bench.wanted.add(pod.metadata.uid);
-    return cgroups.prepare(pod);
-  };
-  return Object.assign(bench, {
-    trees,
-    cgroups,
-    logger,
-    prepare,
-    cleanUp: () => cgroups.cleanUp(view, NEVER),
-  });
+async function makeBench(versions: CgroupVersions, options: Partial<PodCgroupsOptions> = {}): Promise<Bench> {
+  const bench = await makePodCgroups(versions, options);
+  folders = bench.trees;
+  return bench;
 }
-type Bench = Awaited<ReturnType<typeof makeBench>>;
 
 /** As a runtime does: in every tree. */
 async function makeGroups(bench: Bench, path: string): Promise<void> {
@@ -236,6 +192,17 @@ describe('the cgroups of pods', () => {
     expect(await bench.trees.groups('cpu')).toContain(lives);
     expect(await bench.trees.groups('cpu')).not.toContain(`${BURSTABLE}/podp2`);
   });
+});
+
+it('a pod gets no group while options and runtime contradict each other', async () => {
+  const bench = await makeBench('v2');
+  bench.conflict = 'it has systemd';
+  await expect(bench.prepare(podThatAsksFor('p1'))).rejects.toMatchObject({ code: 'CGROUP_DRIVER_CONFLICT' });
+  expect(bench.cgroups.report()).toMatchObject({ driver: 'cgroupfs', conflict: 'it has systemd' });
+  const without = await makeBench('v2', { enabled: false });
+  without.conflict = 'it has systemd';
+  expect(await without.prepare(podThatAsksFor('p1'))).toBe('');
+  expect(await without.cgroups.learn(new Error('refused'))).toBe(false);
 });
 
 describe('a sandbox that is there', () => {

@@ -14,6 +14,7 @@
  */
 import { posix } from 'node:path';
 import { type NodePod } from '../../model/node-pod.js';
+import { type ReportedCgroups } from '../../model/pleg-report.js';
 import { type PodRef } from '../../model/pod-ref.js';
 import { computePodLimits, computePodShares } from '../../runtime/container-resources.js';
 import { ANNOTATIONS } from '../../runtime/labels.js';
@@ -32,6 +33,8 @@ import { type PodCgroupParents, type PodLimits } from '../../sync/sync-pod-ports
 import { messageOf, PodloopError } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
 import { systemCodeOf } from '../../util/system-code.js';
+import { type CgroupDriverWatch } from './cgroup-driver-watch.js';
+import { CgroupProblems } from './cgroup-problems.js';
 import { GroupLayout, type PodGroup } from './group-layout.js';
 import { type GroupLimits, type LimitPhase } from './group-limits.js';
 import { type GroupTrees } from './group-trees.js';
@@ -44,7 +47,7 @@ export interface PodCgroupsOptions {
   readonly ownRoot: CgroupNames;
   /** Where new pods go instead, as somebody has said. */
   readonly root: CgroupNames | undefined;
-  readonly driver: () => CgroupDriver;
+  readonly driver: Pick<CgroupDriverWatch, 'driver' | 'source' | 'conflict' | 'throwIfInConflict' | 'learn'>;
   readonly trees: GroupTrees;
   readonly limits: Pick<GroupLimits, 'set'>;
   /** Whether pods are held to their cpu limits, and in which periods. */
@@ -76,23 +79,43 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
   readonly #own = new Map<string, string>();
   /** What is in force of the pods' limits, by the keys of their uids: to be told without a look at the trees. */
   readonly #settled = new Map<string, string>();
+  /** Slices of systemd in which nobody has looked at the controllers yet: runtimes have them made. */
+  readonly #unchecked = new Set<string>();
+  readonly #problems: CgroupProblems;
   #mayHaveGroups = true;
   #isBalanced = false;
   #problem = '';
 
   constructor(options: PodCgroupsOptions) {
     this.#options = options;
+    this.#problems = new CgroupProblems(options);
     const { ownRoot, root } = options;
     const own = new GroupLayout({ ...options, root: ownRoot, isOwn: true });
     this.#layouts = root === undefined ? [own] : [own, new GroupLayout({ ...options, root, isOwn: false })];
   }
 
   async prepare(pod: NodePod): Promise<string> {
-    const { enabled, ownRoot, root = ownRoot, driver } = this.#options;
+    const { enabled, ownRoot, root = ownRoot } = this.#options;
     if (!enabled) return '';
-    const path = toCgroupPath(podGroup(pod, root), driver());
-    await this.#use(pod, path, driver(), 'settle');
+    this.#options.driver.throwIfInConflict();
+    const { driver } = this.#options.driver;
+    const path = toCgroupPath(podGroup(pod, root), driver);
+    await this.#use(pod, path, driver, 'settle');
     return path;
+  }
+
+  async learn(error: unknown): Promise<boolean> {
+    return this.#options.enabled && (await this.#options.driver.learn(error));
+  }
+
+  /** What holds, and what pods go without. */
+  report(): ReportedCgroups {
+    const { driver, source, conflict } = this.#options.driver;
+    return {
+      ...{ driver, source },
+      ...(conflict === undefined ? {} : { conflict }),
+      problems: this.#problems.list(),
+    };
   }
 
   async findParent(pod: NodePod, sandbox: SandboxStatus, signal: AbortSignal): Promise<string> {
@@ -101,6 +124,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     // The pod may have been edited since its sandbox was made, and ask for more.
     if (this.#layouts.some((layout) => layout.holds(parent, 'cgroupfs')))
       await this.#use(pod, parent, 'cgroupfs', 'grow');
+    else if (this.#layouts.some((layout) => layout.holds(parent, 'systemd'))) this.#unchecked.add(parent);
     return parent;
   }
 
@@ -170,6 +194,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
       return !wanted.has(key) && view.mayRemove(this.#uidOf(group));
     });
     for (const key of this.#own.keys()) if (!left.has(key) && !wanted.has(key)) this.#own.delete(key);
+    await this.#checkSlices();
     await this.#balance();
     await this.#removeRoots(signal);
     return [...left].some((key) => !wanted.has(key)) ? 'more' : undefined;
@@ -201,14 +226,27 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     this.#mayHaveGroups = true;
     this.#isBalanced = false;
     // A slice is systemd's alone to write to.
-    if (driver === 'systemd') return;
+    if (driver === 'systemd') {
+      this.#unchecked.add(path);
+      return;
+    }
     try {
-      await trees.make(path);
+      this.#problems.setMissing(await trees.make(path));
       await trees.weigh(path, computePodShares(pod));
       await limits.set(path, this.#limitsOf(pod), phase);
     } catch (error) {
-      // Without root, or in a container, that is how it is: nobody has to do anything about it.
-      this.#tell('Cgroups of pods are left to the runtime', error, 'info');
+      if (error instanceof PodloopError) this.#tell('Limits of pods are not set', error, 'info');
+      else this.#problems.setFailure(error);
+    }
+  }
+
+  /** systemd knows not all controllers, and enables those that it knows where a unit asks for them. */
+  async #checkSlices(): Promise<void> {
+    for (const path of this.#unchecked) {
+      const missing = await this.#options.trees.enable(path);
+      if (missing !== undefined) this.#problems.setMissing(missing);
+      // Of one that is not there the sandbox was not made yet, or is gone by now.
+      if (missing !== undefined || ![...this.#paths.values()].includes(path)) this.#unchecked.delete(path);
     }
   }
 

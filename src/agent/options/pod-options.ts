@@ -8,7 +8,7 @@ export interface PodOptions {
   readonly podsPerCore: number;
   readonly systemReserved: Readonly<Record<string, string>>;
   readonly kubeReserved: Readonly<Record<string, string>>;
-  /** Empty for the runtime's, and cgroupfs where it does not tell. */
+  /** Empty for the one that the runtime has. */
   readonly cgroupDriver: CgroupDriver | '';
   /** Empty for one of the agent's own. */
   readonly cgroupRoot: string;
@@ -69,7 +69,7 @@ export const POD_OPTIONS: OptionsTable<PodOptions> = {
     flag: '--cgroup-driver',
     field: 'cgroupDriver',
     fromConfig: (config) => config.cgroupDriver,
-    doc: 'Who makes cgroups, cgroupfs or systemd, where the runtime does not tell itself; cgroupfs unless told',
+    doc: 'Cgroup driver of new pods, cgroupfs or systemd (default: the one that the runtime has)',
   },
   cgroupRoot: {
     type: 'text',

@@ -12,6 +12,7 @@ import { isEndless } from '../../cri/index.js';
 import {
   type PlegReport,
   type ReportedCall,
+  type ReportedCgroups,
   type ReportedCluster,
   type ReportedHealth,
 } from '../../model/pleg-report.js';
@@ -36,6 +37,8 @@ export interface PlegReporterOptions {
   readonly podsByPhase?: () => Readonly<Record<string, number>>;
   /** How the node gets on with its API server; absent without a cluster. */
   readonly cluster?: (() => ReportedCluster) | undefined;
+  /** How pods are put into cgroups; absent where only the runtime is watched. */
+  readonly cgroups?: (() => ReportedCgroups) | undefined;
   /** Where the event loop is measured already; else it is measured for this report alone. */
   readonly loopDelay?: Pick<EventLoopDelay, 'read'>;
 }
@@ -63,7 +66,7 @@ export class PlegReporter implements Disposable {
 
   /** The report as of now. */
   read(): PlegReport {
-    const { clock, runtime, pleg, uids, callsInFlight, podsByPhase, cluster } = this.#options;
+    const { clock, runtime, pleg, uids, callsInFlight, podsByPhase, cluster, cgroups } = this.#options;
     const health = pleg.health();
     const state = pleg.state();
     const calls = callsInFlight().filter((call) => !isEndless(call));
@@ -111,6 +114,7 @@ export class PlegReporter implements Disposable {
       events: { ...state.events },
       eventLoop: this.#loopDelay.read(),
       ...(cluster === undefined ? {} : { cluster: cluster() }),
+      ...(cgroups === undefined ? {} : { cgroups: cgroups() }),
     };
   }
 

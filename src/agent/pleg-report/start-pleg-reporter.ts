@@ -5,7 +5,7 @@ import { PlegReporter, type PlegReporterOptions } from './pleg-reporter.js';
 
 /** What {@link startPlegReporter} wires. */
 export interface StartPlegReporterOptions {
-  readonly parts: Pick<AgentParts, 'pleg' | 'cache' | 'manager'>;
+  readonly parts: Pick<AgentParts, 'pleg' | 'cache' | 'manager' | 'cgroups'>;
   readonly client: Pick<CriClient, 'callsInFlight'>;
   readonly runtime: { readonly name: string; readonly version: string; readonly url: string };
   /** What measures the event loop already. */
@@ -23,6 +23,7 @@ export function startPlegReporter(given: StartPlegReporterOptions): PlegReporter
   return new PlegReporter({
     ...{ clock, pleg, runtime: { name, version, endpoint }, loopDelay: metrics.loopDelay },
     cluster: readCluster,
+    cgroups: () => parts.cgroups.report(),
     uids: () => cache.uids(),
     callsInFlight: () => client.callsInFlight(),
     podsByPhase: () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { LinuxContainerResources, PodSandboxConfig } from '../../cri/generated/runtime/v1/cri.js';
 import { FakeClock } from '../../testing/fake-clock.js';
 import { type CgroupVersions, FolderCgroups } from '../../testing/folder-cgroups.js';
+import { LogRecorder } from '../../testing/log-recorder.js';
 import { SILENT_LOGGER } from '../../util/logger.js';
 import { Cgroups } from './cgroups.js';
 
@@ -279,6 +280,45 @@ describe.each(TREES)('groups with %s', (versions) => {
     await cgroups.createContainer('s1', 'c3', resources({ cpuShares: 2048n }));
     expect(folders.show(tree, POD, file)).toBe(versions === 'v2' ? '100' : '1024');
   });
+});
+
+it('a parent that keeps a controller back is named once, with what to do, and what can be limited is', async () => {
+  await using folders = await FolderCgroups.make('v2');
+  const logger = new LogRecorder();
+  const cgroups = await Cgroups.detect({
+    ...{ logger, prefix: PREFIX, io: folders, mountinfo: folders.mountinfo },
+  });
+  await folders.makeGroup(`${folders.root}/unified/kubepods`);
+  folders.onWrite = (path, text) => {
+    const isParent = path === `${folders.root}/unified/kubepods/cgroup.subtree_control`;
+    if (isParent && text === '+memory') throw Object.assign(new Error('busy'), { code: 'EBUSY' });
+  };
+  for (const id of ['s1', 's2']) {
+    await cgroups.createPod(id, PodSandboxConfig.fromPartial({ linux: { cgroupParent: '/kubepods' } }));
+    await cgroups.createContainer(id, 'c1', resources({ memoryLimitInBytes: 4096n, cpuShares: 512n }));
+  }
+  const group = `/kubepods/${PREFIX}-s2/c1`;
+  expect(folders.show('unified', group, 'cpu.weight')).toBe('59');
+  expect(folders.show('unified', group, 'memory.max')).toBeUndefined();
+  const said = logger.lines.filter(({ message }) => message === 'Cgroups of pods lack a controller');
+  expect(said.map(({ fields }) => fields)).toEqual([
+    expect.objectContaining({ controller: 'memory', cgroup: '/kubepods' }) as object,
+  ]);
+});
+
+it('a tree whose top has processes, as in a container of its own, hands nothing down, and Status says what to do', async () => {
+  await using folders = await FolderCgroups.make('v2');
+  folders.onWrite = (path) => {
+    if (path === `${folders.root}/unified/cgroup.subtree_control`) {
+      throw Object.assign(new Error('busy'), { code: 'EBUSY' });
+    }
+  };
+  const { cgroups } = await detect(folders);
+  const { controllers, reasons } = cgroups.describe();
+  expect(controllers).toEqual([]);
+  expect(reasons[0]).toMatch(
+    /has processes of its own.*Move the processes that \/sys\/fs\/cgroup\/cgroup\.procs/,
+  );
 });
 
 describe('limits', () => {

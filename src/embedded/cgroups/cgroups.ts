@@ -77,7 +77,7 @@ export class Cgroups {
     this.#prefix = prefix;
     this.#detected = detected;
     this.#mayLower = mayLower;
-    this.#parents = new GroupParents({ layout: host.layout, prefix });
+    this.#parents = new GroupParents({ layout: host.layout, prefix, logger: host.logger });
     this.#weights = new PodWeights(host.layout);
   }
 

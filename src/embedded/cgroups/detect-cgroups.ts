@@ -5,6 +5,7 @@ import { type CgroupIo } from '../../util/cgroups/cgroup-io.js';
 import { CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
 import { findCgroupMounts, type Hierarchy, V2_CONTROLLERS } from '../../util/cgroups/cgroup-mounts.js';
 import { handDown, toWords } from '../../util/cgroups/make-group.js';
+import { describeMissing, remedyOf } from '../../util/cgroups/missing-controller.js';
 
 /** What can be used of a machine's cgroups, and why not more. */
 export interface DetectedCgroups {
@@ -52,13 +53,10 @@ async function openUnified(
   const there = toWords(io.read(join(mountpoint, 'cgroup.controllers')));
   const controllers: string[] = [];
   for (const name of V2_CONTROLLERS.filter((each) => there.includes(each) && !taken.includes(each))) {
-    try {
-      await handDown(io, { ...mount, controllers: [name] }, '/');
-      controllers.push(name);
-    } catch (error) {
-      // EBUSY: in a container of its own the root of the tree has processes, and may then hand nothing down.
-      reasons.push(`${mountpoint} does not hand down ${name}: ${messageOf(error)}`);
-    }
+    // In a container of its own the root of the tree has processes, and may then hand nothing down.
+    const [missing] = await handDown(io, { ...mount, controllers: [name] }, '/');
+    if (missing === undefined) controllers.push(name);
+    else reasons.push(`${mountpoint}: ${describeMissing(missing)}. ${remedyOf(missing)}`);
   }
   return { ...mount, controllers };
 }

@@ -3,6 +3,8 @@ import { type CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
 import { systemCodeOf } from '../../util/system-code.js';
 import { DEFAULT_PARENT } from './cgroup-parent.js';
 import { makeGroup } from '../../util/cgroups/make-group.js';
+import { describeMissing, type MissingController, remedyOf } from '../../util/cgroups/missing-controller.js';
+import { type Logger } from '../../util/logger.js';
 import { removeEmptyGroup } from '../../util/cgroups/remove-empty-group.js';
 
 /** What {@link GroupParents} needs. */
@@ -10,6 +12,7 @@ export interface GroupParentsOptions {
   readonly layout: CgroupLayout;
   /** Begins the names of the groups of pods. */
   readonly prefix: string;
+  readonly logger: Logger;
 }
 
 /** How often the way to a new group may be removed under our feet. */
@@ -20,6 +23,7 @@ export class GroupParents {
   readonly #options: GroupParentsOptions;
   /** The folders of those that were not there before us: in another tree of this machine they may be somebody else's. */
   readonly #made = new Set<string>();
+  readonly #logged = new Set<string>();
 
   constructor(options: GroupParentsOptions) {
     this.#options = options;
@@ -30,7 +34,8 @@ export class GroupParents {
     const { layout, prefix } = this.#options;
     for (let attempt = 1; ; attempt++) {
       try {
-        const above = await makeGroup(layout, path);
+        const { above, missing } = await makeGroup(layout, path);
+        for (const each of missing) this.#logMissing(each);
         for (const folder of above) if (!folder.includes(`/${prefix}-`)) this.#made.add(folder);
         return;
       } catch (error) {
@@ -38,6 +43,17 @@ export class GroupParents {
         if (systemCodeOf(error) !== 'ENOENT' || attempt === ATTEMPTS) throw error;
       }
     }
+  }
+
+  /** Once for each: an agent may name parents that keep a controller back, and limits in them are without effect. */
+  #logMissing(missing: MissingController): void {
+    const { controller, group, reason } = missing;
+    const key = [controller, group, reason].join(' ');
+    if (this.#logged.has(key)) return;
+    this.#logged.add(key);
+    this.#options.logger.warn('Cgroups of pods lack a controller', {
+      ...{ controller, cgroup: group, why: describeMissing(missing), remedy: remedyOf(missing) },
+    });
   }
 
   /** As far as nobody else has groups in them. The default parent is ours whoever has made it. Does not reject. */

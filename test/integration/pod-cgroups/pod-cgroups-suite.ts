@@ -55,7 +55,7 @@ const PODS = {
 /** To be called inside of a `describe`; each test goes on where the one before ended. */
 export function definePodCgroupTests(
   start: (folder: string) => Promise<StoryRuntime>,
-  toldBy: 'runtime' | 'default',
+  toldBy: 'RuntimeConfig' | 'Status',
 ): void {
   const otherRoot = `/${MARK}`;
   const logger = new LogRecorder();
