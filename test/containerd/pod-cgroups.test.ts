@@ -3,7 +3,7 @@ import { definePodCgroupTests } from '../integration/pod-cgroups/pod-cgroups-sui
 import { TRIED_RELEASES } from './harness/tried-releases.js';
 import { startStoryRuntime } from './harness/story-runtime.js';
 
-// 1.6 and 1.7 do not tell their driver, 2.1 does.
+// 1.6 and 1.7 have no call for their driver, but their configuration in Status.
 describe.each(TRIED_RELEASES)('the cgroups of pods on containerd %s', (version) => {
   definePodCgroupTests(() => startStoryRuntime(version), version === '2.1' ? 'RuntimeConfig' : 'Status');
 });
