@@ -145,6 +145,11 @@ describe('the error with which a runtime refuses a sandbox', () => {
     ],
     [
       'systemd',
+      'crun as systemd 257 answers it',
+      'failed to create shim task: OCI runtime create failed: sd-bus call: Invalid unit name or type.: Invalid argument: unknown',
+    ],
+    [
+      'systemd',
       'CRI-O',
       'cri-o configured with systemd cgroup manager, but did not receive slice as parent: /kubepods/pod1',
     ],
@@ -165,6 +170,7 @@ describe('the error with which a runtime refuses a sandbox', () => {
     'failed to create containerd task: cgroups: cannot find cgroup mount destination',
     'image of slice:prefix:name is not there',
     'Unit name podloop.scope is not valid.',
+    'sd-bus call: Connection timed out',
   ])('shows nothing in "%s"', (message) => {
     expect(findDriverInError(message)).toBeUndefined();
   });

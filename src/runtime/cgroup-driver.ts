@@ -28,7 +28,7 @@ const REFUSALS: readonly (readonly [RegExp, CgroupDriver])[] = [
   // runc, by way of containerd.
   [/expected cgroupsPath to be of format\s+\W*slice:prefix:name/, 'systemd'],
   // crun: it makes the path the name of a unit, which systemd refuses.
-  [/unit name \S*\/\S*\.scope\S* is not valid/i, 'systemd'],
+  [/sd-bus call: (invalid unit name or type|unit name \S*\/\S* is not valid)/i, 'systemd'],
   [/configured with systemd cgroup manager, but did not receive slice/, 'systemd'],
   [/configured with cgroupfs cgroup manager, but received systemd slice/, 'cgroupfs'],
   // Docker, by way of cri-dockerd.
