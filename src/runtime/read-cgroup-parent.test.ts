@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { cri } from '../cri/index.js';
-import { PodloopError } from '../util/errors.js';
 import { parentInInfo, readCgroupParent } from './read-cgroup-parent.js';
 
 describe('the cgroup parent of a sandbox that somebody made', () => {

@@ -155,10 +155,7 @@ export class SandboxStarter {
       : await cgroups.findParent(pod, sandbox, signal);
   }
 
-  async #make(
-    { pod, config, sandboxId, onMaking }: SandboxWish,
-    signal: AbortSignal,
-  ): Promise<Attempt> {
+  async #make({ pod, config, sandboxId, onMaking }: SandboxWish, signal: AbortSignal): Promise<Attempt> {
     if (sandboxId !== undefined) return { id: sandboxId, config };
     const { clock, changes, referents } = this.#options;
     const startedMs = clock.monotonicMs();
