@@ -18,7 +18,7 @@ function answering(
         ? Promise.reject(config)
         : Promise.resolve(cri.RuntimeConfigResponse.fromPartial(config));
     },
-    status: ({ verbose } = {}): Promise<cri.StatusResponse> => {
+    status: ({ verbose }: { verbose?: boolean | undefined } = {}): Promise<cri.StatusResponse> => {
       asked.push(verbose === true ? 'verbose Status' : 'Status');
       return status instanceof PodloopError
         ? Promise.reject(status)
