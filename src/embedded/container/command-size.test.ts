@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findSizeFault } from './command-size.js';
+import { findSizeExcess, findSizeFault } from './command-size.js';
 
 const TOO_LONG = 'argument list too long';
 
@@ -17,5 +17,15 @@ describe('findSizeFault', () => {
       Buffer.from(`VARIABLE_${at}=${'x'.repeat(80)}`),
     );
     expect(await findSizeFault({ argv: ['a'], environment })).toBe(TOO_LONG);
+  });
+
+  it('finds what is too much only on its way to the command, where each value has a name more', async () => {
+    const variables = (count: number) => Array.from({ length: count }, (_, at) => Buffer.from(`NAME_${at}=`));
+    const { mostBytes = 0 } = (await findSizeExcess({ argv: ['x'.repeat(1 << 22)], environment: [] })) ?? {};
+    const count = Math.floor(mostBytes / 32);
+    const plain = variables(count).reduce((sum, { length }) => sum + length + 9, 16 * 1024);
+    expect(plain).toBeLessThan(mostBytes);
+    expect(await findSizeFault({ argv: ['a'], environment: variables(count) })).toBe(TOO_LONG);
+    expect(await findSizeFault({ argv: ['a'], environment: variables(count / 2) })).toBeUndefined();
   });
 });

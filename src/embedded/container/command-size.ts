@@ -8,6 +8,8 @@ const MOST_BYTES = 6 * 1024 * 1024;
 const DEFAULT_STACK_BYTES = 8 * 1024 * 1024;
 /** For the pointer to each word. */
 const POINTER_BYTES = 8;
+/** What a variable takes besides, on its way to the command, where it has another name; see carryEnvironment. */
+const ON_THE_WAY_BYTES = 30;
 /** For what leads to the command: programs, capabilities, folders. */
 const RESERVED_BYTES = 16 * 1024;
 
@@ -33,7 +35,8 @@ export async function findSizeExcess(
     ...command.argv.map((word) => Buffer.byteLength(word) + 1),
     ...command.environment.map((entry) => entry.length + 1),
   ];
-  const totalBytes = sizes.reduce((sum, size) => sum + size + POINTER_BYTES, RESERVED_BYTES);
+  const words = sizes.reduce((sum, size) => sum + size + POINTER_BYTES, RESERVED_BYTES);
+  const totalBytes = words + command.environment.length * ON_THE_WAY_BYTES;
   const mostBytes = await readLimit();
   const fits = sizes.every((size) => size <= LONGEST_WORD_BYTES) && totalBytes <= mostBytes;
   return fits ? undefined : { totalBytes, mostBytes, longestWordBytes: LONGEST_WORD_BYTES - 1 };

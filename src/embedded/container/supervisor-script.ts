@@ -22,6 +22,7 @@
  * @module
  */
 import { quoteBytes } from '../isolation/shell-words.js';
+import { carryEnvironment } from '../process/carried-environment.js';
 import { renderClaim } from '../process/process-claim.js';
 
 /** No file of a spool goes on once it has this size; it then has at most twice as much. */
@@ -145,20 +146,21 @@ export interface CommandTools {
 /**
  * The last lines of a script that becomes the entrypoint where there is no isolation: goes to its folder and executes
  * it, in a session of its own unless it has one already.
- *
- * `env -i` sets the environment, because a shell drops the names that it cannot hold itself, such as `a.b`.
  */
 export function renderCommand(
   command: ContainerCommand,
   tools: Pick<CommandTools, 'env'> & Partial<Pick<CommandTools, 'setsid'>>,
 ): Buffer {
   const session = tools.setsid === undefined ? [] : [tools.setsid, '--'];
-  const words = [tools.env, '-i', ...command.environment, ...session, ...command.argv];
+  const { exports, words } = carryEnvironment(command.environment, [tools.env]);
   return Buffer.concat([
     Buffer.from('umask 0022\ncd -- '),
     quoteBytes(command.workingDir),
-    Buffer.from(' || exit 125\nexec'),
-    ...words.flatMap((word) => [Buffer.from(' '), quoteBytes(word)]),
+    Buffer.from(' || exit 125\n'),
+    exports,
+    Buffer.from('exec '),
+    words,
+    ...[...session, ...command.argv].flatMap((word) => [Buffer.from(' '), quoteBytes(word)]),
     Buffer.from('\n'),
   ]);
 }

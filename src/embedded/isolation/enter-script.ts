@@ -1,5 +1,5 @@
-import { quoteBytes, quoteWord, quoteWords } from './shell-words.js';
-import { NAMELESS, renderEnv, type SetupRequest } from './setup-script.js';
+import { quoteWord, quoteWords } from './shell-words.js';
+import { NAMELESS, renderProgram, type SetupRequest } from './setup-script.js';
 import { renderCheckWorkingDir } from './working-dir.js';
 import { renderVerify } from '../process/verify-process.js';
 import { type ProcessIdentity } from '../process/process-identity.js';
@@ -30,16 +30,14 @@ export interface EnterRequest extends Pick<
  *
  * Its arguments: pid and start ticks of the container's first process, `tty` or `pipe`, then the command.
  *
- * The container's variables are in no command line, because anybody may read those of processes, and nsenter keeps its
- * own as long as the command runs. They go through its environment, under names that mean nothing to it.
+ * Its variables come as those of the program; see {@link renderProgram}.
  */
 export function renderEnter(request: EnterRequest): Buffer {
   const { tools, joinFiles, holder, privilegeSteps } = request;
   const gone = "echo 'the container has ended' >&2; exit 125";
   const lost = "echo 'the holder of the sandbox has ended' >&2; exit 125";
-  const names = request.environment.map((_, index) => `P${index}`);
-  const env = renderEnv({ ...request, environment: [], argv: [] });
-  const inside = `${renderCheckWorkingDir(request.workingDir.path)}exec ${env.toString()} ${names.map((name) => `"$${name}"`).join(' ')} "$@"`;
+  const program = renderProgram(request);
+  const checked = `${renderCheckWorkingDir(request.workingDir.path)}exec "$@"`;
   return Buffer.concat([
     Buffer.from(
       [
@@ -51,17 +49,15 @@ export function renderEnter(request: EnterRequest): Buffer {
       ].join(''),
     ),
     Buffer.from(NAMELESS),
-    ...request.environment.flatMap((entry, index) => [
-      Buffer.from(`export ${names[index]!}=`),
-      quoteBytes(entry),
-      Buffer.from('\n'),
-    ]),
+    program.exports,
     Buffer.from(
       [
         `exec ${quoteWord(tools.outside('nsenter'))} --target "$pid" --mount --net --ipc --uts --pid `,
         `--wd=/proc/${holder.pid}/root ${quoteWords(tools.inside('setsid'))} $ctty ${quoteWords(privilegeSteps)} `,
-        `${quoteWords(tools.inside('sh'))} -c ${quoteWord(inside)} sh "$@"\n`,
+        `${quoteWords([...tools.inside('sh'), '-c', checked, 'sh'])} `,
       ].join(''),
     ),
+    program.words,
+    Buffer.from('"$@"\n'),
   ]);
 }

@@ -18,7 +18,8 @@ import {
 } from './isolation.js';
 import { withTerminalVariables } from './enter-script.js';
 import { endHolder } from './sandbox-holder.js';
-import { quoteBytes, quoteWord } from './shell-words.js';
+import { quoteWord } from './shell-words.js';
+import { carryEnvironment } from '../process/carried-environment.js';
 
 /** What a {@link HostIsolation} needs. */
 export interface HostIsolationOptions {
@@ -140,11 +141,8 @@ function renderEnter(
   { dir, env }: { readonly dir: string; readonly env: string },
 ): Buffer {
   const joins = `while IFS= read -r file; do { echo 0 >"$file"; } 2>/dev/null; done <${quoteWord(join(dir, JOIN))}\n`;
-  return Buffer.concat([
-    Buffer.from(`${joins}exec ${quoteWord(env)} -i`),
-    ...environment.flatMap((entry) => [Buffer.from(' '), quoteBytes(entry)]),
-    Buffer.from(' "$@"\n'),
-  ]);
+  const { exports, words } = carryEnvironment(environment, [env]);
+  return Buffer.concat([Buffer.from(joins), exports, Buffer.from('exec '), words, Buffer.from('"$@"\n')]);
 }
 
 function splitVariable(entry: Buffer): [string, string] {

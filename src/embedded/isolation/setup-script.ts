@@ -9,6 +9,7 @@
  *
  * @module
  */
+import { type CarriedEnvironment, carryEnvironment } from '../process/carried-environment.js';
 import { renderFstab, renderFstabLine } from './fstab.js';
 import { type MountPlan, type MountPoint } from './mount-plan.js';
 import { quoteBytes, quoteWord, quoteWords } from './shell-words.js';
@@ -94,13 +95,17 @@ export function renderSetup(request: SetupRequest): SetupFiles {
     ...renderOutside(request),
     ...renderInside(request),
     ...(request.workingDir.certain ? [] : [NAMELESS]),
-    `printf '%s\\n' "$self" >&8\nexec 8>&- 9>&-\nexec `,
+    `printf '%s\\n' "$self" >&8\nexec 8>&- 9>&-\n`,
   ].join('');
+  const program = renderProgram(request);
   const last = Buffer.concat([
     Buffer.from(text),
+    program.exports,
+    Buffer.from('exec '),
     Buffer.from(quoteWords([...request.tools.inside('setsid'), ...(request.tty ? ['--ctty'] : [])])),
     Buffer.from(` ${quoteWords(request.privilegeSteps)} ${renderGuard(request)}`),
-    renderEnv(request),
+    program.words,
+    ...request.argv.flatMap((word) => [quoteBytes(word), Buffer.from(' ')]),
     Buffer.from('\n)\nexit $?\n'),
   ]);
   return { script: last, files };
@@ -114,14 +119,12 @@ function renderGuard({ tools, workingDir }: SetupRequest): string {
 }
 
 /** The words that execute a program with an environment and a folder of its own. Also for what enters later. */
-export function renderEnv({
+export function renderProgram({
   tools,
   workingDir,
   environment,
-  argv,
-}: Pick<SetupRequest, 'tools' | 'workingDir' | 'environment' | 'argv'>): Buffer {
-  const words = [...tools.inside('env'), '-i', '-C', workingDir.path, ...environment, ...argv];
-  return Buffer.concat(words.flatMap((word) => [quoteBytes(word), Buffer.from(' ')]));
+}: Pick<SetupRequest, 'tools' | 'workingDir' | 'environment'>): CarriedEnvironment {
+  return carryEnvironment(environment, tools.inside('env'), ['-C', workingDir.path]);
 }
 
 /** With the host's files. */

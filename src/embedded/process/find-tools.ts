@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { PodloopError } from '../../util/errors.js';
 import { type CommandTools } from '../container/supervisor-script.js';
 import { findProgram } from './find-program.js';
@@ -8,7 +10,22 @@ export const TOOL_PATH = '/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin';
 /** Finds what supervisors need; throws PLATFORM_UNSUPPORTED naming what is missing. */
 export async function findTools(): Promise<CommandTools> {
   for (const name of ['cat', 'dd', 'sleep', 'wc']) await findTool(name);
-  return { env: await findTool('env'), setsid: await findTool('setsid'), mkfifo: await findTool('mkfifo') };
+  const env = await findTool('env');
+  await checkEnv(env);
+  return { env, setsid: await findTool('setsid'), mkfifo: await findTool('mkfifo') };
+}
+
+/** See carryEnvironment. */
+async function checkEnv(env: string): Promise<void> {
+  try {
+    await promisify(execFile)(env, ['-i', '-S-- a=${P}', 'true'], { env: { P: '', PATH: TOOL_PATH } });
+  } catch (error) {
+    throw new PodloopError(
+      'PLATFORM_UNSUPPORTED',
+      `the embedded runtime needs "env" of coreutils 8.30 or later, and ${env} does not know --split-string`,
+      { cause: error },
+    );
+  }
 }
 
 /** The absolute path of a program; throws PLATFORM_UNSUPPORTED when it is not there. */
