@@ -36,6 +36,9 @@ import { mayLowerOomScore } from './oom-score.js';
 import { PodWeights } from './pod-weights.js';
 import { computeSettings } from './resource-settings.js';
 
+/** Where version 2 is mounted when it is alone; beside version 1 it is mounted below. */
+const UNIFIED = '/sys/fs/cgroup';
+
 /** What {@link Cgroups.detect} needs. */
 export interface CgroupsOptions {
   readonly logger: Logger;
@@ -99,6 +102,13 @@ export class Cgroups {
   /** Whether any tree may be written. */
   get usable(): boolean {
     return this.#layout.hierarchies.length > 0;
+  }
+
+  /** Where the only tree is mounted, of version 2 and in the usual place; undefined beside any of version 1. */
+  get unifiedMountpoint(): string | undefined {
+    const [tree, ...others] = this.#layout.hierarchies;
+    const isUnified = tree?.version === 2 && others.length === 0 && tree.mountpoint === UNIFIED;
+    return isUnified ? tree.mountpoint : undefined;
   }
 
   /** What there is and what not. */

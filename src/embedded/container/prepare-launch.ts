@@ -42,7 +42,9 @@ export async function prepareLaunch(
       command,
       root,
       imageFolders: await findImageFolders(images, record),
-      joinFiles: cgroup.exists ? cgroup.joinFiles : [],
+      ...(cgroup.exists
+        ? { joinFiles: cgroup.joinFiles, unifiedCgroups: cgroups.unifiedMountpoint }
+        : { joinFiles: [], unifiedCgroups: undefined }),
       oomScoreAdj: toOomScoreAdj(resources),
       findMain,
     });

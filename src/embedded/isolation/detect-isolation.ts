@@ -15,6 +15,7 @@ import { readOwnCapabilities } from './capabilities.js';
 import { HostIsolation } from './host-isolation.js';
 import { type Isolation } from './isolation.js';
 import { NamespaceIsolation } from './namespace-isolation.js';
+import { findSessionKeyring } from './session-keyring.js';
 import { SandboxShm } from './sandbox-shm.js';
 import { ToolKit } from './tool-kit.js';
 
@@ -67,6 +68,7 @@ async function openNamespaces(options: DetectIsolationOptions): Promise<Namespac
     rootDir,
     tools: await ToolKit.install(join(rootDir, 'tools')),
     shm: new SandboxShm(rootDir),
+    keyring: await findSessionKeyring(),
     capabilities: await readOwnCapabilities(),
     script: await findTool('script'),
     path: TOOL_PATH,
@@ -124,6 +126,7 @@ async function probe(isolation: NamespaceIsolation, rootDir: string): Promise<vo
       root: { kind: 'host' },
       imageFolders: new Map(),
       joinFiles: [],
+      unifiedCgroups: undefined,
       oomScoreAdj: '0',
       findMain: () => undefined,
     });

@@ -18,8 +18,10 @@ export function withTerminalVariables(argv: readonly string[], tty: boolean): st
 /** What {@link renderEnter} puts together. */
 export interface EnterRequest extends Pick<
   SetupRequest,
-  'tools' | 'joinFiles' | 'privilegeSteps' | 'environment' | 'workingDir'
+  'tools' | 'joinFiles' | 'privilegeSteps' | 'environment' | 'workingDir' | 'ownCgroups'
 > {
+  /** See LaunchScriptRequest. */
+  readonly prefix: readonly string[];
   /** The process from whose root the kit is taken. */
   readonly holder: ProcessIdentity;
 }
@@ -33,7 +35,8 @@ export interface EnterRequest extends Pick<
  * Its variables come as those of the program; see {@link renderProgram}.
  */
 export function renderEnter(request: EnterRequest): Buffer {
-  const { tools, joinFiles, holder, privilegeSteps } = request;
+  const { tools, joinFiles, holder, privilegeSteps, prefix, ownCgroups } = request;
+  const cgroup = ownCgroups ? ' --cgroup' : '';
   const gone = "echo 'the container has ended' >&2; exit 125";
   const lost = "echo 'the holder of the sandbox has ended' >&2; exit 125";
   const program = renderProgram(request);
@@ -52,7 +55,7 @@ export function renderEnter(request: EnterRequest): Buffer {
     program.exports,
     Buffer.from(
       [
-        `exec ${quoteWord(tools.outside('nsenter'))} --target "$pid" --mount --net --ipc --uts --pid `,
+        `exec ${quoteWords([...prefix, tools.outside('nsenter')])} --target "$pid" --mount --net --ipc --uts --pid${cgroup} `,
         `--wd=/proc/${holder.pid}/root ${quoteWords(tools.inside('setsid'))} $ctty ${quoteWords(privilegeSteps)} `,
         `${quoteWords([...tools.inside('sh'), '-c', checked, 'sh'])} `,
       ].join(''),

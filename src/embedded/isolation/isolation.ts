@@ -28,6 +28,8 @@ export interface LaunchRequest {
   readonly imageFolders: ReadonlyMap<number, string>;
   /** Files into which its first process writes `0`. */
   readonly joinFiles: readonly string[];
+  /** Where the one tree of cgroups of version 2 is mounted that it joins; undefined on a machine with version 1. */
+  readonly unifiedCgroups: string | undefined;
   readonly oomScoreAdj: string;
   /** The entrypoint of a container of the same sandbox; undefined unless it runs. */
   readonly findMain: (containerId: string) => ProcessIdentity | undefined;

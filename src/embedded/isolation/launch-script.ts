@@ -16,6 +16,8 @@ export interface LaunchScriptRequest {
   /** Path of `script`, for a container with a terminal. */
   readonly script?: string;
   readonly path: string;
+  /** What is executed first, with the rest as its arguments: see SessionKeyring. */
+  readonly prefix: readonly string[];
   /** Files of the groups that the container's first process will join. */
   readonly joinFiles: readonly string[];
 }
@@ -39,6 +41,7 @@ function renderEntry({
   namespaces,
   pid,
   sharesMounts,
+  prefix,
   joinFiles,
 }: LaunchScriptRequest): string {
   const at = (process: ProcessIdentity, name: string) => `/proc/${process.pid}/ns/${name}`;
@@ -64,7 +67,7 @@ function renderEntry({
       return renderVerify(each.pid, each.startTicks, `echo ${quoteWord(gone)} >fault; exit 125`);
     }),
     ...renderAdvance(joinFiles),
-    `exec ${quoteWords([...nsenter, ...unshare, '/bin/sh', './setup'])}\n`,
+    `exec ${quoteWords([...prefix, ...nsenter, ...unshare, '/bin/sh', './setup'])}\n`,
   ].join('');
 }
 

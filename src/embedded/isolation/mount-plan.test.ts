@@ -8,6 +8,7 @@ const REQUEST: MountRequest = {
   toolsDir: '/var/lib/r/tools/x',
   root: { kind: 'overlay', lowerDirs: ['/l1', '/l2'], upperDir: '/u', workDir: '/w' },
   privileged: false,
+  cgroups: undefined,
   devices: ['/dev/null', '/dev/tty'],
   shmDir: '/dev/shm/pod',
   volumes: [],
@@ -67,6 +68,24 @@ describe('planMounts', () => {
         ({ target, options }) => target.endsWith('/api/sys') && options.includes('ro'),
       );
     expect([protects(false), protects(true)]).toEqual([true, false]);
+  });
+
+  it('shows a container its own cgroup, read-only, and a privileged one those of the host', () => {
+    const at = (more: Partial<MountRequest>) =>
+      planMounts({ ...REQUEST, ...more }).after[0]!.entries.filter(({ target }) => target.includes('cgroup'));
+    expect(at({})).toEqual([]);
+    const target = '../api/sys/fs/cgroup';
+    expect(at({ cgroups: { kind: 'own' } })).toEqual([
+      { source: 'podloop', target, type: 'cgroup2', options: ['nosuid', 'noexec', 'nodev'] },
+      { source: target, target, type: 'none', options: ['bind', 'ro', 'nosuid', 'noexec', 'nodev'] },
+    ]);
+    const host = { kind: 'host', mountpoint: '/sys/fs/cgroup' } as const;
+    expect(at({ cgroups: host, privileged: true })).toEqual([
+      {
+        source: '../../../../../sys/fs/cgroup',
+        ...{ target, type: 'none', options: ['bind', 'nosuid', 'noexec', 'nodev'] },
+      },
+    ]);
   });
 
   it('hides and protects paths where nobody can have put a link', () => {

@@ -44,6 +44,8 @@ export interface MountRequest {
   readonly hostMounts?: HostMounts | undefined;
   /** May change /sys, and open any device that it finds or makes. */
   readonly privileged: boolean;
+  /** What the container has at /sys/fs/cgroup: its own group, the host's tree, or nothing. */
+  readonly cgroups: CgroupView;
   /** The nodes that the container has in its /dev. */
   readonly devices: readonly string[];
   /** Folder of the host that is the pod's /dev/shm; undefined for one of the container's own. */
@@ -55,6 +57,10 @@ export interface MountRequest {
   readonly masked: readonly ApiPath[];
   readonly readonly: readonly ApiPath[];
 }
+
+/** The one tree of cgroups of version 2 as a container sees it; undefined on a machine with version 1. */
+export type CgroupView =
+  { readonly kind: 'own' } | { readonly kind: 'host'; readonly mountpoint: string } | undefined;
 
 /** Mounts of the host that a container sees as its own files. */
 export interface HostMounts {
@@ -190,6 +196,22 @@ function planDevices({ devices, privileged }: MountRequest): FstabEntry[] {
   ];
 }
 
+/** In our own /sys. The type has no options: those of the tree are the host's. */
+function planCgroups({ cgroups, privileged }: MountRequest, up: string): FstabEntry[] {
+  const target = '../api/sys/fs/cgroup';
+  switch (cgroups?.kind) {
+    case 'own':
+      return [
+        { source: OURS, target, type: 'cgroup2', options: PLAIN },
+        ...(privileged ? [] : [bind(target, target, ['ro', ...PLAIN])]),
+      ];
+    case 'host':
+      return [bind(`${up}${cgroups.mountpoint}`, target, PLAIN)];
+    default:
+      return [];
+  }
+}
+
 function planApi({ base, privileged, shmDir, masked, readonly }: MountRequest): FstabEntry[] {
   const at = (path: string) => `${base}/api${path}`;
   const self = (path: string): FstabEntry => bind(at(path), at(path), ['ro', ...PLAIN]);
@@ -231,7 +253,7 @@ function planAfter(request: MountRequest, up: string): MountBatch[] {
   // `mount --all` passes over what /proc/self/mountinfo says is mounted, and must not find what the host has mounted
   // under the same name. The kit has one that says nothing; it stays hidden below the container's own /proc.
   const nothing: FstabEntry = { source: 'proc', target: '/proc', type: 'none', options: ['bind', MKDIR] };
-  const first = [nothing, api('sys'), ...planDevices(request), api('dev')];
+  const first = [nothing, ...planCgroups(request, up), api('sys'), ...planDevices(request), api('dev')];
   const batches = [{ points: [] as MountPoint[], entries: first }];
   const add = (point: MountPoint, entries: readonly FstabEntry[]) => {
     const inMount = batches

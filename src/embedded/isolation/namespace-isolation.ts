@@ -21,6 +21,7 @@ import { renderNamespaceLaunch } from './namespace-launch.js';
 import { sandboxNamespaces } from './namespace-options.js';
 import { writeSandboxFiles } from './sandbox-files.js';
 import { endHolder, startHolder } from './sandbox-holder.js';
+import { type SessionKeyring } from './session-keyring.js';
 import { type SandboxShm } from './sandbox-shm.js';
 import { type ToolKit } from './tool-kit.js';
 
@@ -32,6 +33,8 @@ export interface NamespaceIsolationOptions {
   readonly shm: SandboxShm;
   /** The capabilities that can be given. */
   readonly capabilities: readonly string[];
+  /** Undefined where containers have the keyrings of the runtime. */
+  readonly keyring: SessionKeyring | undefined;
   /** Absolute path of util-linux's `script`. */
   readonly script: string;
   /** Folders of the programs that scripts call, with colons between them. */
@@ -52,10 +55,16 @@ export class NamespaceIsolation implements Isolation {
   }
 
   get notice(): string {
-    const network = this.#options.isolatesNetwork ? 'network, ' : '';
+    const { isolatesNetwork, keyring } = this.#options;
+    const network = isolatesNetwork ? 'network, ' : '';
+    const keys =
+      keyring === undefined
+        ? '; keyrings are shared with the host, as neither perl nor keyctl can change that here'
+        : '';
     return (
       `pods have ${network}IPC and host name of their own, containers processes and files; root is the host’s root ` +
-      'with fewer capabilities, there are no seccomp, AppArmor or SELinux profiles and no user namespaces'
+      'with fewer capabilities, there are no seccomp, AppArmor or SELinux profiles and no user namespaces' +
+      keys
     );
   }
 

@@ -18,13 +18,14 @@ import { renderEnter } from './enter-script.js';
 import { findFormatFault } from './find-fault-inside.js';
 import { type LaunchRequest } from './isolation.js';
 import { type LaunchScriptRequest, renderLaunch } from './launch-script.js';
-import { API_FOLDERS, type HostMounts, planMounts } from './mount-plan.js';
+import { API_FOLDERS, type CgroupView, type HostMounts, planMounts } from './mount-plan.js';
 import { findMountOf, parseMountinfo, readOwnMountinfo } from '../../util/mountinfo.js';
 import { containerPidScope, type SandboxNamespaces } from './namespace-options.js';
 import { checkApiFolders, placeSandboxFiles } from './place-sandbox-files.js';
 import { placeVolumes } from './place-volumes.js';
 import { renderPrivilegeSteps } from './privilege-steps.js';
 import { findProtectedPaths } from './protected-paths.js';
+import { refusesKeyrings, type SessionKeyring } from './session-keyring.js';
 import { renderSetup } from './setup-script.js';
 import { type ToolKit } from './tool-kit.js';
 import { findSubmounts, findVolumes, type Volume } from './volumes.js';
@@ -37,6 +38,8 @@ export interface NamespaceLaunchOptions {
   readonly tools: ToolKit;
   /** The capabilities that can be given. */
   readonly capabilities: readonly string[];
+  /** Undefined where containers have the keyrings of the runtime. */
+  readonly keyring: SessionKeyring | undefined;
   /** Absolute path of util-linux's `script`. */
   readonly script: string;
   readonly path: string;
@@ -54,8 +57,8 @@ export async function renderNamespaceLaunch(
   request: LaunchRequest,
   options: NamespaceLaunchOptions,
 ): Promise<ReadonlyMap<string, string | Buffer>> {
-  const { dir, sandbox, record, root, joinFiles } = request;
-  const { rootDir, tools, path, script, namespaces, shmDir } = options;
+  const { dir, sandbox, record, root, joinFiles, unifiedCgroups } = request;
+  const { rootDir, tools, path, script, namespaces, shmDir, keyring } = options;
   const { config } = record;
   const { holder } = sandbox;
   if (holder === undefined) throw refused('the sandbox has no holder');
@@ -80,7 +83,9 @@ export async function renderNamespaceLaunch(
   ];
   const targets = volumes.map(({ target }) => target);
   const workingDir = await findWorkingDir(request.command.workingDir, roots, targets);
+  const ownCgroups = unifiedCgroups !== undefined && !privileged;
   const plan = planMounts({
+    cgroups: findCgroupView(unifiedCgroups, privileged),
     ...{ base, root, hostMounts, privileged, shmDir, volumes, files, readonlyRoot },
     devices: [...nodes.devices, ...nodes.extraDevices.map(({ containerPath }) => containerPath)],
     fresh: sharesMounts,
@@ -92,7 +97,8 @@ export async function renderNamespaceLaunch(
   const noNewPrivs = context?.noNewPrivs === true;
   const privilegeSteps = renderPrivilegeSteps({ user: record.user, capabilities, noNewPrivs }, tools);
   const { argv, environment } = request.command;
-  const common = { tools, joinFiles, privilegeSteps, environment, workingDir };
+  const common = { tools, joinFiles, ownCgroups, privilegeSteps, environment, workingDir };
+  const prefix = keyring?.words(refusesKeyrings(context)) ?? [];
   const setup = renderSetup({
     ...common,
     ...{ dir, base, plan, sharesMounts, rootRestrictions, argv },
@@ -106,7 +112,7 @@ export async function renderNamespaceLaunch(
     candidates: findCandidates(request.command),
   });
   const launch = renderLaunch({
-    ...{ tools, holder, namespaces, sharesMounts, path, joinFiles },
+    ...{ tools, holder, namespaces, sharesMounts, path, joinFiles, prefix },
     pid: findPidNamespace(config, namespaces, holder, request),
     ...(config.tty && { script }),
   });
@@ -114,8 +120,14 @@ export async function renderNamespaceLaunch(
     ...setup.files,
     ...launch,
     ['setup', setup.script],
-    ['enter', renderEnter({ ...common, holder })],
+    ['enter', renderEnter({ ...common, holder, prefix })],
   ]);
+}
+
+/** As with other runtimes: what is privileged sees and changes all groups of the host. */
+function findCgroupView(mountpoint: string | undefined, privileged: boolean): CgroupView {
+  if (mountpoint === undefined) return undefined;
+  return privileged ? { kind: 'host', mountpoint } : { kind: 'own' };
 }
 
 async function checkFormat(

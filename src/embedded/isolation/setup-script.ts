@@ -26,6 +26,8 @@ export interface SetupRequest {
   /** Whether mounts of this mount namespace could appear on the host: it is kept from that where it must. */
   readonly sharesMounts: boolean;
   readonly joinFiles: readonly string[];
+  /** Whether it has a cgroup namespace, whose root is what it joins. */
+  readonly ownCgroups: boolean;
   readonly oomScoreAdj: string;
   /** Nodes of the host's /dev that the container gets under the same names. */
   readonly devices: readonly string[];
@@ -50,7 +52,7 @@ export interface SetupRequest {
 /** Files that the script needs beside itself, by name. */
 export interface SetupFiles {
   readonly script: Buffer;
-  readonly files: ReadonlyMap<string, string>;
+  readonly files: ReadonlyMap<string, string | Buffer>;
 }
 
 /*
@@ -59,9 +61,8 @@ export interface SetupFiles {
  * have put into a volume meanwhile. Between its look and the mount lie some milliseconds, see "Volumes that others
  * write to" in docs/reference/embedded-runtime.md; `set -C` makes a file only where not even a link is.
  */
-const HEAD = `exec 8>pid 9>fault 3>&2 2>/dev/null
-umask 0022
-fault() { printf '%s\\n' "$*" >&9; exit 125; }
+const HEAD = 'exec 8>pid 9>fault 3>&2 2>/dev/null\numask 0022\n';
+const FUNCTIONS = `fault() { printf '%s\\n' "$*" >&9; exit 125; }
 must() { said=$("$@" 2>&1) || fault "its set-up failed: \${said:-$1 ended with $?}"; }
 plain() {
   rest=\${1#/} path=
@@ -83,32 +84,43 @@ file() {
 
 /** For a shell in the kit's folder, which has no path in a container: without a name for it the shell would complain. */
 export const NAMELESS = 'export PWD=/proc/self/cwd\n';
+const SELF = 'read -r self </proc/self/stat\n';
+/** The script of a container with a cgroup namespace from the moment on at which it has that. */
+const SECOND = 'setup.second';
 
 /** See the module's description. */
 export function renderSetup(request: SetupRequest): SetupFiles {
-  const files = new Map([['mounts.before', renderFstab(request.plan.before)]]);
+  const files = new Map<string, string | Buffer>([['mounts.before', renderFstab(request.plan.before)]]);
   request.plan.after.forEach(({ entries }, at) => files.set(`mounts.${at}`, renderFstab(entries)));
-  const text = [
-    HEAD,
-    // The shell that waits has no word to say among the container's own, such as that it was killed.
-    '(\nexec 2>&3 3>&-\n',
-    ...renderOutside(request),
-    ...renderInside(request),
-    ...(request.workingDir.certain ? [] : [NAMELESS]),
-    `printf '%s\\n' "$self" >&8\nexec 8>&- 9>&-\n`,
-  ].join('');
   const program = renderProgram(request);
   const last = Buffer.concat([
-    Buffer.from(text),
+    Buffer.from([...renderCut(request), ...renderInside(request)].join('')),
+    Buffer.from(request.workingDir.certain ? '' : NAMELESS),
+    Buffer.from(`printf '%s\\n' "$self" >&8\nexec 8>&- 9>&-\n`),
     program.exports,
     Buffer.from('exec '),
     Buffer.from(quoteWords([...request.tools.inside('setsid'), ...(request.tty ? ['--ctty'] : [])])),
     Buffer.from(` ${quoteWords(request.privilegeSteps)} ${renderGuard(request)}`),
     program.words,
     ...request.argv.flatMap((word) => [quoteBytes(word), Buffer.from(' ')]),
-    Buffer.from('\n)\nexit $?\n'),
+    Buffer.from('\n'),
   ]);
-  return { script: last, files };
+  if (request.ownCgroups) files.set(SECOND, Buffer.concat([Buffer.from(`${FUNCTIONS}${SELF}`), last]));
+  const script = Buffer.concat([
+    // The shell that waits has no word to say among the container's own, such as that it was killed.
+    Buffer.from([HEAD, FUNCTIONS, '(\nexec 2>&3 3>&-\n', ...renderOutside(request)].join('')),
+    request.ownCgroups ? Buffer.from(renderNewCgroups(request)) : last,
+    Buffer.from(')\nexit $?\n'),
+  ]);
+  return { script, files };
+}
+
+/**
+ * The namespace's root is the group of the process at that moment. So it has joined its own by now, in the shell that
+ * becomes the program: the one that waits stays where it was.
+ */
+function renderNewCgroups({ tools }: SetupRequest): string {
+  return `exec ${quoteWord(tools.outside('unshare'))} --cgroup /bin/sh ./${SECOND}\n`;
 }
 
 /** The words that end the start of a program in a folder that is not the container's, where it could come to that. */
@@ -135,7 +147,7 @@ function renderOutside(request: SetupRequest): string[] {
   const copy = `${quoteWord(tools.outside('cp'))} -dR --preserve=mode,ownership --`;
   return [
     `mkdir=${quoteWord(tools.outside('mkdir'))}\n`,
-    'read -r self </proc/self/stat\n',
+    SELF,
     ...(oomScoreAdj === '0'
       ? []
       : [`{ echo ${quoteWord(oomScoreAdj)} >/proc/self/oom_score_adj; } 2>/dev/null\n`]),
@@ -156,6 +168,12 @@ function renderOutside(request: SetupRequest): string[] {
     ...joinFiles.map(
       (file) => `{ echo 0 >${quoteWord(file)}; } 2>/dev/null || fault ${quoteWord(`cannot join ${file}`)}\n`,
     ),
+  ];
+}
+
+/** From the host's files to the container's own. */
+function renderCut({ base, tools }: SetupRequest): string[] {
+  return [
     `cd ${quoteWord(`${base}/tools`)} || fault 'no tools'\n`,
     `must ${quoteWords([tools.outside('pivot_root'), `${base}/root`, `${base}/root`])}\n`,
   ];
