@@ -157,10 +157,8 @@ describe.each(ISOLATIONS)('the variables of a container with isolation %s', (iso
       cmd: ['cat', '/proc/self/environ'],
       timeout: 60n,
     });
-    const all = Buffer.from(stdout).toString().split('\0');
-    expect(all).toEqual(
-      expect.arrayContaining([...many, ...long].map(({ key, value }) => `${key}=${value}`)),
-    );
+    const all = new Set(Buffer.from(stdout).toString().split('\0'));
+    expect([...many, ...long].filter(({ key, value }) => !all.has(`${key}=${value}`))).toEqual([]);
     await node.client.removeContainer({ containerId: id });
     const tooLong = [{ key: 'A', value: 'x'.repeat(128 * 1024) }];
     const refused = await node.create(sandbox, 'too-long', 'true', { envs: toEnvs(tooLong) });
