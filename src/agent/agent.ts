@@ -41,6 +41,7 @@ import { HostIps, readNodeIpFacts } from './node-facts/host-ips.js';
 import { type NodeIdentity, readInstanceId, resolveNodeName } from './node-facts/node-identity.js';
 import { findTlsPort } from './options/port-address.js';
 import { type RecordedPodEvent } from './pod-event-log.js';
+import { claimManifestSources } from './manifest-sources.js';
 import { type PodLine, toPodLines } from './pod-lines.js';
 import { recordProbeFailures } from './probe-events.js';
 import { stopPods } from './stop-pods.js';
@@ -135,6 +136,7 @@ export class Agent implements AsyncDisposable {
       const { client } = connected;
       try {
         const { name: runtimeName, url: runtimeUrl } = connected;
+        await claimManifestSources({ options, nodeName: name, instanceId, client, logger });
         const parts = await buildAgentParts({
           ...{ options, identity, hostIps, client, runtimeName, runtimeUrl, stdin, link, clock, logger },
           manifestParser: ports.manifestParser,

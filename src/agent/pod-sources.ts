@@ -52,6 +52,9 @@ export interface ManifestPlaces {
   readonly findFile: (object: AppliedObject) => string | undefined;
 }
 
+/** In the root folder: the last good versions of manifests. */
+export const LAST_GOOD_FOLDER = 'manifests-last-good';
+
 /** The word for standard input in place of a path. */
 const STDIN_PATH = '-';
 
@@ -77,7 +80,7 @@ export class PodSources {
     this.config = new PodConfig({ problems, objects, logger, stopped });
     this.#thread = new ThreadedManifestParser({ clock, logger });
     const parser = given.parser ?? new PromptManifestParser({ others: this.#thread, clock });
-    const lastGoodFolder = join(options.rootDir, 'manifests-last-good');
+    const lastGoodFolder = join(options.rootDir, LAST_GOOD_FOLDER);
     const common = { nodeName, problems, parser, lastGoodFolder, clock, logger };
     const { podManifestPath: path, manifestUrl, manifestUrlHeader: headers } = options;
     const { fileCheckFrequencyMs, httpCheckFrequencyMs } = options;

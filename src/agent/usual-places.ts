@@ -3,3 +3,6 @@ export const USUAL_ROOT_DIR = '/var/lib/podloop';
 
 /** The name of an agent's socket in its root folder. */
 export const SOCKET_NAME = 'podloop.sock';
+
+/** In the usual root folder: the root folders of batches. */
+export const BATCHES_FOLDER = 'batches';

@@ -46,7 +46,12 @@ async function candidatesOf(
   const limit = new AbortController();
   const timer = host.clock.setTimer(LIMIT_MS, () => limit.abort(), { unref: true });
   try {
-    const socketPath = resolveAgentSocket(valueOf(rest, ['--socket']), host.env, process.getuid?.() ?? 0);
+    const socketPath = resolveAgentSocket(
+      valueOf(rest, ['--socket']),
+      host.env,
+      process.getuid?.() ?? 0,
+      'usual',
+    );
     const client = new AgentClient({ socketPath, clock: host.clock, signal: limit.signal });
     const namespace = valueOf(rest, ['-n', '--namespace']) ?? DEFAULT_NAMESPACE;
     return await findCandidates({ command, before: rest, last }, new KnownNames(client, namespace));

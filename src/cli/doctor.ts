@@ -100,7 +100,7 @@ async function prepareLook(
   const endpoint = flags.runtimeEndpoint ?? flags.containerRuntimeEndpoint;
   const named = await resolveRuntimeEndpoint(endpoint, env);
   const credentials = await readCredentials(flags);
-  const socketPath = resolveAgentSocket(flags.socket, env, process.getuid?.() ?? 0);
+  const socketPath = resolveAgentSocket(flags.socket, env, process.getuid?.() ?? 0, 'usual');
   const agent = new AgentClient({ socketPath, clock, signal });
   const progress = new ProgressLine(host);
   return async () => {

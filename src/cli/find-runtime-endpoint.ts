@@ -30,7 +30,7 @@ export async function chooseRuntimeEndpoint(
 ): Promise<string> {
   const named = await resolveRuntimeEndpoint(flag, env);
   if (named !== '') return named;
-  const socketPath = resolveAgentSocket(undefined, env, process.getuid?.() ?? 0);
+  const socketPath = resolveAgentSocket(undefined, env, process.getuid?.() ?? 0, 'usual');
   return await findRuntimeEndpoint({ agent: new AgentClient({ socketPath, clock, signal }), env, clock });
 }
 

@@ -5,6 +5,9 @@ import { Agent, type AgentEnd } from '../agent/agent.js';
 import { type KubeletConfig } from '../agent/kubelet-config/kubelet-config.js';
 import { readKubeletConfig } from '../agent/kubelet-config/read-kubelet-config.js';
 import { type GivenAgentOptions, resolveAgentOptions } from '../agent/resolve-agent-options.js';
+import { type AgentOptions } from '../agent/agent-options.js';
+import { findMissingManifests, nameBatch } from '../agent/manifest-sources.js';
+import { BATCHES_FOLDER, USUAL_ROOT_DIR } from '../agent/usual-places.js';
 import { messageOf, PodloopError } from '../util/errors.js';
 import { type LogSettings, parseVModule, type VModuleRule } from '../util/log-settings.js';
 import { type Logger } from '../util/logger.js';
@@ -113,14 +116,19 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
   const told = openLog(flags, {}, host).logger;
   const config = flags.config === undefined ? {} : await readConfig(flags.config, told, flags.kubeconfig);
   const { logger, lines } = openLog(flags, config, host);
-  const options = resolveAgentOptions(givenOptions(manifests, flags), config, machineDefaults(host));
+  const options = await resolveRunOptions(givenOptions(manifests, flags), config, host);
   if (options.podManifestPath === '' && options.manifestUrl === '' && options.kubeconfig === '') {
     throw new PodloopError(
       'OPTION_INVALID',
       'there is nothing to run: name a folder of manifests, as in "podloop run ./pods", a --manifest-url, or the --kubeconfig of a cluster',
     );
   }
-  if (!isRoot() && options.rootDir === SHARED_ROOT_DIR) await claimSharedFolder(options.rootDir);
+  if (isAtTerminal(host) || options.exitWhenDone) {
+    // A service waits for its folder: the disk may come later.
+    const missing = await findMissingManifests(options);
+    if (missing !== undefined) throw new PodloopError('OPTION_INVALID', missing);
+  }
+  if (!isRoot() && isBelow(SHARED_ROOT_DIR, options.rootDir)) await claimSharedFolder(SHARED_ROOT_DIR);
   const interrupted = host.listenForInterrupts();
   const { isolation, network, imageDir = [] } = flags;
   const images = imageDir.flatMap((folder) => ['--image-dir', resolve(folder)]);
@@ -190,6 +198,27 @@ function openScreen(
   return new AgentScreen({ terminal, clock, logger, title: 'podloop run   starting …' });
 }
 
+/** A batch has a root folder of its own below the usual one: its end is not to be that of other pods. */
+async function resolveRunOptions(
+  given: GivenAgentOptions,
+  config: KubeletConfig,
+  host: CliHost,
+): Promise<AgentOptions> {
+  const options = resolveAgentOptions(given, config, machineDefaults(host));
+  const isBatch = (options.exitWhenDone || options.stopPods) && options.kubeconfig === '';
+  const name = isBatch ? await nameBatch(options) : '';
+  if (name === '') return options;
+  return resolveAgentOptions(given, config, machineDefaults(host, name));
+}
+
+function isAtTerminal({ stderr, terminal }: CliHost): boolean {
+  return stderr.isTerminal || terminal !== undefined;
+}
+
+function isBelow(folder: string, path: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`);
+}
+
 function givenOptions(manifests: string | undefined, flags: RunFlags): GivenAgentOptions {
   const given = readAgentFlags(flags);
   if (manifests === undefined) return given;
@@ -209,11 +238,11 @@ async function readConfig(path: string, logger: Logger, kubeconfig = ''): Promis
   return config;
 }
 
-/** Who is not root keeps things in folders of his own. */
-function machineDefaults({ env }: CliHost): GivenAgentOptions {
-  if (isRoot()) return {};
-  const rootDir = ownRootDir(env);
-  return { rootDir, podLogsDir: join(rootDir, 'logs') };
+/** Who is not root keeps things in folders of his own, and a batch in one of its own. */
+function machineDefaults({ env }: CliHost, batch?: string): GivenAgentOptions {
+  const usual = isRoot() ? USUAL_ROOT_DIR : ownRootDir(env);
+  const rootDir = batch === undefined ? usual : join(usual, BATCHES_FOLDER, batch);
+  return isRoot() ? { rootDir } : { rootDir, podLogsDir: join(rootDir, 'logs') };
 }
 
 function isRoot(): boolean {

@@ -151,6 +151,12 @@ export const ERROR_CODES = {
     when: 'Another node agent of podloop works in the same root folder.',
     remedy: 'End the other one, or choose another folder with --root-dir.',
   },
+  MANIFESTS_DIFFER: {
+    retryable: false,
+    when: 'Pods of other manifests run with this root folder, and an agent with these ones would end them.',
+    remedy:
+      'Give these manifests a root folder of their own with --root-dir, or put them with the others; to end those pods, delete manifest-sources.json in the root folder and start again.',
+  },
   FOLDER_UNUSABLE: {
     retryable: false,
     when: 'The folder in which a node agent or an embedded runtime keeps its records cannot be made, read or written.',
