@@ -43,6 +43,7 @@ import { findTlsPort } from './options/port-address.js';
 import { type RecordedPodEvent } from './pod-event-log.js';
 import { claimManifestSources } from './manifest-sources.js';
 import { type PodLine, toPodLines } from './pod-lines.js';
+import { readOptionFile } from './read-option-file.js';
 import { recordProbeFailures } from './probe-events.js';
 import { stopPods } from './stop-pods.js';
 import { tellFailedCalls } from './tell-failed-calls.js';
@@ -104,6 +105,7 @@ export class Agent implements AsyncDisposable {
   static async start(options: AgentOptions, ports: AgentPorts, signal: AbortSignal): Promise<Agent> {
     const { clock, logger, stdin, podloopCommand, runtimeFlags = [], environment = {} } = ports;
     const version = ports.version ?? 'unknown';
+    await checkServerFiles(options);
     const name = resolveNodeName(options.nodeName === '' ? undefined : options.nodeName);
     const link =
       options.kubeconfig === ''
@@ -378,4 +380,14 @@ export class Agent implements AsyncDisposable {
     await untilAborted(signal);
     return undefined;
   }
+}
+
+/** Before anything is made or started for an agent that cannot serve. */
+async function checkServerFiles(options: AgentOptions): Promise<void> {
+  if (findTlsPort(options) === undefined) return;
+  const { tlsCertFile, tlsPrivateKeyFile, clientCaFile, tokenAuthFile } = options;
+  await readOptionFile('--tls-cert-file', tlsCertFile);
+  await readOptionFile('--tls-private-key-file', tlsPrivateKeyFile);
+  await readOptionFile('--client-ca-file', clientCaFile);
+  await readOptionFile('--token-auth-file', tokenAuthFile, true);
 }

@@ -18,7 +18,6 @@ import { HTTP_SOURCE } from '../config/http-source.js';
 import { LastGoodStore } from '../config/last-good-store.js';
 import { STDIN_SOURCE } from '../config/stdin-source.js';
 import { cri, type CriClient } from '../cri/index.js';
-import { formatPod } from '../model/pod-ref.js';
 import { STATIC_POD_ANNOTATIONS } from '../model/static-pod.js';
 import { LABELS } from '../runtime/labels.js';
 import { messageOf, PodloopError } from '../util/errors.js';
@@ -161,9 +160,7 @@ async function findEndedPods(dropped: readonly ManifestSource[], claim: SourceCl
     const hashes = [annotations[STATIC_POD_ANNOTATIONS.manifestHash], former.get(metadata?.uid ?? '')];
     return hash === undefined || !hashes.includes(hash);
   });
-  const names = ended.map(({ metadata }) =>
-    formatPod({ namespace: metadata?.namespace ?? '', name: metadata?.name ?? '' }),
-  );
+  const names = ended.map(({ metadata }) => `${metadata?.namespace}/${metadata?.name}`);
   return [...new Set(names)].sort();
 }
 

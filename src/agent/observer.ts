@@ -13,6 +13,7 @@
  */
 import { CriClient, findEndpoint, parseEndpoint, probeEndpoint } from '../cri/index.js';
 import { Pleg, type PlegHealth, type Subscription } from '../pleg/index.js';
+import { type PodRef } from '../model/pod-ref.js';
 import { CriRuntime } from '../runtime/index.js';
 import { type Runtime } from '../runtime/runtime.js';
 import { type CriCall } from '../util/channels.js';
@@ -123,6 +124,15 @@ export class Observer implements AsyncDisposable {
   /** How the event generator and the runtime are, as of now. */
   health(): PlegHealth {
     return this.#pleg.health();
+  }
+
+  /** The pods that the runtime had when all were listed last. */
+  pods(): PodRef[] {
+    const { cache } = this.#pleg;
+    return [...cache.uids()].map((uid) => {
+      const { namespace, name } = cache.getLastKnown(uid);
+      return { uid, namespace, name };
+    });
   }
 
   /** Begins to count for a report of how it goes, to be read again and again. Dispose of it when done. */

@@ -39,3 +39,19 @@ it.each(ONLY_PRINTED)('a reader who has seen enough is no failure: %s %s', async
   const gone = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
   expect(await run(args, gone)).toEqual({ code: 0, stderr: '' });
 });
+
+it.each([
+  ['gte', 'get'],
+  ['lgos', 'logs'],
+])('the help of a command %s that is not there names %s', async (word, guess) => {
+  const { code, stderr } = await run(['help', word]);
+  expect(code).toBe(1);
+  expect(stderr).toContain(
+    `error: unknown command "${word}" for "podloop"\n\nDid you mean this?\n\t${guess}\n`,
+  );
+});
+
+it('the help of a command that is there, and of help, is shown', async () => {
+  expect(await run(['help', 'get'])).toEqual({ code: 0, stderr: '' });
+  expect(await run(['help'])).toEqual({ code: 0, stderr: '' });
+});

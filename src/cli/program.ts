@@ -163,7 +163,13 @@ export async function runProgram(args: readonly string[], host: CliHost): Promis
     if (args.length === 0) {
       program.outputHelp();
       await host.stdout.assertWritten();
-    } else await program.parseAsync(toSwitches(args, program.commands), { from: 'user' });
+    } else {
+      // Commander shows the whole help for a command that is not there, and does not say that.
+      const [first, second] = args;
+      const isUnknown = first === 'help' && second !== undefined && findCalled(args) === undefined;
+      const words = isUnknown && second !== 'help' ? [second] : args;
+      await program.parseAsync(toSwitches(words, program.commands), { from: 'user' });
+    }
     return 0;
   } catch (error) {
     if (!(error instanceof CommanderError)) return await tell(error, host);

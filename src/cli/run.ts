@@ -1,13 +1,11 @@
 import { Command, Option } from 'commander';
 import { readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { Agent, type AgentEnd } from '../agent/agent.js';
 import { type KubeletConfig } from '../agent/kubelet-config/kubelet-config.js';
 import { readKubeletConfig } from '../agent/kubelet-config/read-kubelet-config.js';
-import { type GivenAgentOptions, resolveAgentOptions } from '../agent/resolve-agent-options.js';
-import { type AgentOptions } from '../agent/agent-options.js';
-import { findMissingManifests, nameBatch } from '../agent/manifest-sources.js';
-import { BATCHES_FOLDER, USUAL_ROOT_DIR } from '../agent/usual-places.js';
+import { type GivenAgentOptions } from '../agent/resolve-agent-options.js';
+import { findMissingManifests } from '../agent/manifest-sources.js';
 import { messageOf, PodloopError } from '../util/errors.js';
 import { type LogSettings, parseVModule, type VModuleRule } from '../util/log-settings.js';
 import { type Logger } from '../util/logger.js';
@@ -16,7 +14,8 @@ import { AgentScreen } from './screen/agent-screen.js';
 import { type CliHost } from './cli-host.js';
 import { packageVersion } from './package-version.js';
 import { createLog, verbosityOption } from './log-output.js';
-import { claimSharedFolder, ownRootDir, SHARED_ROOT_DIR } from './own-root-dir.js';
+import { claimSharedFolder, SHARED_ROOT_DIR } from './own-root-dir.js';
+import { machineDefaults, resolveRunOptions } from './run-options.js';
 import { runForSystemd } from './run-for-systemd.js';
 
 interface RunFlags extends Readonly<Record<string, unknown>> {
@@ -57,7 +56,7 @@ export function runCommand(host: CliHost): Command {
     .description('Keep the pods of a folder of manifests running: the node agent.')
     .argument('[manifests]', 'Folder of Pod manifests, or one file; the same as --pod-manifest-path')
     .option('--config <file>', 'KubeletConfiguration (kubelet.config.k8s.io/v1beta1); flags come before it');
-  addAgentFlags(command, { machine: machineDefaults(host) });
+  addAgentFlags(command, { machine: machineDefaults(host.env) });
   return command
     .option(
       '--image-dir <folder>',
@@ -116,7 +115,7 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
   const told = openLog(flags, {}, host).logger;
   const config = flags.config === undefined ? {} : await readConfig(flags.config, told, flags.kubeconfig);
   const { logger, lines } = openLog(flags, config, host);
-  const options = await resolveRunOptions(givenOptions(manifests, flags), config, host);
+  const options = await resolveRunOptions(givenOptions(manifests, flags), config, host.env);
   if (options.podManifestPath === '' && options.manifestUrl === '' && options.kubeconfig === '') {
     throw new PodloopError(
       'OPTION_INVALID',
@@ -198,19 +197,6 @@ function openScreen(
   return new AgentScreen({ terminal, clock, logger, title: 'podloop run   starting …' });
 }
 
-/** A batch has a root folder of its own below the usual one: its end is not to be that of other pods. */
-async function resolveRunOptions(
-  given: GivenAgentOptions,
-  config: KubeletConfig,
-  host: CliHost,
-): Promise<AgentOptions> {
-  const options = resolveAgentOptions(given, config, machineDefaults(host));
-  const isBatch = (options.exitWhenDone || options.stopPods) && options.kubeconfig === '';
-  const name = isBatch ? await nameBatch(options) : '';
-  if (name === '') return options;
-  return resolveAgentOptions(given, config, machineDefaults(host, name));
-}
-
 function isAtTerminal({ stderr, terminal }: CliHost): boolean {
   return stderr.isTerminal || terminal !== undefined;
 }
@@ -236,13 +222,6 @@ async function readConfig(path: string, logger: Logger, kubeconfig = ''): Promis
   const { config, warnings } = readKubeletConfig(text, resolve(path), kubeconfig !== '');
   for (const warning of warnings) logger.warn(warning);
   return config;
-}
-
-/** Who is not root keeps things in folders of his own, and a batch in one of its own. */
-function machineDefaults({ env }: CliHost, batch?: string): GivenAgentOptions {
-  const usual = isRoot() ? USUAL_ROOT_DIR : ownRootDir(env);
-  const rootDir = batch === undefined ? usual : join(usual, BATCHES_FOLDER, batch);
-  return isRoot() ? { rootDir } : { rootDir, podLogsDir: join(rootDir, 'logs') };
 }
 
 function isRoot(): boolean {

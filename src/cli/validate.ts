@@ -6,6 +6,8 @@ import {
   formatManifestProblem,
   validateManifests,
   type Validation,
+  isAbsentFile,
+  type ManifestProblem,
 } from '../agent/manifests/validate-manifests.js';
 import { checkSubdomain } from '../model/validation/name-rules.js';
 import { PodloopError } from '../util/errors.js';
@@ -91,8 +93,11 @@ async function printText(validation: Validation, { stdout, stderr }: CliHost): P
   }
   for (const warning of warnings)
     await stderr.writeLine(`warning: ${toOneLine(formatManifestProblem(warning))}`);
-  for (const problem of problems)
-    await stderr.writeLine(`error: ${toOneLine(formatManifestProblem(problem))}`);
+  for (const problem of problems) await stderr.writeLine(`error: ${toOneLine(describeProblem(problem))}`);
+}
+
+function describeProblem(problem: ManifestProblem): string {
+  return isAbsentFile(problem) ? `${problem.file}: ${problem.message}` : formatManifestProblem(problem);
 }
 
 /** A name or key from a file must write no lines of its own, and command no terminal. */

@@ -1,10 +1,11 @@
 import { Command, Option } from 'commander';
+import { hostname } from 'node:os';
 import { Observer } from '../agent/observer.js';
 import { OBSERVER_OPTIONS, type ObserverMode } from '../agent/options.js';
 import { formatGoDuration } from '../util/go-duration.js';
 import { SILENT_LOGGER } from '../util/logger.js';
 import { type CliHost } from './cli-host.js';
-import { matchesFilter } from './event-filter.js';
+import { describeNoMatch, type EventFilter, matchesFilter } from './event-filter.js';
 import { createEventPrinter, OUTPUT_FORMATS, type OutputFormat } from './event-printer.js';
 import { chooseRuntimeEndpoint } from './find-runtime-endpoint.js';
 import { parsePositiveDuration } from './flag-values.js';
@@ -112,9 +113,20 @@ async function watch(flags: WatchFlags, host: CliHost): Promise<void> {
       relistPeriod,
     });
     const report = new HealthReport(logger);
+    const filter = { namespace: flags.namespace, pod: flags.pod, nodeName: hostname().toLowerCase() };
+    let isListed = false;
+    const warnOfNoMatch = (): void => {
+      if (isListed || observer.health().lastSeenAtMs === undefined) return;
+      isListed = true;
+      const words = describeNoMatch(observer.pods(), filter);
+      if (words !== undefined) logger.warn(words);
+    };
     await Promise.all([
-      printEvents(observer, flags, host, signal),
-      repeat(host, signal, () => report.update(observer.health(), runtimeIsThere)),
+      printEvents(observer, filter, flags, host, signal),
+      repeat(host, signal, () => {
+        report.update(observer.health(), runtimeIsThere);
+        warnOfNoMatch();
+      }),
       observer.run(signal),
     ]);
   } catch (error) {
@@ -127,12 +139,12 @@ async function watch(flags: WatchFlags, host: CliHost): Promise<void> {
 
 async function printEvents(
   observer: Observer,
+  filter: EventFilter,
   flags: WatchFlags,
   host: CliHost,
   signal: AbortSignal,
 ): Promise<void> {
   const print = createEventPrinter(flags.output, host.pid);
-  const filter = { namespace: flags.namespace, pod: flags.pod };
   await using events = observer.subscribe();
   signal.addEventListener('abort', () => events.close(), { once: true });
   for await (const event of events) {

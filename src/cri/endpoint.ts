@@ -57,6 +57,6 @@ export async function findEndpoint(socketPaths: readonly string[] = DEFAULT_SOCK
   }
   throw new PodloopError(
     'ENDPOINT_NOT_FOUND',
-    `no container runtime found: there is no socket at ${socketPaths.join(', ')}; start the runtime or name its socket with --runtime-endpoint`,
+    `no container runtime found: there is no socket at ${socketPaths.join(', ')}; start the runtime or name its socket with --runtime-endpoint (in a program: runtimeEndpoint)`,
   );
 }

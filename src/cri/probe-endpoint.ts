@@ -155,7 +155,7 @@ function toEndpointError(endpoint: Endpoint, error: NodeJS.ErrnoException): Podl
     case 'ENOTDIR':
       return new PodloopError(
         'ENDPOINT_NOT_FOUND',
-        `there is no socket at ${url}: start the runtime, or name its socket with --runtime-endpoint`,
+        `there is no socket at ${url}: start the runtime, or name its socket with --runtime-endpoint (in a program: runtimeEndpoint)`,
         { cause: error },
       );
     case 'EACCES':

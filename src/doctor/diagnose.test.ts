@@ -177,6 +177,25 @@ const CASES: readonly Case[] = [
   { when: 'the agent is held up', node: reported({ eventLoop: { meanMs: 90, p99Ms: 800, maxMs: 2_000 } }), finds: 'AgentBusy', severity: 'warning', says: /800ms/ },
 ];
 
+/** A recording answers what was asked while it was made. */
+const notRecorded = (method: string) => ({
+  method,
+  ...{ count: 1, failed: 1, lastCode: 'CRI_UNIMPLEMENTED' },
+  lastError: `${method} fails: this is a recording: nobody asked for ${method} in it`,
+});
+
+it.each(['Status', 'Version', 'ListPodSandbox', 'ImageFsInfo'])(
+  'finds nothing in a recording without %s, and much in a runtime without it',
+  (method) => {
+    const { lastError, ...facts } = notRecorded(method);
+    const [recorded, real] = [lastError, 'unknown method'].map((error) =>
+      diagnose(aNode(operating(anOperation(method, { ...facts, lastError: error })))),
+    );
+    expect(recorded).toEqual([]);
+    expect(real!.length).toBe(method === 'ImageFsInfo' ? 0 : 1);
+  },
+);
+
 describe('diagnose', () => {
   it('blames nothing on a healthy node, with an agent or without one', () => {
     expect(diagnose(aNode())).toEqual([]);

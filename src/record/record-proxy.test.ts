@@ -268,6 +268,13 @@ describe('a recorder', () => {
       expect(await readFile(join(folder, name), 'utf8')).toBe('precious');
   });
 
+  it('makes the folder of its file', async () => {
+    await using base = await RecordHarness.start({});
+    const file = `${base.file}.folder/with/parts/node.plrec`;
+    await using harness = await RecordHarness.start({}, { file });
+    expect((await harness.finish())[0]).toMatchObject({ kind: 'meta' });
+  });
+
   it('leaves no older part of another recording beside its own', async () => {
     await using harness = await RecordHarness.start({});
     const file = `${harness.file}.other`;

@@ -10,9 +10,11 @@
  *
  * @module
  */
+import { mkdir } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { type CallPlan, type CallStart, findHeader, FrameRelay, type RelayCounts } from '../relay/index.js';
 import { type Clock, SystemClock } from '../util/clock.js';
-import { PodloopError } from '../util/errors.js';
+import { messageOf, PodloopError } from '../util/errors.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { CallRecorder } from './call-recorder.js';
 import { RECORDED_METHODS } from './recorded-method.js';
@@ -66,7 +68,7 @@ export class RecordProxy implements AsyncDisposable {
     this.#clock = clock;
   }
 
-  /** Makes the file and listens. Throws OPTION_INVALID, or ENDPOINT_IN_USE when somebody else answers there. */
+  /** Makes the file, with its folder, and listens. Throws OPTION_INVALID, or ENDPOINT_IN_USE when somebody else answers there. */
   static async start(options: RecordProxyOptions): Promise<RecordProxy> {
     const { clock = new SystemClock(), logger = SILENT_LOGGER, maxBytes = DEFAULT_MAX_BYTES } = options;
     const { upstream, listen, file: path, mode = 'relay', version = '' } = options;
@@ -75,6 +77,7 @@ export class RecordProxy implements AsyncDisposable {
         'OPTION_INVALID',
         `maxBytes ${maxBytes} is too little: use 1048576 (1Mi) or more`,
       );
+    await makeFolderOf(path);
     const rules = { ...STRICT_RULES, ...options.rules };
     const parts = await RecordingParts.create({
       ...{ path, replace: options.replace ?? false, maxBytes, whenFull: options.whenFull ?? 'stop', clock },
@@ -141,4 +144,14 @@ export class RecordProxy implements AsyncDisposable {
         new CallRecorder({ recorder: this.#recorder, clock: this.#clock, call, method, timeout }),
     };
   }
+}
+
+/** Only its own user may read what is recorded. */
+async function makeFolderOf(path: string): Promise<void> {
+  const folder = dirname(resolve(path));
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+    throw new PodloopError('OPTION_INVALID', `the folder ${folder} cannot be made: ${messageOf(error)}`, {
+      cause: error,
+    });
+  });
 }

@@ -11,6 +11,7 @@ import {
   VersionResponse,
 } from '../cri/generated/runtime/v1/cri.js';
 import { type Clock } from '../util/clock.js';
+import { NOT_RECORDED } from '../util/recording-words.js';
 import { type CallIndex } from './call-index.js';
 import { kindOf } from './method-kinds.js';
 import { type RecordedMethod } from './recorded-method.js';
@@ -68,7 +69,7 @@ export class ReplayAnswers {
     const kind = kindOf(method);
     if (kind === 'stream') {
       const why = 'what goes through exec, attach and port-forward is not in it';
-      throw new ReplayedError(status.FAILED_PRECONDITION, `this is a recording: ${why}`);
+      throw new ReplayedError(status.FAILED_PRECONDITION, `${NOT_RECORDED}${why}`);
     }
     const latest = index.findLatest(method, request, at);
     if (latest !== undefined && timeline.hung(latest)) return untilGivenUp(signal);
@@ -136,10 +137,10 @@ export class ReplayAnswers {
     const { name } = method;
     if (kindOf(method) === 'change') {
       const why = `nobody asked for this ${name} in it, and it cannot be changed`;
-      return new ReplayedError(status.FAILED_PRECONDITION, `this is a recording: ${why}`);
+      return new ReplayedError(status.FAILED_PRECONDITION, `${NOT_RECORDED}${why}`);
     }
     const what = this.#options.index.has(method) ? `this ${name}` : name;
-    return new ReplayedError(status.UNIMPLEMENTED, `this is a recording: nobody asked for ${what} in it`);
+    return new ReplayedError(status.UNIMPLEMENTED, `${NOT_RECORDED}nobody asked for ${what} in it`);
   }
 }
 

@@ -43,7 +43,7 @@ describe('podloop watch says in one line what is wrong and what to do, and exits
   it('there is no socket', async () => {
     const path = join(folder, 'none.sock');
     expect(await watchInVain(`unix://${path}`)).toBe(
-      `error: there is no socket at unix://${path}: start the runtime, or name its socket with --runtime-endpoint`,
+      `error: there is no socket at unix://${path}: start the runtime, or name its socket with --runtime-endpoint (in a program: runtimeEndpoint)`,
     );
   });
 

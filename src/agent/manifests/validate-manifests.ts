@@ -18,7 +18,13 @@ import {
 } from '../../config/manifest-reader.js';
 import { objectName, twinProblem } from '../../config/source-object.js';
 import { messageOf } from '../../util/errors.js';
+import { systemCodeOf } from '../../util/system-code.js';
 import { findMissingReferences } from './missing-references.js';
+
+/** Whether there is no such file at all, and so no line in it. */
+export function isAbsentFile({ message }: ManifestProblem): boolean {
+  return message === NO_SUCH_FILE;
+}
 
 export { formatManifestProblem, type ManifestProblem } from '../../config/manifest-problem.js';
 
@@ -66,6 +72,8 @@ export interface Validation {
 }
 
 const NO_POLICY: NodePolicy = { forbid: new Set(), allowedHostPaths: undefined };
+
+const NO_SUCH_FILE = 'no such file or folder';
 
 /** What standard input is called in messages. */
 const STDIN_NAME = '<stdin>';
@@ -139,7 +147,8 @@ async function listFiles(path: string, { stdin }: ValidateOptions): Promise<Inpu
     if (files.length > 0) return files.map((name) => fileOf(join(path, name)));
     return [{ ...fileOf(path), missing: `there is no ${MANIFEST_ENDINGS.join(', ')} file in it` }];
   } catch (error) {
-    return [{ ...fileOf(path), missing: `cannot be read: ${messageOf(error)}` }];
+    const isAbsent = systemCodeOf(error) === 'ENOENT';
+    return [{ ...fileOf(path), missing: isAbsent ? NO_SUCH_FILE : `cannot be read: ${messageOf(error)}` }];
   }
 }
 

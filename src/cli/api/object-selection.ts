@@ -1,5 +1,11 @@
 import { failure } from '../command-failure.js';
-import { findResourceType, isTypeGroup, type ResourceType } from './resource-type.js';
+import {
+  findResourceType,
+  isResourceType,
+  isTypeGroup,
+  type ResourceType,
+  unknownType,
+} from './resource-type.js';
 
 /** What the words behind a command name: kinds of objects as a whole, or single objects. */
 export interface ObjectSelection {
@@ -31,6 +37,9 @@ export function readSelection(
 ): ObjectSelection {
   if (words.some((word) => word.includes('/'))) return checkNames(readPairs(words, command), limits);
   const [first = '', ...names] = words;
+  if (names.length === 0 && !first.includes(',') && first !== '' && !isResourceType(first)) {
+    throw unknownType(first, `For a pod of that name: podloop ${command} pod ${first}`);
+  }
   const types = first
     .split(',')
     .filter((word) => word !== '')
@@ -52,6 +61,8 @@ function readPairs(words: readonly string[], command: string): ObjectSelection {
     if (type === '' || name === '') {
       throw failure('arguments in resource/name form must have a single resource and name');
     }
+    if (!isResourceType(type))
+      throw unknownType(type, `If ${type} is a namespace: -n ${type}, and ${name} alone`);
     return { type: findResourceType(type), name };
   });
   return { types: [...new Set(names.map(({ type }) => type))], names };

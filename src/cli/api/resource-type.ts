@@ -1,4 +1,4 @@
-import { failure } from '../command-failure.js';
+import { CommandFailure } from '../command-failure.js';
 
 /** A kind of object that an agent's API has. */
 export interface ResourceType {
@@ -32,12 +32,29 @@ export function isTypeGroup(word: string): boolean {
 /** The type that a word names: in the plural, in the singular, short, or with version and group. Throws a CommandFailure. */
 export function findResourceType(word: string): ResourceType {
   if (isTypeGroup(word)) return PODS;
-  const name = word.toLowerCase().replace(/\.v1\.?$/, '');
-  const found = RESOURCE_TYPES.find(
-    ({ plural, singular, aliases }) => [plural, singular].includes(name) || aliases.includes(name),
-  );
-  if (found === undefined) throw failure(`the server doesn't have a resource type "${word}"`);
+  const found = RESOURCE_TYPES.find((type) => isNameOf(type, word));
+  if (found === undefined) throw unknownType(word);
   return found;
+}
+
+/** kubectl's words, and which kinds there are; `hint` says what else may have been meant. */
+export function unknownType(word: string, hint?: string): CommandFailure {
+  const kinds = RESOURCE_TYPES.map(({ plural }) => plural);
+  return new CommandFailure([
+    `error: the server doesn't have a resource type "${word}"`,
+    `There are ${kinds.slice(0, -1).join(', ')} and ${kinds.at(-1)}.`,
+    ...(hint === undefined ? [] : [hint]),
+  ]);
+}
+
+/** Whether a word names a kind, or a group of kinds. */
+export function isResourceType(word: string): boolean {
+  return isTypeGroup(word) || RESOURCE_TYPES.some((type) => isNameOf(type, word));
+}
+
+function isNameOf({ plural, singular, aliases }: ResourceType, word: string): boolean {
+  const name = word.toLowerCase().replace(/\.v1\.?$/, '');
+  return [plural, singular].includes(name) || aliases.includes(name);
 }
 
 /** The type of objects of that kind; undefined for one that an agent has not. */

@@ -63,9 +63,7 @@ function listUnknown({ runtime, machine, kubelet, agent, certificatesUnread }: N
     ['network plugins', machine.plugins],
     ['disk latency', machine.fsync],
     ...certificatesUnread.map(({ path, why }) => [`certificates in ${path}`, { known: false, why }] as const),
-    ['the kubelet’s health', kubelet.health],
-    ['the kubelet’s metrics', kubelet.metrics],
-    ['podloop’s agent', agent],
+    ...listUnknownAgents({ runtime, kubelet, agent }),
   ];
   const namesByWhy = new Map<string, string[]>();
   for (const [name, one] of looked) {
@@ -74,6 +72,25 @@ function listUnknown({ runtime, machine, kubelet, agent, certificatesUnread }: N
     namesByWhy.set(why, [...(namesByWhy.get(why) ?? []), name]);
   }
   return [...namesByWhy].map(([why, names]) => `Not known: ${names.join(', ')} (${why})`);
+}
+
+/** A node has a kubelet or podloop's agent: where there is one, nobody misses the other. */
+function listUnknownAgents({
+  runtime,
+  kubelet,
+  agent,
+}: Pick<NodeFacts, 'runtime' | 'kubelet' | 'agent'>): [string, Looked<unknown>][] {
+  const hasKubelet = kubelet.health.known || kubelet.metrics.known;
+  // The runtime in the box, and a recording.
+  const isOurs = agent.known || runtime.name.startsWith('podloop');
+  const ofKubelet: [string, Looked<unknown>][] = [
+    ['the kubelet’s health', kubelet.health],
+    ['the kubelet’s metrics', kubelet.metrics],
+  ];
+  return [
+    ...(isOurs && !hasKubelet ? [] : ofKubelet),
+    ...(hasKubelet ? [] : ([['podloop’s agent', agent]] as [string, Looked<unknown>][])),
+  ];
 }
 
 /** Pods that were left out are not known, though most are. */

@@ -1,3 +1,4 @@
+import { NOT_RECORDED } from '../../util/recording-words.js';
 import { type OperationFacts } from '../call-meter.js';
 import { type Finding } from '../finding.js';
 import { valueOf } from '../looked.js';
@@ -70,6 +71,8 @@ function findFailures(runtime: RuntimeFacts): Finding[] {
     runtime.operations
       .filter(({ method, failed }) => failed > 0 && !STATUS_CALLS.includes(method))
       .filter(({ lastCode = '' }) => !GONE.includes(lastCode))
+      // What a recording does not have says nothing of the runtime that was recorded.
+      .filter(({ lastError = '' }) => !lastError.includes(NOT_RECORDED))
       // Of lists that are too large another rule tells.
       .filter(({ lastCode }) => lastCode !== 'CRI_RESOURCE_EXHAUSTED')
       // Not every runtime tells of its images.
