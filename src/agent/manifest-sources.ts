@@ -107,7 +107,7 @@ export async function findMissingManifests({
     () => undefined,
     (error: NodeJS.ErrnoException) =>
       error.code === 'ENOENT'
-        ? `there is no folder or file ${path}: make it first, or name another one`
+        ? `${path} does not exist: make that folder or file first, or name another one`
         : undefined,
   );
 }

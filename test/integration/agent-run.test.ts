@@ -193,7 +193,7 @@ describe('podloop run', () => {
     [
       'a folder that is not there',
       () => join(folder, 'none'),
-      /^error: .* succeeded: .*none: does not exist/m,
+      /^error: .*none does not exist: make that folder/m,
     ],
     ['no pod at all', () => manifests, /^error: .* succeeded: there was no pod to run$/m],
     ['an empty standard input', () => '-', /^error: .* succeeded: <stdin>: there is no pod in it/m],

@@ -65,7 +65,7 @@ it('never end each other’s pods, and have their own without a false alarm', as
 
 it('that are not there are refused at a terminal and by a batch', async () => {
   const typo = join(folder, 'typo');
-  const words = `there is no folder or file ${typo}: make it first`;
+  const words = `${typo} does not exist: make that folder`;
   const batch = await runPodloop(['run', typo, ...flags(), '--exit-when-done']);
   expect([batch.code, batch.stderr]).toEqual([1, expect.stringContaining(words)]);
   const command = [process.execPath, PODLOOP_MAIN, 'run', typo, ...flags()].join(' ');
