@@ -44,7 +44,7 @@ function claim(podManifestPath: string, manifestUrl = ''): Promise<void> {
   const options = { podManifestPath, manifestUrl, rootDir: at('root') };
   const client = { listPodSandbox: async () => Promise.resolve({ items: running }) };
   return claimManifestSources({
-    ...{ options, nodeName: 'n', instanceId: 'ours', client: client as never, logger: SILENT_LOGGER },
+    ...{ options, nodeName: 'n', instanceId: 'ours', client, logger: SILENT_LOGGER },
   });
 }
 
@@ -58,12 +58,10 @@ describe('an agent with other manifests than the one before', () => {
 
   it('is refused with the names of the pods that it would end, and with what to do', async () => {
     await write('jobs', 'job');
-    await expect(claim(at('jobs'))).rejects.toMatchObject({
-      code: 'MANIFESTS_DIFFER',
-      message: expect.stringMatching(
-        /pods of \S*\/pods run .*an agent with \S*\/jobs would end them: default\/db-n, default\/web-n\. .*--root-dir/,
-      ),
-    });
+    await expect(claim(at('jobs'))).rejects.toThrow(
+      /pods of \S*\/pods run .*an agent with \S*\/jobs would end them: default\/db-n, default\/web-n\. .*--root-dir/,
+    );
+    await expect(claim(at('jobs'))).rejects.toMatchObject({ code: 'MANIFESTS_DIFFER' });
     // The refusal has changed nothing.
     await claim(at('pods'));
     await expect(claim(at('jobs'))).rejects.toThrow('would end them');

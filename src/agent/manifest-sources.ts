@@ -22,6 +22,7 @@ import { STATIC_POD_ANNOTATIONS } from '../model/static-pod.js';
 import { LABELS } from '../runtime/labels.js';
 import { messageOf, PodloopError } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
+import { systemCodeOf } from '../util/system-code.js';
 import { readIfThere, writeWhole } from '../util/whole-file.js';
 import { type AgentOptions } from './agent-options.js';
 import { LAST_GOOD_FOLDER } from './pod-sources.js';
@@ -105,8 +106,8 @@ export async function findMissingManifests({
   if (path === '' || path === '-') return undefined;
   return stat(path).then(
     () => undefined,
-    (error: NodeJS.ErrnoException) =>
-      error.code === 'ENOENT'
+    (error: unknown) =>
+      systemCodeOf(error) === 'ENOENT'
         ? `${path} does not exist: make that folder or file first, or name another one`
         : undefined,
   );
@@ -215,9 +216,11 @@ async function readRecord(file: string, logger: Logger): Promise<readonly Manife
   try {
     const text = await readIfThere(file);
     if (text === undefined) return [];
-    const { version, sources } = JSON.parse(text) as SourceRecord;
-    if (version !== VERSION || !Array.isArray(sources)) throw new Error(`it is of another form: ${version}`);
-    return sources.filter(({ kind, place }) => typeof kind === 'string' && typeof place === 'string');
+    const { version, sources } = JSON.parse(text) as { version?: unknown; sources?: unknown };
+    if (version !== VERSION || !Array.isArray(sources)) throw new Error('it is of another form');
+    return (sources as readonly ManifestSource[]).filter(
+      ({ kind, place }) => typeof kind === 'string' && typeof place === 'string',
+    );
   } catch (error) {
     logger.error('Record of manifest sources cannot be read', messageOf(error), { path: file });
     return [];
