@@ -11,7 +11,7 @@ export interface KubeletMetric {
   readonly buckets: readonly number[];
 }
 
-/** What a kubelet v1.36.3 in use had on /metrics and /metrics/probes. */
+/** What a kubelet v1.37.2 in use has on /metrics and /metrics/probes. */
 export function readKubeletMetrics(): KubeletMetric[] {
   return readText('test/integration/metrics/kubelet-agent-metrics.tsv')
     .split('\n')

@@ -97,6 +97,12 @@ export const KUBELET_USAGE_METRICS: Readonly<
   ],
 };
 
+/** What only version 2 of cgroups counts: a kubelet shows 0 on version 1, where podloop leaves it out. */
+export const OF_VERSION_2: ReadonlySet<string> = new Set([
+  ...['container_memory_events_high_total', 'container_memory_events_max_total'],
+  ...['container_memory_pgscan_total', 'container_memory_pgsteal_total'],
+]);
+
 /** What podloop does not tell, and why. */
 export const NOT_TOLD: ReadonlyMap<string, string> = new Map([
   ['container_health_state', 'of Docker’s health checks, which CRI does not have'],
