@@ -48,6 +48,7 @@ export default defineConfig({
             'test/*.test.ts',
             'test/integration/**/*.test.ts',
             'test/critest/**/*.test.ts',
+            'test/differential/**/*.test.ts',
             'test/e2e/**/*.test.ts',
             'test/machine/*.test.ts',
             'test/machine/power/*.test.ts',

@@ -102,6 +102,8 @@ describe('podloop apply', () => {
     expect((await podloop('apply', '-f', '/nope.yaml')).stderr).toBe(
       'error: the path "/nope.yaml" does not exist\n',
     );
-    expect((await podloop('apply')).stderr).toBe('error: must specify one of -f and -k\n');
+    expect((await podloop('apply')).stderr).toBe(
+      'error: must specify -f with a file, a folder, a URL or -; build what is for -k first: kubectl kustomize DIR\n',
+    );
   });
 });

@@ -44,7 +44,10 @@ const DEEPEST_LIST = 4;
 
 /** The objects of manifests in the order in which they stand there. Rejects with a CommandFailure. */
 export async function readManifestObjects(source: ManifestSource): Promise<ManifestItem[]> {
-  if (source.paths.length === 0) throw failure('must specify one of -f and -k');
+  if (source.paths.length === 0)
+    throw failure(
+      'must specify -f with a file, a folder, a URL or -; build what is for -k first: kubectl kustomize DIR',
+    );
   const items: ManifestItem[] = [];
   for (const path of source.paths) {
     for (const { file, content } of await readTexts(path, source)) {

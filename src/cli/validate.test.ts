@@ -112,6 +112,7 @@ describe('podloop validate', () => {
       'DIR/a.json:1: pod/api-n in namespace default is valid\nDIR/b.yaml:1: pod/web-n in namespace default is valid\n',
     );
     expect(stderr.split('\n')).toEqual([
+      'warning: DIR/README.md: passed over, as it is no manifest by its name or kind',
       expect.stringMatching(/^error: DIR\/c\.yml:1:5: Flow sequence/),
       'error: DIR/d.yaml:1:1: there is no pod in it',
       expect.stringMatching(/^error: DIR\/inside\.yaml:1:1: cannot be read: EISDIR/),
@@ -219,7 +220,7 @@ describe('podloop validate', () => {
           message: 'must be a string, not 3; put it in quotes',
         },
       ],
-      ...{ objects: [], warnings: [] },
+      ...{ objects: [], warnings: [], passedOver: [] },
     });
   });
 

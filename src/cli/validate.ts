@@ -83,7 +83,7 @@ function plural(count: number, word: string): string {
 }
 
 async function printText(validation: Validation, { stdout, stderr }: CliHost): Promise<void> {
-  const { pods, objects, problems, warnings } = validation;
+  const { pods, objects, problems, warnings, passedOver } = validation;
   for (const { file, line, name, namespace } of pods) {
     await stdout.writeLine(toOneLine(`${file}:${line}: pod/${name} in namespace ${namespace} is valid`));
   }
@@ -91,6 +91,10 @@ async function printText(validation: Validation, { stdout, stderr }: CliHost): P
     const what = `${kind.toLowerCase()}/${name}`;
     await stdout.writeLine(toOneLine(`${file}:${line}: ${what} in namespace ${namespace} is valid`));
   }
+  for (const path of passedOver)
+    await stderr.writeLine(
+      `warning: ${toOneLine(path)}: passed over, as it is no manifest by its name or kind`,
+    );
   for (const warning of warnings)
     await stderr.writeLine(`warning: ${toOneLine(formatManifestProblem(warning))}`);
   for (const problem of problems) await stderr.writeLine(`error: ${toOneLine(describeProblem(problem))}`);

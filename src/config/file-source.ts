@@ -88,6 +88,8 @@ export class FileSource {
   readonly #absences = new HeldAbsences();
   readonly #watch: FolderWatch;
   #others: ReadonlySet<string> = new Set();
+  /** Uids of pods that were dumped from a cluster. */
+  #dumped: ReadonlySet<string> = new Set();
   /** Of the pods of the last delivery. */
   #handedUids: ReadonlySet<string> = new Set();
   #wasFile = false;
@@ -344,6 +346,7 @@ export class FileSource {
 
   #hand(merged: MergedFiles, search: Search): void {
     const { pods, objects } = this.#absences.add(merged, search, this.#options.clock.monotonicMs());
+    this.#logLeftOut(pods);
     const places = new Map(pods.map(({ pod, place }) => [pod.metadata.uid, place]));
     this.#handedUids = new Set(places.keys());
     this.#options.port.deliver(
@@ -354,6 +357,19 @@ export class FileSource {
         objects: objects.map(({ object }) => object),
       },
     );
+  }
+
+  /** Once for each pod, as long as it stands there. */
+  #logLeftOut(pods: MergedFiles['pods']): void {
+    const dumped = pods.filter(({ leftOut = [] }) => leftOut.length > 0);
+    for (const { pod, place, leftOut } of dumped) {
+      if (this.#dumped.has(pod.metadata.uid)) continue;
+      this.#options.logger.info('Leaving out what a cluster wrote into the manifest of a pod', {
+        ...{ pod: `${pod.metadata.namespace}/${pod.metadata.name}`, path: place.file },
+        fields: leftOut!.join(', '),
+      });
+    }
+    this.#dumped = new Set(dumped.map(({ pod }) => pod.metadata.uid));
   }
 
   #tellOthers({ folder, others }: PresentLook): void {

@@ -53,11 +53,20 @@ export function findObjects(
   const kind = value['kind'] ?? itemKind;
   const apiVersion = value['apiVersion'] ?? (itemKind === undefined ? undefined : 'v1');
   const known = KINDS.find((each) => each === kind);
+  if (kind === undefined && isComposeFile(value)) {
+    const message =
+      'a Compose file is no manifest; write a Pod for its services, kompose convert helps with that';
+    return [{ kind: 'other', path, problems: [{ kind: 'kind', path: [], message }] }];
+  }
   if (kind === undefined || known !== undefined || typeof kind !== 'string') {
     return [{ kind: known ?? 'Pod', path, value: { ...value, kind, apiVersion } }];
   }
   if (Object.hasOwn(LISTS, kind)) return listObjects(value, kind, path);
   return [{ kind: 'other', path, problems: [{ kind: 'kind', path: ['kind'], message: whyNot(kind) }] }];
+}
+
+function isComposeFile(value: Record<string, unknown>): boolean {
+  return isRecord(value['services']) && value['metadata'] === undefined && value['spec'] === undefined;
 }
 
 function listObjects(value: Record<string, unknown>, kind: string, path: readonly YamlStep[]): FoundObject[] {
@@ -94,9 +103,31 @@ function listObjects(value: Record<string, unknown>, kind: string, path: readonl
   );
 }
 
+/** Objects of clusters that people put beside their pods, and what does the same here. */
+const WAYS_OUT: Readonly<Record<string, string>> = {
+  PersistentVolumeClaim: 'use a hostPath volume with type DirectoryOrCreate in the pod',
+  PersistentVolume: 'use a hostPath volume with type DirectoryOrCreate in the pod',
+  StorageClass: 'use a hostPath volume with type DirectoryOrCreate in the pod',
+  Service: 'give the container of the pod a hostPort, or let others use the address of the pod',
+  Ingress: 'run a proxy in a pod with a hostPort',
+  NetworkPolicy: 'filter with the firewall of this machine',
+  Namespace: 'leave it out: a namespace is there as soon as a pod names it',
+  ServiceAccount: 'leave it out: there is no API server to give a token of it',
+  Role: 'leave it out: there is no API server that it could hold for',
+  RoleBinding: 'leave it out: there is no API server that it could hold for',
+  ClusterRole: 'leave it out: there is no API server that it could hold for',
+  ClusterRoleBinding: 'leave it out: there is no API server that it could hold for',
+  HorizontalPodAutoscaler: 'leave it out: write as many Pods as are to run',
+  PodDisruptionBudget: 'leave it out: nobody here evicts pods through an API server',
+  Kustomization: 'build it first: kubectl kustomize . > pods.yaml',
+  KubeletConfiguration: 'give it to the agent with --config',
+};
+
 function whyNot(kind: string): string {
-  const words = [...KINDS, ...Object.keys(LISTS), ...WITH_TEMPLATE];
+  const words = [...KINDS, ...Object.keys(LISTS), ...WITH_TEMPLATE, ...Object.keys(WAYS_OUT)];
   const guess = findSimilarWord(kind, words);
+  const wayOut = Object.hasOwn(WAYS_OUT, kind) ? WAYS_OUT[kind] : undefined;
+  if (wayOut !== undefined) return `${kind} is not supported; ${wayOut}`;
   if (WITH_TEMPLATE.includes(kind)) {
     return `${kind} is not supported; put the pod of its template into a Pod, once for each that is to run`;
   }

@@ -18,6 +18,7 @@ import { readPod } from '../model/read-pod.js';
 import { checkStaticPod } from '../model/static-pod.js';
 import { isRecord } from '../util/is-record.js';
 import { parseYamlDocuments, type YamlDocument } from '../util/yaml/yaml-document.js';
+import { toWrittenPod } from './cluster-dump.js';
 import { findObjects, type FoundKind, type FoundObject } from './list-objects.js';
 import { type ManifestPlace, type ManifestProblem, type ManifestProblemKind } from './manifest-problem.js';
 
@@ -41,6 +42,8 @@ export interface ManifestPod {
   readonly place: ManifestPlace;
   /** Where a value in it is written, or the nearest one around it. */
   readonly placeOf: (path: FieldPath) => ManifestPlace;
+  /** What stood there because a cluster or an agent had put it there, and is not in the pod. */
+  readonly leftOut: readonly string[];
 }
 
 /** A ConfigMap or Secret, and where it is written. */
@@ -125,13 +128,14 @@ class ObjectReader {
 
   #readPod({ value }: FoundKind): ObjectReading {
     const { nodeName, isSupported } = this.#options;
-    const { pod, name, namespace, problems } = readPod(value, isSupported);
+    const { value: written, leftOut } = toWrittenPod(value, nodeName);
+    const { pod, name, namespace, problems } = readPod(written, isSupported);
     const more: readonly FieldProblem[] =
       pod === undefined || nodeName === undefined ? [] : checkStaticPod(pod, nodeName);
     const all = [...problems, ...more].map((each) => this.#problem(each, name, namespace));
     return all.length > 0 || pod === undefined
       ? { problems: all }
-      : { pod: { pod, place: this.#place([]), placeOf: (path) => this.#place(path) }, problems: [] };
+      : { pod: { pod, place: this.#place([]), placeOf: (path) => this.#place(path), leftOut }, problems: [] };
   }
 
   #readConfigObject(value: unknown, kind: ConfigObject['kind']): ObjectReading {

@@ -14,15 +14,18 @@ export interface SourcePod {
   readonly written: string;
   readonly pod: NodePod;
   readonly place: ManifestPlace;
+  /** What of the manifest is not in the pod, as a cluster had put it there; absent where nothing is. */
+  readonly leftOut?: readonly string[];
 }
 
 /** Makes a pod that was written a pod of the node. */
 export function toSourcePod(
-  { pod: written, place }: Pick<ManifestPod, 'pod' | 'place'>,
+  { pod: written, place, leftOut = [] }: Pick<ManifestPod, 'pod' | 'place'> & Partial<ManifestPod>,
   origin: Pick<StaticPodOrigin, 'source' | 'nodeName'>,
 ): SourcePod {
   const { pod } = toStaticPod(written, origin);
-  return { name: written.metadata.name, written: JSON.stringify(written), pod, place };
+  const own = { name: written.metadata.name, written: JSON.stringify(written), pod, place };
+  return leftOut.length === 0 ? own : { ...own, leftOut };
 }
 
 /** What was made of a file or body. */

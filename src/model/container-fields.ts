@@ -41,6 +41,7 @@ const CONTAINER = {
   resources: supported('ResourceRequirements'),
   resizePolicy: supported('[]ContainerResizePolicy'),
   restartPolicy: supported('Always|OnFailure|Never', {
+    emptyIsValue: true,
     only: ['Always'],
     otherwise: 'only Always, of an init container, is supported; leave it out for the policy of the pod',
   }),
@@ -121,10 +122,10 @@ export const CONTAINER_TABLES = {
   VolumeMount: {
     name: supported('string', { required: true }),
     readOnly: supported('boolean'),
-    recursiveReadOnly: supported('Disabled|IfPossible|Enabled'),
+    recursiveReadOnly: supported('Disabled|IfPossible|Enabled', { emptyIsValue: true }),
     mountPath: supported('string', { required: true }),
     subPath: supported('string'),
-    mountPropagation: supported('None|HostToContainer|Bidirectional'),
+    mountPropagation: supported('None|HostToContainer|Bidirectional', { emptyIsValue: true }),
     subPathExpr: supported('string'),
     bindMountOptions: refused('mount it with these options on the node and use hostPath'),
   } satisfies TableOf<VolumeMount>,
@@ -198,6 +199,7 @@ export const CONTAINER_TABLES = {
     readOnlyRootFilesystem: supported('boolean'),
     allowPrivilegeEscalation: supported('boolean'),
     procMount: supported('Default|Unmasked', {
+      emptyIsValue: true,
       default: 'Default',
       only: ['Default'],
       otherwise: 'Kubernetes allows it with hostUsers: false only, and pods have the users of the node',
@@ -217,6 +219,6 @@ export const CONTAINER_TABLES = {
   } satisfies TableOf<SeLinuxOptions>,
   SecurityProfile: {
     type: supported('RuntimeDefault|Unconfined|Localhost', { required: true }),
-    localhostProfile: supported('string'),
+    localhostProfile: supported('string', { emptyIsValue: true }),
   } satisfies TableOf<SecurityProfile>,
 } as const satisfies Record<string, FieldTable>;

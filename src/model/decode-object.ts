@@ -25,13 +25,18 @@ export interface Decoded {
 /** Text that would be something else without quotes. */
 const BARE = /^(?:true|false|[-+]?\d+)$/;
 const LARGEST_INT32 = 2 ** 31 - 1;
+/** Kubernetes takes these in some fields and refuses them in others. */
+const ODD_AMOUNT = /^\s*(?:\+|-?0\d)/;
+/** What null means as the value of a key in a map. */
+const EMPTY: Partial<Record<FieldType['kind'], unknown>> = { string: '', quantity: '0' };
 
 /**
  * Reads an object against the tables: strict, and all problems at once.
  *
  * `value` is plain JSON. Null and, for fields of text, the empty string count as absent, as in Kubernetes. Quantities
  * come out in canonical form. Never throws. `onUnknown` takes fields that the tables do not know, and values that they do not
- * know of fields that are ignored: all of it is without effect. Without it they are problems.
+ * know of fields that are ignored: all of it is without effect. Without it they are problems. `keepsIgnored` leaves the
+ * values of ignored fields in what is read, for whoever checks them, too.
  */
 export function decodeObject(
   value: unknown,
@@ -39,10 +44,19 @@ export function decodeObject(
   tables: Readonly<Record<string, FieldTable>>,
   isSupported: SupportRule,
   onUnknown?: (path: FieldPath) => void,
+  keepsIgnored = false,
 ): Decoded {
   const problems: FieldProblem[] = [];
-  const decoder = new Decoder(tables, isSupported, problems, onUnknown);
+  const decoder = new Decoder({ tables, isSupported, problems, onUnknown, keepsIgnored });
   return { value: decoder.object(value, type, []), problems };
+}
+
+interface DecoderOptions {
+  readonly tables: Readonly<Record<string, FieldTable>>;
+  readonly isSupported: SupportRule;
+  readonly problems: FieldProblem[];
+  readonly onUnknown: ((path: FieldPath) => void) | undefined;
+  readonly keepsIgnored: boolean;
 }
 
 class Decoder {
@@ -50,19 +64,16 @@ class Decoder {
   readonly #isSupported: SupportRule;
   readonly #problems: FieldProblem[];
   readonly #onUnknown: ((path: FieldPath) => void) | undefined;
+  readonly #keepsIgnored: boolean;
   /** Inside of a field whose values are in no message. */
   #isHiding = false;
 
-  constructor(
-    tables: Readonly<Record<string, FieldTable>>,
-    isSupported: SupportRule,
-    problems: FieldProblem[],
-    onUnknown: ((path: FieldPath) => void) | undefined,
-  ) {
+  constructor({ tables, isSupported, problems, onUnknown, keepsIgnored }: DecoderOptions) {
     this.#tables = tables;
     this.#isSupported = isSupported;
     this.#problems = problems;
     this.#onUnknown = onUnknown;
+    this.#keepsIgnored = keepsIgnored;
   }
 
   object(value: unknown, type: string, path: FieldPath): Record<string, unknown> | undefined {
@@ -76,7 +87,8 @@ class Decoder {
     for (const [name, facts] of Object.entries(table)) {
       const own = Object.hasOwn(value, name) ? value[name] : undefined;
       const field = this.#field(own, type, name, facts, [...path, name]);
-      if (field !== undefined && facts.support !== 'ignored') decoded.push([name, field]);
+      const isKept = this.#keepsIgnored || facts.support !== 'ignored';
+      if (field !== undefined && isKept) decoded.push([name, field]);
     }
     return Object.fromEntries(decoded);
   }
@@ -173,7 +185,8 @@ class Decoder {
     }
     const entries = Object.entries(value).map(([key, item]): [string, unknown] => {
       const step: FieldStep = { key };
-      return [key, this.value(item, of, [...path, step])];
+      // As in Kubernetes an entry without a value is an empty one, or 0.
+      return [key, this.value(item ?? EMPTY[of.kind], of, [...path, step])];
     });
     return Object.fromEntries(entries.filter(([, item]) => item !== undefined));
   }
@@ -191,17 +204,18 @@ class Decoder {
       return undefined;
     }
     const most = kind === 'int32' ? LARGEST_INT32 : Number.MAX_SAFE_INTEGER;
-    if (Math.abs(value) <= most) return value === 0 ? 0 : value;
+    const least = kind === 'int32' ? -most - 1 : -most;
+    if (value >= least && value <= most) return value === 0 ? 0 : value;
     // Of a number beyond that the digits are lost already, so that it is not repeated here.
     const what =
       kind === 'int32' ? `, not ${value}` : '; larger ones, which Kubernetes takes, are not supported';
-    this.#add('type', path, `must be a whole number from ${-most} to ${most}${what}`);
+    this.#add('type', path, `must be a whole number from ${least} to ${most}${what}`);
     return undefined;
   }
 
   #quantity(value: unknown, path: FieldPath): string | undefined {
-    const quantity =
-      typeof value === 'string' || typeof value === 'number' ? findQuantity(String(value)) : undefined;
+    const isAmount = typeof value === 'number' || (typeof value === 'string' && !ODD_AMOUNT.test(value));
+    const quantity = isAmount ? findQuantity(String(value).trim()) : undefined;
     if (quantity !== undefined) return formatQuantity(quantity);
     this.#add('type', path, `must be a quantity such as 500m, 2 or 1.5Gi, not ${this.#show(value)}`);
     return undefined;
@@ -224,6 +238,7 @@ class Decoder {
 function isAbsent(value: unknown, facts: FieldFacts): boolean {
   const { type, required: isRequired, zeroIsAbsent } = facts;
   if (value === undefined || value === null) return true;
+  if (value === '' && facts.emptyIsValue) return false;
   if (value === 0) return zeroIsAbsent;
   if (value === '') {
     if (type.kind === 'enum') return !type.words.includes('');
@@ -243,6 +258,9 @@ export function saysNothing(value: unknown, facts: FieldFacts): boolean {
  * `csi: {}` would be an emptyDir.
  */
 function asksForNothing(value: unknown, facts: FieldFacts): boolean {
+  // Text where a list is to be says nothing either, and is still no list.
+  if (value === '')
+    return !facts.emptyIsValue && (facts.type.kind === 'string' || facts.type.kind === 'enum');
   if (typeof value !== 'object') return facts.type.kind !== 'any' && saysNothing(value, facts);
   return facts.type.kind === (Array.isArray(value) ? 'list' : 'map') && saysNothing(value, facts);
 }

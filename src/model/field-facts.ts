@@ -29,6 +29,8 @@ export interface FieldFacts {
   readonly default?: FieldDefault;
   /** Kubernetes takes 0 for "not set". */
   readonly zeroIsAbsent: boolean;
+  /** Empty text is a value, and a wrong one, where Kubernetes tells it from a field that is not there. */
+  readonly emptyIsValue: boolean;
   /** The values that are taken; for others `otherwise` says what to do. */
   readonly only?: readonly FieldDefault[];
   readonly otherwise: string;
@@ -49,7 +51,15 @@ export type TableOf<T> = { readonly [Name in keyof T]-?: FieldFacts } & FieldTab
 type Extras = Partial<
   Pick<
     FieldFacts,
-    'required' | 'default' | 'zeroIsAbsent' | 'only' | 'otherwise' | 'neutral' | 'note' | 'isSecret'
+    | 'required'
+    | 'default'
+    | 'zeroIsAbsent'
+    | 'emptyIsValue'
+    | 'only'
+    | 'otherwise'
+    | 'neutral'
+    | 'note'
+    | 'isSecret'
   >
 >;
 
@@ -82,7 +92,10 @@ export function clustered(facts: FieldFacts, inCluster: FieldFacts): FieldFacts 
 }
 
 function makeFacts(type: string, support: Support, extras: Extras): FieldFacts {
-  const nothing = { note: '', required: false, zeroIsAbsent: false, otherwise: '', neutral: [] };
+  const nothing = {
+    ...{ note: '', required: false, zeroIsAbsent: false, emptyIsValue: false },
+    ...{ otherwise: '', neutral: [] },
+  };
   return { type: parseFieldType(type), support, ...nothing, ...extras };
 }
 

@@ -1,9 +1,10 @@
-import { type Container, type ResourceList } from './container.js';
+import { type Container, type ResourceList, type ResourceRequirements } from './container.js';
 import { type SupportRule } from './decode-object.js';
 import { type FieldType } from './field-facts.js';
 import { type Pod, type PodSpec } from './pod.js';
 import { POD_TABLES } from './pod-fields.js';
 import { priorityOfClass } from './pod-priority.js';
+import { formatQuantity, getQuantity } from './quantity.js';
 import { SUPPORTED_FIELDS } from './read-pod.js';
 
 /**
@@ -49,22 +50,57 @@ function withContainerRules(container: Container, hostNetwork: boolean): Contain
           ports: ports.map((port) => ({ ...port, hostPort: port.hostPort ?? port.containerPort })),
         }
       : {}),
-    ...(resources?.limits === undefined
-      ? {}
-      : { resources: { ...resources, requests: withLimits(resources.requests, resources.limits) } }),
+    ...(resources === undefined ? {} : { resources: withResourceRules(resources) }),
   };
+}
+
+function withResourceRules(resources: ResourceRequirements): ResourceRequirements {
+  const [limits, requests] = [rounded(resources.limits), rounded(resources.requests)];
+  if (limits === undefined) return requests === undefined ? resources : { ...resources, requests };
+  return { ...resources, limits, requests: withLimits(requests, limits) };
 }
 
 function withLimits(requests: ResourceList | undefined, limits: ResourceList): ResourceList {
   return { ...limits, ...requests };
 }
 
+/** As Kubernetes has it: nothing finer than a thousandth. */
+function rounded(amounts: ResourceList | undefined): ResourceList | undefined {
+  if (amounts === undefined) return undefined;
+  return Object.fromEntries(
+    Object.entries(amounts).map(([name, amount]) => {
+      const { nanos, format } = getQuantity(amount);
+      if (nanos % MILLI === 0n) return [name, amount];
+      return [name, formatQuantity({ nanos: nanos - (nanos % MILLI) + (nanos > 0n ? MILLI : 0n), format })];
+    }),
+  );
+}
+
+const MILLI = 1_000_000n;
+
 /** Whether an image may change behind its name: `:latest`, or neither tag nor digest. */
 function isLatest(image: string): boolean {
-  const [name = '', ...digest] = image.split('@');
-  const tag = /:([^/:]+)$/.exec(name)?.[1];
-  return tag === undefined ? digest.length === 0 : tag === 'latest';
+  const match = REFERENCE.exec(image);
+  if (match === null) return false;
+  const [, tag, digest] = match;
+  const name = image.replace(/@.*$/, '').replace(/:[\w.-]+$/, '');
+  // It could as well be the id of an image.
+  if (/^[a-f0-9]{64}$/.test(image)) return false;
+  // Registries add what is left out: docker.io/library/.
+  if (name.length + (name.includes('/') ? 0 : DEFAULT_HOST.length) > LONGEST_NAME) return false;
+  return tag === undefined ? digest === undefined : tag === 'latest';
 }
+
+const DEFAULT_HOST = 'docker.io/library/';
+const LONGEST_NAME = 255;
+const HOST =
+  '(?:[A-Za-z0-9](?:[-A-Za-z0-9]*[A-Za-z0-9])?(?:\\.[A-Za-z0-9](?:[-A-Za-z0-9]*[A-Za-z0-9])?)*|\\[[0-9a-fA-F:]+\\])';
+const PART = '[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*';
+const DIGEST = '[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}';
+/** The name of an image as registries take it; what is none can be pulled by no policy. */
+const REFERENCE = new RegExp(
+  `^(?:${HOST}(?::\\d+)?/)?${PART}(?:/${PART})*(?::(\\w[\\w.-]{0,127}))?(?:@(${DIGEST}))?$`,
+);
 
 function withTableDefaults(value: unknown, type: FieldType, isSupported: SupportRule): unknown {
   if (type.kind === 'list') {

@@ -47,9 +47,9 @@ const OWN_TABLES = {
     uid: supported('string'),
     resourceVersion: ignored('string', API_SERVER),
     generation: ignored('int64', API_SERVER),
-    creationTimestamp: ignored('string', API_SERVER),
+    creationTimestamp: ignored('string', API_SERVER, { emptyIsValue: true }),
     deletionTimestamp: clustered(
-      refused('remove the manifest to end the pod', 'string'),
+      { ...refused('remove the manifest to end the pod', 'string'), emptyIsValue: true },
       supported('string'),
     ),
     deletionGracePeriodSeconds: clustered(
@@ -110,12 +110,12 @@ const OWN_TABLES = {
       refused('use a readinessProbe: there is no API server through which a condition could be set', '[]any'),
       ignored('[]any', 'but the Ready that the API server is told waits for them'),
     ),
-    runtimeClassName: supported('string'),
+    runtimeClassName: supported('string', { emptyIsValue: true }),
     enableServiceLinks: clustered(
       ignored('boolean', 'there are no services here'),
       supported('boolean', { default: true }),
     ),
-    preemptionPolicy: ignored('Never|PreemptLowerPriority', SCHEDULER),
+    preemptionPolicy: ignored('Never|PreemptLowerPriority', SCHEDULER, { emptyIsValue: true }),
     overhead: clustered(
       refused('leave it out: only an API server sets it, from a RuntimeClass', 'map[string]quantity'),
       supported('map[string]quantity'),
@@ -136,7 +136,7 @@ const OWN_TABLES = {
       '[]any',
     ),
     resources: refused('give each container its own resources'),
-    hostnameOverride: supported('string'),
+    hostnameOverride: supported('string', { emptyIsValue: true }),
     schedulingGroup: clustered(
       refused('leave it out: there is no scheduler here that would wait for the group'),
       ignored('any', SCHEDULER),
@@ -147,7 +147,7 @@ const OWN_TABLES = {
     ),
   } satisfies TableOf<PodSpec>,
   LocalObjectReference: {
-    name: supported('string', { required: true }),
+    name: supported('string'),
   } satisfies FieldTable,
   PodOS: {
     name: supported('linux|windows', {
@@ -179,12 +179,13 @@ const OWN_TABLES = {
     runAsGroup: supported('int64'),
     runAsNonRoot: supported('boolean'),
     supplementalGroups: supported('[]int64'),
-    supplementalGroupsPolicy: supported('Merge|Strict'),
+    supplementalGroupsPolicy: supported('Merge|Strict', { emptyIsValue: true }),
     fsGroup: supported('int64'),
     fsGroupChangePolicy: clustered(
       ignored(
         'OnRootMismatch|Always',
         'emptyDir and the volumes of objects get their group as they are made, and hostPath keeps its own',
+        { emptyIsValue: true },
       ),
       supported('OnRootMismatch|Always'),
     ),
@@ -192,7 +193,10 @@ const OWN_TABLES = {
     seccompProfile: supported('SecurityProfile'),
     appArmorProfile: supported('SecurityProfile'),
     seLinuxChangePolicy: clustered(
-      refused('leave it out: files of volumes are labelled as the runtime does', 'string'),
+      {
+        ...refused('leave it out: files of volumes are labelled as the runtime does', 'string'),
+        emptyIsValue: true,
+      },
       ignored('string', 'files of volumes are labelled as the runtime does'),
     ),
   } satisfies TableOf<PodSecurityContext>,

@@ -2,9 +2,12 @@ import { type Draft } from './draft.js';
 import { decodeObject, type SupportRule } from './decode-object.js';
 import { formatFieldPath } from './field-path.js';
 import { type FieldProblem } from './field-problem.js';
+import { finishPod } from './finish-pod.js';
 import { type Pod } from './pod.js';
 import { POD_TABLES } from './pod-fields.js';
+import { findWrongServerFields } from './server-written-fields.js';
 import { validatePod } from './validation/validate-pod.js';
+import { withoutIgnored } from './without-ignored.js';
 
 /** What {@link readPod} makes of an object. */
 export interface PodReading {
@@ -33,14 +36,24 @@ function withoutConsequences(
   return problems.filter(({ kind, path }) => kind !== 'required' || !holders.has(formatFieldPath(path)));
 }
 
+const POD_TYPE = { kind: 'object', name: 'Pod' } as const;
+
 /** Reads a v1 Pod from plain JSON, strictly, and holds it against Kubernetes' rules. Never throws. */
 export function readPod(value: unknown, isSupported: SupportRule = SUPPORTED_FIELDS): PodReading {
-  const { value: decoded, problems } = decodeObject(value, 'Pod', POD_TABLES, isSupported);
+  const { value: decoded, problems: read } = decodeObject(
+    value,
+    'Pod',
+    POD_TABLES,
+    isSupported,
+    undefined,
+    true,
+  );
+  const problems = [...read, ...findWrongServerFields(value)];
   const draft = (decoded ?? {}) as Draft<Pod>;
   const all = [...problems, ...withoutConsequences(validatePod(draft), problems)];
   return {
     // The tables know every field of the interface, and nothing was found missing.
-    ...(all.length === 0 ? { pod: draft as Pod } : {}),
+    ...(all.length === 0 ? { pod: finishPod(withoutIgnored(draft, POD_TYPE, POD_TABLES) as Pod) } : {}),
     name: draft.metadata?.name ?? '',
     namespace: draft.metadata?.namespace ?? '',
     problems: all,

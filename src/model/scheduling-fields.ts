@@ -57,8 +57,8 @@ export const SCHEDULING_TABLES = {
     whenUnsatisfiable: at('DoNotSchedule|ScheduleAnyway', true),
     labelSelector: at('LabelSelector'),
     minDomains: at('int32'),
-    nodeAffinityPolicy: at('Honor|Ignore'),
-    nodeTaintsPolicy: at('Honor|Ignore'),
+    nodeAffinityPolicy: ignored('Honor|Ignore', SCHEDULER, { emptyIsValue: true }),
+    nodeTaintsPolicy: ignored('Honor|Ignore', SCHEDULER, { emptyIsValue: true }),
     matchLabelKeys: at('[]string'),
   },
 } as const satisfies Record<string, FieldTable>;

@@ -6,7 +6,7 @@ it.each([
   ['Command', 'command'],
   ['commandd', 'command'],
   ['cimmand', 'command'],
-  ['comamnd', undefined],
+  ['comamnd', 'command'],
   ['', undefined],
   ['image', undefined],
 ])('takes %j for %j', (word, meant) => {

@@ -1,4 +1,4 @@
-/** The word that was likely meant by `word`: the same but for case, or one letter dropped, added or changed. */
+/** The word that was likely meant by `word`: the same but for case, or one letter dropped, added or changed, or two swapped. */
 export function findSimilarWord(word: string, candidates: readonly string[]): string | undefined {
   return candidates.find((candidate) => looksLike(candidate, word));
 }
@@ -11,5 +11,7 @@ function looksLike(one: string, other: string): boolean {
   let end = 0;
   const most = Math.min(a.length, b.length) - start;
   while (end < most && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
-  return Math.max(a.length, b.length) - start - end <= 1;
+  const different = Math.max(a.length, b.length) - start - end;
+  const isSwapped = a.length === b.length && a[start] === b[start + 1] && a[start + 1] === b[start];
+  return different <= 1 || (different === 2 && isSwapped);
 }

@@ -43,8 +43,10 @@ export function applyManifests(ports: ApplyManifestsPorts): ApplyObject {
     }
     if (!isDryRun) {
       const uid = uidOf(outcome.reading, nodeName);
-      if (uid !== undefined) await stopped.release(uid);
+      const isBack = uid !== undefined && (await stopped.release(uid));
       await manifests.untilSeen(() => isSeen(outcome.reading, ports), signal);
+      // The manifest of a pod that was deleted may be as it was: what starts is another pod all the same.
+      if (isBack) return { kind: 'applied', result: 'created' };
     }
     return { kind: 'applied', result: outcome.result };
   };

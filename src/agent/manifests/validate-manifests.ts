@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Readable } from 'node:stream';
 import { type ConfigObject } from '../../model/config-object.js';
-import { formatFieldPath } from '../../model/field-path.js';
+import { type FieldPath, formatFieldPath } from '../../model/field-path.js';
 import { formatValue } from '../../model/field-problem.js';
 import { findForbidden, type NodePolicy } from '../../model/node-policy.js';
 import { toStaticPod } from '../../model/static-pod.js';
@@ -17,6 +17,11 @@ import {
   readManifests,
 } from '../../config/manifest-reader.js';
 import { objectName, twinProblem } from '../../config/source-object.js';
+import {
+  APPARMOR_PREFIX,
+  SECCOMP_POD,
+  SECCOMP_PREFIX,
+} from '../../model/validation/validate-pod-annotations.js';
 import { messageOf } from '../../util/errors.js';
 import { systemCodeOf } from '../../util/system-code.js';
 import { findMissingReferences } from './missing-references.js';
@@ -67,8 +72,10 @@ export interface Validation {
   readonly pods: readonly ValidPod[];
   readonly objects: readonly ValidObject[];
   readonly problems: readonly ManifestProblem[];
-  /** What valid pods refer to and is in none of the manifests. */
+  /** Of valid pods: what they refer to and is in none of the manifests, and what of them has no effect. */
   readonly warnings: readonly ManifestProblem[];
+  /** Files in folders that are no manifests by their names, and folders in them, hidden ones aside. */
+  readonly passedOver: readonly string[];
 }
 
 const NO_POLICY: NodePolicy = { forbid: new Set(), allowedHostPaths: undefined };
@@ -88,7 +95,9 @@ export async function validateManifests(options: ValidateOptions): Promise<Valid
   const pods: ManifestPod[] = [];
   const objects: ManifestObject[] = [];
   const problems: ManifestProblem[] = [];
+  const passedOver: string[] = [];
   for (const path of options.paths) {
+    passedOver.push(...(await listPassedOver(path)));
     for (const { file, read, missing } of await listFiles(path, options)) {
       if (missing !== undefined) {
         problems.push(aboutFile(file, missing));
@@ -114,7 +123,8 @@ export async function validateManifests(options: ValidateOptions): Promise<Valid
     pods: identified.pods,
     objects: known.objects,
     problems: [...problems, ...forbidden, ...identified.problems, ...known.problems],
-    warnings: findMissingReferences(pods, objects),
+    warnings: [...pods.flatMap(findPodWarnings), ...findMissingReferences(pods, objects)],
+    passedOver,
   };
 }
 
@@ -125,6 +135,50 @@ function findForbiddenFields({ pod, place }: ManifestPod, policy: NodePolicy): M
     ...{ pod: name, namespace },
   }));
 }
+
+/** What is said of a pod that is valid. */
+function findPodWarnings({ pod, place, placeOf, leftOut }: ManifestPod): ManifestProblem[] {
+  const { name, namespace = '', annotations = {} } = pod.metadata;
+  const about = (path: FieldPath, message: string): ManifestProblem => ({
+    ...{ ...placeOf(path), kind: 'unknown', path: formatFieldPath(path), message },
+    ...{ pod: name, namespace },
+  });
+  const dumped: ManifestProblem[] =
+    leftOut.length === 0
+      ? []
+      : [{ ...about([], `a cluster wrote it, and it is left out: ${leftOut.join(', ')}`), ...place }];
+  const profiles = Object.keys(annotations).flatMap((key): ManifestProblem[] => {
+    const path: FieldPath = ['metadata', 'annotations', { key }];
+    if (key.startsWith(APPARMOR_PREFIX))
+      return [about(path, 'deprecated since Kubernetes 1.30; use securityContext.appArmorProfile instead')];
+    if (key !== SECCOMP_POD && !key.startsWith(SECCOMP_PREFIX)) return [];
+    return [about(path, 'without effect since Kubernetes 1.27; use securityContext.seccompProfile instead')];
+  });
+  return [...dumped, ...profiles];
+}
+
+async function listPassedOver(path: string): Promise<string[]> {
+  if (path === '-') return [];
+  try {
+    const entries = await readdir(path, { withFileTypes: true });
+    return entries
+      .filter(
+        (entry) =>
+          manifestNameKind(entry.name) === 'other' ||
+          (entry.isDirectory() && manifestNameKind(entry.name) !== 'manifest') ||
+          LEFT_BY_PEOPLE.test(entry.name),
+      )
+      .filter(({ name }) => !name.startsWith('.'))
+      .map(({ name }) => join(path, name))
+      .sort();
+  } catch {
+    // A file, or what is a problem already.
+    return [];
+  }
+}
+
+/** An agent passes over them in silence; who checks a folder may think that they count. */
+const LEFT_BY_PEOPLE = /\.(?:bak|old|orig|save)$/i;
 
 interface InputFile {
   readonly file: string;

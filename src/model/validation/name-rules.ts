@@ -74,10 +74,30 @@ export function checkConfigKey(text: string): string | undefined {
 /** An IPv4 or IPv6 address. */
 export function checkIp(text: string): string | undefined {
   // A zone names an interface of one machine.
-  return isIP(text) !== 0 && !text.includes('%')
-    ? undefined
-    : 'use an IP address, such as 10.9.8.7 or fd00::1';
+  if (isIP(text) === 0 || text.includes('%')) return 'use an IP address, such as 10.9.8.7 or fd00::1';
+  return isMapped(text) ? 'write the IPv4 address by itself, without ::ffff: in front' : undefined;
 }
+
+/** IPv4 in IPv6's clothes: some programs take it for the one, some for the other. */
+function isMapped(text: string): boolean {
+  if (isIP(text) !== 6) return false;
+  // The only one way in which a URL writes it.
+  return /^\[::ffff:[0-9a-f]{1,4}:[0-9a-f]{1,4}\]$/.test(new URL(`http://[${text}]`).hostname);
+}
+
+/** A time as Kubernetes writes it: RFC 3339. */
+export function checkTime(text: string): string | undefined {
+  const match = TIME.exec(text);
+  if (match !== null) {
+    const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as [number, ...number[]];
+    const date = new Date(Date.UTC(year, month! - 1, day));
+    const isDay = date.getUTCMonth() === month! - 1 && date.getUTCDate() === day;
+    if (isDay && hour! < 24 && minute! < 60 && second! < 60) return undefined;
+  }
+  return 'use a time such as 2026-11-28T10:00:00Z';
+}
+
+const TIME = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,]\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
 /** A uid: Kubernetes takes any text; here it names folders and cgroups. */
 export function checkUid(text: string): string | undefined {

@@ -56,6 +56,18 @@ export function findSysctlProblem(
   return isShared ? `${JSON.stringify(sysctl)} not allowed with host ${namespace} enabled` : undefined;
 }
 
+/** Why a pod that shares a namespace with the node may not set this of it; undefined when it may, or is of no namespace. */
+export function findSharedSysctl(
+  name: string,
+  pod: { readonly hostNetwork?: boolean | undefined; readonly hostIPC?: boolean | undefined },
+): string | undefined {
+  const namespace = findNamespace(normalizeSysctl(name));
+  if (namespace === 'net' && pod.hostNetwork === true)
+    return 'would be set for the node, as hostNetwork is true';
+  if (namespace === 'ipc' && pod.hostIPC === true) return 'would be set for the node, as hostIPC is true';
+  return undefined;
+}
+
 /** What is wrong with a pattern of allowed sysctls; undefined when it is one. */
 export function checkSysctlPattern(pattern: string): string | undefined {
   if (pattern.length > LONGEST || !PATTERN.test(pattern)) {

@@ -13,6 +13,8 @@ import { validateResources } from './validate-resources.js';
 import { validateContainerSecurity } from './validate-security.js';
 import { validateVolumeMounts } from './validate-volume.js';
 
+/** What Go's TrimSpace takes away. */
+const EDGE_SPACE = /^[\t-\r \u0085\p{Zs}\u2028\u2029]|[\t-\r \u0085\p{Zs}\u2028\u2029]$/u;
 const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'] as const;
 
 /** Holds all containers of a pod against Kubernetes' rules, alone and beside one another. */
@@ -63,7 +65,7 @@ function validateContainer(
 ): void {
   list.check([...path, 'name'], container.name, checkLabel);
   list.check([...path, 'image'], container.image, (image) =>
-    image.trim() === image ? undefined : 'must not begin or end with space',
+    !EDGE_SPACE.test(image) ? undefined : 'must not begin or end with space',
   );
   for (const field of ['command', 'args'] as const) {
     for (const [index, word] of entriesOf(container[field]))

@@ -1,9 +1,15 @@
 import { type Draft } from '../draft.js';
 import { type FieldPath } from '../field-path.js';
 import { invalid } from '../field-problem.js';
-import { checkLabel, checkLabelValue, checkQualifiedName, checkSubdomain, checkUid } from './name-rules.js';
+import { checkLabel, checkQualifiedName, checkSubdomain, checkTime, checkUid } from './name-rules.js';
 import { type ObjectMeta } from '../pod.js';
 import { type ProblemList } from './problem-list.js';
+import { validateLabelMap } from './validate-scheduling.js';
+
+interface Times {
+  readonly creationTimestamp: string;
+  readonly deletionTimestamp: string;
+}
 
 /** Kubernetes' bound for all annotations of an object together. */
 const MOST_ANNOTATION_BYTES = 256 * 1024;
@@ -14,7 +20,10 @@ export function validateMetadata(meta: Draft<ObjectMeta>, path: FieldPath, list:
   list.check([...path, 'name'], name, checkSubdomain);
   list.check([...path, 'namespace'], namespace, checkLabel);
   list.check([...path, 'uid'], uid, checkUid);
-  validateLabels(labels, [...path, 'labels'], list);
+  validateLabelMap(labels, [...path, 'labels'], list);
+  for (const name of ['creationTimestamp', 'deletionTimestamp'] as const) {
+    list.check([...path, name], (meta as Draft<Times>)[name], checkTime);
+  }
   let bytes = 0;
   for (const [key, value = ''] of Object.entries(annotations)) {
     // As in Kubernetes: capitals in the domain of an annotation have been accepted for ever.
@@ -26,16 +35,4 @@ export function validateMetadata(meta: Draft<ObjectMeta>, path: FieldPath, list:
   list.add(
     invalid([...path, 'annotations'], `${bytes} bytes`, `must have at most ${MOST_ANNOTATION_BYTES} bytes`),
   );
-}
-
-function validateLabels(
-  labels: Readonly<Record<string, string | undefined>>,
-  path: FieldPath,
-  list: ProblemList,
-): void {
-  for (const [key, value] of Object.entries(labels)) {
-    const broken = checkQualifiedName(key);
-    if (broken !== undefined) list.add(invalid([...path, { key }], key, broken));
-    list.check([...path, { key }], value, checkLabelValue);
-  }
 }

@@ -15,6 +15,8 @@ import { inRange, ProblemList } from './problem-list.js';
 import { validateContainers } from './validate-container.js';
 import { validateMetadata } from './validate-metadata.js';
 import { validatePodSecurity } from './validate-security.js';
+import { validatePodAnnotations } from './validate-pod-annotations.js';
+import { validateScheduling } from './validate-scheduling.js';
 import { validateVolumes } from './validate-volume.js';
 
 const LARGEST_INT32 = 2 ** 31 - 1;
@@ -27,7 +29,11 @@ const MOST_SEARCH_CHARACTERS = 2048;
 export function validatePod(pod: Draft<Pod>): FieldProblem[] {
   const list = new ProblemList();
   if (pod.metadata !== undefined) validateMetadata(pod.metadata, ['metadata'], list);
-  if (pod.spec !== undefined) validateSpec(pod.spec, list);
+  if (pod.spec !== undefined) {
+    validateSpec(pod.spec, list);
+    validateScheduling(pod.spec, pod.metadata?.labels ?? {}, ['spec'], list);
+  }
+  validatePodAnnotations(pod, list);
   return list.problems;
 }
 

@@ -9,8 +9,7 @@ import { inRange, type ProblemList } from './problem-list.js';
 export type ProbeName = 'livenessProbe' | 'readinessProbe' | 'startupProbe';
 
 const HANDLERS = ['exec', 'httpGet', 'tcpSocket', 'grpc', 'sleep'] as const;
-/** A token of HTTP. */
-const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const HEADER_NAME = /^[-A-Za-z0-9]+$/;
 
 /** Holds a probe against Kubernetes' rules. */
 export function validateProbe(

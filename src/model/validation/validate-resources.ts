@@ -4,7 +4,7 @@ import { type FieldPath } from '../field-path.js';
 import { invalid, required, unsupportedValue } from '../field-problem.js';
 import { checkQualifiedName } from './name-rules.js';
 import { type ProblemList } from './problem-list.js';
-import { compareQuantities, getQuantity } from '../quantity.js';
+import { compareQuantities, findQuantity, getQuantity } from '../quantity.js';
 
 const STANDARD = ['cpu', 'memory', 'ephemeral-storage'];
 const HUGE_PAGES = 'hugepages-';
@@ -52,7 +52,9 @@ function validateAmounts(
     validateName(key, place, list);
     const { nanos } = getQuantity(amount);
     if (nanos < 0n) list.add(invalid(place, amount, 'must not be negative'));
-    else if (!mayOvercommit(key) && nanos % BILLION !== 0n) list.add(invalid(place, amount, 'must be whole'));
+    else if (isWhole(key) && nanos % BILLION !== 0n) list.add(invalid(place, amount, 'must be whole'));
+    else if (key.startsWith(HUGE_PAGES) && !isMultiple(key, nanos))
+      list.add(invalid(place, amount, `must be a multiple of the page, as in ${HUGE_PAGES}2Mi: 4Mi`));
   }
   return found;
 }
@@ -74,7 +76,18 @@ function refuseDevices(limits: ReadonlyMap<string, string>, path: FieldPath, lis
   }
 }
 
-/** Whether more of it may be allowed than is promised. */
+/** Whether more of it may be allowed than is promised: what is Kubernetes' own, but for huge pages. */
 function mayOvercommit(name: string): boolean {
-  return STANDARD.includes(name);
+  return STANDARD.includes(name) || (name.includes('/') && name.includes('kubernetes.io/'));
+}
+
+/** Whether it is counted in pieces. */
+function isWhole(name: string): boolean {
+  return !mayOvercommit(name);
+}
+
+function isMultiple(name: string, nanos: bigint): boolean {
+  const page = findQuantity(name.slice(HUGE_PAGES.length));
+  if (page === undefined || page.nanos <= 0n || page.nanos % BILLION !== 0n) return false;
+  return nanos % page.nanos === 0n;
 }

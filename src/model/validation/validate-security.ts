@@ -5,11 +5,13 @@ import { duplicate, forbidden, invalid, required } from '../field-problem.js';
 import { checkDescendingPath } from './name-rules.js';
 import { type PodSecurityContext, type PodSpec } from '../pod.js';
 import { inRange, type ProblemList } from './problem-list.js';
+import { findSharedSysctl } from './sysctl-names.js';
 
 /** Users and groups: Linux' ids, as Kubernetes bounds them. */
 const id = inRange(0, 2 ** 31 - 1);
 const SYSCTL = /^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$/;
 const LONGEST_SYSCTL = 253;
+const LONGEST_PROFILE = 4095;
 
 /** Holds the security context of a pod against Kubernetes' rules. */
 export function validatePodSecurity(spec: Draft<PodSpec>, path: FieldPath, list: ProblemList): void {
@@ -33,6 +35,7 @@ export function validatePodSecurity(spec: Draft<PodSpec>, path: FieldPath, list:
         ? undefined
         : 'use a name such as kernel.shm_rmid_forced',
     );
+    list.check(where, name, (text) => findSharedSysctl(text, spec));
     // Both separators name the same file.
     const plain = name.replaceAll('/', '.');
     if (names.has(plain)) list.add(duplicate(where, name));
@@ -77,6 +80,14 @@ function validateProfiles(
     const { type, localhostProfile } = profile;
     if (type === 'Localhost' && localhostProfile === undefined)
       list.add(required(place, 'when type is Localhost'));
+    if (type === 'Localhost' && localhostProfile === '')
+      list.add(required(place, 'the profile of this name'));
+    if (name === 'appArmorProfile')
+      list.check(place, localhostProfile, (text) =>
+        text.trim() !== text || Buffer.byteLength(text) > LONGEST_PROFILE
+          ? `must have no space round it, and at most ${LONGEST_PROFILE} bytes`
+          : undefined,
+      );
     if (type !== undefined && type !== 'Localhost' && localhostProfile !== undefined)
       list.add(forbidden(place, 'only when type is Localhost'));
     if (name === 'seccompProfile') list.check(place, localhostProfile, checkDescendingPath);

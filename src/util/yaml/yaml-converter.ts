@@ -39,6 +39,7 @@ const MOST_VALUES = 200_000;
 /** More help nobody, and each is compared with those before. */
 const MOST_PROBLEMS = 100;
 const MERGE = '<<';
+const INTEGER_KEY = /^[-+]?(?:0[xX][\da-fA-F_]+|0[oObB][\d_]+|[\d_]+)$/;
 const TEXT_TAG = 'tag:yaml.org,2002:str';
 const TAGS: ReadonlySet<string> = new Set([TEXT_TAG, 'tag:yaml.org,2002:map', 'tag:yaml.org,2002:seq']);
 
@@ -84,7 +85,12 @@ export class YamlConverter {
       const children = new Map(items.map((item, index): [YamlStep, LocatedNode] => [index, item.node]));
       return { value: items.map((item) => item.value), node: { offset, children } };
     }
-    return { value: isScalar(node) ? resolveScalar(node) : null, node: { offset } };
+    const value = isScalar(node) ? resolveScalar(node) : null;
+    if (typeof value === 'number' && !Number.isFinite(value)) {
+      const name = String((node as Scalar).value);
+      return this.#refuse(path, offset, `${name} is no number here; put it in quotes if it is text`);
+    }
+    return { value, node: { offset } };
   }
 
   #map(map: YAMLMap, path: readonly YamlStep[], offset: number): Converted {
@@ -129,7 +135,10 @@ export class YamlConverter {
     }
     const text = String(node.value);
     const meaning = resolveScalar(node);
-    if (typeof meaning === 'string' || typeof meaning === 'number') return text;
+    if (typeof meaning === 'string') return text;
+    // To Kubernetes 0x1F is the key 31.
+    if (Number.isSafeInteger(meaning) && INTEGER_KEY.test(text)) return String(meaning);
+    if (/^-?\d{1,6}\.\d{1,4}$/.test(text) && String(meaning) === text) return text;
     this.#problem(path, offset, `the key ${JSON.stringify(text)} means ${String(meaning)}; put it in quotes`);
     return undefined;
   }
@@ -137,7 +146,7 @@ export class YamlConverter {
   #merged(node: Node | null, path: readonly YamlStep[], offset: number): Converted[] {
     const { value, node: located } = this.#node(node, path, offset);
     const parts = Array.isArray(value)
-      ? value.map((part: unknown, index) => ({ value: part, node: located.children!.get(index)! }))
+      ? value.map((part: unknown, index) => ({ value: part, node: located.children?.get(index) ?? located }))
       : [{ value, node: located }];
     if (parts.every((part) => isRecord(part.value))) return parts;
     this.#problem(path, offset, `${MERGE} takes a mapping or a list of mappings`);

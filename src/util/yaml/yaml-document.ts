@@ -7,8 +7,9 @@
  *
  * @module
  */
-import { LineCounter, parseAllDocuments } from 'yaml';
+import { type Document, LineCounter, parseAllDocuments } from 'yaml';
 import { messageOf } from '../errors.js';
+import { applyEdits, findRepairs, placeBefore, type TextEdit } from './repair-yaml.js';
 import { type LocatedNode, YamlConverter } from './yaml-converter.js';
 import { type YamlStep } from './yaml-path.js';
 
@@ -29,7 +30,7 @@ export interface YamlProblem {
 
 /** One document of a file. */
 export interface YamlDocument {
-  /** Plain JSON, but for numbers that are none (`.nan`); undefined where syntax is wrong. */
+  /** Plain JSON; undefined where syntax is wrong. */
   readonly value: unknown;
   readonly problems: readonly YamlProblem[];
   /** Where a value stands, or the nearest value around it that is there. */
@@ -46,26 +47,36 @@ const OPTIONS = {
 } as const;
 
 /** Reads every document of a text; those that are empty are left out. Never throws. */
-export function parseYamlDocuments(text: string): YamlDocument[] {
+export function parseYamlDocuments(written: string): YamlDocument[] {
   const lines = new LineCounter();
-  const placeAt = (offset: number): TextPlace => {
-    const { line, col } = lines.linePos(offset);
-    return { line: Math.max(1, line), column: Math.max(1, col) };
-  };
-  const control = CONTROL.exec(text);
+  const control = CONTROL.exec(written);
   if (control !== null)
-    return [unreadable('control characters are not allowed', placeIn(text, control.index))];
-  let parsed;
+    return [unreadable('control characters are not allowed', placeIn(written, control.index))];
+  const separator = SEPARATOR.exec(written);
+  if (separator !== null) {
+    const code = separator[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
+    const message = `U+${code} ends a line for some readers and not for others; remove it, or write it as an escape`;
+    return [unreadable(message, placeIn(written, separator.index))];
+  }
+  // A lone CR ends a line, too; the parser knows that of CR and LF together only, and not everywhere.
+  const text = written.replace(/\r\n?/g, '\n');
+  lines.addNewLine(0);
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines.addNewLine(at + 1);
+  let parsed: ParsedText;
   try {
-    parsed = parseAllDocuments(text, { ...OPTIONS, lineCounter: lines });
+    parsed = parseRepaired(text);
   } catch (error) {
     // The parser goes down one call for each level.
     const why = error instanceof RangeError ? 'it is nested too deep' : messageOf(error);
     return [unreadable(why, { line: 1, column: 1 }, 'it cannot be read')];
   }
+  const placeAt = (offset: number): TextPlace => {
+    const { line, col } = lines.linePos(parsed.placeOf(offset));
+    return { line: Math.max(1, line), column: Math.max(1, col) };
+  };
   const documents: YamlDocument[] = [];
   const converter = new YamlConverter();
-  for (const document of parsed) {
+  for (const document of parsed.documents) {
     const [fault] = document.errors;
     if (fault !== undefined) {
       const [message = ''] = fault.message.split('\n');
@@ -87,8 +98,44 @@ export function parseYamlDocuments(text: string): YamlDocument[] {
   return documents;
 }
 
+interface ParsedText {
+  readonly documents: readonly Document.Parsed[];
+  /** Where a place of the documents is in the text as it was given. */
+  placeOf(offset: number): number;
+}
+
+/** Each repair needs another look at the whole text; one that needs more is broken in many places, or made for this. */
+const MOST_REPAIRS = 16;
+const MOST_REPAIRED_CHARACTERS = 4 * 1024 * 1024;
+
+/** Parses a text, repaired as often as that leads to another error or none. An error that stays is that of the text as given. */
+function parseRepaired(text: string): ParsedText {
+  const first = parseAllDocuments(text, OPTIONS);
+  let [documents, current] = [first, text];
+  const rounds: (readonly TextEdit[])[] = [];
+  const hasFault = (): boolean => documents.some(({ errors }) => errors.length > 0);
+  while (
+    hasFault() &&
+    rounds.length < MOST_REPAIRS &&
+    rounds.length * text.length < MOST_REPAIRED_CHARACTERS
+  ) {
+    const edits = findRepairs(current, documents);
+    if (edits.length === 0) break;
+    rounds.push(edits);
+    current = applyEdits(current, edits);
+    documents = parseAllDocuments(current, OPTIONS);
+  }
+  if (rounds.length === 0 || hasFault()) return { documents: first, placeOf: (offset) => offset };
+  return {
+    documents,
+    placeOf: (offset) => rounds.reduceRight((place, edits) => placeBefore(place, edits), offset),
+  };
+}
+
+/** Line ends of Unicode that are some in YAML 1.1, in 1.2 and JSON none. */
+const SEPARATOR = /[\u0085\u2028\u2029]/;
 /** YAML allows none of them, and no name or command has one. */
-const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/;
+const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]/;
 
 function placeIn(text: string, offset: number): TextPlace {
   const before = text.slice(0, offset).split('\n');

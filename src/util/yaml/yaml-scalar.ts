@@ -1,18 +1,22 @@
 /**
  * What a plain scalar means, by the YAML that Kubernetes reads: 1.1 as its parser (go-yaml) has it.
  *
- * `yes`, `on` and `n` are booleans, `0644` is octal, `1_000` a thousand, `~` is null. Dates stay text. What is in
- * quotes never comes here.
+ * `yes`, `on` and `n` are booleans, `0644` is octal, `1_000` a thousand, `~` is null. Dates stay text, and so does a number
+ * that is too large: `9e1234` is the hash of a commit. What is in quotes never comes here.
  */
 export function resolvePlainScalar(text: string): string | number | boolean | null {
   const word = WORDS.get(text);
   if (word !== undefined) return word;
   // Nothing else that is no text begins otherwise.
   if (!/^[-+.0-9]/.test(text)) return text;
-  const plain = text.replaceAll('_', '');
+  // Underscores may stand in numbers, but not in one that begins with a dot.
+  const plain = /^\.(?!\d+[eE])/.test(text) ? text : text.replaceAll('_', '');
   const integer = INTEGER.exec(plain);
-  if (integer !== null) return toInteger(integer);
-  return DECIMAL.test(plain) ? Number(plain) : text;
+  const whole = integer === null ? undefined : toInteger(integer);
+  if (whole !== undefined) return whole;
+  if (!DECIMAL.test(plain)) return text;
+  const number = Number(plain);
+  return Number.isFinite(number) ? number : text;
 }
 
 const WORDS: ReadonlyMap<string, number | boolean | null> = new Map<string, number | boolean | null>([
@@ -30,18 +34,14 @@ const WORDS: ReadonlyMap<string, number | boolean | null> = new Map<string, numb
   ...['-.inf', '-.Inf', '-.INF'].map((word) => [word, -Infinity] as const),
 ]);
 
-const INTEGER = /^([-+]?)(?:0x([0-9a-fA-F]+)|0b([01]+)|0o?([0-7]+)|(0|[1-9]\d*))$/;
+const INTEGER = /^([-+]?)(?:(0[xX][0-9a-fA-F]+)|(0[bB][01]+)|0[oO]?([0-7]+)|(0|[1-9]\d*))$/;
 const DECIMAL = /^[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?$/;
+const LEAST_INT64 = -(2n ** 63n);
+const MOST_UINT64 = 2n ** 64n - 1n;
 
-function toInteger([, sign, hex, binary, octal, decimal]: RegExpExecArray): number {
-  const size = Number(
-    hex !== undefined
-      ? `0x${hex}`
-      : binary !== undefined
-        ? `0b${binary}`
-        : octal !== undefined
-          ? `0o${octal}`
-          : decimal,
-  );
-  return sign === '-' ? 0 - size : size;
+/** Undefined for what no integer of 64 bits holds: it is a number with a fraction then, or text. */
+function toInteger([, sign, hex, binary, octal, decimal]: RegExpExecArray): number | undefined {
+  const size = BigInt(hex ?? binary ?? (octal === undefined ? decimal! : `0o${octal}`));
+  const value = sign === '-' ? -size : size;
+  return value < LEAST_INT64 || value > MOST_UINT64 ? undefined : Number(value);
 }

@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import { readManifests } from './manifest-reader.js';
+import { toSourcePod } from './source-pod.js';
+
+const TOKEN = {
+  name: 'kube-api-access-x7k2p',
+  projected: {
+    defaultMode: 420,
+    sources: [
+      { serviceAccountToken: { expirationSeconds: 3607, path: 'token' } },
+      { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+      {
+        downwardAPI: {
+          items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }],
+        },
+      },
+    ],
+  },
+};
+const MOUNT = {
+  name: TOKEN.name,
+  mountPath: '/var/run/secrets/kubernetes.io/serviceaccount',
+  readOnly: true,
+};
+const DATA = { name: 'data', emptyDir: {} };
+const container = (name: string, mounts: object[]) => ({
+  ...{ name, image: 'nginx:1.27', imagePullPolicy: 'IfNotPresent', resources: {}, volumeMounts: mounts },
+  ...{ terminationMessagePath: '/dev/termination-log', terminationMessagePolicy: 'File' },
+});
+
+/** As kubectl prints a pod of a ReplicaSet. */
+const dump = (more: object = {}, volumes: object[] = [DATA, TOKEN]) => ({
+  ...{ apiVersion: 'v1', kind: 'Pod' },
+  metadata: {
+    ...{ name: 'web-5d9-abcde', generateName: 'web-5d9-', namespace: 'default', uid: 'a-b-c' },
+    ...{ resourceVersion: '812', creationTimestamp: '2026-11-28T10:00:00Z' },
+    labels: { app: 'web', 'pod-template-hash': '5d9' },
+    ownerReferences: [
+      { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-5d9', uid: 'u', controller: true },
+    ],
+    managedFields: [
+      { manager: 'kubelet', operation: 'Update', apiVersion: 'v1', fieldsV1: { 'f:status': {} } },
+    ],
+  },
+  spec: {
+    containers: [container('a', [{ name: 'data', mountPath: '/data' }, MOUNT])],
+    initContainers: [container('b', [MOUNT])],
+    ...{
+      dnsPolicy: 'ClusterFirst',
+      enableServiceLinks: true,
+      nodeName: 'node-1',
+      preemptionPolicy: 'PreemptLowerPriority',
+    },
+    ...{ priority: 0, restartPolicy: 'Always', schedulerName: 'default-scheduler', securityContext: {} },
+    ...{ serviceAccount: 'default', serviceAccountName: 'default', terminationGracePeriodSeconds: 30 },
+    tolerations: [
+      {
+        effect: 'NoExecute',
+        key: 'node.kubernetes.io/not-ready',
+        operator: 'Exists',
+        tolerationSeconds: 300,
+      },
+    ],
+    volumes,
+    ...more,
+  },
+  status: {
+    ...{ phase: 'Running', podIP: '10.0.0.3', podIPs: [{ ip: '10.0.0.3' }], qosClass: 'BestEffort' },
+    conditions: [
+      { type: 'Ready', status: 'True', lastProbeTime: null, lastTransitionTime: '2026-11-28T10:00:01Z' },
+    ],
+    containerStatuses: [
+      {
+        name: 'a',
+        image: 'nginx:1.27',
+        imageID: '',
+        ready: true,
+        restartCount: 0,
+        state: { running: { startedAt: '2026-11-28T10:00:01Z' } },
+      },
+    ],
+  },
+});
+const read = (value: object) => readManifests(JSON.stringify(value), { file: 'pod.yaml' });
+
+describe('a pod that was dumped from a cluster', () => {
+  it('is the pod that somebody wrote, and says what is left out', () => {
+    const { pods, problems } = read(dump());
+    expect(problems).toEqual([]);
+    const [{ pod, leftOut }] = pods as [(typeof pods)[0]];
+    expect(pod.metadata).toEqual({
+      name: 'web-5d9-abcde',
+      namespace: 'default',
+      labels: { app: 'web', 'pod-template-hash': '5d9' },
+    });
+    expect(pod.spec.volumes).toEqual([DATA]);
+    expect(pod.spec.containers[0]!.volumeMounts).toEqual([{ name: 'data', mountPath: '/data' }]);
+    expect(pod.spec.initContainers![0]!.volumeMounts).toEqual([]);
+    expect(leftOut).toEqual([
+      ...['metadata.generateName', 'metadata.uid', 'spec.serviceAccountName', 'spec.serviceAccount'],
+      'the volume kube-api-access-x7k2p and its mounts',
+    ]);
+  });
+
+  it.each([
+    [
+      'an account of its own',
+      dump({ serviceAccountName: 'robot', serviceAccount: 'robot' }),
+      /spec.serviceAccountName/,
+    ],
+    ['a token volume that somebody named', dump({}, [{ ...TOKEN, name: 'token' }]), /serviceAccountToken/],
+  ])('is refused for %s', (_what, value, path) => {
+    expect(
+      read(value)
+        .problems.map((problem) => problem.path)
+        .join(),
+    ).toMatch(path);
+  });
+
+  it('keeps the uid and is refused for generateName where somebody wrote them', () => {
+    const pod = { apiVersion: 'v1', kind: 'Pod', spec: { containers: [{ name: 'a', image: 'a' }] } };
+    expect(read({ ...pod, metadata: { name: 'a', uid: 'mine' } }).pods[0]!.pod.metadata.uid).toBe('mine');
+    expect(read({ ...pod, metadata: { generateName: 'a-' } }).problems.map(({ path }) => path)).toContain(
+      'metadata.generateName',
+    );
+  });
+});
+
+describe('a pod that podloop has printed', () => {
+  it.each(['n1', 'other-node'])('is the same pod again, read on any node and shown by %s', (nodeName) => {
+    const written = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'web' },
+      spec: { containers: [{ name: 'a', image: 'a:1' }] },
+    };
+    const [first] = read(written).pods;
+    const { pod: shown } = toSourcePod(first!, { source: 'file', nodeName });
+    const { pods, problems } = read({ ...shown, status: { phase: 'Running' } });
+    expect(problems).toEqual([]);
+    expect(pods[0]!.pod.metadata).toEqual({ name: 'web', namespace: 'default' });
+    const again = toSourcePod(pods[0]!, { source: 'file', nodeName });
+    expect(again.pod.metadata.uid).toBe(shown.metadata.uid);
+    expect(again.pod.metadata.name).toBe(`web-${nodeName}`);
+  });
+});

@@ -1,0 +1,190 @@
+import { type ManifestProblem } from '../../src/config/manifest-problem.js';
+
+/** A class of pods that Kubernetes takes and podloop refuses, and why. */
+export interface Difference {
+  readonly name: string;
+  readonly reason: string;
+  readonly isIt: (problem: Pick<ManifestProblem, 'kind' | 'path' | 'message'>) => boolean;
+}
+
+/** All of them, each of them stricter than Kubernetes. */
+export const DIFFERENCES: readonly Difference[] = [
+  {
+    name: 'not supported',
+    reason: 'the field, or this value of it, asks for what podloop does not do: see the table of all fields',
+    isIt: ({ kind }) => kind === 'refused',
+  },
+  {
+    name: 'names that nothing has',
+    reason: 'no ConfigMap or Secret can have the name or key, so that the pod would wait for ever',
+    isIt: ({ path, kind }) =>
+      kind === 'invalid' &&
+      /^spec\.volumes\[\d+\]\..*(?:configMap|secret)(?:\.items\[\d+\]\.key|\.name|\.secretName)$/.test(path),
+  },
+  {
+    name: 'host IP',
+    reason: 'hostIP of a port that is no address: the port could not be opened',
+    isIt: ({ path }) => /\.ports\[\d+\]\.hostIP$/.test(path),
+  },
+  {
+    name: 'colon in a mount path',
+    reason: 'runtimes split mounts at the colon',
+    isIt: ({ path, message }) => path.endsWith('.mountPath') && message.includes('must not contain ":"'),
+  },
+  {
+    name: 'NUL character',
+    reason: 'the system takes none in paths, arguments and variables: the container could not start',
+    isIt: ({ message }) => message.endsWith('must not contain a NUL character'),
+  },
+  {
+    name: 'null in a list',
+    reason: 'an item that is null: Kubernetes makes an empty one of it, which nobody means',
+    isIt: ({ kind, path, message }) => kind === 'type' && path.endsWith(']') && message.includes('not null'),
+  },
+  {
+    name: 'space in an option of resolv.conf',
+    reason: 'it would be two options',
+    isIt: ({ path }) => path.startsWith('spec.dnsConfig.options['),
+  },
+  {
+    name: 'lines in a header',
+    reason: 'the value of a header of a probe is one line of the request',
+    isIt: ({ path }) => /\.httpHeaders\[\d+\]\.value$/.test(path),
+  },
+  {
+    name: 'medium of an emptyDir',
+    reason: 'a medium that there is not: Kubernetes takes the disk for it',
+    isIt: ({ path }) => path.endsWith('.emptyDir.medium'),
+  },
+  {
+    name: 'uid',
+    reason: 'folders and control groups are named after it',
+    isIt: ({ path }) => path === 'metadata.uid',
+  },
+  {
+    name: 'priority beside its class',
+    reason: 'what Kubernetes refuses in an admission plugin, which validation does not know of',
+    isIt: ({ path }) => path === 'spec.priority',
+  },
+  {
+    name: 'stop signal',
+    reason: 'honoured here, and behind a feature gate in Kubernetes that is off and drops the field',
+    isIt: ({ path }) => path.endsWith('.lifecycle.stopSignal'),
+  },
+  {
+    name: 'projection of nothing',
+    reason: 'a source of a projected volume without any content',
+    isIt: ({ path, kind }) => kind === 'required' && /\.projected\.sources\[\d+\]$/.test(path),
+  },
+  {
+    name: 'negative grace period',
+    reason: 'Kubernetes makes one second of it',
+    isIt: ({ path, kind }) => path === 'spec.terminationGracePeriodSeconds' && kind === 'invalid',
+  },
+  {
+    name: 'sleep without seconds',
+    reason: 'Kubernetes sleeps for 0 seconds, which nobody means',
+    isIt: ({ path, kind }) => path.endsWith('.sleep.seconds') && kind === 'required',
+  },
+  {
+    name: 'sysctl without a value',
+    reason: 'there is nothing to set it to',
+    isIt: ({ path }) => /\.sysctls\[\d+\]\.value$/.test(path),
+  },
+  {
+    name: 'seccomp profile without a name',
+    reason: 'there is no such file',
+    isIt: ({ path }) => path.endsWith('.seccompProfile.localhostProfile'),
+  },
+  {
+    name: 'quantities written oddly',
+    reason:
+      'a plus or zeros in front, and empty text, which Kubernetes takes in some fields and not in others',
+    isIt: ({ kind, message }) => kind === 'type' && message.startsWith('must be a quantity'),
+  },
+  {
+    name: 'huge pages beyond counting',
+    reason: 'an amount that no integer of 64 bits holds, or a part of a byte',
+    isIt: ({ path }) => path.includes('[hugepages-'),
+  },
+  {
+    name: 'integers beyond 2^53',
+    reason: 'JavaScript does not tell them apart',
+    isIt: ({ message }) => message.includes('larger ones, which Kubernetes takes, are not supported'),
+  },
+  {
+    name: 'line ends and control characters',
+    reason: 'line ends of Unicode (U+0085, U+2028, U+2029) and control characters',
+    isIt: ({ kind, message }) =>
+      kind === 'syntax' && /ends a line for some readers|^control characters are not allowed$/.test(message),
+  },
+  {
+    name: 'long names',
+    reason: 'the name of the pod with that of the node behind it must fit into a file name',
+    isIt: ({ path, message }) => path === 'metadata.name' && message.includes('of the node'),
+  },
+];
+
+/** What is laxer than Kubernetes, and why. */
+export const LENIENT_REASON =
+  'spec.ephemeralContainers in a manifest: without an API server there is no other place to add them';
+
+/** The class of a problem, if it is deliberate. */
+export function findDifference(
+  problem: Pick<ManifestProblem, 'kind' | 'path' | 'message'>,
+): Difference | undefined {
+  return DIFFERENCES.find(({ isIt }) => isIt(problem));
+}
+
+/** A class of texts that Kubernetes reads as YAML and podloop refuses, and why. */
+export interface YamlDifference {
+  readonly name: string;
+  readonly reason: string;
+  readonly isIt: (message: string, text: string) => boolean;
+}
+
+/** All of them. */
+export const YAML_DIFFERENCES: readonly YamlDifference[] = [
+  {
+    name: 'key twice',
+    reason: 'a key that stands twice in a mapping: the second silently wins in Kubernetes',
+    isIt: (message) => message.endsWith('stands here twice'),
+  },
+  {
+    name: 'key of another type',
+    reason: 'a key that means true, false, null or a number with a fraction',
+    isIt: (message) => /^the key .* means .*; put it in quotes$/.test(message),
+  },
+  {
+    name: 'line ends and control characters',
+    reason: 'line ends of Unicode (U+0085, U+2028, U+2029) and control characters',
+    isIt: (message) => /ends a line for some readers|^control characters are not allowed$/.test(message),
+  },
+  {
+    name: 'grammar',
+    reason: 'texts that break the grammar of YAML 1.2, which is narrower in rare places',
+    isIt: (message) =>
+      /^(?:Unexpected |Nested mappings|Block collections|Implicit |Flow |Missing |Tabs |Plain value|All mapping|Map keys)/.test(
+        message,
+      ),
+  },
+  {
+    name: 'tag',
+    reason: 'tags, but for those of text, mappings and lists',
+    isIt: (message) => /^the tag .* is not allowed$/.test(message),
+  },
+];
+
+/** What podloop reads and Kubernetes does not: the text, and no value in it, is the matter. */
+export const LENIENT_YAML = {
+  name: 'lenient grammar',
+  reason: 'a tab before a comment or on an empty line, and an escaped slash outside of JSON',
+};
+
+/** Names of what is taken here and refused by Kubernetes. */
+export const LENIENT_REASONS: readonly string[] = [LENIENT_YAML.name, 'ephemeral containers'];
+
+/** The class of a problem, if it is deliberate. */
+export function findYamlDifference(message: string, text: string): YamlDifference | undefined {
+  return YAML_DIFFERENCES.find(({ isIt }) => isIt(message, text));
+}
