@@ -37,7 +37,7 @@ describe.skipIf(!isRoot)('devices of a container in namespaces (needs root)', ()
     pod = await IsolatedPod.start();
   }, 60_000);
   afterAll(async () => {
-    await pod?.[Symbol.asyncDispose]();
+    await pod[Symbol.asyncDispose]();
     await run('losetup', ['--detach', disk.path]);
     await run('umount', ['-R', join(folder, 'mounted')]).catch(() => undefined);
     await rm(folder, { recursive: true, force: true });

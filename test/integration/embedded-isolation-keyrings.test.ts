@@ -48,7 +48,7 @@ describe.skipIf(!hasKeyrings)('keyrings of a container in namespaces (needs root
     pod = await IsolatedPod.start();
   }, 60_000);
   afterAll(async () => {
-    await pod?.[Symbol.asyncDispose]();
+    await pod[Symbol.asyncDispose]();
     await run('perl', ['-e', `syscall(${KEYCTL}, 9, ${ofKey}, ${USER_SESSION})`]);
   });
 

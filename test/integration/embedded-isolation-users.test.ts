@@ -27,7 +27,7 @@ describe.skipIf(!isRoot)('the user of a container in namespaces (needs root)', (
     const leave = { name: 'bin/leave', mode: 0o2755, gid: 3000, content: await readFile('/bin/cat') };
     pod = await IsolatedPod.start([{ name: LIARS, members: [...MEMBERS, leave] }]);
   }, 60_000);
-  afterAll(() => pod?.[Symbol.asyncDispose]());
+  afterAll(() => pod[Symbol.asyncDispose]());
 
   const image = { image: { image: LIARS } };
 

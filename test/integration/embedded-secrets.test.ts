@@ -87,7 +87,7 @@ describe.each(ISOLATIONS)('the variables of a container with isolation %s', (iso
     node = await EmbeddedNode.start({ isolation, network: 'none' });
     sandbox = await node.runPod('pod');
   }, 60_000);
-  afterAll(() => node?.[Symbol.asyncDispose]());
+  afterAll(() => node[Symbol.asyncDispose]());
 
   const parts: ContainerParts = { envs: toEnvs(ENVS) };
 

@@ -76,7 +76,7 @@ function nameCarriers(variables: readonly Variable[]): CarriedVariable[] {
   const carriers = new Map(
     [...variables]
       .sort((one, other) => other.value.length - one.value.length)
-      .map((variable) => [variable, names.next().value!]),
+      .map((variable) => [variable, names.next().value]),
   );
   return variables.map((variable) => ({ ...variable, carrier: carriers.get(variable)! }));
 }
