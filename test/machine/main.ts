@@ -33,7 +33,8 @@ ${IMAGES.map((name) => `                       ${name}: ${IMAGE_WORDS[name]}`).j
                      (default: all)
   --again            also suites that passed since what they depend on last changed
   --list             list suites, with what earlier runs came to, and run none
-  --sample           a few suites by chance on one image, in at most ${SAMPLE_MINUTES} minutes; keeps no results
+  --sample           a few suites by chance that have passed on one image, in at most ${SAMPLE_MINUTES} minutes; keeps
+                     no results
   --seed <n>         of the sample: the same seed chooses the same suites (default: from the commit)
   --minutes <n>      start no further suite after that time (default: no limit)
   --keep             keep the folder with consoles and reports
@@ -89,7 +90,7 @@ async function main(): Promise<number> {
   const commit = await readCommit();
   if (values.sample) {
     const seed = Number(values.seed ?? Number.parseInt(commit.slice(0, 7), 16));
-    const plan = sampleSuites(suites, images, seed);
+    const plan = sampleSuites(suites, images, seed, await readResults(RESULTS_FILE));
     say(`seed ${seed}: ${plan.map(({ suite }) => suite.name).join('; ')} on ${plan[0]?.image ?? 'nothing'}`);
     return run(plan, { commit, keeps: false, minutes: SAMPLE_MINUTES });
   }

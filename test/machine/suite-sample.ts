@@ -1,5 +1,6 @@
 import { sampleSpecs } from '../e2e/spec-choice.js';
 import { type ImageName } from './image-recipe.js';
+import { type MachineResult } from './machine-result.js';
 import { type PlannedSuite, type Suite } from './suites.js';
 
 /** How long a sample may take, the making of the image left out. */
@@ -9,14 +10,26 @@ const SUITES = 3;
 /** Proves that the machine is what the others take it for. */
 const FIRST = 'facts';
 
-/** On one image, the facts about the node and then a few suites by chance; the same ones for the same seed. */
+/**
+ * On one image, the facts about the node and then a few suites by chance; the same ones for the same seed. A sample finds what
+ * has stopped working: only suites that have passed as a whole on that image before, by the kept results, are in it.
+ */
 export function sampleSuites(
   suites: readonly Suite[],
   images: readonly ImageName[],
   seed: number,
+  results: readonly MachineResult[],
 ): PlannedSuite[] {
-  const image = images[Math.abs(seed) % images.length]!;
+  const hasPassed = (image: ImageName, { name }: Suite): boolean => {
+    const own = results.filter((result) => result.image === image && result.suite === name);
+    return own.length > 0 && own.every(({ verdict }) => verdict === 'passed');
+  };
   const first = suites.filter(({ name }) => name === FIRST);
-  const others = suites.filter(({ name, long, ownMachine }) => name !== FIRST && !long && !ownMachine);
+  const proven = images.filter((image) => first.every((suite) => hasPassed(image, suite)));
+  if (proven.length === 0) return [];
+  const image = proven[Math.abs(seed) % proven.length]!;
+  const others = suites.filter(
+    (suite) => suite.name !== FIRST && !suite.long && !suite.ownMachine && hasPassed(image, suite),
+  );
   return [...first, ...sampleSpecs(others, SUITES, seed)].map((suite) => ({ image, suite }));
 }

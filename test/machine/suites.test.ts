@@ -1,7 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { IMAGES } from './image-recipe.js';
+import { type ImageName, IMAGES } from './image-recipe.js';
+import { type MachineResult, type Verdict } from './machine-result.js';
 import { sampleSuites } from './suite-sample.js';
 import { chooseSuites, listSuites, suiteCommand } from './suites.js';
 
@@ -40,16 +41,50 @@ it('a word chooses the suite of that name, else all suites that contain it', () 
   expect(namesOf('no such suite')).toEqual([]);
 });
 
+/** As if a run had ended so on an image. */
+const resultsOf = (
+  image: ImageName,
+  names: readonly string[],
+  verdict: Verdict = 'passed',
+): MachineResult[] =>
+  names.map((suite) => ({ image, suite, title: 't', verdict, seconds: 1, date: '2026-11-28', commit: 'c' }));
+
 it('a sample is the same for the same seed, on one image, with the facts about the node first', () => {
+  const all = IMAGES.flatMap((image) =>
+    resultsOf(
+      image,
+      suites.map(({ name }) => name),
+    ),
+  );
   for (let seed = 0; seed < 50; seed++) {
-    const plan = sampleSuites(suites, IMAGES, seed);
-    expect(sampleSuites(suites, IMAGES, seed)).toEqual(plan);
+    const plan = sampleSuites(suites, IMAGES, seed, all);
+    expect(sampleSuites(suites, IMAGES, seed, all)).toEqual(plan);
     expect(new Set(plan.map(({ image }) => image)).size).toBe(1);
     expect(plan[0]?.suite.name).toBe('facts');
     expect(plan.some(({ suite }) => suite.long || suite.ownMachine)).toBe(false);
   }
-  const chosen = Array.from({ length: 50 }, (_, seed) => sampleSuites(suites, IMAGES, seed)[1]?.suite.name);
+  const chosen = Array.from(
+    { length: 50 },
+    (_, seed) => sampleSuites(suites, IMAGES, seed, all)[1]?.suite.name,
+  );
   expect(new Set(chosen).size).toBeGreaterThan(10);
+});
+
+it('a sample has only suites that passed as a whole on that image', () => {
+  const results = [
+    ...resultsOf('debian13', ['facts', 'cgroups', 'stats']),
+    ...resultsOf('debian13', ['stats'], 'failed'),
+    ...resultsOf('debian13', ['logs'], 'not judged'),
+    ...resultsOf('containerd2', ['streaming']),
+  ];
+  for (let seed = 0; seed < 20; seed++) {
+    const plan = sampleSuites(suites, IMAGES, seed, results);
+    expect(plan.map(({ image, suite }) => `${image} ${suite.name}`)).toEqual([
+      'debian13 facts',
+      'debian13 cgroups',
+    ]);
+  }
+  expect(sampleSuites(suites, IMAGES, 1, [])).toEqual([]);
 });
 
 it('a suite of an ordinary user runs in that user’s own systemd', () => {
