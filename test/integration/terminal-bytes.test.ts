@@ -120,7 +120,7 @@ describe.each(kinds)('with isolation %s', (isolation) => {
       await using session = await openSession(['exec', '-it', 'web-n1', '--', 'sh', '-c', script]);
       await session.terminal.shows(/BEGIN[^]*END/);
       const shown = /BEGIN([^]*)END/.exec(session.terminal.text)![1]!;
-      expect([...shown].map((char) => char.charCodeAt(0))).toEqual(all);
+      expect(Array.from(shown, (char) => char.charCodeAt(0))).toEqual(all);
       session.terminal.press('\n');
       await session.terminal.shows(/session over/);
     });

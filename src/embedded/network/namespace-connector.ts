@@ -175,7 +175,8 @@ export class NamespaceConnector implements AsyncDisposable {
   }
 
   #wakeOne(): void {
-    for (const look of this.#waiting) return look();
+    const [first] = this.#waiting;
+    first?.();
   }
 }
 
