@@ -9,10 +9,13 @@ import { type ClockTimer, SystemClock } from '../../src/util/clock.js';
 import { EmbeddedNode, until } from './embedded-node.js';
 import { AgentNode } from './pod-stories/agent-node.js';
 
-/** The machine's clock, on which ten seconds and more pass ten times as fast: only limits are that long here. */
+/**
+ * The machine's clock, on which ten seconds and more pass five times as fast: only limits are that long here. The half
+ * minute in which an agent ends stays longer than the three seconds that hooks get.
+ */
 class HurriedClock extends SystemClock {
   override setTimer(delayMs: number, callback: () => void, options?: { unref?: boolean }): ClockTimer {
-    return super.setTimer(delayMs >= 10_000 ? delayMs / 10 : delayMs, callback, options);
+    return super.setTimer(delayMs >= 10_000 ? delayMs / 5 : delayMs, callback, options);
   }
 }
 
