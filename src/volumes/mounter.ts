@@ -52,6 +52,8 @@ export class ToolMounter implements Mounter, AsyncDisposable {
 
   async mountTmpfs({ folder, sizeBytes, mode, gid }: TmpfsMount, signal?: AbortSignal): Promise<void> {
     const options = [
+      // No device is opened in a volume, and a runtime that wants it so has nothing to mount again.
+      'nodev',
       ...(sizeBytes === undefined ? [] : [`size=${sizeBytes}`]),
       `mode=${mode.toString(8)}`,
       ...(gid === undefined ? [] : [`gid=${gid}`]),
