@@ -30,11 +30,8 @@ beforeEach(async () => {
     await writeFile(join(folder, 'canary', name), `2026-01-01T00:00:00Z stdout F ${SECRET}\n`);
 });
 afterEach(async () => {
-  if (swapper !== undefined && swapper.exitCode === null && swapper.signalCode === null) {
-    const ended = new Promise((resolve) => swapper!.once('exit', resolve));
-    swapper.kill('SIGKILL');
-    await ended;
-  }
+  if (swapper !== undefined) await endSwapper(swapper);
+  swapper = undefined;
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -50,10 +47,18 @@ async function canary(): Promise<string[]> {
   return facts;
 }
 
+/** Waits for the end of its last command too, which outlives the shell and could write into the folder until then. */
+async function endSwapper(shell: ChildProcess): Promise<void> {
+  const closed = new Promise((resolve) => shell.once('close', resolve));
+  shell.stdout!.resume();
+  shell.kill('SIGKILL');
+  await closed;
+}
+
 /** Puts what `make` makes in the place, and a link, and nothing, by turns. */
 function swap(place: string, target: string, make: string): void {
   const script = `while :; do ${make}; rm -rf "$1"; ln -sT "$2" "$1"; rm -f "$1"; done 2>/dev/null`;
-  swapper = spawn('sh', ['-c', script, 'sh', place, target], { stdio: 'ignore' });
+  swapper = spawn('sh', ['-c', script, 'sh', place, target], { stdio: ['ignore', 'pipe', 'ignore'] });
 }
 
 /** Does it over and over; what it says is collected, what fails is refused. */
