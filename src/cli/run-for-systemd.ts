@@ -1,5 +1,5 @@
 import { type Agent, type AgentEnd } from '../agent/agent.js';
-import { findSystemdService, SystemdNotifier } from '../agent/systemd-notifier.js';
+import { findSystemdNotifier } from '../util/systemd-notifier.js';
 import { type Logger } from '../util/logger.js';
 import { type CliHost } from './cli-host.js';
 
@@ -18,10 +18,9 @@ export async function runForSystemd(
   logger: Logger,
   signal: AbortSignal,
 ): Promise<AgentEnd> {
-  const service = findSystemdService(env, pid);
-  if (service === undefined) return agent.run(signal);
-  const notifier = new SystemdNotifier({ service, path: env['PATH'] ?? '/usr/bin:/bin', clock, logger });
-  const { watchdogMs = Infinity } = service;
+  const notifier = findSystemdNotifier({ env, pid, clock }, logger);
+  if (notifier === undefined) return agent.run(signal);
+  const { watchdogMs = Infinity } = notifier;
   const watching = new AbortController();
   const isAlive = (): boolean => {
     const { errors, lastActiveAgoMs = 0 } = agent.loopState();

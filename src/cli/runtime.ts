@@ -8,6 +8,7 @@ import {
 } from '../embedded/index.js';
 import { type Clock } from '../util/clock.js';
 import { type FolderLock } from '../util/folder-lock.js';
+import { findSystemdNotifier } from '../util/systemd-notifier.js';
 import { untilAborted } from '../util/until-aborted.js';
 import { type CliHost } from './cli-host.js';
 import { createLogger, verbosityOption } from './log-output.js';
@@ -100,9 +101,12 @@ async function serve(flags: RuntimeFlags, host: CliHost): Promise<void> {
   logger.info('Listening', { endpoint: runtime.endpoint, root: flags.root, pods: runtime.podCount });
   logger.info('Isolation', { is: runtime.isolationNotice });
   if (runtime.networkNotice !== '') logger.info('Network', { is: runtime.networkNotice });
+  const notifier = findSystemdNotifier(host, logger);
+  await notifier?.ready(`Listens at ${runtime.endpoint}`);
   let ownerless: FolderLock | undefined;
   try {
     ownerless = await waitForEnd(runtime, flags, { clock, signal: interrupted });
+    await notifier?.stopping();
     if (flags.stopPods) await runtime.removeAllPods();
   } finally {
     await runtime.close();

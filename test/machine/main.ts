@@ -50,6 +50,8 @@ Needs root. Images are cached in ~/.cache/podloop-machine (PODLOOP_MACHINE_CACHE
 `;
 
 const { values } = readArguments();
+// As with `--list | head`: who reads no further has all that it wanted.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 2));
 
 process.exitCode = await main().catch((error: unknown) => {
   if (!(error instanceof CannotRun)) return fail(error instanceof Error ? error.message : String(error));

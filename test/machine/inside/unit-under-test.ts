@@ -7,7 +7,7 @@ const PATIENCE = ['WatchdogSec=30min', 'TimeoutStartSec=30min', 'TimeoutStopSec=
 
 /** Where the runtime of a unit keeps its records: in the agent's folder, or in one of the runtime's own unit. */
 const RUNTIME_ROOTS = {
-  agent: '/var/lib/podloop/runtime',
+  agent: '/var/lib/podloop/runtime/root',
   unit: '/var/lib/podloop/runtime-service',
 } as const;
 /** Who starts the runtime in the box: the agent, or a unit of its own. */

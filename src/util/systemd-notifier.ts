@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { type Clock } from '../util/clock.js';
-import { type Logger } from '../util/logger.js';
+import { type Clock } from './clock.js';
+import { type Logger } from './logger.js';
 
 const run = promisify(execFile);
 
@@ -57,6 +57,11 @@ export class SystemdNotifier {
     this.#options = options;
   }
 
+  /** Within which time systemd wants to hear that the service lives, milliseconds; undefined when it does not. */
+  get watchdogMs(): number | undefined {
+    return this.#options.service.watchdogMs;
+  }
+
   /** The service works from now on. Never rejects. */
   async ready(status: string): Promise<void> {
     await this.#tell('READY=1', `STATUS=${status}`);
@@ -89,7 +94,17 @@ export class SystemdNotifier {
         timeout: NOTIFY_TIMEOUT_MS,
       });
     } catch (error) {
-      logger.error('systemd cannot be told how the agent is', error, { states });
+      logger.error('systemd cannot be told how the service is', error, { states });
     }
   }
+}
+
+/** For a process that systemd has started as a service of `Type=notify`; undefined for every other. */
+export function findSystemdNotifier(
+  { env, pid, clock }: { env: Readonly<Record<string, string | undefined>>; pid: number; clock: Clock },
+  logger: Logger,
+): SystemdNotifier | undefined {
+  const service = findSystemdService(env, pid);
+  if (service === undefined) return undefined;
+  return new SystemdNotifier({ service, path: env['PATH'] ?? '/usr/bin:/bin', clock, logger });
 }

@@ -85,6 +85,6 @@ describe('what systemd is told', () => {
     const { notifier, log, program } = await scene();
     await rm(program);
     await notifier.ready('Keeps pods running');
-    expect(log.lines.map(({ message }) => message)).toEqual(['systemd cannot be told how the agent is']);
+    expect(log.lines.map(({ message }) => message)).toEqual(['systemd cannot be told how the service is']);
   });
 });
