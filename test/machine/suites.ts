@@ -59,6 +59,8 @@ const INSIDE: readonly { name: string; file: string; ownMachine?: boolean; long?
   { name: 'facts', file: 'node-facts.test.ts' },
   { name: 'systemd unit', file: 'systemd-unit.test.ts', long: true },
   { name: 'hardened node', file: 'hardened-node.test.ts', long: true },
+  { name: 'own limits', file: 'own-limits.test.ts' },
+  { name: 'cgroup drivers', file: 'cgroup-drivers.test.ts', long: true },
   { name: 'started package', file: 'started-package.test.ts', long: true },
 ];
 

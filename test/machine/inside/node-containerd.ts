@@ -12,14 +12,13 @@ export const CGROUP_DRIVER = process.env['PODLOOP_CGROUP_DRIVER'] === 'systemd' 
 export const RELEASE: Release = execFileSync('containerd', ['--version']).includes(' 1.') ? '1.7' : '2.1';
 
 /** The machine with containerd 2.x has its containers made by crun. */
-const OCI_RUNTIME = RELEASE === '1.7' ? {} : { ociRuntime: '/usr/bin/crun' };
+export const OCI_RUNTIME = RELEASE === '1.7' ? {} : { ociRuntime: '/usr/bin/crun' };
 
 /** Starts the machine's containerd a second time, with everything of its own and the suite's cgroup driver. */
 export async function startNodeContainerd(): Promise<StoryRuntime> {
   const containerd = await startContainerd({ version: RELEASE, cgroupDriver: CGROUP_DRIVER, ...OCI_RUNTIME });
   return {
     endpoint: containerd.endpoint,
-    agent: { cgroupDriver: CGROUP_DRIVER },
     end: async () => {
       await containerd[Symbol.asyncDispose]();
       expect(await findLeftovers(containerd.names)).toEqual([]);

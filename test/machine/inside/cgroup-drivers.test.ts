@@ -1,0 +1,159 @@
+/**
+ * The machine's containerd with each cgroup driver, and an agent that is given none: it finds the driver, gives pods their groups and
+ * limits, and goes on with them after a restart, also when the runtime has the other driver by then.
+ *
+ * @module
+ */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type AgentOptions } from '../../../src/agent/agent-options.js';
+import { type CgroupDriver } from '../../../src/runtime/pod-cgroup-names.js';
+import { LogRecorder } from '../../../src/testing/log-recorder.js';
+import { until } from '../../integration/embedded-node.js';
+import { cpuGroupOf, findByWord } from '../../integration/pod-cgroups/machine-groups.js';
+import { AgentNode } from '../../integration/pod-stories/agent-node.js';
+import { type Containerd, startContainerd } from '../../containerd/harness/containerd.js';
+import { findLeftovers } from '../../containerd/harness/leftovers.js';
+import { OCI_RUNTIME, RELEASE } from './node-containerd.js';
+import { shellOutput } from './node-shell.js';
+
+const TREE = '/sys/fs/cgroup';
+const MIB = 1024 * 1024;
+const SOURCE = RELEASE === '1.7' ? 'Status' : 'RuntimeConfig';
+/** What every level above a container has to give to the groups in it. */
+const CONTROLLERS = ['cpu', 'cpuset', 'io', 'memory', 'pids', 'hugetlb'];
+
+const wordOf = (pod: string): string => `podloop-drivers-${pod}`;
+const manifest = (pod: string): string => `apiVersion: v1
+kind: Pod
+metadata: { name: ${pod}, uid: ${pod}-0123-45 }
+spec:
+  hostNetwork: true
+  terminationGracePeriodSeconds: 1
+  containers:
+    - name: main
+      image: podloop.test/busybox:1
+      command: [sh, -c, 'trap "exit 0" TERM; while :; do sleep 0.2; done', ${wordOf(pod)}]
+      resources: { requests: { cpu: 100m, memory: 32Mi }, limits: { cpu: 500m, memory: 64Mi } }
+`;
+
+describe.each(['cgroupfs', 'systemd'] as const)('containerd with the cgroup driver %s', (driver) => {
+  const other: CgroupDriver = driver === 'systemd' ? 'cgroupfs' : 'systemd';
+  let containerd: Containerd;
+  let folder: string;
+  let logger: LogRecorder;
+  let node: AgentNode | undefined;
+
+  const start = async (agent: Partial<AgentOptions> = {}): Promise<void> => {
+    logger = new LogRecorder();
+    node = await AgentNode.start({ folder, endpoint: containerd.endpoint, logger, agent });
+  };
+  const stop = async (): Promise<void> => {
+    await node?.stop();
+    node = undefined;
+  };
+  const put = async (pod: string): Promise<void> =>
+    writeFile(join(folder, 'manifests', `${pod}.yaml`), manifest(pod));
+  const untilRuns = async (pod: string): Promise<number> =>
+    (await until(
+      () => findByWord(wordOf(pod)),
+      (pid) => pid !== undefined,
+    ))!;
+  /** A runtime may start a process and then move it. */
+  const groupOf = async (pod: string): Promise<string> =>
+    until(
+      async () => cpuGroupOf(await untilRuns(pod)),
+      (path) => path.includes(pod.replaceAll('-', '_')) || path.includes(pod),
+    );
+  const read = async (group: string, file: string): Promise<string> =>
+    (await readFile(join(TREE, group, file), 'utf8')).trim();
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'podloop-drivers-'));
+    containerd = await startContainerd({ version: RELEASE, cgroupDriver: driver, ...OCI_RUNTIME });
+    await start();
+    await put('first');
+  });
+
+  afterAll(async () => {
+    await rm(join(folder, 'manifests'), { recursive: true, force: true });
+    await stop();
+    await containerd[Symbol.asyncDispose]();
+    expect(await findLeftovers(containerd.names)).toEqual([]);
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('is found without a flag, logged once and recorded', async () => {
+    await untilRuns('first');
+    const logged = logger.lines.filter(({ message }) => message === 'Cgroup driver');
+    expect(logged.map(({ fields }) => fields)).toEqual([{ cgroupDriver: driver, source: SOURCE }]);
+    const record = await readFile(join(folder, 'node/cgroup-driver.json'), 'utf8');
+    expect(JSON.parse(record)).toMatchObject({ driver });
+  });
+
+  it('makes groups of its form, each of which gives every controller to those in it', async () => {
+    const group = await groupOf('first');
+    expect(group).toMatch(
+      driver === 'systemd'
+        ? /kubepods-burstable-podfirst_0123_45\.slice\/[^/]+\.scope$/
+        : /\/kubepods\/burstable\/podfirst-0123-45\/[^/]+$/,
+    );
+    const given: Record<string, string[]> = {};
+    for (let above = dirname(group); ; above = dirname(above)) {
+      const names = (await read(above, 'cgroup.subtree_control')).split(' ');
+      given[above] = CONTROLLERS.filter((name) => !names.includes(name));
+      if (above === '/') break;
+    }
+    expect(Object.entries(given).filter(([, missing]) => missing.length > 0)).toEqual([]);
+  });
+
+  it('limits the container', async () => {
+    const group = await groupOf('first');
+    expect(await read(group, 'memory.max')).toBe(String(64 * MIB));
+    expect(await read(group, 'cpu.max')).toBe('50000 100000');
+  });
+
+  it.runIf(driver === 'cgroupfs')('limits the pod as a whole', async () => {
+    const pod = dirname(await groupOf('first'));
+    expect(await read(pod, 'memory.max')).toBe(String(64 * MIB));
+    expect(await read(pod, 'cpu.max')).toBe('50000 100000');
+  });
+
+  it('stays that of the pods under the next agent, which reads the record', async () => {
+    const [pid, group] = [await untilRuns('first'), await groupOf('first')];
+    await stop();
+    await start();
+    await put('second');
+    await untilRuns('second');
+    expect([await untilRuns('first'), await groupOf('first')]).toEqual([pid, group]);
+    expect(node!.agent.statuses().find(({ pod }) => pod.name === 'first-test')?.status).toMatchObject({
+      containerStatuses: [{ restartCount: 0 }],
+    });
+  });
+
+  it('ends an agent that is given the other one before any pod, with what to change', async () => {
+    await stop();
+    await expect(start({ cgroupDriver: other })).rejects.toMatchObject({
+      code: 'CGROUP_DRIVER_CONFLICT',
+      message: expect.stringMatching(
+        new RegExp(`is ${other}, but the runtime containerd has ${driver}`),
+      ) as string,
+    });
+    await start({ cgroupDriver: driver });
+    expect(logger.lines.find(({ message }) => message === 'Cgroup driver')?.fields).toMatchObject({
+      cgroupDriver: driver,
+    });
+  });
+
+  it('gives doctor nothing to say about cgroups', async () => {
+    const words = `--socket ${join(folder, 'node/podloop.sock')} -r ${containerd.endpoint} --timeout 5m -o json`;
+    const { findings, facts } = JSON.parse(await shellOutput(`podloop doctor ${words}`)) as {
+      findings: { code: string }[];
+      facts: { runtime: { connection: { connected: boolean } } };
+    };
+    expect(facts.runtime.connection.connected).toBe(true);
+    expect(findings.filter(({ code }) => /cgroup/i.test(code))).toEqual([]);
+  });
+});
