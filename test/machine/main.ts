@@ -21,7 +21,7 @@ import { findCacheFolder, provideImage } from './node-image.js';
 import { makePayload } from './payload.js';
 import { MachineSession } from './machine-session.js';
 import { sampleSuites, SAMPLE_MINUTES } from './suite-sample.js';
-import { chooseSuites, listSuites, type PlannedSuite } from './suites.js';
+import { chooseSuites, listSuites, type PlannedSuite, planSuites } from './suites.js';
 
 const HELP = `Usage: npm run test:machine -- [options]
 
@@ -88,7 +88,8 @@ async function main(): Promise<number> {
   // npm runs scripts in the project's folder.
   const suites = chooseSuites(listSuites(process.cwd()), values.only);
   if (suites.length === 0) return fail(`no suite has ${values.only.join(' or ')} in its name`);
-  if (values.list) return list(images.flatMap((image) => suites.map((suite) => ({ image, suite }))));
+  const all = planSuites(suites, images);
+  if (values.list) return list(all);
   const commit = await readCommit();
   if (values.sample) {
     const seed = Number(values.seed ?? Number.parseInt(commit.slice(0, 7), 16));
@@ -98,12 +99,10 @@ async function main(): Promise<number> {
   }
   const plan: PlannedSuite[] = [];
   const before = await readResults(RESULTS_FILE);
-  for (const image of images) {
-    for (const suite of suites) {
-      if (values.again || !(await isDone(suite, image, before))) plan.push({ image, suite });
-    }
+  for (const one of all) {
+    if (values.again || !(await isDone(one.suite, one.image, before))) plan.push(one);
   }
-  say(`${plan.length} of ${images.length * suites.length} suites are to run`);
+  say(`${plan.length} of ${all.length} suites are to run`);
   return run(plan, { commit, keeps: true, minutes: Number(values.minutes ?? Infinity) });
 }
 

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { type ImageName, IMAGES } from './image-recipe.js';
 import { type MachineResult, type Verdict } from './machine-result.js';
 import { sampleSuites } from './suite-sample.js';
-import { chooseSuites, listSuites, suiteCommand } from './suites.js';
+import { chooseSuites, listSuites, planSuites, suiteCommand } from './suites.js';
 
 const PROJECT = path.resolve(import.meta.dirname, '../..');
 const suites = listSuites(PROJECT);
@@ -30,6 +30,18 @@ it('every story is played by exactly one suite of the runtime in the box as root
     .map((file) => file.replace(/\.yaml$/, ''));
   const played = chooseSuites(suites, ['box as root']).flatMap(({ env }) => env['PODLOOP_STORY']!.split(','));
   expect([...played].sort()).toEqual(stories.sort());
+});
+
+it('suites of containerd and of power run on both images, those of the runtime in the box on one', () => {
+  const plan = planSuites(suites, IMAGES);
+  expect(new Set(plan.map(({ image, suite }) => `${image} ${suite.name}`)).size).toBe(plan.length);
+  const imagesOf = (name: string): string[] =>
+    plan.filter(({ suite }) => suite.name === name).map(({ image }) => image);
+  expect(suites.filter(({ name }) => imagesOf(name).length === 0)).toEqual([]);
+  for (const { name } of chooseSuites(suites, ['containerd, ', 'power', 'facts', 'cgroup drivers']))
+    expect(imagesOf(name)).toEqual(IMAGES);
+  for (const { name } of chooseSuites(suites, ['box as root', 'systemd unit']))
+    expect(imagesOf(name)).toEqual(['debian13']);
 });
 
 it('a word chooses the suite of that name, else all suites that contain it', () => {

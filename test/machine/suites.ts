@@ -1,13 +1,15 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 
-import { type ImageName, ORDINARY_USER } from './image-recipe.js';
+import { type ImageName, IMAGES, ORDINARY_USER } from './image-recipe.js';
 
 /** A part of the tests that is run in one go in a machine: files of vitest, as some user, with some environment. */
 export interface Suite {
   readonly name: string;
   readonly files: readonly string[];
   readonly user: 'root' | typeof ORDINARY_USER;
+  /** Those on which it says something new: without containerd the one with containerd 2.x is the same as the other. */
+  readonly images: readonly ImageName[];
   readonly env: Readonly<Record<string, string>>;
   /** Not to be taken for a sample: too long for it, or it changes the machine for good. */
   readonly long: boolean;
@@ -55,11 +57,11 @@ const INTEGRATION: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Tests written for a machine of our own, in test/machine/inside. */
-const INSIDE: readonly { name: string; file: string; ownMachine?: boolean; long?: boolean }[] = [
+const INSIDE: readonly { name: string; file: string; images?: readonly ImageName[]; long?: boolean }[] = [
   { name: 'facts', file: 'node-facts.test.ts' },
-  { name: 'systemd unit', file: 'systemd-unit.test.ts', long: true },
-  { name: 'hardened node', file: 'hardened-node.test.ts', long: true },
-  { name: 'own limits', file: 'own-limits.test.ts' },
+  { name: 'systemd unit', file: 'systemd-unit.test.ts', images: ['debian13'], long: true },
+  { name: 'hardened node', file: 'hardened-node.test.ts', images: ['debian13'], long: true },
+  { name: 'own limits', file: 'own-limits.test.ts', images: ['debian13'] },
   { name: 'cgroup drivers', file: 'cgroup-drivers.test.ts', long: true },
   { name: 'started package', file: 'started-package.test.ts', long: true },
 ];
@@ -75,14 +77,15 @@ export function listSuites(project: string): Suite[] {
     .sort();
   const rootless = stories.filter((name) => ROOTLESS_STORIES.test(name));
   return [
-    ...INSIDE.map(({ name, file, ownMachine = false, long = false }) =>
-      suite({ name, files: [`test/machine/inside/${file}`], ownMachine, long }),
+    ...INSIDE.map(({ name, file, images = IMAGES, long = false }) =>
+      suite({ name, files: [`test/machine/inside/${file}`], images, long }),
     ),
     ...Object.entries(INTEGRATION).map(([name, files]) => integration(name, files)),
     ...powerSuites(),
-    ...storySuites('box as root', 'test/integration/pod-stories.test.ts', stories),
+    ...storySuites('box as root', 'test/integration/pod-stories.test.ts', stories, { images: ['debian13'] }),
     ...storySuites('box without root', 'test/machine/inside/stories-rootless.test.ts', rootless, {
       user: ORDINARY_USER,
+      images: ['debian13'],
     }),
     ...(['cgroupfs', 'systemd'] as const).flatMap((driver) =>
       storySuites(`containerd, ${driver}`, 'test/machine/inside/stories-containerd.test.ts', stories, {
@@ -127,7 +130,7 @@ export function suiteCommand({ files, user, env }: Suite, folder: string, report
 function integration(name: string, [file, ...others]: readonly string[]): Suite {
   const files = [`test/integration/${file}`];
   const dependsOn = others.map((other) => `test/integration/${other}`);
-  return suite({ name, files, dependsOn });
+  return suite({ name, files, dependsOn, images: ['debian13'] });
 }
 
 function storySuites(
@@ -183,7 +186,7 @@ type SuiteOptions = Partial<Omit<Suite, 'name' | 'files'>>;
 
 function suite(options: SuiteOptions & Pick<Suite, 'name' | 'files'>): Suite {
   return {
-    ...{ user: 'root', long: false, ownMachine: false, limitMinutes: 40 },
+    ...{ user: 'root', images: IMAGES, long: false, ownMachine: false, limitMinutes: 40 },
     ...options,
     env: { PODLOOP_PATIENCE: String(PATIENCE), ...options.env },
     dependsOn: [...PROGRAM, ...options.files, ...(options.dependsOn ?? [])],
@@ -194,4 +197,11 @@ function suite(options: SuiteOptions & Pick<Suite, 'name' | 'files'>): Suite {
 export interface PlannedSuite {
   readonly image: ImageName;
   readonly suite: Suite;
+}
+
+/** Every suite on each of these images that is one of its own; image by image. */
+export function planSuites(suites: readonly Suite[], images: readonly ImageName[]): PlannedSuite[] {
+  return images.flatMap((image) =>
+    suites.filter((suite) => suite.images.includes(image)).map((suite) => ({ image, suite })),
+  );
 }
