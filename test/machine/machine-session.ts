@@ -7,6 +7,7 @@ import { type NodeImage } from './node-image.js';
 import { installScript, PROJECT_IN_MACHINE } from './payload.js';
 import { runDiskReplay } from './power/disk-replay.js';
 import { runPowerCuts } from './power/power-cuts.js';
+import { runUserland } from './userland/run-userland.js';
 import { liveReportOf, type OutsideSuite, type Suite, suiteCommand } from './suites.js';
 
 const INSTALL_LIMIT_MS = 10 * 60_000;
@@ -17,6 +18,8 @@ export interface SessionOptions {
   readonly image: NodeImage;
   /** From makePayload. */
   readonly payload: string;
+  /** The root file system that the images are made of. */
+  readonly rootTar: () => Promise<string>;
   /** What suites wrote that did not pass is put there, with the consoles of their machines. */
   readonly folder: string;
   readonly say: (sentence: string) => void;
@@ -77,18 +80,30 @@ export class MachineSession implements AsyncDisposable {
     const common = {
       image,
       payload,
-      seed: what.seed,
       say,
       onResult,
       signal: AbortSignal.any([signal, limit]),
     };
     try {
-      if (what.kind === 'power cuts') await runPowerCuts({ ...common, cuts: what.cuts });
-      else {
-        const place = await mkdtemp(path.join(folder, 'disk-'));
-        await runDiskReplay({ ...common, points: what.points, folder: place });
-        await rm(place, { recursive: true, force: true });
+      const place = await mkdtemp(path.join(folder, 'outside-'));
+      switch (what.kind) {
+        case 'power cuts':
+          await runPowerCuts({ ...common, ...what });
+          break;
+        case 'disk replay':
+          await runDiskReplay({ ...common, ...what, folder: place });
+          break;
+        case 'userland':
+          await runUserland({
+            ...common,
+            ...what,
+            folder: place,
+            tar: await this.#options.rootTar(),
+            project: process.cwd(),
+          });
+          break;
       }
+      await rm(place, { recursive: true, force: true });
     } catch (error) {
       signal.throwIfAborted();
       const output = error instanceof Error ? error.message : String(error);

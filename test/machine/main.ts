@@ -17,7 +17,7 @@ import { CannotRun, ensureHostTools } from './host-tools.js';
 import { type ImageName, IMAGES, IMAGE_WORDS } from './image-recipe.js';
 import { isDone, keepResults, readCommit, readResults, RESULTS_FILE } from './kept-results.js';
 import { type TestResult } from './machine-result.js';
-import { findCacheFolder, provideImage } from './node-image.js';
+import { findCacheFolder, provideImage, provideRootTar } from './node-image.js';
 import { makePayload } from './payload.js';
 import { MachineSession } from './machine-session.js';
 import { sampleSuites, SAMPLE_MINUTES } from './suite-sample.js';
@@ -141,8 +141,10 @@ async function run(
     for (const name of IMAGES) {
       const own = plan.filter(({ image }) => image === name).map(({ suite }) => suite);
       if (own.length === 0) continue;
-      const image = await provideImage(name, { cache: findCacheFolder(process.env), say, signal });
-      await using session = new MachineSession({ image, payload, folder, say, signal });
+      const cache = findCacheFolder(process.env);
+      const image = await provideImage(name, { cache, say, signal });
+      const rootTar = async (): Promise<string> => provideRootTar(cache, say, signal);
+      await using session = new MachineSession({ image, payload, rootTar, folder, say, signal });
       for (const suite of own) {
         const tookMinutes = (performance.now() - beganAt) / 60_000;
         if (tookMinutes >= minutes) {

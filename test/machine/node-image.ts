@@ -76,7 +76,7 @@ export async function provideImage(
 }
 
 /** The root file system that both images have in common. */
-async function provideRootTar(
+export async function provideRootTar(
   cache: string,
   say: (sentence: string) => void,
   signal: AbortSignal,

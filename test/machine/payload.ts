@@ -47,19 +47,8 @@ export async function makePayload(project: string, folder: string, signal: Abort
   const root = path.join(folder, 'payload');
   const run: Run = async (program, args, cwd = project) =>
     (await execute(program, [...args], { cwd, signal, env: ENV, maxBuffer: 64 * 1024 * 1024 })).stdout;
-  const lock = JSON.parse(await readFile(path.join(project, 'package-lock.json'), 'utf8')) as Lock;
-  const copy = path.join(root, path.basename(PROJECT_IN_MACHINE));
-  await mkdir(copy, { recursive: true });
-  const tracked = await run('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard']);
-  const files = await findExisting(project, tracked.split('\0'));
-  const modules = await findExisting(project, findClosure(lock.packages, DEVELOPMENT));
-  const list = path.join(folder, 'files.txt');
-  await writeFile(list, [...files, 'dist', ...modules].join('\n'));
-  const tar = path.join(folder, 'files.tar');
-  await run('tar', ['-cf', tar, '-C', project, '-T', list]);
-  await run('tar', ['-xf', tar, '-C', copy]);
-  await rm(tar);
-  await rm(list);
+  await copyProject(project, path.join(root, path.basename(PROJECT_IN_MACHINE)), { signal });
+  const lock = await readLock(project);
   await packPackage(project, folder, lock, run);
   const tarball = path.join(root, path.basename(PACKAGE_IN_MACHINE));
   await rename(path.join(folder, 'podloop.tgz'), tarball);
@@ -71,6 +60,38 @@ export async function makePayload(project: string, folder: string, signal: Abort
   await run('mke2fs', ['-q', '-t', 'ext4', '-L', 'payload', '-d', root, disk, DISK_SIZE]);
   await rm(root, { recursive: true });
   return disk;
+}
+
+/**
+ * Copies the project as it is checked out now, with its build and the packages that tests need in a machine, or with `everyModule`
+ * all packages, without which style and format cannot be checked.
+ */
+export async function copyProject(
+  project: string,
+  target: string,
+  { signal, everyModule = false }: { readonly signal: AbortSignal; readonly everyModule?: boolean },
+): Promise<void> {
+  const run = async (program: string, args: readonly string[]): Promise<string> =>
+    (await execute(program, [...args], { cwd: project, signal, env: ENV, maxBuffer: 64 * 1024 * 1024 }))
+      .stdout;
+  await mkdir(target, { recursive: true });
+  const tracked = await run('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard']);
+  const files = await findExisting(project, tracked.split('\0'));
+  const { packages } = await readLock(project);
+  const modules = everyModule
+    ? ['node_modules']
+    : await findExisting(project, findClosure(packages, DEVELOPMENT));
+  const list = `${target}.files`;
+  await writeFile(list, [...files, 'dist', ...modules].join('\n'));
+  const tar = `${target}.tar`;
+  await run('tar', ['-cf', tar, '--exclude=node_modules/.cache', '-C', project, '-T', list]);
+  await run('tar', ['-xf', tar, '-C', target]);
+  await rm(tar);
+  await rm(list);
+}
+
+async function readLock(project: string): Promise<Lock> {
+  return JSON.parse(await readFile(path.join(project, 'package-lock.json'), 'utf8')) as Lock;
 }
 
 /** The places of those packages and of all that they need, and of all that users of podloop get. */
@@ -164,7 +185,7 @@ async function packPackage(project: string, folder: string, lock: Lock, run: Run
 }
 
 /** The folder of the npm that runs this, else of the one in the PATH. */
-async function findNpm(): Promise<string> {
+export async function findNpm(): Promise<string> {
   const told = process.env['npm_execpath'];
   const program =
     told?.endsWith('npm-cli.js') === true

@@ -22,10 +22,11 @@ export interface Suite {
   readonly dependsOn: readonly string[];
 }
 
-/** What is done to a machine from outside of it. See power/. */
+/** What is done to a machine from outside of it (see power/), or with its files but without it (see userland/). */
 export type OutsideSuite =
   | { readonly kind: 'power cuts'; readonly seed: number; readonly cuts: number }
-  | { readonly kind: 'disk replay'; readonly seed: number; readonly points: number };
+  | { readonly kind: 'disk replay'; readonly seed: number; readonly points: number }
+  | { readonly kind: 'userland'; readonly user: Suite['user'] };
 
 /** What every suite depends on: the program and what it is built of, not its unit tests. */
 const PROGRAM = ['src', ':!src/**/*.test.ts', 'package-lock.json'];
@@ -82,6 +83,7 @@ export function listSuites(project: string): Suite[] {
     ),
     ...Object.entries(INTEGRATION).map(([name, files]) => integration(name, files)),
     ...powerSuites(),
+    ...userlandSuites(),
     ...storySuites('box as root', 'test/integration/pod-stories.test.ts', stories, { images: ['debian13'] }),
     ...storySuites('box without root', 'test/machine/inside/stories-rootless.test.ts', rootless, {
       user: ORDINARY_USER,
@@ -174,6 +176,17 @@ function powerSuites(): Suite[] {
       ownMachine: true,
       limitMinutes: 180,
       dependsOn: ['test/machine/power'],
+    }),
+  );
+}
+
+/** `npm test` whole, with the programs of Debian 13 on this machine's kernel. */
+function userlandSuites(): Suite[] {
+  return (['root', ORDINARY_USER] as const).map((user) =>
+    suite({
+      ...{ name: `npm test in the userland, ${user}`, files: [], images: ['debian13'], long: true },
+      ...{ limitMinutes: 90, outside: { kind: 'userland', user } },
+      dependsOn: ['test', 'test/machine/userland', 'scripts', 'docs'],
     }),
   );
 }
