@@ -43,6 +43,8 @@ const MAX_REASON = 400;
 /** How tests and their support say that something did not come in time. */
 const TIME_OUTS = [
   /\b(?:Test|Hook) timed out in \d+/,
+  // What vitest writes into the stack of such an error in the place of its message.
+  /\bSTACK_TRACE_ERROR\b/,
   /\bin vain waited\b/,
   /\bwaited in vain\b/,
   /\bin vain expected\b/,

@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 
 import { type ImageName, IMAGES, ORDINARY_USER } from './image-recipe.js';
+import { PATIENCE } from './patience.js';
 
 /** A part of the tests that is run in one go in a machine: files of vitest, as some user, with some environment. */
 export interface Suite {
@@ -32,9 +33,6 @@ export type OutsideSuite =
 const PROGRAM = ['src', ':!src/**/*.test.ts', 'package-lock.json'];
 /** Stories that one agent plays at once: more take an emulated machine too long. */
 const STORIES_AT_ONCE = 6;
-
-/** Time limits of tests are multiplied by that. */
-const PATIENCE = 10;
 
 /** What a story may wait for, before patience multiplies it. */
 const STORY_SECONDS = '90';
