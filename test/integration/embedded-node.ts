@@ -151,12 +151,17 @@ export class EmbeddedNode implements AsyncDisposable {
 
 export type ContainerParts = cri.DeepPartial<cri.ContainerConfig>;
 
-/** Asks until the answer is as wanted; the test's own limit ends it. */
+/**
+ * Asks until the answer is as wanted; the test's own limit ends it. It waits between two questions for at least four times as long
+ * as one takes: on a slow machine the asking must not take the time from what is waited for.
+ */
 export async function until<T>(ask: () => T | Promise<T>, wanted: (answer: T) => boolean): Promise<T> {
   for (;;) {
+    const askedAt = performance.now();
     const answer = await ask();
     if (wanted(answer)) return answer;
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    const pauseMs = Math.max(5, 4 * (performance.now() - askedAt));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
 
