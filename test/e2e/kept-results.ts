@@ -12,10 +12,12 @@ export async function readResults(file: string): Promise<KeptResult[]> {
   return JSON.parse(text) as KeptResult[];
 }
 
-/** Of podloop, as it is checked out now. */
+/** Of podloop, as it is checked out now; `unknown` in a copy that has no history. */
 export async function readCommit(): Promise<string> {
-  const { stdout } = await promisify(execFile)('git', ['rev-parse', '--short=7', 'HEAD']);
-  return stdout.trim();
+  return promisify(execFile)('git', ['rev-parse', '--short=7', 'HEAD']).then(
+    ({ stdout }) => stdout.trim(),
+    () => 'unknown',
+  );
 }
 
 /**

@@ -17,8 +17,8 @@ import { parseArgs, promisify } from 'node:util';
 import { findProgram } from '../build-state.js';
 import { findClusterBinaries } from '../cluster/harness/cluster-binaries.js';
 import { ControlPlane } from '../cluster/harness/control-plane.js';
-import { startContainerd } from '../containerd/harness/containerd.js';
-import { readInstalled } from '../containerd/harness/installed.js';
+import { type ContainerdOptions, startContainerd } from '../containerd/harness/containerd.js';
+import { readInstalled, RELEASES } from '../containerd/harness/installed.js';
 import { removeAbandonedInstances } from '../containerd/harness/leftovers.js';
 import { preparePrivateNode, runInPrivateNode } from '../critest/private-node.js';
 import { type SpecResult } from '../critest/spec-report.js';
@@ -40,6 +40,9 @@ const HELP = `Usage: npm run test:e2e -- [options]
   --sample <n>        only so many of them, by chance
   --seed <n>          chance: the same seed takes the same specs (default: 1)
   --procs <n>         specs that run beside one another (default: 4)
+  --containerd <v>    the release of containerd, as the tests on containerd name them (default: 1.7)
+  --cgroup-driver <d> cgroupfs or systemd, of that containerd (default: cgroupfs)
+  --oci-runtime <f>   what that containerd makes containers with (default: runc)
   --list              names the specs and runs none
   --results <file>    keeps the results there, with those of earlier runs that this one has no newer ones of
   --write             and writes their part of ${CONFORMANCE_PAGE}; needs --results, and a result of every spec
@@ -62,6 +65,9 @@ function readArguments() {
         sample: { type: 'string' },
         seed: { type: 'string', default: '1' },
         procs: { type: 'string', default: '4' },
+        containerd: { type: 'string', default: '1.7' },
+        'cgroup-driver': { type: 'string', default: 'cgroupfs' },
+        'oci-runtime': { type: 'string' },
         list: { type: 'boolean', default: false },
         results: { type: 'string' },
         write: { type: 'boolean', default: false },
@@ -125,7 +131,7 @@ async function runInside(folder: string): Promise<number> {
   await registry.writeHosts(registryHosts);
   say('starting etcd, the control plane, containerd and podloop');
   await using plane = await ControlPlane.start(found);
-  await using containerd = await startContainerd({ version: '1.7', registryHosts });
+  await using containerd = await startContainerd({ ...chooseContainerd(), registryHosts });
   const images = path.join(folder, 'images.tar');
   await writeFile(images, layout.toTar());
   await containerd.ctr('images', 'import', images);
@@ -158,6 +164,15 @@ async function runInside(folder: string): Promise<number> {
   const code = await report(results, specs.length);
   if (results.length === specs.length) return code;
   return fail(`${specs.length - results.length} specs were not run; ${folder} says more if it is kept`);
+}
+
+function chooseContainerd(): Pick<ContainerdOptions, 'version' | 'cgroupDriver' | 'ociRuntime'> {
+  const { containerd, 'cgroup-driver': driver, 'oci-runtime': ociRuntime } = values;
+  const version = RELEASES.find((release) => release === containerd);
+  if (version === undefined) throw new Error(`--containerd ${containerd} is none of ${RELEASES.join(', ')}`);
+  if (driver !== 'cgroupfs' && driver !== 'systemd')
+    throw new Error(`--cgroup-driver ${driver} is neither cgroupfs nor systemd`);
+  return { version, cgroupDriver: driver, ...(ociRuntime === undefined ? {} : { ociRuntime }) };
 }
 
 function chooseSpecs(all: readonly SpecResult[]): SpecResult[] {

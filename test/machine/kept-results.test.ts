@@ -6,7 +6,12 @@ import { type Suite } from './suites.js';
 
 const SUITE: Suite = {
   ...{ name: 'one', files: ['test/one.test.ts'], user: 'root', env: {}, long: false, ownMachine: false },
-  ...{ images: ['debian13'], limitMinutes: 1, dependsOn: ['src', 'test/one.test.ts'] },
+  ...{
+    images: ['debian13'],
+    needsKubernetes: false,
+    limitMinutes: 1,
+    dependsOn: ['src', 'test/one.test.ts'],
+  },
 };
 const PASSED: MachineResult = {
   ...{ image: 'debian13', suite: 'one', title: 'works', verdict: 'passed', seconds: 2 },

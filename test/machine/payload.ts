@@ -14,6 +14,11 @@ export const PROJECT_IN_MACHINE = '/srv/podloop';
 /** The packed package with the packages that it needs in it: nothing is downloaded in the machine. */
 export const PACKAGE_IN_MACHINE = '/srv/podloop.tgz';
 
+/** There, where a run has them: the programs of a control plane and of its e2e suite. */
+export const KUBERNETES_IN_MACHINE = '/srv/kubernetes';
+/** What `npm run test:e2e` runs, compiled. */
+const E2E = 'node_modules/.cache/podloop-e2e';
+
 /** Beside what users of podloop get, the packages that tests and the build ask for. */
 const DEVELOPMENT = [
   'vitest',
@@ -25,7 +30,7 @@ const DEVELOPMENT = [
   '@types/ws',
 ];
 /** Everything is in memory or on the host's disk: room costs nothing until it is used. */
-const DISK_SIZE = '2G';
+const DISK_SIZE = '6G';
 
 /** package-lock.json, as far as it is read here. */
 interface Lock {
@@ -39,11 +44,22 @@ interface LockedPackage {
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
+/** What {@link makePayload} may be given. */
+export interface PayloadOptions {
+  readonly signal: AbortSignal;
+  /** The folder with the programs of a control plane and of the e2e suite (default: they are not in it). */
+  readonly kubernetes?: string | undefined;
+}
+
 /**
  * Writes a disk with all that goes into a machine: the project as it is checked out now with its build and the packages that it
  * needs, the packed npm package, the same installed by npm, and this machine's npm.
  */
-export async function makePayload(project: string, folder: string, signal: AbortSignal): Promise<string> {
+export async function makePayload(
+  project: string,
+  folder: string,
+  { signal, kubernetes }: PayloadOptions,
+): Promise<string> {
   const disk = path.join(folder, 'payload.img');
   const root = path.join(folder, 'payload');
   const run: Run = async (program, args, cwd = project) =>
@@ -56,6 +72,11 @@ export async function makePayload(project: string, folder: string, signal: Abort
   const quiet = ['--offline', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   await run('npm', ['install', '--global', '--prefix', path.join(root, 'installed'), ...quiet, tarball]);
   await cp(await findNpm(), path.join(root, 'npm'), { recursive: true });
+  if (kubernetes !== undefined) {
+    await run('node', ['node_modules/typescript/bin/tsc', '-p', 'test/e2e/tsconfig.json']);
+    await cp(path.join(project, E2E), path.join(root, 'podloop', E2E), { recursive: true });
+    await cp(kubernetes, path.join(root, 'kubernetes'), { recursive: true, dereference: true });
+  }
   // Suites run as root and as an ordinary user on the same files.
   await run('chmod', ['-R', 'a+rwX', root]);
   await run('mke2fs', ['-q', '-t', 'ext4', '-L', 'payload', '-d', root, disk, DISK_SIZE]);

@@ -3,6 +3,7 @@ import path from 'node:path';
 
 import { type ImageName, IMAGES, ORDINARY_USER } from './image-recipe.js';
 import { PATIENCE } from './patience.js';
+import { KUBERNETES_IN_MACHINE } from './payload.js';
 
 /** A part of the tests that is run in one go in a machine: files of vitest, as some user, with some environment. */
 export interface Suite {
@@ -11,6 +12,8 @@ export interface Suite {
   readonly user: 'root' | typeof ORDINARY_USER;
   /** Those on which it says something new: without containerd the one with containerd 2.x is the same as the other. */
   readonly images: readonly ImageName[];
+  /** Needs the programs of Kubernetes, which only some who run it have. */
+  readonly needsKubernetes: boolean;
   readonly env: Readonly<Record<string, string>>;
   /** Not to be taken for a sample: too long for it, or it changes the machine for good. */
   readonly long: boolean;
@@ -82,6 +85,7 @@ export function listSuites(project: string): Suite[] {
     ...Object.entries(INTEGRATION).map(([name, files]) => integration(name, files)),
     ...powerSuites(),
     ...userlandSuites(),
+    ...kubernetesSuites(),
     ...storySuites('box as root', 'test/integration/pod-stories.test.ts', stories, { images: ['debian13'] }),
     ...storySuites('box without root', 'test/machine/inside/stories-rootless.test.ts', rootless, {
       user: ORDINARY_USER,
@@ -189,6 +193,24 @@ function userlandSuites(): Suite[] {
   );
 }
 
+/** Against a real control plane in the machine: pods that are evicted, and a sample of Kubernetes' e2e suite. */
+function kubernetesSuites(): Suite[] {
+  const common = { needsKubernetes: true, long: true, limitMinutes: 300 };
+  const env = { KUBEBUILDER_ASSETS: KUBERNETES_IN_MACHINE };
+  const specs = (['cgroupfs', 'systemd'] as const).map((driver) =>
+    suite({
+      ...{ ...common, name: `e2e sample, ${driver}`, files: ['test/machine/inside/e2e-sample.test.ts'] },
+      env: { ...env, PODLOOP_CGROUP_DRIVER: driver },
+      dependsOn: ['test/e2e', 'test/machine/inside/node-containerd.ts'],
+    }),
+  );
+  const eviction = suite({
+    ...{ ...common, name: 'eviction', files: ['test/cluster/eviction.test.ts'] },
+    ...{ env, images: ['debian13'], dependsOn: ['test/cluster/harness'] },
+  });
+  return [eviction, ...specs];
+}
+
 function numberOf(story: string): string {
   return story.slice(0, story.indexOf('-'));
 }
@@ -197,7 +219,8 @@ type SuiteOptions = Partial<Omit<Suite, 'name' | 'files'>>;
 
 function suite(options: SuiteOptions & Pick<Suite, 'name' | 'files'>): Suite {
   return {
-    ...{ user: 'root', images: IMAGES, long: false, ownMachine: false, limitMinutes: 40 },
+    ...{ user: 'root', images: IMAGES, needsKubernetes: false },
+    ...{ long: false, ownMachine: false, limitMinutes: 40 },
     ...options,
     env: { PODLOOP_PATIENCE: String(PATIENCE), ...options.env },
     dependsOn: [...PROGRAM, ...options.files, ...(options.dependsOn ?? [])],
