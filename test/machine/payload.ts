@@ -158,11 +158,10 @@ function containerdScript(): string {
  * option, and every limit of a test or a hook, whoever set it, is multiplied. A vitest in which that finds nothing to change ends the
  * installation.
  */
-function patientVitest(): string {
-  const modules = `${PROJECT_IN_MACHINE}/node_modules`;
+export function patientVitest(modules: string): string {
   return [
     `sed -i 's/START_TIMEOUT = [69]e4/START_TIMEOUT = 36e5/' ${modules}/vitest/dist/chunks/*.js`,
-    `sed -i 's/^function withTimeout(fn, timeout,.*{$/&\n\ttimeout *= ${PATIENCE};/' ${modules}/@vitest/runner/dist/*.js`,
+    `sed -i 's/^function withTimeout(fn, timeout,.*{$/& timeout *= ${PATIENCE};/' ${modules}/@vitest/runner/dist/*.js`,
     `grep -q 'START_TIMEOUT = 36e5' ${modules}/vitest/dist/chunks/*.js`,
     `grep -q 'timeout \*= ${PATIENCE};' ${modules}/@vitest/runner/dist/*.js`,
   ].join('\n');
@@ -174,7 +173,7 @@ export function installScript(): string {
     'set -e',
     'echo "LABEL=payload /srv ext4 rw,nofail 0 0" >> /etc/fstab && systemctl daemon-reload && mount /srv',
     containerdScript(),
-    patientVitest(),
+    patientVitest(`${PROJECT_IN_MACHINE}/node_modules`),
     'ln -sf /srv/npm/bin/npm-cli.js /usr/local/bin/npm',
     'ln -sf /srv/installed/bin/podloop /usr/local/bin/podloop',
     'podloop --version',
