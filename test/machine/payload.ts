@@ -162,8 +162,8 @@ export function patientVitest(modules: string): string {
   return [
     `sed -i 's/START_TIMEOUT = [69]e4/START_TIMEOUT = 36e5/' ${modules}/vitest/dist/chunks/*.js`,
     `sed -i 's/^function withTimeout(fn, timeout,.*{$/& timeout *= ${PATIENCE};/' ${modules}/@vitest/runner/dist/*.js`,
-    `grep -q 'START_TIMEOUT = 36e5' ${modules}/vitest/dist/chunks/*.js`,
-    `grep -q 'timeout \*= ${PATIENCE};' ${modules}/@vitest/runner/dist/*.js`,
+    `grep -qF 'START_TIMEOUT = 36e5' ${modules}/vitest/dist/chunks/*.js`,
+    `grep -qF 'timeout *= ${PATIENCE};' ${modules}/@vitest/runner/dist/*.js`,
   ].join('\n');
 }
 
