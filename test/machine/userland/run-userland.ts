@@ -11,7 +11,7 @@ import { spawn } from 'node:child_process';
 import { cp, mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 
-import { lastLines, SEARCH_PATH } from '../host-tools.js';
+import { SEARCH_PATH } from '../host-tools.js';
 import { ORDINARY_USER } from '../image-recipe.js';
 import { parseVitestReport, type TestResult } from '../machine-result.js';
 import { copyProject, findNpm } from '../payload.js';
