@@ -35,7 +35,7 @@ export type OutsideSuite =
 /** What every suite depends on: the program and what it is built of, not its unit tests. */
 const PROGRAM = ['src', ':!src/**/*.test.ts', 'package-lock.json'];
 /** Stories that one agent plays at once: more take an emulated machine too long. */
-const STORIES_AT_ONCE = 6;
+const STORIES_AT_ONCE = 12;
 
 /** What a story may wait for, before patience multiplies it. */
 const STORY_SECONDS = '90';
