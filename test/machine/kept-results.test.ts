@@ -8,7 +8,7 @@ const SUITE: Suite = {
   ...{ name: 'one', files: ['test/one.test.ts'], user: 'root', env: {}, long: false, ownMachine: false },
   ...{
     images: ['debian13'],
-    needsKubernetes: false,
+    needs: [],
     limitMinutes: 1,
     dependsOn: ['src', 'test/one.test.ts'],
   },

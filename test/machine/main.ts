@@ -92,7 +92,7 @@ async function main(): Promise<number> {
   const hasKubernetes = (process.env['KUBEBUILDER_ASSETS'] ?? '') !== '';
   const planned = planSuites(suites, images);
   if (values.list) return list(planned);
-  const all = planned.filter(({ suite }) => hasKubernetes || !suite.needsKubernetes);
+  const all = planned.filter(({ suite }) => hasKubernetes || !suite.needs.includes('kubernetes'));
   if (all.length < planned.length)
     say('left out: suites with programs of Kubernetes, for which KUBEBUILDER_ASSETS names no folder');
   const commit = await readCommit();
@@ -142,9 +142,10 @@ async function run(
   const counts = { passed: 0, failed: 0, 'not judged': 0 };
   try {
     say('packing the project');
-    const needsKubernetes = plan.some(({ suite }) => suite.needsKubernetes);
-    const kubernetes = needsKubernetes ? process.env['KUBEBUILDER_ASSETS'] : undefined;
-    const payload = await makePayload(process.cwd(), folder, { signal, kubernetes });
+    const needs = new Set(plan.flatMap(({ suite }) => suite.needs));
+    const kubernetes = needs.has('kubernetes') ? process.env['KUBEBUILDER_ASSETS'] : undefined;
+    const packages = needs.has('packages');
+    const payload = await makePayload(process.cwd(), folder, { signal, kubernetes, packages });
     for (const name of IMAGES) {
       const own = plan.filter(({ image }) => image === name).map(({ suite }) => suite);
       if (own.length === 0) continue;

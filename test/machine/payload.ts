@@ -16,6 +16,8 @@ export const PACKAGE_IN_MACHINE = '/srv/podloop.tgz';
 
 /** There, where a run has them: the programs of a control plane and of its e2e suite. */
 export const KUBERNETES_IN_MACHINE = '/srv/kubernetes';
+/** There, where a suite asks for it: what `npm ci --offline --cache` takes packages from. */
+export const CACHE_IN_MACHINE = '/srv/npm-cache';
 /** What `npm run test:e2e` runs, compiled. */
 const E2E = 'node_modules/.cache/podloop-e2e';
 
@@ -49,6 +51,8 @@ export interface PayloadOptions {
   readonly signal: AbortSignal;
   /** The folder with the programs of a control plane and of the e2e suite (default: they are not in it). */
   readonly kubernetes?: string | undefined;
+  /** Whether a cache of npm goes into it, with every package of package-lock.json (default: false). */
+  readonly packages?: boolean;
 }
 
 /**
@@ -58,7 +62,7 @@ export interface PayloadOptions {
 export async function makePayload(
   project: string,
   folder: string,
-  { signal, kubernetes }: PayloadOptions,
+  { signal, kubernetes, packages = false }: PayloadOptions,
 ): Promise<string> {
   const disk = path.join(folder, 'payload.img');
   const root = path.join(folder, 'payload');
@@ -77,6 +81,8 @@ export async function makePayload(
     await cp(path.join(project, E2E), path.join(root, 'podloop', E2E), { recursive: true });
     await cp(kubernetes, path.join(root, 'kubernetes'), { recursive: true, dereference: true });
   }
+  if (packages)
+    await fillPackageCache(project, folder, path.join(root, path.basename(CACHE_IN_MACHINE)), run);
   // Suites run as root and as an ordinary user on the same files.
   await run('chmod', ['-R', 'a+rwX', root]);
   await run('mke2fs', ['-q', '-t', 'ext4', '-L', 'payload', '-d', root, disk, DISK_SIZE]);
@@ -212,6 +218,17 @@ async function packPackage(project: string, folder: string, lock: Lock, run: Run
   await writeFile(file, JSON.stringify({ ...description, bundleDependencies }));
   await run('tar', ['-czf', path.join(folder, 'podloop.tgz'), '-C', folder, 'package']);
   await rm(own, { recursive: true });
+}
+
+/** As `npm ci` in a fresh clone leaves it: with whatever registry this machine's npm uses. */
+async function fillPackageCache(project: string, folder: string, cache: string, run: Run): Promise<void> {
+  const place = path.join(folder, 'ci');
+  await mkdir(place);
+  for (const name of ['package.json', 'package-lock.json', '.npmrc'])
+    await cp(path.join(project, name), path.join(place, name));
+  const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  await run('npm', ['ci', '--cache', cache, ...quiet], place);
+  await rm(place, { recursive: true });
 }
 
 /** The folder of the npm that runs this, else of the one in the PATH. */

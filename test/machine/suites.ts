@@ -12,8 +12,8 @@ export interface Suite {
   readonly user: 'root' | typeof ORDINARY_USER;
   /** Those on which it says something new: without containerd the one with containerd 2.x is the same as the other. */
   readonly images: readonly ImageName[];
-  /** Needs the programs of Kubernetes, which only some who run it have. */
-  readonly needsKubernetes: boolean;
+  /** What has to be on the machine's disk beside the project; see {@link Need}. */
+  readonly needs: readonly Need[];
   readonly env: Readonly<Record<string, string>>;
   /** Not to be taken for a sample: too long for it, or it changes the machine for good. */
   readonly long: boolean;
@@ -25,6 +25,12 @@ export interface Suite {
   /** Paths of the project; a change below one of them makes earlier results count no more. */
   readonly dependsOn: readonly string[];
 }
+
+/**
+ * `kubernetes`: the programs of a control plane and of its e2e suite, which only some who run the tests have. `packages`: a cache of
+ * npm with all that `npm ci` takes.
+ */
+export type Need = 'kubernetes' | 'packages';
 
 /** What is done to a machine from outside of it (see power/), or with its files but without it (see userland/). */
 export type OutsideSuite =
@@ -59,13 +65,14 @@ const INTEGRATION: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Tests written for a machine of our own, in test/machine/inside. */
-const INSIDE: readonly { name: string; file: string; images?: readonly ImageName[]; long?: boolean }[] = [
+const INSIDE: readonly (Pick<Suite, 'name'> &
+  Partial<Pick<Suite, 'images' | 'long' | 'needs'>> & { readonly file: string })[] = [
   { name: 'facts', file: 'node-facts.test.ts' },
   { name: 'systemd unit', file: 'systemd-unit.test.ts', images: ['debian13'], long: true },
   { name: 'hardened node', file: 'hardened-node.test.ts', images: ['debian13'], long: true },
   { name: 'own limits', file: 'own-limits.test.ts', images: ['debian13'] },
   { name: 'cgroup drivers', file: 'cgroup-drivers.test.ts', long: true },
-  { name: 'started package', file: 'started-package.test.ts', long: true },
+  { name: 'started package', file: 'started-package.test.ts', long: true, needs: ['packages'] },
 ];
 
 /** The stories that need nothing that takes root, which the runtime in the box plays as an ordinary user. */
@@ -79,9 +86,7 @@ export function listSuites(project: string): Suite[] {
     .sort();
   const rootless = stories.filter((name) => ROOTLESS_STORIES.test(name));
   return [
-    ...INSIDE.map(({ name, file, images = IMAGES, long = false }) =>
-      suite({ name, files: [`test/machine/inside/${file}`], images, long }),
-    ),
+    ...INSIDE.map(({ file, ...more }) => suite({ ...more, files: [`test/machine/inside/${file}`] })),
     ...Object.entries(INTEGRATION).map(([name, files]) => integration(name, files)),
     ...powerSuites(),
     ...userlandSuites(),
@@ -195,7 +200,7 @@ function userlandSuites(): Suite[] {
 
 /** Against a real control plane in the machine: pods that are evicted, and a sample of Kubernetes' e2e suite. */
 function kubernetesSuites(): Suite[] {
-  const common = { needsKubernetes: true, long: true, limitMinutes: 300 };
+  const common = { needs: ['kubernetes'] as const, long: true, limitMinutes: 300 };
   const env = { KUBEBUILDER_ASSETS: KUBERNETES_IN_MACHINE };
   const specs = (['cgroupfs', 'systemd'] as const).map((driver) =>
     suite({
@@ -219,7 +224,7 @@ type SuiteOptions = Partial<Omit<Suite, 'name' | 'files'>>;
 
 function suite(options: SuiteOptions & Pick<Suite, 'name' | 'files'>): Suite {
   return {
-    ...{ user: 'root', images: IMAGES, needsKubernetes: false },
+    ...{ user: 'root', images: IMAGES, needs: [] },
     ...{ long: false, ownMachine: false, limitMinutes: 40 },
     ...options,
     env: { PODLOOP_PATIENCE: String(PATIENCE), ...options.env },

@@ -8,6 +8,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { CACHE_IN_MACHINE } from '../payload.js';
 import { shell, shellOutput } from './node-shell.js';
 
 it('npm installs the packed package without asking a registry', async () => {
@@ -18,6 +19,14 @@ it('npm installs the packed package without asking a registry', async () => {
   await rm(folder, { recursive: true });
 });
 
+const CLONE = '/srv/fresh';
+
+it('npm ci installs the packages of a fresh clone', async () => {
+  await shell(`mkdir ${CLONE} && tar -c --exclude=./node_modules --exclude=./dist . | tar -x -C ${CLONE}`);
+  await shell(`cd ${CLONE} && npm ci --offline --cache ${CACHE_IN_MACHINE} --no-audit`);
+  expect(await shell(`ls ${CLONE}/node_modules | wc -l`)).not.toBe('0');
+});
+
 it('npm start builds, runs the demo, ends with 0 at Ctrl-C and leaves no process, mount or group', async () => {
   const left = async (): Promise<string> =>
     shellOutput(
@@ -26,7 +35,7 @@ it('npm start builds, runs the demo, ends with 0 at Ctrl-C and leaves no process
     );
   const before = await left();
   const files = await readdir(tmpdir());
-  const child = spawn('npm', ['start'], { detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn('npm', ['start'], { cwd: CLONE, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   let text = '';
   const running = new Promise<void>((resolve) => {
     for (const stream of [child.stdout, child.stderr])
