@@ -4,16 +4,12 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ChaosProxy, parseRules } from '../../src/chaos/index.js';
 import { LogRecorder } from '../../src/testing/log-recorder.js';
-import { type ClockTimer, SystemClock } from '../../src/util/clock.js';
 import { EmbeddedNode, until } from './embedded-node.js';
+import { HurriedClock } from './hurried-clock.js';
 import { AgentNode } from './pod-stories/agent-node.js';
 
-/** The machine's clock, on which half a minute and more passes twenty times as fast: only limits are that long here. */
-class HurriedClock extends SystemClock {
-  override setTimer(delayMs: number, callback: () => void, options?: { unref?: boolean }): ClockTimer {
-    return super.setTimer(delayMs >= 25_000 ? delayMs / 20 : delayMs, callback, options);
-  }
-}
+/** Only limits are this long here. */
+const SPEED = { fromMs: 25_000, times: 20 };
 
 const MANIFEST = {
   ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'hung' } },
@@ -43,7 +39,7 @@ it('an agent ends although the runtime never answers, and says whose work it has
     const logger = new LogRecorder();
     await mkdir(join(folder, 'manifests'));
     await writeFile(join(folder, 'manifests', 'hung.json'), JSON.stringify(MANIFEST));
-    const agent = await AgentNode.start({ folder, endpoint, logger, clock: new HurriedClock() });
+    const agent = await AgentNode.start({ folder, endpoint, logger, clock: new HurriedClock(SPEED) });
     await until(
       () => hangs,
       (is) => is,

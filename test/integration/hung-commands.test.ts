@@ -5,19 +5,12 @@ import { expect, it } from 'vitest';
 import { ChaosProxy, parseRules } from '../../src/chaos/index.js';
 import { type V1ContainerStatus } from '../../src/model/v1-pod-status.js';
 import { LogRecorder } from '../../src/testing/log-recorder.js';
-import { type ClockTimer, SystemClock } from '../../src/util/clock.js';
 import { EmbeddedNode, until } from './embedded-node.js';
+import { HurriedClock } from './hurried-clock.js';
 import { AgentNode } from './pod-stories/agent-node.js';
 
-/**
- * The machine's clock, on which ten seconds and more pass five times as fast: only limits are that long here. The half
- * minute in which an agent ends stays longer than the three seconds that hooks get.
- */
-class HurriedClock extends SystemClock {
-  override setTimer(delayMs: number, callback: () => void, options?: { unref?: boolean }): ClockTimer {
-    return super.setTimer(delayMs >= 10_000 ? delayMs / 5 : delayMs, callback, options);
-  }
-}
+/** The half minute in which an agent ends stays longer than the three seconds that hooks get. */
+const SPEED = { fromMs: 10_000, times: 5 };
 
 const CHECK = { exec: { command: ['true'] }, periodSeconds: 1, timeoutSeconds: 1, failureThreshold: 1 };
 const container = (name: string, more: object): object => ({
@@ -85,7 +78,7 @@ it('restarts, makes unready and never starts what alone hangs in commands, and e
         container('other', {}),
       ),
     );
-    const clock = new HurriedClock();
+    const clock = new HurriedClock(SPEED);
     const agent = await AgentNode.start({ folder, endpoint, logger, clock });
     await until(
       () => statusOf(agent, 'web', 'ready')?.ready,
@@ -141,7 +134,7 @@ it('restarts, makes unready and never starts what alone hangs in commands, and e
 it('blames no container while the runtime answers nothing', async () => {
   await withHungRuntime(async ({ folder, endpoint, proxy, injected, write }) => {
     await write('web', pod('web', container('main', { livenessProbe: CHECK, readinessProbe: CHECK })));
-    const clock = new HurriedClock();
+    const clock = new HurriedClock(SPEED);
     await using agent = await AgentNode.start({ folder, endpoint, clock, agent: { stopPods: true } });
     await until(
       () => statusOf(agent, 'web', 'main')?.ready,

@@ -2,16 +2,12 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { type ClockTimer, SystemClock } from '../../src/util/clock.js';
 import { EmbeddedNode, until } from './embedded-node.js';
+import { HurriedClock } from './hurried-clock.js';
 import { AgentNode } from './pod-stories/agent-node.js';
 
-/** The machine's clock, on which nine seconds and more pass ten times as fast: limits are looked at every ten. */
-class HurriedClock extends SystemClock {
-  override setTimer(delayMs: number, callback: () => void, options?: { unref?: boolean }): ClockTimer {
-    return super.setTimer(delayMs >= 9_000 ? delayMs / 10 : delayMs, callback, options);
-  }
-}
+/** Storage limits are checked every ten seconds. */
+const SPEED = { fromMs: 9_000, times: 10 };
 
 const FILES = ['/dev/termination-log', '/etc/hosts', '/etc/hostname', '/etc/resolv.conf'];
 const nameOf = (file: string): string => file.slice(1).replaceAll(/[/.]/g, '-');
@@ -36,7 +32,7 @@ it.skipIf(process.getuid?.() !== 0)(
       const little = FILES.map((file) => `head -c 1000000 /dev/zero >${file}`).join('; ');
       await write('modest', `${little}; truncate -s 50G /dev/termination-log`);
       await using agent = await AgentNode.start({
-        ...{ folder, endpoint: node.listen, clock: new HurriedClock(), agent: { stopPods: true } },
+        ...{ folder, endpoint: node.listen, clock: new HurriedClock(SPEED), agent: { stopPods: true } },
       });
       for (const file of FILES) {
         const events = await until(
