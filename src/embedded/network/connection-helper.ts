@@ -144,6 +144,10 @@ export class ConnectionHelper {
    */
   connect(port: number, signal: AbortSignal): Promise<Socket> {
     return new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(signal.reason as Error);
+        return;
+      }
       if (this.#hasEnded || !this.#child.connected) {
         reject(new HelperLostError());
         return;
