@@ -15,10 +15,14 @@ export async function findTools(): Promise<CommandTools> {
   return { env, setsid: await findTool('setsid'), mkfifo: await findTool('mkfifo') };
 }
 
+/** What it takes is a moment; a file system that hangs must not hang the start. */
+const CHECK_MS = 30_000;
+
 /** See carryEnvironment. */
 async function checkEnv(env: string): Promise<void> {
   try {
-    await promisify(execFile)(env, ['-i', '-S-- a=${P}', 'true'], { env: { P: '', PATH: TOOL_PATH } });
+    const options = { env: { P: '', PATH: TOOL_PATH }, timeout: CHECK_MS };
+    await promisify(execFile)(env, ['-i', '-S-- a=${P}', 'true'], options);
   } catch (error) {
     throw new PodloopError(
       'PLATFORM_UNSUPPORTED',
