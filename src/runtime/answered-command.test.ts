@@ -18,6 +18,8 @@ interface Run {
   readonly outcome: string;
   readonly endedMs: number;
   readonly lateAnswers: number;
+  /** How often the command was given up as still open. */
+  readonly leftOpen: number;
 }
 
 async function run(
@@ -28,6 +30,7 @@ async function run(
   const clock = new FakeClock();
   const startMs = clock.monotonicMs();
   let lateAnswers = 0;
+  let leftOpen = 0;
   const answer = async <T>(what: T, afterMs: number, timeoutMs: number, signal?: AbortSignal): Promise<T> => {
     const elapsedMs = clock.monotonicMs() - startMs;
     const dueMs = Math.max(afterMs, goesOnAtMs - elapsedMs);
@@ -46,25 +49,28 @@ async function run(
   void runAnsweredCommand(request, {
     client: client,
     ...{ clock, pod: undefined },
-    onLeftOpen: () => () => lateAnswers++,
+    onLeftOpen: () => {
+      leftOpen++;
+      return () => lateAnswers++;
+    },
   })
     .then(
       ({ stdout }) => stdout.toString(),
       (error: unknown) => (error instanceof PodloopError ? error.code : String(error)),
     )
     .then((outcome) => {
-      ended = { outcome, endedMs: clock.monotonicMs() - startMs, lateAnswers: 0 };
+      ended = { outcome, endedMs: clock.monotonicMs() - startMs, lateAnswers: 0, leftOpen: 0 };
     });
   for (let second = 0; second < 400 && ended === undefined; second++) await clock.advance(1_000);
   const { outcome = 'nothing', endedMs = NEVER } = ended ?? {};
   await clock.advance(400_000);
-  return { outcome, endedMs, lateAnswers };
+  return { outcome, endedMs, lateAnswers, leftOpen };
 }
 
 describe('a command that the runtime does not answer in time', () => {
   it('is given up when the runtime answers something else', async () => {
     expect(await run(1, { command: NEVER, other: 0 })).toEqual({
-      ...{ outcome: 'COMMAND_UNANSWERED', endedMs: 12_000, lateAnswers: 0 },
+      ...{ outcome: 'COMMAND_UNANSWERED', endedMs: 12_000, lateAnswers: 0, leftOpen: 1 },
     });
   });
 
@@ -79,6 +85,13 @@ describe('a command that the runtime does not answer in time', () => {
       ...{ outcome: 'CRI_UNAVAILABLE', lateAnswers: 1 },
     });
   });
+
+  it.each([11_500, 15_000, 20_000])(
+    'is not left open when it is answered during the check, after %d ms',
+    async (command) => {
+      expect(await run(1, { command, other: NEVER })).toMatchObject({ outcome: 'fine', leftOpen: 0 });
+    },
+  );
 
   it('tells when it is answered after all, and not when the call itself is given up', async () => {
     expect(await run(1, { command: 60_000, other: 0 })).toMatchObject({ lateAnswers: 1 });

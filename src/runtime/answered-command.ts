@@ -58,9 +58,11 @@ export async function runAnsweredCommand(
   call.then(onAnswer, onAnswer);
   return await Promise.race([call, untilUnanswered()]);
 
-  async function untilUnanswered(): Promise<never> {
+  async function untilUnanswered(): Promise<cri.ExecSyncResponse> {
     await wait(timeoutMs + ANSWER_MARGIN_MS, clock, judging.signal);
     const problem = await findProblem();
+    // The answer came meanwhile and ended the other call.
+    if (judging.signal.aborted) return await call;
     if (problem === undefined) await wait(LAST_CHANCE_MS, clock, judging.signal);
     onLateAnswer = onLeftOpen?.();
     if (problem === undefined) {
