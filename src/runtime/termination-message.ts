@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { openLinkFree } from '../util/link-free-folder.js';
 
@@ -103,11 +104,14 @@ async function readEndOfCompressed(path: string, mostBytes: number): Promise<str
     if (!(await file.stat()).isFile()) return '';
     let end = Buffer.alloc(0);
     let bytes = 0;
-    for await (const chunk of file.createReadStream({ autoClose: false }).pipe(createGunzip())) {
-      bytes += (chunk as Buffer).length;
-      if (bytes > MOST_UNPACKED_BYTES) return '';
-      end = Buffer.concat([end, chunk as Buffer]).subarray(-mostBytes);
-    }
+    // Unlike `pipe`, this also ends when the file cannot be read to its end.
+    await pipeline(file.createReadStream({ autoClose: false }), createGunzip(), async (chunks) => {
+      for await (const chunk of chunks) {
+        bytes += (chunk as Buffer).length;
+        if (bytes > MOST_UNPACKED_BYTES) throw new RangeError('it unpacks to too much');
+        end = Buffer.concat([end, chunk as Buffer]).subarray(-mostBytes);
+      }
+    });
     return wholeCharacters(end, bytes > end.length);
   } catch {
     return '';
