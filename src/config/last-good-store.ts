@@ -59,7 +59,7 @@ interface Header {
   readonly objects?: number;
   /** {@link LastGood.digest} */
   readonly digest?: string;
-  /** {@link LastGood.refused}; none unless told. */
+  /** {@link LastGood.refused} (default: none). */
   readonly refused?: readonly string[];
 }
 

@@ -32,8 +32,8 @@ export interface ExecProbe {
  * Runs a command in the container: exit code 0 is success, any other is failure, and so is a timeout. The runtime keeps
  * the timeout; a command that it leaves without an answer, while it answers other calls, has timed out as well.
  *
- * A runtime that fails, or answers nothing, says nothing of the container. Nor does a probe of which so many commands
- * are unanswered that no further one is begun.
+ * A runtime that fails, or answers nothing, says nothing of the container. Nor does a probe that is not begun because too many of its
+ * commands are unanswered.
  */
 export async function probeByExec(probe: ExecProbe, signal: AbortSignal): Promise<ProbeOutcome> {
   const { clock, commands, unansweredCommands, pod, containerId, command, timeoutMs } = probe;

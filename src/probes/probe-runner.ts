@@ -18,7 +18,7 @@ export interface ProbeRunnerOptions {
   readonly clock: Clock;
   /** Runs the commands of exec probes. */
   readonly commands: Pick<RuntimeChanges, 'execSync'>;
-  /** What HTTP and gRPC probes call themselves; `kube-probe/1.37` unless told. Servers know probes by `kube-probe/`. */
+  /** What HTTP and gRPC probes call themselves (default: `kube-probe/1.37`). Servers know probes by `kube-probe/`. */
   readonly userAgent?: string;
 }
 

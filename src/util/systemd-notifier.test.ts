@@ -74,7 +74,7 @@ describe('what systemd is told', () => {
     isAlive = false;
     await clock.advance(10_000);
     expect(log.lines.map(({ message }) => message)).toEqual([
-      'The sync loop does not turn: systemd is not told that all is well',
+      'The sync loop does not turn: systemd gets no sign of life',
     ]);
     ending.abort();
     await watching;
@@ -85,6 +85,6 @@ describe('what systemd is told', () => {
     const { notifier, log, program } = await scene();
     await rm(program);
     await notifier.ready('Keeps pods running');
-    expect(log.lines.map(({ message }) => message)).toEqual(['systemd cannot be told how the service is']);
+    expect(log.lines.map(({ message }) => message)).toEqual(['Cannot notify systemd']);
   });
 });

@@ -5,16 +5,16 @@ import { type Logger } from './logger.js';
 
 const run = promisify(execFile);
 
-/** What systemd has told a service that it has started. */
+/** What systemd passes to a service that it starts. */
 export interface SystemdService {
-  /** Where it wants to be told: a path, or `@` and an abstract name. */
+  /** The socket that takes notifications: a path, or `@` and an abstract name. */
   readonly notifySocket: string;
   /** Within which time it wants to hear that the service lives, milliseconds; undefined when it does not. */
   readonly watchdogMs: number | undefined;
 }
 
 /**
- * Whether this process is a service of systemd that is to tell how it is; undefined when it is not. Pure.
+ * Whether this process is a service of systemd that must report its state; undefined when it is not. Pure.
  *
  * Source: https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html and sd_watchdog_enabled.html
  */
@@ -35,7 +35,7 @@ export interface SystemdNotifierOptions {
   readonly service: SystemdService;
   /** Where the program systemd-notify is looked for, as PATH. */
   readonly path: string;
-  /** The program; `systemd-notify` unless told. */
+  /** The program (default: `systemd-notify`). */
   readonly program?: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -44,11 +44,11 @@ export interface SystemdNotifierOptions {
 const NOTIFY_TIMEOUT_MS = 10_000;
 
 /**
- * Tells systemd how this service is.
+ * Reports the state of this service to systemd.
  *
  * Through its program systemd-notify: the socket is a datagram socket, for which Node has nothing. As root that speaks
- * for the process that starts it; else the unit needs NotifyAccess=all. What cannot be told is logged, and nothing
- * else.
+ * for the process that starts it; else the unit needs NotifyAccess=all. A failed notification is logged and does no
+ * other harm.
  */
 export class SystemdNotifier {
   readonly #options: SystemdNotifierOptions;
@@ -73,7 +73,7 @@ export class SystemdNotifier {
   }
 
   /**
-   * Tells twice within the time that systemd allows that the service lives, for as long as it does, until the signal
+   * Reports twice within the time that systemd allows that the service lives, for as long as it does, until the signal
    * aborts. Resolves then; at once when systemd does not ask.
    */
   async watch(isAlive: () => boolean, signal: AbortSignal): Promise<void> {
@@ -81,7 +81,7 @@ export class SystemdNotifier {
     if (service.watchdogMs === undefined) return;
     while (!signal.aborted) {
       if (isAlive()) await this.#tell('WATCHDOG=1');
-      else logger.error('The sync loop does not turn: systemd is not told that all is well');
+      else logger.error('The sync loop does not turn: systemd gets no sign of life');
       await clock.sleep(service.watchdogMs / 2, signal).catch(() => undefined);
     }
   }
@@ -94,7 +94,7 @@ export class SystemdNotifier {
         timeout: NOTIFY_TIMEOUT_MS,
       });
     } catch (error) {
-      logger.error('systemd cannot be told how the service is', error, { states });
+      logger.error('Cannot notify systemd', error, { states });
     }
   }
 }
