@@ -25,7 +25,6 @@ function volume(target: string, more: Partial<Volume> = {}): Volume {
     propagation: 'rprivate',
     restrictions: [],
     plainDevice: false,
-    submounts: [],
     readonlyBelow: false,
   } as const;
   return { source: `/host${target}`, target, ...plain, ...more };
@@ -177,32 +176,13 @@ describe('planMounts', () => {
     expect(up).toBe('../../..');
   });
 
-  const SUBMOUNTS = [
-    { path: 'a', restrictions: [] },
-    { path: 'a/b', restrictions: ['nosuid', 'nodev'] },
-  ];
-
-  it('protects what is mounted below a volume, too, when that is asked for', () => {
-    const plan = planMounts({
-      ...REQUEST,
-      files: [],
-      volumes: [volume('/v', { readonly: true, submounts: SUBMOUNTS, readonlyBelow: true })],
-    });
-    expect(lines(plan)[0]).toEqual(
-      expect.arrayContaining([
-        'podloop /v/a remount,bind,nodev,ro',
-        'podloop /v/a/b remount,bind,nosuid,nodev,ro',
-      ]),
-    );
-  });
-
   it('lets nobody but privileged containers open devices, on whatever mount they are', () => {
     const asked = {
       ...REQUEST,
       root: { kind: 'host' },
-      hostMounts: { restrictions: ['nosuid'], submounts: [...SUBMOUNTS, { path: 'dev', restrictions: [] }] },
+      hostRestrictions: ['nosuid'],
       volumes: [
-        volume('/v', { submounts: SUBMOUNTS }),
+        volume('/v'),
         volume('/w', { readonly: true }),
         volume('/x', { folder: false, plainDevice: true }),
         volume('/dev/y', { restrictions: ['noexec'] }),
@@ -212,7 +192,6 @@ describe('planMounts', () => {
     const ofHost = (line: string) => / \/(v|w|x|dev\/y)/.test(line);
     expect(lines(plan).flat().filter(ofHost)).toEqual([
       '../../../../../host/v /v rbind,rprivate,nodev,X-mount.mkdir',
-      'podloop /v/a remount,bind,nodev',
       '../../../../../host/w /w rbind,rprivate,ro,nodev,X-mount.mkdir',
       '../../../../../host/x /x rbind,rprivate',
       '../../../../../host/dev/y /dev/y rbind,rprivate,noexec,nodev,X-mount.mkdir',
@@ -220,7 +199,6 @@ describe('planMounts', () => {
     const inRoot = plan.before.filter(({ target }) => target.startsWith('/var/lib/r/stage/root'));
     expect(inRoot.map(({ target, options }) => `${target} ${options.join()}`)).toEqual([
       '/var/lib/r/stage/root rbind,rslave,nosuid,nodev',
-      '/var/lib/r/stage/root/a remount,bind,nodev',
     ]);
     const free = planMounts({ ...asked, privileged: true });
     const options = [...free.before, ...free.after.flatMap(({ entries }) => entries)]

@@ -18,7 +18,8 @@
 import { type ContainerRoot } from '../images/container-roots.js';
 import { type FstabEntry } from './fstab.js';
 import { isBelow } from '../../util/mountinfo.js';
-import { type Submount, type Volume } from './volumes.js';
+import { planSubmountRules, type SubmountRule } from './submount-rules.js';
+import { type Volume } from './volumes.js';
 
 /** A file of the sandbox, bound into a container. */
 export interface BoundFile {
@@ -40,8 +41,8 @@ export interface MountRequest {
   readonly fresh: boolean;
   readonly toolsDir: string;
   readonly root: ContainerRoot;
-  /** What the host has mounted at `/` and below, for a root that is the host's. */
-  readonly hostMounts?: HostMounts | undefined;
+  /** Options of the host's `/` that a root that is the host's must keep. */
+  readonly hostRestrictions?: readonly string[] | undefined;
   /** May change /sys, and open any device that it finds or makes. */
   readonly privileged: boolean;
   /** What the container has at /sys/fs/cgroup: its own group, the host's tree, or nothing. */
@@ -62,13 +63,6 @@ export interface MountRequest {
 export type CgroupView =
   { readonly kind: 'own' } | { readonly kind: 'host'; readonly mountpoint: string } | undefined;
 
-/** Mounts of the host that a container sees as its own files. */
-export interface HostMounts {
-  /** Of the host's `/`. */
-  readonly restrictions: readonly string[];
-  readonly submounts: readonly Submount[];
-}
-
 /** Something that must be there before a batch of mounts; a path without links. */
 export interface MountPoint {
   readonly path: string;
@@ -87,6 +81,8 @@ export interface MountPlan {
   /** To be made in `/dev` before it is bound, by the host's path. */
   readonly devicePoints: readonly MountPoint[];
   readonly after: readonly MountBatch[];
+  /** What holds for mounts that came with others. */
+  readonly submountRules: readonly SubmountRule[];
   /** From the working directory to the host's root. */
   readonly up: string;
 }
@@ -109,8 +105,23 @@ export function planMounts(request: MountRequest): MountPlan {
     before: [...planBase(request), ...planApi(request)],
     devicePoints: inDev.map(({ target, folder }) => ({ path: `${request.base}/api${target}`, folder })),
     after: planAfter(request, up),
+    submountRules: planSubmountRules({ ...request, own: planOwn(request) }),
     up,
   };
+}
+
+/** What the runtime has mounted itself, each with the options that it should have. */
+function planOwn(request: MountRequest): SubmountRule[] {
+  const own = (path: string, below: boolean): SubmountRule => ({ path, below, wanted: [] });
+  return [
+    ...findFiles(request).map(({ target }) => own(target, false)),
+    ...API_FOLDERS.map((path) => own(path, true)),
+  ];
+}
+
+/** Files of the sandbox where the container mounts nothing else. */
+function findFiles({ files, volumes }: MountRequest): BoundFile[] {
+  return files.filter(({ target }) => !volumes.some((volume) => isBelow(target, volume.target)));
 }
 
 function planBase(request: MountRequest): FstabEntry[] {
@@ -129,15 +140,14 @@ function planBase(request: MountRequest): FstabEntry[] {
       options: ['bind', 'ro', 'nodev', 'private', ...mkdir],
     },
     { ...root, target: `${base}/root`, options: [...root.options, ...mkdir] },
-    ...planHostSubmounts(request),
     { source: OURS, target: `${base}/api`, type: 'tmpfs', options: ['nodev', 'mode=0755', ...mkdir] },
   ];
 }
 
-function rootEntry({ root, privileged, hostMounts }: MountRequest): Omit<FstabEntry, 'target'> {
+function rootEntry({ root, privileged, hostRestrictions }: MountRequest): Omit<FstabEntry, 'target'> {
   switch (root.kind) {
     case 'host': {
-      const noDevices = privileged ? [] : withoutDevices(hostMounts?.restrictions ?? []);
+      const noDevices = privileged ? [] : [...new Set([...(hostRestrictions ?? []), 'nodev'])];
       // What is mounted in it must not appear on the host, whose mounts these are.
       return { source: '/', type: 'none', options: ['rbind', 'rslave', ...noDevices] };
     }
@@ -154,34 +164,6 @@ function rootEntry({ root, privileged, hostMounts }: MountRequest): Omit<FstabEn
       return { source: OURS, type: 'overlay', options };
     }
   }
-}
-
-/** What the host has mounted in its root, but for what the container has of its own there. */
-function planHostSubmounts({ base, root, privileged, hostMounts }: MountRequest): FstabEntry[] {
-  if (root.kind !== 'host' || privileged) return [];
-  const own = (hostMounts?.submounts ?? []).filter(
-    ({ path }) => !API_FOLDERS.some((folder) => isBelow(`/${path}`, folder)),
-  );
-  return planRemounts(`${base}/root`, own, true, false);
-}
-
-/** Takes from mounts below another one what they must not allow. */
-function planRemounts(
-  above: string,
-  submounts: readonly Submount[],
-  noDevices: boolean,
-  readonly: boolean,
-): FstabEntry[] {
-  return submounts.flatMap(({ path, restrictions }) => {
-    const wanted = [...(noDevices ? ['nodev'] : []), ...(readonly ? ['ro'] : [])];
-    if (wanted.every((option) => restrictions.includes(option))) return [];
-    const options = ['remount', 'bind', ...new Set([...restrictions, ...wanted])];
-    return [{ source: OURS, target: `${above}/${path}`, type: 'none', options }];
-  });
-}
-
-function withoutDevices(restrictions: readonly string[]): readonly string[] {
-  return [...new Set([...restrictions, 'nodev'])];
 }
 
 /**
@@ -241,9 +223,6 @@ function planApi({ base, privileged, shmDir, masked, readonly }: MountRequest): 
 
 function planAfter(request: MountRequest, up: string): MountBatch[] {
   const { volumes } = request;
-  const files = request.files.filter(
-    ({ target }) => !volumes.some((volume) => isBelow(target, volume.target)),
-  );
   const api = (name: string): FstabEntry => ({
     source: `../api/${name}`,
     target: `/${name}`,
@@ -265,27 +244,23 @@ function planAfter(request: MountRequest, up: string): MountBatch[] {
     if (!isBelow(point.path, '/dev')) batch.points.push(point);
     batch.entries.push(...entries);
   };
-  for (const { source, target } of files) {
+  for (const { source, target } of findFiles(request)) {
     add({ path: target, folder: false }, [
       bind(`${up}${source}`, target, ['rprivate', ...(request.readonlyRoot ? ['ro', ...PLAIN] : [])]),
     ]);
   }
   for (const volume of volumes)
-    add({ path: volume.target, folder: volume.folder }, toEntries(volume, up, request.privileged));
+    add({ path: volume.target, folder: volume.folder }, [toEntry(volume, up, request.privileged)]);
   batches.at(-1)!.entries.push(api('proc'));
   return batches;
 }
 
-function toEntries(volume: Volume, up: string, privileged: boolean): FstabEntry[] {
-  const { source, target, folder, readonly, propagation, restrictions, submounts, readonlyBelow } = volume;
-  const noDevices = !privileged && !volume.plainDevice;
-  const wanted = [...(readonly ? ['ro'] : []), ...(noDevices ? ['nodev'] : [])];
+function toEntry(volume: Volume, up: string, privileged: boolean): FstabEntry {
+  const { source, target, folder, readonly, propagation, restrictions, plainDevice } = volume;
+  const wanted = [...(readonly ? ['ro'] : []), ...(privileged || plainDevice ? [] : ['nodev'])];
   const protect = wanted.length > 0 ? new Set([...restrictions, ...wanted]) : [];
   const mkdir = folder ? [MKDIR] : [];
-  return [
-    { ...bind(`${up}${source}`, target, []), options: ['rbind', propagation, ...protect, ...mkdir] },
-    ...planRemounts(target, submounts, noDevices, readonlyBelow),
-  ];
+  return { ...bind(`${up}${source}`, target, []), options: ['rbind', propagation, ...protect, ...mkdir] };
 }
 
 function bind(source: string, target: string, options: readonly string[]): FstabEntry {

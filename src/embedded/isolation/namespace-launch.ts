@@ -18,7 +18,7 @@ import { renderEnter } from './enter-script.js';
 import { findFormatFault } from './find-fault-inside.js';
 import { type LaunchRequest } from './isolation.js';
 import { type LaunchScriptRequest, renderLaunch } from './launch-script.js';
-import { API_FOLDERS, type CgroupView, type HostMounts, planMounts } from './mount-plan.js';
+import { API_FOLDERS, type CgroupView, planMounts } from './mount-plan.js';
 import { findMountOf, parseMountinfo, readOwnMountinfo } from '../../util/mountinfo.js';
 import { containerPidScope, type SandboxNamespaces } from './namespace-options.js';
 import { checkApiFolders, placeSandboxFiles } from './place-sandbox-files.js';
@@ -28,7 +28,7 @@ import { findProtectedPaths } from './protected-paths.js';
 import { refusesKeyrings, type SessionKeyring } from './session-keyring.js';
 import { renderSetup } from './setup-script.js';
 import { type ToolKit } from './tool-kit.js';
-import { findSubmounts, findVolumes, type Volume } from './volumes.js';
+import { findVolumes, type Volume } from './volumes.js';
 import { findWorkingDir } from './working-dir.js';
 
 /** What {@link renderNamespaceLaunch} needs besides the request. */
@@ -70,23 +70,23 @@ export async function renderNamespaceLaunch(
   const volumes = await placeVolumes(await findVolumes(config.mounts, request.imageFolders), roots);
   const sharesMounts = volumes.some(({ propagation }) => propagation === 'rshared');
   const base = sharesMounts ? APART : join(rootDir, 'stage');
-  const [, files, masked, readonly, nodes, hostMounts] = await Promise.all([
+  const [, files, masked, readonly, nodes, hostRestrictions] = await Promise.all([
     checkFormat(request, roots, volumes),
     placeSandboxFiles(sandbox.dir, roots, volumes),
     findProtectedPaths(privileged ? [] : (context?.maskedPaths ?? [])),
     findProtectedPaths(privileged ? [] : (context?.readonlyPaths ?? [])),
     findContainerDevices(config.devices, privileged),
-    root.kind === 'host' ? findHostMounts() : undefined,
+    root.kind === 'host' ? findHostRestrictions() : undefined,
   ]);
   const rootRestrictions = [
-    ...new Set([...(hostMounts?.restrictions ?? ['nodev']), ...(privileged ? [] : ['nodev'])]),
+    ...new Set([...(hostRestrictions ?? ['nodev']), ...(privileged ? [] : ['nodev'])]),
   ];
   const targets = volumes.map(({ target }) => target);
   const workingDir = await findWorkingDir(request.command.workingDir, roots, targets);
   const ownCgroups = unifiedCgroups !== undefined && !privileged;
   const plan = planMounts({
     cgroups: findCgroupView(unifiedCgroups, privileged),
-    ...{ base, root, hostMounts, privileged, shmDir, volumes, files, readonlyRoot },
+    ...{ base, root, hostRestrictions, privileged, shmDir, volumes, files, readonlyRoot },
     devices: [...nodes.devices, ...nodes.extraDevices.map(({ containerPath }) => containerPath)],
     fresh: sharesMounts,
     toolsDir: tools.dir,
@@ -162,10 +162,6 @@ function findPidNamespace(
   }
 }
 
-async function findHostMounts(): Promise<HostMounts> {
-  const table = parseMountinfo(await readOwnMountinfo());
-  return {
-    restrictions: findMountOf(table, '/')?.restrictions ?? [],
-    submounts: findSubmounts(table, '/'),
-  };
+async function findHostRestrictions(): Promise<readonly string[]> {
+  return findMountOf(parseMountinfo(await readOwnMountinfo()), '/')?.restrictions ?? [];
 }

@@ -13,6 +13,7 @@ import { type CarriedEnvironment, carryEnvironment } from '../process/carried-en
 import { renderFstab, renderFstabLine } from './fstab.js';
 import { type MountPlan, type MountPoint } from './mount-plan.js';
 import { quoteBytes, quoteWord, quoteWords } from './shell-words.js';
+import { renderSubmountRules } from './submount-rules.js';
 import { type ToolKit } from './tool-kit.js';
 import { renderCheckWorkingDir, renderMakeWorkingDir, type WorkingDir } from './working-dir.js';
 
@@ -198,6 +199,7 @@ function renderInside(request: SetupRequest): string[] {
     // Else the host's mounts would go, too.
     ...(sharesMounts ? [`must ${mount} --make-rprivate ${plan.up}\n`] : []),
     `must ${quoteWords(tools.inside('umount'))} -n -i -c -l ${plan.up}\n`,
+    ...renderSubmountRules(plan.submountRules, mount, RULES),
     // From here on no link of the container's leads anywhere but to its own files, except for those of /proc.
     ...renderMakeWorkingDir(workingDir, tools),
     ...renderPathRules(request, mount),
@@ -208,6 +210,9 @@ function renderInside(request: SetupRequest): string[] {
     ...renderLookup(request),
   ];
 }
+
+/** A file that the script writes once the host's files are out of reach: lists of mounts. */
+const RULES = '/proc/self/fd/7';
 
 /** Masked and read-only paths among the container's own files; their list goes through descriptor 7. */
 function renderPathRules({ masked, readonly }: SetupRequest, mount: string): string[] {
@@ -223,7 +228,7 @@ function renderPathRules({ masked, readonly }: SetupRequest, mount: string): str
       (path) =>
         `if [ -d ${quoteWord(path)} ]; then ${line('podloop', path, 'tmpfs', 'ro')}; elif [ -e ${quoteWord(path)} ]; then ${line('/dev/null', path, 'none', 'bind')}; fi\n`,
     ),
-    `} >&7\nif [ -s /proc/self/fd/7 ]; then must ${mount} --all --fstab /proc/self/fd/7; fi\n`,
+    `} >&7\nif [ -s ${RULES} ]; then must ${mount} --all --fstab ${RULES}; fi\n`,
   ];
 }
 

@@ -7,7 +7,6 @@ import {
   isBelow,
   parseMountinfo,
   readOwnMountinfo,
-  visibleMountsBelow,
   type NumberedMount,
 } from '../../util/mountinfo.js';
 import { isPlainDevice } from './devices.js';
@@ -28,17 +27,8 @@ export interface Volume {
   readonly restrictions: readonly string[];
   /** Whether it is a device that every container has anyway. */
   readonly plainDevice: boolean;
-  /** What is mounted below the source. */
-  readonly submounts: readonly Submount[];
-  /** Whether that becomes read-only with it. */
+  /** Whether what is mounted below the source becomes read-only, too. */
   readonly readonlyBelow: boolean;
-}
-
-/** A mount below another one. */
-export interface Submount {
-  /** Relative to the other one. */
-  readonly path: string;
-  readonly restrictions: readonly string[];
 }
 
 const PROPAGATIONS: Partial<Record<MountPropagation, Volume['propagation']>> = {
@@ -141,16 +131,8 @@ async function findVolume(mount: Mount, table: readonly NumberedMount[]): Promis
     propagation,
     restrictions: on?.restrictions ?? [],
     plainDevice: isPlainDevice(source, facts),
-    submounts: findSubmounts(table, source),
     readonlyBelow: mount.recursiveReadOnly,
   };
-}
-
-/** What a path without links has mounted below it, the upper ones first. */
-export function findSubmounts(table: readonly NumberedMount[], path: string): readonly Submount[] {
-  return visibleMountsBelow(table, path)
-    .map(({ mountPoint, restrictions }) => ({ path: posix.relative(path, mountPoint), restrictions }))
-    .sort((a, b) => a.path.split('/').length - b.path.split('/').length);
 }
 
 /** The path on the host of what an image volume shows; throws UNKNOWN when the image does not have it. */
@@ -170,7 +152,6 @@ async function findImageVolume(mount: Mount, folder: string): Promise<Volume> {
     propagation: 'rprivate',
     restrictions: ['nodev'],
     plainDevice: false,
-    submounts: [],
     readonlyBelow: false,
   };
 }
