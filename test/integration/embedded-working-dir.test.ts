@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { mkdir, mkdtemp, readdir, rm, stat, symlink } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -225,6 +225,57 @@ describe.skipIf(process.getuid?.() !== 0)('a working directory (needs root)', ()
       expect(await readdir(join(node.root, 'tools')).then((names) => names.length)).toBe(1);
       const [kit = ''] = await readdir(join(node.root, 'tools'));
       expect(await readdir(join(node.root, 'tools', kit))).not.toContain('made');
+    },
+    LIMIT,
+  );
+
+  /** Exchanges a folder and a link as fast as the kernel can, so that one of them is there at every moment. */
+  async function exchanger(sandbox: string, target: string): Promise<string> {
+    const number = process.arch === 'arm64' ? 276 : 316;
+    const script = `cd /v && mkdir -p part && ln -sfn ${target} other && exec perl -e 'my ($p, $o) = ("part", "other"); syscall(${number}, -100, $p, -100, $o, 2) == 0 or die while 1'`;
+    const parts = { image: { image: PROGRAM_IMAGE }, mounts: mounts() };
+    return node.run(sandbox, `exchanger${count++}`, script, parts);
+  }
+
+  it.each([
+    ['to the kit', '/proc/self/cwd', 0n],
+    ['to the kit, for another user', '/proc/thread-self/cwd', 1234n],
+    ['to a descriptor', '/proc/self/fd/0', 0n],
+    ['to a folder of the kit', '/proc/self/cwd/dev', 1234n],
+  ])(
+    'never leads out when it is a link %s at one moment and a folder at the next',
+    async (_what, target, uid) => {
+      await chmod(volume, 0o777);
+      await mkdir(join(volume, 'part'));
+      const own = { mounts: mounts(), workingDir: '/v/part', ...secured(uid) };
+      const id = await node.run(pod, `c${count++}`, 'exec sleep 1000', {
+        image: { image: PROGRAM_IMAGE },
+        ...own,
+      });
+      const other = await exchanger(pod, target);
+      const where = 'echo "began in $(pwd -P)"; [ -e loader ] || [ -e ptmx ] && echo outside';
+      let entered = 0;
+      const judge = (said: string): void => {
+        expect(said).not.toContain('outside\n');
+        if (said.includes('began in')) {
+          expect(said).toMatch(/^began in \/v\/(part|other)\n$/);
+          entered++;
+        }
+      };
+      for (let round = 0; round < ROUNDS / 4; round++) {
+        const cmd = ['sh', '-c', where];
+        const { stdout } = await node.client.execSync({ containerId: id, cmd, timeout: 20n });
+        judge(String(stdout));
+      }
+      for (let round = 0; round < ROUNDS / 10; round += 4) {
+        const command = ['sh', '-c', `${where}; true`];
+        const said = await Promise.all(
+          Array.from({ length: 4 }, () => start(pod, '/v/part', { ...own, command })),
+        );
+        for (const each of said) judge(`${each}\n`.replace(/^(?!began in|outside$).*\n/gm, ''));
+      }
+      expect(entered).toBeGreaterThan(0);
+      for (const containerId of [id, other]) await node.client.removeContainer({ containerId });
     },
     LIMIT,
   );

@@ -1,6 +1,5 @@
 import { quoteWord, quoteWords } from './shell-words.js';
-import { NAMELESS, renderProgram, type SetupRequest } from './setup-script.js';
-import { renderCheckWorkingDir } from './working-dir.js';
+import { renderProgram, type SetupRequest } from './setup-script.js';
 import { renderVerify } from '../process/verify-process.js';
 import { type ProcessIdentity } from '../process/process-identity.js';
 
@@ -39,8 +38,7 @@ export function renderEnter(request: EnterRequest): Buffer {
   const cgroup = ownCgroups ? ' --cgroup' : '';
   const gone = "echo 'the container has ended' >&2; exit 125";
   const lost = "echo 'the holder of the sandbox has ended' >&2; exit 125";
-  const program = renderProgram(request);
-  const checked = `${renderCheckWorkingDir(request.workingDir.path)}exec "$@"`;
+  const program = renderProgram(request, true);
   return Buffer.concat([
     Buffer.from(
       [
@@ -51,13 +49,11 @@ export function renderEnter(request: EnterRequest): Buffer {
         'if [ "$mode" = tty ]; then ctty=--ctty; else ctty=; fi\n',
       ].join(''),
     ),
-    Buffer.from(NAMELESS),
     program.exports,
     Buffer.from(
       [
         `exec ${quoteWords([...prefix, tools.outside('nsenter')])} --target "$pid" --mount --net --ipc --uts --pid${cgroup} `,
         `--wd=/proc/${holder.pid}/root ${quoteWords(tools.inside('setsid'))} $ctty ${quoteWords(privilegeSteps)} `,
-        `${quoteWords([...tools.inside('sh'), '-c', checked, 'sh'])} `,
       ].join(''),
     ),
     program.words,

@@ -2,15 +2,16 @@ import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { renderSetup, type SetupRequest } from './setup-script.js';
 
+const TOOLS = {
+  dir: '/r/tools',
+  inside: (name: string) => [`./${name}`],
+  insideFrom: (folder: string, name: string) => [`${folder}/${name}`],
+  outside: (name: string) => `/bin/${name}`,
+};
 const REQUEST: SetupRequest = {
   dir: '/r/containers/c',
   base: '/r/stage',
-  tools: {
-    dir: '/r/tools',
-    inside: (name: string) => [`./${name}`],
-    insideFrom: (folder: string, name: string) => [`${folder}/${name}`],
-    outside: (name: string) => `/bin/${name}`,
-  } as never,
+  tools: TOOLS as never,
   plan: {
     before: [],
     devicePoints: [],
@@ -68,5 +69,18 @@ describe('renderSetup', () => {
       const secret = lines.filter((line) => line.includes('secret'));
       expect(secret).toEqual(["export a='secret'"]);
     }
+  });
+
+  it('enters a folder that others may move, and checks it, in one process where there is a starter', () => {
+    const workingDir = { path: '/v/dir', place: '/v/dir', certain: false };
+    const tools = { ...TOOLS, starter: ['./perl', './start.pl'] } as never;
+    const lastOf = (more: Partial<SetupRequest>) => render(more).script.split('\n').at(-4);
+    expect(lastOf({ tools, workingDir })).toBe(
+      "exec './setsid' './setpriv' './perl' './start.pl' '/v/dir' '1' 'a' 'PASSWORD' 'program' 'argument' ",
+    );
+    const twoSteps = lastOf({ workingDir });
+    expect(twoSteps).toMatch(/exec "\$@"' 'sh' '\.\/env' '-i' '-C' '\/v\/dir'/);
+    expect(render({ workingDir }).script).toContain('outside of container mount namespace root');
+    expect(render({}).script).not.toContain('outside of container mount namespace root');
   });
 });

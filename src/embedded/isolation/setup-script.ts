@@ -14,6 +14,7 @@ import { renderFstab, renderFstabLine } from './fstab.js';
 import { type MountPlan, type MountPoint } from './mount-plan.js';
 import { quoteBytes, quoteWord, quoteWords } from './shell-words.js';
 import { renderSubmountRules } from './submount-rules.js';
+import { carryToStarter } from './program-starter.js';
 import { type ToolKit } from './tool-kit.js';
 import { renderCheckWorkingDir, renderMakeWorkingDir, type WorkingDir } from './working-dir.js';
 
@@ -84,7 +85,7 @@ file() {
 `;
 
 /** For a shell in the kit's folder, which has no path in a container: without a name for it the shell would complain. */
-export const NAMELESS = 'export PWD=/proc/self/cwd\n';
+const NAMELESS = 'export PWD=/proc/self/cwd\n';
 const SELF = 'read -r self </proc/self/stat\n';
 /** The script of a container with a cgroup namespace from the moment on at which it has that. */
 const SECOND = 'setup.second';
@@ -93,15 +94,14 @@ const SECOND = 'setup.second';
 export function renderSetup(request: SetupRequest): SetupFiles {
   const files = new Map<string, string | Buffer>([['mounts.before', renderFstab(request.plan.before)]]);
   request.plan.after.forEach(({ entries }, at) => files.set(`mounts.${at}`, renderFstab(entries)));
-  const program = renderProgram(request);
+  const program = renderProgram(request, !request.workingDir.certain);
   const last = Buffer.concat([
     Buffer.from([...renderCut(request), ...renderInside(request)].join('')),
-    Buffer.from(request.workingDir.certain ? '' : NAMELESS),
     Buffer.from(`printf '%s\\n' "$self" >&8\nexec 8>&- 9>&-\n`),
     program.exports,
     Buffer.from('exec '),
     Buffer.from(quoteWords([...request.tools.inside('setsid'), ...(request.tty ? ['--ctty'] : [])])),
-    Buffer.from(` ${quoteWords(request.privilegeSteps)} ${renderGuard(request)}`),
+    Buffer.from(` ${quoteWords(request.privilegeSteps)} `),
     program.words,
     ...request.argv.flatMap((word) => [quoteBytes(word), Buffer.from(' ')]),
     Buffer.from('\n'),
@@ -124,20 +124,26 @@ function renderNewCgroups({ tools }: SetupRequest): string {
   return `exec ${quoteWord(tools.outside('unshare'))} --cgroup /bin/sh ./${SECOND}\n`;
 }
 
-/** The words that end the start of a program in a folder that is not the container's, where it could come to that. */
-function renderGuard({ tools, workingDir }: SetupRequest): string {
-  if (workingDir.certain) return '';
-  const script = `${renderCheckWorkingDir(workingDir.path)}exec "$@"`;
-  return `${quoteWords([...tools.inside('sh'), '-c', script, 'sh'])} `;
-}
-
-/** The words that execute a program with an environment and a folder of its own. Also for what enters later. */
-export function renderProgram({
-  tools,
-  workingDir,
-  environment,
-}: Pick<SetupRequest, 'tools' | 'workingDir' | 'environment'>): CarriedEnvironment {
-  return carryEnvironment(environment, tools.inside('env'), ['-C', workingDir.path]);
+/**
+ * The words that execute a program with an environment and a folder of its own. Also for what enters later. Where there
+ * is no starter the folder is checked and entered by two processes, one after the other.
+ *
+ * @param isChecked whether others than the image may have a say in where the folder is; the starter checks it anyway.
+ */
+export function renderProgram(
+  { tools, environment, workingDir: { path } }: Pick<SetupRequest, 'tools' | 'workingDir' | 'environment'>,
+  isChecked: boolean,
+): CarriedEnvironment {
+  if (tools.starter !== undefined) return carryToStarter(environment, tools.starter, path);
+  const { exports, words } = carryEnvironment(environment, tools.inside('env'), ['-C', path]);
+  if (!isChecked) return { exports, words };
+  const script = `${renderCheckWorkingDir(path)}exec "$@"`;
+  const guard = `${quoteWords([...tools.inside('sh'), '-c', script, 'sh'])} `;
+  return {
+    // For the shell of the check.
+    exports: Buffer.concat([Buffer.from(NAMELESS), exports]),
+    words: Buffer.concat([Buffer.from(guard), words]),
+  };
 }
 
 /** With the host's files. */

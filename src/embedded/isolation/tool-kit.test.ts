@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { chmod, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,4 +47,14 @@ describe('ToolKit', () => {
     await chmod(kit.dir, 0o755);
     expect(await readdir(folder)).toHaveLength(1);
   });
+
+  it.skipIf(spawnSync('/usr/bin/perl', ['-e', '1']).status !== 0)(
+    'has a starter that needs nothing but what is in its folder, where there is perl',
+    async () => {
+      const [file = '', ...args] = kit.starter ?? [];
+      const words = [...args, '/', '1', 'a', 'A.B', '/bin/cat', '/proc/self/environ'];
+      const { stdout } = await run(file, words, { cwd: kit.dir, env: { a: 'c' } });
+      expect(stdout).toBe('A.B=c\0');
+    },
+  );
 });

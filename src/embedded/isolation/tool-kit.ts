@@ -26,9 +26,11 @@ import {
 } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-import { findTool } from '../process/find-tools.js';
+import { findProgram } from '../process/find-program.js';
+import { findTool, TOOL_PATH } from '../process/find-tools.js';
 import { syncPath } from '../../util/whole-file.js';
 import { readElfInterpreter } from './elf-interpreter.js';
+import { renderStarter } from './program-starter.js';
 
 const INSIDE = [
   'mount',
@@ -44,6 +46,10 @@ const INSIDE = [
 ] as const;
 const OUTSIDE = ['nsenter', 'unshare', 'mount', 'pivot_root', 'cp', 'mkdir'] as const;
 const LOADER = 'loader';
+/** Only where the machine has it. */
+const PERL = 'perl';
+const STARTER = 'start.pl';
+const TRY_MS = 30_000;
 
 /** A program that is called inside of a container's root. */
 export type InsideTool = (typeof INSIDE)[number];
@@ -68,13 +74,21 @@ const run = promisify(execFile);
 export class ToolKit {
   /** The folder with the copies. It also holds `dev`, with the links of a /dev. */
   readonly dir: string;
+  /** How to call what {@link renderStarter} describes, when the kit's folder is the working directory; undefined without perl. */
+  readonly starter: readonly string[] | undefined;
   readonly #outside: ReadonlyMap<OutsideTool, string>;
   readonly #static: ReadonlySet<string>;
 
-  private constructor(dir: string, outside: ReadonlyMap<OutsideTool, string>, statics: ReadonlySet<string>) {
+  private constructor(
+    dir: string,
+    outside: ReadonlyMap<OutsideTool, string>,
+    statics: ReadonlySet<string>,
+    starter: readonly string[] | undefined,
+  ) {
     this.dir = dir;
     this.#outside = outside;
     this.#static = statics;
+    this.starter = starter;
   }
 
   /**
@@ -95,9 +109,16 @@ export class ToolKit {
         else for (const [file, source] of await listLibraries(interpreter, path)) files.set(file, source);
       }),
     );
-    const dir = join(folder, await digestOf(files));
-    if ((await stat(dir).catch(() => undefined)) === undefined) await copyAll(files, folder, dir);
-    return new ToolKit(dir, outside, statics);
+    const texts = new Map<string, string>();
+    const script = renderStarter(process.arch);
+    const perl = script === undefined ? undefined : await findPerl();
+    for (const [file, source] of perl ?? []) files.set(file, source);
+    if (perl !== undefined) texts.set(STARTER, script!);
+    const dir = join(folder, await digestOf(files, texts));
+    if ((await stat(dir).catch(() => undefined)) === undefined) await copyAll(files, texts, folder, dir);
+    const starter = (from: string) => [...callInside(from, PERL), `${from}/${STARTER}`];
+    const works = perl !== undefined && (await canStart(starter(dir)));
+    return new ToolKit(dir, outside, statics, works ? starter('.') : undefined);
   }
 
   /** The absolute path of a program of the host. */
@@ -112,9 +133,35 @@ export class ToolKit {
 
   /** How to call a copy by a path of the kit's folder. */
   insideFrom(dir: string, name: InsideTool): readonly string[] {
-    const program = `${dir}/${name}`;
-    return this.#static.has(name) ? [program] : [`${dir}/${LOADER}`, '--library-path', dir, program];
+    return this.#static.has(name) ? [`${dir}/${name}`] : callInside(dir, name);
   }
+}
+
+function callInside(dir: string, name: string): string[] {
+  return [`${dir}/${LOADER}`, '--library-path', dir, `${dir}/${name}`];
+}
+
+/** The files of perl; undefined where there is none that could be copied. */
+async function findPerl(): Promise<ReadonlyMap<string, string> | undefined> {
+  const found = await findProgram(PERL, TOOL_PATH);
+  if (found === undefined) return undefined;
+  try {
+    const path = await realpath(found);
+    const interpreter = await readElfInterpreter(path);
+    // Without one it could be a script that calls the real one.
+    if (interpreter === undefined) return undefined;
+    return new Map([...(await listLibraries(interpreter, path)), [PERL, path]]);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the copy works, without anything but itself. */
+async function canStart([file = '', ...args]: readonly string[]): Promise<boolean> {
+  return run(file, [...args, '/', '0', '/bin/sh', '-c', ':'], { cwd: '/', env: {}, timeout: TRY_MS }).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** What a program needs, by the names under which it is looked for. */
@@ -144,8 +191,11 @@ function disarm(loader: Buffer): Buffer {
 const MAKE = 2;
 
 /** Another one after every upgrade of the system, so that copies in use are never changed. */
-async function digestOf(files: ReadonlyMap<string, string>): Promise<string> {
-  const hash = createHash('sha256').update(String(MAKE));
+async function digestOf(
+  files: ReadonlyMap<string, string>,
+  texts: ReadonlyMap<string, string>,
+): Promise<string> {
+  const hash = createHash('sha256').update(JSON.stringify([MAKE, ...texts]));
   for (const [name, path] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const { size, mtimeMs, ino } = await stat(path);
     hash.update(JSON.stringify([name, path, size, mtimeMs, ino]));
@@ -153,7 +203,12 @@ async function digestOf(files: ReadonlyMap<string, string>): Promise<string> {
   return hash.digest('hex').slice(0, 16);
 }
 
-async function copyAll(files: ReadonlyMap<string, string>, folder: string, dir: string): Promise<void> {
+async function copyAll(
+  files: ReadonlyMap<string, string>,
+  texts: ReadonlyMap<string, string>,
+  folder: string,
+  dir: string,
+): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   for (const name of await readdir(folder)) {
     if (name.startsWith('new-')) await rm(join(folder, name), { recursive: true, force: true });
@@ -173,6 +228,11 @@ async function copyAll(files: ReadonlyMap<string, string>, folder: string, dir: 
       await syncPath(join(draft, name));
     }),
   );
+  for (const [name, text] of texts) {
+    await writeFile(join(draft, name), text);
+    await chmod(join(draft, name), 0o644);
+    await syncPath(join(draft, name));
+  }
   await syncPath(join(draft, 'proc', 'self', 'mountinfo'));
   await chmod(draft, 0o755);
   await syncPath(draft);

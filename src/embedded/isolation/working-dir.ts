@@ -11,11 +11,9 @@ import { isBelow } from '../../util/mountinfo.js';
 import { refused } from '../rpc-error.js';
 import { findLinkFreePath } from './link-free-path.js';
 import { API_FOLDERS } from './mount-plan.js';
+import { OUTSIDE } from './program-starter.js';
 import { quoteWord, quoteWords } from './shell-words.js';
 import { type ToolKit } from './tool-kit.js';
-
-/** What is said of a folder that is not the container's. Other runtimes say it in these words. */
-export const OUTSIDE = 'current working directory is outside of container mount namespace root';
 
 /** A working directory, as far as the image's files say where it is. */
 export interface WorkingDir {

@@ -33,7 +33,7 @@ export function carryEnvironment(
   env: readonly string[],
   options: readonly string[] = [],
 ): CarriedEnvironment {
-  const variables = nameCarriers(environment.map(splitVariable));
+  const variables = nameCarriers(environment);
   const stages = toStages(variables);
   const words = stages.flatMap((stage, at) => {
     const cleared = stages.length === 1 ? ['-i'] : at === 0 ? OF_THE_SHELL.map((name) => `-u${name}`) : [];
@@ -43,13 +43,7 @@ export function carryEnvironment(
     return [...env, ...cleared, ...last, Buffer.concat([Buffer.from('-S'), text])];
   });
   return {
-    exports: Buffer.concat(
-      variables.flatMap(({ carrier, value }) => [
-        Buffer.from(`export ${carrier}=`),
-        quoteBytes(value),
-        Buffer.from('\n'),
-      ]),
-    ),
+    exports: renderExports(variables),
     words: Buffer.concat(words.flatMap((word) => [quoteBytes(word), Buffer.from(' ')])),
   };
 }
@@ -59,8 +53,8 @@ interface Variable {
   readonly value: Buffer;
 }
 
-interface CarriedVariable extends Variable {
-  /** The name on the way. */
+/** One with the name that it has on the way. */
+export interface CarriedVariable extends Variable {
   readonly carrier: string;
 }
 
@@ -70,7 +64,8 @@ function splitVariable(entry: Buffer): Variable {
 }
 
 /** The longest values get the shortest names, so that none is longer on its way than it is in the end. */
-function nameCarriers(variables: readonly Variable[]): CarriedVariable[] {
+export function nameCarriers(environment: readonly Buffer[]): CarriedVariable[] {
+  const variables = environment.map(splitVariable);
   const taken = new Set(variables.map(({ name }) => name.toString('latin1')));
   const names = shortNames(taken);
   const carriers = new Map(
@@ -79,6 +74,17 @@ function nameCarriers(variables: readonly Variable[]): CarriedVariable[] {
       .map((variable) => [variable, names.next().value]),
   );
   return variables.map((variable) => ({ ...variable, carrier: carriers.get(variable)! }));
+}
+
+/** Lines of a shell script that export values under the names that they have on the way. */
+export function renderExports(variables: readonly CarriedVariable[]): Buffer {
+  return Buffer.concat(
+    variables.flatMap(({ carrier, value }) => [
+      Buffer.from(`export ${carrier}=`),
+      quoteBytes(value),
+      Buffer.from('\n'),
+    ]),
+  );
 }
 
 /** Letters first. None that the environment has itself. */
