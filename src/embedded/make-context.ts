@@ -122,7 +122,7 @@ async function makeWalls(options: ContextOptions) {
   const network = await PodNetwork.open({ mode, rootDir, podCidr, cniBinDir, cniConfDir, logger, clock });
   try {
     const isolatesNetwork = network.isolates;
-    const isolation = await detectIsolation({ choice, rootDir, tools, clock, isolatesNetwork });
+    const isolation = await detectIsolation({ choice, rootDir, tools, clock, logger, isolatesNetwork });
     return { tools, isolation, network };
   } catch (error) {
     await network.close();

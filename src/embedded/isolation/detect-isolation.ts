@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { PodSandboxConfig, ContainerConfig } from '../../cri/generated/runtime/v1/cri.js';
 import { type Clock } from '../../util/clock.js';
 import { messageOf, PodloopError } from '../../util/errors.js';
+import { type Logger } from '../../util/logger.js';
 import { findTool, TOOL_PATH } from '../process/find-tools.js';
 import { HOST, HOST_CONFIG } from '../images/host-image.js';
 import { computeCommand } from '../container/resolve-command.js';
@@ -15,7 +16,7 @@ import { readOwnCapabilities } from './capabilities.js';
 import { HostIsolation } from './host-isolation.js';
 import { type Isolation } from './isolation.js';
 import { NamespaceIsolation } from './namespace-isolation.js';
-import { findSessionKeyring } from './session-keyring.js';
+import { openSessionKeyring } from './session-keyring.js';
 import { SandboxShm } from './sandbox-shm.js';
 import { ToolKit } from './tool-kit.js';
 
@@ -29,6 +30,7 @@ export interface DetectIsolationOptions {
   readonly rootDir: string;
   readonly tools: CommandTools;
   readonly clock: Clock;
+  readonly logger: Logger;
   /** Whether sandboxes may have a network namespace of their own. */
   readonly isolatesNetwork: boolean;
 }
@@ -57,7 +59,7 @@ export async function detectIsolation(options: DetectIsolationOptions): Promise<
 }
 
 async function openNamespaces(options: DetectIsolationOptions): Promise<NamespaceIsolation> {
-  const { clock, isolatesNetwork } = options;
+  const { clock, logger, isolatesNetwork } = options;
   if (process.getuid?.() !== 0) throw new Error('podloop does not run as root');
   const rootDir = await realpath(options.rootDir);
   if (/[,:\\"\s]/.test(rootDir))
@@ -68,7 +70,7 @@ async function openNamespaces(options: DetectIsolationOptions): Promise<Namespac
     rootDir,
     tools: await ToolKit.install(join(rootDir, 'tools')),
     shm: new SandboxShm(rootDir),
-    keyring: await findSessionKeyring(),
+    keyring: await openSessionKeyring(logger),
     capabilities: await readOwnCapabilities(),
     script: await findTool('script'),
     path: TOOL_PATH,

@@ -1,6 +1,9 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type SecurityProfile_ProfileType } from '../../cri/generated/runtime/v1/cri.js';
-import { KEYRING_CALLS, refusesKeyrings, renderFilter } from './session-keyring.js';
+import { KEYRING_CALLS, openSessionKeyring, refusesKeyrings, renderFilter } from './session-keyring.js';
 
 const ALLOWED = 0x7fff_0000;
 const REFUSED = 0x0005_0001;
@@ -43,5 +46,35 @@ describe('refusesKeyrings', () => {
     expect(refusesKeyrings({ ...context, seccomp: profile(1) })).toBe(false);
     expect(refusesKeyrings(context)).toBe(false);
     expect(refusesKeyrings(undefined)).toBe(false);
+  });
+});
+
+describe('openSessionKeyring', () => {
+  const SHARED = 'Containers share the keyrings of the runtime';
+  const OPEN = 'RuntimeDefault does not refuse the use of keyrings';
+
+  it.each<[string, Record<string, string>, string[]]>([
+    ['neither program is there', {}, [SHARED]],
+    ['perl does not work', { perl: 'exit 1' }, [SHARED]],
+    ['both do not work', { perl: 'exit 1', keyctl: 'exit 1' }, [SHARED]],
+    ['keyctl alone is there', { keyctl: 'exit 0' }, [OPEN]],
+    ['perl does not work and keyctl does', { perl: 'exit 1', keyctl: 'exit 0' }, [OPEN]],
+    ['perl is there', { perl: 'exit 0' }, KEYRING_CALLS[process.arch] ? [] : [SHARED]],
+    [
+      'perl cannot filter calls',
+      { perl: 'case $2 in *filter*) exit 1 ;; esac' },
+      [KEYRING_CALLS[process.arch] ? OPEN : SHARED],
+    ],
+  ])('warns once of what containers share where %s', async (_what, programs, expected) => {
+    const folder = await mkdtemp(join(tmpdir(), 'podloop-keyrings-'));
+    for (const [name, script] of Object.entries(programs)) {
+      await writeFile(join(folder, name), `#!/bin/sh\n${script}\n`);
+      await chmod(join(folder, name), 0o755);
+    }
+    const warnings: string[] = [];
+    const keyring = await openSessionKeyring({ warn: (message) => warnings.push(message) }, folder);
+    await rm(folder, { recursive: true });
+    expect(warnings).toEqual(expected);
+    expect(keyring === undefined).toBe(expected[0] === SHARED);
   });
 });

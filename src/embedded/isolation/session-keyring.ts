@@ -16,6 +16,7 @@ import {
 } from '../../cri/generated/runtime/v1/cri.js';
 import { findProgram } from '../process/find-program.js';
 import { TOOL_PATH } from '../process/find-tools.js';
+import { type Logger } from '../../util/logger.js';
 
 /** How programs get a session keyring of their own on this machine. */
 export interface SessionKeyring {
@@ -62,8 +63,8 @@ const run = promisify(execFile);
 const TRY_MS = 30_000;
 
 /** Tries out what there is. Undefined when there is nothing, or the kernel does not allow it. */
-export async function findSessionKeyring(): Promise<SessionKeyring | undefined> {
-  const [perl, keyctl] = await Promise.all(['perl', 'keyctl'].map((name) => findProgram(name, TOOL_PATH)));
+async function findSessionKeyring(folders: string): Promise<SessionKeyring | undefined> {
+  const [perl, keyctl] = await Promise.all(['perl', 'keyctl'].map((name) => findProgram(name, folders)));
   const calls = KEYRING_CALLS[process.arch];
   const ways = [
     ...(perl === undefined || calls === undefined
@@ -73,6 +74,23 @@ export async function findSessionKeyring(): Promise<SessionKeyring | undefined> 
   ];
   for (const way of ways) if (await works(way.words(way.refuses))) return way;
   return undefined;
+}
+
+/**
+ * The same, with a warning where containers share keyrings, or where RuntimeDefault does not keep them from those of
+ * their user.
+ *
+ * @param folders where programs are looked for, with colons between them.
+ */
+export async function openSessionKeyring(
+  logger: Pick<Logger, 'warn'>,
+  folders = TOOL_PATH,
+): Promise<SessionKeyring | undefined> {
+  const keyring = await findSessionKeyring(folders);
+  const wanted = 'install perl';
+  if (keyring === undefined) logger.warn('Containers share the keyrings of the runtime', { wanted });
+  else if (!keyring.refuses) logger.warn('RuntimeDefault does not refuse the use of keyrings', { wanted });
+  return keyring;
 }
 
 async function works([file = '', ...args]: readonly string[]): Promise<boolean> {
