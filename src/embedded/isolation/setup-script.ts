@@ -220,7 +220,11 @@ function renderInside(request: SetupRequest): string[] {
 /** A file that the script writes once the host's files are out of reach: lists of mounts. */
 const RULES = '/proc/self/fd/7';
 
-/** Masked and read-only paths among the container's own files; their list goes through descriptor 7. */
+/**
+ * Masked and read-only paths among the container's own files; their list goes through descriptor 7. A container that
+ * has such paths is not privileged: it must not open devices there either. A device itself keeps the options of the
+ * mount on which it is, by which it can be opened or not; to be read-only would mean nothing for it.
+ */
 function renderPathRules({ masked, readonly }: SetupRequest, mount: string): string[] {
   if (masked.length + readonly.length === 0) return [];
   const line = (source: string, target: string, type: string, options: string) =>
@@ -228,11 +232,13 @@ function renderPathRules({ masked, readonly }: SetupRequest, mount: string): str
   return [
     '{\n',
     ...readonly.map(
-      (path) => `if [ -e ${quoteWord(path)} ]; then ${line(path, path, 'none', 'bind,ro')}; fi\n`,
+      (path) =>
+        `if [ -b ${quoteWord(path)} ] || [ -c ${quoteWord(path)} ]; then ${line(path, path, 'none', 'bind')}; ` +
+        `elif [ -e ${quoteWord(path)} ]; then ${line(path, path, 'none', 'rbind,ro,nodev')}; fi\n`,
     ),
     ...masked.map(
       (path) =>
-        `if [ -d ${quoteWord(path)} ]; then ${line('podloop', path, 'tmpfs', 'ro')}; elif [ -e ${quoteWord(path)} ]; then ${line('/dev/null', path, 'none', 'bind')}; fi\n`,
+        `if [ -d ${quoteWord(path)} ]; then ${line('podloop', path, 'tmpfs', 'ro,nodev')}; elif [ -e ${quoteWord(path)} ]; then ${line('/dev/null', path, 'none', 'bind')}; fi\n`,
     ),
     `} >&7\nif [ -s ${RULES} ]; then must ${mount} --all --fstab ${RULES}; fi\n`,
   ];
