@@ -112,7 +112,8 @@ describe('a pod as written', () => {
       const told = expect.stringMatching(
         `^spec\\.volumes\\[0\\]\\.${source}: not supported; .{10}`,
       ) as unknown;
-      for (const value of [{}, [], '', false, { x: 1 }])
+      const image = { reference: 'podloop.local/host', pullPolicy: 'Never' };
+      for (const value of [{}, [], '', false, { x: 1 }, image])
         expect(problemsOf(withSource(value))).toEqual([told]);
       expect(problemsOf(withSource(null))).toEqual([]);
     },
