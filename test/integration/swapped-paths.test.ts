@@ -7,15 +7,29 @@
  * @module
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, open, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openLogFile } from '../../src/embedded/container/open-log-file.js';
 import { openFileInRoot, resolveInRoot } from '../../src/embedded/images/path-in-root.js';
+import { LogRotator } from '../../src/gc/log-rotator.js';
 import { PodPaths } from '../../src/runtime/pod-paths.js';
 import { readTerminationMessage } from '../../src/runtime/termination-message.js';
 import { LogFolder } from '../../src/server/logs/log-folder.js';
+import { SystemClock } from '../../src/util/clock.js';
 import { openBelow } from '../../src/volumes/sub-path/open-below.js';
 
 const ROUNDS = 400;
@@ -165,6 +179,51 @@ it('a program or a list of users in the root of a container is looked for withou
   });
   expect(said).not.toContain(SECRET);
   expect(said).not.toContain('canary');
+});
+
+it.each([
+  ['the folder of a pod’s logs', 'logs/pod', '', FOLDERS],
+  ['the folder of a container’s logs', 'logs/pod/container', 'container', FOLDER],
+  ['a log', 'logs/pod/container/0.log', '0.log', 'echo own >"$1"'],
+  ['a log that was rotated', 'logs/pod/container/0.log.20260101-000000', '0.log', 'echo own >"$1"'],
+  ['what it is compressed to', 'logs/pod/container/0.log.20260101-000000.tmp', '0.log', 'echo own >"$1"'],
+])('%s is rotated without a link being followed', async (_what, place, target, make) => {
+  const log = join(folder, 'logs/pod/container/0.log');
+  await mkdir(dirname(log), { recursive: true });
+  const before = await canary();
+  swap(join(folder, place), join(folder, 'canary', target), make);
+  const container = { id: 'a', state: 'running', labels: {}, logPath: log };
+  const pods = {
+    uids: () => ['uid'],
+    getLastKnown: () => ({ uid: 'uid', name: 'pod', namespace: 'test', containers: [container] }),
+  };
+  let rotated = 0;
+  for (let round = 0; round < ROUNDS / 4; round++) {
+    const rotator = new LogRotator({
+      ...{ clock: new SystemClock(), pods: pods as never, isOurs: () => true, maxSizeBytes: 1, maxFiles: 2 },
+      podLogsDir: join(folder, 'logs'),
+      changes: {
+        reopenContainerLog: async () => {
+          rotated++;
+          await using file = await openLogFile(log);
+          await file.write('own\n');
+        },
+      },
+    });
+    await rotator.rotate(new AbortController().signal);
+  }
+  expect(rotated).toBeGreaterThan(0);
+  expect(await canary()).toEqual(before);
+  await endSwapper(swapper!);
+  swapper = undefined;
+  const isOwn = (await realpath(dirname(log)).catch(() => '')) === dirname(log);
+  for (const name of isOwn ? await readdir(dirname(log)) : []) {
+    const path = join(dirname(log), name);
+    const facts = await lstat(path).catch(() => undefined);
+    if (facts?.isFile() !== true) continue;
+    const content = await readFile(path);
+    expect((name.endsWith('.gz') ? gunzipSync(content) : content).toString()).not.toContain(SECRET);
+  }
 });
 
 it('is a swap that would be noticed: a careless reader is led out', async () => {
