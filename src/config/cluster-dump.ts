@@ -19,8 +19,8 @@ const SERVED = ['resourceVersion', 'creationTimestamp', 'managedFields', 'ownerR
  * The pod that was asked for, out of one that `kubectl get pod -o yaml` or `podloop get pod -o yaml` has printed. Pure.
  *
  * A cluster gives a pod its default account and a volume with that account's token; its controllers name it by generateName.
- * A node without an API server has nothing for these to mean. Whatever else asks for an account or a token stays, and is
- * refused as what it is.
+ * A node without an API server has nothing for these to mean. Ephemeral containers have joined the pod that ran there, and
+ * may not stand in a new one. Whatever else asks for an account or a token stays, and is refused as what it is.
  */
 export function toWrittenPod(value: unknown, onNode?: string): WrittenPod {
   if (!isRecord(value) || !isRecord(value['metadata']) || !isRecord(value['spec'])) {
@@ -38,7 +38,12 @@ export function toWrittenPod(value: unknown, onNode?: string): WrittenPod {
       leftOut.push(`metadata.${name}`);
     }
   }
-  const spec = withoutAccount(value['spec'], leftOut);
+  let spec = withoutAccount(value['spec'], leftOut);
+  const { ephemeralContainers: joined } = spec;
+  if (isServed && Array.isArray(joined) && joined.length > 0) {
+    spec = without(spec, 'ephemeralContainers');
+    leftOut.push('spec.ephemeralContainers');
+  }
   return leftOut.length === 0 ? { value, leftOut } : { value: { ...value, metadata, spec }, leftOut };
 }
 

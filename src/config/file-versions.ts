@@ -10,7 +10,7 @@ import { type ManifestParser } from './parse-manifest.js';
 import { PodHolders } from './pod-holders.js';
 import { type ReadVerdict } from './retry-times.js';
 import { keepObjects, mergeObjects, type SourceObject } from './source-object.js';
-import { keepPods, mergePods, type ParsedManifest, type SourcePod } from './source-pod.js';
+import { keepPods, mergePods, type ParsedManifest, refuseNewPods, type SourcePod } from './source-pod.js';
 
 /** What {@link FileVersions} needs. */
 export interface FileVersionsOptions {
@@ -184,7 +184,8 @@ export class FileVersions {
     }
     const renamed = before === undefined ? this.#findRenamed(digest, isMissing) : undefined;
     if (renamed !== undefined) this.#holders.rename(renamed.name, name);
-    this.#judge(name, digest, before ?? renamed?.file, outcome.manifest);
+    const manifest = refuseNewPods(outcome.manifest, this.#knownPods());
+    this.#judge(name, digest, before ?? renamed?.file, manifest);
     return 'judged';
   }
 
@@ -321,6 +322,13 @@ export class FileVersions {
       ...{ saved: before?.saved, savedDigest: before?.savedDigest, isRead: true, isConfirmed: false },
       savedRefused: before?.savedRefused ?? '',
     });
+  }
+
+  /** A pod that moves to another file is no new one. */
+  #knownPods(): (pod: SourcePod['pod']) => boolean {
+    const held = [...this.#files.values()].flatMap(({ holding }) => holding.pods);
+    const known = new Set(held.map(({ pod }) => fullName(pod)));
+    return (pod) => known.has(fullName(pod));
   }
 
   /** The same content under another name that is gone: what that one stood for goes along, also when it is broken. */

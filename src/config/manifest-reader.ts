@@ -11,11 +11,12 @@
 import { type ConfigObject } from '../model/config-object.js';
 import { type SupportRule } from '../model/decode-object.js';
 import { type FieldPath, formatFieldPath, toPlainPath } from '../model/field-path.js';
-import { describeValue, type FieldProblem } from '../model/field-problem.js';
+import { describeValue } from '../model/field-problem.js';
 import { type Pod } from '../model/pod.js';
 import { readConfigObject } from '../model/read-config-object.js';
 import { readPod } from '../model/read-pod.js';
 import { checkStaticPod } from '../model/static-pod.js';
+import { validateNewPod } from '../model/validation/validate-new-pod.js';
 import { isRecord } from '../util/is-record.js';
 import { parseYamlDocuments, type YamlDocument } from '../util/yaml/yaml-document.js';
 import { toWrittenPod } from './cluster-dump.js';
@@ -33,6 +34,8 @@ export interface ManifestOptions {
   readonly nodeName?: string;
   /** Unless told, what is supported today. */
   readonly isSupported?: SupportRule;
+  /** Its pods may be there already: the caller finds out, and refuses what a new one may not have. Every pod is new unless told. */
+  readonly mayEdit?: boolean;
 }
 
 /** A pod that can be run, and where it is written. */
@@ -127,12 +130,12 @@ class ObjectReader {
   }
 
   #readPod({ value }: FoundKind): ObjectReading {
-    const { nodeName, isSupported } = this.#options;
+    const { nodeName, isSupported, mayEdit = false } = this.#options;
     const { value: written, leftOut } = toWrittenPod(value, nodeName);
     const { pod, name, namespace, problems } = readPod(written, isSupported);
-    const more: readonly FieldProblem[] =
-      pod === undefined || nodeName === undefined ? [] : checkStaticPod(pod, nodeName);
-    const all = [...problems, ...more].map((each) => this.#problem(each, name, namespace));
+    const ofNode = pod === undefined || nodeName === undefined ? [] : checkStaticPod(pod, nodeName);
+    const ofNew = pod === undefined || mayEdit ? [] : validateNewPod(pod);
+    const all = [...problems, ...ofNode, ...ofNew].map((each) => this.#problem(each, name, namespace));
     return all.length > 0 || pod === undefined
       ? { problems: all }
       : { pod: { pod, place: this.#place([]), placeOf: (path) => this.#place(path), leftOut }, problems: [] };

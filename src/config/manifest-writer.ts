@@ -112,7 +112,8 @@ export class ManifestWriter {
   async #apply(given: AppliedObject, value: object, isDryRun: boolean): Promise<ApplyOutcome> {
     const { folder, nodeName, findForbidden } = this.#options;
     const written = toWrittenObject(value, nodeName);
-    const reading = this.#read(JSON.stringify(written), `${given.kind}/${given.name}`);
+    const [text, place] = [JSON.stringify(written), `${given.kind}/${given.name}`];
+    const reading = this.#read(text, place);
     if (reading.problems.length > 0) return { kind: 'invalid', problems: reading.problems };
     const pod = reading.pods[0]?.pod;
     const forbidden = pod === undefined ? [] : findForbidden(pod);
@@ -125,12 +126,15 @@ export class ManifestWriter {
     const known = before === undefined ? undefined : this.#read(before, path);
     const obstacle = known && findObstacle(known, object, path);
     if (obstacle !== undefined) return obstacle;
+    if (known === undefined) {
+      const { problems } = this.#read(text, place, false);
+      if (problems.length > 0) return { kind: 'invalid', problems };
+    }
     if (known !== undefined && isSame(known, reading))
       return { kind: 'applied', result: 'unchanged', reading: known };
     const refused = refusalsOf(known, reading);
     if (refused.length > 0) return { kind: 'invalid', problems: refused };
-    const text = this.#toText(written, reading, name);
-    if (!isDryRun) await writeWhole(path, text);
+    if (!isDryRun) await writeWhole(path, this.#toText(written, reading, name));
     return { kind: 'applied', result: known === undefined ? 'created' : 'configured', reading };
   }
 
@@ -143,8 +147,8 @@ export class ManifestWriter {
     return read.problems.length === 0 && isSame(read, meant) ? yaml : json;
   }
 
-  #read(text: string, file: string): ManifestReading {
-    return readManifests(text, { file, nodeName: this.#options.nodeName });
+  #read(text: string, file: string, mayEdit = true): ManifestReading {
+    return readManifests(text, { file, nodeName: this.#options.nodeName, mayEdit });
   }
 
   /** Our own comes first: the source may not have looked since it was written. */

@@ -30,7 +30,9 @@ export interface ManifestParser {
  * that nothing is wanted.
  */
 export function parseManifest({ bytes, file, origin }: ParseRequest): ParsedManifest {
-  const { pods, objects, problems, isEmpty } = readManifests(bytes, { file, nodeName: origin.nodeName });
+  const { pods, objects, problems, isEmpty } = readManifests(bytes, {
+    ...{ file, nodeName: origin.nodeName, mayEdit: true },
+  });
   const empty = 'there is no pod in it; remove it, or write a List without items, to have none';
   return {
     pods: pods.map((each) => toSourcePod(each, origin)),

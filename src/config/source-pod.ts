@@ -1,5 +1,7 @@
 import { type NodePod } from '../model/node-pod.js';
 import { type StaticPodOrigin, toStaticPod } from '../model/static-pod.js';
+import { formatFieldPath } from '../model/field-path.js';
+import { validateNewPod } from '../model/validation/validate-new-pod.js';
 import { fullName } from './arbitrate-pods.js';
 import { type ManifestPod } from './manifest-reader.js';
 import { type ManifestPlace, type ManifestProblem } from './manifest-problem.js';
@@ -56,6 +58,29 @@ export function keepPods(
   if (problems.length === 0) return { pods, kept: [] };
   const left = before.filter((old) => !pods.some((read) => clashOf(old, read) !== undefined));
   return { pods: [...pods, ...left], kept: left.map(({ pod }) => fullName(pod)) };
+}
+
+/**
+ * Leaves out pods that are new and have what only an edit may bring. Pure.
+ *
+ * `isKnown`: a version of the pod has been taken before, by this agent or one before it.
+ */
+export function refuseNewPods(
+  manifest: ParsedManifest,
+  isKnown: (pod: NodePod) => boolean = () => false,
+): ParsedManifest {
+  const problems = manifest.pods.map(({ pod, name, place }) =>
+    (isKnown(pod) ? [] : validateNewPod(pod)).map(({ kind, path, message }): ManifestProblem => ({
+      ...{ ...place, kind, path: formatFieldPath(path), message },
+      ...{ pod: name, namespace: pod.metadata.namespace },
+    })),
+  );
+  if (problems.every(({ length }) => length === 0)) return manifest;
+  return {
+    ...manifest,
+    pods: manifest.pods.filter((_, at) => problems[at]!.length === 0),
+    problems: [...manifest.problems, ...problems.flat()],
+  };
 }
 
 /** The pods of several files, and what is wrong between them. */

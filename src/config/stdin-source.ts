@@ -17,7 +17,7 @@ import { type ManifestParser } from './parse-manifest.js';
 import { type PodSourcePort } from './pod-config.js';
 import { type ProblemBook } from './problem-book.js';
 import { mergeObjects } from './source-object.js';
-import { mergePods, type ParsedManifest } from './source-pod.js';
+import { mergePods, type ParsedManifest, refuseNewPods } from './source-pod.js';
 
 /** What a {@link StdinSource} needs. */
 export interface StdinSourceOptions {
@@ -117,7 +117,8 @@ export class StdinSource {
     };
     const outcome = await parser.parse(request, signal);
     // What was delivered before it was given up is in it still.
-    const read = outcome.kind === 'parsed' ? outcome.manifest : { ...this.#read, problems: [] };
+    const read =
+      outcome.kind === 'parsed' ? refuseNewPods(outcome.manifest) : { ...this.#read, problems: [] };
     const { pods, problems } = mergePods([read.pods]);
     const { objects, problems: objectProblems } = mergeObjects([read.objects]);
     this.#read = read;

@@ -21,7 +21,7 @@ describe('YAML that Kubernetes’ parser reads', () => {
     ['a: 9e1234\nb: 123e4567\nc: 1e3', { a: '9e1234', b: '123e4567', c: 1000 }],
     ['a: [0O7, 0X1F, 0B1, -0B11, 0x1ffffffffffffffff]', { a: [7, 31, 1, -3, '0x1ffffffffffffffff'] }],
     ['0x1F: a\n1_0: b\n1.5: c', { 31: 'a', 10: 'b', '1.5': 'c' }],
-    ['b: &b [{x: 1}, {w: 2}]\na: {<<: *b}', { b: [{ x: 1 }, { w: 2 }], a: { x: 1, w: 2 } }],
+    ['b: &b {x: 1}\na: {<<: [*b, {w: 2}]}', { b: { x: 1 }, a: { x: 1, w: 2 } }],
   ])('is read as it is there: %j', (text, value) => {
     expect(valuesOf(text)).toEqual([value]);
   });

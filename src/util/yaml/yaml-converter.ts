@@ -144,13 +144,22 @@ export class YamlConverter {
   }
 
   #merged(node: Node | null, path: readonly YamlStep[], offset: number): Converted[] {
+    const isMerged = isSeq(node)
+      ? node.items.every((item) => this.#isMapping(item as Node | null))
+      : this.#isMapping(node);
     const { value, node: located } = this.#node(node, path, offset);
     const parts = Array.isArray(value)
       ? value.map((part: unknown, index) => ({ value: part, node: located.children?.get(index) ?? located }))
       : [{ value, node: located }];
-    if (parts.every((part) => isRecord(part.value))) return parts;
+    if (isMerged && parts.every((part) => isRecord(part.value))) return parts;
     this.#problem(path, offset, `${MERGE} takes a mapping or a list of mappings`);
     return [];
+  }
+
+  /** A list may not be merged through an alias. */
+  #isMapping(node: Node | null): boolean {
+    const target = isAlias(node) ? this.#anchors.get(node.source) : node;
+    return target === undefined || target === 'open' || isMap(target);
   }
 
   #alias(name: string, path: readonly YamlStep[], offset: number): Converted {

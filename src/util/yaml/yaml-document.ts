@@ -9,6 +9,7 @@
  */
 import { type Document, LineCounter, parseAllDocuments } from 'yaml';
 import { messageOf } from '../errors.js';
+import { DocumentChecks } from './check-document.js';
 import { applyEdits, findRepairs, placeBefore, type TextEdit } from './repair-yaml.js';
 import { type LocatedNode, YamlConverter } from './yaml-converter.js';
 import { type YamlStep } from './yaml-path.js';
@@ -70,12 +71,15 @@ export function parseYamlDocuments(written: string): YamlDocument[] {
     const why = error instanceof RangeError ? 'it is nested too deep' : messageOf(error);
     return [unreadable(why, { line: 1, column: 1 }, 'it cannot be read')];
   }
-  const placeAt = (offset: number): TextPlace => {
-    const { line, col } = lines.linePos(parsed.placeOf(offset));
+  const linesAt = (offset: number): TextPlace => {
+    const { line, col } = lines.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
+  const placeInText = (offset: number): number => parsed.placeOf(offset);
+  const placeAt = (offset: number): TextPlace => linesAt(placeInText(offset));
   const documents: YamlDocument[] = [];
   const converter = new YamlConverter();
+  const checks = isJson(written) ? undefined : new DocumentChecks(text);
   for (const document of parsed.documents) {
     const [fault] = document.errors;
     if (fault !== undefined) {
@@ -89,13 +93,21 @@ export function parseYamlDocuments(written: string): YamlDocument[] {
       continue;
     }
     const root = converter.convert(document.contents);
-    if (root.value === null && root.problems.length === 0) continue;
     const problems = root.problems.map(({ offset, ...problem }) => ({ ...problem, place: placeAt(offset) }));
+    const different = problems.length > 0 ? undefined : checks?.check(document, placeInText);
+    if (different !== undefined) {
+      documents.push(unreadable(different.message, linesAt(different.offset)));
+      continue;
+    }
+    if (root.value === null && problems.length === 0) continue;
     const placeOf = (path: readonly YamlStep[], of: 'value' | 'key' = 'value'): TextPlace =>
       placeAt(offsetOf(root.node, path, of));
     documents.push({ value: root.value, problems, placeOf });
   }
-  return documents;
+  if (documents.some(({ problems }) => problems.length > 0)) return documents;
+  // What is no document to the parser, such as a line that begins with a percent sign, has no place among them.
+  const others = checks?.findOthers() ?? [];
+  return [...others.map(({ message, offset }) => unreadable(message, linesAt(offset))), ...documents];
 }
 
 interface ParsedText {
@@ -136,6 +148,17 @@ function parseRepaired(text: string): ParsedText {
 const SEPARATOR = /[\u0085\u2028\u2029]/;
 /** YAML allows none of them, and no name or command has one. */
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]/;
+
+/** Kubernetes reads JSON as such, and all else as YAML. */
+function isJson(text: string): boolean {
+  if (!/^[\s]*[{[]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function placeIn(text: string, offset: number): TextPlace {
   const before = text.slice(0, offset).split('\n');
