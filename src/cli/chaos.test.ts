@@ -108,6 +108,36 @@ describe('podloop chaos', () => {
     expect(command.stderr.trim().split('\n')).toHaveLength(1);
   });
 
+  it.each([
+    ['that is not there', () => '/nosuch/cri.sock', 'no socket'],
+    ['that is a file', (command: CommandUnderTest) => rulesOf(command), 'is a file, no socket'],
+  ])('warns of a runtime %s and goes on', async (_, pathOf, why) => {
+    await using command = await CommandUnderTest.prepare({
+      ...{ command: 'chaos', readyText: 'does not answer', handlers: {} },
+      args: (own) => [
+        ...['--upstream', `unix://${pathOf(own)}`, '--listen', `unix://${own.socketPath}`],
+        ...['--rules', rulesOf(own)],
+      ],
+    });
+    await writeFile(rulesOf(command), 'rules: []\n');
+    await command.start();
+    expect(command.stderr).toContain(
+      'The runtime behind --upstream does not answer; calls fail until it does',
+    );
+    expect(command.stderr).toContain(why);
+    await expect(askVersion(command)).rejects.toMatchObject({ code: 'CRI_UNAVAILABLE' });
+    expect(await command.end()).toBe(0);
+  });
+
+  it('says nothing of a runtime that answers', async () => {
+    await using command = await prepare();
+    await writeFile(rulesOf(command), 'rules: []\n');
+    await command.start();
+    expect(await askVersion(command)).toBe('test');
+    expect(await command.end()).toBe(0);
+    expect(command.stderr).not.toContain('does not answer');
+  });
+
   it('ends with 1 when somebody listens there already', async () => {
     await using command = await prepare();
     await writeFile(rulesOf(command), 'rules: []\n');

@@ -8,6 +8,9 @@ import {
   readRules,
   watchRules,
 } from '../chaos/index.js';
+import { probeEndpoint } from '../cri/probe-endpoint.js';
+import { messageOf } from '../util/errors.js';
+import { type Logger } from '../util/logger.js';
 import { type CliHost } from './cli-host.js';
 import { createLogger, verbosityOption } from './log-output.js';
 
@@ -37,6 +40,8 @@ Examples:
     --rules rules.yaml -o json`;
 
 const MOST_SEEDS = 2 ** 32;
+/** A runtime that is well answers at once. */
+const UPSTREAM_ANSWER_MS = 3_000;
 
 /** `podloop chaos`: a runtime that misbehaves on purpose. */
 export function chaosCommand(host: CliHost): Command {
@@ -71,13 +76,30 @@ async function serve(flags: ChaosFlags, host: CliHost): Promise<void> {
   logger.info('Listening', {
     ...{ endpoint: proxy.endpoint, upstream: flags.upstream, rules: rules.length, seed },
   });
+  const looking = warnOfMissingUpstream(flags.upstream, { logger, host, signal });
   const print = (): Promise<void> => printCounts(proxy.injected, flags.output, host);
   const stopListening = host.onUserSignal(() => void print());
   const onRules = proxy.replaceRules.bind(proxy);
   await watchRules({ ...{ file: flags.rules, text, clock: host.clock, logger, onRules } }, signal);
   stopListening();
+  await looking;
   await print();
   if (host.stdout.failure !== undefined) throw host.stdout.failure;
+}
+
+/** The runtime may come later, so that this ends nothing. Never rejects. */
+async function warnOfMissingUpstream(
+  upstream: string,
+  { logger, host: { clock }, signal }: { logger: Logger; host: CliHost; signal: AbortSignal },
+): Promise<void> {
+  try {
+    await probeEndpoint(upstream, { signal, clock, timeoutMs: UPSTREAM_ANSWER_MS });
+  } catch (error) {
+    if (signal.aborted) return;
+    logger.warn('The runtime behind --upstream does not answer; calls fail until it does', {
+      ...{ upstream, err: messageOf(error) },
+    });
+  }
 }
 
 function formatInjection({ atMs, container, ...injection }: Injection): string {

@@ -33,6 +33,9 @@ export function formatRecordingSummary(summary: RecordingSummary): string[] {
     ]);
     lines.push('', 'Errors:', ...table(['COUNT', 'METHOD', 'CODE', 'MESSAGE'], rows));
   }
+  if (summary.unsupported.length > 0) {
+    lines.push('', `Not offered by the runtime, as a first try has shown: ${summary.unsupported.join(', ')}`);
+  }
   // What a runtime wrote may hold anything.
   return lines.map(escapeTerminal);
 }

@@ -8,6 +8,7 @@ import { ListPodSandboxResponse } from '../cri/generated/runtime/v1/cri.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { RecordHarness } from '../testing/record-harness.js';
 import { untilTrue } from '../testing/until-true.js';
+import { type RecordingSummary } from '../record/index.js';
 import { type CliHost } from './cli-host.js';
 import { LineOutput } from './line-output.js';
 import { runProgram } from './program.js';
@@ -88,6 +89,35 @@ describe('podloop replay', () => {
       pods: [{ namespace: 'default', name: 'web', uid: 'u1' }],
     });
   });
+
+  it.each([
+    ['observe', 0],
+    ['relay', 1],
+  ] as const)(
+    'counts no method as failed in --summary that was only tried, mode %s',
+    async (mode, failedStatus) => {
+      // A runtime without handlers has none of these methods.
+      await using recording = await RecordHarness.start({ handlers: {} }, { mode });
+      const { client, proxy } = recording;
+      const lists = [client.streamPodSandboxes(), client.streamContainers(), client.streamImages()];
+      for (const list of lists)
+        await expect(list.next()).rejects.toMatchObject({ code: 'CRI_UNIMPLEMENTED' });
+      await expect(client.status()).rejects.toMatchObject({ code: 'CRI_UNIMPLEMENTED' });
+      await proxy.close();
+      const json = new ReplayCommand(recording.file, '--summary', '-o', 'json');
+      expect(await json.exit).toBe(0);
+      const { methods, errors, unsupported } = JSON.parse(json.stdout) as RecordingSummary;
+      const failed = Object.fromEntries(methods.map((each) => [each.method, each.failed]));
+      const none = { StreamPodSandboxes: 0, StreamContainers: 0, StreamImages: 0 };
+      expect(failed).toEqual({ ...none, Status: failedStatus });
+      expect(errors.map(({ method }) => method)).toEqual(failedStatus === 0 ? [] : ['Status']);
+      expect(unsupported).toEqual(expect.arrayContaining(Object.keys(none)));
+      const text = new ReplayCommand(recording.file, '--summary');
+      expect(await text.exit).toBe(0);
+      expect(text.stdout).toMatch(/Not offered by the runtime, .*: .*StreamContainers, StreamImages, Stream/);
+      if (failedStatus === 0) expect(text.stdout).not.toContain('Errors:');
+    },
+  );
 
   it('names with --summary the pod of a sandbox that was made or not, also when no list has it', async () => {
     const metadata = (name: string) => ({ namespace: 'default', name, uid: `uid-of-${name}`, attempt: 0 });

@@ -39,6 +39,8 @@ export interface RecordingSummary {
     readonly message: string;
     readonly count: number;
   }[];
+  /** Methods that the runtime does not have and that were tried to find that out: no errors. */
+  readonly unsupported: readonly string[];
   readonly events: number;
   /** Pods that were ever listed. */
   readonly pods: readonly RecordedPod[];
@@ -93,7 +95,10 @@ export async function summarizeRecording(path: string, signal?: AbortSignal): Pr
     methods: summarizeMethods(timeline, durationOf),
     slowest: await tell(answered),
     hangs: await tell(calls.filter((call) => timeline.hung(call))),
-    errors: summarizeErrors(answered),
+    errors: summarizeErrors(answered.filter((call) => !isTrial(call, meta.mode))),
+    unsupported: [
+      ...new Set(calls.filter((call) => isTrial(call, meta.mode)).map(({ method }) => method.name)),
+    ].sort(),
     events: calls.reduce(
       (sum, { method, messages }) => sum + (method.name === 'GetContainerEvents' ? messages.length : 0),
       0,
@@ -102,10 +107,21 @@ export async function summarizeRecording(path: string, signal?: AbortSignal): Pr
   };
 }
 
+const UNIMPLEMENTED = 12;
+
+/**
+ * Whether a call has only found out that the runtime does not have the method. podloop tries the newest one and goes on with an
+ * older one; of other clients that is known of lists that are streamed.
+ */
+function isTrial({ code, method }: RecordedCall, mode: RecordingSummary['mode']): boolean {
+  return code === UNIMPLEMENTED && (mode === 'observe' || method.name.startsWith('Stream'));
+}
+
 function summarizeMethods(
   timeline: Timeline,
   durationOf: (call: RecordedCall) => number,
 ): RecordingSummary['methods'] {
+  const isFailed = (call: RecordedCall): boolean => call.code !== 0 && !isTrial(call, timeline.meta.mode);
   const byName = new Map<string, RecordedCall[]>();
   for (const call of timeline.calls) {
     const calls = byName.get(call.method.name);
@@ -117,7 +133,7 @@ function summarizeMethods(
       const answered = calls.filter(({ code }) => code !== undefined);
       const durations = answered.map(durationOf).sort((one, other) => one - other);
       return {
-        ...{ method, calls: calls.length, failed: answered.filter(({ code }) => code !== 0).length },
+        ...{ method, calls: calls.length, failed: answered.filter(isFailed).length },
         hung: calls.filter((call) => timeline.hung(call)).length,
         medianMs: (durations[Math.floor(durations.length / 2)] ?? 0) / 1000,
         maxMs: (durations.at(-1) ?? 0) / 1000,
