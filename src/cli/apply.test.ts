@@ -50,6 +50,15 @@ describe('podloop apply', () => {
     });
   });
 
+  it.each(['created', 'configured', 'unchanged'])('says what the agent says: %s', async (result) => {
+    agent.on(`POST ${PODS_PATH}`, (_, answer) => {
+      answer.setHeader('podloop-result', result);
+      return aKubePod('web-n1');
+    });
+    const { stdout, code } = await lab.start(['apply', '-f', '-'], { stdin: WEB }).ended;
+    expect({ stdout, code }).toEqual({ stdout: `pod/web-n1 ${result}\n`, code: 0 });
+  });
+
   it('takes folders and Lists, and goes on after an object that is refused', async () => {
     await writeFile(
       join(folder, 'a.yaml'),

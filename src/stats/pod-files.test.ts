@@ -1,4 +1,4 @@
-import { link, mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import { link, mkdir, mkdtemp, open as openFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -41,6 +41,24 @@ const mountOf = (path: string, place: string, how = 'rw', fsType = 'ext4'): stri
   `99 90 8:1 /disk/${path} ${place} ${how},relatime - ${fsType} /dev/sda rw\n`;
 
 describe('what lies in the folder of a pod', () => {
+  it.each([
+    ['is deleted', async (file: string) => rm(file)],
+    ['is replaced', async (file: string) => rename(await put('new', BLOCK), file)],
+  ])('does not count a file that %s while somebody has it open', async (_, remove) => {
+    await put('pods/u1/something', BLOCK);
+    const file = await put('pods/u1/etc-hosts', 2 * BLOCK);
+    await using open = await openFile(file, 'a');
+    expect((await measure()).pod.bytes).toBe(3 * BLOCK);
+    await remove(file);
+    const left = (await measure()).pod.bytes;
+    // What is written into it from now on has no name that anybody could find.
+    await open.write('x'.repeat(100 * BLOCK));
+    await open.sync();
+    expect((await open.stat()).blocks * 512).toBeGreaterThanOrEqual(102 * BLOCK);
+    expect((await measure()).pod.bytes).toBe(left);
+    expect(left).toBeLessThanOrEqual(2 * BLOCK);
+  });
+
   it('counts by container and for all of them, volumes aside', async () => {
     await put('pods/u1/etc-hosts', 3 * BLOCK);
     await put('pods/u1/containers/main/0', BLOCK);
@@ -61,7 +79,7 @@ describe('what lies in the folder of a pod', () => {
 
   it('counts by blocks: holes are nothing, what a file pretends to be is nothing', async () => {
     const sparse = await put('pods/u1/etc-hosts', BLOCK);
-    const file = await open(sparse, 'r+');
+    const file = await openFile(sparse, 'r+');
     await file.truncate(1024 * 1024 * 1024);
     await file.close();
     expect((await measure()).pod.bytes).toBe(BLOCK);

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { readManifests } from './manifest-reader.js';
+
+const HINT = 'a Compose file is no manifest; write a Pod for its services, kompose convert helps with that';
+const problemsOf = (text: string): string[] =>
+  readManifests(text, { file: 'f' }).problems.map(({ message }) => message);
+
+describe('a Compose file', () => {
+  it.each([
+    'services:\n  web:\n    image: nginx\n    ports: ["80:80"]\n',
+    'version: "3.8"\nservices: {web: {build: .}}\nvolumes: {data: }\nnetworks: {front: {}}\n',
+    'name: shop\nx-common: &common {restart: always}\nservices: {web: {<<: *common, image: a}}\n',
+    'services: {}\n',
+    '{"services": {"db": {"image": "postgres"}}}',
+  ])('is called one, in one line: %j', (text) => {
+    expect(problemsOf(text)).toEqual([HINT]);
+  });
+
+  it('beside a Pod keeps nobody from running that', () => {
+    const pod = '{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: i}]}}';
+    const { pods, problems } = readManifests(`services: {web: {image: a}}\n---\n${pod}\n`, { file: 'f' });
+    expect([pods.length, problems.map(({ message }) => message)]).toEqual([1, [HINT]]);
+  });
+
+  it.each([
+    'services: [a]\n',
+    'services: web\n',
+    'apiVersion: v1\nkind: Pod\nservices: {}\n',
+    'metadata: {name: a}\nspec: {containers: [{name: c, image: i}]}\nservices: {}\n',
+  ])('is something else: %j', (text) => {
+    expect(problemsOf(text)).not.toContain(HINT);
+    expect(problemsOf(text)).not.toEqual([]);
+  });
+});
