@@ -166,6 +166,26 @@ describe('a pod as written', () => {
     expect(problemsOf(empty)).toEqual([]);
   });
 
+  it.each(['+1', '01', 'x', {}])(
+    'names a limit of another type and nothing that follows from it: %j',
+    (memory) => {
+      const resources = { limits: { 'hugepages-2Mi': '4Mi', memory } };
+      const { problems } = readPod(podOf({ containers: [{ ...CONTAINER, resources }] }));
+      expect(problems.map(({ kind, path }) => `${kind} ${formatFieldPath(path)}`)).toEqual([
+        'type spec.containers[0].resources.limits[memory]',
+      ]);
+    },
+  );
+
+  it.each(['Always', 'Never', 'OnFailure'])(
+    'may have no restart policy of a container that is none of its init containers: %s',
+    (restartPolicy) => {
+      expect(problemsOf(podOf({ containers: [{ ...CONTAINER, restartPolicy }] }))).toEqual([
+        expect.stringMatching(/^spec\.containers\[0\]\.restartPolicy: /),
+      ]);
+    },
+  );
+
   it('may say what asks for nothing, as kubectl prints it', () => {
     const value = {
       ...podOf(
@@ -255,7 +275,10 @@ describe('a pod that is well formed', () => {
       podOf({ initContainers: [{ name: 'i', image: 'x', livenessProbe: { exec: { command: ['x'] } } }] }),
       /^spec\.initContainers\[0\]\.livenessProbe: Forbidden/,
     ],
-    [withContainer({ restartPolicy: 'Always' }), /^spec\.containers\[0\]\.restartPolicy: Forbidden/],
+    [
+      withContainer({ restartPolicy: 'Always' }),
+      /^spec\.containers\[0\]\.restartPolicy: not supported; use the restartPolicy of the pod/,
+    ],
     [
       withContainer({
         ports: [

@@ -1,6 +1,6 @@
 import { type Draft } from './draft.js';
 import { decodeObject, type SupportRule } from './decode-object.js';
-import { formatFieldPath } from './field-path.js';
+import { type FieldPath, formatFieldPath } from './field-path.js';
 import { type FieldProblem } from './field-problem.js';
 import { finishPod } from './finish-pod.js';
 import { type Pod } from './pod.js';
@@ -26,14 +26,24 @@ export const SUPPORTED_FIELDS: SupportRule = (_type, _field, { support }) => sup
 /** Honours what is planned, too: for whoever works on it. */
 export const PLANNED_FIELDS: SupportRule = () => true;
 
-/** Without those that ask for what is there and was refused: "must have one of" beside one that is not supported. */
+/**
+ * Without those that ask for what is there and was not taken: "must have one of" beside one that is not supported, or that
+ * has a value of another type in it.
+ */
 function withoutConsequences(
   problems: readonly FieldProblem[],
   known: readonly FieldProblem[],
 ): readonly FieldProblem[] {
   const refused = known.filter(({ kind }) => kind === 'refused');
   const holders = new Set(refused.map(({ path }) => formatFieldPath(path.slice(0, -1))));
-  return problems.filter(({ kind, path }) => kind !== 'required' || !holders.has(formatFieldPath(path)));
+  const mistyped = known.filter(({ kind }) => kind === 'type').map(({ path }) => path);
+  const isInside = (inner: FieldPath, outer: FieldPath): boolean =>
+    inner.length > outer.length && formatFieldPath(inner.slice(0, outer.length)) === formatFieldPath(outer);
+  return problems.filter(
+    ({ kind, path }) =>
+      kind !== 'required' ||
+      !(holders.has(formatFieldPath(path)) || mistyped.some((place) => isInside(place, path))),
+  );
 }
 
 const POD_TYPE = { kind: 'object', name: 'Pod' } as const;

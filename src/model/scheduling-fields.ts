@@ -29,7 +29,7 @@ export const SCHEDULING_TABLES = {
     operator: supported('string', { required: true }),
     values: supported('[]string'),
   },
-  PreferredSchedulingTerm: { weight: at('int32', true), preference: at('NodeSelectorTerm', true) },
+  PreferredSchedulingTerm: { weight: at('int32', true), preference: at('NodeSelectorTerm') },
   PodAffinity: {
     requiredDuringSchedulingIgnoredDuringExecution: at('[]PodAffinityTerm'),
     preferredDuringSchedulingIgnoredDuringExecution: at('[]WeightedPodAffinityTerm'),

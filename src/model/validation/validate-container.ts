@@ -15,6 +15,8 @@ import { validateVolumeMounts } from './validate-volume.js';
 
 /** What Go's TrimSpace takes away. */
 const EDGE_SPACE = /^[\t-\r \u0085\p{Zs}\u2028\u2029]|[\t-\r \u0085\p{Zs}\u2028\u2029]$/u;
+const OWN_POLICY =
+  'not supported; use the restartPolicy of the pod: only init containers may have one of their own';
 const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'] as const;
 
 /** Holds all containers of a pod against Kubernetes' rules, alone and beside one another. */
@@ -27,8 +29,9 @@ export function validateContainers(spec: Draft<PodSpec>, path: FieldPath, list: 
     validateName(container, names, place, list);
     validateHostPorts(container, spec.hostNetwork === true, hostPorts, place, list);
     validateHooksAndProbes(container, spec, place, list);
-    if (container.restartPolicy !== undefined)
-      list.add(forbidden([...place, 'restartPolicy'], 'only init containers may have one of their own'));
+    if (container.restartPolicy !== undefined) {
+      list.add({ kind: 'refused', path: [...place, 'restartPolicy'], message: OWN_POLICY });
+    }
   }
   for (const [index, container] of entriesOf(spec.initContainers)) {
     const place = [...path, 'initContainers', index];

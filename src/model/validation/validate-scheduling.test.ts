@@ -188,6 +188,13 @@ describe('a pod is refused, or taken, as by an API server', () => {
     ]);
   });
 
+  it('with a preference of nothing', () => {
+    const term = { weight: 1 };
+    const nodeAffinity = { preferredDuringSchedulingIgnoredDuringExecution: [term] };
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' } };
+    expect(readPod({ ...pod, spec: { ...withContainer({}), affinity: { nodeAffinity } } }).problems).toEqual([]);
+  });
+
   it('with entries without a value, and with references to pull secrets without a name', () => {
     const { pod, problems } = readPod({
       ...{ apiVersion: 'v1', kind: 'Pod' },
