@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parseYamlDocuments } from '../../src/util/yaml/yaml-document.js';
 import { type ServerAnswer } from './api-server-program.js';
-import { findYamlDifference, LENIENT_YAML } from './deliberate-differences.js';
+import { findYamlDifference } from './deliberate-differences.js';
 import { type Comparison } from './compare-pods.js';
 
 /** Holds what podloop reads out of a text of YAML against what sigs.k8s.io/yaml does. */
@@ -10,11 +10,7 @@ export function compareYaml(text: string, answer: ServerAnswer): Comparison {
   const problems = documents.flatMap((document) => document.problems);
   if (answer.problems.length > 0) {
     if (problems.length > 0) return { kind: 'same', isValid: false };
-    const why = answer.problems[0]!.detail;
-    // Their parser checks a grammar of its own, which is narrower in other places than that of YAML.
-    return why.startsWith('yaml: ') || why.startsWith('unsupported map key')
-      ? { kind: 'deliberate', reason: LENIENT_YAML.name }
-      : { kind: 'fault', what: 'laxer', why };
+    return { kind: 'fault', what: 'laxer', why: answer.problems[0]!.detail };
   }
   const [first] = problems;
   if (first !== undefined) {

@@ -19,7 +19,10 @@ export const DIFFERENCES: readonly Difference[] = [
     reason: 'no ConfigMap or Secret can have the name or key, so that the pod would wait for ever',
     isIt: ({ path, kind }) =>
       kind === 'invalid' &&
-      /^spec\.volumes\[\d+\]\..*(?:configMap|secret)(?:\.items\[\d+\]\.key|\.name|\.secretName)$/.test(path),
+      (/^spec\.volumes\[\d+\]\..*(?:configMap|secret)(?:\.items\[\d+\]\.key|\.name|\.secretName)$/.test(
+        path,
+      ) ||
+        /\.envFrom\[\d+\]\.(?:configMapRef|secretRef)\.name$/.test(path)),
   },
   {
     name: 'host IP',
@@ -125,10 +128,6 @@ export const DIFFERENCES: readonly Difference[] = [
   },
 ];
 
-/** What is laxer than Kubernetes, and why. */
-export const LENIENT_REASON =
-  'spec.ephemeralContainers in a manifest: without an API server there is no other place to add them';
-
 /** The class of a problem, if it is deliberate. */
 export function findDifference(
   problem: Pick<ManifestProblem, 'kind' | 'path' | 'message'>,
@@ -164,9 +163,15 @@ export const YAML_DIFFERENCES: readonly YamlDifference[] = [
     name: 'grammar',
     reason: 'texts that break the grammar of YAML 1.2, which is narrower in rare places',
     isIt: (message) =>
-      /^(?:Unexpected |Nested mappings|Block collections|Implicit |Flow |Missing |Tabs |Plain value|All mapping|Map keys)/.test(
+      /^(?:Unexpected |Nested mappings|Block collections|Implicit |Flow |Missing |Tabs |Plain value|All mapping|Map keys|Tags and anchors)/.test(
         message,
       ),
+  },
+  {
+    name: 'read in different ways',
+    reason:
+      'what YAML 1.1 and 1.2 read differently: a question mark, or a colon before a comma or bracket, in a flow collection; an empty line behind a line that ends with a backslash',
+    isIt: (message) => message.startsWith('parsers of YAML read this in different ways'),
   },
   {
     name: 'tag',
@@ -174,15 +179,6 @@ export const YAML_DIFFERENCES: readonly YamlDifference[] = [
     isIt: (message) => /^the tag .* is not allowed$/.test(message),
   },
 ];
-
-/** What podloop reads and Kubernetes does not: the text, and no value in it, is the matter. */
-export const LENIENT_YAML = {
-  name: 'lenient grammar',
-  reason: 'a tab before a comment or on an empty line, and an escaped slash outside of JSON',
-};
-
-/** Names of what is taken here and refused by Kubernetes. */
-export const LENIENT_REASONS: readonly string[] = [LENIENT_YAML.name, 'ephemeral containers'];
 
 /** The class of a problem, if it is deliberate. */
 export function findYamlDifference(message: string, text: string): YamlDifference | undefined {

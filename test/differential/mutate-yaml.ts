@@ -248,7 +248,7 @@ export function generateYaml(count: number, seedNumber: number): string[] {
     const taken = below(4) === 0 ? 0 : below(3);
     found.add(`${text.slice(0, at)}${below(5) === 0 ? '' : pick(INSERTS)}${text.slice(at + taken)}`);
   }
-  // Where the parsers read a question mark or a colon beside a bracket differently, no one means either.
-  const plain = [...found].filter((text) => !/[,[{]\s*\?|:[,}\]]/.test(text));
-  return plain.filter((text) => !/^(?:---|\.\.\.)/m.test(text.replaceAll('\r', '\n').replace(/^---\s/, '')));
+  return [...found].filter(
+    (text) => !/^(?:---|\.\.\.)/m.test(text.replaceAll('\r', '\n').replace(/^---\s/, '')),
+  );
 }

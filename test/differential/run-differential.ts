@@ -4,7 +4,7 @@ import { recordResult } from '../integration/results-page.js';
 import { askApiServer, buildApiServer, type ServerAnswer } from './api-server-program.js';
 import { comparePod, type Comparison } from './compare-pods.js';
 import { compareYaml } from './compare-yaml.js';
-import { LENIENT_REASONS } from './deliberate-differences.js';
+import { PLACE_DIFFERENCES } from './compare-paths.js';
 import { sampleMutations } from './mutate-pod.js';
 import { generateYaml } from './mutate-yaml.js';
 import { SEED_PODS } from './seed-pods.js';
@@ -43,8 +43,8 @@ export async function runDifferential(count: number): Promise<string[]> {
   await record(pods, yaml);
   await recordResult('differential', 'Beside the validation of Kubernetes', {
     name: `One thing changed in a pod, and YAML, beside Kubernetes ${KUBERNETES}`,
-    what: 'The same texts are read by podloop and by Kubernetes: decoding, defaults and validation with the default gates.',
-    values: { ...tally('pods', pods), ...tally('YAML texts', yaml) },
+    what: 'The same texts are read by podloop and by Kubernetes: decoding, defaults, validation with the default gates, and the fields that the errors name.',
+    values: { ...tally('pods', pods), ...tallyPlaces(pods), ...tally('YAML texts', yaml) },
   });
   return [...faultsOf(pods), ...faultsOf(yaml)];
 }
@@ -69,16 +69,26 @@ function tally(what: string, judged: readonly Judged[]): Record<string, number> 
     [what]: judged.length,
     [`${what}: taken by both`]: count((found) => found.kind === 'same' && found.isValid),
     [`${what}: refused by both`]: count((found) => found.kind === 'same' && !found.isValid),
-    [`${what}: refused here alone, for a known reason`]: count(isStricter),
-    [`${what}: taken here alone, for a known reason`]: count(
-      (found) => found.kind === 'deliberate' && !isStricter(found),
+    [`${what}: refused here alone, for a known reason`]: count(({ kind }) => kind === 'deliberate'),
+    [`${what}: taken here alone`]: count((found) => found.kind === 'fault' && found.what === 'laxer'),
+    [`${what}: other, for no known reason`]: count(
+      (found) => found.kind === 'fault' && found.what !== 'laxer',
     ),
-    [`${what}: other, for no known reason`]: count(({ kind }) => kind === 'fault'),
   };
 }
 
-function isStricter(found: Comparison): boolean {
-  return found.kind === 'deliberate' && !LENIENT_REASONS.includes(found.reason);
+/** Where the errors are of pods that both refuse. */
+function tallyPlaces(judged: readonly Judged[]): Record<string, number> {
+  const places = judged.flatMap(({ found }) => (found.kind === 'same' ? (found.place ?? []) : []));
+  const others = PLACE_DIFFERENCES.map(({ name }): [string, number] => [
+    `errors: in another place, for a known reason: ${name}`,
+    places.filter((place) => typeof place === 'object' && 'reason' in place && place.reason === name).length,
+  ]);
+  return {
+    'errors: in a place that Kubernetes names': places.filter((place) => place === 'same').length,
+    'errors: Kubernetes names no place': places.filter((place) => place === 'none there').length,
+    ...Object.fromEntries(others),
+  };
 }
 
 /** What is compared of an answer. */
