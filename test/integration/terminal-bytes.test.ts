@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -67,6 +67,7 @@ describe.each(kinds)('with isolation %s', (isolation) => {
     );
     const script = [
       `tty >${base}.tty`,
+      'stty rows 30 cols 90',
       `stty -a >${base}.before`,
       `sh -c 'echo $$ >${base}.pid; exec "$@"' sh ${words.join(' ')}`,
       'echo "code $?"',
@@ -174,6 +175,59 @@ describe.each(kinds)('with isolation %s', (isolation) => {
       await session.terminal.shows(/session over/);
       expect(session.terminal.text).toContain('\u001b[3;6Hhere\nbelow');
       expect(session.terminal.text).toMatch(/\u001b\[\?1049h[^]*\u001b\[\?1049l/);
+    });
+  });
+
+  describe('a full-screen program of this machine', () => {
+    const has = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
+    /** In a folder of its own in the container, without anybody's settings. */
+    const inFolder = (script: string): string[] => [
+      ...['exec', '-it', 'web-n1', '--', 'sh', '-c'],
+      `export HOME="$(mktemp -d)"; cd "$HOME"; ${script}; rm -r "$HOME"`,
+    ];
+    const LINES = 'for n in $(seq 200); do echo "line $n of many"; done >file';
+
+    it.skipIf(!has('less'))('is less: it fills the screen, moves, finds, and ends', async () => {
+      await using session = await openSession(inFolder(`${LINES}; less file; echo "le""ss ended $?"`));
+      const { terminal } = session;
+      await terminal.shows(/line 29 of many/);
+      // The screen has 30 lines, and the last one is its prompt.
+      expect(terminal.text).not.toContain('line 30 of many');
+      terminal.press('j');
+      await terminal.shows(/line 30 of many/);
+      terminal.press('G');
+      await terminal.shows(/line 200 of many/);
+      expect(terminal.text).not.toContain('line 100 of many');
+      terminal.press('?line 100 \r');
+      await terminal.shows(/line 100 .*of many/);
+      terminal.press('q');
+      await terminal.shows(/\u001b\[\?1049h[^]*\u001b\[\?1049l[^]*less ended 0\r\ncode 0\r\nsession over/);
+      expect(terminal.text).not.toContain('\r\r\n');
+      await session.expectRestored();
+    });
+
+    it.skipIf(!has('vi'))('is vi: it shows a file, takes text, and writes it', async () => {
+      const script = 'echo "first line" >file; vi file; echo "vi ended $?"; sed "s/^/now: /" file';
+      await using session = await openSession(inFolder(script));
+      const { terminal } = session;
+      await terminal.shows(/first line[^]*~[^]*~/);
+      terminal.press('O');
+      terminal.press('typed here');
+      // The last letters may be drawn in pieces; what was taken is in the file.
+      await terminal.shows(/typed/);
+      terminal.press('\u001b');
+      terminal.press(':wq\r');
+      await terminal.shows(/vi ended 0\r\nnow: typed here\r\nnow: first line\r\n[^]*session over/);
+      expect(terminal.text).toMatch(/\u001b\[\?1049h[^]*\u001b\[\?1049l/);
+      await session.expectRestored();
+    });
+
+    it.skipIf(!has('top'))('is top: it draws, takes a key, and ends', async () => {
+      await using session = await openSession(inFolder('top; echo "top ended $?"'));
+      await session.terminal.shows(/PID[^]*COMMAND/);
+      session.terminal.press('q');
+      await session.terminal.shows(/top ended 0[^]*session over/);
+      await session.expectRestored();
     });
   });
 
