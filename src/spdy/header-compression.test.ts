@@ -1,4 +1,11 @@
-import { constants, createDeflate, createInflate, type Deflate } from 'node:zlib';
+import {
+  constants,
+  createDeflate,
+  createDeflateRaw,
+  createInflate,
+  type Deflate,
+  type DeflateRaw,
+} from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeHeaderBlock, encodeHeaderBlock } from './header-block.js';
@@ -9,7 +16,7 @@ import { SpdyError } from './spdy-frame.js';
 
 const dictionary = makeHeaderDictionary();
 
-function deflate(zlib: Deflate, block: Buffer): Promise<Buffer> {
+function deflate(zlib: Deflate | DeflateRaw, block: Buffer): Promise<Buffer> {
   return new Promise((resolve) => {
     zlib.write(block);
     zlib.flush(constants.Z_SYNC_FLUSH, () => resolve(zlib.read() as Buffer));
@@ -70,6 +77,56 @@ describe('compressed headers', () => {
     inflater.close();
   });
 
+  it('of ours and of zlib are read by us in one stream, whatever they refer to', async () => {
+    const text = fc.string({ unit: 'binary-ascii', maxLength: 200 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(text, { maxLength: 4 }),
+        fc.array(text, { maxLength: 4 }),
+        async (stored, packed) => {
+          const inflater = new HeaderInflater();
+          const deflater = new HeaderDeflater();
+          const zlib = createDeflateRaw({
+            dictionary: Buffer.concat([dictionary, Buffer.from(stored.join(''))]),
+          });
+          for (const each of stored) {
+            expect((await inflater.inflate(deflater.deflate(Buffer.from(each)))).toString()).toBe(each);
+          }
+          // Each repeats what was there before, so that it refers to it.
+          for (const each of stored.length === 0 ? [] : packed) {
+            const words = `${each}${stored.join('')}`;
+            const block = await deflate(zlib, Buffer.from(words));
+            expect((await inflater.inflate(block)).toString()).toBe(words);
+          }
+          inflater.close();
+          zlib.destroy();
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  it('of ours are read beyond what is kept of them, and up to their limit', async () => {
+    const [inflater, deflater] = [new HeaderInflater(), new HeaderDeflater()];
+    const text = 'x'.repeat(MOST_HEADER_BYTES);
+    for (let round = 0; round < 8; round++) {
+      expect((await inflater.inflate(deflater.deflate(Buffer.from(text)))).length).toBe(text.length);
+    }
+    inflater.close();
+    const tooMuch = new HeaderInflater().inflate(new HeaderDeflater().deflate(Buffer.from(`${text}x`)));
+    await expect(tooMuch).rejects.toThrow(/more than/);
+  });
+
+  it('that are cut or damaged are refused, where they are stored, too', async () => {
+    const whole = new HeaderDeflater().deflate(Buffer.from('streamtype'));
+    for (let at = 0; at < 11; at++) {
+      const damaged = Buffer.from(whole);
+      damaged[at]! ^= 0x41;
+      const outcome = await new HeaderInflater().inflate(damaged).then(String, () => 'refused');
+      expect([at, outcome]).toEqual([at, 'refused']);
+    }
+  });
+
   it('that would become too much are refused, as is everything after them', async () => {
     const inflater = new HeaderInflater();
     const zlib = createDeflate({ dictionary });
@@ -95,7 +152,7 @@ describe('compressed headers', () => {
 
   it('that are waited for when the connection is closed are refused', async () => {
     const inflater = new HeaderInflater();
-    const block = inflater.inflate(new HeaderDeflater().deflate(Buffer.from('x')));
+    const block = inflater.inflate(await deflate(createDeflate({ dictionary }), Buffer.from('x')));
     inflater.close();
     await expect(block).rejects.toThrow(/closed/);
   });

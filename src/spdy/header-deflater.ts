@@ -1,4 +1,4 @@
-import { adler32, makeHeaderDictionary } from './header-dictionary.js';
+import { HEADER_DICTIONARY_ID } from './header-dictionary.js';
 
 const LONGEST_BLOCK = 65_535;
 
@@ -23,7 +23,7 @@ export class HeaderDeflater {
     if (this.#begun) return [];
     this.#begun = true;
     const head = Buffer.from([0x78, 0xbb, 0, 0, 0, 0]);
-    head.writeUInt32BE(adler32(makeHeaderDictionary()), 2);
+    head.writeUInt32BE(HEADER_DICTIONARY_ID, 2);
     return [head];
   }
 }

@@ -35,6 +35,11 @@ function lengthOf(word: string): Buffer {
 
 const ADLER_MODULUS = 65_521;
 
+/** The dictionary, made once: each connection needs it. */
+export const HEADER_DICTIONARY: Buffer = makeHeaderDictionary();
+/** The name of the dictionary in a zlib stream. */
+export const HEADER_DICTIONARY_ID = adler32(HEADER_DICTIONARY);
+
 /** The Adler-32 checksum (RFC 1950) by which a zlib stream names its dictionary. */
 export function adler32(bytes: Buffer): number {
   let low = 1;
