@@ -1,4 +1,5 @@
 import { BURST } from './burst/burst-scenario.js';
+import { FORWARD } from './forward/forward-scenario.js';
 import { CLUSTER } from './cluster/cluster-scenario.js';
 import { KUBELET_HUNG } from './kubelet/hung-scenario.js';
 import { KUBELET_MASS } from './kubelet/mass-scenario.js';
@@ -24,6 +25,7 @@ export const SCENARIOS: readonly Scenario[] = [
   STARTUP,
   MICRO,
   RELAY,
+  FORWARD,
   KUBELET,
   KUBELET_MASS,
   KUBELET_HUNG,
