@@ -1,6 +1,7 @@
 import { type Duplex, Writable } from 'node:stream';
 import { encodeDataHead, encodePing, encodeRstStream, encodeSynStream } from './encode-frame.js';
 import { FrameReader } from './frame-reader.js';
+import { flushWrites, gatherWrites } from './gather-writes.js';
 import { encodeHeaderBlock } from './header-block.js';
 import { HeaderDeflater } from './header-deflater.js';
 import { Inlet } from './inlet.js';
@@ -56,6 +57,7 @@ export class SpdyClientSession {
     const id = this.#nextId;
     this.#nextId += 2;
     const block = this.#deflater.deflate(encodeHeaderBlock(new Map(Object.entries(headers))));
+    gatherWrites(this.#socket);
     this.#socket.write(encodeSynStream(id, block));
     const listener = { onFull: () => this.#socket.pause(), onRoom: () => this.#resume() };
     const ends = { inbound: new Inlet(listener), outbound: this.#openOutbound(id) };
@@ -80,6 +82,7 @@ export class SpdyClientSession {
     const outbound = new Writable({
       write: (chunk: Buffer, _encoding, callback) => this.#sendData(id, chunk, callback),
       final: (callback) => {
+        gatherWrites(this.#socket);
         this.#socket.write(encodeDataHead(id, 0, true));
         callback();
       },
@@ -109,7 +112,7 @@ export class SpdyClientSession {
       // The last is called back once the connection has taken all: a server that is slow slows the source down.
       this.#socket.write(part, at + FRAME_BYTES >= data.length ? callback : undefined);
     }
-    this.#socket.uncork();
+    flushWrites(this.#socket);
   }
 
   #receive(chunk: Buffer): void {

@@ -2,6 +2,7 @@ import { type Duplex } from 'node:stream';
 import { type Clock, type ClockTimer } from '../../../util/clock.js';
 import { ReadAhead } from '../read-ahead.js';
 import { encodeDataHead, encodePing, encodeWindowUpdate } from '../../../spdy/encode-frame.js';
+import { flushWrites, gatherWrites } from '../../../spdy/gather-writes.js';
 import { SendWindows } from './send-windows.js';
 import { INITIAL_WINDOW_BYTES } from '../../../spdy/spdy-frame.js';
 import { type SpdyStream } from './spdy-stream.js';
@@ -53,6 +54,7 @@ export class SpdyOutput {
   /** Sends a frame that the client's own frames have caused: if it does not read, ours wait, and then its own. */
   reply(frame: Buffer): void {
     this.#replies.take(frame.length);
+    gatherWrites(this.#transport);
     this.#write([frame], () => this.#replies.release(frame.length));
   }
 
@@ -73,6 +75,7 @@ export class SpdyOutput {
       if (error || part.length === data.length) callback(error);
       else this.sendData(stream, data.subarray(part.length), callback);
     });
+    flushWrites(this.#transport);
   }
 
   /** Says that nothing more comes on the stream. */
