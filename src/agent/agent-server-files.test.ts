@@ -39,7 +39,7 @@ async function failure(options: Partial<AgentOptions>): Promise<string> {
       await agent[Symbol.asyncDispose]();
       return 'it has started';
     },
-    (error: unknown) => String((error as Error).message),
+    (error: unknown) => (error as Error).message,
   );
   expect(await readdir(folder)).toEqual(before);
   expect(logger.lines).toEqual([]);
@@ -60,7 +60,7 @@ describe.each(FILES)(
 
     it.each([
       ['is missing', async () => Promise.resolve(), 'cannot be read: ENOENT'],
-      ['is a folder', async () => void (await mkdir(at('file'))), 'is no file'],
+      ['is a folder', async () => mkdir(at('file')), 'is no file'],
       ['is a link to nothing', async () => symlink('/no/such/file', at('file')), 'cannot be read: ENOENT'],
       [
         'is too large',
