@@ -192,7 +192,9 @@ describe('a pod is refused, or taken, as by an API server', () => {
     const term = { weight: 1 };
     const nodeAffinity = { preferredDuringSchedulingIgnoredDuringExecution: [term] };
     const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' } };
-    expect(readPod({ ...pod, spec: { ...withContainer({}), affinity: { nodeAffinity } } }).problems).toEqual([]);
+    expect(readPod({ ...pod, spec: { ...withContainer({}), affinity: { nodeAffinity } } }).problems).toEqual(
+      [],
+    );
   });
 
   it('with entries without a value, and with references to pull secrets without a name', () => {
