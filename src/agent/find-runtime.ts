@@ -1,5 +1,5 @@
-import { findEndpoint, parseEndpoint } from '../cri/index.js';
-import { hasCode } from '../util/errors.js';
+import { findEndpoint, parseEndpoint, probeEndpoint, type ProbeOptions } from '../cri/index.js';
+import { hasCode, messageOf } from '../util/errors.js';
 
 /**
  * The runtime's `unix:///path` that is meant: the one given, or the one that is found when it is empty. Throws ENDPOINT_….
@@ -20,5 +20,16 @@ export async function findRuntime(
   } catch (error) {
     if (hasCode(error, 'ENDPOINT_NOT_FOUND')) return undefined;
     throw error;
+  }
+}
+
+/** What is wrong with the runtime behind an endpoint, in a sentence; undefined when it answers. Rejects with the signal's reason alone. */
+export async function findRuntimeFault(endpoint: string, options: ProbeOptions): Promise<string | undefined> {
+  try {
+    await probeEndpoint(endpoint, options);
+    return undefined;
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    return messageOf(error);
   }
 }

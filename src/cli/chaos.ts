@@ -8,8 +8,7 @@ import {
   readRules,
   watchRules,
 } from '../chaos/index.js';
-import { probeEndpoint } from '../cri/probe-endpoint.js';
-import { messageOf } from '../util/errors.js';
+import { findRuntimeFault } from '../agent/find-runtime.js';
 import { type Logger } from '../util/logger.js';
 import { type CliHost } from './cli-host.js';
 import { createLogger, verbosityOption } from './log-output.js';
@@ -92,14 +91,10 @@ async function warnOfMissingUpstream(
   upstream: string,
   { logger, host: { clock }, signal }: { logger: Logger; host: CliHost; signal: AbortSignal },
 ): Promise<void> {
-  try {
-    await probeEndpoint(upstream, { signal, clock, timeoutMs: UPSTREAM_ANSWER_MS });
-  } catch (error) {
-    if (signal.aborted) return;
-    logger.warn('The runtime behind --upstream does not answer; calls fail until it does', {
-      ...{ upstream, err: messageOf(error) },
-    });
-  }
+  const options = { signal, clock, timeoutMs: UPSTREAM_ANSWER_MS };
+  const err = await findRuntimeFault(upstream, options).catch(() => undefined);
+  if (err === undefined) return;
+  logger.warn('The runtime behind --upstream does not answer; calls fail until it does', { upstream, err });
 }
 
 function formatInjection({ atMs, container, ...injection }: Injection): string {

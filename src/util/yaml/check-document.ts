@@ -1,6 +1,6 @@
 import { isAlias, isMap, isScalar, isSeq, type Document, type Scalar } from 'yaml';
-import { checkGrammar, type GrammarCheck, type GrammarFault, type YamlPart } from './kubernetes-grammar.js';
-import { AMBIGUOUS } from './yaml-tokens.js';
+import { checkGrammar, type GrammarCheck, type YamlPart } from './kubernetes-grammar.js';
+import { AMBIGUOUS, type GrammarFault } from './yaml-tokens.js';
 
 /** One document as it was parsed. */
 type ParsedDocument = Pick<Document.Parsed, 'contents' | 'range'>;

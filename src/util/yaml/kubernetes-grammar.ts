@@ -7,13 +7,7 @@
  *
  * @module
  */
-import { YamlTokens, type YamlToken } from './yaml-tokens.js';
-
-/** Something that Kubernetes' parser does not read. */
-export interface GrammarFault {
-  readonly offset: number;
-  readonly message: string;
-}
+import { type GrammarFault, YamlTokens, type YamlToken } from './yaml-tokens.js';
 
 /** A part of a document, in the order in which they stand: scalars, empty values, aliases, and what begins and ends collections. */
 export interface YamlPart {

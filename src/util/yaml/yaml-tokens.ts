@@ -9,7 +9,11 @@
  *
  * @module
  */
-import { type GrammarFault } from './kubernetes-grammar.js';
+/** Something that Kubernetes' parser does not read. */
+export interface GrammarFault {
+  readonly offset: number;
+  readonly message: string;
+}
 
 /** One token. `key` and the three of blocks may have no sign of their own. */
 export interface YamlToken {
