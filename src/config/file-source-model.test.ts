@@ -150,6 +150,15 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constantFrom('fail' as const, 'restart' as const) }),
 );
 
+const one = (version: string): Content => ({ pods: { p: version }, maps: {}, isBroken: false, version: 0 });
+/** A manifest that has a copy gets another name, and is edited under it. */
+const RENAMED_BESIDE_A_COPY: Step[] = [
+  { do: 'write', name: 'c.yaml', content: one('one') },
+  { do: 'write', name: 'b.yaml', content: one('one') },
+  { do: 'rename', name: 'c.yaml', to: 'a.yaml' },
+  { do: 'write', name: 'a.yaml', content: one('two') },
+];
+
 it('the pods of a folder are those of the last good version of each file that is there', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 10 }), async (steps) => {
@@ -231,6 +240,6 @@ it('the pods of a folder are those of the last good version of each file that is
         await rm(root, { recursive: true, force: true });
       }
     }),
-    { numRuns: 40 },
+    { numRuns: 40, examples: [[RENAMED_BESIDE_A_COPY]] },
   );
 });

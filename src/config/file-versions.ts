@@ -233,9 +233,6 @@ export class FileVersions {
   /** Who goes first of those that want the same pod. */
   #ranks(names: readonly string[], isMissing: (name: string) => boolean): (pod: SourcePod) => number {
     const files = new Map(names.flatMap((file) => this.#podsOf(file).map((pod) => [pod, file] as const)));
-    const present = new Set(
-      names.filter((file) => !isMissing(file)).flatMap((file) => this.#podsOf(file).map(contentOf)),
-    );
     const isRead = new Set(names);
     return (pod) => {
       const file = files.get(pod)!;
@@ -246,8 +243,9 @@ export class FileVersions {
         const isStillToRead = holder !== undefined && this.#files.has(holder) && !isRead.has(holder);
         return isStillToRead && !isMissing(holder) ? REFUSED : 2;
       }
-      // It may have got another name; else it is wanted until it is seen to be gone.
-      return this.#holders.has(claim) && !present.has(contentOf(pod)) ? 1 : 3;
+      // It may have got another name, under which it is found as itself, also where a copy of it is there already. Else it
+      // is wanted until it is seen to be gone.
+      return this.#holders.has(claim) ? 1 : 3;
     };
   }
 
@@ -359,11 +357,6 @@ export class FileVersions {
   #toConfig(problem: ManifestProblem, kept: readonly string[] = []): ConfigProblem {
     return { ...problem, source: this.#options.source, kept };
   }
-}
-
-/** What a pod is, whatever file it is written in. */
-function contentOf({ pod, written }: SourcePod): string {
-  return `${fullName(pod)} ${written}`;
 }
 
 function digestOf(bytes: Uint8Array): string {
