@@ -91,7 +91,10 @@ export function choosePoints(flushes: readonly LogEntry[], count: number, seed: 
   });
 }
 
-/** Arguments of the emulator for a disk whose writes are logged; the machine sees it as /dev/vdc. */
+/**
+ * Arguments of the emulator for a disk whose writes are logged; the machine sees it as /dev/vdc. Its address is behind those that
+ * the emulator gives the other disks, whose names would move otherwise.
+ */
 function loggedDisk(disk: string, log: string): string[] {
   // The emulator is killed, this machine is not: what it has written need not wait for this machine's disk.
   const file = (filename: string) => ({ driver: 'file', filename, cache: { 'no-flush': true } });
@@ -99,7 +102,7 @@ function loggedDisk(disk: string, log: string): string[] {
     ...{ driver: 'blklogwrites', 'node-name': 'logged', 'log-sector-size': 512, discard: 'unmap' },
     ...{ file: file(disk), log: file(log) },
   };
-  return ['-blockdev', JSON.stringify(node), '-device', 'virtio-blk-pci,drive=logged'];
+  return ['-blockdev', JSON.stringify(node), '-device', 'virtio-blk-pci,drive=logged,addr=0x10'];
 }
 
 /** Everything that is wrong on a disk, in words. The disk itself is not changed. */

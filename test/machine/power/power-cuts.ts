@@ -90,19 +90,16 @@ export async function churnUntilCut(
   let onFirst: () => void;
   const begun = new Promise<void>((resolve) => (onFirst = resolve));
   const churn = machine
-    .run(
-      `exec node ${PROJECT_IN_MACHINE}/test/machine/power/churn.mjs ${seed} ${first} 2>/var/lib/cut/churn.log`,
-      {
-        timeoutMs: SETTLE_LIMIT_MS,
-        signal: stop,
-        onOutput: (text) => {
-          lines += text;
-          onFirst();
-        },
+    .run(`exec node ${PROJECT_IN_MACHINE}/test/machine/power/churn.mjs ${seed} ${first}`, {
+      timeoutMs: SETTLE_LIMIT_MS,
+      signal: stop,
+      onOutput: (text) => {
+        lines += text;
+        onFirst();
       },
-    )
+    })
     .then(({ code, stderr }) => {
-      throw new Error(`the changes of pods ended with ${code}: ${stderr}`);
+      throw new Error(`the changes of pods ended with ${code}: ${stderr.trim().slice(-1_000)}`);
     });
   // When it is over, that is told by the race below.
   churn.catch(() => undefined);
