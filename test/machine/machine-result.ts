@@ -110,7 +110,7 @@ export function judgeFailure(messages: readonly string[]): Pick<TestResult, 'ver
 
 /** What a suite that ended without a report came to, in one result. */
 export function unreportedResult(how: { timedOut: boolean; code: number; output: string }): TestResult {
-  const last = how.output.trim().split('\n').slice(-4).join('\n').slice(-MAX_REASON);
+  const last = how.output.trim().split('\n').slice(-12).join('\n').slice(-MAX_REASON);
   return {
     title: 'the whole suite',
     verdict: how.timedOut ? 'not judged' : 'failed',

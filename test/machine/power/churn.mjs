@@ -6,7 +6,7 @@
 // the ledger on the disk. The lines are those of ledger.ts.
 import { appendFileSync, fsyncSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AGENTS, ask, LEDGER, readHistory, RUNS, sleepOf } from './cut-node.mjs';
+import { AGENTS, ask, findMade, LEDGER, readHistory, RUNS, sleepOf } from './cut-node.mjs';
 
 const PODS = 4;
 const PAUSE_MS = 500;
@@ -94,17 +94,18 @@ const ended = new Set(
 async function noteEnded(agent) {
   const { text } = await ask(agent, pods);
   for (const { metadata, status } of JSON.parse(text).items) {
-    const pod = metadata.annotations?.['kubernetes.io/config.source']
-      ? manifestName(metadata.name)
-      : metadata.name;
-    if (!pod.startsWith('once-') || status.phase !== 'Succeeded' || ended.has(`${agent}/${pod}`)) continue;
+    const pod = findMade(metadata.name);
+    if (
+      pod === undefined ||
+      !pod.startsWith('once-') ||
+      status.phase !== 'Succeeded' ||
+      ended.has(`${agent}/${pod}`)
+    )
+      continue;
     ended.add(`${agent}/${pod}`);
     say({ op: 'ended', agent, pod });
   }
 }
-/** Without the node's name behind it. */
-const manifestName = (name) => /^[a-z]+-\d+/.exec(name)[0];
-
 const seen = new Map();
 const said = new Set();
 async function noteWarnings(agent) {
@@ -136,6 +137,6 @@ for (let turn = 0; ; turn++) {
 async function findName(agent, name) {
   const { text } = await ask(agent, pods);
   return (
-    JSON.parse(text).items.find(({ metadata }) => manifestName(metadata.name) === name)?.metadata.name ?? name
+    JSON.parse(text).items.find(({ metadata }) => findMade(metadata.name) === name)?.metadata.name ?? name
   );
 }

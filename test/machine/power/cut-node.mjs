@@ -17,6 +17,12 @@ export const rootOf = (agent) => `${HOME}/${agent}/agent`;
 export const sleepOf = (agent, pod, version) =>
   1_000_000 * (1 + AGENTS.indexOf(agent)) + 10_000 * (1 + Number(pod.split('-')[1])) + version;
 
+/**
+ * The name in its manifest of a pod that churn.mjs makes, from the name that the agent shows, which has the node's behind it; undefined
+ * for any other pod.
+ */
+export const findMade = (name) => /^(?:keep|once)-\d+/.exec(name)?.[0];
+
 /** Asks an agent at its socket; resolves with the code and the body. */
 export function ask(agent, path, { method = 'GET', body, timeoutMs = 300_000 } = {}) {
   return new Promise((resolve, reject) => {

@@ -1,6 +1,6 @@
 // Prints, as JSON, what is there on an emulated node after a power cut: for each agent a FoundAgent of ledger.ts.
 import { readdirSync, readFileSync } from 'node:fs';
-import { AGENTS, ask, readHistory, rootOf, RUNS, sleepOf } from './cut-node.mjs';
+import { AGENTS, ask, findMade, readHistory, rootOf, RUNS, sleepOf } from './cut-node.mjs';
 
 /** Arguments of every process. */
 function readCommands() {
@@ -54,8 +54,9 @@ function findUnreadable(agent) {
 
 async function inspect(agent, commands) {
   const { text } = await ask(agent, '/api/v1/namespaces/default/pods');
-  const pods = JSON.parse(text).items.map(({ metadata, status }) => ({
-    name: /^[a-z]+-\d+/.exec(metadata.name)[0],
+  const made = JSON.parse(text).items.filter(({ metadata }) => findMade(metadata.name) !== undefined);
+  const pods = made.map(({ metadata, status }) => ({
+    name: findMade(metadata.name),
     phase: metadata.deletionTimestamp === undefined ? status.phase : 'Terminating',
     version: Number(metadata.annotations['cut.test/version']),
     isReady: status.conditions.some(({ type, status: value }) => type === 'Ready' && value === 'True'),
