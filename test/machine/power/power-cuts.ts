@@ -21,6 +21,8 @@ const INSTALL_LIMIT_MS = 20 * MINUTE_MS;
 const SETUP_LIMIT_MS = 30 * MINUTE_MS;
 /** An emulated node starts a pod in many seconds. */
 const SETTLE_LIMIT_MS = 25 * MINUTE_MS;
+/** What was refused of the changes: no part of the ledger. */
+const CHURN_LOG = '/var/lib/cut/churn.log';
 /** How long pods change before the power goes, at least and at most. */
 const CHURN_MS = { min: 15_000, max: 60_000 };
 /** Actions of one cut have numbers below those of the next. */
@@ -90,14 +92,17 @@ export async function churnUntilCut(
   let onFirst: () => void;
   const begun = new Promise<void>((resolve) => (onFirst = resolve));
   const churn = machine
-    .run(`exec node ${PROJECT_IN_MACHINE}/test/machine/power/churn.mjs ${seed} ${first}`, {
-      timeoutMs: SETTLE_LIMIT_MS,
-      signal: stop,
-      onOutput: (text) => {
-        lines += text;
-        onFirst();
+    .run(
+      `node ${PROJECT_IN_MACHINE}/test/machine/power/churn.mjs ${seed} ${first} 2>${CHURN_LOG} || { tail -c 1000 ${CHURN_LOG} >&2; exit 1; }`,
+      {
+        timeoutMs: SETTLE_LIMIT_MS,
+        signal: stop,
+        onOutput: (text) => {
+          lines += text;
+          onFirst();
+        },
       },
-    })
+    )
     .then(({ code, stderr }) => {
       throw new Error(`the changes of pods ended with ${code}: ${stderr.trim().slice(-1_000)}`);
     });
