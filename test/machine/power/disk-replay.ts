@@ -172,13 +172,14 @@ async function checkHistory(
 ): Promise<string[]> {
   const args = ['dist/program/podloop.js', 'events', '-A', '--root-dir', root, '-o', 'json'];
   const { stdout } = await run(process.execPath, args, { signal, maxBuffer: 256 * 2 ** 20 });
-  const { items } = JSON.parse(stdout) as { items: { id: string; reason: string; type: string }[] };
+  const { items } = JSON.parse(stdout) as { items: { metadata: { uid: string }; reason: string }[] };
   const problems: string[] = [];
   if (!items.some(({ reason }) => reason === 'AgentStarted'))
     problems.push('the start of the agent is not in the history');
   for (const { reason } of items)
     if (reason === 'HistoryDamaged' || reason === 'RecordsLost') problems.push(`the history says ${reason}`);
-  const ids = new Set(items.map(({ id }) => id));
+  // The uid of an event is the id of its record.
+  const ids = new Set(items.map(({ metadata }) => metadata.uid));
   for (const line of ledger)
     if (line.op === 'warning' && line.agent === agent && !ids.has(line.id))
       problems.push(`the warning ${line.id} is lost`);
