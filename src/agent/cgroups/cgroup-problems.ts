@@ -1,6 +1,7 @@
 import { type Logger } from '../../util/logger.js';
 import { describeMissing, type MissingController, remedyOf } from '../../util/cgroups/missing-controller.js';
 import { messageOf } from '../../util/errors.js';
+import { RecentKeys } from '../../util/recent-keys.js';
 import { systemCodeOf } from '../../util/system-code.js';
 
 /** Something that pods go without for want of cgroups, in words. */
@@ -15,13 +16,16 @@ export interface CgroupProblem {
 
 /** What every pod with requests and limits needs. */
 const NEEDED = ['cpu', 'memory', 'pids'];
+/** How many problems are remembered, so that each is logged once. */
+const MAX_LOGGED = 1000;
 const NO_GROUPS_REMEDY =
   'Run podloop as root, or name a cgroup that was delegated to this user with --cgroup-root; as it is, containers are limited as far as the runtime does it by itself.';
 
 /** What cannot be had of the machine's cgroups: logged once each, and listed as long as it lasts. */
 export class CgroupProblems {
   readonly #logger: Logger;
-  readonly #logged = new Set<string>();
+  /** Keys name groups, of which each pod may bring another one. */
+  readonly #logged = new RecentKeys({ maxKeys: MAX_LOGGED });
   #missing: readonly MissingController[] = [];
   #failure: string | undefined;
 
@@ -71,8 +75,7 @@ export class CgroupProblems {
     fields: Readonly<Record<string, string>>,
     message = 'Cgroups of pods lack a controller',
   ): void {
-    if (this.#logged.has(key)) return;
-    this.#logged.add(key);
+    if (!this.#logged.add(key)) return;
     this.#logger[level](message, fields);
   }
 }

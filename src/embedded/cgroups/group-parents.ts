@@ -5,6 +5,7 @@ import { DEFAULT_PARENT } from './cgroup-parent.js';
 import { makeGroup } from '../../util/cgroups/make-group.js';
 import { describeMissing, type MissingController, remedyOf } from '../../util/cgroups/missing-controller.js';
 import { type Logger } from '../../util/logger.js';
+import { RecentKeys } from '../../util/recent-keys.js';
 import { removeEmptyGroup } from '../../util/cgroups/remove-empty-group.js';
 
 /** What {@link GroupParents} needs. */
@@ -17,13 +18,16 @@ export interface GroupParentsOptions {
 
 /** How often the way to a new group may be removed under our feet. */
 const ATTEMPTS = 3;
+/** How many missing controllers are remembered, so that each is logged once. */
+const MAX_LOGGED = 1000;
 
 /** Makes groups with what is missing above them, and takes away what was missing once no pod needs it. */
 export class GroupParents {
   readonly #options: GroupParentsOptions;
   /** The folders of those that were not there before us: in another tree of this machine they may be somebody else's. */
   readonly #made = new Set<string>();
-  readonly #logged = new Set<string>();
+  /** Keys name groups, of which each pod may bring another one. */
+  readonly #logged = new RecentKeys({ maxKeys: MAX_LOGGED });
 
   constructor(options: GroupParentsOptions) {
     this.#options = options;
@@ -49,8 +53,7 @@ export class GroupParents {
   #logMissing(missing: MissingController): void {
     const { controller, group, reason } = missing;
     const key = [controller, group, reason].join(' ');
-    if (this.#logged.has(key)) return;
-    this.#logged.add(key);
+    if (!this.#logged.add(key)) return;
     this.#options.logger.warn('Cgroups of pods lack a controller', {
       ...{ controller, cgroup: group, why: describeMissing(missing), remedy: remedyOf(missing) },
     });
