@@ -94,6 +94,15 @@ export class NetworkLab implements AsyncDisposable {
     return from === undefined ? folder : `${folder}:${from}`;
   }
 
+  /** As {@link toolPath}, with a script in the place of `sh`, which finds the shell itself in `$real`. */
+  async toolPathWithShell(script: string): Promise<string> {
+    const folder = await this.toolPath(undefined);
+    const [shell, real] = [join(folder, 'sh'), join(folder, 'sh-itself')];
+    await rename(shell, real);
+    await writeFile(shell, `#!/bin/sh\nreal=${real}\n${script}\n`, { mode: 0o755 });
+    return folder;
+  }
+
   /** As {@link toolPath}, but from its n-th use on `ip` fails without doing anything, also when things are undone. */
   async toolPathThatEndsAfter(uses: number): Promise<string> {
     const folder = await this.toolPath(undefined);

@@ -2,6 +2,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findProcess, readBootId } from '../../src/embedded/process/process-identity.js';
+import { type LoggedLine, LogRecorder } from '../../src/testing/log-recorder.js';
 import { NetworkLab, NEVER, sandboxConfig, whyNoNetworkLab } from './network-lab.js';
 
 const lacking = whyNoNetworkLab();
@@ -182,6 +183,51 @@ describe.skipIf(lacking !== undefined)(title, () => {
     expect(await lab.ask(ips[0]!, 80, b)).toMatch(/^I am a /);
     await next.restore([]);
     expect((await lab.inventory()).links).toEqual(['lo']);
+  });
+
+  it('goes on with the restore when settings of links cannot be written', async () => {
+    await using lab = await NetworkLab.make();
+    const [a, b] = [await lab.sandbox(), await lab.sandbox()];
+    const first = await lab.open();
+    const attach = ({ id, pid }: typeof a) =>
+      first.attach({ sandboxId: id, holderPid: pid, config: sandboxConfig() }, NEVER);
+    const [{ ips }] = [await attach(a), await attach(b)];
+    await first.close();
+    await lab.serve(a, 80, 'I am a');
+    const [linkOfA, linkOfB] = [a, b].map(({ id }) => `plv${id.slice(0, 12)}`);
+    await lab.onHost('ip', 'link', 'set', linkOfA!, 'nomaster');
+    const logger = new LogRecorder();
+    // The shell that writes the settings of all links fails.
+    const toolPath = await lab.toolPathWithShell(
+      `case "$*" in *${linkOfB}*) exit 9;; esac; exec "$real" "$@"`,
+    );
+    await using second = await lab.open({ toolPath, logger });
+    await second.restore([a, b].map(({ id, pid }) => ({ id, holderPid: pid })));
+    expect(await lab.ask(ips[0]!, 80, b)).toMatch(/^I am a /);
+    const [{ fields }] = logger.lines.filter(
+      ({ message }) => message === 'Settings of links are not restored',
+    ) as [LoggedLine];
+    expect(fields['link']).toContain(linkOfB);
+    await second.restore([]);
+  });
+
+  it('logs the settings of a pod’s link that could not be written', async () => {
+    await using lab = await NetworkLab.make();
+    const a = await lab.sandbox();
+    const logger = new LogRecorder();
+    const toolPath = await lab.toolPathWithShell(
+      'case "$*" in *accept_ra*) echo "/refused $#";; esac; exec "$real" "$@"',
+    );
+    await using first = await lab.open({ toolPath, logger });
+    await first.attach({ sandboxId: a.id, holderPid: a.pid, config: sandboxConfig() }, NEVER);
+    const unset = () => logger.lines.filter(({ message }) => message.includes('settings of its link'));
+    // One file of the host's end and one of the pod's.
+    expect(unset().map(({ fields }) => fields)).toEqual([
+      { sandboxId: a.id, files: expect.stringMatching(/^\/refused \d+ \/refused \d+$/) as string },
+    ]);
+    await first.restore([{ id: a.id, holderPid: a.pid }]);
+    expect(unset()).toHaveLength(2);
+    await first.restore([]);
   });
 
   it('starts a port proxy again that was killed, and lets it end with the holder', async () => {

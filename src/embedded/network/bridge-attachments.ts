@@ -33,6 +33,9 @@ export interface NewAttachment {
   readonly hostPorts: readonly HostPort[];
 }
 
+/** How many links get their settings from one process: its arguments name each file, and their size is limited. */
+const LINKS_PER_CALL = 50;
+
 /** Hangs sandboxes on our own bridge, and takes them off again. */
 export class BridgeAttachments {
   readonly #options: BridgeAttachmentsOptions;
@@ -106,16 +109,29 @@ export class BridgeAttachments {
     if (this.#records.length === 0) return;
     const { name: bridgeName } = await this.#bridgeTurn.run(() => this.#ensureBridge());
     // Those that still hang on it may be of an earlier version, which did not write all of the settings.
-    const settled = this.#records.map(({ sandboxId }) => linkNameOf(sandboxId));
-    await tools.ipBatchWithSettings({ settings: settled.flatMap(hostLinkSettings), lines: [] }, {});
-    for (const link of known) {
-      await tools
-        .ipBatchWithSettings(
-          { settings: hostLinkSettings(link), lines: [`link set dev ${link} master ${bridgeName} up`] },
-          {},
-        )
-        .catch((error: unknown) => logger.warn('Sandbox is not connected', { link, err: messageOf(error) }));
+    const links = this.#records.map(({ sandboxId }) => linkNameOf(sandboxId));
+    for (let start = 0; start < links.length; start += LINKS_PER_CALL)
+      await this.#settle(links.slice(start, start + LINKS_PER_CALL), []);
+    for (const link of known) await this.#settle([link], [`link set dev ${link} master ${bridgeName} up`]);
+  }
+
+  /** Writes the settings of links and runs lines of `ip`. Does not reject: other sandboxes must not wait for these. */
+  async #settle(links: readonly string[], lines: readonly string[]): Promise<void> {
+    const { tools, logger } = this.#options;
+    const link = links.join(' ');
+    try {
+      const unset = await tools.ipBatchWithSettings({ settings: links.flatMap(hostLinkSettings), lines }, {});
+      this.#warnOfUnset(unset, { link });
+    } catch (error) {
+      const message = lines.length > 0 ? 'Sandbox is not connected' : 'Settings of links are not restored';
+      logger.warn(message, { link, err: messageOf(error) });
     }
+  }
+
+  #warnOfUnset(files: readonly string[], fields: Readonly<Record<string, string>>): void {
+    if (files.length === 0) return;
+    const message = 'A pod may be sent false routes, or send them: settings of its link cannot be written';
+    this.#options.logger.warn(message, { ...fields, files: files.join(' ') });
   }
 
   /** Takes the bridge away when nothing hangs on it. */
@@ -174,7 +190,7 @@ export class BridgeAttachments {
       const hairpin = record.portsBy === 'rules' && record.hostPorts.length > 0;
       const place = { bridge: name, range, gateway, mtu: bridge.mtu };
       const link = { sandboxId, holderPid: holder.pid, address, hairpin, ...place };
-      await plugIn(tools, link, signal);
+      this.#warnOfUnset(await plugIn(tools, link, signal), { sandboxId });
     };
     try {
       await once();

@@ -28,12 +28,19 @@ export function isSandboxLink(name: string): boolean {
   return name.startsWith(PREFIX);
 }
 
-/** Connects a sandbox to the bridge: `eth0` with its address, a default route through the gateway, loopback up. */
-export async function plugIn(tools: NetworkTools, link: SandboxLink, signal: AbortSignal): Promise<void> {
+/**
+ * Connects a sandbox to the bridge: `eth0` with its address, a default route through the gateway, loopback up.
+ * Resolves with the files of settings that could not be written.
+ */
+export async function plugIn(
+  tools: NetworkTools,
+  link: SandboxLink,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
   const { sandboxId, holderPid, bridge, range, gateway, mtu, address, hairpin } = link;
   const name = linkNameOf(sandboxId);
   const peer = `peer name eth0 netns ${holderPid} address ${macOf(address)} mtu ${mtu}`;
-  await tools.ipBatchWithSettings(
+  const unsetOnHost = await tools.ipBatchWithSettings(
     {
       first: [`link add name ${name} mtu ${mtu} type veth ${peer}`],
       settings: hostLinkSettings(name),
@@ -44,7 +51,7 @@ export async function plugIn(tools: NetworkTools, link: SandboxLink, signal: Abo
     },
     { signal },
   );
-  await tools.ipBatchWithSettings(
+  const unsetInPod = await tools.ipBatchWithSettings(
     {
       settings: podLinkSettings('eth0'),
       lines: [
@@ -56,6 +63,7 @@ export async function plugIn(tools: NetworkTools, link: SandboxLink, signal: Abo
     },
     { holderPid, signal },
   );
+  return [...unsetOnHost, ...unsetInPod];
 }
 
 /** Brings up the loopback interface of a sandbox. */

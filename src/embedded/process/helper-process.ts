@@ -92,10 +92,12 @@ export async function runHelperWell(call: HelperCall): Promise<string> {
   return result.stdout;
 }
 
-/** What to tell people about a helper that exited with something else than 0. */
+/** Describes how a helper failed that exited with something else than 0. */
 export function describeFailure(argv: readonly string[], { exitCode, stdout, stderr }: HelperResult): string {
   const words = (stderr.trim() || stdout.trim()).slice(0, 1000).replaceAll(/\s*\n\s*/g, '; ');
-  return `${argv.join(' ')}: exit code ${exitCode}${words === '' ? '' : `: ${words}`}`;
+  const command = argv.join(' ');
+  const shown = command.length > 1000 ? `${command.slice(0, 1000)}…` : command;
+  return `${shown}: exit code ${exitCode}${words === '' ? '' : `: ${words}`}`;
 }
 
 function collect(stream: NodeJS.ReadableStream): () => string {
