@@ -130,7 +130,7 @@ export class ConnectionHelper {
 
   /** Whether it can make no more connections. */
   get hasEnded(): boolean {
-    return this.#hasEnded;
+    return this.#hasEnded || !this.#child.connected;
   }
 
   /** How many connections are being made. */
@@ -148,7 +148,7 @@ export class ConnectionHelper {
         reject(signal.reason as Error);
         return;
       }
-      if (this.#hasEnded || !this.#child.connected) {
+      if (this.hasEnded) {
         reject(new HelperLostError());
         return;
       }
@@ -178,7 +178,7 @@ export class ConnectionHelper {
     });
   }
 
-  /** Ends the process at once. */
+  /** Ends the process at once; does nothing when it has ended. */
   end(): void {
     this.#hasEnded = true;
     this.#child.kill('SIGKILL');

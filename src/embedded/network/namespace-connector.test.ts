@@ -1,5 +1,5 @@
 import { readlinkSync } from 'node:fs';
-import { createServer, type Server, type AddressInfo } from 'node:net';
+import { createServer, type Server, type AddressInfo, Socket } from 'node:net';
 import { type Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -7,7 +7,12 @@ import { once, setMaxListeners } from 'node:events';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../../testing/fake-clock.js';
-import { HELPER_IDLE_MS, isConnectionRefused, NamespaceConnector } from './namespace-connector.js';
+import {
+  HELPER_IDLE_MS,
+  isConnectionRefused,
+  NamespaceConnector,
+  type NamespaceHelper,
+} from './namespace-connector.js';
 
 const never = new AbortController().signal;
 setMaxListeners(0, never);
@@ -166,6 +171,30 @@ describe.runIf(isRoot)('the helper of a namespace', () => {
       }),
       { numRuns: 8 },
     );
+  });
+
+  it('is not ended to make room when another one has died', async () => {
+    const ended: string[] = [];
+    const dead = new Set<string>();
+    const startHelper = ({ namespace }: { namespace: string }): NamespaceHelper => ({
+      ...{
+        pid: undefined,
+        ended: new Promise(() => undefined),
+        connect: () => Promise.resolve(new Socket()),
+      },
+      get hasEnded() {
+        return dead.has(namespace);
+      },
+      end: () => ended.push(namespace),
+    });
+    const pids = [await makeNamespace(), await makeNamespace(), await makeNamespace(), process.pid];
+    const names = pids.map((pid) => readlinkSync(`/proc/${pid}/ns/net`));
+    const connector = new NamespaceConnector({ clock: new FakeClock(), maxHelpers: 3, startHelper });
+    for (const pid of pids.slice(0, 3)) await connector.connect(pid, 80, never);
+    // Its end is known, and its process has not closed everything yet.
+    dead.add(names[1]!);
+    await connector.connect(pids[3], 80, never);
+    expect(ended).toEqual([names[1]]);
   });
 
   it('ends with its connector, which makes no connection any more', async () => {

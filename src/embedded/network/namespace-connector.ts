@@ -3,7 +3,12 @@ import { connect, type Socket } from 'node:net';
 import { type Duplex } from 'node:stream';
 import { type Clock, type ClockTimer } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
-import { ConnectionHelper, HelperLostError, InsideConnectionError } from './connection-helper.js';
+import {
+  ConnectionHelper,
+  type ConnectionHelperOptions,
+  HelperLostError,
+  InsideConnectionError,
+} from './connection-helper.js';
 
 /** Whether nothing listens at the port. */
 export function isConnectionRefused(error: unknown): boolean {
@@ -21,10 +26,15 @@ export interface NamespaceConnectorOptions {
   readonly clock: Clock;
   /** The most helpers at a time (default: {@link MAX_HELPERS}). */
   readonly maxHelpers?: number;
+  /** Starts a helper (default: a {@link ConnectionHelper}). */
+  readonly startHelper?: (options: ConnectionHelperOptions) => NamespaceHelper;
 }
 
+/** What a {@link NamespaceConnector} uses of a helper. */
+export type NamespaceHelper = Pick<ConnectionHelper, 'pid' | 'hasEnded' | 'ended' | 'connect' | 'end'>;
+
 interface Entry {
-  readonly helper: ConnectionHelper;
+  readonly helper: NamespaceHelper;
   /** How many want a connection from it. */
   users: number;
   idle: ClockTimer | undefined;
@@ -40,15 +50,17 @@ interface Entry {
 export class NamespaceConnector implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #maxHelpers: number;
+  readonly #startHelper: (options: ConnectionHelperOptions) => NamespaceHelper;
   /** By namespace, the least recently used one first. A helper keeps its namespace, so no other one gets its name. */
   readonly #entries = new Map<string, Entry>();
   /** Called in their order when a helper is idle or has ended. */
   readonly #waiting = new Set<() => void>();
   #isClosed = false;
 
-  constructor({ clock, maxHelpers = MAX_HELPERS }: NamespaceConnectorOptions) {
-    this.#clock = clock;
-    this.#maxHelpers = maxHelpers;
+  constructor(options: NamespaceConnectorOptions) {
+    this.#clock = options.clock;
+    this.#maxHelpers = options.maxHelpers ?? MAX_HELPERS;
+    this.#startHelper = options.startHelper ?? ((which) => new ConnectionHelper(which));
   }
 
   /** The processes of all helpers. */
@@ -136,12 +148,14 @@ export class NamespaceConnector implements AsyncDisposable {
 
   /** Undefined when every helper that may run is busy. */
   #startEntry(holderPid: number, namespace: string): Entry | undefined {
+    // Those that have just died must not cost another namespace its helper.
+    for (const [name, entry] of [...this.#entries]) if (entry.helper.hasEnded) this.#end(name, entry);
     if (this.#entries.size >= this.#maxHelpers) {
       const resting = [...this.#entries].find(([, { users }]) => users === 0);
       if (resting === undefined) return undefined;
       this.#end(...resting);
     }
-    const helper = new ConnectionHelper({ holderPid, namespace });
+    const helper = this.#startHelper({ holderPid, namespace });
     const entry: Entry = { helper, users: 0, idle: undefined };
     this.#entries.set(namespace, entry);
     void helper.ended.then(() => this.#end(namespace, entry));
@@ -156,7 +170,7 @@ export class NamespaceConnector implements AsyncDisposable {
 
   #end(namespace: string, entry: Entry): void {
     entry.idle?.cancel();
-    if (!entry.helper.hasEnded) entry.helper.end();
+    entry.helper.end();
     if (this.#entries.get(namespace) !== entry) return;
     this.#entries.delete(namespace);
     this.#wakeOne();
