@@ -60,7 +60,11 @@ export function visibleMountsBelow<T extends NumberedMount>(
 ): readonly T[] {
   const byId = new Map(mounts.map((mount) => [mount.id, mount]));
   const byParent = new Map<number, T[]>();
-  for (const mount of mounts) byParent.set(mount.parentId, [...(byParent.get(mount.parentId) ?? []), mount]);
+  for (const mount of mounts) {
+    const siblings = byParent.get(mount.parentId);
+    if (siblings === undefined) byParent.set(mount.parentId, [mount]);
+    else siblings.push(mount);
+  }
   const isReachable = ({ parentId, mountPoint }: T): boolean => {
     const isHidden = (byParent.get(parentId) ?? []).some(
       (other) => other.mountPoint !== mountPoint && isBelow(mountPoint, other.mountPoint),
