@@ -6,7 +6,7 @@ import { type Volume } from '../model/volume.js';
 import { type ContainerMount } from '../runtime/container-mount.js';
 import { messageOf } from '../util/errors.js';
 import { systemCodeOf } from '../util/system-code.js';
-import { UnsafePathError } from './sub-path/open-below.js';
+import { UnsafePathError } from '../util/open-below.js';
 import { type ContainerVariables, resolveSubPath } from './sub-path/resolve-sub-path.js';
 import { type SubPathMounts } from './sub-path/sub-path-mounts.js';
 import { type VolumeKind } from './volume-kind.js';

@@ -21,8 +21,14 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { readTar } from '../../src/cli/copy/read-tar.js';
+import { encodeHeader, EntryKind, padding } from '../../src/cli/copy/tar-header.js';
+import { TarUnpacker } from '../../src/cli/copy/unpack-tar.js';
+import { writeTar } from '../../src/cli/copy/write-tar.js';
 import { openLogFile } from '../../src/embedded/container/open-log-file.js';
 import { openFileInRoot, resolveInRoot } from '../../src/embedded/images/path-in-root.js';
 import { LogRotator } from '../../src/gc/log-rotator.js';
@@ -30,7 +36,7 @@ import { PodPaths } from '../../src/runtime/pod-paths.js';
 import { readTerminationMessage } from '../../src/runtime/termination-message.js';
 import { LogFolder } from '../../src/server/logs/log-folder.js';
 import { SystemClock } from '../../src/util/clock.js';
-import { openBelow } from '../../src/volumes/sub-path/open-below.js';
+import { openBelow } from '../../src/util/open-below.js';
 
 const ROUNDS = 400;
 const SECRET = 'what-nobody-may-read';
@@ -72,6 +78,14 @@ async function endSwapper(shell: ChildProcess): Promise<void> {
 /** Puts what `make` makes in the place, and a link, and nothing, by turns. */
 function swap(place: string, target: string, make: string): void {
   const script = `while :; do ${make}; rm -rf "$1"; ln -sT "$2" "$1"; rm -f "$1"; done 2>/dev/null`;
+  swapper = spawn('sh', ['-c', script, 'sh', place, target], { stdio: ['ignore', 'pipe', 'ignore'] });
+}
+
+/** Exchanges what `make` makes and a link as fast as the kernel can, so that one of them is there at every moment. */
+function exchange(place: string, target: string, make: string): void {
+  const number = process.arch === 'arm64' ? 276 : 316;
+  const perl = `my ($p, $o) = @ARGV; syscall(${number}, -100, $p, -100, $o, 2) == 0 or die while 1`;
+  const script = `${make}; ln -sT "$2" "$1.other"; exec perl -e '${perl}' "$1" "$1.other"`;
   swapper = spawn('sh', ['-c', script, 'sh', place, target], { stdio: ['ignore', 'pipe', 'ignore'] });
 }
 
@@ -224,6 +238,60 @@ it.each([
     const content = await readFile(path);
     expect((name.endsWith('.gz') ? gunzipSync(content) : content).toString()).not.toContain(SECRET);
   }
+});
+
+/** A tar of what a container sends: a folder, a file, and two hard links to the file. */
+function sentTar(): Buffer {
+  const entry = (name: string, kind: string, content = '', target = ''): Buffer => {
+    const size = Buffer.byteLength(content);
+    const header = encodeHeader({ name: `src/${name}`, kind, size, mode: 0o644, modified: 0, target });
+    return Buffer.concat([header, Buffer.from(content), padding(size)]);
+  };
+  return Buffer.concat([
+    entry('part/container/made/', EntryKind.folder),
+    entry('part/container/file', EntryKind.file, 'sent'),
+    entry('part/container/again', EntryKind.hardLink, '', 'src/part/container/file'),
+    entry('copy', EntryKind.hardLink, '', 'src/part/container/file'),
+    Buffer.alloc(1024),
+  ]);
+}
+
+it.each([
+  ['a folder of the target', 'part', '', FOLDERS],
+  ['a folder deeper in the target', 'part/container', 'container', FOLDER],
+  ['a file of the target', 'part/container/file', 'file', 'echo own >"$1"'],
+  ['a copy in the target', 'copy', 'file', 'echo own >"$1"'],
+])('%s is written by cp without a link being followed', async (_what, place, target, make) => {
+  const copyTarget = join(folder, 'copy-target');
+  await mkdir(join(copyTarget, dirname(place)), { recursive: true });
+  const before = await canary();
+  swap(join(copyTarget, place), join(folder, 'canary', target), make);
+  const { said, done } = await act(async () => {
+    const unpacker = new TarUnpacker({ prefix: 'src', target: copyTarget, warn: () => Promise.resolve() });
+    await unpacker.unpack(readTar(Readable.from([sentTar()]) as AsyncIterable<Buffer>));
+    const copy = join(copyTarget, 'copy');
+    // A link in the place of the copy itself is one that the swapping program has made.
+    return (await lstat(copy)).isFile() && place !== 'copy' ? await readFile(copy, 'utf8') : '';
+  });
+  expect(done).toBeGreaterThan(0);
+  expect(said).not.toContain(SECRET);
+  expect(await canary()).toEqual(before);
+});
+
+it.each([
+  ['a folder', 'part', '', FOLDERS],
+  ['a folder deeper in it', 'part/container', 'container', FOLDER],
+  ['a file', 'part/container/file', 'file', 'echo own >"$1"'],
+])('%s is sent by cp without a link being followed', async (_what, place, target, make) => {
+  const source = join(folder, 'source');
+  await mkdir(join(source, dirname(place)), { recursive: true });
+  // Faster than `swap`: between two steps of the sending side is little time.
+  exchange(join(source, place), join(folder, 'canary', target), make);
+  const { said, done } = await act(async () =>
+    (await buffer(Readable.from(writeTar(source, 'out', () => undefined)))).toString('latin1'),
+  );
+  expect(done).toBeGreaterThan(0);
+  expect(said).not.toContain(SECRET);
 });
 
 it('is a swap that would be noticed: a careless reader is led out', async () => {

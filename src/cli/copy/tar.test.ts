@@ -192,6 +192,59 @@ describe('a tar that a container sends', () => {
     expect(await readFile(join(folder, 'elsewhere/victim'), 'utf8')).toBe('safe');
   });
 
+  it('writes to no pipe and no device that is there already', async () => {
+    await mkdir(join(folder, 'target'));
+    await run('mkfifo', [join(folder, 'target/pipe')]);
+    const isRoot = process.getuid?.() === 0;
+    // The number of /dev/full: to write to it is an error.
+    if (isRoot) await run('mknod', [join(folder, 'target/device'), 'c', '1', '7']);
+    const names = ['pipe', ...(isRoot ? ['device'] : [])];
+    const tar = names.map((name) => entry({ name: `src/${name}` }, 'bad'));
+    const { warnings } = await unpack(Buffer.concat([...tar, entry({ name: 'src/z' }, 'z'), END]), 'src');
+    expect(warnings).toEqual(
+      names.map((name) => `warning: there is no plain file at "/target/${name}", skipping`),
+    );
+    expect(await readFile(join(folder, 'target/z'), 'utf8')).toBe('z');
+  });
+
+  it('goes through links that stay in the target', async () => {
+    await mkdir(join(folder, 'target/releases/1'), { recursive: true });
+    await symlink('releases/1', join(folder, 'target/relative'));
+    await symlink(join(folder, 'target/releases'), join(folder, 'target/absolute'));
+    const names = ['relative/one', 'absolute/1/two', 'absolute/2/three'];
+    const tar = names.map((name) => entry({ name: `src/${name}` }, name));
+    const { files, warnings } = await unpack(Buffer.concat([...tar, END]), 'src');
+    expect(warnings).toEqual([]);
+    expect(files).toEqual(
+      expect.arrayContaining(['target/releases/1/one', 'target/releases/1/two', 'target/releases/2/three']),
+    );
+  });
+
+  it('empties no file for a hard link to itself, nor for one that is linked to it here already', async () => {
+    await mkdir(join(folder, 'target'));
+    await writeFile(join(folder, 'target/one'), 'old and long');
+    await link(join(folder, 'target/one'), join(folder, 'target/two'));
+    const tar = Buffer.concat([
+      entry({ name: 'src/one' }, 'one'),
+      ...['src/one', 'src/two'].map((name) => entry({ name, kind: EntryKind.hardLink, target: 'src/one' })),
+      END,
+    ]);
+    await unpack(tar, 'src');
+    for (const name of ['one', 'two'])
+      expect(await readFile(join(folder, 'target', name), 'utf8')).toBe('one');
+  });
+
+  it('says of which path it cannot be written', async () => {
+    await mkdir(join(folder, 'target'));
+    await writeFile(join(folder, 'target/file'), '');
+    await mkdir(join(folder, 'target/folder'));
+    const [file, below] = [join(folder, 'target/folder'), join(folder, 'target/file/below')];
+    await expect(unpack(entry({ name: 'src/folder' }, 'x'), 'src')).rejects.toThrow(`'${file}'`);
+    await expect(unpack(entry({ name: 'src/file/below' }, 'x'), 'src')).rejects.toThrow(`'${below}'`);
+    const made = unpack(entry({ name: 'src/file/', kind: EntryKind.folder }), 'src');
+    await expect(made).rejects.toThrow(`${join(folder, 'target/file')} is no folder`);
+  });
+
   it('gets copies for hard links to what it has sent itself, and to nothing else', async () => {
     await writeFile(join(folder, 'secret'), 'secret');
     const tar = Buffer.concat([

@@ -1,11 +1,20 @@
 import { constants, type Stats } from 'node:fs';
-import { copyFile, lstat, mkdir, open, realpath, stat } from 'node:fs/promises';
-import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { type FileHandle, open } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { closeOnFailure } from '../../util/close-on-failure.js';
 import { makeFolder } from '../../util/make-folder.js';
-import { isBelow } from '../../util/mountinfo.js';
+import { O_PATH, openBelow, type OpenedPlace, openPlaceIn, UnsafePathError } from '../../util/open-below.js';
+import { pathOfHandle } from '../../util/path-of-handle.js';
+import { systemCodeOf } from '../../util/system-code.js';
 import { failure } from '../command-failure.js';
+import { naming } from './naming.js';
 import { type TarEntry } from './read-tar.js';
 import { EntryKind } from './tar-header.js';
+
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
+
+/** How often a file that comes and goes while it is opened is opened again. */
+const MAX_TRIES = 10;
 
 /** Where a tar is unpacked to. */
 export interface UnpackOptions {
@@ -21,14 +30,20 @@ export interface UnpackOptions {
  * Unpacks what a container has sent, of which nothing is believed: nothing is written outside of the target, links are
  * not made, and none that is there already is followed out of it.
  *
+ * The container may write to the target, too, where that is one of its volumes. So the target is opened once, and all
+ * that is in it is reached from there, name by name. Nothing but plain files is written to: a device or a pipe in the
+ * place of one is left out. The target itself was named by who calls, and may be a link or a device.
+ *
  * Rejects with a CommandFailure when a name has not the prefix: then it is not what was asked for.
  */
 export class TarUnpacker {
   readonly #options: UnpackOptions;
   readonly #target: string;
-  /** The target with all links resolved, once it is there. */
-  #root: string | undefined;
-  /** What was written, by its name in the tar: hard links are copies of it. */
+  /** The target, once it is there and a folder. */
+  #root: FileHandle | undefined;
+  /** The folder of the last file: the next one mostly belongs there, too. */
+  #folder: { readonly path: string; readonly place: OpenedPlace } | undefined;
+  /** What was written, by its name in the tar, as a path below the target: hard links are copies of it. */
   readonly #written = new Map<string, string>();
 
   constructor(options: UnpackOptions) {
@@ -42,99 +57,187 @@ export class TarUnpacker {
   }
 
   async unpack(entries: AsyncIterable<TarEntry>): Promise<void> {
-    for await (const entry of entries) await this.#unpackOne(entry);
+    try {
+      for await (const entry of entries) await this.#unpackOne(entry);
+    } finally {
+      await this.#folder?.place.handle.close();
+      await this.#root?.close();
+      this.#folder = this.#root = undefined;
+    }
   }
 
   async #unpackOne({ header, content }: TarEntry): Promise<void> {
-    const { prefix, warn } = this.#options;
+    const { prefix } = this.#options;
     const name = withoutLastSlashes(header.name.replace(/^(\.?\/)+/, ''));
     const bare = name === '.' ? '' : name;
     if (bare !== prefix && prefix !== '' && !bare.startsWith(`${prefix}/`))
       throw failure('tar contents corrupted');
-    const rest = bare.slice(prefix.length).replace(/^\/+/, '');
-    const path = await this.#placeOf(rest, header.kind);
-    if (path === undefined || !(await this.#isInside(path))) {
-      const shown = JSON.stringify(join(this.#target, rest));
-      await warn(`warning: file ${shown} is outside target destination, skipping`);
-      return;
+    const names = bare
+      .slice(prefix.length)
+      .split('/')
+      .filter((each) => each !== '' && each !== '.');
+    const below = await this.#belowTarget(names, header.kind);
+    const path = join(this.#target, below);
+    const isOutside =
+      names.some((each) => each === '..' || each.includes('\0')) ||
+      !(await naming(path, () => this.#place(bare, below, { header, content })));
+    if (isOutside)
+      await this.#warn(`warning: file ${JSON.stringify(path)} is outside target destination, skipping`);
+  }
+
+  /** Makes of an entry what belongs at a path below the target; false when that leads out of it. */
+  async #place(bare: string, below: string, { header, content }: TarEntry): Promise<boolean> {
+    const { kind, target } = header;
+    const path = join(this.#target, below);
+    try {
+      if (kind === EntryKind.folder) {
+        await using folder = await openBelow(await this.#openRoot(), below, undefined);
+        if (!folder.facts.isDirectory()) throw failure(`${path} is no folder`);
+        return true;
+      }
+      // Also made above what is left out.
+      if (below !== '' && (await this.#find(below))?.isSymbolicLink() === true) return false;
+    } catch (error) {
+      if (error instanceof UnsafePathError || systemCodeOf(error) === 'ELOOP') return false;
+      throw error;
     }
-    switch (header.kind) {
-      case EntryKind.folder:
-        await makeFolder(path, 0o755);
-        return;
+    switch (kind) {
       case EntryKind.file:
-        await this.#write(path, content);
-        this.#written.set(bare, path);
-        return;
+        await this.#write(below, content, bare);
+        break;
       case EntryKind.hardLink:
-        await this.#copy(path, header.target.replace(/^(\.?\/)+/, ''), bare);
-        return;
+        await this.#copy(below, target.replace(/^(\.?\/)+/, ''), bare);
+        break;
       case EntryKind.link:
-        await warn(`warning: skipping symlink: ${JSON.stringify(path)} -> ${JSON.stringify(header.target)}`);
-        return;
+        await this.#warn(`warning: skipping symlink: ${JSON.stringify(path)} -> ${JSON.stringify(target)}`);
+        break;
       default:
-        await warn(`warning: skipping special file: ${JSON.stringify(path)}`);
+        await this.#warn(`warning: skipping special file: ${JSON.stringify(path)}`);
     }
+    return true;
   }
 
-  /** Where an entry belongs; undefined when that is not below the target. */
-  async #placeOf(rest: string, kind: string): Promise<string | undefined> {
-    if (rest.includes('\0') || rest.split('/').includes('..')) return undefined;
-    const path = join(this.#target, rest);
+  /** Where an entry belongs in the target; empty for the target itself. */
+  async #belowTarget(names: readonly string[], kind: string): Promise<string> {
     // A single file is put into a folder that is there.
-    if (
-      rest === '' &&
-      kind === EntryKind.file &&
-      (await statOrNothing(this.#target))?.isDirectory() === true
-    ) {
-      return join(this.#target, basename(this.#options.prefix));
-    }
-    return path;
+    const isSingle = names.length === 0 && kind === EntryKind.file;
+    return isSingle && (await isFolder(this.#target)) ? basename(this.#options.prefix) : names.join('/');
   }
 
-  /** Makes the folder above a path, and tells whether that lies within the target, whatever links are on the way. */
-  async #isInside(path: string): Promise<boolean> {
-    if (path === this.#target) return true;
-    const parts = relative(this.#target, dirname(path))
-      .split(sep)
-      .filter((part) => part !== '');
-    let folder = this.#target;
-    await makeFolder(folder, 0o755);
-    this.#root ??= await realpath(folder);
-    for (const part of parts) {
-      folder = join(folder, part);
-      const found = await lstatOrNothing(folder);
-      if (found === undefined) await mkdir(folder, { mode: 0o755 });
-      else if (found.isSymbolicLink() && !isBelow(await realpath(folder).catch(() => sep), this.#root))
-        return false;
+  async #openRoot(): Promise<FileHandle> {
+    if (this.#root === undefined) {
+      await makeFolder(this.#target, 0o755);
+      this.#root = await open(this.#target, O_PATH | O_DIRECTORY);
     }
-    const last = await lstatOrNothing(path);
-    return last?.isSymbolicLink() !== true;
+    return this.#root;
   }
 
-  async #write(path: string, content: AsyncIterable<Buffer>): Promise<void> {
-    if (path === this.#target) await makeFolder(dirname(path), 0o755);
-    const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
-    // The target itself was named by who calls; what is in it was not.
-    const noFollow = path === this.#target ? 0 : O_NOFOLLOW;
-    const file = await open(path, O_WRONLY | O_CREAT | O_TRUNC | noFollow, 0o666);
+  /** A folder in the target, which is made unless it is there; open until the next one is asked for. */
+  async #openFolder(path: string): Promise<FileHandle> {
+    if (this.#folder?.path !== path) {
+      const place = await openBelow(await this.#openRoot(), path, undefined);
+      await this.#folder?.place.handle.close();
+      this.#folder = { path, place };
+    }
+    return this.#folder.place.handle;
+  }
+
+  /** What is at a path below the target, and no link is followed to it. Makes the folder that it is to be in. */
+  async #find(below: string): Promise<Stats | undefined> {
+    const folder = await this.#openFolder(dirname(below));
+    try {
+      await using place = await openPlaceIn(folder, basename(below));
+      return place.facts;
+    } catch (error) {
+      if (systemCodeOf(error) === 'ENOENT') return undefined;
+      throw error;
+    }
+  }
+
+  async #write(below: string, content: AsyncIterable<Buffer>, name: string): Promise<void> {
+    const file = await this.#openFile(below);
+    if (file === undefined) return;
     try {
       for await (const chunk of content) await file.writeFile(chunk);
     } finally {
       await file.close();
     }
+    this.#written.set(name, below);
   }
 
-  async #copy(path: string, source: string, name: string): Promise<void> {
+  /** An empty file to write to; undefined, and a warning, when something else is in its place. */
+  async #openFile(below: string): Promise<FileHandle | undefined> {
+    if (below === '') {
+      await makeFolder(dirname(this.#target), 0o755);
+      return await open(this.#target, O_WRONLY | O_CREAT | O_TRUNC, 0o666);
+    }
+    const file = await openPlainFile(await this.#openFolder(dirname(below)), basename(below));
+    if (file === undefined) {
+      const shown = JSON.stringify(join(this.#target, below));
+      await this.#warn(`warning: there is no plain file at ${shown}, skipping`);
+    }
+    return file;
+  }
+
+  async #copy(below: string, source: string, name: string): Promise<void> {
     const written = this.#written.get(source);
     if (written === undefined) {
-      await this.#options.warn(
-        `warning: skipping hard link: ${JSON.stringify(path)} -> ${JSON.stringify(source)}`,
-      );
+      const path = join(this.#target, below);
+      await this.#warn(`warning: skipping hard link: ${JSON.stringify(path)} -> ${JSON.stringify(source)}`);
       return;
     }
-    await copyFile(written, path);
-    this.#written.set(name, path);
+    if (written === below) return;
+    await using from = await this.#openWritten(written);
+    const [one, other] = [await from.stat(), below === '' ? undefined : await this.#find(below)];
+    // Linked already, by an earlier copy that was made into links: to empty the one would empty the other.
+    if (one.dev === other?.dev && one.ino === other.ino) return;
+    await this.#write(below, from.createReadStream({ autoClose: false }) as AsyncIterable<Buffer>, name);
+  }
+
+  async #openWritten(below: string): Promise<FileHandle> {
+    if (below === '') return await open(this.#target, O_RDONLY);
+    await using folder = await openBelow(await this.#openRoot(), dirname(below), undefined);
+    await using place = await openPlaceIn(folder.handle, basename(below));
+    if (!place.facts.isFile()) throw failure(`${join(this.#target, below)} is not what was written any more`);
+    return await open(pathOfHandle(place.handle), O_RDONLY);
+  }
+
+  #warn(message: string): Promise<void> {
+    return this.#options.warn(message);
+  }
+}
+
+/**
+ * Opens a plain file in a folder to write it from its beginning, or makes it. What is there is looked at before it is
+ * opened, by a handle that stays: to open a device or a pipe does something already. Undefined for anything else.
+ */
+async function openPlainFile(folder: FileHandle, name: string): Promise<FileHandle | undefined> {
+  const path = join(pathOfHandle(folder), name);
+  for (let tries = 1; ; tries++) {
+    try {
+      await using place = await openPlaceIn(folder, name);
+      if (!place.facts.isFile() && !place.facts.isDirectory()) return undefined;
+      const file = await open(pathOfHandle(place.handle), O_WRONLY);
+      await closeOnFailure(file, () => file.truncate());
+      return file;
+    } catch (error) {
+      if (systemCodeOf(error) !== 'ENOENT' || tries === MAX_TRIES) throw error;
+    }
+    try {
+      return await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666);
+    } catch (error) {
+      if (systemCodeOf(error) !== 'EEXIST' || tries === MAX_TRIES) throw error;
+    }
+  }
+}
+
+/** Links are followed: the path is the caller's own. */
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    await using _ = await open(path, O_PATH | O_DIRECTORY);
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -143,12 +246,4 @@ function withoutLastSlashes(name: string): string {
   let end = name.length;
   while (name[end - 1] === '/') end--;
   return name.slice(0, end);
-}
-
-function lstatOrNothing(path: string): Promise<Stats | undefined> {
-  return lstat(path).catch(() => undefined);
-}
-
-function statOrNothing(path: string): Promise<Stats | undefined> {
-  return stat(path).catch(() => undefined);
 }

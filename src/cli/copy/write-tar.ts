@@ -1,8 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import { type Stats } from 'node:fs';
-import { lstat, open, readdir, readlink } from 'node:fs/promises';
+import { open, readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { openPlace } from '../../util/open-below.js';
+import { pathOfHandle } from '../../util/path-of-handle.js';
 import { failure } from '../command-failure.js';
+import { naming } from './naming.js';
 import { BLOCK_BYTES, encodeHeader, EntryKind, padding } from './tar-header.js';
 
 const CHUNK_BYTES = 64 * 1024;
@@ -10,48 +13,61 @@ const CHUNK_BYTES = 64 * 1024;
 /** Told of what is left out: sockets, pipes, devices (`special file`), and names and targets that are no text. */
 export type OnSkipped = (path: string, what: string) => void;
 
+/** What is sent: what it is called here, by which path it is reached, and its name in the tar. */
+interface Source {
+  readonly shown: string;
+  readonly path: string;
+  readonly name: string;
+}
+
 /**
  * A file or folder as a tar under another name: links as links, folders by what is in them. Throws a CommandFailure when
  * a file is gone, or gets shorter, meanwhile.
+ *
+ * A container may write to what is sent. So each folder stays open while its names are opened in it, none of them
+ * through a link, and what is sent is what was looked at: no pipe is waited for, and no device is opened.
  */
 export async function* writeTar(
   path: string,
   name: string,
   onSkipped: OnSkipped,
 ): AsyncGenerator<Buffer, void, undefined> {
-  yield* writeEntry(path, name, onSkipped);
+  yield* writeEntry({ shown: path, path, name }, onSkipped);
   yield Buffer.alloc(2 * BLOCK_BYTES);
 }
 
-async function* writeEntry(
-  path: string,
-  name: string,
-  onSkipped: OnSkipped,
-): AsyncGenerator<Buffer, void, undefined> {
-  const stats = await lstat(path);
-  if (stats.isDirectory()) {
-    const inside = await readNames(path, onSkipped);
+async function* writeEntry(source: Source, onSkipped: OnSkipped): AsyncGenerator<Buffer, void, undefined> {
+  const { shown, path, name } = source;
+  await using place = await naming(shown, () => openPlace(path));
+  const { facts, handle } = place;
+  const at = pathOfHandle(handle);
+  if (facts.isDirectory()) {
+    const inside = await naming(shown, () => readNames(at, shown, onSkipped));
     if (inside.length === 0)
-      yield encodeHeader(toHeader(stats, { name: `${name}/`, kind: EntryKind.folder, size: 0 }));
-    for (const one of inside) yield* writeEntry(join(path, one), `${name}/${one}`, onSkipped);
-  } else if (stats.isSymbolicLink()) {
-    const target = asText(await readlink(path, { encoding: 'buffer' }));
-    if (target === undefined) onSkipped(path, 'link whose target is not UTF-8');
-    else yield encodeHeader(toHeader(stats, { name, kind: EntryKind.link, size: 0, target }));
-  } else if (stats.isFile()) {
-    yield* writeFile(path, name);
+      yield encodeHeader(toHeader(facts, { name: `${name}/`, kind: EntryKind.folder, size: 0 }));
+    for (const one of inside) {
+      const below = { shown: join(shown, one), path: join(at, one), name: `${name}/${one}` };
+      yield* writeEntry(below, onSkipped);
+    }
+  } else if (facts.isSymbolicLink()) {
+    // By its name: what an open link says cannot be read from Node. One that took its place is a link of that folder, too.
+    const target = asText(await naming(shown, () => readlink(path, { encoding: 'buffer' })));
+    if (target === undefined) onSkipped(shown, 'link whose target is not UTF-8');
+    else yield encodeHeader(toHeader(facts, { name, kind: EntryKind.link, size: 0, target }));
+  } else if (facts.isFile()) {
+    yield* writeFile({ ...source, path: at });
   } else {
-    onSkipped(path, 'special file');
+    onSkipped(shown, 'special file');
   }
 }
 
 /** Sorted. Names are text from here on: one that is none cannot be opened again by what it reads as. */
-async function readNames(path: string, onSkipped: OnSkipped): Promise<string[]> {
+async function readNames(path: string, shown: string, onSkipped: OnSkipped): Promise<string[]> {
   const names: string[] = [];
   for (const name of await readdir(path, { encoding: 'buffer' })) {
     const text = asText(name);
     if (text !== undefined) names.push(text);
-    else onSkipped(join(path, name.toString('utf8')), 'file whose name is not UTF-8');
+    else onSkipped(join(shown, name.toString('utf8')), 'file whose name is not UTF-8');
   }
   return names.sort();
 }
@@ -60,8 +76,8 @@ function asText(bytes: Buffer): string | undefined {
   return isUtf8(bytes) ? bytes.toString('utf8') : undefined;
 }
 
-async function* writeFile(path: string, name: string): AsyncGenerator<Buffer, void, undefined> {
-  const file = await open(path, 'r');
+async function* writeFile({ shown, path, name }: Source): AsyncGenerator<Buffer, void, undefined> {
+  const file = await naming(shown, () => open(path, 'r'));
   try {
     const stats = await file.stat();
     const { size } = stats;
@@ -70,7 +86,7 @@ async function* writeFile(path: string, name: string): AsyncGenerator<Buffer, vo
       // What is read is handed on, so each piece is of its own.
       const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size - at));
       const { bytesRead } = await file.read(chunk, 0, chunk.length, at);
-      if (bytesRead === 0) throw failure(`${path} got shorter while it was copied`);
+      if (bytesRead === 0) throw failure(`${shown} got shorter while it was copied`);
       yield chunk.subarray(0, bytesRead);
       at += bytesRead;
     }

@@ -17,7 +17,7 @@ import { type MountEntry } from '../../util/mountinfo.js';
 import { systemCodeOf } from '../../util/system-code.js';
 import { type BoundedLooks } from '../bounded-looks.js';
 import { type Mounter } from '../mounter.js';
-import { type OpenedPlace, openBelow } from './open-below.js';
+import { type OpenedPlace, openBelow } from '../../util/open-below.js';
 
 /** What {@link SubPathMounts} is made of. */
 export interface SubPathMountsOptions {

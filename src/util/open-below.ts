@@ -10,12 +10,12 @@
 import { constants, type Stats } from 'node:fs';
 import { chmod, type FileHandle, mkdir, open, readlink, realpath } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
-import { isBelow } from '../../util/mountinfo.js';
-import { pathOfHandle } from '../../util/path-of-handle.js';
-import { systemCodeOf } from '../../util/system-code.js';
+import { isBelow } from './mountinfo.js';
+import { pathOfHandle } from './path-of-handle.js';
+import { systemCodeOf } from './system-code.js';
 
 /** open(2): a place in the tree and no access to what is in it. Node does not name it; it is the same wherever Linux runs on x86, Arm, RISC-V, s390x and POWER. */
-const O_PATH = 0o10000000;
+export const O_PATH = 0o10000000;
 const WITHOUT_LINKS = O_PATH | constants.O_NOFOLLOW;
 
 /** How often a path that changes while it is looked at is looked at again. */
@@ -35,17 +35,25 @@ export class UnsafePathError extends Error {}
  * are followed as long as they stay below `base`. Rejects with an {@link UnsafePathError} when they do not, or when the
  * path is swapped for a link meanwhile.
  *
- * @param base absolute, and no hostile one's to replace; its own links are followed.
+ * @param base absolute, and no hostile one's to replace; its own links are followed. Or an open folder, which stays the
+ *   same whoever replaces it.
  * @param path relative, without `..`.
+ * @param newMode of the last folder that is made, whatever the process's mask is. Undefined for what mkdir makes.
  */
-export async function openBelow(base: string, path: string, newMode: number): Promise<OpenedPlace> {
+export async function openBelow(
+  base: string | FileHandle,
+  path: string,
+  newMode: number | undefined,
+): Promise<OpenedPlace> {
   const names = path.split('/').filter((name) => name !== '' && name !== '.');
   if (path.startsWith('/') || names.includes('..'))
     throw new UnsafePathError(`${path} leads out of the volume`);
   let problem: unknown;
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     try {
-      return await openOnce(await realpath(base), names, newMode);
+      await using root =
+        typeof base === 'string' ? await openPlace(await realpath(base)) : await reopen(base);
+      return await openOnce(root.handle, names, newMode);
     } catch (error) {
       // Swapped between two looks: by an update of the volume's content, or by somebody who tries his luck.
       if (!isRace(error)) throw error;
@@ -55,7 +63,17 @@ export async function openBelow(base: string, path: string, newMode: number): Pr
   throw problem;
 }
 
-async function openOnce(base: string, names: readonly string[], newMode: number): Promise<OpenedPlace> {
+/** {@link openPlace} of a name in an open folder. */
+export function openPlaceIn(folder: FileHandle, name: string): Promise<OpenedPlace> {
+  return openPlace(join(pathOfHandle(folder), name));
+}
+
+async function openOnce(
+  root: FileHandle,
+  names: readonly string[],
+  newMode: number | undefined,
+): Promise<OpenedPlace> {
+  const base = await readlink(pathOfHandle(root));
   const { found, missing } = await findExisting(base, names);
   if (!isBelow(found, base))
     throw new UnsafePathError(`${join(...names)} leads out of the volume, to ${found}`);
@@ -63,7 +81,8 @@ async function openOnce(base: string, names: readonly string[], newMode: number)
   const existing = relative(base, found)
     .split(sep)
     .filter((name) => name !== '');
-  let place = await openPlace(base);
+  // What was found by paths is names only from here on: each step is taken from the folder that is held.
+  let place = await reopen(root);
   try {
     for (const name of existing) place = await step(place, name);
     let isMade = false;
@@ -72,7 +91,8 @@ async function openOnce(base: string, names: readonly string[], newMode: number)
       place = await step(place, name);
     }
     // Not through mkdir: the process's mask would take bits away. What somebody has put there meanwhile stays as it is.
-    if (isMade && place.facts.isDirectory()) await chmod(pathOfHandle(place.handle), newMode);
+    if (isMade && newMode !== undefined && place.facts.isDirectory())
+      await chmod(pathOfHandle(place.handle), newMode);
     return place;
   } catch (error) {
     await place.handle.close();
@@ -108,7 +128,7 @@ async function refuseDanglingLink(base: string, folder: string, name: string): P
 }
 
 /** False where something is there. */
-async function makeFolder({ handle }: OpenedPlace, name: string, mode: number): Promise<boolean> {
+async function makeFolder({ handle }: OpenedPlace, name: string, mode = 0o755): Promise<boolean> {
   try {
     await mkdir(join(pathOfHandle(handle), name), mode);
     return true;
@@ -120,7 +140,7 @@ async function makeFolder({ handle }: OpenedPlace, name: string, mode: number): 
 
 /** Goes one name on and closes what it came from. */
 async function step(from: OpenedPlace, name: string): Promise<OpenedPlace> {
-  const next = await openPlace(join(pathOfHandle(from.handle), name));
+  const next = await openPlaceIn(from.handle, name);
   if (next.facts.isSymbolicLink()) {
     await next.handle.close();
     throw new UnsafePathError(`${name} has become a link while it was looked at`);
@@ -129,8 +149,21 @@ async function step(from: OpenedPlace, name: string): Promise<OpenedPlace> {
   return next;
 }
 
-async function openPlace(path: string): Promise<OpenedPlace> {
-  const handle = await open(path, WITHOUT_LINKS);
+/**
+ * Opens a file or folder without access to what is in it: a pipe is not waited for, and nothing happens to a device. A link
+ * at the end of the path is opened itself. The handle is good for `stat` and, by its path, for opening the same file.
+ */
+export function openPlace(path: string): Promise<OpenedPlace> {
+  return toPlace(path, WITHOUT_LINKS);
+}
+
+/** The same file or folder by a handle of its own. */
+function reopen(handle: FileHandle): Promise<OpenedPlace> {
+  return toPlace(pathOfHandle(handle), O_PATH);
+}
+
+async function toPlace(path: string, flags: number): Promise<OpenedPlace> {
+  const handle = await open(path, flags);
   try {
     const facts = await handle.stat();
     return { handle, facts, [Symbol.asyncDispose]: () => handle.close() };

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openBelow, UnsafePathError } from './open-below.js';
+import { openBelow, openPlace, UnsafePathError } from './open-below.js';
 
 let folder: string;
 let volume: string;
@@ -45,6 +45,21 @@ describe('a path below a volume', () => {
   it('is made where it is missing, the last of it with the mode that was asked for', async () => {
     expect(await open('a/b/c', 0o2770)).toBe(join(volume, 'a/b/c'));
     expect((await stat(join(volume, 'a/b/c'))).mode & 0o7777).toBe(0o2770);
+  });
+
+  it('is made with the mode of every new folder where none was asked for', async () => {
+    await using place = await openBelow(volume, 'a/b', undefined);
+    await mkdir(join(volume, 'like-others'), 0o755);
+    expect(place.facts.mode).toBe((await stat(join(volume, 'like-others'))).mode);
+  });
+
+  it('is opened in the folder that is held, whatever has taken its place', async () => {
+    await using held = await openPlace(volume);
+    await rename(volume, join(folder, 'aside'));
+    await symlink(join(folder, 'outside'), volume);
+    await using place = await openBelow(held.handle, 'a/b', 0o755);
+    expect(await readlink(`/proc/self/fd/${place.handle.fd}`)).toBe(join(folder, 'aside/a/b'));
+    expect(await readdir(join(folder, 'outside'))).toEqual([]);
   });
 
   it('may go through links as long as they stay inside', async () => {
