@@ -221,27 +221,55 @@ function renderInside(request: SetupRequest): string[] {
 const RULES = '/proc/self/fd/7';
 
 /**
- * Masked and read-only paths among the container's own files; their list goes through descriptor 7. A container that
- * has such paths is not privileged: it must not open devices there either. A device itself keeps the options of the
- * mount on which it is, by which it can be opened or not; to be read-only would mean nothing for it.
+ * Masked and read-only paths among the container's own files; the list of the masked ones goes through descriptor 7. A
+ * container that has such paths is not privileged: it must not open devices there either. A device itself keeps the options
+ * of the mount on which it is, by which it can be opened or not; to be read-only would mean nothing for it.
  */
 function renderPathRules({ masked, readonly }: SetupRequest, mount: string): string[] {
   if (masked.length + readonly.length === 0) return [];
   const line = (source: string, target: string, type: string, options: string) =>
     `printf '%s\\n' ${quoteWord(renderFstabLine({ source, target, type, options: [options] }))}`;
   return [
-    '{\n',
-    ...readonly.map(
-      (path) =>
-        `if [ -b ${quoteWord(path)} ] || [ -c ${quoteWord(path)} ]; then ${line(path, path, 'none', 'bind')}; ` +
-        `elif [ -e ${quoteWord(path)} ]; then ${line(path, path, 'none', 'rbind,ro,nodev')}; fi\n`,
-    ),
+    ...(readonly.length === 0 ? [] : [renderProtect(mount)]),
+    ...readonly
+      .map(quoteWord)
+      .map(
+        (path) =>
+          `if [ -b ${path} ] || [ -c ${path} ]; then must ${mount} --bind ${path} ${path}; ` +
+          `elif [ -e ${path} ]; then protect ${path}; fi\n`,
+      ),
+    // A list without commands is none to the shell.
+    '{\n:\n',
     ...masked.map(
       (path) =>
         `if [ -d ${quoteWord(path)} ]; then ${line('podloop', path, 'tmpfs', 'ro,nodev')}; elif [ -e ${quoteWord(path)} ]; then ${line('/dev/null', path, 'none', 'bind')}; fi\n`,
     ),
     `} >&7\nif [ -s ${RULES} ]; then must ${mount} --all --fstab ${RULES}; fi\n`,
   ];
+}
+
+/**
+ * A function that makes a path read-only. The new mount has the options of the one that the path is on, and a remount
+ * drops what it does not name. So they are read from the new mount itself, which is held open: neither path nor options
+ * can become those of another one meanwhile. What cannot be opened has nothing to execute.
+ */
+function renderProtect(mount: string): string {
+  return `protect() {
+  must ${mount} --rbind "$1" "$1"
+  line=remount,bind,ro,nodev
+  if [ -d "$1" ] || [ -f "$1" ]; then
+    {
+      while read -r key value; do if [ "$key" = mnt_id: ]; then on=$value; fi; done </proc/self/fdinfo/6
+      while read -r id parent device root point options rest; do
+        if [ "$id" != "$on" ]; then continue; fi
+        for each in nosuid noexec nosymfollow; do case ,$options, in *,$each,*) line=$line,$each ;; esac; done
+      done </proc/self/mountinfo
+      must ${mount} -o "$line" podloop /proc/self/fd/6
+    } 6<"$1" && return
+  fi
+  must ${mount} -o $line,nosuid,noexec podloop "$1"
+}
+`;
 }
 
 function renderPoint({ path, folder }: MountPoint): string {
