@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, type ExecFileException } from 'node:child_process';
 import { promisify } from 'node:util';
 import { PodloopError } from '../../util/errors.js';
 import { type CommandTools } from '../container/supervisor-script.js';
@@ -15,21 +15,34 @@ export async function findTools(): Promise<CommandTools> {
   return { env, setsid: await findTool('setsid'), mkfifo: await findTool('mkfifo') };
 }
 
-/** What it takes is a moment; a file system that hangs must not hang the start. */
+/** The check takes a moment; a file system that hangs must not hang the start. */
 const CHECK_MS = 30_000;
+const NEEDS_ENV = 'the embedded runtime needs "env" of coreutils 8.30 or later';
 
-/** See carryEnvironment. */
-async function checkEnv(env: string): Promise<void> {
+/** Throws PLATFORM_UNSUPPORTED unless a program `env` knows --split-string; see carryEnvironment. */
+export async function checkEnv(env: string, deadlineMs = CHECK_MS): Promise<void> {
+  const options = {
+    ...{ env: { P: '', PATH: TOOL_PATH, LC_ALL: 'C' }, timeout: deadlineMs },
+    killSignal: 'SIGKILL' as const,
+  };
   try {
-    const options = { env: { P: '', PATH: TOOL_PATH }, timeout: CHECK_MS };
     await promisify(execFile)(env, ['-i', '-S-- a=${P}', 'true'], options);
   } catch (error) {
-    throw new PodloopError(
-      'PLATFORM_UNSUPPORTED',
-      `the embedded runtime needs "env" of coreutils 8.30 or later, and ${env} does not know --split-string`,
-      { cause: error },
-    );
+    const why = whyNoEnv(error as ExecFileException, env, deadlineMs);
+    throw new PodloopError('PLATFORM_UNSUPPORTED', `${NEEDS_ENV}, and ${why}`, { cause: error });
   }
+}
+
+/** coreutils exit with 125 and busybox with 1 for an option that they do not know. */
+const UNKNOWN_OPTION: readonly unknown[] = [1, 125];
+
+function whyNoEnv(error: ExecFileException, env: string, deadlineMs: number): string {
+  const { code, killed, signal, stderr = '', message } = error;
+  if (killed === true) return `${env} did not end within ${deadlineMs} ms`;
+  if (typeof signal === 'string') return `${env} was ended by ${signal}`;
+  const words = stderr.trim().split('\n', 1)[0]?.slice(0, 500) ?? '';
+  if (UNKNOWN_OPTION.includes(code)) return `${env} does not know --split-string: ${words}`;
+  return typeof code === 'number' ? `${env} exited with ${code}: ${words}` : message;
 }
 
 /** The absolute path of a program; throws PLATFORM_UNSUPPORTED when it is not there. */
