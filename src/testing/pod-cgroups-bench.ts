@@ -10,7 +10,8 @@ import { type CgroupVersions, FolderCgroups } from './folder-cgroups.js';
 import { LogRecorder } from './log-recorder.js';
 import { aSpecContainer, aSpecPod } from './node-pods.js';
 
-const NEVER = new AbortController().signal;
+/** A signal that never aborts. */
+export const NEVER = new AbortController().signal;
 
 /** A pod whose container asks for that much cpu, or for nothing. */
 export const podThatAsksFor = (uid: string, cpu?: string): NodePod =>
@@ -23,11 +24,11 @@ export const sandboxWith = (annotations: Record<string, string>): SandboxStatus 
   ...{ annotations, runtimeHandler: '', hostNetwork: false },
 });
 
-/** See {@link makePodCgroups}. */
+/** What {@link PodCgroupsBenches} makes. */
 export type PodCgroupsBench = Awaited<ReturnType<typeof makePodCgroups>>;
 
-/** The cgroups of pods in trees made of folders, which the test disposes of. */
-export async function makePodCgroups(versions: CgroupVersions, options: Partial<PodCgroupsOptions> = {}) {
+/** The cgroups of pods in trees made of folders. */
+async function makePodCgroups(versions: CgroupVersions, options: Partial<PodCgroupsOptions> = {}) {
   const trees = await FolderCgroups.make(versions);
   const logger = new LogRecorder();
   const bench = {
@@ -82,4 +83,22 @@ export async function makePodCgroups(versions: CgroupVersions, options: Partial<
     prepare,
     cleanUp: () => cgroups.cleanUp(view, NEVER),
   });
+}
+
+/** Makes benches for a test file, which disposes of them after each test. */
+export class PodCgroupsBenches implements AsyncDisposable {
+  readonly #trees: FolderCgroups[] = [];
+
+  readonly make = async (
+    versions: CgroupVersions,
+    options: Partial<PodCgroupsOptions> = {},
+  ): Promise<PodCgroupsBench> => {
+    const bench = await makePodCgroups(versions, options);
+    this.#trees.push(bench.trees);
+    return bench;
+  };
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const trees of this.#trees.splice(0)) await trees[Symbol.asyncDispose]();
+  }
 }

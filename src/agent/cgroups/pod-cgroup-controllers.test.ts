@@ -1,25 +1,17 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type NodePod } from '../../model/node-pod.js';
 import { toCgroupNames } from '../../runtime/pod-cgroup-names.js';
-import { type CgroupVersions, type FolderCgroups } from '../../testing/folder-cgroups.js';
 import { aSpecContainer, aSpecPod } from '../../testing/node-pods.js';
 import {
-  makePodCgroups,
+  NEVER,
   type PodCgroupsBench as Bench,
+  PodCgroupsBenches,
   sandboxWith,
 } from '../../testing/pod-cgroups-bench.js';
-import { type PodCgroupsOptions } from './pod-cgroups.js';
 
-const NEVER = new AbortController().signal;
-
-let folders: FolderCgroups | undefined;
-afterEach(() => folders?.[Symbol.asyncDispose]());
-
-async function makeBench(versions: CgroupVersions, options: Partial<PodCgroupsOptions> = {}): Promise<Bench> {
-  const bench = await makePodCgroups(versions, options);
-  folders = bench.trees;
-  return bench;
-}
+const benches = new PodCgroupsBenches();
+afterEach(() => benches[Symbol.asyncDispose]());
+const makeBench = benches.make;
 
 const BURSTABLE = '/podloop/ab/kubepods/burstable';
 

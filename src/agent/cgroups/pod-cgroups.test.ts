@@ -1,24 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { toCgroupNames } from '../../runtime/pod-cgroup-names.js';
-import { type CgroupVersions, type FolderCgroups } from '../../testing/folder-cgroups.js';
 import {
-  makePodCgroups,
+  NEVER,
   type PodCgroupsBench as Bench,
+  PodCgroupsBenches,
   podThatAsksFor,
   sandboxWith,
 } from '../../testing/pod-cgroups-bench.js';
-import { type PodCgroupsOptions } from './pod-cgroups.js';
 
-const NEVER = new AbortController().signal;
-
-let folders: FolderCgroups | undefined;
-afterEach(() => folders?.[Symbol.asyncDispose]());
-
-async function makeBench(versions: CgroupVersions, options: Partial<PodCgroupsOptions> = {}): Promise<Bench> {
-  const bench = await makePodCgroups(versions, options);
-  folders = bench.trees;
-  return bench;
-}
+const benches = new PodCgroupsBenches();
+afterEach(() => benches[Symbol.asyncDispose]());
+const makeBench = benches.make;
 
 /** As a runtime does: in every tree. */
 async function makeGroups(bench: Bench, path: string): Promise<void> {
