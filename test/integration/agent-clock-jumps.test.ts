@@ -12,13 +12,13 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { CriClient } from '../../src/cri/index.js';
 import { EmbeddedRuntime } from '../../src/embedded/index.js';
-import { SystemClock } from '../../src/util/clock.js';
 import { SeededRandom } from '../containerd/churn/random.js';
 import { partsOf } from './agent-kill/churn-pod.js';
 import { expectSoonNone, pause } from './agent-kill/expect-soon-none.js';
 import { PodChurn } from './agent-kill/pod-churn.js';
 import { WellWatch } from './agent-kill/well-watch.js';
 import { HostTraces } from './kill-churn/host-traces.js';
+import { MovableClock } from './movable-clock.js';
 import { AgentNode } from './pod-stories/agent-node.js';
 import { writeProgramImage } from './program-image.js';
 import { recordResult } from './results-page.js';
@@ -30,15 +30,6 @@ const SEED = Number(process.env['PODLOOP_KILL_SEED'] ?? 20261121);
 const HOUR_MS = 3_600_000;
 const OFFSETS_MS = [HOUR_MS, 0, -HOUR_MS] as const;
 const isApart = process.getuid?.() === 0;
-
-/** The machine's clock, whose wall can be moved. */
-class MovableClock extends SystemClock {
-  offsetMs = 0;
-
-  override now(): number {
-    return super.now() + this.offsetMs;
-  }
-}
 
 /** What is to be done at the end, the newest first. */
 class Ending implements AsyncDisposable {

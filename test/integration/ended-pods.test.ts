@@ -10,22 +10,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type AgentOptions } from '../../src/agent/agent-options.js';
 import { type V1PodStatus } from '../../src/model/v1-pod-status.js';
 import { LogRecorder } from '../../src/testing/log-recorder.js';
-import { SystemClock } from '../../src/util/clock.js';
 import { EmbeddedNode, until } from './embedded-node.js';
+import { MovableClock } from './movable-clock.js';
 import { AgentNode } from './pod-stories/agent-node.js';
 
 const HOUR_MS = 3_600_000;
 const STAYS = 'trap "exit 0" TERM; while :; do sleep 0.1; done';
 const LIMIT_MS = 60_000;
-
-/** The machine's clock, whose wall can be moved. */
-class MovableClock extends SystemClock {
-  offsetMs = 0;
-
-  override now(): number {
-    return super.now() + this.offsetMs;
-  }
-}
 
 let node: EmbeddedNode;
 let agent: AgentNode | undefined;
@@ -43,8 +34,7 @@ afterEach(async () => {
 });
 
 async function startAgent(offsetMs = 0, options: Partial<AgentOptions> = {}): Promise<AgentNode> {
-  const clock = new MovableClock();
-  clock.offsetMs = offsetMs;
+  const clock = new MovableClock({ offsetMs });
   const { folder, listen: endpoint } = node;
   agent = await AgentNode.start({ folder, endpoint, clock, logger, agent: options });
   return agent;
