@@ -6,7 +6,7 @@
  * end their removal. Runtimes make what is missing themselves, and systemd its slices.
  *
  * It assumes that somebody else may have groups of the same layout, a kubelet above all, which kills whatever it finds
- * in pods' groups that it does not know. What covers that: unless told otherwise the root is one of this agent's own.
+ * in pods' groups that it does not know. What covers that: by default the root is one of this agent's own.
  * Below any other root only groups of pods of this agent are removed, and nothing above them. Nothing here ends a
  * process.
  *
@@ -77,7 +77,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
   readonly #paths = new Map<string, string>();
   /** The uids of the pods of ours that were seen and may have groups, by their keys. */
   readonly #own = new Map<string, string>();
-  /** What is in force of the pods' limits, by the keys of their uids: to be told without a look at the trees. */
+  /** The limits of pods that are in force, by the keys of their uids: readable without the trees. */
   readonly #settled = new Map<string, string>();
   /** Slices of systemd in which nobody has looked at the controllers yet: runtimes have them made. */
   readonly #unchecked = new Set<string>();
@@ -119,8 +119,8 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
   }
 
   async findParent(pod: NodePod, sandbox: SandboxStatus, signal: AbortSignal): Promise<string> {
-    const told = this.#findTold(pod, sandbox);
-    const parent = told ?? (await this.#options.readParent(sandbox.id, signal, pod.metadata));
+    const recorded = this.#findRecordedParent(pod, sandbox);
+    const parent = recorded ?? (await this.#options.readParent(sandbox.id, signal, pod.metadata));
     // The pod may have been edited since its sandbox was made, and ask for more.
     if (this.#layouts.some((layout) => layout.holds(parent, 'cgroupfs')))
       await this.#use(pod, parent, 'cgroupfs', 'grow');
@@ -143,14 +143,14 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
       await this.#options.limits.set(path, this.#limitsOf(pod), 'settle');
     } catch (error) {
       if (error instanceof PodloopError) throw error;
-      this.#tell('Limits of pods are not set', error, 'info');
+      this.#logProblem('Limits of pods are not set', error, 'info');
     }
     this.#settled.set(key, this.#describe(pod, path));
   }
 
   /** Undefined where groups are not ours to write to. */
   #ownPathOf(pod: NodePod, sandbox: SandboxStatus): string | undefined {
-    const path = this.#findTold(pod, sandbox);
+    const path = this.#findRecordedParent(pod, sandbox);
     const isOurs = this.#layouts.some((layout) => path !== undefined && layout.holds(path, 'cgroupfs'));
     return isOurs ? path : undefined;
   }
@@ -159,7 +159,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
    * The group that is written on a sandbox. On one that a kubelet has made it is an annotation of the pod, which may
    * name whatever it likes: only a group of that very pod counts. Undefined where nothing does.
    */
-  #findTold({ metadata }: NodePod, { annotations }: SandboxStatus): string | undefined {
+  #findRecordedParent({ metadata }: NodePod, { annotations }: SandboxStatus): string | undefined {
     const path = annotations[ANNOTATIONS.cgroupParent];
     if (path === undefined || path === '') return this.#options.enabled ? undefined : path;
     const isOfPod = CGROUP_DRIVERS.some((driver) => {
@@ -213,7 +213,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
       }
       await this.#removeRoots(signal);
     } catch (error) {
-      this.#tell('Cgroups of pods not removed', error);
+      this.#logProblem('Cgroups of pods not removed', error);
     }
   }
 
@@ -235,7 +235,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
       await trees.weigh(path, computePodShares(pod));
       await limits.set(path, this.#limitsOf(pod), phase);
     } catch (error) {
-      if (error instanceof PodloopError) this.#tell('Limits of pods are not set', error, 'info');
+      if (error instanceof PodloopError) this.#logProblem('Limits of pods are not set', error, 'info');
       else this.#problems.setFailure(error);
     }
   }
@@ -292,7 +292,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     try {
       for (const layout of this.#layouts) await layout.balance();
     } catch (error) {
-      this.#tell('Cgroups of pods are not weighed', error);
+      this.#logProblem('Cgroups of pods are not weighed', error);
     }
   }
 
@@ -311,8 +311,8 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     }
   }
 
-  /** The same once. */
-  #tell(message: string, error: unknown, level: 'info' | 'warn' = 'warn'): void {
+  /** Logs a problem once in a row. */
+  #logProblem(message: string, error: unknown, level: 'info' | 'warn' = 'warn'): void {
     // Which pod it was changes from one to the next.
     const problem = `${message} ${systemCodeOf(error) || messageOf(error)}`;
     if (problem === this.#problem) return;

@@ -16,14 +16,14 @@ import { podAdded } from '../../util/start-channels.js';
 
 /** What {@link watchPodStarts} needs. */
 export interface PodStartsOptions {
-  /** Hears a channel for as long as starts are to be told. */
+  /** Subscribes to a channel for as long as starts are observed. */
   readonly listen: MetricsRegistry['listen'];
   readonly clock: Clock;
   readonly isOurs: (podUid: string) => boolean;
   /** Whether the pod is being ended: what runs of it then has not started as a pod. */
   readonly isEnding: (podUid: string) => boolean;
   readonly observer: PodStartObserver;
-  /** Where each start is told in the kubelet's words; nowhere unless told. */
+  /** Logs each start in the kubelet's words (default: starts are not logged). */
   readonly logger?: Logger;
 }
 
@@ -44,11 +44,11 @@ interface Starting {
   hasRun: boolean;
 }
 
-/** Pods that never get that far are forgotten when there are more, those first that came first. */
-const MOST_STARTING = 10_000;
-const MOST_PULLS = 100;
+/** With more pods than that, the oldest one that does not run yet is forgotten. */
+const MAX_STARTING = 10_000;
+const MAX_PULLS = 100;
 
-/** Tells of each pod that is new here when it runs. */
+/** Notifies the observer when a pod that is new here runs. */
 export function watchPodStarts({
   listen,
   clock,
@@ -58,7 +58,7 @@ export function watchPodStarts({
   logger = SILENT_LOGGER,
 }: PodStartsOptions): void {
   const starting = new Map<string, Starting>();
-  const look = (ref: PodRef, status: V1PodStatus, pod: Starting): void => {
+  const update = (ref: PodRef, status: V1PodStatus, pod: Starting): void => {
     const { uid } = ref;
     const { phase, containerStatuses } = status;
     if (isEnding(uid)) {
@@ -87,13 +87,13 @@ export function watchPodStarts({
   listen(podAdded, ({ uid, hasNetwork }) => {
     if (!isOurs(uid) || starting.has(uid)) return;
     const [oldest] = starting.keys();
-    if (starting.size >= MOST_STARTING && oldest !== undefined) starting.delete(oldest);
+    if (starting.size >= MAX_STARTING && oldest !== undefined) starting.delete(oldest);
     const sinceMs = clock.monotonicMs();
     starting.set(uid, { sinceMs, hasNetwork, pulls: [], wasPending: false, hasRun: false });
   });
   listen(imagePullEnded, ({ podUid, startedAtMs, durationMs }) => {
     const pulls = starting.get(podUid)?.pulls;
-    if (pulls === undefined || pulls.length >= MOST_PULLS) return;
+    if (pulls === undefined || pulls.length >= MAX_PULLS) return;
     pulls.push({ fromMs: startedAtMs, toMs: startedAtMs + durationMs });
   });
   listen(podStatusChanged, (change) => {
@@ -102,7 +102,7 @@ export function watchPodStarts({
     const pod = starting.get(uid);
     if (pod === undefined) return;
     if (change.type === 'removed') starting.delete(uid);
-    else look(change.record.pod, change.record.status, pod);
+    else update(change.record.pod, change.record.status, pod);
   });
 }
 

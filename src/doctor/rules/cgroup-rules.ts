@@ -16,7 +16,7 @@ function judgeConflict(driver: string, conflict: string | undefined): Finding[] 
   return [
     {
       ...{ code: 'CgroupDriverConflict', severity: 'critical' },
-      message: `podloop’s agent was told the cgroup driver ${driver}, and the runtime has the other one: no new pod starts`,
+      message: `podloop’s agent is configured with the cgroup driver ${driver}, but the runtime uses the other one: no new pod starts`,
       evidence: [conflict],
       remedy:
         'Start the agent without --cgroup-driver and without cgroupDriver in its KubeletConfiguration, so that it takes the runtime’s; or configure the runtime as the evidence says, and restart it.',
