@@ -103,37 +103,37 @@ function listObjects(value: Record<string, unknown>, kind: string, path: readonl
   );
 }
 
-/** Objects of clusters that people put beside their pods, and what does the same here. */
-const WAYS_OUT: Readonly<Record<string, string>> = {
+/** Objects of clusters that people put beside their pods, and what they can do instead. */
+const ALTERNATIVES: Readonly<Record<string, string>> = {
   PersistentVolumeClaim: 'use a hostPath volume with type DirectoryOrCreate in the pod',
   PersistentVolume: 'use a hostPath volume with type DirectoryOrCreate in the pod',
   StorageClass: 'use a hostPath volume with type DirectoryOrCreate in the pod',
-  Service: 'give the container of the pod a hostPort, or let others use the address of the pod',
+  Service: 'give the container a hostPort, or connect to the address of the pod',
   Ingress: 'run a proxy in a pod with a hostPort',
   NetworkPolicy: 'filter with the firewall of this machine',
-  Namespace: 'leave it out: a namespace is there as soon as a pod names it',
-  ServiceAccount: 'leave it out: there is no API server to give a token of it',
-  Role: 'leave it out: there is no API server that it could hold for',
-  RoleBinding: 'leave it out: there is no API server that it could hold for',
-  ClusterRole: 'leave it out: there is no API server that it could hold for',
-  ClusterRoleBinding: 'leave it out: there is no API server that it could hold for',
-  HorizontalPodAutoscaler: 'leave it out: write as many Pods as are to run',
-  PodDisruptionBudget: 'leave it out: nobody here evicts pods through an API server',
+  Namespace: 'remove it: a namespace exists as soon as a pod names it',
+  ServiceAccount: 'remove it: no API server issues tokens for it',
+  Role: 'remove it: there is no API server to enforce it',
+  RoleBinding: 'remove it: there is no API server to enforce it',
+  ClusterRole: 'remove it: there is no API server to enforce it',
+  ClusterRoleBinding: 'remove it: there is no API server to enforce it',
+  HorizontalPodAutoscaler: 'remove it, and write one Pod for each replica',
+  PodDisruptionBudget: 'remove it: no API server evicts pods here',
   Kustomization: 'build it first: kubectl kustomize . > pods.yaml',
   KubeletConfiguration: 'give it to the agent with --config',
 };
 
 function whyNot(kind: string): string {
-  const words = [...KINDS, ...Object.keys(LISTS), ...WITH_TEMPLATE, ...Object.keys(WAYS_OUT)];
+  const words = [...KINDS, ...Object.keys(LISTS), ...WITH_TEMPLATE, ...Object.keys(ALTERNATIVES)];
   const guess = findSimilarWord(kind, words);
-  const wayOut = Object.hasOwn(WAYS_OUT, kind) ? WAYS_OUT[kind] : undefined;
-  if (wayOut !== undefined) return `${kind} is not supported; ${wayOut}`;
+  const alternative = Object.hasOwn(ALTERNATIVES, kind) ? ALTERNATIVES[kind] : undefined;
+  if (alternative !== undefined) return `${kind} is not supported; ${alternative}`;
   if (WITH_TEMPLATE.includes(kind)) {
-    return `${kind} is not supported; put the pod of its template into a Pod, once for each that is to run`;
+    return `${kind} is not supported; write its template as a Pod, one for each replica`;
   }
   const hint =
     guess === undefined
-      ? 'a manifest holds Pods, ConfigMaps, Secrets and Lists of them'
+      ? 'a manifest contains Pods, ConfigMaps, Secrets and Lists of them'
       : `did you mean ${guess}?`;
   return `${formatValue(kind)} is not supported; ${hint}`;
 }
