@@ -11,7 +11,7 @@ import { LogRecorder } from './log-recorder.js';
 import { aSpecContainer, aSpecPod } from './node-pods.js';
 
 /** A signal that never aborts. */
-export const NEVER = new AbortController().signal;
+export const NEVER: AbortSignal = new AbortController().signal;
 
 /** A pod whose container asks for that much cpu, or for nothing. */
 export const podThatAsksFor = (uid: string, cpu?: string): NodePod =>
