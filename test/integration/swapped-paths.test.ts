@@ -261,22 +261,27 @@ it.each([
   ['a folder deeper in the target', 'part/container', 'container', FOLDER],
   ['a file of the target', 'part/container/file', 'file', 'echo own >"$1"'],
   ['a copy in the target', 'copy', 'file', 'echo own >"$1"'],
-])('%s is written by cp without a link being followed', async (_what, place, target, make) => {
-  const copyTarget = join(folder, 'copy-target');
-  await mkdir(join(copyTarget, dirname(place)), { recursive: true });
-  const before = await canary();
-  swap(join(copyTarget, place), join(folder, 'canary', target), make);
-  const { said, done } = await act(async () => {
-    const unpacker = new TarUnpacker({ prefix: 'src', target: copyTarget, warn: () => Promise.resolve() });
-    await unpacker.unpack(readTar(Readable.from([sentTar()]) as AsyncIterable<Buffer>));
-    const copy = join(copyTarget, 'copy');
-    // A link in the place of the copy itself is one that the swapping program has made.
-    return (await lstat(copy)).isFile() && place !== 'copy' ? await readFile(copy, 'utf8') : '';
-  });
-  expect(done).toBeGreaterThan(0);
-  expect(said).not.toContain(SECRET);
-  expect(await canary()).toEqual(before);
-});
+  // Each round unpacks a whole archive.
+])(
+  '%s is written by cp without a link being followed',
+  { timeout: 240_000 },
+  async (_what, place, target, make) => {
+    const copyTarget = join(folder, 'copy-target');
+    await mkdir(join(copyTarget, dirname(place)), { recursive: true });
+    const before = await canary();
+    swap(join(copyTarget, place), join(folder, 'canary', target), make);
+    const { said, done } = await act(async () => {
+      const unpacker = new TarUnpacker({ prefix: 'src', target: copyTarget, warn: () => Promise.resolve() });
+      await unpacker.unpack(readTar(Readable.from([sentTar()]) as AsyncIterable<Buffer>));
+      const copy = join(copyTarget, 'copy');
+      // A link in the place of the copy itself is one that the swapping program has made.
+      return (await lstat(copy)).isFile() && place !== 'copy' ? await readFile(copy, 'utf8') : '';
+    });
+    expect(done).toBeGreaterThan(0);
+    expect(said).not.toContain(SECRET);
+    expect(await canary()).toEqual(before);
+  },
+);
 
 it.each([
   ['a folder', 'part', '', FOLDERS],
