@@ -76,7 +76,7 @@ export class MachineSession implements AsyncDisposable {
       results.push(result);
       say(`${result.verdict}: ${result.title}${result.reason === undefined ? '' : `: ${result.reason}`}`);
     };
-    const limit = AbortSignal.timeout(limitMinutes * 60_000);
+    const limit = AbortSignal.timeout(Math.ceil(limitMinutes * 60_000));
     const common = {
       image,
       payload,
