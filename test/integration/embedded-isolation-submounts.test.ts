@@ -1,7 +1,9 @@
 /**
- * Containers that start while the host mounts and unmounts below their volumes all the time, as the agent and others do
- * below its own folder. None fails for that, and none gets a device or a place to write to that it must not have. Needs
+ * The mounts of a container, and containers that start while the host mounts and unmounts below their volumes all the
+ * time, as the agent and others do below its own folder. None fails for that, and none gets a device or a place to write to that it must not have. Needs
  * root; skipped elsewhere.
+ *
+ * All in one file, one after the other: a container whose root is the host's sees what is mounted on the host meanwhile.
  *
  * @module
  */
@@ -12,12 +14,15 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cri } from '../../src/cri/index.js';
-import { parseMountinfo, visibleMountsBelow } from '../../src/util/mountinfo.js';
+import { visibleMountsBelow } from '../../src/testing/visible-mounts.js';
+import { parseMountinfo } from '../../src/util/mountinfo.js';
 import { type ContainerParts, HOST_IMAGE } from './embedded-node.js';
 import { IsolatedPod } from './isolated-pod.js';
 import { PROGRAM_IMAGE } from './program-image.js';
 
 const run = promisify(execFile);
+/** Files that are bound: nobody can make a node in them. */
+const PLAIN_FILES = ['hosts', 'hostname', 'resolv.conf'].map((name) => `/etc/${name}`);
 const ROUNDS = 24;
 /** Started at once, as those of several pods are. */
 const TOGETHER = 4;
@@ -35,6 +40,34 @@ while :; do
   umount "folder $turn"; rmdir "folder $turn"
   umount next; umount "next to"; umount next
 done 2>/dev/null`;
+
+describe.skipIf(process.getuid?.() !== 0)('a container in namespaces (needs root)', () => {
+  it('has no mount on which others than its own could be opened', async () => {
+    await using pod = await IsolatedPod.start();
+    const folder = await mkdtemp(join(tmpdir(), 'podloop-no-devices-'));
+    const mounts = [
+      { hostPath: '/', containerPath: '/host' },
+      { hostPath: folder, containerPath: '/volume' },
+      { hostPath: '/dev/null', containerPath: '/etc/nothing' },
+    ];
+    for (const image of [PROGRAM_IMAGE, HOST_IMAGE]) {
+      const said = await pod.run('cat /proc/self/mountinfo; : >/etc/nothing && echo written', {
+        image: { image },
+        mounts: image === HOST_IMAGE ? [] : mounts,
+      });
+      const table = parseMountinfo(`${said.filter((line) => line !== 'written').join('\n')}\n`);
+      const open = visibleMountsBelow(table, '/').filter(
+        ({ restrictions }) => !restrictions.includes('nodev'),
+      );
+      const seen = open.map(({ mountPoint }) => mountPoint).filter((path) => !PLAIN_FILES.includes(path));
+      const own = ['full', 'null', 'pts', 'random', 'tty', 'urandom', 'zero'].map((name) => `/dev/${name}`);
+      const shown = image === HOST_IMAGE ? [] : ['/etc/nothing'];
+      expect(seen.sort()).toEqual([...own, ...shown].sort());
+      if (image !== HOST_IMAGE) expect(said.at(-1)).toBe('written');
+    }
+    await rm(folder, { recursive: true });
+  });
+});
 
 describe.skipIf(process.getuid?.() !== 0)('mounts below the volumes of a container (needs root)', () => {
   let pod: IsolatedPod;
