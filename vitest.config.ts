@@ -51,7 +51,7 @@ export default defineConfig({
             'test/differential/**/*.test.ts',
             'test/e2e/**/*.test.ts',
             'test/machine/*.test.ts',
-            'test/machine/power/*.test.ts',
+            'test/machine/{power,userland}/*.test.ts',
           ],
         },
       },
