@@ -184,7 +184,7 @@ export class FileVersions {
     }
     const renamed = before === undefined ? this.#findRenamed(digest, isMissing) : undefined;
     if (renamed !== undefined) this.#holders.rename(renamed.name, name);
-    const manifest = refuseNewPods(outcome.manifest, this.#knownPods());
+    const manifest = refuseNewPods(outcome.manifest, (pod) => this.#isKnown(pod));
     this.#judge(name, digest, before ?? renamed?.file, manifest);
     return 'judged';
   }
@@ -323,10 +323,11 @@ export class FileVersions {
   }
 
   /** A pod that moves to another file is no new one. */
-  #knownPods(): (pod: SourcePod['pod']) => boolean {
-    const held = [...this.#files.values()].flatMap(({ holding }) => holding.pods);
-    const known = new Set(held.map(({ pod }) => fullName(pod)));
-    return (pod) => known.has(fullName(pod));
+  #isKnown(pod: SourcePod['pod']): boolean {
+    const name = fullName(pod);
+    return [...this.#files.values()].some(({ holding }) =>
+      holding.pods.some((each) => fullName(each.pod) === name),
+    );
   }
 
   /** The same content under another name that is gone: what that one stood for goes along, also when it is broken. */

@@ -63,18 +63,20 @@ export function keepPods(
 /**
  * Leaves out pods that are new and have what only an edit may bring. Pure.
  *
- * `isKnown`: a version of the pod has been taken before, by this agent or one before it.
+ * `isKnown`: a version of the pod has been taken before, by this agent or one before it. Asked only about such pods.
  */
 export function refuseNewPods(
   manifest: ParsedManifest,
   isKnown: (pod: NodePod) => boolean = () => false,
 ): ParsedManifest {
-  const problems = manifest.pods.map(({ pod, name, place }) =>
-    (isKnown(pod) ? [] : validateNewPod(pod)).map(({ kind, path, message }): ManifestProblem => ({
+  const problems = manifest.pods.map(({ pod, name, place }) => {
+    const found = validateNewPod(pod);
+    if (found.length === 0 || isKnown(pod)) return [];
+    return found.map(({ kind, path, message }): ManifestProblem => ({
       ...{ ...place, kind, path: formatFieldPath(path), message },
       ...{ pod: name, namespace: pod.metadata.namespace },
-    })),
-  );
+    }));
+  });
   if (problems.every(({ length }) => length === 0)) return manifest;
   return {
     ...manifest,
