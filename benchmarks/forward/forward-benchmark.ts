@@ -12,6 +12,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { abortable } from '../../src/util/abortable.js';
 import { findProgram } from '../../test/build-state.js';
 import { BenchProcess } from '../agents/bench-process.js';
 import { Endings } from '../endings.js';
@@ -127,17 +128,11 @@ async function startForward(
   });
   try {
     const local = await withDeadline('until the port is forwarded', POD_MS, signal, async (within) =>
-      Promise.race([port, untilAborted(within)]),
+      abortable(port, within),
     );
     return { command, place: { host: '127.0.0.1', port: local } };
   } catch (error) {
     await command[Symbol.asyncDispose]();
     throw error;
   }
-}
-
-function untilAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-  });
 }

@@ -1,6 +1,5 @@
 import { HEADER_DICTIONARY_ID } from './header-dictionary.js';
-
-const LONGEST_BLOCK = 65_535;
+import { LONGEST_BLOCK } from './stored-blocks.js';
 
 /**
  * Writes headers in the form of a compressed stream, without compressing them.

@@ -6,7 +6,8 @@ const DEFLATE = 8;
 const HAS_DICTIONARY = 0x20;
 /** A sign for the kind of block, and twice the length of its content. */
 const BLOCK_HEAD_BYTES = 5;
-const LONGEST_BLOCK = 65_535;
+/** What the two bytes for the length of a stored block can say. */
+export const LONGEST_BLOCK = 65_535;
 
 /**
  * The content of a part of a zlib stream (RFC 1950) that is nothing but whole stored blocks (RFC 1951, section 3.2.4).

@@ -66,23 +66,22 @@ export async function makePayload(
 ): Promise<string> {
   const disk = path.join(folder, 'payload.img');
   const root = path.join(folder, 'payload');
-  const run: Run = async (program, args, cwd = project) =>
-    (await execute(program, [...args], { cwd, signal, env: ENV, maxBuffer: 64 * 1024 * 1024 })).stdout;
-  await copyProject(project, path.join(root, path.basename(PROJECT_IN_MACHINE)), { signal });
+  const placeOf = (inMachine: string): string => path.join(root, path.basename(inMachine));
+  const run = runner(project, signal);
+  await copyProject(project, placeOf(PROJECT_IN_MACHINE), { signal });
   const lock = await readLock(project);
   await packPackage(project, folder, lock, run);
-  const tarball = path.join(root, path.basename(PACKAGE_IN_MACHINE));
+  const tarball = placeOf(PACKAGE_IN_MACHINE);
   await rename(path.join(folder, 'podloop.tgz'), tarball);
   const quiet = ['--offline', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   await run('npm', ['install', '--global', '--prefix', path.join(root, 'installed'), ...quiet, tarball]);
   await cp(await findNpm(), path.join(root, 'npm'), { recursive: true });
   if (kubernetes !== undefined) {
     await run('node', ['node_modules/typescript/bin/tsc', '-p', 'test/e2e/tsconfig.json']);
-    await cp(path.join(project, E2E), path.join(root, 'podloop', E2E), { recursive: true });
-    await cp(kubernetes, path.join(root, 'kubernetes'), { recursive: true, dereference: true });
+    await cp(path.join(project, E2E), path.join(placeOf(PROJECT_IN_MACHINE), E2E), { recursive: true });
+    await cp(kubernetes, placeOf(KUBERNETES_IN_MACHINE), { recursive: true, dereference: true });
   }
-  if (packages)
-    await fillPackageCache(project, folder, path.join(root, path.basename(CACHE_IN_MACHINE)), run);
+  if (packages) await fillPackageCache(project, folder, placeOf(CACHE_IN_MACHINE), run);
   // Suites run as root and as an ordinary user on the same files.
   await run('chmod', ['-R', 'a+rwX', root]);
   await run('mke2fs', ['-q', '-t', 'ext4', '-L', 'payload', '-d', root, disk, DISK_SIZE]);
@@ -99,9 +98,7 @@ export async function copyProject(
   target: string,
   { signal, everyModule = false }: { readonly signal: AbortSignal; readonly everyModule?: boolean },
 ): Promise<void> {
-  const run = async (program: string, args: readonly string[]): Promise<string> =>
-    (await execute(program, [...args], { cwd: project, signal, env: ENV, maxBuffer: 64 * 1024 * 1024 }))
-      .stdout;
+  const run = runner(project, signal);
   await mkdir(target, { recursive: true });
   const tracked = await run('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard']);
   const files = await findExisting(project, tracked.split('\0'));
@@ -187,6 +184,12 @@ export function installScript(): string {
 }
 
 type Run = (program: string, args: readonly string[], cwd?: string) => Promise<string>;
+
+/** Runs programs in the project's folder, or in another one. */
+function runner(project: string, signal: AbortSignal): Run {
+  return async (program, args, cwd = project) =>
+    (await execute(program, [...args], { cwd, signal, env: ENV, maxBuffer: 64 * 1024 * 1024 })).stdout;
+}
 
 async function findExisting(project: string, files: readonly string[]): Promise<string[]> {
   const isThere = async (file: string): Promise<boolean> =>

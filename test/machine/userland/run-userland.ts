@@ -13,8 +13,9 @@ import path from 'node:path';
 
 import { SEARCH_PATH } from '../host-tools.js';
 import { ORDINARY_USER } from '../image-recipe.js';
+import { quote } from '../machine.js';
 import { parseVitestReport, type TestResult } from '../machine-result.js';
-import { copyProject, findNpm } from '../payload.js';
+import { copyProject, findNpm, PROJECT_IN_MACHINE } from '../payload.js';
 
 /** Who runs the tests there. */
 export type UserlandUser = 'root' | typeof ORDINARY_USER;
@@ -32,9 +33,7 @@ export interface UserlandOptions {
   readonly signal: AbortSignal;
 }
 
-const PROJECT = '/srv/podloop';
 const REPORT = '/srv/report.json';
-/** What is printed on the way is for people who wait. */
 const HOMES: Readonly<Record<UserlandUser, string>> = { root: '/root', ordinary: `/home/${ORDINARY_USER}` };
 
 /** Runs it; rejects when it cannot be set up, or on Ctrl-C. */
@@ -45,9 +44,9 @@ export async function runUserland(options: UserlandOptions): Promise<void> {
   try {
     say('unpacking Debian 13');
     await check('tar', ['-xf', tar, '-C', root, '--numeric-owner'], signal);
-    await copyProject(project, path.join(root, PROJECT), { signal, everyModule: true });
+    await copyProject(project, path.join(root, PROJECT_IN_MACHINE), { signal, everyModule: true });
     await cp(await findNpm(), path.join(root, 'srv/npm'), { recursive: true });
-    // By number: the name is of that root file system.
+    // From inside: the user is one of that root file system.
     await check('chroot', [root, 'chown', '-R', `${user}:`, '/srv'], signal);
     const steps = [
       ['the checks of npm test', 'node scripts/check.mjs'],
@@ -94,7 +93,7 @@ export function enterScript(root: string, user: UserlandUser, command: string): 
     ...['env', '-i', 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'],
     ...[`HOME=${HOMES[user]}`, 'LANG=C.UTF-8', 'TERM=dumb'],
     ...(user === 'root' ? [] : ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--init-groups']),
-    ...['bash', '-c', quote(`cd ${PROJECT} && ${command}`)],
+    ...['bash', '-c', quote(`cd ${PROJECT_IN_MACHINE} && ${command}`)],
   ].join(' ');
   const inside = [
     'set -e',
@@ -115,10 +114,6 @@ export function enterScript(root: string, user: UserlandUser, command: string): 
     `exec ${words}`,
   ].join('\n');
   return `exec unshare --mount --pid --fork --kill-child --propagation private bash -c ${quote(inside)} bash ${quote(root)}`;
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 async function check(program: string, args: readonly string[], signal: AbortSignal): Promise<void> {
