@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { isIP, type Socket } from 'node:net';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { messageOf } from '../util/errors.js';
@@ -12,6 +11,7 @@ import { type CliHost } from './cli-host.js';
 import { CommandFailure, failure } from './command-failure.js';
 import { escapeTerminal } from './print/terminal-text.js';
 import { forwardConnection } from './streaming/forward-connection.js';
+import { ForwardSessions } from './streaming/forward-sessions.js';
 import { type ForwardedPort, readForwardedPorts } from './streaming/forwarded-ports.js';
 import { closeListeners, listenLocally } from './streaming/local-listeners.js';
 
@@ -67,14 +67,16 @@ async function forward(
   if (phase !== 'Running') {
     throw failure(`unable to forward port because pod is not running. Current status=${phase}`);
   }
-  // One listener for each connection: many are no leak.
-  setMaxListeners(0, client.signal);
   const lost = new AbortController();
   const signal = AbortSignal.any([session.signal, lost.signal]);
+  using sessions = new ForwardSessions({
+    ...{ client, path: `${path}/portforward`, clock: host.clock },
+    ports: [...new Set(wanted.map(({ remote }) => remote))],
+  });
   const carry = async (socket: Socket, { local, remote }: ForwardedPort): Promise<void> => {
     await host.stdout.writeLine(`Handling connection for ${local}`);
     try {
-      await forwardConnection(client, socket, { path: `${path}/portforward`, port: remote });
+      await forwardConnection(sessions, socket, remote);
     } catch (error) {
       socket.destroy();
       if (signal.aborted) return;

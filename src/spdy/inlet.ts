@@ -3,9 +3,11 @@ import { Readable } from 'node:stream';
 /** What an {@link Inlet} tells the one who fills it. */
 export interface InletListener {
   /** More has come than is wanted for now. */
-  onFull(): void;
+  onFull?(): void;
   /** It is wanted again. */
-  onRoom(): void;
+  onRoom?(): void;
+  /** So many bytes were read, or will never be. */
+  onTaken?(bytes: number): void;
 }
 
 /** The readable end of one of several streams that share a connection. */
@@ -13,6 +15,8 @@ export class Inlet extends Readable {
   readonly #listener: InletListener;
   #isFull = false;
   #isComplete = false;
+  /** Bytes that came and were not yet taken. */
+  #untaken = 0;
 
   constructor(listener: InletListener) {
     super();
@@ -33,9 +37,15 @@ export class Inlet extends Readable {
 
   /** This has come. */
   deliver(data: Buffer): void {
-    if (this.destroyed || this.#isComplete || data.length === 0 || this.push(data)) return;
+    if (data.length === 0) return;
+    if (this.destroyed || this.#isComplete) {
+      this.#listener.onTaken?.(data.length);
+      return;
+    }
+    this.#untaken += data.length;
+    if (this.push(data)) return;
     this.#isFull = true;
-    this.#listener.onFull();
+    this.#listener.onFull?.();
   }
 
   /** Nothing more comes. */
@@ -46,17 +56,21 @@ export class Inlet extends Readable {
   }
 
   override _read(): void {
-    this.#release();
+    this.#release(this.readableLength);
   }
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
-    this.#release();
+    this.#release(0);
     callback(error);
   }
 
-  #release(): void {
+  /** @param waiting how much of what came is still to be read. */
+  #release(waiting: number): void {
+    const taken = this.#untaken - waiting;
+    this.#untaken = waiting;
+    if (taken > 0) this.#listener.onTaken?.(taken);
     if (!this.#isFull) return;
     this.#isFull = false;
-    this.#listener.onRoom();
+    this.#listener.onRoom?.();
   }
 }

@@ -1,11 +1,20 @@
 import { type Duplex, Writable } from 'node:stream';
 import { encodeDataHead, encodePing, encodeRstStream, encodeSynStream } from './encode-frame.js';
 import { FrameReader } from './frame-reader.js';
-import { flushWrites, gatherWrites } from './gather-writes.js';
+import { gatherWrites } from './gather-writes.js';
 import { encodeHeaderBlock } from './header-block.js';
 import { HeaderDeflater } from './header-deflater.js';
 import { Inlet } from './inlet.js';
-import { FLAG_FIN, ResetStatus, type SpdyFrame } from './spdy-frame.js';
+import { type ReceivingStream, ReceiveWindows } from './receive-windows.js';
+import { SendWindows, type WindowedStream } from './send-windows.js';
+import {
+  FLAG_FIN,
+  INITIAL_WINDOW_BYTES,
+  ResetStatus,
+  SHARED_WINDOW_BYTES,
+  SpdyError,
+  type SpdyFrame,
+} from './spdy-frame.js';
 
 /** A stream that the client has opened: both directions end on their own. */
 export interface SpdyClientStream {
@@ -13,21 +22,31 @@ export interface SpdyClientStream {
   readonly inbound: Inlet;
   /** What is sent to the server; `end()` ends this direction alone. */
   readonly outbound: Writable;
+  /** Ends both directions at once; nothing happens when they have ended. */
+  reset(): void;
 }
 
-interface OpenStream extends SpdyClientStream {
+/** What a {@link SpdyClientSession} may be given. */
+export interface SpdyClientSessionOptions {
+  /**
+   * Whether the server has agreed to keep to windows (default: no). Then streams that have nothing to do with each other
+   * may share the connection, up to SHARED_STREAMS with data: one that nobody reads holds up no other. Else whoever is
+   * slow slows down the connection as a whole.
+   */
+  readonly serverCounts?: boolean;
+}
+
+interface OpenStream extends SpdyClientStream, WindowedStream, ReceivingStream {
   /** Whether the server has taken it. */
   isTaken: boolean;
+  hasSentEnd: boolean;
 }
-
-/** The largest data frame that is sent. */
-const FRAME_BYTES = 32 * 1024;
 
 /**
  * The client's side of a SPDY/3.1 connection as Kubernetes uses it: the client opens streams.
  *
- * Neither side counts windows, as those who speak it (spdystream) do not: who is slow slows the connection down as a
- * whole. A connection is therefore for streams that belong together.
+ * What the server grants is kept to from the first grant on; see {@link SendWindows}. What is read is granted to the
+ * server only where it has agreed to count, since those who speak it otherwise (spdystream) do not.
  */
 export class SpdyClientSession {
   readonly #socket: Duplex;
@@ -35,11 +54,20 @@ export class SpdyClientSession {
   readonly #deflater = new HeaderDeflater();
   readonly #streams = new Map<number, OpenStream>();
   readonly #closed: Promise<void>;
+  readonly #sendWindows: SendWindows<OpenStream>;
+  /** Undefined where the server does not count. */
+  readonly #received: ReceiveWindows | undefined;
   #nextId = 1;
+  #isOpen = true;
 
   /** @param socket the connection, right behind the answer that agreed. */
-  constructor(socket: Duplex) {
+  constructor(socket: Duplex, { serverCounts = false }: SpdyClientSessionOptions = {}) {
     this.#socket = socket;
+    this.#sendWindows = new SendWindows(serverCounts);
+    if (serverCounts) {
+      this.#received = new ReceiveWindows((frame) => this.#send(frame));
+      this.#received.open(SHARED_WINDOW_BYTES);
+    }
     this.#closed = new Promise((resolve) => socket.once('close', () => resolve()));
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));
     socket.on('end', () => this.#end(new Error('the connection was ended')));
@@ -52,6 +80,11 @@ export class SpdyClientSession {
     return this.#closed;
   }
 
+  /** Whether streams can be opened: neither side has ended it. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
   /** Opens a stream; what the server thinks of it shows on its inbound side. */
   open(headers: Readonly<Record<string, string>>): SpdyClientStream {
     const id = this.#nextId;
@@ -59,9 +92,24 @@ export class SpdyClientSession {
     const block = this.#deflater.deflate(encodeHeaderBlock(new Map(Object.entries(headers))));
     gatherWrites(this.#socket);
     this.#socket.write(encodeSynStream(id, block));
-    const listener = { onFull: () => this.#socket.pause(), onRoom: () => this.#resume() };
-    const ends = { inbound: new Inlet(listener), outbound: this.#openOutbound(id) };
-    const stream: OpenStream = { ...ends, isTaken: false };
+    const stream: OpenStream = {
+      id,
+      inbound: new Inlet({
+        ...(this.#received === undefined
+          ? { onFull: () => this.#socket.pause(), onRoom: () => this.#resume() }
+          : {}),
+        onTaken: (bytes) => this.#received?.acknowledge(stream, bytes),
+      }),
+      outbound: this.#openOutbound(() => stream),
+      reset: () => this.#reset(stream),
+      isTaken: false,
+      hasSentEnd: false,
+      sendWindow: this.#sendWindows.initial,
+      unacknowledged: 0,
+      get mayReceive() {
+        return !this.inbound.isComplete && !this.inbound.destroyed;
+      },
+    };
     this.#streams.set(id, stream);
     return stream;
   }
@@ -78,17 +126,15 @@ export class SpdyClientSession {
     this.#socket.destroy();
   }
 
-  #openOutbound(id: number): Writable {
+  #openOutbound(stream: () => OpenStream): Writable {
     const outbound = new Writable({
-      write: (chunk: Buffer, _encoding, callback) => this.#sendData(id, chunk, callback),
+      write: (chunk: Buffer, _encoding, callback) => this.#sendData(stream(), chunk, callback),
       final: (callback) => {
-        gatherWrites(this.#socket);
-        this.#socket.write(encodeDataHead(id, 0, true));
+        this.#sendEnd(stream());
         callback();
       },
       destroy: (error, callback) => {
-        if (error !== null && !this.#socket.destroyed)
-          this.#socket.write(encodeRstStream(id, ResetStatus.cancel));
+        if (error !== null) this.#reset(stream());
         callback(error);
       },
     });
@@ -96,8 +142,14 @@ export class SpdyClientSession {
     return outbound;
   }
 
-  #sendData(id: number, data: Buffer, callback: (error?: Error | null) => void): void {
-    if (this.#socket.destroyed || this.#socket.writableEnded) {
+  #send(frame: Buffer): void {
+    if (!this.#socket.writable) return;
+    gatherWrites(this.#socket);
+    this.#socket.write(frame);
+  }
+
+  #sendData(stream: OpenStream, data: Buffer, callback: (error?: Error | null) => void): void {
+    if (!this.#socket.writable || !this.#streams.has(stream.id)) {
       callback(new Error('the connection is closed'));
       return;
     }
@@ -105,14 +157,21 @@ export class SpdyClientSession {
       callback();
       return;
     }
-    this.#socket.cork();
-    for (let at = 0; at < data.length; at += FRAME_BYTES) {
-      const part = data.subarray(at, at + FRAME_BYTES);
-      this.#socket.write(encodeDataHead(id, part.length, false));
-      // The last is called back once the connection has taken all: a server that is slow slows the source down.
-      this.#socket.write(part, at + FRAME_BYTES >= data.length ? callback : undefined);
-    }
-    flushWrites(this.#socket);
+    const part = this.#sendWindows.take(stream, data, () => this.#sendData(stream, data, callback));
+    if (part === undefined) return;
+    gatherWrites(this.#socket);
+    this.#socket.write(encodeDataHead(stream.id, part.length, false));
+    // Called back once the connection has taken it: a server that is slow slows the source down.
+    this.#socket.write(part, (error) => {
+      if (error || part.length === data.length) callback(error);
+      else this.#sendData(stream, data.subarray(part.length), callback);
+    });
+  }
+
+  #sendEnd(stream: OpenStream): void {
+    stream.hasSentEnd = true;
+    this.#send(encodeDataHead(stream.id, 0, true));
+    this.#forgetIfOver(stream);
   }
 
   #receive(chunk: Buffer): void {
@@ -137,11 +196,21 @@ export class SpdyClientSession {
         return;
       }
       case 'rst-stream':
-        this.#reset(frame.stream, frame.status);
+        this.#abandon(frame.stream, frame.status);
         return;
       case 'ping':
         // Odd numbers are ours, come back.
-        if (frame.id % 2 === 0) this.#socket.write(encodePing(frame.id));
+        if (frame.id % 2 === 0) this.#send(encodePing(frame.id));
+        return;
+      case 'window-update':
+        this.#widen(frame.stream, frame.delta);
+        return;
+      case 'settings':
+        this.#sendWindows.setInitial(frame.initialWindow, this.#streams.values());
+        return;
+      case 'go-away':
+        // What is open goes on to its end.
+        this.#isOpen = false;
         return;
       default:
     }
@@ -149,19 +218,51 @@ export class SpdyClientSession {
 
   #deliver(id: number, payload: Buffer, fin: boolean): void {
     const stream = this.#streams.get(id);
-    stream?.inbound.deliver(payload);
+    if (stream === undefined) {
+      this.#received?.acknowledge(undefined, payload.length);
+      return;
+    }
+    stream.inbound.deliver(payload);
+    // Whoever counts never sends as much; it must not fill our memory.
+    if (this.#received !== undefined && stream.inbound.readableLength > 2 * INITIAL_WINDOW_BYTES) {
+      throw new SpdyError('more data than was granted');
+    }
     if (!fin) return;
-    stream?.inbound.deliverEnd();
-    if (stream?.outbound.writableFinished === true) this.#streams.delete(id);
+    stream.inbound.deliverEnd();
+    this.#forgetIfOver(stream);
+  }
+
+  #widen(id: number, delta: number): void {
+    const stream = id === 0 ? undefined : this.#streams.get(id);
+    if (id !== 0 && stream === undefined) return;
+    if (!this.#sendWindows.widen(stream, delta)) throw new SpdyError('a window beyond all bounds');
   }
 
   /** Go's servers reset streams that are over: what came before is all there was. */
-  #reset(id: number, status: number): void {
+  #abandon(id: number, status: number): void {
     const stream = this.#streams.get(id);
-    this.#streams.delete(id);
-    if (stream?.isTaken === true) stream.inbound.deliverEnd();
-    else stream?.inbound.destroy(new Error(`the stream was refused with status ${status}`));
-    stream?.outbound.destroy();
+    if (stream === undefined) return;
+    this.#forget(stream);
+    if (stream.isTaken) stream.inbound.deliverEnd();
+    else stream.inbound.destroy(new Error(`the stream was refused with status ${status}`));
+    stream.outbound.destroy();
+  }
+
+  #reset(stream: OpenStream): void {
+    if (!this.#streams.has(stream.id)) return;
+    this.#forget(stream);
+    this.#send(encodeRstStream(stream.id, ResetStatus.cancel));
+    stream.inbound.destroy();
+    stream.outbound.destroy();
+  }
+
+  #forgetIfOver(stream: OpenStream): void {
+    if (stream.hasSentEnd && stream.inbound.isComplete) this.#forget(stream);
+  }
+
+  #forget(stream: OpenStream): void {
+    this.#streams.delete(stream.id);
+    this.#sendWindows.forget(stream);
   }
 
   #resume(): void {
@@ -170,11 +271,15 @@ export class SpdyClientSession {
   }
 
   #end(error: Error): void {
-    for (const { inbound, outbound } of this.#streams.values()) {
+    this.#isOpen = false;
+    const streams = [...this.#streams.values()];
+    this.#streams.clear();
+    for (const { inbound, outbound } of streams) {
       // What has come whole may still be read.
       if (!inbound.isComplete) inbound.destroy(error);
       outbound.destroy();
     }
-    this.#streams.clear();
+    // Whoever waits for a grant finds the connection closed.
+    this.#sendWindows.close();
   }
 }

@@ -49,6 +49,16 @@ export const GoAwayStatus = { ok: 0, protocolError: 1, internalError: 2 } as con
 export const SETTING_INITIAL_WINDOW = 7;
 /** What it is unless settings say otherwise. */
 export const INITIAL_WINDOW_BYTES = 64 * 1024;
+/** How many streams of data share a connection of which both sides keep to windows. */
+export const SHARED_STREAMS = 16;
+/** The window of such a connection: one stream that nobody reads leaves room for all others. */
+export const SHARED_WINDOW_BYTES = SHARED_STREAMS * INITIAL_WINDOW_BYTES;
+/**
+ * Header of the request and of the answer that agrees: both sides keep to windows ({@link FLOW_CONTROL_WINDOWS}), which
+ * few others who speak SPDY do.
+ */
+export const FLOW_CONTROL_HEADER = 'podloop-flow-control';
+export const FLOW_CONTROL_WINDOWS = 'windows';
 /** In bytes: a window beyond it is an error of flow control. */
 export const LARGEST_WINDOW = 2 ** 31 - 1;
 

@@ -1,4 +1,4 @@
-import { readlink } from 'node:fs/promises';
+import { readlinkSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { type Duplex } from 'node:stream';
 import { type Clock, type ClockTimer } from '../../util/clock.js';
@@ -80,9 +80,7 @@ export class NamespaceConnector implements AsyncDisposable {
     if (!Number.isInteger(port) || port < 1 || port > 65_535)
       throw new InsideConnectionError('EINVAL', `${port} is no port`);
     if (holderPid === undefined) return connectHere(port, signal);
-    const namespace = await readlink(`/proc/${holderPid}/ns/net`).catch((error: unknown) => {
-      throw new InsideConnectionError('ENETNS', messageOf(error));
-    });
+    const namespace = readNamespace(holderPid);
     try {
       return await this.#connectThere(holderPid, namespace, port, signal);
     } catch (error) {
@@ -191,6 +189,15 @@ export class NamespaceConnector implements AsyncDisposable {
   #wakeOne(): void {
     const [first] = this.#waiting;
     first?.();
+  }
+}
+
+/** In this turn: it waits for no disk, and a turn in another thread costs more than all else of a connection. */
+function readNamespace(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/net`);
+  } catch (error) {
+    throw new InsideConnectionError('ENETNS', messageOf(error));
   }
 }
 

@@ -1,20 +1,16 @@
-import { type Duplex } from 'node:stream';
 import { type ConnectPort } from './forward-port.js';
 import { CommandStreams, expectedStreams, SpdyCommandPeer } from './spdy-command.js';
 import { SpdyPortForward } from './spdy-port-forward.js';
-import { SpdySession } from './spdy/spdy-session.js';
+import { SpdySession, type SpdySessionOptions } from './spdy/spdy-session.js';
 import { type SpdyStream } from './spdy/spdy-stream.js';
 import { type CommandRequest, type StreamRequest } from './stream-request.js';
 import { connectPortsOf, runCommand, type StreamingServices } from './streaming-services.js';
 
 /** A client that was upgraded to SPDY/3.1. */
-export interface SpdyClient {
+export interface SpdyClient extends Pick<SpdySessionOptions, 'transport' | 'endTransport' | 'clientCounts'> {
   readonly grant: StreamRequest;
   /** The version of the protocol that was agreed upon. */
   readonly protocol: string;
-  readonly transport: Duplex;
-  /** See SpdySession. */
-  readonly endTransport?: () => void;
 }
 
 /** Serves a client until its connection is closed. Never rejects. */
@@ -63,9 +59,8 @@ async function servePortForward(
 
 function openSession(
   { clock, logger, idleTimeoutMs }: StreamingServices,
-  { transport, endTransport }: SpdyClient,
+  client: SpdyClient,
   onStream: (stream: SpdyStream) => void,
 ): SpdySession {
-  const options = { transport, onStream, clock, logger, idleTimeoutMs };
-  return new SpdySession(endTransport === undefined ? options : { ...options, endTransport });
+  return new SpdySession({ ...client, onStream, clock, logger, idleTimeoutMs });
 }

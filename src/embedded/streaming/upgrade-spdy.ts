@@ -3,6 +3,7 @@ import { listNames, negotiateProtocol } from './negotiate-protocol.js';
 import { serveSpdy } from './serve-spdy.js';
 import { SPDY_COMMAND_PROTOCOLS } from './spdy-command.js';
 import { PORT_FORWARD_PROTOCOL } from './spdy-port-forward.js';
+import { FLOW_CONTROL_HEADER, FLOW_CONTROL_WINDOWS } from '../../spdy/spdy-frame.js';
 import { type StreamingServices } from './streaming-services.js';
 import { type UpgradeRequest } from './upgrade-request.js';
 
@@ -25,8 +26,10 @@ export function upgradeToSpdy(
   } else {
     const lines = ['101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: SPDY/3.1'];
     lines.push(`X-Stream-Protocol-Version: ${protocol}`);
+    const clientCounts = request.headers[FLOW_CONTROL_HEADER] === FLOW_CONTROL_WINDOWS;
+    if (clientCounts) lines.push(`${FLOW_CONTROL_HEADER}: ${FLOW_CONTROL_WINDOWS}`);
     socket.write(`HTTP/1.1 ${lines.join('\r\n')}\r\n\r\n`);
     if (head.length > 0) socket.unshift(head);
-    onSession(serveSpdy(services, { grant, protocol, transport: socket }));
+    onSession(serveSpdy(services, { grant, protocol, transport: socket, clientCounts }));
   }
 }

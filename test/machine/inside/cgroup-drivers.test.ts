@@ -94,7 +94,8 @@ describe.each(['cgroupfs', 'systemd'] as const)('containerd with the cgroup driv
   });
 
   it('makes groups of its form, each of which gives every controller to those in it', async () => {
-    const group = await groupOf('first');
+    // crun puts the processes into a group of its own below the scope.
+    const group = (await groupOf('first')).replace(/\/container$/, '');
     expect(group).toMatch(
       driver === 'systemd'
         ? /kubepods-burstable-podfirst_0123_45\.slice\/[^/]+\.scope$/

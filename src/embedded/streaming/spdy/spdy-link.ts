@@ -38,7 +38,7 @@ export function linkStreams({ output, readAhead, idle, onMaybeClosed }: LinkedCo
     take: (cost) => readAhead.take(cost),
     release: (stream, cost, bytes) => {
       readAhead.release(cost);
-      output.acknowledge(stream, bytes);
+      output.received.acknowledge(stream, bytes);
     },
   };
 }

@@ -14,6 +14,7 @@ import {
   FLAG_UNIDIRECTIONAL,
   GoAwayStatus,
   ResetStatus,
+  SHARED_WINDOW_BYTES,
   SpdyError,
   type SpdyFrame,
 } from '../../../spdy/spdy-frame.js';
@@ -31,21 +32,24 @@ export interface SpdySessionOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly idleTimeoutMs: number;
-  /** Ends the transport behind what was written; `transport.end()` unless told. */
+  /** Ends the transport behind what was written (default: `transport.end()`). */
   readonly endTransport?: () => void;
+  /** Whether the client keeps to windows, so that one slow stream holds up no other (default: no). */
+  readonly clientCounts?: boolean;
 }
 
 /** So much waits for slow readers, over all streams, before the connection is not read any more. */
-const READ_AHEAD_BYTES = 1024 * 1024;
+const READ_AHEAD_BYTES = SHARED_WINDOW_BYTES;
 /** How long a client may take to close the connection after us, before its last bytes are lost to it. */
 const LINGER_MS = 5_000;
 
 /**
  * The server's side of a SPDY/3.1 connection, as Kubernetes uses it: clients open streams, we answer on them.
  *
- * Windows: the clients that there are (all built on spdystream) neither count nor grant any, so both sides are slowed
+ * Windows: clients built on spdystream, such as kubectl, neither count nor grant any, so both sides are slowed
  * down by the connection itself. We grant what was read, as the protocol wants it, and keep to a client's windows
- * from the first sign that it counts; see {@link SendWindows}.
+ * from the first sign that it counts; see SendWindows. podloop's own client says that it counts, and gets a window
+ * for the connection in which every stream of its has room.
  */
 export class SpdySession {
   readonly #options: SpdySessionOptions;
@@ -87,8 +91,9 @@ export class SpdySession {
 
   /** Serves the client until the connection is closed, by whomever. Never rejects. */
   async run(): Promise<void> {
-    const { transport, logger } = this.#options;
+    const { transport, logger, clientCounts = false } = this.#options;
     this.#output.startHeartbeat();
+    if (clientCounts) this.#output.received.open(SHARED_WINDOW_BYTES);
     try {
       for await (const chunk of transport.iterator({ destroyOnReturn: false })) {
         for (const frame of this.#reader.push(chunk as Buffer)) await this.#handle(frame);
@@ -171,7 +176,7 @@ export class SpdySession {
     const stream = this.#streams.find(id);
     if (stream === undefined || stream.remoteEnded) {
       // On its way when we closed the stream: it counts for the connection all the same.
-      this.#output.acknowledge(undefined, payload.length);
+      this.#output.received.acknowledge(undefined, payload.length);
       return;
     }
     stream.receive(payload, fin);

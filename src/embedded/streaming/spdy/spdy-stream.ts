@@ -42,7 +42,7 @@ export class SpdyStream {
   readonly outbound: Writable;
   /** How much may be sent, for clients that count it; may be negative. */
   sendWindow = INITIAL_WINDOW_BYTES;
-  /** How much was read and not yet told to the client. */
+  /** How much was read and not yet granted to the client again. */
   unacknowledged = 0;
   readonly #link: SpdyLink;
   #replied = false;
@@ -82,6 +82,11 @@ export class SpdyStream {
 
   get remoteEnded(): boolean {
     return this.#remoteEnded;
+  }
+
+  /** Whether the client may still send something. */
+  get mayReceive(): boolean {
+    return !this.#remoteEnded && !this.closed;
   }
 
   /** Whether anything may still be sent. */

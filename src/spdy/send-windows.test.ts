@@ -1,18 +1,11 @@
 import { expect, it } from 'vitest';
-import { SendWindows } from './send-windows.js';
-import { SpdyStream } from './spdy-stream.js';
+import { INITIAL_WINDOW_BYTES } from './spdy-frame.js';
+import { SendWindows, type WindowedStream } from './send-windows.js';
 
 const DATA = Buffer.alloc(100);
 
-function streamWith(sendWindow: number): SpdyStream {
-  const nothing = (): void => undefined;
-  const link = {
-    ...{ sendReply: nothing, sendData: nothing, sendEnd: nothing, sendReset: nothing },
-    ...{ take: nothing, release: nothing },
-  };
-  const stream = new SpdyStream({ id: 1, headers: new Map(), link, remoteEnded: false, localEnded: false });
-  stream.sendWindow = sendWindow;
-  return stream;
+function streamWith(sendWindow: number): WindowedStream {
+  return { sendWindow };
 }
 
 it('what waits for a window is tried again once the client grants something', () => {
@@ -36,4 +29,15 @@ it('what waits is let go with its stream', () => {
   windows.forget(stream);
   windows.close();
   expect([retries, windows.blockedCount]).toEqual([0, 0]);
+});
+
+it('a peer that is known to count gets no more than the protocol begins with', () => {
+  const windows = new SendWindows(true);
+  const [one, other] = [streamWith(INITIAL_WINDOW_BYTES), streamWith(INITIAL_WINDOW_BYTES)];
+  const data = Buffer.alloc(2 * INITIAL_WINDOW_BYTES);
+  expect(windows.take(one, data, () => undefined)).toHaveLength(INITIAL_WINDOW_BYTES);
+  // The window of the connection is spent, too.
+  expect(windows.take(other, data, () => undefined)).toBeUndefined();
+  windows.widen(undefined, 10);
+  expect(windows.take(other, data, () => undefined)).toHaveLength(10);
 });

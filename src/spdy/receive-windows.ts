@@ -1,0 +1,48 @@
+import { encodeWindowUpdate } from './encode-frame.js';
+import { INITIAL_WINDOW_BYTES } from './spdy-frame.js';
+
+/** A peer learns what was read in steps of half a window. */
+const GRANT_STEP = INITIAL_WINDOW_BYTES / 2;
+
+/** A stream on which something is received. */
+export interface ReceivingStream {
+  readonly id: number;
+  /** How much was read and not yet granted to the peer again. */
+  unacknowledged: number;
+  /** Whether the peer has any use for another grant. */
+  readonly mayReceive: boolean;
+}
+
+/** Grants a peer what was read, for the connection and by stream, so that it may send as much again. */
+export class ReceiveWindows {
+  readonly #send: (frame: Buffer) => void;
+  #unacknowledged = 0;
+
+  /** @param send sends a frame. */
+  constructor(send: (frame: Buffer) => void) {
+    this.#send = send;
+  }
+
+  /** Grants the connection more than the protocol begins with: `bytes` in all. To be called once, before anything is read. */
+  open(bytes: number): void {
+    if (bytes > INITIAL_WINDOW_BYTES) this.#send(encodeWindowUpdate(0, bytes - INITIAL_WINDOW_BYTES));
+  }
+
+  /**
+   * So much was read.
+   *
+   * @param stream undefined for what came on a stream that is closed: it counts for the connection all the same.
+   */
+  acknowledge(stream: ReceivingStream | undefined, bytes: number): void {
+    this.#unacknowledged += bytes;
+    if (this.#unacknowledged >= GRANT_STEP) {
+      this.#send(encodeWindowUpdate(0, this.#unacknowledged));
+      this.#unacknowledged = 0;
+    }
+    if (stream === undefined) return;
+    stream.unacknowledged += bytes;
+    if (stream.unacknowledged < GRANT_STEP || !stream.mayReceive) return;
+    this.#send(encodeWindowUpdate(stream.id, stream.unacknowledged));
+    stream.unacknowledged = 0;
+  }
+}
