@@ -29,29 +29,33 @@ it('npm ci installs the packages of a fresh clone', async () => {
   expect(await shell(`ls ${CLONE}/node_modules | wc -l`)).not.toBe('0');
 });
 
-it('npm start builds, runs the demo, ends with 0 at Ctrl-C and leaves no process, mount or group', async () => {
-  const left = async (): Promise<string> =>
-    shellOutput(
-      `pgrep -af '[d]ist/program/podloop.js|[s]upervisor'; grep podloop /proc/mounts | grep -v ' /srv '; ` +
-        `find /sys/fs/cgroup -maxdepth 3 -name 'podloop*'`,
-    );
-  const before = await left();
-  const files = await readdir(tmpdir());
-  const child = spawn('npm', ['start'], { cwd: CLONE, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
-  let text = '';
-  const running = new Promise<void>((resolve) => {
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (part: string) => {
-        text += part;
-        if (/\bRunning\b/.test(text)) resolve();
-      });
-  });
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  await Promise.race([running, ended]);
-  expect(text).toMatch(/\bRunning\b/);
-  // As a terminal does: to everybody in the foreground.
-  process.kill(-child.pid!, 'SIGINT');
-  expect(await ended, text.slice(-2_000)).toBe(0);
-  expect(await left()).toBe(before);
-  expect((await readdir(tmpdir())).filter((name) => !files.includes(name))).toEqual([]);
-}, BUILD_MS);
+it(
+  'npm start builds, runs the demo, ends with 0 at Ctrl-C and leaves no process, mount or group',
+  async () => {
+    const left = async (): Promise<string> =>
+      shellOutput(
+        `pgrep -af '[d]ist/program/podloop.js|[s]upervisor'; grep podloop /proc/mounts | grep -v ' /srv '; ` +
+          `find /sys/fs/cgroup -maxdepth 3 -name 'podloop*'`,
+      );
+    const before = await left();
+    const files = await readdir(tmpdir());
+    const child = spawn('npm', ['start'], { cwd: CLONE, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+    let text = '';
+    const running = new Promise<void>((resolve) => {
+      for (const stream of [child.stdout, child.stderr])
+        stream.setEncoding('utf8').on('data', (part: string) => {
+          text += part;
+          if (/\bRunning\b/.test(text)) resolve();
+        });
+    });
+    const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+    await Promise.race([running, ended]);
+    expect(text).toMatch(/\bRunning\b/);
+    // As a terminal does: to everybody in the foreground.
+    process.kill(-child.pid!, 'SIGINT');
+    expect(await ended, text.slice(-2_000)).toBe(0);
+    expect(await left()).toBe(before);
+    expect((await readdir(tmpdir())).filter((name) => !files.includes(name))).toEqual([]);
+  },
+  BUILD_MS,
+);
