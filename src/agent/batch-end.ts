@@ -3,6 +3,7 @@ import { HTTP_SOURCE } from '../config/http-source.js';
 import { type NodePod } from '../model/node-pod.js';
 import { formatPod } from '../model/pod-ref.js';
 import { isTerminalPhase, type V1ContainerStatus, type V1PodStatus } from '../model/v1-pod-status.js';
+import { hasEndlessContainer } from '../status/restart-rule.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { type AgentParts } from './agent-parts.js';
@@ -87,7 +88,7 @@ function findFailures(parts: BatchParts): string[] | undefined {
 
 function warnOfEndless(pods: Iterable<NodePod>, warned: Set<string>, logger: Logger): void {
   for (const { metadata, spec } of pods) {
-    if ((spec.restartPolicy ?? 'Always') !== 'Always' || warned.has(metadata.uid)) continue;
+    if (!hasEndlessContainer(spec) || warned.has(metadata.uid)) continue;
     warned.add(metadata.uid);
     logger.warn('Pod with restartPolicy Always does not end by itself: --exit-when-done waits for it', {
       pod: metadata,

@@ -2,6 +2,8 @@ import {
   type Container,
   type ContainerPort,
   type ContainerResizePolicy,
+  type ContainerRestartExitCodes,
+  type ContainerRestartRule,
   type EphemeralContainer,
   type ExecAction,
   type GrpcAction,
@@ -40,12 +42,8 @@ const CONTAINER = {
   env: supported('[]EnvVar'),
   resources: supported('ResourceRequirements'),
   resizePolicy: supported('[]ContainerResizePolicy'),
-  restartPolicy: supported('Always|OnFailure|Never', {
-    emptyIsValue: true,
-    only: ['Always'],
-    otherwise: 'only Always, of an init container, is supported; leave it out for the policy of the pod',
-  }),
-  restartPolicyRules: refused('use the restartPolicy of the pod', '[]any'),
+  restartPolicy: supported('Always|OnFailure|Never', { emptyIsValue: true }),
+  restartPolicyRules: supported('[]ContainerRestartRule'),
   volumeMounts: supported('[]VolumeMount'),
   volumeDevices: refused(NO_DEVICES, '[]any'),
   livenessProbe: supported('Probe'),
@@ -119,6 +117,18 @@ export const CONTAINER_TABLES = {
     resourceName: supported('cpu|memory', { required: true }),
     restartPolicy: supported('NotRequired|RestartContainer', { required: true }),
   } satisfies TableOf<ContainerResizePolicy>,
+  ContainerRestartRule: {
+    action: supported('Restart|RestartAllContainers', {
+      required: true,
+      only: ['Restart'],
+      otherwise: 'use Restart: a container that ends restarts no others here',
+    }),
+    exitCodes: supported('ContainerRestartRuleOnExitCodes', { required: true }),
+  } satisfies TableOf<ContainerRestartRule>,
+  ContainerRestartRuleOnExitCodes: {
+    operator: supported('In|NotIn', { required: true }),
+    values: supported('[]int32'),
+  } satisfies TableOf<ContainerRestartExitCodes>,
   VolumeMount: {
     name: supported('string', { required: true }),
     readOnly: supported('boolean'),

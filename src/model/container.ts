@@ -12,8 +12,9 @@ export interface Container {
   readonly env?: readonly EnvVar[];
   readonly resources?: ResourceRequirements;
   readonly resizePolicy?: readonly ContainerResizePolicy[];
-  /** Of init containers only: makes a sidecar of one. */
-  readonly restartPolicy?: 'Always';
+  /** In place of the pod's. An init container with `Always` is a sidecar. */
+  readonly restartPolicy?: RestartPolicy;
+  readonly restartPolicyRules?: readonly ContainerRestartRule[];
   readonly volumeMounts?: readonly VolumeMount[];
   readonly livenessProbe?: Probe;
   readonly readinessProbe?: Probe;
@@ -36,6 +37,9 @@ export interface EphemeralContainer extends Container {
   /** The container whose processes it sees; those of its own alone unless told. */
   readonly targetContainerName?: string;
 }
+
+/** When a container that ended is started again. */
+export type RestartPolicy = 'Always' | 'OnFailure' | 'Never';
 
 /** When an image is fetched. */
 export type ImagePullPolicy = 'Always' | 'IfNotPresent' | 'Never';
@@ -62,6 +66,18 @@ export interface ResourceRequirements {
 export interface ContainerResizePolicy {
   readonly resourceName: 'cpu' | 'memory';
   readonly restartPolicy: 'NotRequired' | 'RestartContainer';
+}
+
+/** An end after which the container is started again whatever its policy says. */
+export interface ContainerRestartRule {
+  readonly action: 'Restart';
+  readonly exitCodes: ContainerRestartExitCodes;
+}
+
+/** The exit codes that a rule is for: these, or all others. */
+export interface ContainerRestartExitCodes {
+  readonly operator: 'In' | 'NotIn';
+  readonly values: readonly number[];
 }
 
 /** Where a volume appears in a container. */

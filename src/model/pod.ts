@@ -10,6 +10,7 @@ import {
   type Container,
   type EphemeralContainer,
   type ResourceList,
+  type RestartPolicy,
   type SeLinuxOptions,
   type SecurityProfile,
 } from './container.js';
@@ -31,9 +32,6 @@ export interface ObjectMeta {
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
 }
-
-/** When a container that ended is started again. */
-export type RestartPolicy = 'Always' | 'OnFailure' | 'Never';
 
 /** What a pod is to be. */
 export interface PodSpec {

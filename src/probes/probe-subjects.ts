@@ -1,5 +1,6 @@
 import { type Container } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
+import { initKindOf, restartRuleOf, runsOnce } from '../status/restart-rule.js';
 import { type ProbeType } from './probe-result.js';
 import { type ProbeSubject } from './probe-worker.js';
 
@@ -12,9 +13,13 @@ const FIELDS = [
 /** Every probe of a pod, by container and type: of its regular containers and of its sidecars. Pure. */
 export function probeSubjects(pod: NodePod): Map<string, ProbeSubject> {
   const { uid, namespace, name } = pod.metadata;
-  const sidecars = (pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  const sidecars = (pod.spec.initContainers ?? []).filter((each) => initKindOf(each) === 'sidecar');
+  const rules = [
+    ...sidecars.map((each) => restartRuleOf('sidecar', each, pod.spec)),
+    ...pod.spec.containers.map((each) => restartRuleOf('regular', each, pod.spec)),
+  ];
   const subjects = new Map<string, ProbeSubject>();
-  for (const container of [...sidecars, ...pod.spec.containers]) {
+  for (const [index, container] of [...sidecars, ...pod.spec.containers].entries()) {
     for (const [type, field] of FIELDS) {
       const probe = container[field];
       if (probe === undefined) continue;
@@ -23,7 +28,7 @@ export function probeSubjects(pod: NodePod): Map<string, ProbeSubject> {
         container,
         type,
         probe,
-        neverRestarts: pod.spec.restartPolicy === 'Never' && container.restartPolicy !== 'Always',
+        neverRestarts: runsOnce(rules[index]!),
       });
     }
   }

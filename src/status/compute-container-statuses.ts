@@ -15,8 +15,7 @@ import {
 } from './container-state.js';
 import { computeStatusResources } from './container-status-resources.js';
 import { hasRun, mayBeAlive, type PodContainers } from './pod-containers.js';
-import { type ContainerKind, mayRestart } from './restart-rule.js';
-import { type RestartPolicy } from '../model/pod.js';
+import { type ContainerKind, mayRestart, mayRestartFailed, type RestartRule } from './restart-rule.js';
 import { computeVolumeMountStatuses } from './volume-mount-statuses.js';
 
 const USED_TO_RUN = 'The container could not be located when the pod was synced. It used to be running.';
@@ -32,7 +31,7 @@ export interface ProbeStates {
 /** What the statuses of containers follow from. */
 export interface ContainerStatusInputs extends ContainerStateContext {
   readonly containers: PodContainers;
-  readonly policy: RestartPolicy;
+  readonly rule: RestartRule;
   readonly probes: ProbeStates;
   /** The pod is ending: nothing is started again. */
   readonly isEnding: boolean;
@@ -55,10 +54,10 @@ export interface ContainerStatusInputs extends ContainerStateContext {
 
 /** The status of one container of the spec. Pure. */
 export function computeContainerStatus(
-  kind: ContainerKind,
   container: Container,
   inputs: ContainerStatusInputs,
 ): V1ContainerStatus {
+  const { kind } = inputs.rule;
   const { all } = inputs.containers.of(container.name);
   const newest = all.find(mayBeAlive) ?? all[0];
   const basis =
@@ -133,7 +132,7 @@ function lastStateOf(previous: V1ContainerStatus | undefined, containerID: strin
 function withoutContainer(
   kind: ContainerKind,
   { name, image }: Container,
-  { previous, waitingReason, policy, isBehind, isAhead, isEnding }: ContainerStatusInputs,
+  { previous, waitingReason, rule, isBehind, isAhead, isEnding }: ContainerStatusInputs,
 ): V1ContainerStatus {
   const basis: V1ContainerStatus = {
     name,
@@ -151,7 +150,7 @@ function withoutContainer(
   if (previous?.state.running !== undefined && (isAhead || !isThrough)) {
     const terminated = lostEnd(USED_TO_RUN);
     // To a pod that restarts nothing it is over; others wait for the next one.
-    const isOver = isEnding || kind === 'ephemeral' || (kind !== 'sidecar' && policy === 'Never');
+    const isOver = isEnding || !mayRestartFailed(rule);
     return isOver ? { ...previous, state: { terminated } } : { ...basis, lastState: { terminated } };
   }
   if (!isThrough) return basis;
@@ -192,12 +191,13 @@ function isToBeStarted(
   terminated: V1ContainerTerminated | undefined,
   inputs: ContainerStatusInputs,
 ): boolean {
-  const { policy, isAhead } = inputs;
+  const { rule, isAhead } = inputs;
   if (newest?.state === 'running') return false;
   if (kind === 'init' && isAhead) return true;
-  if (newest?.state === 'unknown') return mayRestart(kind, policy, 1);
+  if (newest?.state === 'unknown') return mayRestartFailed(rule);
   if (terminated === undefined) return true;
-  return mayRestart(kind, policy, hasFailedProbe(newest, inputs) ? 1 : terminated.exitCode);
+  if (hasFailedProbe(newest, inputs) && mayRestartFailed(rule)) return true;
+  return mayRestart(rule, terminated.exitCode);
 }
 
 function hasFailedProbe(newest: ContainerStatus | undefined, { probes }: ContainerStatusInputs): boolean {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type RestartPolicy } from '../model/pod.js';
+import { type RestartPolicy } from '../model/container.js';
 import { type V1ContainerState, type V1ContainerStatus } from '../model/v1-pod-status.js';
 import { computePhase, type ContainerStatuses } from './compute-phase.js';
+import { type RestartRule } from './restart-rule.js';
 
 const POLICIES = ['Always', 'OnFailure', 'Never'] as const satisfies readonly RestartPolicy[];
 const ended = (exitCode: number): V1ContainerState => ({
@@ -54,8 +55,10 @@ function phase(
     regular: all(regular),
     hasBegun,
   };
-  return computePhase(statuses, policy, isEnding);
+  return computePhase(statuses, () => ({ kind: 'regular', policy, rules: [] }), isEnding);
 }
+
+const ALWAYS = (): RestartRule => ({ kind: 'regular', policy: 'Always', rules: [] });
 
 describe('the phase of a pod', () => {
   /** By restart policy, and of one that is ending. */
@@ -100,8 +103,47 @@ describe('the phase of a pod', () => {
 
   it('is Pending again while a new sandbox goes through its init containers', () => {
     const statuses = { init: [STATES.running], sidecars: [], regular: [STATES.failed] };
-    expect(computePhase({ ...statuses, hasBegun: false }, 'Always', false)).toBe('Pending');
+    expect(computePhase({ ...statuses, hasBegun: false }, ALWAYS, false)).toBe('Pending');
     const withSidecar = { init: [], sidecars: [STATES.starting], regular: [STATES.failed] };
-    expect(computePhase({ ...withSidecar, hasBegun: false }, 'Always', false)).toBe('Pending');
+    expect(computePhase({ ...withSidecar, hasBegun: false }, ALWAYS, false)).toBe('Pending');
+  });
+
+  const RULES: Readonly<Record<string, RestartRule>> = {
+    never: { kind: 'regular', policy: 'Never', rules: [] },
+    always: { kind: 'regular', policy: 'Always', rules: [] },
+    'on failure': { kind: 'regular', policy: 'OnFailure', rules: [] },
+    'but for 42': {
+      ...{ kind: 'regular', policy: 'Never' },
+      rules: [{ action: 'Restart', exitCodes: { operator: 'In', values: [42] } }],
+    },
+  };
+
+  it.each<[Record<string, number>, string]>([
+    [{ never: 0, always: 0 }, 'Running'],
+    [{ never: 1, always: 1 }, 'Running'],
+    [{ never: 0, 'on failure': 0 }, 'Succeeded'],
+    [{ never: 0, 'on failure': 1 }, 'Running'],
+    [{ never: 1, 'on failure': 0 }, 'Failed'],
+    [{ 'but for 42': 42 }, 'Running'],
+    [{ 'but for 42': 41 }, 'Failed'],
+    [{ 'but for 42': 0, never: 0 }, 'Succeeded'],
+  ])('with policies of containers that ended so: %j', (codes, expected) => {
+    const regular = Object.entries(codes).map(([name, code]) => shown(ended(code), { name }));
+    const statuses = { init: [], sidecars: [], regular, hasBegun: true };
+    expect(computePhase(statuses, (name) => RULES[name], false)).toBe(expected);
+  });
+
+  it.each<[string, number, string]>([
+    ['never', 1, 'Failed'],
+    ['on failure', 1, 'Pending'],
+    ['but for 42', 42, 'Pending'],
+    ['but for 42', 1, 'Failed'],
+  ])('with an init container that failed under its own policy: %s, %d', (name, code, expected) => {
+    const statuses = {
+      init: [shown(ended(code), { name })],
+      ...{ sidecars: [], regular: [shown(WAITING)], hasBegun: false },
+    };
+    const findRule = (of: string): RestartRule => ({ ...RULES[of]!, kind: 'init' });
+    expect(computePhase(statuses, findRule, false)).toBe(expected);
   });
 });

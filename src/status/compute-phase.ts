@@ -1,5 +1,8 @@
-import { type RestartPolicy } from '../model/pod.js';
 import { type PodPhase, type V1ContainerStatus } from '../model/v1-pod-status.js';
+import { mayRestart, type RestartRule } from './restart-rule.js';
+
+/** The rule of a container of the spec, by its name. */
+export type FindRule = (containerName: string) => RestartRule | undefined;
 
 /** The containers of a pod as they are shown, by kind, and how far they have come. */
 export interface ContainerStatuses {
@@ -17,30 +20,36 @@ export interface ContainerStatuses {
  */
 export function computePhase(
   { init, sidecars, regular, hasBegun }: ContainerStatuses,
-  policy: RestartPolicy,
+  findRule: FindRule,
   isEnding: boolean,
 ): PodPhase {
-  if (policy === 'Never' && init.some(({ state }) => (state.terminated?.exitCode ?? 0) !== 0))
+  const isOver = (status: V1ContainerStatus): boolean => isEndedForGood(status, findRule);
+  if (init.some((status) => (status.state.terminated?.exitCode ?? 0) !== 0 && isOver(status)))
     return 'Failed';
   const isInitializing = init.some(isUnderWay) || sidecars.some(isStarting);
   if (isInitializing && !hasBegun) return 'Pending';
   if (regular.some(isNew)) return 'Pending';
   if ([...regular, ...sidecars].some(({ state }) => state.running)) return 'Running';
-  return computeEndedPhase(regular, policy, isEnding);
+  return computeEndedPhase(regular, isOver, isEnding);
 }
 
 /** No container runs, and each regular one has run. */
 function computeEndedPhase(
   regular: readonly V1ContainerStatus[],
-  policy: RestartPolicy,
+  isOver: (status: V1ContainerStatus) => boolean,
   isEnding: boolean,
 ): PodPhase {
   const succeeded = regular.every(({ state }) => state.terminated?.exitCode === 0);
   if (isEnding) return succeeded ? 'Succeeded' : 'Failed';
-  const isRestarting = regular.some(({ state }) => state.waiting);
-  if (isRestarting || policy === 'Always') return 'Running';
-  if (succeeded) return 'Succeeded';
-  return policy === 'Never' ? 'Failed' : 'Running';
+  if (!regular.every(isOver)) return 'Running';
+  return succeeded ? 'Succeeded' : 'Failed';
+}
+
+/** Whether it has ended and is not started again. */
+function isEndedForGood({ name, state: { terminated } }: V1ContainerStatus, findRule: FindRule): boolean {
+  if (terminated === undefined) return false;
+  const rule = findRule(name);
+  return rule === undefined || !mayRestart(rule, terminated.exitCode);
 }
 
 /** Not through: it runs, or has never ended. One that failed and is restarted holds up others, which shows on them. */

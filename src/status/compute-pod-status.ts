@@ -35,7 +35,13 @@ import { cutMessages } from './cut-messages.js';
 import { hasRun, PodContainers } from './pod-containers.js';
 import { choosePodIps } from './pod-ips.js';
 import { findPodStartMs } from './pod-start-time.js';
-import { initKindOf, restartPolicyOf } from './restart-rule.js';
+import {
+  type ContainerKind,
+  initKindOf,
+  isRunOnce,
+  restartRuleOf,
+  type RestartRule,
+} from './restart-rule.js';
 import { findSandboxFlaw } from './sandbox-flaw.js';
 
 /** Why a pod ends, when not by itself. */
@@ -91,7 +97,7 @@ export function computePodStatus(inputs: PodStatusInputs): V1PodStatus {
   const { pod, observed, previous, nowMs, end } = inputs;
   const { init, regular, ephemeral, hasBegun } = computeStatuses(inputs);
   const statuses = groupByKind(pod.spec, init, regular, hasBegun);
-  const computed = computePhase(statuses, restartPolicyOf(pod.spec), inputs.isEnding === true);
+  const computed = computePhase(statuses, rulesOf(pod.spec), inputs.isEnding === true);
   const phase = choosePhase(computed, inputs);
   const startMs = findPodStartMs(observed) ?? nowMs;
   const sandboxFlaw = findSandboxFlaw(pod, observed)?.condition;
@@ -126,6 +132,13 @@ export function groupByKind(
   return { init: ofKind('init'), sidecars: ofKind('sidecar'), regular, hasBegun };
 }
 
+function rulesOf(spec: PodSpec): (name: string) => RestartRule | undefined {
+  const { containers, initContainers = [] } = spec;
+  const rules = new Map(containers.map((each) => [each.name, restartRuleOf('regular', each, spec)]));
+  for (const each of initContainers) rules.set(each.name, restartRuleOf(initKindOf(each), each, spec));
+  return (name) => rules.get(name);
+}
+
 function computeStatuses(inputs: PodStatusInputs): {
   readonly init: readonly V1ContainerStatus[];
   readonly regular: readonly V1ContainerStatus[];
@@ -144,12 +157,17 @@ function computeStatuses(inputs: PodStatusInputs): {
     ...(previous?.containerStatuses ?? []),
     ...(previous?.ephemeralContainerStatuses ?? []),
   ];
-  const inputsFor = (container: Container, isBehind: boolean, isAhead = false): ContainerStatusInputs => {
+  const inputsFor = (
+    kind: ContainerKind,
+    container: Container,
+    isBehind = false,
+    isAhead = false,
+  ): ContainerStatusInputs => {
     const { name } = container;
     const before = allBefore.find((status) => status.name === name);
     return {
       containers: podContainers,
-      policy: restartPolicyOf(pod.spec),
+      rule: restartRuleOf(kind, container, pod.spec),
       probes,
       isEnding: inputs.isEnding === true || pod.metadata.deletionTimestamp !== undefined,
       findStartFailure: findStartFailure ?? (() => undefined),
@@ -170,20 +188,19 @@ function computeStatuses(inputs: PodStatusInputs): {
   const lastThere = findLast(isThere);
   const lastInUse = findLast(({ name }) => podContainers.of(name).current.length > 0);
   const regular = containers.map((container) =>
-    computeContainerStatus('regular', container, inputsFor(container, false)),
+    computeContainerStatus(container, inputsFor('regular', container)),
   );
   return {
     init: initContainers.map((container, index) =>
       computeContainerStatus(
-        initKindOf(container),
         container,
-        inputsFor(container, index < lastThere, index > lastInUse),
+        inputsFor(initKindOf(container), container, index < lastThere, index > lastInUse),
       ),
     ),
     regular: isLost(inputs, regular) ? regular.map(asLost) : regular,
     ephemeral: ephemeralContainers.map((container) => {
-      const own = { ...inputsFor(container, false), waitingReason: 'ContainerCreating' };
-      return computeContainerStatus('ephemeral', container, own);
+      const own = { ...inputsFor('ephemeral', container), waitingReason: 'ContainerCreating' };
+      return computeContainerStatus(container, own);
     }),
     hasBegun: containers.some(({ name }) => podContainers.of(name).current.some(hasRun)),
   };
@@ -191,7 +208,7 @@ function computeStatuses(inputs: PodStatusInputs): {
 
 /** A pod that runs once has begun, and its sandbox went: what has not run yet never will. */
 function isLost({ pod, observed }: PodStatusInputs, regular: readonly V1ContainerStatus[]): boolean {
-  if (restartPolicyOf(pod.spec) !== 'Never' || !regular.some(({ state }) => state.terminated)) return false;
+  if (!isRunOnce(pod.spec) || !regular.some(({ state }) => state.terminated)) return false;
   const flaw = findSandboxFlaw(pod, observed);
   return flaw !== undefined && flaw.kind !== 'network';
 }

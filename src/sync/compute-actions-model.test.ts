@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type NodePod } from '../model/node-pod.js';
-import { type RestartPolicy } from '../model/pod.js';
+import { type RestartPolicy } from '../model/container.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { aNodePod } from '../testing/node-pod-builder.js';
 import { aSidecar, aBareContainer } from '../testing/pod-actions-scene.js';

@@ -21,7 +21,7 @@ export function planNewSandbox(
     container,
     index,
   }));
-  if (lost && planner.policy === 'Never' && hasBegun(planner, regular, init)) return false;
+  if (lost && planner.isRunOnce && hasBegun(planner, regular, init)) return false;
   const outcomes = regular.map((each) => planInNewSandbox(planner, each, lost));
   if (!outcomes.some(Boolean)) return false;
   const [first] = init;
@@ -63,6 +63,6 @@ function planInNewSandbox(planner: ContainerPlanner, each: PlannedContainer, los
   if (newest === undefined) return planner.start(each) === 'starting';
   if (!mayBeAlive(newest)) return planner.planExited(each, newest) !== 'ended';
   if (!planner.isCurrent(each, newest)) return planner.start(each) === 'starting';
-  if (lost && planner.policy === 'Never') return false;
+  if (lost && planner.isRunOnce) return false;
   return planner.startInPlaceOf(each, newest) === 'starting';
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type RestartPolicy } from '../model/pod.js';
+import { type RestartPolicy } from '../model/container.js';
 import {
   aPodActionsScene,
   aSidecar,

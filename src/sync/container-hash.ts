@@ -38,6 +38,7 @@ const CONTAINER_FIELDS: Readonly<Record<keyof Container, ChangeNeeds>> = {
   resources: 'container',
   resizePolicy: 'nothing',
   restartPolicy: 'nothing',
+  restartPolicyRules: 'nothing',
   volumeMounts: 'container',
   livenessProbe: 'nothing',
   readinessProbe: 'nothing',

@@ -1,8 +1,14 @@
 import { type Container } from '../model/container.js';
 import { DEFAULT_GRACE_SECONDS } from '../model/default-grace.js';
-import { type RestartPolicy } from '../model/pod.js';
 import { type ContainerStatus } from '../runtime/runtime.js';
-import { type ContainerKind, mayRestart, restartPolicyOf } from '../status/restart-rule.js';
+import {
+  type ContainerKind,
+  isRunOnce,
+  mayRestart,
+  mayRestartFailed,
+  restartRuleOf,
+  type RestartRule,
+} from '../status/restart-rule.js';
 import { type ContainerDefinitions } from './container-definition.js';
 import { computeNextRestartCount } from './next-restart-count.js';
 import {
@@ -40,7 +46,8 @@ export interface PlannedContainer {
 /** Decides on containers one by one, and keeps what is to be done about them. */
 export class ContainerPlanner {
   readonly containers: PodContainers;
-  readonly policy: RestartPolicy;
+  /** No regular container is ever started again. */
+  readonly isRunOnce: boolean;
   readonly definitions: ContainerDefinitions;
   readonly starts: ContainerToStart[] = [];
   readonly kills: ContainerToKill[] = [];
@@ -55,7 +62,7 @@ export class ContainerPlanner {
     this.definitions = definitions;
     this.#sandboxId = sandboxId;
     this.containers = new PodContainers(inputs.observed, sandboxId);
-    this.policy = restartPolicyOf(inputs.pod.spec);
+    this.isRunOnce = isRunOnce(inputs.pod.spec);
   }
 
   /** For a pod whose sandbox is in use. */
@@ -82,9 +89,10 @@ export class ContainerPlanner {
     const { kind } = planned;
     // What the pod says now has never run, whatever became of what it said before.
     if (!this.isCurrent(planned, ended)) return this.start(planned);
-    // Whoever was told to end for its probes has failed, however well it took that.
-    const exitCode = this.#findFailedProbe(planned, ended) === undefined ? ended.exitCode : 1;
-    if (mayRestart(kind, this.policy, exitCode)) {
+    const rule = this.#ruleOf(planned);
+    // One that was ended for its probes has failed, however well it took that.
+    const isRestarted = this.#findFailedProbe(planned, ended) !== undefined && mayRestartFailed(rule);
+    if (isRestarted || mayRestart(rule, ended.exitCode)) {
       return this.startAfter(planned, ended, this.#inputs.runTimes.endedForMs(ended));
     }
     return kind === 'init' && ended.exitCode !== 0 ? 'failed' : 'ended';
@@ -221,13 +229,13 @@ export class ContainerPlanner {
   #planUnknown(planned: PlannedContainer, unknown: ContainerStatus): ContainerOutcome {
     const { kind, container } = planned;
     // It may have run, and how it ended nobody will say: to a pod that runs once it is a failure.
-    if (kind === 'init' && this.policy === 'Never') return 'failed';
+    if (kind === 'init' && !mayRestartFailed(this.#ruleOf(planned))) return 'failed';
     if (unknown.sandboxId !== this.#sandboxId) return 'waiting';
     const what = kind === 'regular' ? 'Container' : 'Init container';
     const message = `${what} is in "unknown" state, try killing it before restart`;
     this.#kill(unknown, container, 'Unknown', message);
     if (!this.isCurrent(planned, unknown)) return this.start(planned);
-    if (!this.#mayRestartFailed(kind)) return 'stopping';
+    if (!mayRestartFailed(this.#ruleOf(planned))) return 'stopping';
     return this.startAfter(planned, unknown, this.#inputs.runTimes.endedForMs(unknown));
   }
 
@@ -237,13 +245,13 @@ export class ContainerPlanner {
     reason: KillReason,
     message: string,
   ): ContainerOutcome {
-    const isRestarted = this.#mayRestartFailed(planned.kind);
+    const isRestarted = mayRestartFailed(this.#ruleOf(planned));
     this.#kill(running, planned.container, reason, isRestarted ? `${message}, will be restarted` : message);
     return isRestarted ? this.startAfter(planned, running, 0) : 'stopping';
   }
 
-  #mayRestartFailed(kind: ContainerKind): boolean {
-    return mayRestart(kind, this.policy, 1);
+  #ruleOf({ kind, container }: PlannedContainer): RestartRule {
+    return restartRuleOf(kind, container, this.#inputs.pod.spec);
   }
 
   #kill(

@@ -15,7 +15,7 @@ import { type NodePod } from '../model/node-pod.js';
 import { type PodPaths } from '../runtime/pod-paths.js';
 import { type PodStatus } from '../runtime/runtime.js';
 import { mayBeAlive } from '../status/pod-containers.js';
-import { restartPolicyOf } from '../status/restart-rule.js';
+import { restartsAlways } from '../status/restart-rule.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { readIfThere, writeWhole } from '../util/whole-file.js';
 import { type KillReason, type PodActions } from './pod-actions.js';
@@ -106,7 +106,7 @@ export function findReplaced(
   { killPod, createSandbox, containersToKill }: PodActions,
 ): string[] {
   if (!killPod) return containersToKill.filter(({ reason }) => REPLACING.has(reason)).map(({ id }) => id);
-  if (!createSandbox || restartPolicyOf(spec) === 'Always') return [];
+  if (!createSandbox || restartsAlways(spec)) return [];
   return containers.filter(mayBeAlive).map(({ id }) => id);
 }
 

@@ -77,6 +77,7 @@ export const CONTAINER_UPDATES: Classes<Container> = {
   resources: 'in place',
   resizePolicy: 'in place',
   restartPolicy: 'pod',
+  restartPolicyRules: 'in place',
   volumeMounts: 'pod',
   livenessProbe: 'in place',
   readinessProbe: 'in place',

@@ -1,6 +1,6 @@
 import { type Container, type Probe } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
-import { type RestartPolicy } from '../model/pod.js';
+import { type RestartPolicy } from '../model/container.js';
 import { ProbeManager, type ProbeManagerOptions } from '../probes/probe-manager.js';
 import {
   errored,

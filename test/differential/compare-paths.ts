@@ -69,7 +69,7 @@ export const PLACE_DIFFERENCES: readonly PlaceDifference[] = [
   {
     name: 'another name',
     reason:
-      'Kubernetes names a neighbour: fieldPath for its apiVersion, the operator of a toleration for its value, podAffinity[].namespace for namespaces, serviceAccountName for serviceAccount, restartPolicy for restartPolicyRules, and some names that no field has, such as downwarAPI and persistentDisk',
+      'Kubernetes names a neighbour: fieldPath for its apiVersion, the operator of a toleration for its value, podAffinity[].namespace for namespaces, serviceAccountName for serviceAccount, and some names that no field has, such as downwarAPI and persistentDisk',
     isIt: ({ path }, theirs) => NEIGHBOURS.some(([ours, other]) => ours.test(path) && other.test(theirs)),
   },
 ];
@@ -81,7 +81,6 @@ const NEIGHBOURS: readonly (readonly [RegExp, RegExp])[] = [
   [/^spec\.serviceAccount$/, /^spec\.serviceAccountName$/],
   [/\.downwardAPI\b/, /\.downwarAPI$/],
   [/^spec\.overhead/, /^spec\.overhead\.limits/],
-  [/\.restartPolicyRules$/, /\.restartPolicy$/],
   [/\.cephfs$/, /\.cephFS$/],
   [/\.gcePersistentDisk$/, /\.persistentDisk\b/],
   [/^metadata\.annotations\[/, /^metadata\.annotations\.seccomp/],

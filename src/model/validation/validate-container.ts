@@ -2,7 +2,7 @@ import { type Container, type ContainerPort } from '../container.js';
 import { DEFAULT_GRACE_SECONDS } from '../default-grace.js';
 import { type Draft, entriesOf } from '../draft.js';
 import { type FieldPath } from '../field-path.js';
-import { duplicate, forbidden, invalid } from '../field-problem.js';
+import { duplicate, forbidden, invalid, required } from '../field-problem.js';
 import { checkIp, checkLabel, checkNoNul, checkPortName, checkPortNumber } from './name-rules.js';
 import { type PodSpec } from '../pod.js';
 import { type ProblemList } from './problem-list.js';
@@ -15,8 +15,9 @@ import { validateVolumeMounts } from './validate-volume.js';
 
 /** What Go's TrimSpace takes away. */
 const EDGE_SPACE = /^[\t-\r \u0085\p{Zs}\u2028\u2029]|[\t-\r \u0085\p{Zs}\u2028\u2029]$/u;
-const OWN_POLICY =
-  'not supported; use the restartPolicy of the pod: only init containers may have one of their own';
+/** Kubernetes' limits. */
+const MAX_RESTART_RULES = 20;
+const MAX_EXIT_CODES = 255;
 const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'] as const;
 
 /** Holds all containers of a pod against Kubernetes' rules, alone and beside one another. */
@@ -29,9 +30,7 @@ export function validateContainers(spec: Draft<PodSpec>, path: FieldPath, list: 
     validateName(container, names, place, list);
     validateHostPorts(container, spec.hostNetwork === true, hostPorts, place, list);
     validateHooksAndProbes(container, spec, place, list);
-    if (container.restartPolicy !== undefined) {
-      list.add({ kind: 'refused', path: [...place, 'restartPolicy'], message: OWN_POLICY });
-    }
+    validateRestartRules(container, place, list);
   }
   for (const [index, container] of entriesOf(spec.initContainers)) {
     const place = [...path, 'initContainers', index];
@@ -39,6 +38,7 @@ export function validateContainers(spec: Draft<PodSpec>, path: FieldPath, list: 
     validateName(container, names, place, list);
     // They run one by one, so each may have the port for itself.
     validateHostPorts(container, spec.hostNetwork === true, new Set(), place, list);
+    validateRestartRules(container, place, list);
     if (container.restartPolicy === 'Always') {
       validateHooksAndProbes(container, spec, place, list);
       continue;
@@ -97,6 +97,26 @@ function validateContainer(
           'must be NotRequired in a pod that never restarts',
         ),
       );
+  }
+}
+
+function validateRestartRules(
+  { restartPolicy, restartPolicyRules }: Draft<Container>,
+  path: FieldPath,
+  list: ProblemList,
+): void {
+  const place = [...path, 'restartPolicyRules'];
+  const rules = entriesOf(restartPolicyRules);
+  if (rules.length > 0 && restartPolicy === undefined)
+    list.add(
+      required([...path, 'restartPolicy'], 'a container with restartPolicyRules needs one of its own'),
+    );
+  if (rules.length > MAX_RESTART_RULES)
+    list.add(invalid(place, rules.length, `use at most ${MAX_RESTART_RULES} rules`));
+  for (const [index, { exitCodes }] of rules) {
+    const { length } = entriesOf(exitCodes?.values);
+    if (length > MAX_EXIT_CODES)
+      list.add(invalid([...place, index, 'exitCodes', 'values'], length, `use at most ${MAX_EXIT_CODES}`));
   }
 }
 

@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { type Container, type ContainerRestartRule, type RestartPolicy } from '../model/container.js';
+import {
+  type ContainerKind,
+  hasEndlessContainer,
+  isRunOnce,
+  mayRestart,
+  mayRestartFailed,
+  restartRuleOf,
+  restartsAlways,
+  runsOnce,
+} from './restart-rule.js';
+
+const POLICIES = ['Always', 'OnFailure', 'Never'] as const satisfies readonly RestartPolicy[];
+const CONTAINER: Container = { name: 'main', image: 'i' };
+
+function when(operator: 'In' | 'NotIn', ...values: number[]): ContainerRestartRule {
+  return { action: 'Restart', exitCodes: { operator, values } };
+}
+
+function rule(kind: ContainerKind, policy: RestartPolicy, ...rules: ContainerRestartRule[]) {
+  return restartRuleOf(
+    kind,
+    { ...CONTAINER, restartPolicyRules: rules },
+    { containers: [], restartPolicy: policy },
+  );
+}
+
+describe('a container that ended', () => {
+  it.each<[ContainerKind, string[]]>([
+    ['regular', ['0 1', '1', '']],
+    ['init', ['1', '1', '']],
+    ['sidecar', ['0 1', '0 1', '0 1']],
+    ['ephemeral', ['', '', '']],
+  ])('is started again by the policy of its pod: %s', (kind, expected) => {
+    const codes = POLICIES.map((policy) =>
+      [0, 1].filter((code) => mayRestart(rule(kind, policy), code)).join(' '),
+    );
+    expect(codes).toEqual(expected);
+  });
+
+  it.each(POLICIES)('has a policy of its own before that of its pod: %s', (own) => {
+    for (const ofPod of POLICIES) {
+      const container = { ...CONTAINER, restartPolicy: own };
+      expect(restartRuleOf('regular', container, { containers: [], restartPolicy: ofPod }).policy).toBe(own);
+    }
+  });
+
+  it.each<[ContainerRestartRule[], number[]]>([
+    [[when('In', 42)], [42]],
+    [[when('NotIn', 42)], [0, 1, 137]],
+    [[when('NotIn')], [0, 1, 42, 137]],
+    [[when('In')], []],
+    [
+      [when('In', 1), when('In', 137)],
+      [1, 137],
+    ],
+  ])('is started again after the exit codes of its rules: %j', (rules, expected) => {
+    const codes = [0, 1, 42, 137].filter((code) => mayRestart(rule('regular', 'Never', ...rules), code));
+    expect(codes).toEqual(expected);
+  });
+
+  it('is through as an init container when it succeeded, whatever its rules say', () => {
+    expect(mayRestart(rule('init', 'Never', when('In', 0, 1)), 0)).toBe(false);
+    expect(mayRestart(rule('init', 'Never', when('In', 0, 1)), 1)).toBe(true);
+  });
+
+  it('without a code of its own has its policy alone', () => {
+    expect(POLICIES.map((policy) => mayRestartFailed(rule('regular', policy)))).toEqual([true, true, false]);
+    expect(mayRestartFailed(rule('regular', 'Never', when('NotIn')))).toBe(false);
+    expect(runsOnce(rule('regular', 'Never', when('NotIn')))).toBe(false);
+    expect(runsOnce(rule('regular', 'Never'))).toBe(true);
+    expect(mayRestartFailed(rule('sidecar', 'Never'))).toBe(true);
+    expect(mayRestartFailed(rule('ephemeral', 'Always'))).toBe(false);
+  });
+});
+
+describe('a pod', () => {
+  const podOf = (restartPolicy: RestartPolicy, ...own: (RestartPolicy | undefined)[]) => ({
+    restartPolicy,
+    containers: own.map((policy) =>
+      policy === undefined ? CONTAINER : { ...CONTAINER, restartPolicy: policy },
+    ),
+  });
+
+  it.each([
+    [podOf('Never', undefined), { once: true, always: false, endless: false }],
+    [podOf('Never', undefined, 'OnFailure'), { once: false, always: false, endless: false }],
+    [podOf('Never', 'Always', undefined), { once: false, always: false, endless: true }],
+    [podOf('Always', undefined), { once: false, always: true, endless: true }],
+    [podOf('Always', 'Never'), { once: true, always: false, endless: false }],
+    [podOf('Always', undefined, 'Never'), { once: false, always: false, endless: true }],
+    [podOf('OnFailure', undefined), { once: false, always: false, endless: false }],
+  ])('is what its containers are: %j', (spec, expected) => {
+    expect({
+      once: isRunOnce(spec),
+      always: restartsAlways(spec),
+      endless: hasEndlessContainer(spec),
+    }).toEqual(expected);
+  });
+});
