@@ -1,9 +1,9 @@
-import { chmod, chown, mkdir, readdir, rename, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
 import { invalidArgument, refused } from '../rpc-error.js';
-import { readIfThere } from '../../util/whole-file.js';
+import { readIfThere, writeWhole } from '../../util/whole-file.js';
 import { runTool } from './run-tool.js';
 import { type Trash } from './trash.js';
 
@@ -173,7 +173,8 @@ export class ContainerRoots {
         await makeUpper(this.#rootOf(use.chainId), join(temporary, 'upper'));
         await mkdir(join(temporary, 'work'));
       } else await this.#copyTree(this.#rootOf(use.chainId), join(temporary, 'root'), signal);
-      await writeFile(join(temporary, FACTS), JSON.stringify({ version: 1, ...use }));
+      // The container's record is on the disk when its creation is confirmed, and must not be without these.
+      await writeWhole(join(temporary, FACTS), JSON.stringify({ version: 1, ...use }), { syncsFolder: false });
       signal.throwIfAborted();
       await rename(temporary, place);
     } catch (error) {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { commonFileHandle } from '../../testing/common-file-handle.js';
 import { FakeClock } from '../../testing/fake-clock.js';
 import { LogRecorder } from '../../testing/log-recorder.js';
 import { OciLayout, type ImageToMake } from '../../testing/oci-layout.js';
@@ -306,6 +307,19 @@ describe("a container's root", () => {
     for (const id of ['', '.', '..', '../a', 'a/b'])
       await expect(copy(id)).rejects.toThrow(refusal(status.INVALID_ARGUMENT));
     expect(await list('containers')).toEqual([]);
+  });
+
+  it('has facts on the disk before anybody counts on it', async () => {
+    await store.pull(ONE, NEVER);
+    const sync = vi.spyOn(await commonFileHandle(), 'sync').mockRejectedValue(new Error('EIO: the disk fails'));
+    try {
+      await expect(copy('a')).rejects.toThrow('EIO');
+    } finally {
+      sync.mockRestore();
+    }
+    expect(await list('containers')).toEqual([]);
+    await copy('a');
+    expect(await list('containers')).toEqual(['a']);
   });
 
   it('goes when its container is no more after a restart', async () => {
