@@ -8,7 +8,7 @@ import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type ContainerParts, EmbeddedNode, logLines } from './embedded-node.js';
+import { type ContainerParts, EmbeddedNode, logLines, until } from './embedded-node.js';
 import { PROGRAM_IMAGE, writeProgramImage } from './program-image.js';
 
 const OUTSIDE = 'current working directory is outside of container mount namespace root';
@@ -136,12 +136,27 @@ describe.skipIf(process.getuid?.() !== 0)('a working directory (needs root)', ()
     },
   );
 
+  /**
+   * Runs a container that does nothing, and resolves once its program runs. A container counts as started a moment before
+   * its first process enters the working directory: until then a swap of that directory is for its start to notice.
+   */
+  async function idle(sandbox: string, parts: ContainerParts): Promise<string> {
+    const name = `c${count++}`;
+    const id = await node.run(sandbox, name, 'echo inside; exec sleep 1000', parts);
+    const log = await until(
+      () => node.log(name),
+      (text) => text !== '',
+    );
+    expect(logLines(log)).toEqual(['stdout F inside']);
+    return id;
+  }
+
   it.each(['/proc/self/cwd', '/proc/self/cwd/..', '/proc/self/cwd/dev'])(
     'is refused when a link in a volume leads to %s, at the start and for a later command',
     async (target) => {
       await mkdir(join(volume, 'dir'));
       const parts = { image: { image: PROGRAM_IMAGE }, mounts: mounts(), workingDir: '/v/dir' };
-      const id = await node.run(pod, `c${count++}`, 'exec sleep 1000', parts);
+      const id = await idle(pod, parts);
       const exec = () => node.client.execSync({ containerId: id, cmd: ['sh', '-c', 'pwd -P'], timeout: 20n });
       expect(String((await exec()).stdout)).toBe('/v/dir\n');
       await rm(join(volume, 'dir'), { recursive: true });
@@ -211,7 +226,7 @@ describe.skipIf(process.getuid?.() !== 0)('a working directory (needs root)', ()
     async () => {
       await mkdir(join(volume, 'part'));
       const parts = { image: { image: PROGRAM_IMAGE }, mounts: mounts(), workingDir: '/v/part' };
-      const id = await node.run(pod, `c${count++}`, 'exec sleep 1000', parts);
+      const id = await idle(pod, parts);
       const other = await swapper(pod, '/proc/self/cwd');
       const outcomes = new Map<string, number>();
       for (let round = 0; round < ROUNDS; round++) {
@@ -248,10 +263,7 @@ describe.skipIf(process.getuid?.() !== 0)('a working directory (needs root)', ()
       await chmod(volume, 0o777);
       await mkdir(join(volume, 'part'));
       const own = { mounts: mounts(), workingDir: '/v/part', ...secured(uid) };
-      const id = await node.run(pod, `c${count++}`, 'exec sleep 1000', {
-        image: { image: PROGRAM_IMAGE },
-        ...own,
-      });
+      const id = await idle(pod, { image: { image: PROGRAM_IMAGE }, ...own });
       const other = await exchanger(pod, target);
       const where = 'echo "began in $(pwd -P)"; [ -e loader ] || [ -e ptmx ] && echo outside';
       let entered = 0;
