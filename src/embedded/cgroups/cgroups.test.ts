@@ -14,8 +14,8 @@ const TREES: readonly CgroupVersions[] = ['v1', 'v2', 'hybrid'];
 
 async function detect(folders: FolderCgroups): Promise<{ cgroups: Cgroups; clock: FakeClock }> {
   const clock = new FakeClock();
-  const { mountinfo, kill } = folders;
-  const options = { logger: SILENT_LOGGER, prefix: PREFIX, clock, io: folders, mountinfo, kill };
+  const { mountinfo, kill, find } = folders;
+  const options = { logger: SILENT_LOGGER, prefix: PREFIX, clock, io: folders, mountinfo, kill, find };
   return { cgroups: await Cgroups.detect(options), clock };
 }
 

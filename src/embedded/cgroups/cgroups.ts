@@ -27,9 +27,10 @@ import { DEFAULT_PARENT, toCgroupPath } from './cgroup-parent.js';
 import { type CgroupHost, ContainerCgroup } from './container-cgroup.js';
 import { type CgroupsDescription, describeCgroups, toNotice } from './describe-cgroups.js';
 import { type DetectedCgroups, detectCgroups } from './detect-cgroups.js';
-import { type Killer } from './end-group.js';
+import { type Killer, type ProcessFinder } from './end-group.js';
 import { findPodGroups, listGroups, toPodGroup } from './find-pod-groups.js';
 import { type GroupUsage, readGroupUsage } from '../../util/usage/group-usage.js';
+import { findProcess } from '../process/process-identity.js';
 import { GroupParents } from './group-parents.js';
 import { GroupRemovals } from './group-removals.js';
 import { mayLowerOomScore } from './oom-score.js';
@@ -49,6 +50,7 @@ export interface CgroupsOptions {
   /** The text of /proc/self/mountinfo, for tests. */
   readonly mountinfo?: string;
   readonly kill?: Killer;
+  readonly find?: ProcessFinder;
 }
 
 /** A pod that there is, as {@link Cgroups.restore} takes it. */
@@ -86,11 +88,12 @@ export class Cgroups {
 
   /** Finds out what this machine allows. Does not reject: without cgroups there is an object that does nothing. */
   static async detect(options: CgroupsOptions): Promise<Cgroups> {
-    const { logger, prefix, clock = new SystemClock(), io = KERNEL_CGROUPS, kill = killProcess } = options;
+    const { logger, prefix, clock = new SystemClock(), io = KERNEL_CGROUPS } = options;
+    const { kill = killProcess, find = findProcess } = options;
     const mountinfo = options.mountinfo ?? (await readFile('/proc/self/mountinfo', 'utf8').catch(() => ''));
     const detected = await detectCgroups(io, mountinfo, `${prefix}.probe`);
     const { layout } = detected;
-    const means = { layout, clock, logger, kill };
+    const means = { layout, clock, logger, kill, find };
     const host: CgroupHost = { ...means, removals: new GroupRemovals(means) };
     const cgroups = new Cgroups(host, prefix, detected, await mayLowerOomScore());
     logger.info('Cgroups', { ...cgroups.describe() }, 2);

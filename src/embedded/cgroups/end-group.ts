@@ -8,9 +8,13 @@ import { type Clock } from '../../util/clock.js';
 import { systemCodeOf } from '../../util/system-code.js';
 import { type CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
 import { type Hierarchy } from '../../util/cgroups/cgroup-mounts.js';
+import { type ProcessIdentity } from '../process/process-identity.js';
 
 /** Signals one process; true when it was there. */
 export type Killer = (pid: number) => boolean;
+
+/** The process that has a number now. */
+export type ProcessFinder = (pid: number) => ProcessIdentity | undefined;
 
 /** A killed process that is not gone by then hangs in the kernel. */
 const GONE_MS = 10_000;
@@ -37,17 +41,21 @@ export async function membersOf(layout: CgroupLayout, group: string): Promise<re
 export async function killGroup(
   layout: CgroupLayout,
   group: string,
-  options: { readonly clock: Clock; readonly kill: Killer; readonly patienceMs?: number },
+  options: {
+    readonly clock: Clock;
+    readonly kill: Killer;
+    readonly find: ProcessFinder;
+    readonly patienceMs?: number;
+  },
 ): Promise<boolean> {
-  const { clock, kill, patienceMs = GONE_MS } = options;
+  const { clock, patienceMs = GONE_MS } = options;
   const deadline = clock.monotonicMs() + patienceMs;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(LONGEST_PAUSE_MS, pause * 2)) {
-    const members = await membersOf(layout, group);
-    if (members.length === 0) return true;
+    if ((await membersOf(layout, group)).length === 0) return true;
     if (clock.monotonicMs() > deadline) return false;
     const done = await killAtOnce(layout, group);
     // Beside trees of version 1 a process may have been stopped half way of joining, before that of version 2.
-    if (!done || pause > FIRST_PAUSE_MS) await killFrozen(layout, group, members, kill);
+    if (!done || pause > FIRST_PAUSE_MS) await killFrozen(layout, group, options);
     await clock.sleep(pause);
   }
 }
@@ -66,18 +74,33 @@ async function killAtOnce({ io, unified }: CgroupLayout, group: string): Promise
 async function killFrozen(
   layout: CgroupLayout,
   group: string,
-  members: readonly number[],
-  kill: Killer,
+  { kill, find }: { readonly kill: Killer; readonly find: ProcessFinder },
 ): Promise<void> {
   const state = findFreezer(layout, group);
   await write(layout, state?.path, state?.freeze);
   try {
-    // Read again: until it is frozen, new ones may appear.
-    for (const pid of state === undefined ? members : await membersOf(layout, group)) kill(pid);
+    for (const member of await identifyMembers(layout, group, find)) {
+      if (find(member.pid)?.startTicks === member.startTicks) kill(member.pid);
+    }
   } finally {
     // Version 1 delivers the signal only then.
     await write(layout, state?.path, state?.thaw);
   }
+}
+
+/**
+ * The processes in a group. A number in the group's list may be somebody else's by the time at which its process is looked
+ * up. So the list is read again: who has a listed number before and after that second reading is in the group. What came
+ * in between is for the next round.
+ */
+async function identifyMembers(
+  layout: CgroupLayout,
+  group: string,
+  find: ProcessFinder,
+): Promise<readonly ProcessIdentity[]> {
+  const found = (await membersOf(layout, group)).map(find);
+  const listed = new Set(await membersOf(layout, group));
+  return found.filter((each) => each !== undefined && listed.has(each.pid)) as ProcessIdentity[];
 }
 
 function findFreezer(layout: CgroupLayout, group: string) {

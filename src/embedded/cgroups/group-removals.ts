@@ -2,7 +2,7 @@ import { type Clock } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
 import { type CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
-import { type Killer, killGroup, removeGroup } from './end-group.js';
+import { type Killer, killGroup, type ProcessFinder, removeGroup } from './end-group.js';
 
 /** What the removal of groups needs of its surroundings. */
 export interface RemovalHost {
@@ -10,6 +10,7 @@ export interface RemovalHost {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly kill: Killer;
+  readonly find: ProcessFinder;
 }
 
 /**
@@ -35,7 +36,7 @@ export class GroupRemovals {
   /**
    * Removes a group whose processes should have ended; false when it stays. Does not reject.
    *
-   * @param patienceMs how long the last of them are waited for; ten seconds unless told.
+   * @param patienceMs how long it waits for the last of them (default: ten seconds).
    */
   remove(path: string, patienceMs?: number): Promise<boolean> {
     const { layout, clock } = this.#host;
@@ -44,10 +45,10 @@ export class GroupRemovals {
 
   /** Looks once at each group that stayed; how many are gone now. Does not reject. */
   async retry(): Promise<number> {
-    const { layout, logger, clock, kill } = this.#host;
+    const { layout, logger, clock, kill, find } = this.#host;
     let gone = 0;
     for (const path of this.#left) {
-      const once = { clock, kill, patienceMs: 0 };
+      const once = { clock, kill, find, patienceMs: 0 };
       const work = async () => (await killGroup(layout, path, once)) && removeGroup(layout, path, once);
       if (!(await work().catch(() => false))) continue;
       this.#left.delete(path);
