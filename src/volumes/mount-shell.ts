@@ -129,10 +129,9 @@ export class MountShell {
     this.#settle(({ tool, reject }) => reject(toMountFailure(tool, 'it was ended by SIGKILL', '')));
   }
 
-  /** All of its group: the number is nobody else's while something of it runs, nor at the moment at which the shell ends. */
+  /** All of its group. */
   #kill(): void {
-    const { pid } = this.#child;
-    if (pid !== undefined && this.#job !== undefined) killGroup(pid);
+    if (this.#job !== undefined) killGroup(this.#child);
   }
 
   #lose(why?: NoShellError): void {

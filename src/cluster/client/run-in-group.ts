@@ -40,7 +40,6 @@ export async function runInGroup(options: RunInGroupOptions): Promise<GroupEnd> 
     child.on('error', reject);
     // The error is on its way; where no more files may be opened there are not even pipes.
     if (child.pid === undefined) return;
-    const { pid } = child;
     for (const name of ['stdout', 'stderr'] as const) {
       child[name].setEncoding('utf8').on('data', (text: string) => {
         if (output[name].length < LARGEST_OUTPUT_BYTES) output[name] += text;
@@ -56,7 +55,7 @@ export async function runInGroup(options: RunInGroupOptions): Promise<GroupEnd> 
       if (isSettled) return;
       settle(end);
       for (const pipe of [child.stdout, child.stderr]) pipe.destroy();
-      killGroup(pid);
+      killGroup(child);
       // One that hangs in the kernel cannot be killed.
       child.unref();
     };

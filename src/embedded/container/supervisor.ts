@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { type Clock } from '../../util/clock.js';
-import { systemCodeOf } from '../../util/system-code.js';
+import { killGroup } from '../../util/kill-group.js';
 import { defer } from '../deferred.js';
 import { isAlive, type ProcessIdentity } from '../process/process-identity.js';
+import { sendGroupSignal } from '../process/process-table.js';
 
 /** The shell over one container, from the outside. It needs nothing of us; we only want to know of its end. */
 export interface Supervisor {
@@ -67,7 +68,7 @@ export function spawnSupervisor(options: SpawnSupervisorOptions): Supervisor {
       return ended;
     },
     kill: () => {
-      if (!ended && child.pid !== undefined) killGroup(child.pid);
+      if (!ended) killGroup(child);
     },
   };
 }
@@ -84,16 +85,7 @@ export function adoptSupervisor(identity: ProcessIdentity, clock: Clock): Superv
       return hasEnded();
     },
     kill: () => {
-      if (!hasEnded()) killGroup(identity.pid);
+      sendGroupSignal(identity, 'SIGKILL');
     },
   };
-}
-
-/** It leads a group, as it leads a session. */
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch (error) {
-    if (systemCodeOf(error) !== 'ESRCH') throw error;
-  }
 }

@@ -1,5 +1,7 @@
 import { readlinkSync } from 'node:fs';
-import { childrenOf } from '../process/children-of.js';
+import { killSeen } from '../../util/kill-group.js';
+import { type ProcessStat } from '../../util/process-identity.js';
+import { findChildren } from '../process/children-of.js';
 
 /** Deeper trees are none that a command in a container begins with. */
 const DEEPEST = 32;
@@ -18,16 +20,8 @@ const DEEPEST = 32;
 export function killDescendants(pid: number): boolean {
   const all = descendantsOf(pid, 0);
   const own = findPidNamespace('self');
-  const inside = all.filter((each) => ![own, undefined].includes(findPidNamespace(each)));
-  for (const each of inside.length > 0 ? inside : all) {
-    for (const target of [-each, each]) {
-      try {
-        process.kill(target, 'SIGKILL');
-      } catch {
-        // It has just ended, or leads no group.
-      }
-    }
-  }
+  const inside = all.filter((each) => ![own, undefined].includes(findPidNamespace(each.pid)));
+  for (const each of inside.length > 0 ? inside : all) killSeen(each);
   return inside.length > 0;
 }
 
@@ -39,7 +33,7 @@ function findPidNamespace(pid: number | 'self'): string | undefined {
   }
 }
 
-function descendantsOf(pid: number, depth: number): number[] {
+function descendantsOf(pid: number, depth: number): ProcessStat[] {
   if (depth > DEEPEST) return [];
-  return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child, depth + 1)]);
+  return findChildren(pid).flatMap((child) => [child, ...descendantsOf(child.pid, depth + 1)]);
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type Clock } from '../../util/clock.js';
 import { defer } from '../deferred.js';
 import { isAlive, type ProcessIdentity } from '../process/process-identity.js';
+import { sendSignal } from '../process/process-table.js';
 import { readIfThere, writeIfOther } from '../../util/whole-file.js';
 import { refused } from '../rpc-error.js';
 import { type AttachmentRecord, type HostPort } from './attachment-record.js';
@@ -69,8 +70,7 @@ export class PortProxies {
   async stop(sandboxId: string): Promise<void> {
     const { clock } = this.#options;
     const identity = await this.#readIdentity(sandboxId);
-    if (identity !== undefined && isAlive(identity)) {
-      process.kill(identity.pid, 'SIGKILL');
+    if (identity !== undefined && sendSignal(identity, 'SIGKILL')) {
       const deadline = clock.monotonicMs() + DEATH_MS;
       while (isAlive(identity)) {
         if (clock.monotonicMs() > deadline) throw refused(`the port proxy ${identity.pid} does not end`);

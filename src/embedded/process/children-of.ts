@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { findProcess, type ProcessStat } from '../../util/process-identity.js';
 
 /** The children of a process now, whichever of its threads has started them; none when it is gone. */
 export function childrenOf(pid: number): readonly number[] {
@@ -9,4 +10,11 @@ export function childrenOf(pid: number): readonly number[] {
   } catch {
     return [];
   }
+}
+
+/** The same, identified: a number that has gone to somebody else's child meanwhile is left out. */
+export function findChildren(pid: number): readonly ProcessStat[] {
+  return childrenOf(pid)
+    .map(findProcess)
+    .filter((child) => child?.parent === pid) as ProcessStat[];
 }

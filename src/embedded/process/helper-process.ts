@@ -55,7 +55,7 @@ export function runHelper(call: HelperCall): Promise<HelperResult> {
     );
     const giveUp = (reason: Error): void => {
       failure ??= reason;
-      killUnlessEnded(child.pid, child.exitCode !== null || child.signalCode !== null);
+      if (child.exitCode === null && child.signalCode === null) killGroup(child);
       lastWait.cancel();
       lastWait = clock.setTimer(DEATH_MS, () => settle(-1));
     };
@@ -108,9 +108,4 @@ function collect(stream: NodeJS.ReadableStream): () => string {
     room -= Math.min(room, chunk.length);
   });
   return () => Buffer.concat(chunks).toString();
-}
-
-function killUnlessEnded(pid: number | undefined, ended: boolean): void {
-  // Until its exit was seen it is not reaped, and its number is nobody else's.
-  if (pid !== undefined && !ended) killGroup(pid);
 }

@@ -2,9 +2,9 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import { type Clock } from '../../util/clock.js';
 import { type ContainerProcess, type ProcessRequest } from '../isolation/container-process.js';
-import { killGroup } from '../../util/kill-group.js';
+import { killGroup, killSeen } from '../../util/kill-group.js';
 import { findTool } from './find-tools.js';
-import { childrenOf } from './children-of.js';
+import { findChildren } from './children-of.js';
 import { makeProcessPipes } from './process-pipes.js';
 import { PtyResizer, wrapInPty } from './pty.js';
 
@@ -121,17 +121,16 @@ function killerOf(
   { clock, killRest }: SpawnProcessOptions,
 ): () => void {
   return () => {
-    // Its number cannot be anybody else's: until we have seen its exit it is not reaped.
     const { pid } = child;
     if (pid === undefined || hasEnded(child)) return;
     if (killRest?.(pid) !== true) {
-      killGroups(pid);
+      killGroups(child, pid);
       return;
     }
     const late = clock.setTimer(OWN_END_MS, () => {
       if (hasEnded(child)) return;
       killRest(pid);
-      killGroups(pid);
+      killGroups(child, pid);
     });
     void exit.then(() => late.cancel());
   };
@@ -154,7 +153,8 @@ function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-/** Kills a process group, and those of its leader's children: at a terminal the command leads one of its own. */
-function killGroups(leader: number): void {
-  for (const pid of [...childrenOf(leader), leader]) killGroup(pid);
+/** Kills a child's process group, and those of the child's children: at a terminal the command leads one of its own. */
+function killGroups(child: ChildProcess, pid: number): void {
+  for (const each of findChildren(pid)) killSeen(each);
+  killGroup(child);
 }
