@@ -44,6 +44,16 @@ trap : HUP INT TERM
 ${renderClaim('"run.$2"', 125)}run_container() {
   . ./command
 }
+# The time at which a process has started, or nothing: by it a number that has gone to somebody else is known.
+start_in() {
+  set -- \${1##*) }
+  ticks=\${20-}
+}
+find_start() {
+  line=
+  { read -r line <"/proc/$1/stat"; } 2>/dev/null
+  start_in "$line"
+}
 # Hands one output on, from its pipe into files that are named after where in the output they begin.
 spool() {
   # Not at the call: a shell keeps copies of what it closes for a function, and a writer among them has no end.
@@ -90,6 +100,8 @@ case " $3 " in
   input=input.pipe
   cat >input.pipe <stdin.pipe &
   feeder=$!
+  find_start "$feeder"
+  feeder_start=$ticks
   ;;
 *' stdin '*)
   input=stdin.pipe
@@ -110,8 +122,13 @@ case " $3 " in
 esac
 code=$?
 if [ -s pid ]; then
-  read -r main rest <pid
-  kill -s KILL -- "-$main"
+  read -r line <pid
+  main=\${line%% *}
+  start_in "$line"
+  main_start=$ticks
+  find_start "$main"
+  # What the container has left in its first process's group. The number is free or still that process's as a rule.
+  case $ticks in '' | "$main_start") kill -s KILL -- "-$main" ;; esac
 fi
 # The file has its space already and is not truncated: a full disk costs no exit code.
 if [ -s fault ]; then
@@ -122,7 +139,11 @@ elif [ ! -s pid ]; then
 else
   printf 'exit %s\\n' "$code" 1<>exit
 fi
-[ -z "$feeder" ] || kill -s KILL "$feeder"
+# It may have ended long ago, with the first writer.
+if [ -n "$feeder" ]; then
+  find_start "$feeder"
+  case $ticks in '') ;; "$feeder_start") kill -s KILL "$feeder" ;; esac
+fi
 # The end of this shell says that the spools are complete.
 exec 3<&- 4<&- 5<&-
 wait
