@@ -18,7 +18,12 @@ it.each(['none', 'namespaces'] as const)(
     const cgroups = await Cgroups.detect({ logger: SILENT_LOGGER, prefix: 'unused', mountinfo: '' });
     const processes = new ProcessTable({ clock: new FakeClock() });
     const isolation = { kind, endsWithMain: () => true };
-    const ending = new ContainerEnding({ record, host: { cgroups, processes, logger, isolation } });
+    const clock = new FakeClock();
+    const ending = new ContainerEnding({
+      record,
+      host: { clock, cgroups, processes, logger, isolation },
+      findFinishedAtNs: () => undefined,
+    });
     const kill = vi.spyOn(process, 'kill').mockImplementation(() => {
       throw Object.assign(new Error('kill EINVAL'), { code: 'EINVAL' });
     });

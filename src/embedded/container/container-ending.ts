@@ -3,14 +3,17 @@ import { messageOf } from '../../util/errors.js';
 import { type ContainerCgroup } from '../cgroups/container-cgroup.js';
 import { type ContainerRecord } from './container-record.js';
 import { type ContainerHost } from './container-host.js';
-import { type ProcessIdentity } from '../process/process-identity.js';
-import { sendGroupSignal, sendSignal } from '../process/process-table.js';
+import { bootTicksAgo } from '../process/boot-ticks.js';
+import { isAlive, type ProcessIdentity } from '../process/process-identity.js';
+import { sendGroupSignal, sendSignal, type SessionLeader } from '../process/process-table.js';
 import { RpcError } from '../rpc-error.js';
 
 /** What a {@link ContainerEnding} needs. */
 export interface ContainerEndingOptions {
   readonly record: Pick<ContainerRecord, 'id' | 'sandboxId' | 'config'>;
-  readonly host: Pick<ContainerHost, 'cgroups' | 'processes' | 'logger'> & {
+  /** When it ended, in nanoseconds since the epoch; undefined as long as nobody knows. */
+  readonly findFinishedAtNs: () => bigint | undefined;
+  readonly host: Pick<ContainerHost, 'clock' | 'cgroups' | 'processes' | 'logger'> & {
     readonly isolation: Pick<ContainerHost['isolation'], 'kind' | 'endsWithMain'>;
   };
 }
@@ -35,6 +38,15 @@ export class ContainerEnding {
 
   constructor(options: ContainerEndingOptions) {
     this.#options = options;
+  }
+
+  /** The entrypoint, with what is known of how long it had its number. */
+  #leader(main: ProcessIdentity): SessionLeader {
+    if (isAlive(main)) return { ...main, heldUntilTicks: bootTicksAgo(0) };
+    const { findFinishedAtNs, host } = this.#options;
+    const finishedAtNs = findFinishedAtNs();
+    if (finishedAtNs === undefined) return main;
+    return { ...main, heldUntilTicks: bootTicksAgo(host.clock.now() - Number(finishedAtNs / 1_000_000n)) };
   }
 
   get #cgroup(): ContainerCgroup {
@@ -63,23 +75,28 @@ export class ContainerEnding {
   async kill({ main, running, waitForExit }: ContainerToKill): Promise<void> {
     const { record, host } = this.#options;
     if (!running && !host.processes.awaitsSweep(record.id)) return;
+    const leader = this.#leader(main);
     if (running) this.sendStop(main, 'SIGKILL');
-    await this.endAll(main);
+    await this.#endAll(leader);
     if (await waitForExit(KILL_MS)) return;
     const message = `container "${record.id}" is still there ${KILL_MS / 1000} s after SIGKILL: pid ${main.pid}`;
     throw new RpcError(status.DEADLINE_EXCEEDED, message);
   }
 
   /** Kills whatever is left of it. */
-  async endAll(main: ProcessIdentity): Promise<void> {
+  endAll(main: ProcessIdentity): Promise<void> {
+    return this.#endAll(this.#leader(main));
+  }
+
+  async #endAll(leader: SessionLeader): Promise<void> {
     const { isolation, processes } = this.#options.host;
     if (isolation.endsWithMain(this.#options.record.config)) {
-      sendSignal(main, 'SIGKILL');
+      sendSignal(leader, 'SIGKILL');
       return;
     }
     const cgroup = this.#cgroup;
     if (cgroup.exists) await cgroup.kill();
-    else await processes.killContainer(this.#options.record.id, main);
+    else await processes.killContainer(this.#options.record.id, leader);
   }
 
   sweepSoon(main: ProcessIdentity): void {
@@ -87,7 +104,7 @@ export class ContainerEnding {
     if (isolation.endsWithMain(this.#options.record.config)) return;
     const cgroup = this.#cgroup;
     if (!cgroup.exists) {
-      processes.sweepSoon(this.#options.record.id, main);
+      processes.sweepSoon(this.#options.record.id, this.#leader(main));
       return;
     }
     void cgroup

@@ -73,7 +73,10 @@ export class Container implements StreamableContainer {
       ...{ files, host, id: record.id, command: options.command },
       ...{ stdin: record.config.stdin, tty: record.config.tty },
     });
-    this.#ending = new ContainerEnding({ record, host });
+    this.#ending = new ContainerEnding({
+      ...{ record, host },
+      findFinishedAtNs: () => this.#run.exit?.finishedAtNs,
+    });
     this.#resources = new ContainerResources({ files, created: record.config.linux?.resources });
     const exits = new ExitRecords({
       id: record.id,

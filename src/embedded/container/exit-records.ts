@@ -15,6 +15,11 @@ export interface ExitRecordsOptions {
 
 /** What a container that never ran is said to have exited with, as by other CRI runtimes. */
 const START_FAILED_CODE = 128;
+/**
+ * A supervisor starts the set-up at once; ample, for a machine under load. Nobody else can have had its number, a session
+ * of its own and an end in that time. In clock ticks: ten seconds.
+ */
+const SETUP_BEGIN_TICKS = 1_000;
 /** The same for one of which nobody knows how it ended. */
 const UNKNOWN_CODE = 255;
 
@@ -61,7 +66,9 @@ export class ExitRecords {
       // It may have been killed while it was setting the container up: what it began is still in its session.
       const supervisor = await files.findSupervisor(run);
       if (supervisor !== undefined && supervisor !== 'void' && supervisor.bootId === host.bootId) {
-        await host.processes.killContainer(id, supervisor.identity);
+        const { identity } = supervisor;
+        const heldUntilTicks = Number(identity.startTicks) + SETUP_BEGIN_TICKS;
+        await host.processes.killContainer(id, { ...identity, heldUntilTicks });
       }
       return this.recordStartFailure('its supervisor could not start: is the disk full?');
     }

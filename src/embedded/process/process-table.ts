@@ -12,6 +12,15 @@ export interface ProcessEntry extends ProcessStat {
   readonly containerId: string;
 }
 
+/** The process that has led a container's session: its entrypoint, alive or dead. */
+export interface SessionLeader extends ProcessIdentity {
+  /**
+   * A time at which it still had its number, in clock ticks since the start of the machine: when it was seen to run or to
+   * end. Undefined when nobody knows.
+   */
+  readonly heldUntilTicks?: number | undefined;
+}
+
 /** How many processes are read before other work gets its turn. */
 const SLICE = 32;
 const SWEEP_MS = 500;
@@ -24,7 +33,7 @@ const MARK = Buffer.from(`\0${CONTAINER_MARK}=`);
  */
 export class ProcessTable {
   readonly #clock: Clock;
-  readonly #ended = new Map<string, ProcessIdentity | undefined>();
+  readonly #ended = new Map<string, SessionLeader | undefined>();
   #timer: ClockTimer | undefined;
   #next: Promise<readonly ProcessEntry[]> | undefined;
 
@@ -44,12 +53,17 @@ export class ProcessTable {
   /**
    * Sends SIGKILL to everything that belongs to a container until nothing is left, or five looks were in vain.
    *
-   * @param main its entrypoint, alive or dead; undefined when it never ran.
+   * @param leader its entrypoint, alive or dead; undefined when it never ran.
    */
-  async killContainer(containerId: string, main: ProcessIdentity | undefined): Promise<void> {
+  async killContainer(containerId: string, leader: SessionLeader | undefined): Promise<void> {
+    let known = leader;
     for (let look = 0; look < 5; look++) {
-      const found = membersOf(await this.scan(), containerId, main);
+      const processes = await this.scan();
+      const found = membersOf(processes, containerId, known);
       if (found.length === 0) return;
+      // What was its session a moment ago still is: no number comes round in so short a time.
+      if (leader !== undefined && found.some(({ session }) => session === leader.pid))
+        known = { ...leader, heldUntilTicks: Infinity };
       for (const member of found) sendSignal(member, 'SIGKILL');
     }
   }
@@ -58,8 +72,8 @@ export class ProcessTable {
    * Kills, within half a second, what a container that has ended left behind outside of its process group. One
    * look serves all containers that end meanwhile.
    */
-  sweepSoon(containerId: string, main: ProcessIdentity | undefined): void {
-    this.#ended.set(containerId, main);
+  sweepSoon(containerId: string, leader: SessionLeader | undefined): void {
+    this.#ended.set(containerId, leader);
     this.#planSweep();
   }
 
@@ -73,9 +87,9 @@ export class ProcessTable {
     const ended = [...this.#ended];
     if (ended.length === 0) return;
     const processes = await this.scan();
-    for (const [id, main] of ended) {
+    for (const [id, leader] of ended) {
       this.#ended.delete(id);
-      for (const member of membersOf(processes, id, main)) sendSignal(member, 'SIGKILL');
+      for (const member of membersOf(processes, id, leader)) sendSignal(member, 'SIGKILL');
     }
   }
 
@@ -96,14 +110,31 @@ export class ProcessTable {
 export function membersOf(
   processes: readonly ProcessEntry[],
   containerId: string,
-  main: ProcessIdentity | undefined,
+  leader: SessionLeader | undefined,
 ): readonly ProcessEntry[] {
-  // The kernel gives a pid to nobody else while a session of that number has members. A process with our number
-  // and another start time therefore proves that nothing of our session was left.
-  const recycled = processes.some((p) => p.pid === main?.pid && p.startTicks !== main.startTicks);
-  const session = recycled ? undefined : main?.pid;
+  const session = leader && leadsStill(processes, containerId, leader) ? leader.pid : undefined;
   return processes.filter(
     (p) => p.state !== 'Z' && p.state !== 'X' && (p.session === session || p.containerId === containerId),
+  );
+}
+
+/**
+ * Whether the session of a number is the one that a leader began.
+ *
+ * The kernel gives a number to nobody else while a session of that number has members. So the leader's number with
+ * another start time proves that nothing was left of the session. Without a leader the session may be that of a
+ * stranger who got the number later and has ended, too, as daemons do. Nobody joins a session but by birth: it is ours
+ * when one of its members bears our mark, or was born while the number was still the leader's.
+ */
+function leadsStill(
+  processes: readonly ProcessEntry[],
+  containerId: string,
+  { pid, startTicks, heldUntilTicks = -1 }: SessionLeader,
+): boolean {
+  const holder = processes.find((p) => p.pid === pid);
+  if (holder !== undefined) return holder.startTicks === startTicks;
+  return processes.some(
+    (p) => p.session === pid && (p.containerId === containerId || Number(p.startTicks) <= heldUntilTicks),
   );
 }
 

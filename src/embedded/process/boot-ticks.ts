@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs';
+
+/** In which start times of processes are counted, for all programs and on every machine: USER_HZ. */
+const TICK_MS = 10;
+/** What is known to two ticks: both clocks are read one after the other, and the kernel rounds. */
+const SLACK_TICKS = 2;
+
+/** A time as processes' start times are given, clock ticks since the start of the machine, rounded up. */
+export function bootTicksAgo(agoMs: number): number {
+  return computeBootTicks(readFileSync('/proc/uptime', 'latin1'), agoMs);
+}
+
+/** @param uptime the text of /proc/uptime: seconds, with suspensions. */
+export function computeBootTicks(uptime: string, agoMs: number): number {
+  const upMs = Number.parseFloat(uptime) * 1_000;
+  return Math.ceil((upMs - Math.max(0, agoMs)) / TICK_MS) + SLACK_TICKS;
+}
