@@ -35,6 +35,18 @@ end($! == 2 ? 127 : 126, "cannot execute '$ARGV[0]': $!");
 `;
 }
 
+/**
+ * A program in perl that opens a path without any access to what is there (O_PATH), so that neither a pipe nor a device
+ * can make it wait, and becomes the program that it is called with, with the number of the descriptor as one word more.
+ */
+export const OPENER = `my $path = shift @ARGV;
+$^F = 255;
+sysopen my $handle, $path, 0x200000 or do { print STDERR "cannot open $path: $!\\n"; exit 1 };
+exec { $ARGV[0] } @ARGV, fileno $handle;
+print STDERR "cannot execute $ARGV[0]: $!\\n";
+exit 1;
+`;
+
 /** As carryEnvironment, with the starter in the place of `env`. */
 export function carryToStarter(
   environment: readonly Buffer[],

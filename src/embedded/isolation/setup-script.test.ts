@@ -1,5 +1,10 @@
-import { execFileSync } from 'node:child_process';
-import { describe, expect, it } from 'vitest';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { OPENER } from './program-starter.js';
 import { renderSetup, type SetupRequest } from './setup-script.js';
 
 const TOOLS = {
@@ -82,5 +87,68 @@ describe('renderSetup', () => {
     expect(twoSteps).toMatch(/exec "\$@"' 'sh' '\.\/env' '-i' '-C' '\/v\/dir'/);
     expect(render({ workingDir }).script).toContain('outside of container mount namespace root');
     expect(render({}).script).not.toContain('outside of container mount namespace root');
+  });
+});
+
+describe('a read-only path', () => {
+  const hasPerl = spawnSync('/usr/bin/perl', ['-e', '1']).status === 0;
+  let folder = '';
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'podloop-protect-'));
+    await symlink('/bin/sh', join(folder, 'sh'));
+    await writeFile(join(folder, 'open.pl'), OPENER);
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  /** Runs the script's function for one path, and puts something else there once it was bound, or once its kind was asked for. */
+  async function protect(
+    swap: string,
+    withPerl: boolean,
+    when: 'bound' | 'checked' = 'bound',
+  ): Promise<{ mounts: string[]; fault: string }> {
+    const tools = { ...TOOLS, ...(withPerl && { opener: ['/usr/bin/perl', './open.pl'] }) } as never;
+    const { script } = render({ tools, readonly: ['/unused'] });
+    const functions = script.slice(script.indexOf('fault() {'), script.indexOf('plain() {'));
+    const body = script.slice(script.indexOf('protect() {'));
+    const own = body.slice(0, body.indexOf('\n}\n') + 3);
+    const checked = own.replaceAll(/\[ (-[a-z]) "\$1" \]/g, 'checked $1 "$$1"');
+    const mount = `#!/bin/sh
+echo "$*" >>mounts
+case "$*" in *--rbind*) ${when === 'bound' ? `rm -rf path; ${swap}` : ''} ;; esac
+`;
+    const check = `checked() { test "$1" "$2" || return; ${when === 'checked' ? `rm -rf path; ${swap}` : ':'}; true; }\n`;
+    await writeFile(join(folder, 'mount'), mount, { mode: 0o755 });
+    const run = promisify(execFile);
+    const command = `cd "$0" && exec 9>fault\n${functions}${check}${checked}protect path`;
+    await run('/bin/sh', ['-c', command, folder]).catch(() => undefined);
+    const read = (name: string) => readFile(join(folder, name), 'utf8');
+    return { mounts: (await read('mounts')).split('\n').slice(0, -1), fault: await read('fault') };
+  }
+
+  const KINDS = ['folder', 'file'] as const;
+  const SWAPS = ['mkfifo path', 'ln -s /dev/null path', 'mkdir path', ': >path', ':'];
+  const cases = KINDS.flatMap((kind) =>
+    SWAPS.flatMap((swap) => [false, ...(hasPerl ? [true] : [])].map((perl) => [kind, swap, perl] as const)),
+  ).flatMap((each) => (['bound', 'checked'] as const).map((when) => [...each, when] as const));
+  it.each(cases)(
+    'is never waited for: a %s, then "%s", with perl: %s, once %s',
+    async (kind, swap, withPerl, when) => {
+      if (kind === 'folder') await mkdir(join(folder, 'path'));
+      else await writeFile(join(folder, 'path'), '');
+      const { mounts } = await protect(swap, withPerl, when);
+      expect(mounts[0]).toBe('-n -i -c --rbind path path');
+      expect(mounts.length).toBeLessThanOrEqual(2);
+    },
+  );
+
+  it.each(KINDS)('keeps the options of its mount when nothing is swapped: a %s', async (kind) => {
+    if (kind === 'folder') await mkdir(join(folder, 'path'));
+    else await writeFile(join(folder, 'path'), '');
+    const { mounts, fault } = await protect(kind === 'folder' ? 'mkdir path' : ': >path', hasPerl);
+    expect(fault).toBe('');
+    if (kind === 'folder' || hasPerl)
+      expect(mounts[1]).toMatch(/^-n -i -c -o remount,bind,ro,nodev\S* podloop \/proc\/self\/fd\/\d+$/);
+    else expect(mounts[1]).toBe('-n -i -c -o remount,bind,ro,nodev,nosuid,noexec podloop path');
   });
 });

@@ -225,12 +225,12 @@ const RULES = '/proc/self/fd/7';
  * container that has such paths is not privileged: it must not open devices there either. A device itself keeps the options
  * of the mount on which it is, by which it can be opened or not; to be read-only would mean nothing for it.
  */
-function renderPathRules({ masked, readonly }: SetupRequest, mount: string): string[] {
+function renderPathRules({ masked, readonly, tools }: SetupRequest, mount: string): string[] {
   if (masked.length + readonly.length === 0) return [];
   const line = (source: string, target: string, type: string, options: string) =>
     `printf '%s\\n' ${quoteWord(renderFstabLine({ source, target, type, options: [options] }))}`;
   return [
-    ...(readonly.length === 0 ? [] : [renderProtect(mount)]),
+    ...(readonly.length === 0 ? [] : [renderProtect(mount, tools)]),
     ...readonly
       .map(quoteWord)
       .map(
@@ -251,23 +251,28 @@ function renderPathRules({ masked, readonly }: SetupRequest, mount: string): str
 /**
  * A function that makes a path read-only. The new mount has the options of the one that the path is on, and a remount
  * drops what it does not name. So they are read from the new mount itself, which is held open: neither path nor options
- * can become those of another one meanwhile. What cannot be opened has nothing to execute.
+ * can become those of another one meanwhile.
+ *
+ * Others may put a pipe or a device in the path's place at any moment, and to open one may take for ever. What was a
+ * folder is opened by a path that only a folder has, anything else without any access to it. Without perl nothing can do
+ * that: then nothing but a folder keeps what it may execute.
  */
-function renderProtect(mount: string): string {
+function renderProtect(mount: string, tools: ToolKit): string {
+  const limit = `line=remount,bind,ro,nodev
+while read -r key value; do if [ "$key" = mnt_id: ]; then on=$value; fi; done <"/proc/self/fdinfo/$1"
+while read -r id parent device root point options rest; do
+  if [ "$id" != "$on" ]; then continue; fi
+  for each in nosuid noexec nosymfollow; do case ,$options, in *,$each,*) line=$line,$each ;; esac; done
+done </proc/self/mountinfo
+exec ${mount} -o "$line" podloop "/proc/self/fd/$1"`;
+  const limitBy = quoteWords([...tools.inside('sh'), '-c', limit, 'sh']);
+  const { opener } = tools;
   return `protect() {
   must ${mount} --rbind "$1" "$1"
-  line=remount,bind,ro,nodev
-  if [ -d "$1" ] || [ -f "$1" ]; then
-    {
-      while read -r key value; do if [ "$key" = mnt_id: ]; then on=$value; fi; done </proc/self/fdinfo/6
-      while read -r id parent device root point options rest; do
-        if [ "$id" != "$on" ]; then continue; fi
-        for each in nosuid noexec nosymfollow; do case ,$options, in *,$each,*) line=$line,$each ;; esac; done
-      done </proc/self/mountinfo
-      must ${mount} -o "$line" podloop /proc/self/fd/6
-    } 6<"$1" && return
-  fi
-  must ${mount} -o $line,nosuid,noexec podloop "$1"
+  if [ -d "$1" ]; then
+    { must ${limitBy} 6; } 6<"$1/." && return
+${opener === undefined ? '' : `  else\n    must ${quoteWords(opener)} "$1" ${limitBy}\n    return\n`}  fi
+  must ${mount} -o remount,bind,ro,nodev,nosuid,noexec podloop "$1"
 }
 `;
 }

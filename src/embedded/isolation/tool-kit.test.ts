@@ -55,6 +55,14 @@ describe('ToolKit', () => {
       const words = [...args, '/', '1', 'a', 'A.B', '/bin/cat', '/proc/self/environ'];
       const { stdout } = await run(file, words, { cwd: kit.dir, env: { a: 'c' } });
       expect(stdout).toBe('A.B=c\0');
+      const pipe = join(folder, 'pipe');
+      await run('mkfifo', [pipe]);
+      const [opener = '', ...open] = kit.opener ?? [];
+      const show = ['/bin/sh', '-c', 'readlink "/proc/self/fd/$1"', 'sh'];
+      expect((await run(opener, [...open, pipe, ...show], { cwd: kit.dir, env: {} })).stdout).toBe(
+        `${pipe}\n`,
+      );
+      await rm(pipe);
     },
   );
 });

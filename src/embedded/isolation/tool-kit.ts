@@ -30,7 +30,7 @@ import { findProgram } from '../process/find-program.js';
 import { findTool, TOOL_PATH } from '../process/find-tools.js';
 import { syncPath } from '../../util/whole-file.js';
 import { readElfInterpreter } from './elf-interpreter.js';
-import { renderStarter } from './program-starter.js';
+import { OPENER, renderStarter } from './program-starter.js';
 
 const INSIDE = [
   'mount',
@@ -49,6 +49,7 @@ const LOADER = 'loader';
 /** Only where the machine has it. */
 const PERL = 'perl';
 const STARTER = 'start.pl';
+const OPEN = 'open.pl';
 const TRY_MS = 30_000;
 
 /** A program that is called inside of a container's root. */
@@ -76,6 +77,8 @@ export class ToolKit {
   readonly dir: string;
   /** How to call what {@link renderStarter} describes, when the kit's folder is the working directory; undefined without perl. */
   readonly starter: readonly string[] | undefined;
+  /** How to call {@link OPENER}, as the starter. */
+  readonly opener: readonly string[] | undefined;
   readonly #outside: ReadonlyMap<OutsideTool, string>;
   readonly #static: ReadonlySet<string>;
 
@@ -83,12 +86,13 @@ export class ToolKit {
     dir: string,
     outside: ReadonlyMap<OutsideTool, string>,
     statics: ReadonlySet<string>,
-    starter: readonly string[] | undefined,
+    perl: ((script: string) => readonly string[]) | undefined,
   ) {
     this.dir = dir;
     this.#outside = outside;
     this.#static = statics;
-    this.starter = starter;
+    this.starter = perl?.(STARTER);
+    this.opener = perl?.(OPEN);
   }
 
   /**
@@ -113,12 +117,12 @@ export class ToolKit {
     const script = renderStarter(process.arch);
     const perl = script === undefined ? undefined : await findPerl();
     for (const [file, source] of perl ?? []) files.set(file, source);
-    if (perl !== undefined) texts.set(STARTER, script!);
+    if (perl !== undefined) texts.set(STARTER, script!).set(OPEN, OPENER);
     const dir = join(folder, await digestOf(files, texts));
     if ((await stat(dir).catch(() => undefined)) === undefined) await copyAll(files, texts, folder, dir);
-    const starter = (from: string) => [...callInside(from, PERL), `${from}/${STARTER}`];
-    const works = perl !== undefined && (await canStart(starter(dir)));
-    return new ToolKit(dir, outside, statics, works ? starter('.') : undefined);
+    const call = (from: string, text: string) => [...callInside(from, PERL), `${from}/${text}`];
+    const works = perl !== undefined && (await canStart(call(dir, STARTER)));
+    return new ToolKit(dir, outside, statics, works ? (text) => call('.', text) : undefined);
   }
 
   /** The absolute path of a program of the host. */
