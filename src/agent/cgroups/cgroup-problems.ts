@@ -16,6 +16,8 @@ export interface CgroupProblem {
 
 /** What every pod with requests and limits needs. */
 const NEEDED = ['cpu', 'memory', 'pids'];
+/** In the place of a slice. */
+const EVERYWHERE = '';
 /** How many problems are remembered, so that each is logged once. */
 const MAX_LOGGED = 1000;
 const NO_GROUPS_REMEDY =
@@ -26,21 +28,35 @@ export class CgroupProblems {
   readonly #logger: Logger;
   /** Keys name groups, of which each pod may bring another one. */
   readonly #logged = new RecentKeys({ maxKeys: MAX_LOGGED });
-  #missing: readonly MissingController[] = [];
+  /** By what they hold for; {@link EVERYWHERE} for the groups that this agent makes. */
+  readonly #missing = new Map<string, readonly MissingController[]>();
   #failure: string | undefined;
 
   constructor({ logger }: { readonly logger: Logger }) {
     this.#logger = logger;
   }
 
-  /** The controllers that the group of a pod was not given, all of them: those of before are had by now. */
-  setMissing(missing: readonly MissingController[]): void {
+  /**
+   * The controllers that the group of a pod was not given, all of them. They replace those of before: groups of this agent
+   * have the same way down.
+   *
+   * @param slice a slice of systemd: each has its own unit, which says what it gets. Another one's answer says nothing of it.
+   */
+  setMissing(missing: readonly MissingController[], slice = EVERYWHERE): void {
     this.#failure = undefined;
-    this.#missing = missing;
+    if (missing.length === 0) this.#missing.delete(slice);
+    else this.#missing.set(slice, missing);
     for (const each of missing) {
       const { controller, group, reason } = each;
       const facts = { controller, cgroup: group, why: describeMissing(each), remedy: remedyOf(each) };
       this.#log([controller, group, reason].join(' '), NEEDED.includes(controller) ? 'warn' : 'info', facts);
+    }
+  }
+
+  /** Forgets the slices that are not there any more. */
+  keepSlices(isThere: (slice: string) => boolean): void {
+    for (const slice of this.#missing.keys()) {
+      if (slice !== EVERYWHERE && !isThere(slice)) this.#missing.delete(slice);
     }
   }
 
@@ -63,10 +79,16 @@ export class CgroupProblems {
       const error = `no cgroup can be made for pods: ${this.#failure}`;
       return [{ what: 'groups', error, remedy: NO_GROUPS_REMEDY, isNeeded: false }];
     }
-    return this.#missing.map((each) => ({
-      ...{ what: each.controller, error: describeMissing(each), remedy: remedyOf(each) },
-      isNeeded: NEEDED.includes(each.controller),
-    }));
+    // Slices that lack the same for the same reason are one problem, which names the last of them.
+    const problems = [...this.#missing.values()].flat().map((each) => {
+      const { controller, reason, code } = each;
+      const words = { what: controller, error: describeMissing(each), remedy: remedyOf(each) };
+      return [
+        `${controller} ${reason} ${code}`,
+        { ...words, isNeeded: NEEDED.includes(controller) },
+      ] as const;
+    });
+    return [...new Map(problems).values()];
   }
 
   #log(

@@ -203,6 +203,40 @@ describe('the controllers of cgroup v2', () => {
     expect(bench.trees.show('unified', path, 'memory.max')).toBe('max');
   });
 
+  it('are named for each slice that lacks them, until it has them or is gone', async () => {
+    const bench = await whole();
+    bench.driver = 'systemd';
+    const slices = [await bench.prepare(limited('p1')), await bench.prepare(limited('p2'))];
+    const unified = `${bench.trees.root}/unified`;
+    for (const slice of slices) {
+      let at = unified;
+      for (const name of toCgroupNames(slice)) {
+        at += `/${name}`;
+        await bench.trees.makeGroup(at).catch(() => undefined);
+      }
+    }
+    const [first = ''] = slices;
+    const folder = toCgroupNames(first).join('/');
+    const above = `${unified}/${folder.slice(0, folder.lastIndexOf('/'))}`;
+    // What is refused now is refused to the first slice alone: the second is asked about after it.
+    let asked = 0;
+    bench.trees.onWrite = (path, text) => {
+      const isRefused = path === `${above}/cgroup.subtree_control` && text === '+memory' && asked++ === 0;
+      if (isRefused) throw Object.assign(new Error('EIO'), { code: 'EIO' });
+    };
+    await bench.cleanUp();
+    expect(asked).toBeGreaterThan(1);
+    const what = (): string[] =>
+      bench.cgroups
+        .report()
+        .problems.map((problem) => problem.what)
+        .filter((name) => name !== 'io');
+    expect(what()).toEqual(['memory']);
+    await bench.trees.removeGroup(`${unified}/${folder}`);
+    await bench.cleanUp();
+    expect(what()).toEqual([]);
+  });
+
   it('are no matter where no group can be made at all, which is named instead', async () => {
     const bench = await makeBench('v2');
     bench.trees.makeGroup = () => Promise.reject(Object.assign(new Error('EACCES'), { code: 'EACCES' }));

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { toCgroupNames } from '../../runtime/pod-cgroup-names.js';
+import { PodloopError } from '../../util/errors.js';
 import {
   NEVER,
   type PodCgroupsBench as Bench,
@@ -242,4 +243,20 @@ describe('a sandbox that is there', () => {
     expect(await bench.cgroups.findParent(pod, sandboxWith({}), NEVER)).toBe('/told-by-the-runtime');
     expect(await bench.trees.groups('cpu')).toEqual([]);
   });
+});
+
+it('problems of limits are logged once each, also when they take turns', async () => {
+  let calls = 0;
+  const limits = {
+    set: (): Promise<void> =>
+      Promise.reject(
+        calls++ % 2 === 0
+          ? new PodloopError('PLATFORM_UNSUPPORTED', 'no cpu')
+          : new PodloopError('CGROUP_DRIVER_CONFLICT', 'no memory'),
+      ),
+  };
+  const bench = await makeBench('v1', { limits });
+  for (let pod = 0; pod < 6; pod++) await bench.prepare(podThatAsksFor(`p${pod}`, '1'));
+  expect(calls).toBe(6);
+  expect(bench.logger.lines.map(({ fields }) => fields['err'])).toEqual(['no cpu', 'no memory']);
 });

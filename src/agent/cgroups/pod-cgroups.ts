@@ -32,6 +32,7 @@ import { type CleanupView, type PodCleaner } from '../../sync/housekeeping.js';
 import { type PodCgroupParents, type PodLimits } from '../../sync/sync-pod-ports.js';
 import { messageOf, PodloopError } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
+import { RecentKeys } from '../../util/recent-keys.js';
 import { systemCodeOf } from '../../util/system-code.js';
 import { type CgroupDriverWatch } from './cgroup-driver-watch.js';
 import { CgroupProblems } from './cgroup-problems.js';
@@ -64,6 +65,8 @@ export interface PodCgroupsOptions {
   readonly logger: Logger;
 }
 
+/** How many problems are remembered, so that each is logged once. */
+const MAX_LOGGED = 100;
 /** A uid as it is in every form of a name. */
 const keyOf = escapeForSystemd;
 
@@ -84,7 +87,8 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
   readonly #problems: CgroupProblems;
   #mayHaveGroups = true;
   #isBalanced = false;
-  #problem = '';
+  /** What was logged; an error's text may name a pod. */
+  readonly #logged = new RecentKeys({ maxKeys: MAX_LOGGED });
 
   constructor(options: PodCgroupsOptions) {
     this.#options = options;
@@ -242,9 +246,10 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
 
   /** systemd knows not all controllers, and enables those that it knows where a unit asks for them. */
   async #checkSlices(): Promise<void> {
+    this.#problems.keepSlices((slice) => this.#options.trees.has(slice));
     for (const path of this.#unchecked) {
       const missing = await this.#options.trees.enable(path);
-      if (missing !== undefined) this.#problems.setMissing(missing);
+      if (missing !== undefined) this.#problems.setMissing(missing, path);
       // Of one that is not there the sandbox was not made yet, or is gone by now.
       if (missing !== undefined || ![...this.#paths.values()].includes(path)) this.#unchecked.delete(path);
     }
@@ -311,12 +316,11 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     }
   }
 
-  /** Logs a problem once in a row. */
+  /** Logs each problem once. */
   #logProblem(message: string, error: unknown, level: 'info' | 'warn' = 'warn'): void {
     // Which pod it was changes from one to the next.
     const problem = `${message} ${systemCodeOf(error) || messageOf(error)}`;
-    if (problem === this.#problem) return;
-    this.#problem = problem;
+    if (!this.#logged.add(problem)) return;
     this.#options.logger[level](message, { err: messageOf(error) });
   }
 }
