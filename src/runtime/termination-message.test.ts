@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { aContainer, aContainerStatus, aPodStatus } from '../testing/index.js';
 import { ANNOTATIONS } from './labels.js';
 import { PodPaths } from './pod-paths.js';
@@ -127,6 +128,32 @@ describe('the last words of a container', () => {
     await writeFile(name(2, '.gz'), 'no gzip');
     await symlink(name(1, '.gz'), name(3, '.gz'));
     expect(await read(ended('FallbackToLogsOnError'))).toBeUndefined();
+  });
+
+  it('are those that can be read where a compressed file of its log fails while it is read', async () => {
+    await writeFile(log, line('last'));
+    const compressed = gzipSync(line('first'));
+    await writeFile(name(1, '.gz'), compressed);
+    // A file that is found and opened, and fails then, as on a broken disk.
+    const handle = await open(name(1, '.gz'));
+    const prototype = Object.getPrototypeOf(handle) as typeof handle;
+    await handle.close();
+    const streams = vi.spyOn(prototype, 'createReadStream').mockImplementation(
+      () =>
+        Readable.from(
+          (function* () {
+            yield compressed.subarray(0, 12);
+            throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' });
+          })(),
+        ) as never,
+    );
+    try {
+      expect(await read(ended('FallbackToLogsOnError'))).toBe('last\n');
+      expect(streams).toHaveBeenCalledOnce();
+    } finally {
+      streams.mockRestore();
+    }
+    expect(await read(ended('FallbackToLogsOnError'))).toBe('first\nlast\n');
   });
 
   it('are the end of its log where it failed in silence and asks for that', async () => {
