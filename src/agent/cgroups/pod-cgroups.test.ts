@@ -248,7 +248,7 @@ describe('a sandbox that is there', () => {
 it('problems of limits are logged once each, also when they take turns', async () => {
   let calls = 0;
   const limits = {
-    set: (): Promise<void> =>
+    set: (): Promise<readonly string[]> =>
       Promise.reject(
         calls++ % 2 === 0
           ? new PodloopError('PLATFORM_UNSUPPORTED', 'no cpu')

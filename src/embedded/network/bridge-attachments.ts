@@ -13,6 +13,7 @@ import { type PacketRules, type PortForward } from './packet-rules.js';
 import { type PodBridge } from './pod-bridge.js';
 import { type PortProxies } from './port-proxies.js';
 import { findFreeAddress, isSandboxLink, linkNameOf, plugIn } from './sandbox-link.js';
+import { UnwrittenSettings } from './unwritten-settings.js';
 
 /** What {@link BridgeAttachments} needs. */
 export interface BridgeAttachmentsOptions {
@@ -44,10 +45,15 @@ export class BridgeAttachments {
   readonly #rulesTurn = new Mutex();
   /** Sandboxes whose forwards are being taken away while their record still stands. */
   readonly #leaving = new Set<string>();
+  readonly #unwritten: UnwrittenSettings;
   #lastAddress = 0;
 
   constructor(options: BridgeAttachmentsOptions) {
     this.#options = options;
+    this.#unwritten = new UnwrittenSettings({
+      logger: options.logger,
+      message: 'A pod may be sent false routes, or send them: settings of its link cannot be written',
+    });
   }
 
   /** Rejects half done, with a record of what there may be: {@link detach} undoes it. */
@@ -121,17 +127,11 @@ export class BridgeAttachments {
     const link = links.join(' ');
     try {
       const unset = await tools.ipBatchWithSettings({ settings: links.flatMap(hostLinkSettings), lines }, {});
-      this.#warnOfUnset(unset, { link });
+      this.#unwritten.log(unset, { link });
     } catch (error) {
       const message = lines.length > 0 ? 'Sandbox is not connected' : 'Settings of links are not restored';
       logger.warn(message, { link, err: messageOf(error) });
     }
-  }
-
-  #warnOfUnset(files: readonly string[], fields: Readonly<Record<string, string>>): void {
-    if (files.length === 0) return;
-    const message = 'A pod may be sent false routes, or send them: settings of its link cannot be written';
-    this.#options.logger.warn(message, { ...fields, files: files.join(' ') });
   }
 
   /** Takes the bridge away when nothing hangs on it. */
@@ -190,7 +190,7 @@ export class BridgeAttachments {
       const hairpin = record.portsBy === 'rules' && record.hostPorts.length > 0;
       const place = { bridge: name, range, gateway, mtu: bridge.mtu };
       const link = { sandboxId, holderPid: holder.pid, address, hairpin, ...place };
-      this.#warnOfUnset(await plugIn(tools, link, signal), { sandboxId });
+      this.#unwritten.log(await plugIn(tools, link, signal), { sandboxId });
     };
     try {
       await once();

@@ -14,6 +14,7 @@ import { formatIpv4, formatIpv4Range, parseIpv4Range, type Ipv4Range } from './i
 import { hostLinkSettings } from './link-settings.js';
 import { type LinkInfo, type NetworkTools } from './network-tools.js';
 import { bridgeNameOf, candidateRanges, describeOverlap } from './range-choice.js';
+import { UnwrittenSettings } from './unwritten-settings.js';
 
 /** What {@link PodBridge.open} takes. */
 export interface PodBridgeOptions {
@@ -36,12 +37,17 @@ const FORWARDING = '/proc/sys/net/ipv4/ip_forward';
 export class PodBridge {
   readonly #options: PodBridgeOptions;
   readonly #mac: string;
+  readonly #unwritten: UnwrittenSettings;
   #record: BridgeRecord | undefined;
   #up = false;
 
   private constructor(options: PodBridgeOptions, mac: string, record: BridgeRecord | undefined) {
     this.#options = options;
     this.#mac = mac;
+    this.#unwritten = new UnwrittenSettings({
+      logger: options.logger,
+      message: 'Pods may send this host false routes: settings of the bridge cannot be written',
+    });
     this.#record = record;
   }
 
@@ -202,11 +208,7 @@ export class PodBridge {
       },
       { signal },
     );
-    if (unset.length > 0)
-      logger.warn('Pods may send this host false routes: settings of the bridge cannot be written', {
-        bridge: name,
-        files: unset.join(' '),
-      });
+    this.#unwritten.log(unset, { bridge: name });
     logger.info('Bridge for pods is up', { bridge: name, range: record.range }, 2);
   }
 
