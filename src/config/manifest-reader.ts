@@ -32,9 +32,9 @@ export interface ManifestOptions {
   readonly file: string;
   /** The node that the pods would be of, when that is known: its name goes behind theirs. */
   readonly nodeName?: string;
-  /** Unless told, what is supported today. */
+  /** Default: what is supported today. */
   readonly isSupported?: SupportRule;
-  /** Its pods may be there already: the caller finds out, and refuses what a new one may not have. Every pod is new unless told. */
+  /** Its pods may be there already: the caller finds out, and refuses what a new one may not have (default: every pod is new). */
   readonly mayEdit?: boolean;
 }
 
@@ -45,6 +45,8 @@ export interface ManifestPod {
   readonly place: ManifestPlace;
   /** Where a value in it is written, or the nearest one around it. */
   readonly placeOf: (path: FieldPath) => ManifestPlace;
+  /** What a new pod may not have and one that is there already may. */
+  readonly findProblemsOfNew: () => readonly ManifestProblem[];
   /** What stood there because a cluster or an agent had put it there, and is not in the pod. */
   readonly leftOut: readonly string[];
 }
@@ -135,10 +137,12 @@ class ObjectReader {
     const { pod, name, namespace, problems } = readPod(written, isSupported);
     const ofNode = pod === undefined || nodeName === undefined ? [] : checkStaticPod(pod, nodeName);
     const ofNew = pod === undefined || mayEdit ? [] : validateNewPod(pod);
-    const all = [...problems, ...ofNode, ...ofNew].map((each) => this.#problem(each, name, namespace));
-    return all.length > 0 || pod === undefined
-      ? { problems: all }
-      : { pod: { pod, place: this.#place([]), placeOf: (path) => this.#place(path), leftOut }, problems: [] };
+    const toProblem = (each: (typeof problems)[number]) => this.#problem(each, name, namespace);
+    const all = [...problems, ...ofNode, ...ofNew].map(toProblem);
+    if (all.length > 0 || pod === undefined) return { problems: all };
+    const findProblemsOfNew = () => validateNewPod(pod).map(toProblem);
+    const placeOf = (path: FieldPath) => this.#place(path);
+    return { pod: { pod, place: this.#place([]), placeOf, findProblemsOfNew, leftOut }, problems: [] };
   }
 
   #readConfigObject(value: unknown, kind: ConfigObject['kind']): ObjectReading {

@@ -127,7 +127,7 @@ export class ManifestWriter {
     const obstacle = known && findObstacle(known, object, path);
     if (obstacle !== undefined) return obstacle;
     if (known === undefined) {
-      const { problems } = this.#read(text, place, false);
+      const problems = reading.pods[0]?.findProblemsOfNew() ?? [];
       if (problems.length > 0) return { kind: 'invalid', problems };
     }
     if (known !== undefined && isSame(known, reading))
@@ -147,8 +147,8 @@ export class ManifestWriter {
     return read.problems.length === 0 && isSame(read, meant) ? yaml : json;
   }
 
-  #read(text: string, file: string, mayEdit = true): ManifestReading {
-    return readManifests(text, { file, nodeName: this.#options.nodeName, mayEdit });
+  #read(text: string, file: string): ManifestReading {
+    return readManifests(text, { file, nodeName: this.#options.nodeName, mayEdit: true });
   }
 
   /** Our own comes first: the source may not have looked since it was written. */
