@@ -118,7 +118,7 @@ const ALTERNATIVES: Readonly<Record<string, string>> = {
   ClusterRole: 'remove it: there is no API server to enforce it',
   ClusterRoleBinding: 'remove it: there is no API server to enforce it',
   HorizontalPodAutoscaler: 'remove it, and write one Pod for each replica',
-  PodDisruptionBudget: 'remove it: no API server evicts pods here',
+  PodDisruptionBudget: 'remove it: pods of manifests are not evicted through an API server',
   Kustomization: 'build it first: kubectl kustomize . > pods.yaml',
   KubeletConfiguration: 'give it to the agent with --config',
 };

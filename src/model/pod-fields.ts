@@ -142,7 +142,7 @@ const OWN_TABLES = {
       ignored('any', SCHEDULER),
     ),
     evictionResponders: clustered(
-      refused('leave them out: nobody here evicts pods through an API server', '[]any'),
+      refused('leave them out: a pod of a manifest is not evicted through an API server', '[]any'),
       ignored('[]any', 'only who evicts pods reads it'),
     ),
   } satisfies TableOf<PodSpec>,
