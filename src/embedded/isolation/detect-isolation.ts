@@ -16,6 +16,7 @@ import { readOwnCapabilities } from './capabilities.js';
 import { HostIsolation } from './host-isolation.js';
 import { type Isolation } from './isolation.js';
 import { NamespaceIsolation } from './namespace-isolation.js';
+import { warnWithoutStarter } from './program-starter.js';
 import { openSessionKeyring } from './session-keyring.js';
 import { SandboxShm } from './sandbox-shm.js';
 import { ToolKit } from './tool-kit.js';
@@ -66,9 +67,11 @@ async function openNamespaces(options: DetectIsolationOptions): Promise<Namespac
     throw new Error(`the folder ${rootDir} has characters in it that overlayfs does not take`);
   for (const name of ['tools', 'root', 'api'])
     await mkdir(join(rootDir, 'stage', name), { recursive: true, mode: 0o700 });
+  const tools = await ToolKit.install(join(rootDir, 'tools'));
+  warnWithoutStarter(tools.starter, logger);
   const isolation = new NamespaceIsolation({
     rootDir,
-    tools: await ToolKit.install(join(rootDir, 'tools')),
+    tools,
     shm: new SandboxShm(rootDir),
     keyring: await openSessionKeyring(logger),
     capabilities: await readOwnCapabilities(),

@@ -55,16 +55,21 @@ export class NamespaceIsolation implements Isolation {
   }
 
   get notice(): string {
-    const { isolatesNetwork, keyring } = this.#options;
+    const { isolatesNetwork, keyring, tools } = this.#options;
     const network = isolatesNetwork ? 'network, ' : '';
     const keys =
       keyring === undefined
         ? '; keyrings are shared with the host, as neither perl nor keyctl can change that here'
         : '';
+    const swaps =
+      tools.starter === undefined
+        ? '; a working directory is checked and entered in two steps, as there is no perl that could do it in one: a container that swaps it in between may begin in the runtime’s own tools'
+        : '';
     return (
       `pods have ${network}IPC and host name of their own, containers processes and files; root is the host’s root ` +
       'with fewer capabilities, there are no seccomp, AppArmor or SELinux profiles and no user namespaces' +
-      keys
+      keys +
+      swaps
     );
   }
 

@@ -1,9 +1,12 @@
 import { type CarriedEnvironment, nameCarriers, renderExports } from '../process/carried-environment.js';
+import { type Logger } from '../../util/logger.js';
 import { quoteBytes } from './shell-words.js';
 
 /** What is said of a folder that is not the container's. Other runtimes say it in these words. */
 export const OUTSIDE = 'current working directory is outside of container mount namespace root';
 
+const WANTED =
+  'perl, on x86-64 or ARM64: it does both in one, so that no container can swap the folder in between';
 /** The number of getcwd(2). */
 const GETCWD: Partial<Record<string, number>> = { x64: 79, arm64: 17 };
 
@@ -46,6 +49,15 @@ exec { $ARGV[0] } @ARGV, fileno $handle;
 print STDERR "cannot execute $ARGV[0]: $!\\n";
 exit 1;
 `;
+
+/** Says so where there is no starter: what that means is in docs/reference/security.md. */
+export function warnWithoutStarter(
+  starter: readonly string[] | undefined,
+  logger: Pick<Logger, 'warn'>,
+): void {
+  if (starter === undefined)
+    logger.warn('Working directories are checked and entered in two steps', { wanted: WANTED });
+}
 
 /** As carryEnvironment, with the starter in the place of `env`. */
 export function carryToStarter(
