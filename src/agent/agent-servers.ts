@@ -50,7 +50,7 @@ export interface AgentServersOptions {
   /** Says who somebody is and what he may do at the port with TLS; files alone say that when absent. */
   readonly cluster?: Authenticator & Authorizer;
   readonly rootDir: string;
-  /** The port that is open to all where none is asked for; the kubelet's unless told. */
+  /** The port that is open to all where none is asked for (default: the kubelet's). */
   readonly usualPort?: number;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -57,15 +57,15 @@ export interface AgentPorts {
   readonly stdin: Readable;
   /** What starts podloop, for the embedded runtime. */
   readonly podloopCommand: readonly [string, ...string[]];
-  /** For programs that hand out credentials of a cluster; none unless told. */
+  /** For programs that hand out credentials of a cluster (default: none). */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Further flags of the embedded runtime. */
   readonly runtimeFlags?: readonly string[];
-  /** podloop's, for those who ask; `unknown` unless told. */
+  /** podloop's, for those who ask (default: `unknown`). */
   readonly version?: string;
-  /** How the log gets on, for the agent's health and its metrics; always well unless told. */
+  /** How the log gets on, for the agent's health and its metrics (default: always well). */
   readonly log?: LogState;
-  /** Reads manifests; a thread of its own unless told. */
+  /** Reads manifests (default: a thread of its own). */
   readonly manifestParser?: ManifestParser;
 }
 

@@ -14,7 +14,7 @@ export interface BatchView {
   readonly findStatus: (uid: string) => V1PodStatus | undefined;
   /** Whether nothing more will be done for a pod. */
   readonly isOver: (uid: string) => boolean;
-  /** Pods that somebody has deleted although their manifests are there; none unless told. */
+  /** Pods that somebody has deleted although their manifests are there (default: none). */
   readonly stopped?: readonly { readonly namespace: string; readonly name: string }[];
   /** What is wrong with the manifests now. */
   readonly problems: readonly ConfigProblem[];

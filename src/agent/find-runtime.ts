@@ -4,7 +4,7 @@ import { hasCode, messageOf } from '../util/errors.js';
 /**
  * The runtime's `unix:///path` that is meant: the one given, or the one that is found when it is empty. Throws ENDPOINT_….
  *
- * @param socketPaths where it is looked for; the usual places unless told.
+ * @param socketPaths where it is looked for (default: the usual places).
  */
 export async function getRuntime(endpoint: string, socketPaths?: readonly string[]): Promise<string> {
   return (endpoint === '' ? await findEndpoint(socketPaths) : parseEndpoint(endpoint)).url;

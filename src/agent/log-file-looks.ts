@@ -8,7 +8,7 @@ import { findLookPlace } from '../volumes/find-look-place.js';
 /** What {@link logFileLooks} needs. */
 export interface LogFileLooksOptions {
   readonly clock: Pick<Clock, 'setTimer' | 'monotonicMs'>;
-  /** What is mounted where; the process's own mounts unless told. */
+  /** What is mounted where (default: the process's own mounts). */
   readonly readMounts?: () => Promise<readonly MountEntry[]>;
 }
 

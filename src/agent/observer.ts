@@ -43,7 +43,7 @@ export interface ObservedEndpoint {
   readonly url: string;
   readonly runtimeName: string;
   readonly runtimeVersion: string;
-  /** Calls that are not answered yet; nothing is known of them unless told. */
+  /** Calls that are not answered yet (default: nothing is known of them). */
   readonly callsInFlight?: () => readonly CriCall[];
   readonly close: () => void;
 }

@@ -26,7 +26,7 @@ export interface PodEventLogOptions {
   readonly logger: Logger;
   /** A pod of the node, for where in it a container stands; undefined when it is gone. */
   readonly findPod?: (uid: string) => { readonly spec: SpecialContainers } | undefined;
-  /** Takes out of a message about a pod of that namespace what nobody may read; nothing unless told. */
+  /** Takes out of a message about a pod of that namespace what nobody may read (default: nothing). */
   readonly hide?: (message: string, namespace: string) => string;
   /** How many different events are kept; 1,000 unless told. The one that was told longest ago goes first. */
   readonly capacity?: number;

@@ -15,7 +15,7 @@ export interface SessionFlags {
 /** A command's dealings with a running agent. */
 export interface AgentSession {
   readonly client: AgentClient;
-  /** Where names are looked for; `default` unless told. */
+  /** Where names are looked for (default: `default`). */
   readonly namespace: string;
   /** Whether the namespace was told. */
   readonly namespaceTold: boolean;

@@ -13,9 +13,9 @@ export interface FindRuntimeOptions {
   readonly agent: AgentClient;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
-  /** How long the agent may take to tell; three seconds unless told. */
+  /** How long the agent may take to tell (default: three seconds). */
   readonly limitMs?: number;
-  /** Where runtimes usually listen; as crictl has it unless told. */
+  /** Where runtimes usually listen (default: as crictl has it). */
   readonly usualSocketPaths?: readonly string[];
 }
 

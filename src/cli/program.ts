@@ -11,7 +11,7 @@ import { packageVersion } from './package-version.js';
 export interface LazyCommand {
   readonly name: string;
   readonly summary: string;
-  /** Of a wrong use, for those to which 1 means something else; 1 unless told. */
+  /** Of a wrong use, for those to which 1 means something else (default: 1). */
   readonly usageExitCode?: number;
   readonly load: (host: CliHost) => Promise<Command>;
 }

@@ -54,7 +54,7 @@ export interface FileSourceOptions {
   readonly logger?: Logger;
   /** Time between looks when nothing happens, in milliseconds; 20 s unless told, as fileCheckFrequency of a kubelet. */
   readonly fileCheckFrequencyMs?: number;
-  /** What stood still for so long is believed, in milliseconds; 200 ms unless told. */
+  /** What stood still for so long is believed, in milliseconds (default: 200 ms). */
   readonly settleMs?: number;
   /** The disk unless told. */
   readonly files?: ManifestFiles;

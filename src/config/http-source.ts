@@ -35,11 +35,11 @@ export interface HttpSourceOptions {
   readonly lastGoodFolder: string;
   readonly clock: Clock;
   readonly logger?: Logger;
-  /** Sent with each request to the server of the URL; none unless told. */
+  /** Sent with each request to the server of the URL (default: none). */
   readonly headers?: Readonly<Record<string, readonly string[]>>;
   /** Time between requests in milliseconds; 20 s unless told, as httpCheckFrequency of a kubelet. */
   readonly httpCheckFrequencyMs?: number;
-  /** What one request may take, in milliseconds; 10 s unless told. */
+  /** What one request may take, in milliseconds (default: 10 s). */
   readonly deadlineMs?: number;
 }
 

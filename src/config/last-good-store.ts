@@ -55,7 +55,7 @@ interface Header {
   readonly name: string;
   /** How many lines follow, each a place, a tab, and the pod as it was written. */
   readonly pods: number;
-  /** How many lines follow those, each a place, a tab, and a ConfigMap or Secret; none unless told. */
+  /** How many lines follow those, each a place, a tab, and a ConfigMap or Secret (default: none). */
   readonly objects?: number;
   /** {@link LastGood.digest} */
   readonly digest?: string;

@@ -55,7 +55,7 @@ export interface PodConfigOptions {
   readonly problems?: ProblemBook;
   /** Where the objects of the sources go. */
   readonly objects?: ConfigObjects;
-  /** Pods that are to end, or to stay away, although a source wants them; none unless told. */
+  /** Pods that are to end, or to stay away, although a source wants them (default: none). */
   readonly stopped?: Pick<StoppedPods, 'apply' | 'settle'>;
   readonly logger?: Logger;
 }

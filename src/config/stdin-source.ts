@@ -27,7 +27,7 @@ export interface StdinSourceOptions {
   readonly problems: ProblemBook;
   readonly parser: ManifestParser;
   readonly clock: Clock;
-  /** After so long without a byte the documents that are complete are delivered; 200 ms unless told. */
+  /** After so long without a byte the documents that are complete are delivered (default: 200 ms). */
   readonly quietMs?: number;
 }
 

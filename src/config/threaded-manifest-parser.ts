@@ -17,9 +17,9 @@ export interface ThreadedManifestParserOptions {
   readonly logger: Logger;
   /** What one file may take, in milliseconds; 20 s unless told: one of the largest size takes 2 s on an idle machine. */
   readonly deadlineMs?: number;
-  /** Without work for so long the thread ends, until there is some again; 30 s unless told. */
+  /** Without work for so long the thread ends, until there is some again (default: 30 s). */
   readonly idleMs?: number;
-  /** Compiled manifest-worker.ts; the one beside this file unless told. */
+  /** Compiled manifest-worker.ts (default: the one beside this file). */
   readonly entry?: URL;
 }
 

@@ -6,11 +6,11 @@ import { type Clock } from '../util/clock.js';
 export interface GrpcTransportOptions {
   /** Absolute path of the socket. */
   readonly socketPath: string;
-  /** A larger message fails its call with RESOURCE_EXHAUSTED; 16 MiB unless told. */
+  /** A larger message fails its call with RESOURCE_EXHAUSTED (default: 16 MiB). */
   readonly maxReceiveMessageBytes?: number;
   /** What is said in front of the library's own user agent. */
   readonly userAgent?: string;
-  /** For when to ask whether a silent connection still works; the machine's own unless told. */
+  /** For when to ask whether a silent connection still works (default: the machine's own). */
   readonly clock?: Clock;
 }
 

@@ -24,7 +24,7 @@ export interface CriClientOptions {
   readonly logger?: Logger;
   /** Limit of a call that has none of its own, in milliseconds; 120,000 unless told, as the kubelet's. */
   readonly timeoutMs?: number;
-  /** A larger answer fails its call with CRI_RESOURCE_EXHAUSTED; 16 MiB unless told. */
+  /** A larger answer fails its call with CRI_RESOURCE_EXHAUSTED (default: 16 MiB). */
   readonly maxReceiveMessageBytes?: number;
 }
 

@@ -36,7 +36,7 @@ export interface PartChoices {
   readonly isolation?: IsolationChoice;
   /** What network pods get: an address of their own where that is possible, unless told. */
   readonly network?: NetworkMode;
-  /** The range of the pods' addresses, as `10.88.0.0/16`; one that nothing else uses unless told. */
+  /** The range of the pods' addresses, as `10.88.0.0/16` (default: one that nothing else uses). */
   readonly podCidr?: string;
   /** Folders with CNI plugins, with colons between them, and the folder with their configuration lists. */
   readonly cniBinDir?: string;

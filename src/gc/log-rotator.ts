@@ -44,7 +44,7 @@ export interface LogRotatorOptions {
   readonly changes: Pick<RuntimeChanges, 'reopenContainerLog'>;
   /** Logs elsewhere are not touched. */
   readonly podLogsDir: string;
-  /** A log of this many bytes is rotated; 10 MiB unless told. */
+  /** A log of this many bytes is rotated (default: 10 MiB). */
   readonly maxSizeBytes?: number;
   /** Of one start of a container, the log itself included; 5 unless told, 2 at least. */
   readonly maxFiles?: number;

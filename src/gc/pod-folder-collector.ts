@@ -29,9 +29,9 @@ export interface PodFolderCollectorOptions {
   readonly runtime: Pick<Runtime, 'findPod'>;
   /** Gives the volumes of a pod back; rejects while they are in use, and then the pod's folder stays. */
   readonly tearDownVolumes: (podUid: string) => Promise<void>;
-  /** Where links to logs are; none unless told. */
+  /** Where links to logs are (default: none). */
   readonly containerLogLinksDir?: string;
-  /** The node's table of mounts; /proc/self/mountinfo unless told. */
+  /** The node's table of mounts (default: /proc/self/mountinfo). */
   readonly readMounts?: () => Promise<string>;
   readonly logger?: Logger;
 }

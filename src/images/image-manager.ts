@@ -35,12 +35,12 @@ import { pullWithAny } from './pull-with-any.js';
 export interface ImageManagerOptions {
   readonly changes: Pick<RuntimeChanges, 'findImage' | 'pullImage'>;
   readonly events: PodEventRecorder;
-  /** Where imagePullSecrets are found; none are unless told. */
+  /** Where imagePullSecrets are found (default: none are). */
   readonly objects?: Pick<PodObjects, 'findSecret'>;
-  /** Who may use what is there; every pod unless told. */
+  /** Who may use what is there (default: every pod). */
   readonly access?: Pick<ImageAccess, 'mayUse' | 'pull'>;
   readonly clock?: Clock;
-  /** How many images are fetched at the same time; 5 unless told. */
+  /** How many images are fetched at the same time (default: 5). */
   readonly pullsAtOnce?: number;
   readonly backoff?: Omit<PullBackoffOptions, 'clock'>;
 }

@@ -3,9 +3,9 @@ import { type Clock } from '../util/clock.js';
 /** What {@link PullBackoff} is made with. */
 export interface PullBackoffOptions {
   readonly clock: Clock;
-  /** The delay after the first failure; 10 s unless told. */
+  /** The delay after the first failure (default: 10 s). */
   readonly initialMs?: number;
-  /** No delay is longer; 5 min unless told. */
+  /** No delay is longer (default: 5 min). */
   readonly maxMs?: number;
 }
 

@@ -55,7 +55,7 @@ export interface JournalRecord {
   readonly container?: string;
   /** Where in the spec of its pod the container stands, when that is not among the regular ones: `spec.initContainers{setup}`. */
   readonly fieldPath?: string;
-  /** How often it happened since {@link firstAtMs}; once unless told. */
+  /** How often it happened since {@link firstAtMs} (default: once). */
   readonly count?: number;
   readonly firstAtMs?: number;
   readonly details?: Readonly<Record<string, JournalValue | undefined>>;

@@ -28,7 +28,7 @@ export interface JournalStoreOptions {
   readonly folder: string;
   /** What it may take on the disk: its files are made in proportion. Only who writes has to say so. */
   readonly maxBytes?: number;
-  /** Makes one where there is none; true unless told. */
+  /** Makes one where there is none (default: true). */
   readonly create?: boolean;
 }
 

@@ -42,7 +42,7 @@ export interface JournalOptions {
   readonly limits: JournalLimits;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How many records may wait for the disk; 5000 unless told. */
+  /** How many records may wait for the disk (default: 5000). */
   readonly queueCapacity?: number;
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-/** Seconds; what Prometheus' client libraries use unless told. */
+/** Seconds (default: what Prometheus' client libraries use). */
 export const DEFAULT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
 
 /** Seconds that a call of the runtime takes: from 5 ms, each two and a half times the one before, to 12 minutes. */

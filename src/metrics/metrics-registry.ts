@@ -54,7 +54,7 @@ export type Reading<Label extends string> = number | undefined | Iterable<Sample
 /** What a {@link MetricsRegistry} needs. */
 export interface MetricsRegistryOptions {
   readonly clock: Clock;
-  /** Lets the event loop turn once; setImmediate unless told. */
+  /** Lets the event loop turn once (default: setImmediate). */
   readonly yieldToLoop?: () => Promise<unknown>;
 }
 

@@ -17,7 +17,7 @@ export interface ProcessFacts {
 
 /** What {@link addProcessMetrics} may be given. */
 export interface ProcessMetricsOptions {
-  /** Reads what the kernel says; of this process unless told. */
+  /** Reads what the kernel says (default: of this process). */
   readonly readFacts?: () => Promise<ProcessFacts>;
 }
 

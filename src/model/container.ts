@@ -34,7 +34,7 @@ export interface Container {
  * probes, hooks and a restart policy are not for it.
  */
 export interface EphemeralContainer extends Container {
-  /** The container whose processes it sees; those of its own alone unless told. */
+  /** The container whose processes it sees (default: those of its own alone). */
   readonly targetContainerName?: string;
 }
 

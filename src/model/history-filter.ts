@@ -1,4 +1,4 @@
-/** Which records of a node's history somebody wants; all unless told. */
+/** Which records of a node's history somebody wants (default: all). */
 export interface HistoryFilter {
   /** Records of pods of this namespace; those of the node count as of `default`, as Kubernetes has it. */
   readonly namespace?: string | undefined;

@@ -132,7 +132,7 @@ export interface VolumeProjection {
 
 /** A token of the pod's service account, bound to the pod. */
 export interface ServiceAccountTokenProjection {
-  /** Who is to take it; the API server itself unless told. */
+  /** Who is to take it (default: the API server itself). */
   readonly audience?: string;
   /** 3600 unless told. */
   readonly expirationSeconds?: number;

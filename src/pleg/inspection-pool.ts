@@ -52,7 +52,7 @@ export interface InspectionPoolOptions {
   readonly slowLimit: number;
   /** An inspection that takes longer is given up, in milliseconds. */
   readonly deadlineMs: number;
-  /** Lets the event loop turn once between the ends of two inspections; setImmediate unless told. */
+  /** Lets the event loop turn once between the ends of two inspections (default: setImmediate). */
   readonly yieldToLoop?: (() => Promise<unknown>) | undefined;
 }
 

@@ -38,7 +38,7 @@ export interface InspectorOptions extends Omit<ToldInspectionsOptions, 'trust'> 
   readonly deadlineMs: number;
   /** So many statuses in events have to prove true before they are believed. */
   readonly believedAfter: number;
-  /** Lets the event loop turn once between the ends of two inspections; setImmediate unless told. */
+  /** Lets the event loop turn once between the ends of two inspections (default: setImmediate). */
   readonly yieldToLoop: (() => Promise<unknown>) | undefined;
   /** Hands events to every subscriber; synchronous. */
   readonly deliver: (events: readonly PodLifecycleEvent[]) => void;

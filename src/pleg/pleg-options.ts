@@ -14,21 +14,21 @@ export interface PlegOptions extends Partial<Omit<CadenceOptions, 'mode'>> {
   readonly logger?: Logger;
   /** `auto` unless told. */
   readonly mode?: PlegMode;
-  /** Pods inspected beside one another; 16 unless told. */
+  /** Pods inspected beside one another (default: 16). */
   readonly inspectConcurrency?: number;
   /** An inspection is given up after so many milliseconds; 2 min unless told, the kubelet's runtime-request-timeout. */
   readonly inspectDeadlineMs?: number;
-  /** No relist waits longer than that for an inspection, in milliseconds; 1 s unless told. */
+  /** No relist waits longer than that for an inspection, in milliseconds (default: 1 s). */
   readonly inspectBudgetMs?: number;
-  /** A list call is given up after so many milliseconds; 2 min unless told. */
+  /** A list call is given up after so many milliseconds (default: 2 min). */
   readonly listDeadlineMs?: number;
-  /** So many statuses in events have to be what the runtime answers before they are believed; 8 unless told. */
+  /** So many statuses in events have to be what the runtime answers before they are believed (default: 8). */
   readonly believedAfter?: number;
   /** Events kept for each subscriber before they fold; 1000 unless told, the kubelet's plegChannelCapacity. */
   readonly queueCapacity?: number;
   /** A number in [0, 1) for jitter; Math.random unless told. */
   readonly random?: () => number;
-  /** Lets the event loop turn once between two slices of work; setImmediate unless told. */
+  /** Lets the event loop turn once between two slices of work (default: setImmediate). */
   readonly yieldToLoop?: () => Promise<unknown>;
 }
 

@@ -3,11 +3,11 @@ import { type Clock, type ClockTimer } from '../util/clock.js';
 /** What {@link ProbeSlots} is bounded by. */
 export interface ProbeSlotsOptions {
   readonly clock: Clock;
-  /** Probes in flight at once; 64 unless told. */
+  /** Probes in flight at once (default: 64). */
   readonly limit?: number;
-  /** Slow probes that no longer take up one of these; 256 unless told. */
+  /** Slow probes that no longer take up one of these (default: 256). */
   readonly slowLimit?: number;
-  /** After how many milliseconds a probe is slow; 1000 unless told. */
+  /** After how many milliseconds a probe is slow (default: 1000). */
   readonly slowAfterMs?: number;
 }
 

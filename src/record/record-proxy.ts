@@ -32,11 +32,11 @@ export interface RecordProxyOptions {
   readonly file: string;
   /** Takes the place of a file that is there; else that is an error. */
   readonly replace?: boolean;
-  /** What the recording may have on the disk, in bytes; 256 MiB unless told. */
+  /** What the recording may have on the disk, in bytes (default: 256 MiB). */
   readonly maxBytes?: number;
   /** What happens then: it ends (`stop`), or the older half goes, again and again (`roll`). `stop` unless told. */
   readonly whenFull?: 'stop' | 'roll';
-  /** What is kept although it may be secret; as little as possible unless told. */
+  /** What is kept although it may be secret (default: as little as possible). */
   readonly rules?: Partial<RedactionRules>;
   /** Said in the file: who asks. */
   readonly mode?: 'relay' | 'observe';

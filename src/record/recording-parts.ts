@@ -29,7 +29,7 @@ export interface RecordingPartsOptions {
   readonly whenFull: 'stop' | 'roll';
   readonly meta: Omit<MetaFrame, 'part' | 'startedAt'>;
   readonly clock: Clock;
-  /** How many calls and messages one file may have; as many as are read again unless told. */
+  /** How many calls and messages one file may have (default: as many as are read again). */
   readonly most?: RecordingLimits;
 }
 

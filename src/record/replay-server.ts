@@ -42,9 +42,9 @@ export interface ReplayServerOptions {
   readonly file: string;
   /** `unix:///path` to listen at; only its owner may open it. */
   readonly listen: string;
-  /** How many times as fast as it was; 1 unless told. */
+  /** How many times as fast as it was (default: 1). */
   readonly speed?: number;
-  /** Where in the recording it begins, in milliseconds; at its begin unless told. */
+  /** Where in the recording it begins, in milliseconds (default: at its begin). */
   readonly fromMs?: number;
   /** What happens when it is over; its last moment stays (`pause`) unless told. */
   readonly atEnd?: AtEnd;

@@ -16,7 +16,7 @@ export interface FrameRelayOptions {
   /** Asked about each connection: false closes it at once, as if nobody were there. */
   readonly admit?: () => boolean;
   readonly logger?: Logger;
-  /** How long one end may be silent, in milliseconds, after the other has said its last word; 30 s unless told. */
+  /** How long one end may be silent, in milliseconds, after the other has said its last word (default: 30 s). */
   readonly lingerMs?: number;
 }
 

@@ -1,10 +1,10 @@
 /** What {@link AdaptiveBound} is made with. */
 export interface AdaptiveBoundOptions {
-  /** The bound at the start; 8 unless told. */
+  /** The bound at the start (default: 8). */
   readonly initial?: number;
-  /** It never goes below; 2 unless told. */
+  /** It never goes below (default: 2). */
   readonly least?: number;
-  /** It never goes above; 64 unless told. */
+  /** It never goes above (default: 64). */
   readonly most?: number;
 }
 

@@ -5,9 +5,9 @@ export interface ContainerMount {
   /** Absolute; whoever gives it has made sure of what is there. */
   readonly hostPath: string;
   readonly readOnly: boolean;
-  /** Whether what is mounted below it is read-only as well; not unless told. */
+  /** Whether what is mounted below it is read-only as well (default: not). */
   readonly recursiveReadOnly?: boolean;
-  /** What happens to mounts made below it later; private unless told. */
+  /** What happens to mounts made below it later (default: private). */
   readonly propagation?: 'private' | 'host-to-container' | 'bidirectional';
   /** Whether the runtime labels it for SELinux. */
   readonly selinuxRelabel?: boolean;

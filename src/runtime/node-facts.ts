@@ -16,7 +16,7 @@ export interface NodeFacts {
   readonly clusterDomain: string;
   /** For the OOM score. */
   readonly memoryCapacityBytes: bigint;
-  /** Sizes of huge pages that it has, in bytes; none unless told. */
+  /** Sizes of huge pages that it has, in bytes (default: none). */
   readonly hugePageSizes?: readonly bigint[];
   /** Of its memory; the kernel measures what a program may be started with in them. */
   readonly pageSizeBytes: number;

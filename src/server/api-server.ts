@@ -46,7 +46,7 @@ export interface ApiServerOptions extends HttpServerLimits {
   readonly clock: Clock;
   readonly router: ApiRouter;
   readonly authorize: Authorize;
-  /** As what its requests are counted; `socket` unless told. */
+  /** As what its requests are counted (default: `socket`). */
   readonly name?: HttpServerName;
   readonly logger?: Logger;
   /** What slow clients have not taken of ready-made answers; beyond it the slowest are cut off. 64 MiB unless told. */

@@ -10,13 +10,13 @@ export interface HttpServerLimits {
   readonly tls?: TlsOptions;
   /** Connections beyond it are closed at once; 2,048 unless told. */
   readonly maxConnections?: number;
-  /** Of them those of who has not shown who he is; 512 unless told. */
+  /** Of them those of who has not shown who he is (default: 512). */
   readonly maxStrangers?: number;
   /** Of URL and headers together; 256 KiB unless told: commands of exec stand in the URL, each word of them. */
   readonly maxHeaderBytes?: number;
-  /** So long a client may take for the headers of a request, in milliseconds; 10 s unless told. */
+  /** So long a client may take for the headers of a request, in milliseconds (default: 10 s). */
   readonly headersTimeoutMs?: number;
-  /** And for the whole of it; 60 s unless told. */
+  /** And for the whole of it (default: 60 s). */
   readonly requestTimeoutMs?: number;
 }
 

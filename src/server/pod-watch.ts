@@ -6,7 +6,7 @@ import { type TableWriter } from './tables/table-writer.js';
 export interface PodWatchOptions {
   readonly table: PodTable;
   readonly matches: (row: PodRow) => boolean;
-  /** Tell what happened since; all that is there unless told. */
+  /** Tell what happened since (default: all that is there). */
   readonly since: number | undefined;
   /** Ends the watch. */
   readonly signal: AbortSignal;

@@ -7,7 +7,7 @@ export interface FolderSizesOptions {
   readonly measureFolder: (path: string, signal: AbortSignal) => Promise<bigint>;
   /** For so long what was counted is good. */
   readonly goodForMs: number;
-  /** So many are counted at a time; 1 unless told. */
+  /** So many are counted at a time (default: 1). */
   readonly atOnce?: number;
   /** Ends what is being counted. */
   readonly signal: AbortSignal;

@@ -24,7 +24,7 @@ const USED_TO_RUN = 'The container could not be located when the pod was synced.
 export interface ProbeStates {
   readiness(containerId: string): boolean | undefined;
   started(containerId: string): boolean | undefined;
-  /** Why a probe has had the container ended; none has unless told. */
+  /** Why a probe has had the container ended (default: none has). */
   failure?(containerId: string): unknown;
 }
 

@@ -78,11 +78,11 @@ export interface PodStatusInputs {
   readonly waitsFor?: string | undefined;
   /** The end of what a container left at its terminationMessagePath. */
   readonly findTerminationMessage?: (containerId: string) => string | undefined;
-  /** Whether a container was made for what the pod says now; all are unless told. */
+  /** Whether a container was made for what the pod says now (default: all are). */
   readonly isCurrent?: (container: ContainerStatus) => boolean;
-  /** Which limits hold for a container that runs; those that its status shows unless told. */
+  /** Which limits hold for a container that runs (default: those that its status shows). */
   readonly findLimits?: (container: ContainerStatus) => ContainerLimits | undefined;
-  /** Whether the runtime can mount for the pod what is read-only with all that is mounted below it; not unless told. */
+  /** Whether the runtime can mount for the pod what is read-only with all that is mounted below it (default: not). */
   readonly canMountRecursivelyReadOnly?: boolean;
   /** Why the pod waits for resources that it was edited to ask for. */
   readonly pendingResize?: PendingResize | undefined;

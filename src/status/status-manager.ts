@@ -38,7 +38,7 @@ export type SetStatusResult = 'changed' | 'same' | 'older' | 'finished';
 export interface StatusManagerOptions {
   readonly clock: Clock;
   readonly logger?: Logger;
-  /** How many pods' changes a reader may have waiting; 1000 unless told. */
+  /** How many pods' changes a reader may have waiting (default: 1000). */
   readonly changeCapacity?: number;
 }
 

@@ -74,13 +74,13 @@ export interface HousekeepingOptions {
   readonly clearRemains?: (uid: string) => void;
   /** A pod that was torn down starts anew: what is kept of its former life is of no use. */
   readonly onStartAnew?: (uid: string) => void;
-  /** Whether a pod that starts anew finds room, which it may not have asked for in its former life; it does unless told. */
+  /** Whether a pod that starts anew finds room, which it may not have asked for in its former life (default: it does). */
   readonly admitAnew?: (pod: NodePod) => boolean;
   /** Whether what is kept of a pod is being taken away at this moment: it begins after that. It never is unless told. */
   readonly isBeingRemoved?: (uid: string) => boolean;
   /** Called one after the other, in this order. */
   readonly cleaners?: readonly PodCleaner[];
-  /** Whoever takes longer is named in a warning; 1 s unless told. */
+  /** Whoever takes longer is named in a warning (default: 1 s). */
   readonly warningMs?: number;
 }
 

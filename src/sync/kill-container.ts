@@ -26,7 +26,7 @@ export interface ContainerKill {
   readonly containerName: string;
   /** For everything: the hook, the wait for the others, and the container's own end. */
   readonly graceSeconds: number;
-  /** What the event says; `Stopping container NAME` unless told. */
+  /** What the event says (default: `Stopping container NAME`). */
   readonly message?: string | undefined;
   readonly preStop?: LifecycleHandler | undefined;
   readonly ports?: Container['ports'];

@@ -137,11 +137,11 @@ export interface PodActionInputs {
   readonly runTimes: RunTimes;
   /** The kubelet's unless told. */
   readonly backoff?: RestartBackoffOptions;
-  /** Which limits hold; nobody's change unless told. */
+  /** Which limits hold (default: nobody's change). */
   readonly resizes?: Pick<ContainerResizes, 'findChange' | 'isRefused'>;
   /** Our hash of a container or sandbox that another agent made, as of when it was taken over. */
   readonly findBaseline?: (containerId: string) => string | undefined;
-  /** Whether a container or sandbox was ended, or was about to be, for another one to take its place; none was unless told. */
+  /** Whether a container or sandbox was ended, or was about to be, for another one to take its place (default: none was). */
   readonly isReplaced?: (id: string) => boolean;
   /**
    * The restart count of the last container of a name that is known to have run, for when the runtime no longer has

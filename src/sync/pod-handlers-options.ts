@@ -43,7 +43,7 @@ export interface PodHandlersOptions {
   readonly admit?: (pod: NodePod, active: NodeClaims) => AdmissionAnswer;
   /** What the node is short of for a pod beside those that are `active`; only words go by it, and there are none unless told. */
   readonly findShortages?: (pod: NodePod, active: NodeClaims) => readonly Shortage[];
-  /** Why a pod that runs cannot have the resources that an edit gives it now; nothing hinders unless told. */
+  /** Why a pod that runs cannot have the resources that an edit gives it now (default: nothing hinders). */
   readonly findResizeObstacle?: (
     before: NodePod,
     after: NodePod,
@@ -62,12 +62,12 @@ export interface PodHandlersOptions {
    * changes, and when the pod is edited; `isNews`: it waits for some pod that it was not said to wait for yet.
    */
   readonly onWaiting?: (pod: NodePod, wait: Wait, isNews: boolean) => void;
-  /** Whether the time of a pod is up that was told to wait; that of none is unless told. */
+  /** Whether the time of a pod is up that was told to wait (default: that of none is). */
   readonly isPastDeadline?: (pod: NodePod) => boolean;
   /** A pod that was told to wait is not to come after all, or has ended elsewhere: what its status says is no longer true. */
   readonly onWaitGivenUp?: (pod: NodePod) => void;
   /** A pod that was rejected may run now: what its status says is no longer true. */
   readonly onRejectionLifted?: (pod: NodePod) => void;
-  /** Whether a pod whose status differs from ours needs a sync for it; none does unless told. */
+  /** Whether a pod whose status differs from ours needs a sync for it (default: none does). */
   readonly needsReconcile?: (pod: NodePod) => boolean;
 }

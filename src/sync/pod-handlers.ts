@@ -27,7 +27,7 @@ export interface SyncHandlers {
   handlePodReconcile(pods: readonly NodePod[]): void;
   handlePodSyncs(pods: readonly NodePod[]): void;
   handlePodCleanups(): void;
-  /** Whether that has left nothing to do; it counts as if there were something unless told. */
+  /** Whether that has left nothing to do (default: it counts as if there were something). */
   readonly isCleanedUp?: boolean;
 }
 

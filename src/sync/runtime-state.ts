@@ -48,9 +48,9 @@ export interface RuntimeStateOptions {
   readonly healthChecks?: readonly HealthCheck[];
   /** From the end of a call to the next; 5 s unless told. Sooner while the runtime is not well. */
   readonly periodMs?: number;
-  /** For each call; 10 s unless told. */
+  /** For each call (default: 10 s). */
   readonly deadlineMs?: number;
-  /** A last good answer that is older than this says nothing any more; 30 s unless told. */
+  /** A last good answer that is older than this says nothing any more (default: 30 s). */
   readonly thresholdMs?: number;
 }
 

@@ -8,7 +8,7 @@ import { type SyncPodResult } from '../workers/pod-syncer.js';
 /** What {@link SettledPods} are made with. */
 export interface SettledPodsOptions {
   readonly clock: Clock;
-  /** So often a pod is synced all the same, nothing that its syncs go by having changed; 10 min unless told. */
+  /** So often a pod is synced all the same, nothing that its syncs go by having changed (default: 10 min). */
   readonly countsForMs?: number | undefined;
 }
 

@@ -34,7 +34,7 @@ export interface ContainerStarterOptions {
   readonly logger: Logger;
   readonly paths: PodPaths;
   readonly node: () => NodeFacts;
-  /** Where links to logs are put for those who collect them; none unless told. */
+  /** Where links to logs are put for those who collect them (default: none). */
   readonly containerLogLinksDir?: string | undefined;
 }
 

@@ -52,11 +52,11 @@ export interface SyncLoopOptions {
   readonly seenAllSources: () => boolean;
   readonly readiness: ProbeReadiness;
   readonly deadContainers: DeadContainerDeleter;
-  /** Between two looks for pods that are due, unless one is due before; 1 s unless told. */
+  /** Between two looks for pods that are due, unless one is due before (default: 1 s). */
   readonly syncPeriodMs?: number;
-  /** Between two housekeepings as long as something happens or is left to do, and 30 s otherwise; 2 s unless told. */
+  /** Between two housekeepings as long as something happens or is left to do, and 30 s otherwise (default: 2 s). */
   readonly housekeepingPeriodMs?: number;
-  /** Work between two turns of the event loop; 10 ms unless told. */
+  /** Work between two turns of the event loop (default: 10 ms). */
   readonly sliceMs?: number;
   /** Pods whose events are kept apart while they wait; 10,000 unless told. */
   readonly podCapacity?: number;

@@ -17,7 +17,7 @@ export interface PodPlannerOptions {
   readonly backoff?: RestartBackoffOptions;
   /** See {@link PodActionInputs.findBaseline}. */
   readonly findBaseline?: (containerId: string) => string | undefined;
-  /** What was ended so that something else takes its place; nothing was unless told. */
+  /** What was ended so that something else takes its place (default: nothing was). */
   readonly replaced?: Pick<ReplacedParts, 'has'>;
   /** See {@link PodActionInputs.resizes}. */
   readonly resizes?: PodActionInputs['resizes'];

@@ -26,7 +26,7 @@ import { type PodStatuses, type StatusStage, type UpdatedStatus } from './sync-p
 /** What a {@link PodStatusUpdater} is made of. */
 export interface PodStatusUpdaterOptions {
   readonly manager: Pick<StatusManager, 'find' | 'setPodStatus' | 'terminatePod' | 'restore' | 'forget'>;
-  /** Where ends of pods are kept, so that they hold over restarts of the agent; they do not unless told. */
+  /** Where ends of pods are kept, so that they hold over restarts of the agent (default: they do not). */
   readonly endedPods?: Pick<EndedPods, 'find' | 'keep' | 'settled'>;
   readonly startFailures: Pick<StartFailures, 'find'>;
   readonly probes: ProbeStates;
@@ -37,13 +37,13 @@ export interface PodStatusUpdaterOptions {
   readonly clock: Clock;
   /** Our hash of a container that another agent made, as of when it was taken over. */
   readonly findBaseline?: ((containerId: string) => string | undefined) | undefined;
-  /** What was ended so that something else takes its place; nothing was unless told. */
+  /** What was ended so that something else takes its place (default: nothing was). */
   readonly replaced?: Pick<ReplacedParts, 'has'> | undefined;
-  /** Which limits hold for containers that run; those that the runtime showed unless told. */
+  /** Which limits hold for containers that run (default: those that the runtime showed). */
   readonly resizes?: Pick<ContainerResizes, 'actualOf'> | undefined;
-  /** Whether the runtime can mount for a pod what is read-only with all that is mounted below it; not unless told. */
+  /** Whether the runtime can mount for a pod what is read-only with all that is mounted below it (default: not). */
   readonly canMountRecursivelyReadOnly?: ((pod: NodePod) => boolean) | undefined;
-  /** Why a pod does not have the resources that it was edited to ask for; every pod has them unless told. */
+  /** Why a pod does not have the resources that it was edited to ask for (default: every pod has them). */
   readonly findHeldResize?: ((podUid: string) => ResizeObstacle | undefined) | undefined;
 }
 

@@ -35,7 +35,7 @@ export class AgentCommandLab implements AsyncDisposable {
     return new AgentCommandLab(await FakeAgentServer.start());
   }
 
-  /** Starts podloop with these arguments; its environment names the agent's socket unless told. */
+  /** Starts podloop with these arguments (default: its environment names the agent's socket). */
   start(
     args: readonly string[],
     { env, stdin }: { env?: Record<string, string>; stdin?: string } = {},

@@ -16,12 +16,12 @@ import { FakePods } from './fake-pods.js';
 
 /** What {@link FakeRuntime} is made of. */
 export interface FakeRuntimeOptions {
-  /** For delays and timestamps; the machine's own unless told. */
+  /** For delays and timestamps (default: the machine's own). */
   readonly clock?: Clock;
-  /** Whether the runtime has an event stream at all; true unless told. */
+  /** Whether the runtime has an event stream at all (default: true). */
   readonly events?: boolean;
   /**
-   * Whether each change made through the `set…` and `remove…` methods is announced on that stream; false unless told.
+   * Whether each change made through the `set…` and `remove…` methods is announced on that stream (default: false).
    * `with statuses`: and what was known of the pod then.
    */
   readonly announce?: boolean | 'with statuses';

@@ -4,7 +4,7 @@ import { type PodSpec } from '../model/pod.js';
 /** What {@link aNodePod} takes: any field of metadata and spec. */
 export interface NodePodBlueprint extends Partial<NodePodMeta> {
   readonly spec?: Partial<PodSpec>;
-  /** What it came through; `file` unless told. */
+  /** What it came through (default: `file`). */
   readonly source?: string;
 }
 

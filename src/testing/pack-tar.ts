@@ -2,7 +2,7 @@
 export interface TarMember {
   /** Folders end in a slash. Longer than 100 bytes: an extended header is put before it. */
   readonly name: string;
-  /** Octal permission bits; 0o755 unless told. */
+  /** Octal permission bits (default: 0o755). */
   readonly mode?: number;
   /** A file's bytes. */
   readonly content?: Uint8Array | string;
@@ -14,7 +14,7 @@ export interface TarMember {
   readonly fifo?: boolean;
   readonly uid?: number;
   readonly gid?: number;
-  /** Seconds since the epoch; 0 unless told. */
+  /** Seconds since the epoch (default: 0). */
   readonly mtime?: number;
   /** Records of an extended header before it. */
   readonly pax?: Readonly<Record<string, string>>;

@@ -24,7 +24,7 @@ export interface SceneContainer extends Partial<ContainerStatus> {
 export interface SceneBlueprint {
   readonly spec?: Partial<PodSpec>;
   readonly deleted?: boolean;
-  /** Newest first; a ready one unless told. */
+  /** Newest first (default: a ready one). */
   readonly sandboxes?: readonly Partial<SandboxStatus>[];
   /** By name; a list has the oldest first, and attempts count up. */
   readonly containers?: Readonly<Record<string, SceneContainer | readonly SceneContainer[]>>;

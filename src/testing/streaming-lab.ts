@@ -92,7 +92,7 @@ export class StreamingLab implements AsyncDisposable {
   }
 }
 
-/** A request to run shell text; stdout and stderr are wanted unless told. */
+/** A request to run shell text (default: stdout and stderr are wanted). */
 export function execRequest(
   shell: string,
   streams: Partial<StreamRequest & { kind: 'exec' }> = {},

@@ -4,7 +4,7 @@ export interface BackoffOptions {
   readonly initialMs: number;
   /** No delay is longer than this, in milliseconds. */
   readonly maxMs: number;
-  /** Each delay is this many times the one before; 2 unless told. */
+  /** Each delay is this many times the one before (default: 2). */
   readonly factor?: number;
   /** Share of the delay that is drawn by chance, 0 to 1: 0.5 gives 50 to 100 % of it. 0 unless told. */
   readonly jitter?: number;

@@ -16,7 +16,7 @@ export interface KlogLoggerOptions {
   readonly verbosity: number;
   /** `text` unless told; `json` is one object a line, as the kubelet's --logging-format=json. */
   readonly format?: 'text' | 'json';
-  /** Other verbosities for some files, as the kubelet's --vmodule; none unless told. */
+  /** Other verbosities for some files, as the kubelet's --vmodule (default: none). */
   readonly vmodule?: readonly VModuleRule[];
 }
 

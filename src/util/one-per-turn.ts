@@ -12,7 +12,7 @@ export class OnePerTurn {
   #next = 0;
   #isTaken = false;
 
-  /** `yieldToLoop` lets the event loop turn once; setImmediate unless told. */
+  /** `yieldToLoop` lets the event loop turn once (default: setImmediate). */
   constructor(yieldToLoop: () => Promise<unknown> = nextTurn) {
     this.#yieldToLoop = yieldToLoop;
   }

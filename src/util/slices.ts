@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 export interface SliceYielderOptions {
   /** Items between two turns of the event loop. */
   readonly itemsPerSlice: number;
-  /** Lets the event loop turn once; setImmediate unless told. */
+  /** Lets the event loop turn once (default: setImmediate). */
   readonly yieldToLoop?: () => Promise<unknown>;
 }
 

@@ -22,9 +22,9 @@ export class UnansweredError extends Error {}
 /** What {@link BoundedLooks} needs. */
 export interface BoundedLooksOptions {
   readonly clock: Pick<Clock, 'setTimer'>;
-  /** What a look at a path gets to; each path is a place that may hang unless told. */
+  /** What a look at a path gets to (default: each path is a place that may hang). */
   readonly findPlace?: (path: string) => Promise<LookPlace>;
-  /** How many places that may hang are looked at at once; 2 unless told. */
+  /** How many places that may hang are looked at at once (default: 2). */
   readonly mostAtOnce?: number;
 }
 

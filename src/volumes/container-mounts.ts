@@ -20,7 +20,7 @@ export interface ContainerMountsOptions {
   readonly kindOf: (volume: Volume) => VolumeKind;
   /** Where a volume is on the node. */
   readonly hostPathOf: (pod: NodePod, volume: Volume) => string;
-  /** Whether containers of a pod can have mounts that are read-only with all below them; none unless told. */
+  /** Whether containers of a pod can have mounts that are read-only with all below them (default: none). */
   readonly canMountRecursivelyReadOnly?: ((pod: NodePod) => boolean) | undefined;
 }
 

@@ -6,7 +6,7 @@ import { type PodVolume, type VolumeKind } from './volume-kind.js';
 /** What a {@link HostPath} is made of. */
 export interface HostPathOptions {
   readonly looks: BoundedLooks;
-  /** Rejects for what pods may not mount, before and after anything is made of it; anything may be unless told. */
+  /** Rejects for what pods may not mount, before and after anything is made of it (default: anything may be). */
   readonly checkPath?: ((path: string) => Promise<void>) | undefined;
 }
 

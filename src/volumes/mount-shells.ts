@@ -5,13 +5,13 @@ import { MOUNT_LIMIT_MS, type MountTool, runMountTool } from './mount-tool.js';
 /** What {@link MountShells} need. */
 export interface MountShellsOptions {
   readonly clock: Clock;
-  /** What one tool may take, and may wait for its turn besides, in milliseconds; a minute unless told. */
+  /** What one tool may take, and may wait for its turn besides, in milliseconds (default: a minute). */
   readonly limitMs?: number;
-  /** Without work for so long a shell ends, in milliseconds; 10 s unless told. */
+  /** Without work for so long a shell ends, in milliseconds (default: 10 s). */
   readonly idleMs?: number;
   /** How many wait at most; 1,000 unless told. */
   readonly mostWaiting?: number;
-  /** A process that ends by itself when its input does; `sh` unless told. */
+  /** A process that ends by itself when its input does (default: `sh`). */
   readonly shell?: string;
 }
 

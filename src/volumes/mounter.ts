@@ -10,7 +10,7 @@ export interface TmpfsMount {
   readonly sizeBytes?: bigint | undefined;
   /** Permission bits of its root. */
   readonly mode: number;
-  /** The group of its root; the agent's own unless told. */
+  /** The group of its root (default: the agent's own). */
   readonly gid?: number | undefined;
 }
 

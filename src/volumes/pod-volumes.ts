@@ -55,9 +55,9 @@ export interface PodVolumesOptions {
   /** Where it is told which volume cannot be had, and why. */
   readonly events: PodEventRecorder;
   readonly clock: Clock;
-  /** Where it is told what was mounted and unmounted; nowhere unless told. */
+  /** Where it is told what was mounted and unmounted (default: nowhere). */
   readonly logger?: Logger;
-  /** Whether containers of a pod can have mounts that are read-only with all below them; none unless told. */
+  /** Whether containers of a pod can have mounts that are read-only with all below them (default: none). */
   readonly canMountRecursivelyReadOnly?: (pod: NodePod) => boolean;
   /** A volume that a pod waits for can be had now: see {@link PodVolumes.run}. */
   readonly onReady?: (podUid: string) => void;

@@ -58,11 +58,11 @@ export interface PodWorkersOptions {
   readonly onFinished?: (uid: string) => void;
   /** A finished pod is wanted again: {@link PodWorkers.syncKnownPods} need not wait for its time. */
   readonly onRestartable?: (uid: string) => void;
-  /** Between two syncs of a pod to which nothing happens, up to half as long again; 1 min unless told. */
+  /** Between two syncs of a pod to which nothing happens, up to half as long again (default: 1 min). */
   readonly resyncIntervalMs?: number;
-  /** Between a sync that failed and the next, up to half as long again; 10 s unless told. */
+  /** Between a sync that failed and the next, up to half as long again (default: 10 s). */
   readonly backOffPeriodMs?: number;
-  /** Syncs that begin between two turns of the event loop; 8 unless told. */
+  /** Syncs that begin between two turns of the event loop (default: 8). */
   readonly syncsPerTurn?: number;
   /** A number in [0, 1); Math.random unless told. */
   readonly random?: () => number;

@@ -6,7 +6,7 @@ export interface SyncTurnsOptions {
   readonly clock: Clock;
   /** Syncs that begin between two turns of the event loop. */
   readonly perTurn: number;
-  /** Lets the event loop turn once; setImmediate unless told. */
+  /** Lets the event loop turn once (default: setImmediate). */
   readonly yieldToLoop?: (() => Promise<unknown>) | undefined;
 }
 

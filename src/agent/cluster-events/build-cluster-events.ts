@@ -15,7 +15,7 @@ export interface ClusterEventsParts {
   readonly api: Pick<KubeClient, 'request'>;
   /** eventRecordQPS; 50 unless told, 0 for no limit. */
   readonly eventRecordQps?: number;
-  /** eventBurst; 100 unless told. */
+  /** eventBurst (default: 100). */
   readonly eventBurst?: number;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -39,7 +39,7 @@ export interface ValidateOptions {
   readonly paths: readonly string[];
   /** The node that the pods would be of. */
   readonly nodeName: string;
-  /** What that node does not let pods have; nothing is forbidden unless told. */
+  /** What that node does not let pods have (default: nothing is forbidden). */
   readonly policy?: NodePolicy;
   readonly stdin: Readable;
 }

@@ -10,7 +10,7 @@ export interface NodeReading {
   readonly name: string;
   /** Reads it and keeps what it finds; what was found before holds until then. */
   readonly read: () => Promise<void>;
-  /** What hardly ever changes is read no more often than that, in milliseconds; with every refresh unless told. */
+  /** What hardly ever changes is read no more often than that, in milliseconds (default: with every refresh). */
   readonly everyMs?: number;
 }
 

@@ -10,9 +10,9 @@ export interface AccessReviewsOptions {
   readonly clock: Clock;
   /** Whose resource `nodes` is asked about. */
   readonly nodeName: string;
-  /** authorization.webhook.cacheAuthorizedTTL, in milliseconds; 5 min unless told. */
+  /** authorization.webhook.cacheAuthorizedTTL, in milliseconds (default: 5 min). */
   readonly authorizedTtlMs?: number;
-  /** authorization.webhook.cacheUnauthorizedTTL, in milliseconds; 30 s unless told. */
+  /** authorization.webhook.cacheUnauthorizedTTL, in milliseconds (default: 30 s). */
   readonly unauthorizedTtlMs?: number;
   /** A number in [0, 1); Math.random unless told. */
   readonly random?: () => number;

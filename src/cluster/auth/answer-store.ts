@@ -5,7 +5,7 @@ export interface AnswerStoreOptions<T> {
   readonly clock: Clock;
   /** How long an answer is good for, in milliseconds; not kept when that is 0. */
   readonly ttlMsOf: (answer: T) => number;
-  /** Whether it lets somebody in; all do unless told. */
+  /** Whether it lets somebody in (default: all do). */
   readonly isGood?: (answer: T) => boolean;
   /** Most answers that are kept, of those that are good and of the others; the one that was used least recently goes first. */
   readonly mostKept: number;

@@ -31,13 +31,13 @@ export interface ClusterAuthOptions {
 
 /** What KubeletConfiguration says of it; a kubelet's defaults where it says nothing. */
 export interface ClusterAuthSettings {
-  /** authentication.webhook.enabled: tokens are looked up; true unless told. */
+  /** authentication.webhook.enabled: tokens are looked up (default: true). */
   readonly areTokensReviewed?: boolean;
   /** authentication.webhook.cacheTTL. */
   readonly tokenTtlMs?: number;
-  /** For whom tokens must be meant; the API server's own unless told. */
+  /** For whom tokens must be meant (default: the API server's own). */
   readonly audiences?: readonly string[];
-  /** authorization.mode: whoever has shown who he is may do everything, or as the API server says; the latter unless told. */
+  /** authorization.mode: whoever has shown who he is may do everything, or as the API server says (default: the latter). */
   readonly mode?: 'AlwaysAllow' | 'Webhook';
   /** authorization.webhook.cacheAuthorizedTTL. */
   readonly authorizedTtlMs?: number;

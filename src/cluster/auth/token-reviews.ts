@@ -9,9 +9,9 @@ import { type ClusterUser, readStrings, readUser } from './read-user.js';
 export interface TokenReviewsOptions {
   readonly client: Pick<KubeClient, 'request'>;
   readonly clock: Clock;
-  /** authentication.webhook.cacheTTL, in milliseconds; 2 min unless told. */
+  /** authentication.webhook.cacheTTL, in milliseconds (default: 2 min). */
   readonly cacheTtlMs?: number;
-  /** For whom a token must be meant: one of these; whatever the API server takes itself unless told. */
+  /** For whom a token must be meant: one of these (default: whatever the API server takes itself). */
   readonly audiences?: readonly string[];
   /** A number in [0, 1); Math.random unless told. */
   readonly random?: () => number;

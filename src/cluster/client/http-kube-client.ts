@@ -32,7 +32,7 @@ export interface HttpKubeClientOptions {
   readonly userAgent: string;
   /** Requests a second in the long run, and at once; as many as they like when absent. */
   readonly rateLimit?: { readonly perSecond: number; readonly burst: number };
-  /** How long a request may take that does not say so itself, once it is sent; 30 s unless told. */
+  /** How long a request may take that does not say so itself, once it is sent (default: 30 s). */
   readonly timeoutMs?: number;
   readonly clock: Clock;
 }

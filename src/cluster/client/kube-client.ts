@@ -17,9 +17,9 @@ export interface KubeRequest {
   readonly body?: unknown;
   /** Of the body; `application/json` unless told, for PATCH `application/strategic-merge-patch+json`. */
   readonly contentType?: string;
-  /** How long the whole of it may take once it is sent; 30 s unless told. */
+  /** How long the whole of it may take once it is sent (default: 30 s). */
   readonly timeoutMs?: number;
-  /** Where requests are held back, most turns go to those that are urgent; false unless told. */
+  /** Where requests are held back, most turns go to those that are urgent (default: false). */
   readonly isUrgent?: boolean;
   readonly signal?: AbortSignal;
 }

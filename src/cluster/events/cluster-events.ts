@@ -37,9 +37,9 @@ export interface ClusterEventsOptions {
   readonly findPod: (uid: string) => Pick<NodePod, 'spec'> | undefined;
   /** Takes out of a message about a pod of that namespace what nobody may read; about the node: undefined. */
   readonly hide: (message: string, namespace: string | undefined) => string;
-  /** eventRecordQPS: so many a second, 0 for no limit; 50 unless told. */
+  /** eventRecordQPS: so many a second, 0 for no limit (default: 50). */
   readonly eventRecordQps?: number;
-  /** eventBurst: so many at once after a pause; 100 unless told. */
+  /** eventBurst: so many at once after a pause (default: 100). */
   readonly eventBurst?: number;
   /** How many different events wait at most while the API server is away; 1,000 unless told. */
   readonly capacity?: number;

@@ -11,7 +11,7 @@ export interface KeptFactOptions<Value> {
   readonly look: (signal: AbortSignal) => Promise<Value>;
   /** After which nobody waits for a look any more. */
   readonly deadlineMs: number;
-  /** For how long what was found is not looked up again; 0 unless told. */
+  /** For how long what was found is not looked up again (default: 0). */
   readonly freshForMs?: number;
   readonly clock: Clock;
   readonly logger: Logger;

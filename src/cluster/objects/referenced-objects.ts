@@ -35,7 +35,7 @@ export interface ReferencedObjectsOptions {
   readonly onSecret: (secret: Secret) => void;
   /** An object says something else now, or is there, or gone; these pods refer to it, and do not know yet. */
   readonly onChanged: (podUids: readonly string[]) => void;
-  /** How many objects are followed at the same time; 1000 unless told. */
+  /** How many objects are followed at the same time (default: 1000). */
   readonly maxWatches?: number;
 }
 

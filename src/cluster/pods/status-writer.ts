@@ -48,7 +48,7 @@ export interface StatusWriterOptions {
   /** The server's answers do not go with what its watch has told of pods: it may have lost a part of what was written. */
   readonly onDoubt: () => void;
   readonly logger?: Logger;
-  /** Pods that are written at once; 8 unless told. */
+  /** Pods that are written at once (default: 8). */
   readonly parallel?: number;
   /** A number in [0, 1); Math.random unless told. */
   readonly random?: () => number;

@@ -29,7 +29,7 @@ export interface PodNetworkOptions {
   readonly mode: NetworkMode;
   /** The runtime's root; the network's records are in a folder of it. */
   readonly rootDir: string;
-  /** The range of our own bridge, as `10.88.0.0/16`; one that no route overlaps is chosen unless told. */
+  /** The range of our own bridge, as `10.88.0.0/16` (default: one that no route overlaps is chosen). */
   readonly podCidr?: string | undefined;
   /** Folders with CNI plugins, with colons between them. */
   readonly cniBinDir?: string | undefined;

@@ -19,7 +19,7 @@ export interface PortProxiesOptions {
   readonly wrap: (argv: readonly string[]) => readonly string[];
   /** Where the record of a sandbox is: a proxy ends when it goes. */
   readonly recordPathOf: (sandboxId: string) => string;
-  /** The Node to run proxies with; the one that runs this unless told. */
+  /** The Node to run proxies with (default: the one that runs this). */
   readonly node?: string;
 }
 

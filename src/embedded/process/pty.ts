@@ -53,7 +53,7 @@ export interface PtyResizerOptions {
    * The process of `script`: undefined as soon as it may be gone, so that its number can never be somebody else's.
    */
   readonly findScript: () => number | undefined;
-  /** Path of `stty`; looked for where tools are unless told. */
+  /** Path of `stty` (default: looked for where tools are). */
   readonly stty?: string;
 }
 

@@ -49,7 +49,7 @@ export interface StreamingServerOptions {
   readonly idleTimeoutMs?: number;
   /** How long a SPDY client may take to open the streams of its request; 30 s unless told, as the kubelet's. */
   readonly streamCreationTimeoutMs?: number;
-  /** From the first byte of a request to the end of its head; 10 s unless told. */
+  /** From the first byte of a request to the end of its head (default: 10 s). */
   readonly requestHeadTimeoutMs?: number;
   /** Sessions at once; a further one is refused. 1,000 unless told. */
   readonly mostSessions?: number;

@@ -26,7 +26,7 @@ export interface ReadLogOptions {
   /** `0.log`. */
   readonly name: string;
   readonly selection: LogSelection;
-  /** Only the last lines; all unless told. */
+  /** Only the last lines (default: all). */
   readonly tailLines?: number | undefined;
   /** Goes on until nothing more comes; absent: ends with what is there. */
   readonly follow?: FollowLog | undefined;

@@ -25,7 +25,7 @@ export interface CertificateFacts {
   readonly purpose: 'server' | 'client' | 'authority';
   readonly validFrom: Date;
   readonly validTo: Date;
-  /** Who vouches for it; itself unless told. */
+  /** Who vouches for it (default: itself). */
   readonly issuer?: CertificatePair;
 }
 

@@ -24,9 +24,9 @@ import { SyntheticNode } from './synthetic-node.js';
 export interface SyntheticRuntimeOptions {
   readonly pods: number;
   readonly containersPerPod: number;
-  /** Of the containers at the start; `running` unless told. */
+  /** Of the containers at the start (default: `running`). */
   readonly state?: SyntheticContainer['state'];
-  /** Decides every id and name; `synthetic` unless told. */
+  /** Decides every id and name (default: `synthetic`). */
   readonly seed?: string;
 }
 

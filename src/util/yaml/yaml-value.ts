@@ -10,7 +10,7 @@ export interface YamlFile {
   readonly code: ErrorCode;
   /** What to do instead of a second document in it. */
   readonly insteadOfSecond: string;
-  /** A field that is `null` is taken for one that is absent, as programs written in Go write them; an error unless told. */
+  /** A field that is `null` is taken for one that is absent, as programs written in Go write them (default: an error). */
   readonly nullIsAbsent?: boolean;
 }
 

@@ -31,7 +31,7 @@ export interface FileFacts {
   readonly pod: NodePod;
   readonly objects: PodObjects;
   readonly downward: DownwardFieldFacts & DownwardResourceFacts;
-  /** By the projections that ask for them; none unless told. */
+  /** By the projections that ask for them (default: none). */
   readonly tokens?: ReadonlyMap<ServiceAccountTokenProjection, string>;
 }
 

@@ -5,7 +5,7 @@ export interface ContentFile {
   readonly data: Uint8Array;
   /** Permission bits, 0 to 0o777. */
   readonly mode: number;
-  /** Whose it is to be, where the agent may give files away; the agent's own unless told. */
+  /** Whose it is to be, where the agent may give files away (default: the agent's own). */
   readonly uid?: number | undefined;
 }
 

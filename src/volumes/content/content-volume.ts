@@ -47,7 +47,7 @@ export interface ContentVolumesOptions {
   readonly mounter: Pick<Mounter, 'mountTmpfs'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger?: Logger;
-  /** Of pods of an API server; nobody has any unless told. */
+  /** Of pods of an API server (default: nobody has any). */
   readonly tokens?: ServiceAccountTokenSource;
 }
 
