@@ -11,6 +11,8 @@ import { type SpdyStream } from './spdy-stream.js';
 export interface SpdyOutputOptions {
   readonly transport: Duplex;
   readonly clock: Clock;
+  /** Whether the client is known to keep to windows (default: no). */
+  readonly clientCounts?: boolean;
 }
 
 /** So much of replies to frames may wait for a client that does not read before no more frames are read. */
@@ -23,7 +25,7 @@ type Callback = (error?: Error | null) => void;
 
 /** What a SPDY connection sends: data at the client's pace, replies that are bounded, grants, pings. */
 export class SpdyOutput {
-  readonly windows = new SendWindows<SpdyStream>();
+  readonly windows: SendWindows<SpdyStream>;
   readonly received = new ReceiveWindows((frame) => this.reply(frame));
   readonly #transport: Duplex;
   readonly #clock: Clock;
@@ -31,7 +33,8 @@ export class SpdyOutput {
   #heartbeat: ClockTimer | undefined;
   #lastPing = 0;
 
-  constructor({ transport, clock }: SpdyOutputOptions) {
+  constructor({ transport, clock, clientCounts = false }: SpdyOutputOptions) {
+    this.windows = new SendWindows(clientCounts);
     this.#transport = transport;
     this.#clock = clock;
   }

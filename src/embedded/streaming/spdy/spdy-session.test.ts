@@ -4,11 +4,12 @@ import { setImmediate as nextRound } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { FakeClock } from '../../../testing/fake-clock.js';
 import { SpdyClient } from '../../../testing/spdy-client.js';
+import { INITIAL_WINDOW_BYTES } from '../../../spdy/spdy-frame.js';
 import { SILENT_LOGGER } from '../../../util/logger.js';
 import { SpdySession } from './spdy-session.js';
 import { type SpdyStream } from './spdy-stream.js';
 
-function setUp(accept = true) {
+function setUp({ accept = true, clientCounts = false } = {}) {
   const clock = new FakeClock();
   const [there, back] = [new PassThrough(), new PassThrough()];
   const transport = Duplex.from({ readable: there, writable: back });
@@ -19,6 +20,7 @@ function setUp(accept = true) {
     clock,
     logger: SILENT_LOGGER,
     idleTimeoutMs: 60_000,
+    clientCounts,
     onStream: (stream) => {
       streams.push(stream);
       if (accept) stream.accept();
@@ -132,3 +134,21 @@ it('keeps nothing for streams that a client resets while it grants nothing', asy
   }
   expect(streams.map(({ closed }) => closed)).toEqual([true, true, true]);
 });
+
+it.each([1, 3])(
+  'sends a client that counts no more than the windows of %i streams before it grants any',
+  async (count) => {
+    const { client, streams } = setUp({ clientCounts: true });
+    // As a client of ours does at once: room for all streams of the connection.
+    client.sendFrame(9, Buffer.from([0, 0, 0, 0, 0, 0x10, 0, 0]));
+    const opened = [];
+    for (let at = 0; at < count; at++) opened.push(await client.open({}));
+    await Promise.all(opened.map(({ replied }) => replied));
+    for (const { outbound } of streams) outbound.write(Buffer.alloc(3 * INITIAL_WINDOW_BYTES));
+    await until(() => opened.every(({ data }) => data.length >= INITIAL_WINDOW_BYTES));
+    // A round trip behind all that was sent.
+    client.sendFrame(6, Buffer.from([0, 0, 0, 1]));
+    await until(() => client.pongs.includes(1));
+    expect(opened.map(({ data }) => data.length)).toEqual(Array(count).fill(INITIAL_WINDOW_BYTES));
+  },
+);

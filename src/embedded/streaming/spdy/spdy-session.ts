@@ -69,7 +69,7 @@ export class SpdySession {
     this.#options = options;
     const { transport, clock, idleTimeoutMs } = options;
     this.#idle = new IdleTimer({ clock, timeoutMs: idleTimeoutMs, onIdle: () => transport.destroy() });
-    this.#output = new SpdyOutput({ transport, clock });
+    this.#output = new SpdyOutput(options);
     this.#link = linkStreams({
       ...{ output: this.#output, readAhead: this.#readAhead, idle: this.#idle },
       onMaybeClosed: (stream) => this.#forgetIfClosed(stream),
