@@ -43,7 +43,9 @@ export class Inlet extends Readable {
       return;
     }
     this.#untaken += data.length;
-    if (this.push(data)) return;
+    // A few bytes cut out of a large buffer would keep all of it for as long as they wait.
+    const isCut = this.readableLength > 0 && data.buffer.byteLength > 4 * data.length;
+    if (this.push(isCut ? Buffer.from(data) : data)) return;
     this.#isFull = true;
     this.#listener.onFull?.();
   }

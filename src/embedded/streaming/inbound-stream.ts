@@ -29,10 +29,7 @@ export class InboundStream extends Readable {
   /** The client has sent this. Ignored after the end. */
   deliver(chunk: Buffer): void {
     if (this.#ended || this.destroyed || chunk.length === 0) return;
-    // A few bytes cut out of a large buffer would keep all of it.
-    const kept = chunk.buffer.byteLength > 4 * chunk.length ? Buffer.from(chunk) : chunk;
-    this.#waiting.push(kept);
-    this.#count.take(costOf(kept));
+    this.#keep(chunk);
     this.#pass();
   }
 
@@ -53,6 +50,21 @@ export class InboundStream extends Readable {
     callback(error);
   }
 
+  #keep(chunk: Buffer): void {
+    const last = this.#waiting.at(-1);
+    if (last !== undefined && last.length + chunk.length <= JOINED_BYTES) {
+      // Many small pieces must not cost more than their bytes: a client's window bounds nothing else.
+      const joined = Buffer.concat([last, chunk]);
+      this.#waiting[this.#waiting.length - 1] = joined;
+      this.#count.take(costOf(joined) - costOf(last));
+      return;
+    }
+    // A few bytes cut out of a large buffer would keep all of it.
+    const kept = chunk.buffer.byteLength > 4 * chunk.length ? Buffer.from(chunk) : chunk;
+    this.#waiting.push(kept);
+    this.#count.take(costOf(kept));
+  }
+
   #pass(): void {
     while (this.#wanted && this.#waiting.length > 0) {
       const chunk = this.#waiting.shift()!;
@@ -67,6 +79,8 @@ export class InboundStream extends Readable {
 
 /** What the object itself takes, besides its bytes. */
 const LEAST_COST = 128;
+/** Pieces that wait are joined up to this size, so that the object costs little beside its bytes. */
+const JOINED_BYTES = 2 * 1024;
 
 function costOf({ length }: Buffer): number {
   return Math.max(length, LEAST_COST);
