@@ -277,7 +277,7 @@ export class SpdyClientSession {
     for (const { inbound, outbound } of streams) {
       // What has come whole may still be read.
       if (!inbound.isComplete) inbound.destroy(error);
-      outbound.destroy();
+      if (!outbound.writableFinished) outbound.destroy(error);
     }
     // Whoever waits for a grant finds the connection closed.
     this.#sendWindows.close();

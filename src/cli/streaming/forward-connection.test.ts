@@ -102,7 +102,7 @@ function enter(): Socket {
 /** Resolves when the other side has closed it, whatever came before. */
 async function untilClosed(socket: Socket): Promise<void> {
   socket.resume();
-  if (!socket.closed) await once(socket, 'close');
+  if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
 }
 
 /** Sends a piece, and resolves with as many bytes that come back. */
@@ -222,11 +222,19 @@ describe('a runtime that keeps to windows', () => {
 
   it('ends every connection of a session that breaks, and the next one has another', async () => {
     onConnection = isEcho;
-    const sockets = [enter(), enter()];
+    const sockets = [enter(), enter(), enter()];
     await Promise.all(sockets.map(async (socket) => echo(socket, 'here')));
-    const closed = sockets.map(untilClosed);
+    // Half of one is over already.
+    sockets[0]!.end();
+    const ends = sockets.map(async (socket) => {
+      socket.resume();
+      return (await once(socket, 'error'))[0] as NodeJS.ErrnoException;
+    });
     transports[0]!.destroy();
-    await Promise.all(closed);
+    // No reader may take a part for the whole.
+    expect((await Promise.all(ends)).map(({ code }) => code)).toEqual(Array(3).fill('ECONNRESET'));
+    await expect.poll(() => failures).toHaveLength(3);
+    expect(failures.map(String)).toEqual(Array(3).fill(expect.stringContaining('lost connection to pod')));
     expect(await echo(enter(), 'again')).toBe('again');
     expect(asked).toHaveLength(2);
   });

@@ -31,7 +31,8 @@ export async function forwardConnection(
       retire();
       throw new Error(message);
     }
-    await joined;
+    const broken = await joined;
+    if (broken !== undefined) throw new Error(`lost connection to pod: ${broken.message}`);
   } finally {
     local.destroy();
     release();

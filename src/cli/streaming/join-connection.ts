@@ -8,11 +8,26 @@ const MAX_MESSAGE_LENGTH = 16 * 1024;
 /**
  * Carries bytes both ways between a connection that may be half open and a stream. Resolves when the connection is closed:
  * both directions have ended, or one side has broken off. Never rejects.
+ *
+ * Returns what broke on the way to the pod, if anything did. The connection is reset then, so that whoever reads it does not
+ * take a part for the whole.
  */
-export function joinConnection(local: Socket, { inbound, outbound }: SpdyClientStream): Promise<void> {
+export function joinConnection(
+  local: Socket,
+  { inbound, outbound }: SpdyClientStream,
+): Promise<Error | undefined> {
   return new Promise((resolve) => {
-    if (local.closed) resolve();
-    else local.once('close', () => resolve());
+    let broken: Error | undefined;
+    if (local.closed) resolve(undefined);
+    else local.once('close', () => resolve(broken));
+    const breakOff = (error: Error): void => {
+      // Whatever happens once the local side has gone is no news.
+      if (local.destroyed) return;
+      broken ??= error;
+      local.resetAndDestroy();
+    };
+    inbound.once('error', breakOff);
+    outbound.once('error', breakOff);
     inbound.once('close', () => {
       if (!inbound.readableEnded) local.destroy();
     });
