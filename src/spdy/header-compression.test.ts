@@ -106,6 +106,37 @@ describe('compressed headers', () => {
     );
   });
 
+  it('of zlib are read behind many of ours, and refer as far back as can be', async () => {
+    const [inflater, deflater] = [new HeaderInflater(), new HeaderDeflater()];
+    const contents = Array.from({ length: 60 }, (_, at) => Buffer.from(`${at} `.repeat(400 + 17 * at)));
+    for (const each of contents) expect(await inflater.inflate(deflater.deflate(each))).toEqual(each);
+    const reach = Buffer.concat(contents).subarray(-32_768);
+    const zlib = createDeflateRaw({ dictionary: reach, level: 9 });
+    // The oldest bytes of the window that zlib itself refers to.
+    for (const words of [
+      reach.subarray(300, 1_300),
+      Buffer.concat([reach.subarray(-9_000), Buffer.from('end')]),
+    ]) {
+      const block = await deflate(zlib, words);
+      expect(block.length).toBeLessThan(words.length / 4);
+      expect(await inflater.inflate(block)).toEqual(words);
+    }
+    inflater.close();
+    zlib.destroy();
+  });
+
+  it('of ours are read at once, however many came before', async () => {
+    const [inflater, deflater] = [new HeaderInflater(), new HeaderDeflater()];
+    for (let left = 5_000; left > 0; left--)
+      await inflater.inflate(deflater.deflate(Buffer.from('streamtype data')));
+    let isRead = false;
+    void inflater.inflate(deflater.deflate(Buffer.from('the last'))).then(() => (isRead = true));
+    // No thread can have answered by then.
+    await Promise.resolve();
+    expect(isRead).toBe(true);
+    inflater.close();
+  });
+
   it('of ours are read beyond what is kept of them, and up to their limit', async () => {
     const [inflater, deflater] = [new HeaderInflater(), new HeaderDeflater()];
     const text = 'x'.repeat(MOST_HEADER_BYTES);

@@ -1,4 +1,4 @@
-import { constants, createInflate, type Inflate } from 'node:zlib';
+import { constants, createInflate, createInflateRaw, type Inflate, type InflateRaw } from 'node:zlib';
 import { HEADER_DICTIONARY } from './header-dictionary.js';
 import { SpdyError } from './spdy-frame.js';
 import { readStoredBlocks } from './stored-blocks.js';
@@ -13,8 +13,10 @@ interface Waiting {
   bytes: number;
 }
 
-/** So many bytes of blocks that were read without zlib are kept, in case that it is needed later. */
-const MOST_KEPT_BYTES = 64 * 1024;
+/** How far back a block can refer (RFC 1951, section 2). */
+const REACH_BYTES = 32 * 1024;
+/** Blocks may be empty: so many are kept as they are. */
+const MAX_RECENT = 512;
 
 /**
  * Decompresses the header blocks of one direction of a connection, which are one zlib stream.
@@ -22,17 +24,18 @@ const MOST_KEPT_BYTES = 64 * 1024;
  * One block at a time, in the order in which they came. Rejects with {@link SpdyError} when the bytes are no zlib or
  * become too many; nothing can be read any more after that.
  *
- * podloop itself writes stored blocks alone, which are read without zlib. The first block that is otherwise opens it; it then
- * reads all blocks from the beginning, since it may refer to them.
+ * podloop itself writes stored blocks alone, which are read without zlib and its threads, however many come. The first block
+ * that is otherwise opens it, with all that this block can refer to.
  */
 export class HeaderInflater {
-  #zlib: Inflate | undefined;
+  #zlib: Inflate | InflateRaw | undefined;
   #waiting: Waiting | undefined;
   #failure: SpdyError | undefined;
-  /** The blocks that were read without zlib. */
-  readonly #kept: Buffer[] = [];
-  #keptBytes = 0;
-  #isCatchingUp = false;
+  /** Whether the head of the stream was read without zlib. */
+  #hasBegun = false;
+  /** The newest content that was read without zlib: REACH_BYTES of it where there was as much. */
+  #recent: Buffer[] = [];
+  #recentBytes = 0;
 
   inflate(block: Buffer): Promise<Buffer> {
     return new Promise((resolve, reject) => {
@@ -43,8 +46,7 @@ export class HeaderInflater {
       }
       const stored = this.#zlib === undefined ? this.#readStored(block) : undefined;
       if (stored !== undefined) this.#take(stored);
-      else if (this.#zlib !== undefined) this.#write(this.#zlib, block);
-      else this.#catchUp(block);
+      else this.#write((this.#zlib ??= this.#open()), block);
     });
   }
 
@@ -54,11 +56,16 @@ export class HeaderInflater {
   }
 
   #readStored(block: Buffer): Buffer | undefined {
-    if (this.#keptBytes + block.length > MOST_KEPT_BYTES) return undefined;
-    const stored = readStoredBlocks(block, this.#kept.length === 0);
+    const stored = readStoredBlocks(block, !this.#hasBegun);
     if (stored === undefined) return undefined;
-    this.#kept.push(Buffer.from(block));
-    this.#keptBytes += block.length;
+    this.#hasBegun = true;
+    this.#recent.push(stored);
+    this.#recentBytes += stored.length;
+    // Now and then, and not with each block.
+    if (this.#recentBytes > 2 * REACH_BYTES || this.#recent.length > MAX_RECENT) {
+      this.#recent = [Buffer.from(Buffer.concat(this.#recent).subarray(-REACH_BYTES))];
+      this.#recentBytes = this.#recent[0]!.length;
+    }
     return stored;
   }
 
@@ -72,24 +79,7 @@ export class HeaderInflater {
     waiting?.resolve(content);
   }
 
-  /** Opens zlib with what was read without it, and reads on. */
-  #catchUp(block: Buffer): void {
-    const zlib = (this.#zlib = this.#open());
-    if (this.#kept.length === 0) {
-      this.#write(zlib, block);
-      return;
-    }
-    this.#isCatchingUp = true;
-    zlib.write(Buffer.concat(this.#kept), (error) => {
-      if (error) return;
-      while (zlib.read() !== null);
-      this.#isCatchingUp = false;
-      this.#kept.length = 0;
-      this.#write(zlib, block);
-    });
-  }
-
-  #write(zlib: Inflate, block: Buffer): void {
+  #write(zlib: Inflate | InflateRaw, block: Buffer): void {
     zlib.write(block, (error) => {
       if (error) return;
       // Takes what zlib has handed out but the stream has not.
@@ -98,11 +88,17 @@ export class HeaderInflater {
     });
   }
 
-  #open(): Inflate {
-    const zlib = createInflate({ dictionary: HEADER_DICTIONARY, flush: constants.Z_SYNC_FLUSH });
+  #open(): Inflate | InflateRaw {
+    const flush = constants.Z_SYNC_FLUSH;
+    const recent = Buffer.concat([HEADER_DICTIONARY, ...this.#recent]).subarray(-REACH_BYTES);
+    this.#recent = [];
+    // Behind the stream's head comes plain DEFLATE.
+    const zlib = this.#hasBegun
+      ? createInflateRaw({ dictionary: recent, flush })
+      : createInflate({ dictionary: HEADER_DICTIONARY, flush });
     zlib.on('data', (chunk: Buffer) => {
       const waiting = this.#waiting;
-      if (waiting === undefined || this.#isCatchingUp) return;
+      if (waiting === undefined) return;
       waiting.chunks.push(chunk);
       waiting.bytes += chunk.length;
       if (waiting.bytes > MOST_HEADER_BYTES) this.#fail(`more than ${MOST_HEADER_BYTES} bytes of headers`);
