@@ -21,6 +21,12 @@ export class HelperLostError extends InsideConnectionError {
   }
 }
 
+/** To be connected with a port; without a port, nobody wants that connection any more. */
+interface HelperRequest {
+  readonly id: number;
+  readonly port?: number;
+}
+
 /** What the helper sends: which namespace it is in, once, and then an answer for each attempt. */
 type Message =
   | { readonly namespace: string }
@@ -55,11 +61,16 @@ const attempt = (id, port, hosts, failure) => {
   });
 };
 process.once('disconnect', gone);
-process.on('message', ({ id, port }) => {
-  if (port !== undefined) return attempt(id, port, ['127.0.0.1', '::1']);
-  const socket = open.get(id);
-  open.delete(id);
-  if (socket) socket.destroy();
+process.on('message', (requests) => {
+  for (const { id, port } of requests) {
+    if (port !== undefined) {
+      attempt(id, port, ['127.0.0.1', '::1']);
+      continue;
+    }
+    const socket = open.get(id);
+    open.delete(id);
+    if (socket) socket.destroy();
+  }
 });
 process.send({ namespace: require('node:fs').readlinkSync('/proc/self/ns/net') });
 `;
@@ -86,6 +97,8 @@ export class ConnectionHelper {
   readonly ended: Promise<void>;
   readonly #child: ChildProcess;
   readonly #attempts = new Map<number, Attempt>();
+  /** What is asked for in this turn of the loop. */
+  readonly #requests: HelperRequest[] = [];
   #lastId = 0;
   #words = '';
   #isReady = false;
@@ -184,9 +197,15 @@ export class ConnectionHelper {
     this.#child.kill('SIGKILL');
   }
 
-  /** One that has just died says so by its end. */
-  #send(message: { readonly id: number; readonly port?: number }): void {
-    if (this.#child.connected) this.#child.send(message, () => undefined);
+  /** Sends what is asked for in one turn of the loop as one message: each one wakes the helper. */
+  #send(request: HelperRequest): void {
+    this.#requests.push(request);
+    if (this.#requests.length > 1) return;
+    setImmediate(() => {
+      const requests = this.#requests.splice(0);
+      // One that has just died says so by its end.
+      if (this.#child.connected) this.#child.send(requests, () => undefined);
+    });
   }
 
   #take(message: Message, socket: unknown, namespace: string): void {
