@@ -63,8 +63,9 @@ export class ConnectQueue {
   async connect(connect: (signal: AbortSignal) => Promise<Duplex>, turn: ConnectTurn): Promise<Duplex> {
     await this.#takePlace(turn);
     const attempt = linkAbort(turn.signal);
-    const late = refused(`nobody accepts the connection within ${CONNECT_MS / 1000} s`);
-    const limit = this.#clock.setTimer(CONNECT_MS, () => attempt.abort(late), { unref: true });
+    const giveUp = (): void =>
+      attempt.abort(refused(`nobody accepts the connection within ${CONNECT_MS / 1000} s`));
+    const limit = this.#clock.setTimer(CONNECT_MS, giveUp, { unref: true });
     try {
       return await connect(attempt.signal);
     } finally {
