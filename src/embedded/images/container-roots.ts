@@ -174,7 +174,9 @@ export class ContainerRoots {
         await mkdir(join(temporary, 'work'));
       } else await this.#copyTree(this.#rootOf(use.chainId), join(temporary, 'root'), signal);
       // The container's record is on the disk when its creation is confirmed, and must not be without these.
-      await writeWhole(join(temporary, FACTS), JSON.stringify({ version: 1, ...use }), { syncsFolder: false });
+      await writeWhole(join(temporary, FACTS), JSON.stringify({ version: 1, ...use }), {
+        syncsFolder: false,
+      });
       signal.throwIfAborted();
       await rename(temporary, place);
     } catch (error) {

@@ -311,7 +311,9 @@ describe("a container's root", () => {
 
   it('has facts on the disk before anybody counts on it', async () => {
     await store.pull(ONE, NEVER);
-    const sync = vi.spyOn(await commonFileHandle(), 'sync').mockRejectedValue(new Error('EIO: the disk fails'));
+    const sync = vi
+      .spyOn(await commonFileHandle(), 'sync')
+      .mockRejectedValue(new Error('EIO: the disk fails'));
     try {
       await expect(copy('a')).rejects.toThrow('EIO');
     } finally {
