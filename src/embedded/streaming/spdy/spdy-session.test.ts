@@ -141,7 +141,7 @@ it.each([1, 3])(
     const { client, streams } = setUp({ clientCounts: true });
     // As a client of ours does at once: room for all streams of the connection.
     client.sendFrame(9, Buffer.from([0, 0, 0, 0, 0, 0x10, 0, 0]));
-    const opened = [];
+    const opened: Awaited<ReturnType<typeof client.open>>[] = [];
     for (let at = 0; at < count; at++) opened.push(await client.open({}));
     await Promise.all(opened.map(({ replied }) => replied));
     for (const { outbound } of streams) outbound.write(Buffer.alloc(3 * INITIAL_WINDOW_BYTES));
