@@ -3,7 +3,7 @@ import { HTTP_SOURCE } from '../config/http-source.js';
 import { type NodePod } from '../model/node-pod.js';
 import { formatPod } from '../model/pod-ref.js';
 import { isTerminalPhase, type V1ContainerStatus, type V1PodStatus } from '../model/v1-pod-status.js';
-import { hasEndlessContainer } from '../status/restart-rule.js';
+import { hasEndlessContainer } from '../model/restart-rule.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { type AgentParts } from './agent-parts.js';

@@ -1,6 +1,6 @@
 import { type Container } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
-import { initKindOf, restartRuleOf, runsOnce } from '../status/restart-rule.js';
+import { initKindOf, restartRuleOf, runsOnce } from '../model/restart-rule.js';
 import { type ProbeType } from './probe-result.js';
 import { type ProbeSubject } from './probe-worker.js';
 

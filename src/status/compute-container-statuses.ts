@@ -15,7 +15,7 @@ import {
 } from './container-state.js';
 import { computeStatusResources } from './container-status-resources.js';
 import { hasRun, mayBeAlive, type PodContainers } from './pod-containers.js';
-import { type ContainerKind, mayRestart, mayRestartFailed, type RestartRule } from './restart-rule.js';
+import { type ContainerKind, mayRestart, mayRestartFailed, type RestartRule } from '../model/restart-rule.js';
 import { computeVolumeMountStatuses } from './volume-mount-statuses.js';
 
 const USED_TO_RUN = 'The container could not be located when the pod was synced. It used to be running.';

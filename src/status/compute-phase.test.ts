@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type RestartPolicy } from '../model/container.js';
 import { type V1ContainerState, type V1ContainerStatus } from '../model/v1-pod-status.js';
 import { computePhase, type ContainerStatuses } from './compute-phase.js';
-import { type RestartRule } from './restart-rule.js';
+import { type RestartRule } from '../model/restart-rule.js';
 
 const POLICIES = ['Always', 'OnFailure', 'Never'] as const satisfies readonly RestartPolicy[];
 const ended = (exitCode: number): V1ContainerState => ({

@@ -1,5 +1,5 @@
 import { type PodPhase, type V1ContainerStatus } from '../model/v1-pod-status.js';
-import { mayRestart, type RestartRule } from './restart-rule.js';
+import { mayRestart, type RestartRule } from '../model/restart-rule.js';
 
 /** The rule of a container of the spec, by its name. */
 export type FindRule = (containerName: string) => RestartRule | undefined;

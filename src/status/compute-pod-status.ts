@@ -41,7 +41,7 @@ import {
   isRunOnce,
   restartRuleOf,
   type RestartRule,
-} from './restart-rule.js';
+} from '../model/restart-rule.js';
 import { findSandboxFlaw } from './sandbox-flaw.js';
 
 /** Why a pod ends, when not by itself. */

@@ -1,5 +1,5 @@
 import { type Container } from '../model/container.js';
-import { initKindOf } from '../status/restart-rule.js';
+import { initKindOf } from '../model/restart-rule.js';
 import { type ContainerPlanner, type PlannedContainer } from './container-planner.js';
 import { findNewestRun, mayBeAlive } from '../status/pod-containers.js';
 

@@ -1,5 +1,5 @@
 import { type PodSpec } from '../model/pod.js';
-import { initKindOf } from '../status/restart-rule.js';
+import { initKindOf } from '../model/restart-rule.js';
 
 /**
  * In which order the containers of a pod are stopped: waves, each stopped at once and gone before the next. Pure.

@@ -8,7 +8,7 @@ import {
   mayRestartFailed,
   restartRuleOf,
   type RestartRule,
-} from '../status/restart-rule.js';
+} from '../model/restart-rule.js';
 import { type ContainerDefinitions } from './container-definition.js';
 import { computeNextRestartCount } from './next-restart-count.js';
 import {

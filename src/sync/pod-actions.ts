@@ -2,7 +2,7 @@ import { type Container } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type LimitChange } from '../runtime/limit-change.js';
 import { type ContainerStatus, type PodStatus } from '../runtime/runtime.js';
-import { type ContainerKind } from '../status/restart-rule.js';
+import { type ContainerKind } from '../model/restart-rule.js';
 import { type ContainerResizes } from './container-resizes.js';
 import { type RestartBackoffOptions } from './restart-backoff.js';
 

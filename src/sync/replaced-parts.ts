@@ -15,7 +15,7 @@ import { type NodePod } from '../model/node-pod.js';
 import { type PodPaths } from '../runtime/pod-paths.js';
 import { type PodStatus } from '../runtime/runtime.js';
 import { mayBeAlive } from '../status/pod-containers.js';
-import { restartsAlways } from '../status/restart-rule.js';
+import { restartsAlways } from '../model/restart-rule.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { readIfThere, writeWhole } from '../util/whole-file.js';
 import { type KillReason, type PodActions } from './pod-actions.js';

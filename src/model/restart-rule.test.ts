@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Container, type ContainerRestartRule, type RestartPolicy } from '../model/container.js';
+import { type Container, type ContainerRestartRule, type RestartPolicy } from './container.js';
 import {
   type ContainerKind,
   hasEndlessContainer,

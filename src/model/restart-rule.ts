@@ -1,5 +1,5 @@
-import { type Container, type ContainerRestartRule, type RestartPolicy } from '../model/container.js';
-import { type PodSpec } from '../model/pod.js';
+import { type Container, type ContainerRestartRule, type RestartPolicy } from './container.js';
+import { type PodSpec } from './pod.js';
 
 /**
  * `init` runs to its end before the next one starts; a `sidecar` is an init container that is kept running; an `ephemeral`
