@@ -18,6 +18,7 @@ import { isWrittenOnTheSpot, LogFile, withoutWaiting } from './log-file.js';
 import { runProgram } from './program.js';
 import { handleSuspension } from './suspension.js';
 import { findTerminal } from './terminal.js';
+import { closeGoneTerminals } from './terminal-hangup.js';
 
 /** After this long, what still keeps the process alive (a reader that does not read) is not waited for. */
 const EXIT_GRACE_MS = 2_000;
@@ -65,5 +66,6 @@ process.on('uncaughtExceptionMonitor', (error: unknown) => {
   if (error instanceof Error) error.stack &&= new SourcePlaces().translate(error.stack);
 });
 
+closeGoneTerminals(process);
 process.exitCode = await runProgram(process.argv.slice(2), host);
 clock.setTimer(EXIT_GRACE_MS, () => process.exit(), { unref: true });
