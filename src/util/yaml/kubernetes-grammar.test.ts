@@ -87,6 +87,46 @@ describe('a merge', () => {
   );
 });
 
+describe('a merge key behind other keys', () => {
+  it.each([
+    ['a: {x: 2, <<: {x: 1}}\n', '1:11 << would replace the key "x" before it; put << first'],
+    [
+      'b: &b {x: 1}\na:\n  w: 1\n  x: 2\n  <<: *b\n',
+      '5:3 << would replace the key "x" before it; put << first',
+    ],
+    [
+      'b: &b {x: 1}\na: {x: 2, <<: [{w: 1}, *b]}\n',
+      '2:11 << would replace the key "x" before it; put << first',
+    ],
+    ['a: {<<: {x: 1}, <<: {x: 2}}\n', '1:17 the key "x" is in two <<; write one << with a list'],
+  ])('may not have one of them, as YAML and Kubernetes differ then: %j', (text, problem) => {
+    expect(problemsOf(text)).toEqual([problem]);
+  });
+
+  it.each(['a: {w: 2, <<: {x: 1}}\n', 'a: {<<: {x: 1}, x: 2}\n', 'a: {<<: {x: 1}, <<: {w: 2}}\n'])(
+    'may have others: %j',
+    (text) => {
+      expect(problemsOf(text)).toEqual([]);
+    },
+  );
+
+  it('is found in whatever order keys and merges are', () => {
+    const part = fc.record({ isMerge: fc.boolean(), key: fc.constantFrom('x', 'w', 'z') });
+    fc.assert(
+      fc.property(fc.array(part, { minLength: 1, maxLength: 5 }), (parts) => {
+        const seen = new Set<string>();
+        const isAmbiguous = parts.some(({ isMerge, key }) => {
+          const isTwice = seen.has(isMerge ? key : `own ${key}`) || (isMerge && seen.has(`own ${key}`));
+          seen.add(isMerge ? key : `own ${key}`);
+          return isTwice;
+        });
+        const text = parts.map(({ isMerge, key }) => (isMerge ? `<<: {${key}: 1}` : `${key}: 2`)).join('\n');
+        expect(problemsOf(`${text}\n`).length > 0, text).toBe(isAmbiguous);
+      }),
+    );
+  });
+});
+
 it('is not asked of JSON, which Kubernetes reads as such', () => {
   expect(parseYamlDocuments('{\n\t"a": "x\\/y",\n\t"b?": [\n\t\t1]\n}\n').map(({ value }) => value)).toEqual([
     { a: 'x/y', 'b?': [1] },

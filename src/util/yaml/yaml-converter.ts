@@ -103,7 +103,9 @@ export class YamlConverter {
       const key = this.#key(keyNode, path, keyOffset);
       if (key === undefined) continue;
       if (isMerge) {
-        merged.push(...this.#merged(pair.value as Node | null, path, keyOffset));
+        const parts = this.#merged(pair.value as Node | null, path, keyOffset);
+        this.#checkMergeOrder(parts, { own, merged, path, offset: keyOffset });
+        merged.push(...parts);
         continue;
       }
       if (own.has(key)) {
@@ -126,6 +128,39 @@ export class YamlConverter {
       children.set(key, { ...node, keyOffset });
     }
     return { value: Object.fromEntries(entries), node: { offset, children } };
+  }
+
+  /**
+   * Kubernetes lets a merge key replace all that stands before it, YAML nothing that is written beside it. So a key may
+   * not be before a merge key and in what that merges.
+   */
+  #checkMergeOrder(
+    parts: readonly Converted[],
+    before: {
+      readonly own: ReadonlyMap<string, unknown>;
+      readonly merged: readonly Converted[];
+      readonly path: readonly YamlStep[];
+      readonly offset: number;
+    },
+  ): void {
+    const { own, merged, path, offset } = before;
+    for (const key of parts.flatMap(({ value }) => Object.keys(value as object))) {
+      const name = JSON.stringify(key);
+      const isMergedBefore = merged.some(({ value }) => Object.hasOwn(value as object, key));
+      if (own.has(key)) {
+        this.#problem(
+          [...path, key],
+          offset,
+          `${MERGE} would replace the key ${name} before it; put ${MERGE} first`,
+        );
+      } else if (isMergedBefore) {
+        this.#problem(
+          [...path, key],
+          offset,
+          `the key ${name} is in two ${MERGE}; write one ${MERGE} with a list`,
+        );
+      }
+    }
   }
 
   #key(node: Node | null, path: readonly YamlStep[], offset: number): string | undefined {
