@@ -27,6 +27,8 @@ const BARE = /^(?:true|false|[-+]?\d+)$/;
 const LARGEST_INT32 = 2 ** 31 - 1;
 /** Kubernetes takes these in some fields and refuses them in others. */
 const ODD_AMOUNT = /^\s*(?:\+|-?0\d)/;
+/** What Kubernetes takes round a quantity: neither line ends nor tabs. */
+const BLANKS_AROUND = /^ +| +$/g;
 /** What null means as the value of a key in a map. */
 const EMPTY: Partial<Record<FieldType['kind'], unknown>> = { string: '', quantity: '0' };
 
@@ -215,7 +217,7 @@ class Decoder {
 
   #quantity(value: unknown, path: FieldPath): string | undefined {
     const isAmount = typeof value === 'number' || (typeof value === 'string' && !ODD_AMOUNT.test(value));
-    const quantity = isAmount ? findQuantity(String(value).trim()) : undefined;
+    const quantity = isAmount ? findQuantity(String(value).replace(BLANKS_AROUND, '')) : undefined;
     if (quantity !== undefined) return formatQuantity(quantity);
     this.#add('type', path, `must be a quantity such as 500m, 2 or 1.5Gi, not ${this.#show(value)}`);
     return undefined;

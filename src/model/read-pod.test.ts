@@ -67,6 +67,10 @@ describe('a pod as written', () => {
       withContainer({ resources: { limits: { cpu: 'much' } } }),
       'spec.containers[0].resources.limits[cpu]: must be a quantity such as 500m, 2 or 1.5Gi, not "much"',
     ],
+    ...['1\n', '\t1', '1\r\n', '1\u2028', '\ufeff1'].map((cpu): [object, RegExp] => [
+      withContainer({ resources: { limits: { cpu } } }),
+      /resources\.limits\[cpu\]: must be a quantity/,
+    ]),
     [
       podOf({ affinity: { nodeAfinity: {} } }),
       'spec.affinity.nodeAfinity: unknown field, did you mean nodeAffinity?',
