@@ -39,7 +39,13 @@ const dump = (more: object = {}, volumes: object[] = [DATA, TOKEN]) => ({
       { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-5d9', uid: 'u', controller: true },
     ],
     managedFields: [
-      { manager: 'kubelet', operation: 'Update', apiVersion: 'v1', fieldsV1: { 'f:status': {} } },
+      {
+        manager: 'kubelet',
+        operation: 'Update',
+        apiVersion: 'v1',
+        fieldsType: 'FieldsV1',
+        fieldsV1: { 'f:status': {} },
+      },
     ],
   },
   spec: {
@@ -100,6 +106,41 @@ describe('a pod that was dumped from a cluster', () => {
       ...['metadata.generateName', 'metadata.uid', 'spec.serviceAccountName', 'spec.serviceAccount'],
       'the volume kube-api-access-x7k2p and its mounts',
     ]);
+  });
+
+  it('leaves out the finalizer of a Job, and only of a pod that was on an API server', () => {
+    const { metadata, ...job } = dump();
+    const finalizers = ['batch.kubernetes.io/job-tracking'];
+    const { pods, problems } = read({ ...job, metadata: { ...metadata, finalizers } });
+    expect(problems).toEqual([]);
+    expect(pods[0]!.leftOut).toContain('metadata.finalizers');
+    const own = read({ ...job, metadata: { name: 'own', finalizers } });
+    expect(own.problems.map(({ path }) => path)).toEqual(['metadata.finalizers']);
+  });
+
+  describe('before Kubernetes 1.24', () => {
+    const old = (name: string, secretName = name) => ({ name, secret: { defaultMode: 420, secretName } });
+    const withVolume = (volume: { name: string }, mountPath = MOUNT.mountPath) =>
+      dump(
+        { containers: [container('a', [{ ...MOUNT, name: volume.name, mountPath }])], initContainers: [] },
+        [volume],
+      );
+
+    it('has a volume of the token’s Secret, which is left out', () => {
+      const { pods, problems } = read(withVolume(old('default-token-x7k2p')));
+      expect(problems).toEqual([]);
+      expect(pods[0]!.pod.spec.volumes).toEqual([]);
+      expect(pods[0]!.pod.spec.containers[0]!.volumeMounts).toEqual([]);
+      expect(pods[0]!.leftOut).toContain('the volume default-token-x7k2p and its mounts');
+    });
+
+    it.each([
+      ['another name', withVolume(old('default-token-mine'))],
+      ['another Secret', withVolume(old('default-token-x7k2p', 'mine'))],
+      ['another folder', withVolume(old('default-token-x7k2p'), '/token')],
+    ])('keeps a volume of %s', (_what, value) => {
+      expect(read(value).pods[0]!.pod.spec.volumes).toHaveLength(1);
+    });
   });
 
   it.each([

@@ -11,7 +11,14 @@ export interface WrittenPod {
 type Fields = Readonly<Record<string, unknown>>;
 
 const TOKEN_VOLUME = /^kube-api-access-[a-z0-9]+$/;
+/** The volume of clusters before 1.24, of a Secret of that name, and where each container has it. */
+const OLD_TOKEN_VOLUME = /^default-token-[a-z0-9]{5}$/;
+const ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
 const CONTAINERS = ['initContainers', 'containers', 'ephemeralContainers'];
+/** What an API server and controllers write, such as the finalizer of a pod of a Job. */
+const WRITTEN_BY_SERVERS = [
+  ...['generateName', 'uid', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'finalizers'],
+];
 /** What only a pod has that was on an API server or an agent. */
 const SERVED = ['resourceVersion', 'creationTimestamp', 'managedFields', 'ownerReferences'];
 
@@ -32,13 +39,13 @@ export function toWrittenPod(value: unknown, onNode?: string): WrittenPod {
   let metadata: Fields = value['metadata'];
   const isServed = SERVED.some((name) => metadata[name] !== undefined && metadata[name] !== null);
   if (isServed && typeof metadata['name'] === 'string') {
-    for (const name of ['generateName', 'uid', 'deletionTimestamp', 'deletionGracePeriodSeconds']) {
+    for (const name of WRITTEN_BY_SERVERS) {
       if (metadata[name] === undefined) continue;
       metadata = without(metadata, name);
       leftOut.push(`metadata.${name}`);
     }
   }
-  let spec = withoutAccount(value['spec'], leftOut);
+  let spec = withoutAccount(value['spec'], { isServed, leftOut });
   const { ephemeralContainers: joined } = spec;
   if (isServed && Array.isArray(joined) && joined.length > 0) {
     spec = without(spec, 'ephemeralContainers');
@@ -60,7 +67,12 @@ function asOwn(value: Fields, onNode: string | undefined): Fields | undefined {
   return name === (value['metadata'] as Fields)['name'] ? undefined : written;
 }
 
-function withoutAccount(given: Fields, leftOut: string[]): Fields {
+function withoutAccount(
+  given: Fields,
+  { isServed, leftOut }: { readonly isServed: boolean; readonly leftOut: string[] },
+): Fields {
+  const isToken = (volume: unknown): volume is { readonly name: string } =>
+    isTokenVolume(volume) || (isServed && isOldTokenVolume(volume, given));
   let spec = given;
   for (const name of ['serviceAccountName', 'serviceAccount']) {
     if (spec[name] !== 'default') continue;
@@ -68,10 +80,10 @@ function withoutAccount(given: Fields, leftOut: string[]): Fields {
     leftOut.push(`spec.${name}`);
   }
   const { volumes } = spec;
-  const tokens = Array.isArray(volumes) ? volumes.filter(isTokenVolume).map(({ name }) => name) : [];
+  const tokens = Array.isArray(volumes) ? volumes.filter(isToken).map(({ name }) => name) : [];
   if (tokens.length === 0) return spec;
   const cleared: Record<string, unknown> = { ...spec };
-  cleared['volumes'] = (volumes as unknown[]).filter((volume) => !isTokenVolume(volume));
+  cleared['volumes'] = (volumes as unknown[]).filter((volume) => !isToken(volume));
   leftOut.push(...tokens.map((name) => `the volume ${name} and its mounts`));
   for (const field of CONTAINERS) {
     const containers = cleared[field];
@@ -97,4 +109,20 @@ function isTokenVolume(volume: unknown): volume is { readonly name: string } {
   const { projected } = volume;
   if (!isRecord(projected) || !Array.isArray(projected['sources'])) return false;
   return projected['sources'].some((source) => isRecord(source) && isRecord(source['serviceAccountToken']));
+}
+
+function isOldTokenVolume(volume: unknown, spec: Fields): boolean {
+  if (!isRecord(volume) || typeof volume['name'] !== 'string' || !isRecord(volume['secret'])) return false;
+  const { name, secret } = volume as { readonly name: string; readonly secret: Fields };
+  if (!OLD_TOKEN_VOLUME.test(name) || secret['secretName'] !== name) return false;
+  const mounts = CONTAINERS.flatMap((field) => listIn(spec, field)).flatMap((each) =>
+    isRecord(each) ? listIn(each, 'volumeMounts') : [],
+  );
+  const own = mounts.filter((mount) => isRecord(mount) && mount['name'] === name) as Fields[];
+  return own.every((mount) => mount['mountPath'] === ACCOUNT_FOLDER);
+}
+
+function listIn(fields: Fields, name: string): readonly unknown[] {
+  const list = fields[name];
+  return Array.isArray(list) ? list : [];
 }

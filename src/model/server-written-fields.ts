@@ -22,7 +22,7 @@ const TABLES: Readonly<Record<string, FieldTable>> = {
   },
   ManagedFieldsEntry: {
     operation: supported('Apply|Update', { required: true }),
-    fieldsType: supported('FieldsV1'),
+    fieldsType: supported('|FieldsV1'),
     ...fields({ manager: 'string', apiVersion: 'string', time: 'string' }),
     ...fields({ fieldsV1: 'any', subresource: 'string' }),
   },
