@@ -104,6 +104,16 @@ describe('a file of manifests', () => {
       `# ${'x'.repeat(LARGEST_MANIFEST_BYTES)}`,
       'f.yaml:1:1: has more than 1048576 bytes; split it',
     ],
+    [
+      'UTF-16',
+      new Uint8Array([0xff, 0xfe, 0x61, 0]),
+      'f.yaml:1:1: is UTF-16 text, as PowerShell writes it; save it as UTF-8',
+    ],
+    [
+      'UTF-16, big end first',
+      new Uint8Array([0xfe, 0xff, 0, 0x61]),
+      'f.yaml:1:1: is UTF-16 text, as PowerShell writes it; save it as UTF-8',
+    ],
     ['not text', new Uint8Array([0x61, 0xff, 0x00]), 'f.yaml:1:1: is not UTF-8 text'],
     ['binary', '\x7fELF\0\0', /control characters/],
     ['a word', 'hello', 'f.yaml:1:1: must be a mapping, not "hello"'],

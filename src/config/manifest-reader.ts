@@ -176,6 +176,10 @@ function toText(source: Uint8Array | string): string | { readonly why: string } 
     return { why: `has more than ${LARGEST_MANIFEST_BYTES} bytes; split it` };
   }
   if (typeof source === 'string') return source;
+  const [first, second] = source;
+  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) {
+    return { why: 'is UTF-16 text, as PowerShell writes it; save it as UTF-8' };
+  }
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(source);
   } catch {

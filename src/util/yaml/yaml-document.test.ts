@@ -67,6 +67,11 @@ describe('a document', () => {
     expect(read('')).toEqual({ values: [], problems: [] });
   });
 
+  it('may begin with a byte order mark, as where files were joined', () => {
+    const text = '\ufeffa: 1\n---\n\ufeffb: 2\n--- \r\n\ufeff# c\nc: "\ufeff"\n';
+    expect(read(text)).toEqual({ values: [{ a: 1 }, { b: 2 }, { c: '\ufeff' }], problems: [] });
+  });
+
   it('may use aliases and merge keys', () => {
     const text = 'base: &b {x: 1, w: 2}\nother: *b\nall: {<<: *b, w: 3}\nlist: {<<: [*b, {z: 4, x: 5}]}\n';
     expect(read(text)).toEqual({

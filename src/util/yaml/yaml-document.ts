@@ -10,6 +10,7 @@
 import { type Document, LineCounter, parseAllDocuments } from 'yaml';
 import { messageOf } from '../errors.js';
 import { DocumentChecks } from './check-document.js';
+import { findJsonStream } from './json-stream.js';
 import { applyEdits, findRepairs, placeBefore, type TextEdit } from './repair-yaml.js';
 import { type LocatedNode, YamlConverter } from './yaml-converter.js';
 import { type YamlStep } from './yaml-path.js';
@@ -49,6 +50,28 @@ const OPTIONS = {
 
 /** Reads every document of a text; those that are empty are left out. Never throws. */
 export function parseYamlDocuments(written: string): YamlDocument[] {
+  const pieces = findJsonStream(written);
+  if (pieces === undefined) return parseText(written);
+  return pieces.flatMap(({ text, offset }) => {
+    const begin = placeIn(written, offset);
+    return parseText(text).map((document) => moveDocument(document, begin));
+  });
+}
+
+/** A document of a part of a text that begins there. */
+function moveDocument({ value, problems, placeOf }: YamlDocument, begin: TextPlace): YamlDocument {
+  const move = ({ line, column }: TextPlace): TextPlace => ({
+    line: begin.line + line - 1,
+    column: line === 1 ? begin.column + column - 1 : column,
+  });
+  return {
+    value,
+    problems: problems.map((problem) => ({ ...problem, place: move(problem.place) })),
+    placeOf: (path, of) => move(placeOf(path, of)),
+  };
+}
+
+function parseText(written: string): YamlDocument[] {
   const lines = new LineCounter();
   const control = CONTROL.exec(written);
   if (control !== null)
@@ -60,7 +83,7 @@ export function parseYamlDocuments(written: string): YamlDocument[] {
     return [unreadable(message, placeIn(written, separator.index))];
   }
   // A lone CR ends a line, too; the parser knows that of CR and LF together only, and not everywhere.
-  const text = written.replace(/\r\n?/g, '\n');
+  const text = written.replace(/\r\n?/g, '\n').replace(BYTE_ORDER_MARK, '$1');
   lines.addNewLine(0);
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines.addNewLine(at + 1);
   let parsed: ParsedText;
@@ -144,6 +167,8 @@ function parseRepaired(text: string): ParsedText {
   };
 }
 
+/** At the beginning of a document, as where files that begin with one were joined. The parser knows the first alone. */
+const BYTE_ORDER_MARK = /^(---[ \t]*\n)\ufeff/gm;
 /** Line ends of Unicode that are some in YAML 1.1, in 1.2 and JSON none. */
 const SEPARATOR = /[\u0085\u2028\u2029]/;
 /** YAML allows none of them, and no name or command has one. */
