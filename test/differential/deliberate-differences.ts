@@ -90,6 +90,11 @@ export const DIFFERENCES: readonly Difference[] = [
     isIt: ({ path, kind }) => path.endsWith('.sleep.seconds') && kind === 'required',
   },
   {
+    name: 'sysctl twice',
+    reason: 'one name with dots and with slashes is one sysctl',
+    isIt: ({ path, kind }) => /\.sysctls\[\d+\]\.name$/.test(path) && kind === 'duplicate',
+  },
+  {
     name: 'sysctl without a value',
     reason: 'there is nothing to set it to',
     isIt: ({ path }) => /\.sysctls\[\d+\]\.value$/.test(path),
@@ -102,7 +107,7 @@ export const DIFFERENCES: readonly Difference[] = [
   {
     name: 'quantities written oddly',
     reason:
-      'a plus or zeros in front, and empty text, which Kubernetes takes in some fields and not in others',
+      'a plus or zeros in front, no digit, and empty text, which Kubernetes takes in some fields and not in others',
     isIt: ({ kind, message }) => kind === 'type' && message.startsWith('must be a quantity'),
   },
   {
@@ -172,6 +177,17 @@ export const YAML_DIFFERENCES: readonly YamlDifference[] = [
     reason:
       'what YAML 1.1 and 1.2 read differently: a question mark, or a colon before a comma or bracket, in a flow collection; an empty line behind a line that ends with a backslash',
     isIt: (message) => message.startsWith('parsers of YAML read this in different ways'),
+  },
+  {
+    name: 'merge key',
+    reason:
+      '`<<` behind a key that is in what it merges, too, and a key that is in two `<<`: the later one wins in Kubernetes, in YAML the key beside `<<` and the first `<<`',
+    isIt: (message) => /^<< would replace the key |^the key .* is in two <<; /.test(message),
+  },
+  {
+    name: 'encoding',
+    reason: 'text that is not UTF-8',
+    isIt: (message) => /^is (?:not UTF-8|UTF-16) text/.test(message),
   },
   {
     name: 'tag',
