@@ -59,15 +59,15 @@ export function parseYamlDocuments(written: string): YamlDocument[] {
 }
 
 /** A document of a part of a text that begins there. */
-function moveDocument({ value, problems, placeOf }: YamlDocument, begin: TextPlace): YamlDocument {
+function moveDocument(document: YamlDocument, begin: TextPlace): YamlDocument {
   const move = ({ line, column }: TextPlace): TextPlace => ({
     line: begin.line + line - 1,
     column: line === 1 ? begin.column + column - 1 : column,
   });
   return {
-    value,
-    problems: problems.map((problem) => ({ ...problem, place: move(problem.place) })),
-    placeOf: (path, of) => move(placeOf(path, of)),
+    value: document.value,
+    problems: document.problems.map((problem) => ({ ...problem, place: move(problem.place) })),
+    placeOf: (path, of) => move(document.placeOf(path, of)),
   };
 }
 
