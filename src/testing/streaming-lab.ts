@@ -51,7 +51,10 @@ export class StreamingLab implements AsyncDisposable {
           if (id === 'gone') throw new Error('container is not running');
           return container;
         },
-        connectPort: (_id, port) => connectHere(port),
+        connectPort: (_id, port, { onAsked }) => {
+          onAsked();
+          return connectHere(port);
+        },
       },
       ...options,
     });

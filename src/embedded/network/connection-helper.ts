@@ -79,8 +79,17 @@ process.send({ namespace: require('node:fs').readlinkSync('/proc/self/ns/net') }
 const NODE_FLAGS = ['--max-semi-space-size=1', '--max-old-space-size=32', '--v8-pool-size=0'];
 
 interface Attempt {
+  readonly onAsked: (() => void) | undefined;
   readonly succeed: (socket: Socket) => void;
   readonly fail: (error: Error) => void;
+}
+
+/** How a connection inside a namespace is wanted. */
+export interface InsideAttempt {
+  /** Ends the attempt, with its reason. */
+  readonly signal: AbortSignal;
+  /** Called once the helper runs and has been asked. */
+  readonly onAsked?: () => void;
 }
 
 /** What a {@link ConnectionHelper} needs. */
@@ -155,7 +164,7 @@ export class ConnectionHelper {
    * Connects to a port of the namespace's loopback. Rejects with {@link InsideConnectionError}, or with the signal's
    * reason; with {@link HelperLostError} when the helper died meanwhile.
    */
-  connect(port: number, signal: AbortSignal): Promise<Socket> {
+  connect(port: number, { signal, onAsked }: InsideAttempt): Promise<Socket> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) {
         reject(signal.reason as Error);
@@ -177,6 +186,7 @@ export class ConnectionHelper {
       };
       signal.addEventListener('abort', onAbort, { once: true });
       this.#attempts.set(id, {
+        onAsked,
         succeed: (socket) => {
           leave();
           socket.allowHalfOpen = true;
@@ -188,6 +198,7 @@ export class ConnectionHelper {
         },
       });
       this.#send({ id, port });
+      if (this.#isReady) onAsked?.();
     });
   }
 
@@ -212,6 +223,7 @@ export class ConnectionHelper {
     if ('namespace' in message) {
       if (message.namespace === namespace) {
         this.#isReady = true;
+        for (const { onAsked } of this.#attempts.values()) onAsked?.();
         return;
       }
       this.#failAll(new InsideConnectionError('ENETNS', 'the sandbox has ended'));

@@ -54,14 +54,14 @@ if (isRoot) ways.push(['in the namespace of a process', process.pid]);
 describe.each(ways)('a connection %s', (_way, holderPid) => {
   it('loses nothing of a greeting and closes each direction on its own', async () => {
     const port = await serve('127.0.0.1', 'hello ');
-    const socket = await setUp().connector.connect(holderPid, port, never);
+    const socket = await setUp().connector.connect(holderPid, port, { signal: never });
     socket.end('x'.repeat(300_000));
     expect(await text(socket)).toBe('hello 300000');
   });
 
   it('goes to ::1 when nothing listens at 127.0.0.1', async () => {
     const port = await serve('::1', 'six ');
-    const socket = await setUp().connector.connect(holderPid, port, never);
+    const socket = await setUp().connector.connect(holderPid, port, { signal: never });
     socket.end();
     expect(await text(socket)).toBe('six 0');
   });
@@ -70,7 +70,7 @@ describe.each(ways)('a connection %s', (_way, holderPid) => {
     const port = await serve('127.0.0.1', '');
     await new Promise((resolve) => servers.pop()!.close(resolve));
     const failure: unknown = await setUp()
-      .connector.connect(holderPid, port, never)
+      .connector.connect(holderPid, port, { signal: never })
       .catch((error: unknown) => error);
     expect(isConnectionRefused(failure)).toBe(true);
   });
@@ -78,20 +78,20 @@ describe.each(ways)('a connection %s', (_way, holderPid) => {
   it('is given up with the reason of the signal', async () => {
     const port = await serve('127.0.0.1', '');
     const controller = new AbortController();
-    const connection = setUp().connector.connect(holderPid, port, controller.signal);
+    const connection = setUp().connector.connect(holderPid, port, { signal: controller.signal });
     controller.abort(new Error('enough'));
     await expect(connection).rejects.toThrow('enough');
   });
 
   it.each([0, -1, 1.5, 65_536])('refuses %s as a port', async (port) => {
-    await expect(setUp().connector.connect(holderPid, port, never)).rejects.toThrow('is no port');
+    await expect(setUp().connector.connect(holderPid, port, { signal: never })).rejects.toThrow('is no port');
   });
 });
 
 describe('a connection to a namespace that is gone', () => {
   it('is refused, but not as one to a port at which nothing listens', async () => {
     const failure: unknown = await setUp()
-      .connector.connect(2 ** 22 + 1, 80, never)
+      .connector.connect(2 ** 22 + 1, 80, { signal: never })
       .catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'ENETNS' });
     expect(isConnectionRefused(failure)).toBe(false);
@@ -117,7 +117,7 @@ describe.runIf(isRoot)('the helper of a namespace', () => {
     const { connector } = setUp();
     const ports = [await serve('127.0.0.1', 'four '), await serve('::1', 'six ')];
     const many = Array.from({ length: 100 }, async (_, at) =>
-      exchange(await connector.connect(process.pid, ports[at % 2]!, never)),
+      exchange(await connector.connect(process.pid, ports[at % 2]!, { signal: never })),
     );
     const answers = await Promise.all(many);
     expect(connector.helperPids).toHaveLength(1);
@@ -128,9 +128,9 @@ describe.runIf(isRoot)('the helper of a namespace', () => {
   it('ends when it was idle for long enough, and not before', async () => {
     const { clock, connector } = setUp();
     const port = await serve('127.0.0.1', '');
-    const first = await connector.connect(process.pid, port, never);
+    const first = await connector.connect(process.pid, port, { signal: never });
     await clock.advance(HELPER_IDLE_MS - 1);
-    await exchange(await connector.connect(process.pid, port, never));
+    await exchange(await connector.connect(process.pid, port, { signal: never }));
     await clock.advance(HELPER_IDLE_MS - 1);
     expect(connector.helperPids).toHaveLength(1);
     await clock.advance(1);
@@ -142,11 +142,11 @@ describe.runIf(isRoot)('the helper of a namespace', () => {
   it('is replaced when it has died', async () => {
     const { connector } = setUp();
     const port = await serve('127.0.0.1', 'hello ');
-    await exchange(await connector.connect(process.pid, port, never));
+    await exchange(await connector.connect(process.pid, port, { signal: never }));
     const [pid] = connector.helperPids;
     process.kill(pid!, 'SIGKILL');
     // Whether its death is known by now or not.
-    expect(await exchange(await connector.connect(process.pid, port, never))).toBe('hello 3');
+    expect(await exchange(await connector.connect(process.pid, port, { signal: never }))).toBe('hello 3');
     expect(connector.helperPids).not.toEqual([pid]);
   });
 
@@ -161,7 +161,7 @@ describe.runIf(isRoot)('the helper of a namespace', () => {
         const outcomes = await Promise.all(
           wanted.map((pid) =>
             connector
-              .connect(pid, port, never)
+              .connect(pid, port, { signal: never })
               .then(exchange, (error: unknown) => isConnectionRefused(error)),
           ),
         );
@@ -190,20 +190,20 @@ describe.runIf(isRoot)('the helper of a namespace', () => {
     const pids = [await makeNamespace(), await makeNamespace(), await makeNamespace(), process.pid];
     const names = pids.map((pid) => readlinkSync(`/proc/${pid}/ns/net`));
     const connector = new NamespaceConnector({ clock: new FakeClock(), maxHelpers: 3, startHelper });
-    for (const pid of pids.slice(0, 3)) await connector.connect(pid, 80, never);
+    for (const pid of pids.slice(0, 3)) await connector.connect(pid, 80, { signal: never });
     // Its end is known, and its process has not closed everything yet.
     dead.add(names[1]!);
-    await connector.connect(pids[3], 80, never);
+    await connector.connect(pids[3], 80, { signal: never });
     expect(ended).toEqual([names[1]]);
   });
 
   it('ends with its connector, which makes no connection any more', async () => {
     const { connector } = setUp();
     const port = await serve('127.0.0.1', '');
-    await exchange(await connector.connect(process.pid, port, never));
+    await exchange(await connector.connect(process.pid, port, { signal: never }));
     const [pid] = connector.helperPids;
     await connector.close();
     expect(() => process.kill(pid!, 0)).toThrow('ESRCH');
-    await expect(connector.connect(process.pid, port, never)).rejects.toThrow('the runtime ends');
+    await expect(connector.connect(process.pid, port, { signal: never })).rejects.toThrow('the runtime ends');
   });
 });

@@ -7,6 +7,7 @@ import {
   ConnectionHelper,
   type ConnectionHelperOptions,
   HelperLostError,
+  type InsideAttempt,
   InsideConnectionError,
 } from './connection-helper.js';
 
@@ -73,19 +74,24 @@ export class NamespaceConnector implements AsyncDisposable {
    * when nothing listens there. Without a `holderPid` it connects in the network of this process.
    *
    * Returns a socket whose directions close on their own: end the writable side to say that nothing more comes. The
-   * signal ends the attempt, with its reason, and not the connection. Rejects with {@link InsideConnectionError}.
+   * signal ends the attempt, with its reason, and not the connection; `onAsked` is called when a process inside, which may have
+   * to be started, begins to connect. Rejects with {@link InsideConnectionError}.
    */
-  async connect(holderPid: number | undefined, port: number, signal: AbortSignal): Promise<Duplex> {
+  async connect(holderPid: number | undefined, port: number, attempt: InsideAttempt): Promise<Duplex> {
+    const { signal, onAsked } = attempt;
     signal.throwIfAborted();
     if (!Number.isInteger(port) || port < 1 || port > 65_535)
       throw new InsideConnectionError('EINVAL', `${port} is no port`);
-    if (holderPid === undefined) return connectHere(port, signal);
+    if (holderPid === undefined) {
+      onAsked?.();
+      return connectHere(port, signal);
+    }
     const namespace = readNamespace(holderPid);
     try {
-      return await this.#connectThere(holderPid, namespace, port, signal);
+      return await this.#connectThere(holderPid, namespace, port, attempt);
     } catch (error) {
       if (!(error instanceof HelperLostError) || this.#isClosed) throw error;
-      return this.#connectThere(holderPid, namespace, port, signal);
+      return this.#connectThere(holderPid, namespace, port, attempt);
     }
   }
 
@@ -106,11 +112,11 @@ export class NamespaceConnector implements AsyncDisposable {
     holderPid: number,
     namespace: string,
     port: number,
-    signal: AbortSignal,
+    attempt: InsideAttempt,
   ): Promise<Socket> {
-    const entry = await this.#takeEntry(holderPid, namespace, signal);
+    const entry = await this.#takeEntry(holderPid, namespace, attempt.signal);
     try {
-      return await entry.helper.connect(port, signal);
+      return await entry.helper.connect(port, attempt);
     } finally {
       entry.users--;
       if (entry.users === 0) this.#rest(namespace, entry);

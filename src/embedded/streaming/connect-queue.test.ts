@@ -2,21 +2,24 @@ import { PassThrough, type Duplex } from 'node:stream';
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { FakeClock } from '../../testing/fake-clock.js';
-import { CONNECT_MS, ConnectQueue } from './connect-queue.js';
+import { CONNECT_MS, ConnectQueue, ENTER_MS } from './connect-queue.js';
 
 function setUp() {
   const clock = new FakeClock();
   const queue = new ConnectQueue({ clock, maxAtOnce: 4, maxIntoOne: 2 });
   const begun: number[] = [];
   const settle: ((error?: Error) => void)[] = [];
+  const asked: (() => void)[] = [];
   /** Each into a sandbox of its own unless told. */
   const connect = (
     id: number,
-    { signal = new AbortController().signal, sandboxId = String(id) } = {},
+    { signal = new AbortController().signal, sandboxId = String(id), isEntered = true } = {},
   ): Promise<Duplex> =>
     queue.connect(
-      (attempt) => {
+      ({ signal: attempt, onAsked }) => {
         begun.push(id);
+        asked[id] = onAsked;
+        if (isEntered) onAsked();
         return new Promise((resolve, reject) => {
           attempt.addEventListener('abort', () => reject(attempt.reason as Error));
           settle[id] = (error) => (error === undefined ? resolve(new PassThrough()) : reject(error));
@@ -24,7 +27,7 @@ function setUp() {
       },
       { sandboxId, signal },
     );
-  return { clock, queue, connect, begun, settle };
+  return { clock, queue, connect, begun, settle, asked };
 }
 
 it('makes four connections at a time, then the next ones in their order', async () => {
@@ -102,4 +105,34 @@ it('gives up those that nobody answers, so that the next ones have their turn', 
   expect(begun).toEqual([0, 1, 2, 3, 4]);
   settle[4]!();
   await next;
+});
+
+it.each([0, CONNECT_MS, ENTER_MS - 1])(
+  'gives a program all of its time, entered after %i ms',
+  async (lateMs) => {
+    const { clock, connect, settle, asked } = setUp();
+    const slow = [0, 1].map((id) => connect(id, { isEntered: false }));
+    const outcomes = Promise.allSettled(slow);
+    await nextRound();
+    await clock.advance(lateMs);
+    for (const onAsked of asked) onAsked();
+    await clock.advance(CONNECT_MS - 1);
+    settle[0]!();
+    await slow[0];
+    await clock.advance(1);
+    const [first, second] = await outcomes;
+    expect(first?.status).toBe('fulfilled');
+    expect(String((second as PromiseRejectedResult).reason)).toMatch(
+      /nobody accepts the connection within 10 s$/,
+    );
+  },
+);
+
+it('gives up a sandbox that is not entered', async () => {
+  const { clock, connect, queue } = setUp();
+  const stuck = Promise.allSettled([connect(0, { isEntered: false })]);
+  await nextRound();
+  await clock.advance(ENTER_MS);
+  expect(String(((await stuck)[0] as PromiseRejectedResult).reason)).toMatch(/is not entered within 60 s$/);
+  expect(queue.waitingCount).toBe(0);
 });

@@ -1,5 +1,5 @@
 import { type Duplex } from 'node:stream';
-import { type Clock } from '../../util/clock.js';
+import { type Clock, type ClockTimer } from '../../util/clock.js';
 import { linkAbort } from '../../util/linked-abort.js';
 import { refused } from '../rpc-error.js';
 
@@ -9,6 +9,17 @@ const MAX_AT_ONCE = 128;
 const MAX_INTO_ONE = 32;
 /** A program that does not accept leaves an attempt without an answer: it must not take a place from other pods. */
 export const CONNECT_MS = 10_000;
+
+/** The way into a sandbox is a process that may have to be started, and waits for its turn of the CPU on a busy machine. */
+export const ENTER_MS = 60_000;
+
+/** One attempt to connect. */
+export interface ConnectAttempt {
+  /** Aborts when nobody wants the connection any more, and when it takes too long. */
+  readonly signal: AbortSignal;
+  /** To be called when the program is asked: it has {@link CONNECT_MS} from then on. */
+  readonly onAsked: () => void;
+}
 
 /** What a {@link ConnectQueue} needs. */
 export interface ConnectQueueOptions {
@@ -57,17 +68,24 @@ export class ConnectQueue {
   }
 
   /**
-   * Connects when it is its turn. Rejects as `connect` does, whose signal aborts when the turn's does and when nobody
-   * has answered within {@link CONNECT_MS}; and with the turn's reason, at once, when that aborts before.
+   * Connects when it is its turn. Rejects as `connect` does, whose signal aborts when the turn's does, when the sandbox is
+   * not entered within {@link ENTER_MS}, and when nobody has answered within {@link CONNECT_MS} after that; and with the turn's
+   * reason, at once, when that aborts before.
    */
-  async connect(connect: (signal: AbortSignal) => Promise<Duplex>, turn: ConnectTurn): Promise<Duplex> {
+  async connect(connect: (attempt: ConnectAttempt) => Promise<Duplex>, turn: ConnectTurn): Promise<Duplex> {
     await this.#takePlace(turn);
     const attempt = linkAbort(turn.signal);
-    const giveUp = (): void =>
-      attempt.abort(refused(`nobody accepts the connection within ${CONNECT_MS / 1000} s`));
-    const limit = this.#clock.setTimer(CONNECT_MS, giveUp, { unref: true });
+    const limitTo = (limitMs: number, what: string): ClockTimer =>
+      this.#clock.setTimer(limitMs, () => attempt.abort(refused(`${what} within ${limitMs / 1000} s`)), {
+        unref: true,
+      });
+    let limit = limitTo(ENTER_MS, 'the network of the sandbox is not entered');
+    const onAsked = (): void => {
+      limit.cancel();
+      limit = limitTo(CONNECT_MS, 'nobody accepts the connection');
+    };
     try {
-      return await connect(attempt.signal);
+      return await connect({ signal: attempt.signal, onAsked });
     } finally {
       limit.cancel();
       attempt.unlink();

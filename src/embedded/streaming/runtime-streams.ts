@@ -12,13 +12,13 @@ export function streamsOf(
     // Async, so that a refusal of the registry is a rejection, too.
     openProcess: async (id, request) => pods.getContainer(id).openProcess(request),
     openConsole: async (id) => pods.getContainer(id).openConsole(),
-    connectPort: async (id, port, signal) => {
+    connectPort: async (id, port, attempt) => {
       const { takesContainers, record, holderPid } = pods.getSandbox(id);
       // Asked for each connection. Without its holder a sandbox's network is gone: it must not become the host's.
       if (!takesContainers || (record.ownNetwork && holderPid === undefined)) {
         throw refused('the sandbox has ended');
       }
-      return connector.connect(record.ownNetwork ? holderPid : undefined, port, signal);
+      return connector.connect(record.ownNetwork ? holderPid : undefined, port, attempt);
     },
   };
 }

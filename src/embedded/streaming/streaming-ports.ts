@@ -4,6 +4,7 @@ import {
   type ContainerProcess,
   type ProcessRequest,
 } from '../isolation/container-process.js';
+import { type ConnectAttempt } from './connect-queue.js';
 
 /** A terminal's size in character cells. */
 export interface TerminalSize {
@@ -16,5 +17,5 @@ export interface StreamingPorts {
   openProcess(containerId: string, request: ProcessRequest): Promise<ContainerProcess>;
   openConsole(containerId: string): Promise<ContainerConsole>;
   /** Connects to a port of loopback inside of a sandbox; ending what comes back ends one direction only. */
-  connectPort(sandboxId: string, port: number, signal: AbortSignal): Promise<Duplex>;
+  connectPort(sandboxId: string, port: number, attempt: ConnectAttempt): Promise<Duplex>;
 }
