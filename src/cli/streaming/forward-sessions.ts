@@ -25,9 +25,9 @@ export interface ForwardedStreams {
   /** What went wrong in the pod is said here. */
   readonly error: SpdyClientStream;
   /** To be called when the connection is over: what is open of the streams is reset. Idempotent. */
-  release(): void;
+  readonly release: () => void;
   /** The session leads to where nothing answers any more: the next connection is for another one. */
-  retire(): void;
+  readonly retire: () => void;
 }
 
 interface Session {
