@@ -3,7 +3,7 @@ import { type Clock } from '../util/clock.js';
 import { type LineOutput } from './line-output.js';
 import { type LogTarget } from './log-target.js';
 import { type Suspension, type SuspensionHandlers } from './suspension.js';
-import { type Terminal } from './terminal.js';
+import { type Terminal, type TerminalWindow } from './terminal.js';
 
 /** The process as a command sees it. Only main.ts makes one from the real process; tests make their own. */
 export interface CliHost {
@@ -19,6 +19,8 @@ export interface CliHost {
   readonly log?: LogTarget | undefined;
   /** The one behind standard output; undefined when that goes elsewhere. */
   readonly terminal?: Terminal | undefined;
+  /** The size of the terminal at standard output, whether or not it knows control sequences; undefined for a file or a pipe. */
+  readonly window?: TerminalWindow | undefined;
   /** What starts this program again: the interpreter and the script, to put arguments behind. */
   readonly selfCommand: readonly [string, ...string[]];
   /** From now on Ctrl-C and SIGTERM abort the signal instead of ending the process; a second one ends it at once. */

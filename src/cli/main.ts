@@ -17,7 +17,7 @@ import { LineOutput } from './line-output.js';
 import { isWrittenOnTheSpot, LogFile, withoutWaiting } from './log-file.js';
 import { runProgram } from './program.js';
 import { handleSuspension } from './suspension.js';
-import { findTerminal } from './terminal.js';
+import { findTerminal, findWindow } from './terminal.js';
 import { closeGoneTerminals } from './terminal-hangup.js';
 
 /** After this long, what still keeps the process alive (a reader that does not read) is not waited for. */
@@ -52,6 +52,7 @@ const host: CliHost = {
     return log;
   },
   terminal: findTerminal(process.stdout, process, env),
+  window: findWindow(process.stdout),
   selfCommand: [process.execPath, fileURLToPath(import.meta.url)],
   listenForInterrupts: () => listenForInterrupts(process, clock, (code) => process.exit(code)),
   onUserSignal: (listener) => {

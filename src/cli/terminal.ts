@@ -9,10 +9,13 @@ export interface Terminal {
   /** Writes as it is, control sequences included. Never throws. */
   write(text: string): void;
   /** Calls `listener` whenever the size changes, until the returned function is called. */
-  onResize(listener: () => void): () => void;
+  readonly onResize: (listener: () => void) => () => void;
   /** Calls `listener` when the process ends, however it ends itself, until the returned function is called. */
   onExit(listener: () => void): () => void;
 }
+
+/** The part of a {@link Terminal} that a program elsewhere has to know to draw in it. */
+export type TerminalWindow = Pick<Terminal, 'columns' | 'rows' | 'onResize'>;
 
 /** The part of `process` that {@link findTerminal} needs. */
 export interface ExitSource {
@@ -29,8 +32,30 @@ export function findTerminal(
   process: ExitSource,
   env: Readonly<Record<string, string | undefined>>,
 ): Terminal | undefined {
+  const window = env['TERM'] === 'dumb' ? undefined : findWindow(stream);
+  if (window === undefined) return undefined;
+  return {
+    get columns() {
+      return window.columns;
+    },
+    get rows() {
+      return window.rows;
+    },
+    onResize: window.onResize,
+    write: (text) => {
+      if (stream.writable) stream.write(text);
+    },
+    onExit: (listener) => {
+      process.on('exit', listener);
+      return () => process.off('exit', listener);
+    },
+  };
+}
+
+/** The size of the terminal behind a stream; undefined when that is a file or a pipe. */
+export function findWindow(stream: WriteStream): TerminalWindow | undefined {
   // A stream that is no terminal has no such property.
-  if ((stream.isTTY as boolean | undefined) !== true || env['TERM'] === 'dumb') return undefined;
+  if ((stream.isTTY as boolean | undefined) !== true) return undefined;
   return {
     get columns() {
       return stream.columns > 0 ? stream.columns : DEFAULT_SIZE.columns;
@@ -38,16 +63,9 @@ export function findTerminal(
     get rows() {
       return stream.rows > 0 ? stream.rows : DEFAULT_SIZE.rows;
     },
-    write: (text) => {
-      if (stream.writable) stream.write(text);
-    },
     onResize: (listener) => {
       stream.on('resize', listener);
       return () => stream.off('resize', listener);
-    },
-    onExit: (listener) => {
-      process.on('exit', listener);
-      return () => process.off('exit', listener);
     },
   };
 }

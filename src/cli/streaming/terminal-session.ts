@@ -38,14 +38,14 @@ export async function runSession(connection: CommandConnection, options: Session
   if (!choice.tty) return runStreams(connection, local);
   const restore = makeTransparent(host.stdin);
   const tellSize = (more = 0): void => {
-    const { columns, rows } = host.terminal ?? {};
+    const { columns, rows } = host.window ?? {};
     if (columns !== undefined && rows !== undefined) {
       connection.resize({ columns: columns + more, rows: rows + more });
     }
   };
   if (redraw) tellSize(1);
   tellSize();
-  const stopResizing = host.terminal?.onResize(() => tellSize());
+  const stopResizing = host.window?.onResize(() => tellSize());
   try {
     await runStreams(connection, local);
   } finally {
