@@ -2,11 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type * as manifestReader from './manifest-reader.js';
 import { readManifests } from './manifest-reader.js';
 import { type AppliedObject, ManifestWriter } from './manifest-writer.js';
 
-vi.mock('./manifest-reader.js', async (load) => {
-  const actual = await load<typeof import('./manifest-reader.js')>();
+vi.mock('./manifest-reader.js', async (importOriginal) => {
+  const actual = await importOriginal<typeof manifestReader>();
   return { ...actual, readManifests: vi.fn(actual.readManifests) };
 });
 
