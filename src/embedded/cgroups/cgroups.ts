@@ -107,6 +107,11 @@ export class Cgroups {
     return this.#layout.hierarchies.length > 0;
   }
 
+  /** Of the trees that count and limit. */
+  get version(): 1 | 2 {
+    return this.#layout.version;
+  }
+
   /** Where the only tree is mounted, of version 2 and in the usual place; undefined beside any of version 1. */
   get unifiedMountpoint(): string | undefined {
     const [tree, ...others] = this.#layout.hierarchies;

@@ -7,8 +7,8 @@ import { type RpcContext } from './rpc-context.js';
 
 /** CRI ListMetricDescriptors: every metric that ListPodSandboxMetrics may give. */
 export function listMetricDescriptors(
-  _context: RpcContext,
+  { cgroups }: RpcContext,
   _request: ListMetricDescriptorsRequest,
 ): ListMetricDescriptorsResponse {
-  return { descriptors: describeMetrics() };
+  return { descriptors: describeMetrics(cgroups.version) };
 }

@@ -26,13 +26,15 @@ export interface PodMetricsOptions {
   readonly rootDir: string;
 }
 
-/** CRI's descriptors of all metrics that there may be. */
-export function describeMetrics(): MetricDescriptor[] {
-  const rows: readonly Pick<UsageMetric<never>, 'name' | 'help' | 'labels'>[] = [
+/** CRI's descriptors of all metrics that there may be on a machine with that version of cgroups. */
+export function describeMetrics(cgroupVersion: 1 | 2): MetricDescriptor[] {
+  const rows: readonly Pick<UsageMetric<never>, 'name' | 'help' | 'labels' | 'cgroupVersion'>[] = [
     ...CONTAINER_METRICS,
     ...NETWORK_METRICS,
   ];
-  return rows.map(({ name, help, labels }) => ({ name, help, labelKeys: [...COMMON_LABELS, ...labels] }));
+  return rows
+    .filter((row) => (row.cgroupVersion ?? cgroupVersion) === cgroupVersion)
+    .map(({ name, help, labels }) => ({ name, help, labelKeys: [...COMMON_LABELS, ...labels] }));
 }
 
 /** CRI's metrics of pods: the network of each, and the rest for each container that runs. */

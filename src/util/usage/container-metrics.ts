@@ -8,7 +8,7 @@
  */
 import { type DiskFacts } from './disk-facts.js';
 import { type GroupUsage } from './group-usage.js';
-import { counter, gauge, type UsageMetric } from './usage-metric.js';
+import { counter, gauge, onVersion2, type UsageMetric } from './usage-metric.js';
 import { type UsageLimits } from './group-limits.js';
 import { type InterfaceUsage } from './network-usage.js';
 import { type OpenFiles } from './process-usage.js';
@@ -143,15 +143,19 @@ export const CONTAINER_METRICS: readonly UsageMetric<ContainerFacts>[] = [
     'Page cache that is being written to the disk, in bytes.',
     ({ usage }) => usage.memory?.reclaim?.writebackBytes,
   ),
-  counter(
-    'container_memory_pgscan_total',
-    'Pages that were scanned to take memory back.',
-    ({ usage }) => usage.memory?.reclaim?.scannedPages,
+  onVersion2(
+    counter(
+      'container_memory_pgscan_total',
+      'Pages that were scanned to take memory back.',
+      ({ usage }) => usage.memory?.reclaim?.scannedPages,
+    ),
   ),
-  counter(
-    'container_memory_pgsteal_total',
-    'Pages that were taken back.',
-    ({ usage }) => usage.memory?.reclaim?.reclaimedPages,
+  onVersion2(
+    counter(
+      'container_memory_pgsteal_total',
+      'Pages that were taken back.',
+      ({ usage }) => usage.memory?.reclaim?.reclaimedPages,
+    ),
   ),
   counter(
     'container_memory_workingset_refault_file_total',
@@ -163,15 +167,19 @@ export const CONTAINER_METRICS: readonly UsageMetric<ContainerFacts>[] = [
     'Anonymous pages that were needed again after they were taken back.',
     ({ usage }) => usage.memory?.reclaim?.anonymousRefaults,
   ),
-  counter(
-    'container_memory_events_high_total',
-    'How often memory.high was met.',
-    ({ usage }) => usage.memory?.reclaim?.highEvents,
+  onVersion2(
+    counter(
+      'container_memory_events_high_total',
+      'How often memory.high was met.',
+      ({ usage }) => usage.memory?.reclaim?.highEvents,
+    ),
   ),
-  counter(
-    'container_memory_events_max_total',
-    'How often memory.max was met.',
-    ({ usage }) => usage.memory?.reclaim?.maxEvents,
+  onVersion2(
+    counter(
+      'container_memory_events_max_total',
+      'How often memory.max was met.',
+      ({ usage }) => usage.memory?.reclaim?.maxEvents,
+    ),
   ),
   gauge('container_spec_memory_limit_bytes', 'Memory limit; 0 for none.', ({ limits }) => limits.memoryBytes),
   gauge(

@@ -74,6 +74,11 @@ describe('what the kernel does to take memory back from a group', () => {
     const known = [...metrics].filter(([, value]) => value !== undefined);
     expect(known.sort()).toEqual(expected(stat.values, STAT_V1).sort());
     expect(metrics.size).toBe(8);
+    const unknown = [...metrics].flatMap(([name, value]) => (value === undefined ? [name] : []));
+    const marked = CONTAINER_METRICS.flatMap(({ name, cgroupVersion }) =>
+      cgroupVersion === 2 ? [name] : [],
+    );
+    expect(marked.sort()).toEqual(unknown.sort());
   });
 
   it('is left out where a kernel does not count it', () => {

@@ -13,6 +13,8 @@ export interface UsageMetric<F> {
   readonly divisor: bigint;
   /** Labels beside {@link COMMON_LABELS}. */
   readonly labels: readonly string[];
+  /** The one version of cgroups that counts it (default: both do). */
+  readonly cgroupVersion?: 1 | 2;
   readonly read: (facts: F) => readonly UsageSample[];
 }
 
@@ -37,6 +39,11 @@ export function counter<F>(
   divisor?: bigint,
 ): UsageMetric<F> {
   return one('counter', name, help, read, divisor);
+}
+
+/** The same metric where version 2 of cgroups counts it, and only there. */
+export function onVersion2<F>(metric: UsageMetric<F>): UsageMetric<F> {
+  return { ...metric, cgroupVersion: 2 };
 }
 
 /** A value that rises and falls, without labels of its own. */
