@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -69,6 +69,7 @@ it('goes on while an agent works in the folder, whichever, and ends when none do
 });
 
 it('goes on without an agent while there is something to do', async () => {
+  await (await agent()).release();
   pods = 1;
   const watched = watch();
   await look(watched);
@@ -80,6 +81,7 @@ it('goes on without an agent while there is something to do', async () => {
 });
 
 it('keeps a new agent waiting until the end has come', async () => {
+  await (await agent()).release();
   const watched = watch();
   await look(watched);
   const lock = await watched.end;
@@ -94,6 +96,13 @@ it('keeps a new agent waiting until the end has come', async () => {
     await new Promise((done) => setTimeout(done, 1));
   }
   await (await next).release();
+});
+
+it('ends where no agent has been, as in a folder that is being removed, and makes nothing there', async () => {
+  const watched = watch();
+  await look(watched, 1);
+  expect(await watched.end).toBeUndefined();
+  expect(await readdir(rootDir)).toEqual([]);
 });
 
 it('ends with the folder', async () => {

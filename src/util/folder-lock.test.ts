@@ -1,6 +1,6 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -181,6 +181,11 @@ describe('a folder without an owner', () => {
     await last!.release();
     await using lock = await next;
     expect(lock).toBeDefined();
+  });
+
+  it('has nothing made in it by who only looks, as it may just be removed', async () => {
+    await expect(findOwnerless(folder, NODE_ROOT_LOCK)).rejects.toThrow('ENOENT');
+    expect(await readdir(folder)).toEqual([]);
   });
 
   it('is not had while somebody has it of whom nothing is known', async () => {

@@ -89,10 +89,11 @@ export async function lockFolder(
 
 /**
  * Takes a folder only if nobody has it, without becoming its owner by name: whoever wants it meanwhile waits. For
- * somebody who ends with the owner, and must not do so while another one is coming.
+ * somebody who ends with the owner, and must not do so while another one is coming. Leaves nothing in a folder that is
+ * being removed: rejects with ENOENT where nobody has had it, or it is gone.
  */
 export async function findOwnerless(folder: string, kind: FolderLockKind): Promise<FolderLock | undefined> {
-  const file = await openLockFile(folder, kind);
+  const file = await openLockFile(folder, kind, 0);
   const isTaken = await closeOnFailure(file, async () => {
     const owner = await readOwner(file);
     return (owner === undefined || !isAlive(owner)) && (await takeLock(file, folder));
@@ -102,9 +103,13 @@ export async function findOwnerless(folder: string, kind: FolderLockKind): Promi
   return undefined;
 }
 
-function openLockFile(folder: string, { kind }: FolderLockKind): Promise<FileHandle> {
-  const { O_RDWR, O_CREAT, O_NOFOLLOW } = constants;
-  return open(join(folder, `${kind}.lock`), O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
+function openLockFile(
+  folder: string,
+  { kind }: FolderLockKind,
+  creation = constants.O_CREAT,
+): Promise<FileHandle> {
+  const { O_RDWR, O_NOFOLLOW } = constants;
+  return open(join(folder, `${kind}.lock`), O_RDWR | O_NOFOLLOW | creation, 0o600);
 }
 
 function asLock(file: FileHandle): FolderLock {
