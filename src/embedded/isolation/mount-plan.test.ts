@@ -164,6 +164,35 @@ describe('planMounts', () => {
     expect(plan.after[0]!.points).toEqual([]);
   });
 
+  it.each([
+    ['/dev', '/dev/termination-log', false],
+    ['/dev/shm', '/dev/shm/words', false],
+    ['/dev/part', '/dev/part/below', true],
+    ['/dev/part', '/dev/part/of/words', false],
+  ])('makes the place of a mount on a volume at %s once that is mounted: %s', (above, path, folder) => {
+    const plan = planMounts({
+      ...REQUEST,
+      files: [],
+      volumes: [volume(above), volume(path, { folder })],
+    });
+    expect(plan.devicePoints).toEqual([{ path: `/var/lib/r/stage/api${above}`, folder: true }]);
+    expect(plan.after.map(({ points }) => points)).toEqual([[], [{ path, folder }]]);
+    expect(lines(plan)[0]!.at(-1)).toContain(` ${above} `);
+    expect(lines(plan)[1]![0]).toContain(` ${path} `);
+  });
+
+  it('makes what is beside a volume in /dev before /dev is bound', () => {
+    const plan = planMounts({
+      ...REQUEST,
+      files: [],
+      volumes: [volume('/dev/a'), volume('/dev/ab', { folder: false })],
+    });
+    expect(plan.devicePoints.map(({ path }) => path)).toEqual(
+      ['a', 'ab'].map((name) => `/var/lib/r/stage/api/dev/${name}`),
+    );
+    expect(plan.after).toHaveLength(1);
+  });
+
   it('mounts a file system of its own first where mounts are handed on to the host', () => {
     const { before, up } = planMounts({
       ...REQUEST,

@@ -100,7 +100,7 @@ const DEV = ['nosuid', 'noexec'];
 /** See the module's description. */
 export function planMounts(request: MountRequest): MountPlan {
   const up = '../'.repeat(request.base.split('/').filter(Boolean).length + 1).slice(0, -1);
-  const inDev = request.volumes.filter(({ target }) => isBelow(target, '/dev'));
+  const inDev = request.volumes.filter(({ target }) => isInOurDev(target, request.volumes));
   return {
     before: [...planBase(request), ...planApi(request)],
     devicePoints: inDev.map(({ target, folder }) => ({ path: `${request.base}/api${target}`, folder })),
@@ -108,6 +108,14 @@ export function planMounts(request: MountRequest): MountPlan {
     submountRules: planSubmountRules({ ...request, own: planOwn(request) }),
     up,
   };
+}
+
+/** In our own /dev, where the place of a mount is made before; on a volume that hides a part of it no such place is seen. */
+function isInOurDev(path: string, volumes: readonly Volume[]): boolean {
+  const isHidden = volumes.some(
+    ({ target }) => target !== path && isBelow(target, '/dev') && isBelow(path, target),
+  );
+  return isBelow(path, '/dev') && !isHidden;
 }
 
 /** What the runtime has mounted itself, each with the options that it should have. */
@@ -232,16 +240,17 @@ function planAfter(request: MountRequest, up: string): MountBatch[] {
   // `mount --all` passes over what /proc/self/mountinfo says is mounted, and must not find what the host has mounted
   // under the same name. The kit has one that says nothing; it stays hidden below the container's own /proc.
   const nothing: FstabEntry = { source: 'proc', target: '/proc', type: 'none', options: ['bind', MKDIR] };
-  const first = [nothing, ...planCgroups(request, up), api('sys'), ...planDevices(request), api('dev')];
+  const dev = api('dev');
+  const first = [nothing, ...planCgroups(request, up), api('sys'), ...planDevices(request), dev];
   const batches = [{ points: [] as MountPoint[], entries: first }];
   const add = (point: MountPoint, entries: readonly FstabEntry[]) => {
     const inMount = batches
       .at(-1)!
-      .entries.some(({ target }) => target !== '/dev' && isBelow(point.path, target));
+      .entries.some((entry) => entry !== dev && isBelow(point.path, entry.target));
     // What it lies in must be there when it is made, and looked at for links.
     if (inMount) batches.push({ points: [], entries: [] });
     const batch = batches.at(-1)!;
-    if (!isBelow(point.path, '/dev')) batch.points.push(point);
+    if (!isInOurDev(point.path, volumes)) batch.points.push(point);
     batch.entries.push(...entries);
   };
   for (const { source, target } of findFiles(request)) {
