@@ -74,10 +74,10 @@ export interface ContainerRestartRule {
   readonly exitCodes: ContainerRestartExitCodes;
 }
 
-/** The exit codes that a rule is for: these, or all others. */
+/** The exit codes that a rule is for: these, or all others. Without values: none, or all. */
 export interface ContainerRestartExitCodes {
   readonly operator: 'In' | 'NotIn';
-  readonly values: readonly number[];
+  readonly values?: readonly number[];
 }
 
 /** Where a volume appears in a container. */

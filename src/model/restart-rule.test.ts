@@ -51,6 +51,8 @@ describe('a container that ended', () => {
     [[when('NotIn', 42)], [0, 1, 137]],
     [[when('NotIn')], [0, 1, 42, 137]],
     [[when('In')], []],
+    [[{ action: 'Restart', exitCodes: { operator: 'In' } }], []],
+    [[{ action: 'Restart', exitCodes: { operator: 'NotIn' } }], [0, 1, 42, 137]],
     [
       [when('In', 1), when('In', 137)],
       [1, 137],

@@ -20,8 +20,13 @@ export interface RestartRule {
   readonly rules: readonly ContainerRestartRule[];
 }
 
+/** The init containers of a pod that are kept running, in their order. */
+export function sidecarsOf({ initContainers = [] }: Pick<PodSpec, 'initContainers'>): readonly Container[] {
+  return initContainers.filter((container) => initKindOf(container) === 'sidecar');
+}
+
 /** Kubernetes' default is Always. */
-export function restartPolicyOf(spec: PodSpec): RestartPolicy {
+function restartPolicyOf(spec: PodSpec): RestartPolicy {
   return spec.restartPolicy ?? 'Always';
 }
 
@@ -83,6 +88,6 @@ function isEndless({ restartPolicy }: Container, spec: PodSpec): boolean {
   return (restartPolicy ?? restartPolicyOf(spec)) === 'Always';
 }
 
-function fits({ exitCodes: { operator, values } }: ContainerRestartRule, exitCode: number): boolean {
+function fits({ exitCodes: { operator, values = [] } }: ContainerRestartRule, exitCode: number): boolean {
   return values.includes(exitCode) === (operator === 'In');
 }

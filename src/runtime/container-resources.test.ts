@@ -57,6 +57,13 @@ describe('who goes first when memory runs out', () => {
     );
   });
 
+  it('is a regular container for its own sake, whatever its restart policy', () => {
+    const app = aSpecContainer({ resources: { requests: { memory: '4Gi' } } });
+    const other = aSpecContainer({ name: 'other', restartPolicy: 'Always' });
+    const pod = aSpecPod({ containers: [app, other] });
+    expect(computeContainerResources(pod, other, node).oomScoreAdj).toBe(999n);
+  });
+
   it('is nobody whom the node needs', () => {
     const container = aSpecContainer();
     const pod = aSpecPod({ containers: [container], priorityClassName: 'system-node-critical' });

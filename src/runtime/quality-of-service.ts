@@ -2,6 +2,7 @@ import { type Container } from '../model/container.js';
 import { computePodQos } from '../model/pod-qos.js';
 import { type Pod, type PodSpec } from '../model/pod.js';
 import { findQuantity, toMilliUnits, toWholeUnits } from '../model/quantity.js';
+import { initKindOf } from '../model/restart-rule.js';
 
 const GUARANTEED_SCORE = -997;
 const BEST_EFFORT_SCORE = 1000;
@@ -25,7 +26,9 @@ export function computeOomScore(pod: Pod, container: Container, memoryCapacityBy
   if (qos === 'Guaranteed') return GUARANTEED_SCORE;
   if (qos === 'BestEffort') return BEST_EFFORT_SCORE;
   const own = burstableScore(container, memoryCapacityBytes);
-  if (container.restartPolicy !== 'Always') return own;
+  // A regular container may have the same policy of its own.
+  const isInit = spec.initContainers?.some(({ name }) => name === container.name) === true;
+  if (!isInit || initKindOf(container) !== 'sidecar') return own;
   return Math.min(own, ...spec.containers.map((served) => burstableScore(served, memoryCapacityBytes)));
 }
 
@@ -40,7 +43,7 @@ export function computePodLimit(
     const limit = amountOf(container, 'limits', name);
     if (limit === 0n) return undefined;
     if (sidecars + limit > mostAtInit) mostAtInit = sidecars + limit;
-    if (container.restartPolicy === 'Always') sidecars += limit;
+    if (initKindOf(container) === 'sidecar') sidecars += limit;
   }
   const limits = containers.map((container) => amountOf(container, 'limits', name));
   if (limits.includes(0n)) return undefined;
