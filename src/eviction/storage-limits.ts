@@ -13,6 +13,7 @@ import { type NodePod } from '../model/node-pod.js';
 import { computeOtherLimit } from '../model/pod-requests.js';
 import { type PodUse } from '../model/pod-use.js';
 import { formatBytes, wholeUnitsOf } from '../model/quantity.js';
+import { sidecarsOf } from '../model/restart-rule.js';
 import { type Clock } from '../util/clock.js';
 import { messageOf } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
@@ -116,6 +117,6 @@ function findExcess(
 }
 
 /** Those that run to the end of the pod: an init container's own limit is not looked at, as it is soon over. */
-function stayingContainersOf({ containers, initContainers = [] }: NodePod['spec']): readonly Container[] {
-  return [...containers, ...initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always')];
+function stayingContainersOf(spec: NodePod['spec']): readonly Container[] {
+  return [...spec.containers, ...sidecarsOf(spec)];
 }

@@ -1,6 +1,7 @@
 import { type Container } from './container.js';
 import { type PodSpec } from './pod.js';
 import { findQuantity, toMilliUnits, toWholeUnits, wholeUnitsOf } from './quantity.js';
+import { initKindOf } from './restart-rule.js';
 
 /** What a pod asks for. */
 export interface PodRequests {
@@ -87,9 +88,8 @@ function mostAtOnce<Amount>(
   let mostAtInit = nothing;
   for (const container of initContainers) {
     const own = of(container);
-    const isSidecar = container.restartPolicy === 'Always';
     mostAtInit = max(mostAtInit, sum(sidecars, own));
-    if (isSidecar) sidecars = sum(sidecars, own);
+    if (initKindOf(container) === 'sidecar') sidecars = sum(sidecars, own);
   }
   const running = containers.reduce((all, container) => sum(all, of(container)), sidecars);
   return max(running, mostAtInit);

@@ -1,6 +1,6 @@
 import { type Container } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
-import { initKindOf, restartRuleOf, runsOnce } from '../model/restart-rule.js';
+import { restartRuleOf, runsOnce, sidecarsOf } from '../model/restart-rule.js';
 import { type ProbeType } from './probe-result.js';
 import { type ProbeSubject } from './probe-worker.js';
 
@@ -13,13 +13,12 @@ const FIELDS = [
 /** Every probe of a pod, by container and type: of its regular containers and of its sidecars. Pure. */
 export function probeSubjects(pod: NodePod): Map<string, ProbeSubject> {
   const { uid, namespace, name } = pod.metadata;
-  const sidecars = (pod.spec.initContainers ?? []).filter((each) => initKindOf(each) === 'sidecar');
-  const rules = [
-    ...sidecars.map((each) => restartRuleOf('sidecar', each, pod.spec)),
-    ...pod.spec.containers.map((each) => restartRuleOf('regular', each, pod.spec)),
+  const probed = [
+    ...sidecarsOf(pod.spec).map((container) => ['sidecar', container] as const),
+    ...pod.spec.containers.map((container) => ['regular', container] as const),
   ];
   const subjects = new Map<string, ProbeSubject>();
-  for (const [index, container] of [...sidecars, ...pod.spec.containers].entries()) {
+  for (const [kind, container] of probed) {
     for (const [type, field] of FIELDS) {
       const probe = container[field];
       if (probe === undefined) continue;
@@ -28,7 +27,7 @@ export function probeSubjects(pod: NodePod): Map<string, ProbeSubject> {
         container,
         type,
         probe,
-        neverRestarts: runsOnce(rules[index]!),
+        neverRestarts: runsOnce(restartRuleOf(kind, container, pod.spec)),
       });
     }
   }

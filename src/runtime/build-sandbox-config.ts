@@ -1,5 +1,6 @@
 import { cri } from '../cri/index.js';
 import { type NodePod } from '../model/node-pod.js';
+import { sidecarsOf } from '../model/restart-rule.js';
 
 import { computePodOverhead, computePodResources } from './container-resources.js';
 import { LABELS } from './labels.js';
@@ -76,8 +77,7 @@ function toDnsConfig({ metadata, spec }: NodePod, node: NodeFacts): cri.DeepPart
 
 function toPortMappings({ spec }: NodePod): cri.DeepPartial<cri.PortMapping>[] {
   // Sidecars live as long as the pod, other init containers do not.
-  const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
-  const ports = [...spec.containers, ...sidecars].flatMap((container) => container.ports ?? []);
+  const ports = [...spec.containers, ...sidecarsOf(spec)].flatMap((container) => container.ports ?? []);
   return ports
     .filter(({ hostPort = 0 }) => hostPort > 0)
     .map(({ containerPort, hostPort = 0, hostIP = '', protocol = 'TCP' }) => ({

@@ -1,5 +1,5 @@
 import { encodeWindowUpdate } from './encode-frame.js';
-import { INITIAL_WINDOW_BYTES } from './spdy-frame.js';
+import { INITIAL_WINDOW_BYTES, SHARED_WINDOW_BYTES } from './spdy-frame.js';
 
 /** A peer learns what was read in steps of half a window. */
 const GRANT_STEP = INITIAL_WINDOW_BYTES / 2;
@@ -23,9 +23,9 @@ export class ReceiveWindows {
     this.#send = send;
   }
 
-  /** Grants the connection more than the protocol begins with: `bytes` in all. To be called once, before anything is read. */
-  open(bytes: number): void {
-    if (bytes > INITIAL_WINDOW_BYTES) this.#send(encodeWindowUpdate(0, bytes - INITIAL_WINDOW_BYTES));
+  /** Grants the connection {@link SHARED_WINDOW_BYTES} in all. To be called once, before anything is read. */
+  open(): void {
+    this.#send(encodeWindowUpdate(0, SHARED_WINDOW_BYTES - INITIAL_WINDOW_BYTES));
   }
 
   /**

@@ -7,14 +7,7 @@ import { HeaderDeflater } from './header-deflater.js';
 import { Inlet } from './inlet.js';
 import { type ReceivingStream, ReceiveWindows } from './receive-windows.js';
 import { SendWindows, type WindowedStream } from './send-windows.js';
-import {
-  FLAG_FIN,
-  INITIAL_WINDOW_BYTES,
-  ResetStatus,
-  SHARED_WINDOW_BYTES,
-  SpdyError,
-  type SpdyFrame,
-} from './spdy-frame.js';
+import { FLAG_FIN, INITIAL_WINDOW_BYTES, ResetStatus, SpdyError, type SpdyFrame } from './spdy-frame.js';
 
 /** A stream that the client has opened: both directions end on their own. */
 export interface SpdyClientStream {
@@ -66,7 +59,7 @@ export class SpdyClientSession {
     this.#sendWindows = new SendWindows(serverCounts);
     if (serverCounts) {
       this.#received = new ReceiveWindows((frame) => this.#send(frame));
-      this.#received.open(SHARED_WINDOW_BYTES);
+      this.#received.open();
     }
     this.#closed = new Promise((resolve) => socket.once('close', () => resolve()));
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));

@@ -130,7 +130,7 @@ describe('the phase of a pod', () => {
   ])('with policies of containers that ended so: %j', (codes, expected) => {
     const regular = Object.entries(codes).map(([name, code]) => shown(ended(code), { name }));
     const statuses = { init: [], sidecars: [], regular, hasBegun: true };
-    expect(computePhase(statuses, (name) => RULES[name], false)).toBe(expected);
+    expect(computePhase(statuses, (name) => RULES[name]!, false)).toBe(expected);
   });
 
   it.each<[string, number, string]>([

@@ -2,7 +2,7 @@ import { type PodPhase, type V1ContainerStatus } from '../model/v1-pod-status.js
 import { mayRestart, type RestartRule } from '../model/restart-rule.js';
 
 /** The rule of a container of the spec, by its name. */
-export type FindRule = (containerName: string) => RestartRule | undefined;
+export type FindRule = (containerName: string) => RestartRule;
 
 /** The containers of a pod as they are shown, by kind, and how far they have come. */
 export interface ContainerStatuses {
@@ -47,9 +47,7 @@ function computeEndedPhase(
 
 /** Whether it has ended and is not started again. */
 function isEndedForGood({ name, state: { terminated } }: V1ContainerStatus, findRule: FindRule): boolean {
-  if (terminated === undefined) return false;
-  const rule = findRule(name);
-  return rule === undefined || !mayRestart(rule, terminated.exitCode);
+  return terminated !== undefined && !mayRestart(findRule(name), terminated.exitCode);
 }
 
 /** Not through: it runs, or has never ended. One that failed and is restarted holds up others, which shows on them. */

@@ -30,18 +30,12 @@ import {
   type ContainerStatusInputs,
   type ProbeStates,
 } from './compute-container-statuses.js';
-import { computePhase, type ContainerStatuses } from './compute-phase.js';
+import { computePhase, type ContainerStatuses, type FindRule } from './compute-phase.js';
 import { cutMessages } from './cut-messages.js';
 import { hasRun, PodContainers } from './pod-containers.js';
 import { choosePodIps } from './pod-ips.js';
 import { findPodStartMs } from './pod-start-time.js';
-import {
-  type ContainerKind,
-  initKindOf,
-  isRunOnce,
-  restartRuleOf,
-  type RestartRule,
-} from '../model/restart-rule.js';
+import { initKindOf, isRunOnce, restartRuleOf } from '../model/restart-rule.js';
 import { findSandboxFlaw } from './sandbox-flaw.js';
 
 /** Why a pod ends, when not by itself. */
@@ -95,9 +89,10 @@ export interface PodStatusInputs {
 /** See the module. */
 export function computePodStatus(inputs: PodStatusInputs): V1PodStatus {
   const { pod, observed, previous, nowMs, end } = inputs;
-  const { init, regular, ephemeral, hasBegun } = computeStatuses(inputs);
+  const findRule = rulesOf(pod.spec);
+  const { init, regular, ephemeral, hasBegun } = computeStatuses(inputs, findRule);
   const statuses = groupByKind(pod.spec, init, regular, hasBegun);
-  const computed = computePhase(statuses, rulesOf(pod.spec), inputs.isEnding === true);
+  const computed = computePhase(statuses, findRule, inputs.isEnding === true);
   const phase = choosePhase(computed, inputs);
   const startMs = findPodStartMs(observed) ?? nowMs;
   const sandboxFlaw = findSandboxFlaw(pod, observed)?.condition;
@@ -132,14 +127,22 @@ export function groupByKind(
   return { init: ofKind('init'), sidecars: ofKind('sidecar'), regular, hasBegun };
 }
 
-function rulesOf(spec: PodSpec): (name: string) => RestartRule | undefined {
-  const { containers, initContainers = [] } = spec;
-  const rules = new Map(containers.map((each) => [each.name, restartRuleOf('regular', each, spec)]));
-  for (const each of initContainers) rules.set(each.name, restartRuleOf(initKindOf(each), each, spec));
-  return (name) => rules.get(name);
+/** Names are those of the spec's containers, of each kind. */
+function rulesOf(spec: PodSpec): FindRule {
+  const { containers, initContainers = [], ephemeralContainers = [] } = spec;
+  const rules = [
+    ...initContainers.map((each) => [each.name, restartRuleOf(initKindOf(each), each, spec)] as const),
+    ...containers.map((each) => [each.name, restartRuleOf('regular', each, spec)] as const),
+    ...ephemeralContainers.map((each) => [each.name, restartRuleOf('ephemeral', each, spec)] as const),
+  ];
+  const byName = new Map(rules);
+  return (name) => byName.get(name)!;
 }
 
-function computeStatuses(inputs: PodStatusInputs): {
+function computeStatuses(
+  inputs: PodStatusInputs,
+  findRule: FindRule,
+): {
   readonly init: readonly V1ContainerStatus[];
   readonly regular: readonly V1ContainerStatus[];
   readonly ephemeral: readonly V1ContainerStatus[];
@@ -157,17 +160,12 @@ function computeStatuses(inputs: PodStatusInputs): {
     ...(previous?.containerStatuses ?? []),
     ...(previous?.ephemeralContainerStatuses ?? []),
   ];
-  const inputsFor = (
-    kind: ContainerKind,
-    container: Container,
-    isBehind = false,
-    isAhead = false,
-  ): ContainerStatusInputs => {
+  const inputsFor = (container: Container, isBehind = false, isAhead = false): ContainerStatusInputs => {
     const { name } = container;
     const before = allBefore.find((status) => status.name === name);
     return {
       containers: podContainers,
-      rule: restartRuleOf(kind, container, pod.spec),
+      rule: findRule(name),
       probes,
       isEnding: inputs.isEnding === true || pod.metadata.deletionTimestamp !== undefined,
       findStartFailure: findStartFailure ?? (() => undefined),
@@ -187,19 +185,14 @@ function computeStatuses(inputs: PodStatusInputs): {
     containers.some(isIn) ? initContainers.length : initContainers.findLastIndex(isIn);
   const lastThere = findLast(isThere);
   const lastInUse = findLast(({ name }) => podContainers.of(name).current.length > 0);
-  const regular = containers.map((container) =>
-    computeContainerStatus(container, inputsFor('regular', container)),
-  );
+  const regular = containers.map((container) => computeContainerStatus(container, inputsFor(container)));
   return {
     init: initContainers.map((container, index) =>
-      computeContainerStatus(
-        container,
-        inputsFor(initKindOf(container), container, index < lastThere, index > lastInUse),
-      ),
+      computeContainerStatus(container, inputsFor(container, index < lastThere, index > lastInUse)),
     ),
     regular: isLost(inputs, regular) ? regular.map(asLost) : regular,
     ephemeral: ephemeralContainers.map((container) => {
-      const own = { ...inputsFor('ephemeral', container), waitingReason: 'ContainerCreating' };
+      const own = { ...inputsFor(container), waitingReason: 'ContainerCreating' };
       return computeContainerStatus(container, own);
     }),
     hasBegun: containers.some(({ name }) => podContainers.of(name).current.some(hasRun)),

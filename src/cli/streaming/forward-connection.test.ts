@@ -39,7 +39,6 @@ beforeEach(async () => {
   programPort = portOf(program);
   clock = new FakeClock();
   const client: ForwardSessionsOptions['client'] = {
-    signal: new AbortController().signal,
     upgrade: async (_method, _path, { headers = {} }) => {
       asked.push(headers);
       return refusal ?? upgrade(headers);

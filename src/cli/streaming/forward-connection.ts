@@ -5,8 +5,8 @@ import { joinConnection, readMessage } from './join-connection.js';
 /**
  * Carries one connection to a port of a pod, each direction up to its own end.
  *
- * The connection is closed in the end. Resolves then; rejects with a CommandFailure when the agent refuses, and with an Error that says what went
- * wrong in the pod.
+ * The connection is closed in the end. Resolves then; rejects with a CommandFailure when the agent refuses, and with an
+ * Error that says what went wrong in the pod.
  */
 export async function forwardConnection(
   sessions: Pick<ForwardSessions, 'connect'>,

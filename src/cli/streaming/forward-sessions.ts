@@ -11,7 +11,7 @@ const IDLE_MS = 5_000;
 
 /** What {@link ForwardSessions} need. */
 export interface ForwardSessionsOptions {
-  readonly client: Pick<AgentClient, 'upgrade' | 'signal'>;
+  readonly client: Pick<AgentClient, 'upgrade'>;
   /** Of the pod, with `/portforward` behind it. */
   readonly path: string;
   /** Of the pod: all that connections may be for. */

@@ -2,7 +2,7 @@ import { type Container, type ContainerPort } from '../container.js';
 import { DEFAULT_GRACE_SECONDS } from '../default-grace.js';
 import { type Draft, entriesOf } from '../draft.js';
 import { type FieldPath } from '../field-path.js';
-import { duplicate, forbidden, invalid, required } from '../field-problem.js';
+import { duplicate, forbidden, invalid } from '../field-problem.js';
 import { checkIp, checkLabel, checkNoNul, checkPortName, checkPortNumber } from './name-rules.js';
 import { type PodSpec } from '../pod.js';
 import { type ProblemList } from './problem-list.js';
@@ -10,14 +10,12 @@ import { validateEnv } from './validate-env.js';
 import { validateEphemeralContainer } from './validate-ephemeral-container.js';
 import { validateLifecycle, validateProbe } from './validate-probe.js';
 import { validateResources } from './validate-resources.js';
+import { validateRestartRules } from './validate-restart-rules.js';
 import { validateContainerSecurity } from './validate-security.js';
 import { validateVolumeMounts } from './validate-volume.js';
 
 /** What Go's TrimSpace takes away. */
 const EDGE_SPACE = /^[\t-\r \u0085\p{Zs}\u2028\u2029]|[\t-\r \u0085\p{Zs}\u2028\u2029]$/u;
-/** Kubernetes' limits. */
-const MAX_RESTART_RULES = 20;
-const MAX_EXIT_CODES = 255;
 const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'] as const;
 
 /** Holds all containers of a pod against Kubernetes' rules, alone and beside one another. */
@@ -97,26 +95,6 @@ function validateContainer(
           'must be NotRequired in a pod that never restarts',
         ),
       );
-  }
-}
-
-function validateRestartRules(
-  { restartPolicy, restartPolicyRules }: Draft<Container>,
-  path: FieldPath,
-  list: ProblemList,
-): void {
-  const place = [...path, 'restartPolicyRules'];
-  const rules = entriesOf(restartPolicyRules);
-  if (rules.length > 0 && restartPolicy === undefined)
-    list.add(
-      required([...path, 'restartPolicy'], 'a container with restartPolicyRules needs one of its own'),
-    );
-  if (rules.length > MAX_RESTART_RULES)
-    list.add(invalid(place, rules.length, `use at most ${MAX_RESTART_RULES} rules`));
-  for (const [index, { exitCodes }] of rules) {
-    const { length } = entriesOf(exitCodes?.values);
-    if (length > MAX_EXIT_CODES)
-      list.add(invalid([...place, index, 'exitCodes', 'values'], length, `use at most ${MAX_EXIT_CODES}`));
   }
 }
 

@@ -1,5 +1,6 @@
 import { type ContainerPort } from '../../model/container.js';
 import { type NodePod } from '../../model/node-pod.js';
+import { sidecarsOf } from '../../model/restart-rule.js';
 
 /** A port of the node that a pod takes, at one address or at all. */
 export interface HostPort {
@@ -13,8 +14,7 @@ const EVERY_ADDRESS: ReadonlySet<string> = new Set(['', '0.0.0.0', '::']);
 
 /** Those of regular containers and sidecars: init containers are over when others start. Pure. */
 export function hostPortsOf({ spec }: NodePod): HostPort[] {
-  const sidecars = (spec.initContainers ?? []).filter((container) => container.restartPolicy === 'Always');
-  return [...spec.containers, ...sidecars].flatMap(({ ports = [] }) =>
+  return [...spec.containers, ...sidecarsOf(spec)].flatMap(({ ports = [] }) =>
     ports.flatMap((port) => toHostPort(port, spec.hostNetwork === true)),
   );
 }

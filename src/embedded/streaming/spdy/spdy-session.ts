@@ -93,7 +93,7 @@ export class SpdySession {
   async run(): Promise<void> {
     const { transport, logger, clientCounts = false } = this.#options;
     this.#output.startHeartbeat();
-    if (clientCounts) this.#output.received.open(SHARED_WINDOW_BYTES);
+    if (clientCounts) this.#output.received.open();
     try {
       for await (const chunk of transport.iterator({ destroyOnReturn: false })) {
         for (const frame of this.#reader.push(chunk as Buffer)) await this.#handle(frame);
