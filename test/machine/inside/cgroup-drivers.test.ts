@@ -93,7 +93,7 @@ describe.each(['cgroupfs', 'systemd'] as const)('containerd with the cgroup driv
     expect(JSON.parse(record)).toMatchObject({ driver });
   });
 
-  it('makes groups of its form, each of which gives every controller to those in it', async () => {
+  it('makes groups of its form, and each hands all controllers down', async () => {
     // crun puts the processes into a group of its own below the scope.
     const group = (await groupOf('first')).replace(/\/container$/, '');
     expect(group).toMatch(
