@@ -1,7 +1,7 @@
 import { type NodePod } from '../model/node-pod.js';
 import { STATIC_POD_ANNOTATIONS } from '../model/static-pod.js';
-import { fullName } from './arbitrate-pods.js';
-import { objectName, type SourceObject } from './source-object.js';
+import { heldName } from './held.js';
+import { type SourceObject } from './source-object.js';
 import { type SourcePod } from './source-pod.js';
 
 /** What a file stands for. */
@@ -15,7 +15,7 @@ export const NOTHING: Holding = { pods: [], objects: [] };
 
 /** The full names of all that is held, for messages. */
 export function holdingNames({ pods, objects }: Holding): string[] {
-  return [...pods.map(({ pod }) => fullName(pod)), ...objects.map(({ object }) => objectName(object))];
+  return [...pods, ...objects].map(heldName);
 }
 
 /** Whether the same was written, wherever it stands. */

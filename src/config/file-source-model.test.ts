@@ -71,7 +71,7 @@ class Folder implements ManifestFiles {
 /** What each file stands for, when everything has settled after each step. */
 class Model {
   readonly files = new Map<string, Pick<Content, 'pods' | 'maps'> & { readonly content: Content }>();
-  /** By pod, the file that wanted it first. */
+  /** By pod and ConfigMap, whose names differ here: the file that wanted it first. */
   readonly #holders = new Map<string, string>();
 
   write(name: string, content: Content): void {
@@ -95,38 +95,37 @@ class Model {
       return;
     }
     this.files.set(to, file);
-    for (const [pod, holder] of this.#holders) if (holder === name) this.#holders.set(pod, to);
+    for (const [each, holder] of this.#holders) if (holder === name) this.#holders.set(each, to);
   }
 
   #settleHolders(): void {
     const wanted = new Map<string, string[]>();
     for (const name of [...this.files.keys()].sort()) {
-      for (const pod of Object.keys(this.files.get(name)!.pods)) {
-        wanted.set(pod, [...(wanted.get(pod) ?? []), name]);
+      const { pods, maps } = this.files.get(name)!;
+      for (const each of [...Object.keys(pods), ...Object.keys(maps)]) {
+        wanted.set(each, [...(wanted.get(each) ?? []), name]);
       }
     }
-    for (const pod of this.#holders.keys()) if (!wanted.has(pod)) this.#holders.delete(pod);
-    for (const [pod, names] of wanted) {
-      if (!names.includes(this.#holders.get(pod) ?? '')) this.#holders.set(pod, names[0]!);
+    for (const each of this.#holders.keys()) if (!wanted.has(each)) this.#holders.delete(each);
+    for (const [each, names] of wanted) {
+      if (!names.includes(this.#holders.get(each) ?? '')) this.#holders.set(each, names[0]!);
     }
   }
 
   get pods(): string {
-    const all = [...this.#holders].map(([pod, file]) => `${pod}-n:${this.files.get(file)!.pods[pod]!}`);
-    return all.sort().join();
+    return this.#held('pods', '-n');
   }
 
   get maps(): string {
-    const all = new Map<string, string>();
-    for (const name of [...this.files.keys()].sort()) {
-      for (const [each, value] of Object.entries(this.files.get(name)!.maps)) {
-        if (!all.has(each)) all.set(each, value);
-      }
-    }
-    return [...all]
-      .map(([name, value]) => `${name}:${value}`)
-      .sort()
-      .join();
+    return this.#held('maps', '');
+  }
+
+  #held(list: 'pods' | 'maps', ending: string): string {
+    const all = [...this.#holders].flatMap(([each, file]) => {
+      const version = this.files.get(file)![list][each];
+      return version === undefined ? [] : [`${each}${ending}:${version}`];
+    });
+    return all.sort().join();
   }
 }
 
@@ -159,7 +158,7 @@ const RENAMED_BESIDE_A_COPY: Step[] = [
   { do: 'write', name: 'a.yaml', content: one('two') },
 ];
 
-it('the pods of a folder are those of the last good version of each file that is there', async () => {
+it('the pods and objects of a folder are those of the last good version of each file that is there', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 10 }), async (steps) => {
       const root = await mkdtemp(join(tmpdir(), 'podloop-file-model-'));

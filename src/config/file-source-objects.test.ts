@@ -135,6 +135,33 @@ describe('the objects of a folder', () => {
     await untilTrue(() => agent.cleared.length > 0);
   });
 
+  it.each(['aaa.yaml', 'one-copy.yaml', 'zzz.yaml'])(
+    'stay with the file that had them first when a copy named %s comes, over a restart, too',
+    async (copy) => {
+      await put('one.yaml', `${configMap('one', 'old')}${secret('s', 'old')}`);
+      {
+        await using agent = new Agent();
+        await agent.until('map one=old,secret s=old');
+        await put(copy, `${configMap('one', 'new')}${secret('s', 'new')}`);
+        await untilTrue(() => agent.told.length === 2);
+        expect(agent.told.every((line) => line.startsWith(`${copy}:`))).toBe(true);
+        expect(agent.state).toBe('map one=old,secret s=old');
+      }
+      {
+        await using agent = new Agent();
+        await untilTrue(() => agent.told.length === 2);
+        expect(agent.told.every((line) => line.startsWith(`${copy}:`))).toBe(true);
+        expect(agent.state).toBe('map one=old,secret s=old');
+        // It has what the first one lets go, and keeps it.
+        await put('one.yaml', configMap('one', 'old'));
+        await agent.until('map one=old,secret s=new');
+        await put('one.yaml', `${configMap('one', 'old')}${secret('s', 'old')}`);
+        await untilTrue(() => agent.told.at(-1)!.startsWith('one.yaml:'));
+        expect(agent.state).toBe('map one=old,secret s=new');
+      }
+    },
+  );
+
   it('do not change where they are immutable, until they are removed and added', async () => {
     await put('a.yaml', `${POD}${configMap('one', '1', 'immutable: true\n')}`);
     {

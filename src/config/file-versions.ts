@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto';
 import { fullName } from './arbitrate-pods.js';
 import { aboutWhole, type ConfigProblem } from './config-problem.js';
+import { FileHolders } from './file-holders.js';
 import { type Holding, holdingNames, isSameHolding, NOTHING } from './file-holding.js';
+import { type Held, heldName, type MergedHeld, mergeHeld } from './held.js';
 import { type KeptVersions, type LastGood, type LastGoodStore } from './last-good-store.js';
 import { type FileContent } from './manifest-folder.js';
 import { type ManifestProblem } from './manifest-problem.js';
 import { type AppliedObject } from './manifest-writer.js';
 import { type ManifestParser } from './parse-manifest.js';
-import { PodHolders } from './pod-holders.js';
 import { type ReadVerdict } from './retry-times.js';
-import { keepObjects, mergeObjects, type SourceObject } from './source-object.js';
-import { keepPods, mergePods, type ParsedManifest, refuseNewPods, type SourcePod } from './source-pod.js';
+import { keepObjects, type SourceObject } from './source-object.js';
+import { keepPods, type ParsedManifest, refuseNewPods, type SourcePod } from './source-pod.js';
 
 /** What {@link FileVersions} needs. */
 export interface FileVersionsOptions {
@@ -29,7 +30,7 @@ export interface MergedFiles {
   readonly problems: readonly ConfigProblem[];
 }
 
-/** Behind everybody: another file has the pod, and is still to be read. */
+/** Behind everybody: another file has it, and is still to be read. */
 const REFUSED = 9;
 
 interface FileVersion {
@@ -43,7 +44,7 @@ interface FileVersion {
   goodDigest: string | undefined;
   /** As on disk. */
   savedDigest: string | undefined;
-  /** Full names of the pods that another file has, as on disk. */
+  /** Names of what another file has, as on disk. */
   savedRefused: string;
   /** It is still, or again, what the agent before this one found good; nobody has parsed it since the start. */
   isConfirmed: boolean;
@@ -62,7 +63,7 @@ export class FileVersions {
   readonly #files = new Map<string, FileVersion>();
   #origin = '';
   #kept: KeptVersions = { versions: [], isLost: () => false, faults: [] };
-  readonly #holders = new PodHolders();
+  readonly #holders = new FileHolders();
   #saveFaults: ReadonlyMap<string, string> = new Map();
 
   constructor(options: FileVersionsOptions) {
@@ -79,17 +80,16 @@ export class FileVersions {
     return [...this.#files.values()].flatMap(({ holding }) => holdingNames(holding));
   }
 
-  /** The file that stands for an object; `name` as it is written. */
+  /** The file that has an object; `name` as it is written. */
   findFile({ kind, namespace, name }: AppliedObject): string | undefined {
-    for (const [file, { holding }] of this.#files) {
-      const isPod = ({ name: written, pod }: SourcePod): boolean =>
-        written === name && pod.metadata.namespace === namespace;
-      const isObject = ({ object }: SourceObject): boolean =>
-        object.kind === kind && object.metadata.name === name && object.metadata.namespace === namespace;
-      const isHeld = kind === 'Pod' ? holding.pods.some(isPod) : holding.objects.some(isObject);
-      if (isHeld) return file;
-    }
-    return undefined;
+    const isIt = (held: Held): boolean => {
+      const { metadata } = 'pod' in held ? held.pod : held.object;
+      const [heldKind, written] = 'pod' in held ? ['Pod', held.name] : [held.object.kind, metadata.name];
+      return heldKind === kind && written === name && metadata.namespace === namespace;
+    };
+    return [...this.#files.keys()].find((file) =>
+      this.#heldBy(file).some((held) => isIt(held) && !this.#holders.isRefused({ file, held })),
+    );
   }
 
   /** True while a file is bad whose last good version was lost: nobody knows then what it stands for. */
@@ -114,12 +114,12 @@ export class FileVersions {
   restore(kept: KeptVersions, origin: string, onlyName?: string): void {
     this.#kept = kept;
     this.#origin = origin;
-    // By name, as a record of an earlier podloop does not say which of two has a pod.
+    // By name, as a record of an earlier podloop does not say which of two has a pod or an object.
     for (const version of [...kept.versions].sort((one, other) => (one.name < other.name ? -1 : 1))) {
       if (version.origin !== origin || (onlyName !== undefined && version.name !== onlyName)) continue;
       const { name, pods, objects, digest, refused = [] } = version;
-      for (const pod of pods)
-        if (!refused.includes(fullName(pod.pod))) this.#holders.add({ file: name, pod });
+      for (const held of [...pods, ...objects])
+        if (!refused.includes(heldName(held))) this.#holders.add({ file: name, held });
       const holding = { pods, objects };
       const savedRefused = refused.join(' ');
       const kept = { saved: holding, savedDigest: digest, goodDigest: digest, savedRefused };
@@ -203,7 +203,7 @@ export class FileVersions {
    * The pods and objects of all files in the order of their names, those of missing files last: what is renamed is found
    * under its new name. Unless `withUnread`, only what was judged since the start.
    *
-   * A pod stays with the file that had it first, as long as that file may still stand for it.
+   * Each stays with the file that had it first, as long as that file may still stand for it.
    */
   merge(isMissing: (name: string) => boolean, withUnread: boolean): MergedFiles {
     const names = this.names.filter((name) => withUnread || this.#files.get(name)!.isRead);
@@ -212,34 +212,29 @@ export class FileVersions {
     const present = holdings(names.filter((name) => !isMissing(name)));
     const missing = holdings(names.filter(isMissing));
     const rankOf = this.#ranks(names, isMissing);
-    const pods = mergePods(
-      present.map((each) => each.pods),
-      rankOf,
-    );
-    const objects = mergeObjects(present.map((each) => each.objects));
-    const twins = [...pods.problems, ...objects.problems].map((problem) => this.#toConfig(problem));
-    // What is about to be forgotten is no problem.
-    const merged = mergePods([pods.pods, ...missing.map((each) => each.pods)], rankOf).pods;
-    // Of a file that is still to be read nobody knows what it wants.
-    const wanted = merged.filter((pod) => rankOf(pod) < REFUSED);
-    this.#settleHolders(wanted, names, isMissing);
-    return {
-      pods: wanted,
-      objects: mergeObjects([objects.objects, ...missing.map((each) => each.objects)]).objects,
-      problems: [...this.#problems(), ...twins],
+    const merge = <Each extends Held>(listOf: (holding: Holding) => readonly Each[]): MergedHeld<Each> => {
+      const { held, problems } = mergeHeld(present.map(listOf), rankOf);
+      // What is about to be forgotten is no problem.
+      const merged = mergeHeld([held, ...missing.map(listOf)], rankOf).held;
+      // Of a file that is still to be read nobody knows what it wants.
+      return { held: merged.filter((each) => rankOf(each) < REFUSED), problems };
     };
+    const [pods, objects] = [merge((holding) => holding.pods), merge((holding) => holding.objects)];
+    this.#settleHolders([...pods.held, ...objects.held], names, isMissing);
+    const twins = [...pods.problems, ...objects.problems].map((problem) => this.#toConfig(problem));
+    return { pods: pods.held, objects: objects.held, problems: [...this.#problems(), ...twins] };
   }
 
-  /** Who goes first of those that want the same pod. */
-  #ranks(names: readonly string[], isMissing: (name: string) => boolean): (pod: SourcePod) => number {
-    const files = new Map(names.flatMap((file) => this.#podsOf(file).map((pod) => [pod, file] as const)));
+  /** Who goes first of those that want the same. */
+  #ranks(names: readonly string[], isMissing: (name: string) => boolean): (held: Held) => number {
+    const files = this.#filesOf(names);
     const isRead = new Set(names);
-    return (pod) => {
-      const file = files.get(pod)!;
-      const claim = { file, pod };
+    return (held) => {
+      const file = files.get(held)!;
+      const claim = { file, held };
       if (!isMissing(file)) {
         if (this.#holders.has(claim)) return 0;
-        const holder = this.#holders.find(pod);
+        const holder = this.#holders.find(held);
         const isStillToRead = holder !== undefined && this.#files.has(holder) && !isRead.has(holder);
         return isStillToRead && !isMissing(holder) ? REFUSED : 2;
       }
@@ -250,26 +245,32 @@ export class FileVersions {
   }
 
   #settleHolders(
-    pods: readonly SourcePod[],
+    accepted: readonly Held[],
     names: readonly string[],
     isMissing: (name: string) => boolean,
   ): void {
-    const files = new Map(names.flatMap((file) => this.#podsOf(file).map((pod) => [pod, file] as const)));
-    const accepted = pods.map((pod) => ({ file: files.get(pod)!, pod }));
+    const files = this.#filesOf(names);
+    const claims = accepted.map((held) => ({ file: files.get(held)!, held }));
     const read = new Set(names);
-    this.#holders.settle(accepted, (file) => this.#files.has(file) && !read.has(file) && !isMissing(file));
+    this.#holders.settle(claims, (file) => this.#files.has(file) && !read.has(file) && !isMissing(file));
   }
 
-  #podsOf(file: string): readonly SourcePod[] {
-    return this.#files.get(file)?.holding.pods ?? [];
+  #filesOf(names: readonly string[]): ReadonlyMap<Held, string> {
+    return new Map(names.flatMap((file) => this.#heldBy(file).map((held) => [held, file] as const)));
+  }
+
+  #heldBy(file: string): readonly Held[] {
+    const { pods, objects } = this.#files.get(file)?.holding ?? NOTHING;
+    return [...pods, ...objects];
   }
 
   #refusedOf(file: string): string[] {
-    const refused = this.#podsOf(file).filter((pod) => this.#holders.isRefused({ file, pod }));
-    return refused.map(({ pod }) => fullName(pod));
+    return this.#heldBy(file)
+      .filter((held) => this.#holders.isRefused({ file, held }))
+      .map(heldName);
   }
 
-  /** Brings what is good and new to the disk, with who has which pod as of the last {@link merge}. Never rejects. */
+  /** Brings what is good and new to the disk, with who has what as of the last {@link merge}. Never rejects. */
   async save(): Promise<void> {
     const due = [...this.#files].filter(([name, file]) => {
       const { holding, problems, saved } = file;

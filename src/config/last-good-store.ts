@@ -26,7 +26,7 @@ export interface LastGood {
   readonly name: string;
   readonly pods: readonly SourcePod[];
   readonly objects: readonly SourceObject[];
-  /** Full names of those of its pods that another file has. */
+  /** Names of those of its pods and objects that another file has; those of objects begin with the kind. */
   readonly refused?: readonly string[] | undefined;
   /** SHA-256 of the file that nothing was wrong with and that stands for just these; undefined when that is not known. */
   readonly digest?: string | undefined;

@@ -68,30 +68,8 @@ export function keepObjects(
   return { objects: [...objects, ...left], kept: left.map(({ object }) => objectName(object)), problems };
 }
 
-/** The objects of several files, and what is wrong between them. */
-export interface MergedObjects {
-  readonly objects: readonly SourceObject[];
-  /** One for each object that an earlier one stands in the way of; it is left out. */
-  readonly problems: readonly ManifestProblem[];
-}
-
-/** Puts the objects of files together: of two of one kind, namespace and name the first one stays. Pure. */
-export function mergeObjects(files: Iterable<readonly SourceObject[]>): MergedObjects {
-  const byName = new Map<string, SourceObject>();
-  const problems: ManifestProblem[] = [];
-  for (const file of files) {
-    for (const each of file) {
-      const name = objectName(each.object);
-      const first = byName.get(name);
-      if (first === undefined) byName.set(name, each);
-      else problems.push(twinProblem(each, first.place));
-    }
-  }
-  return { objects: [...byName.values()], problems };
-}
-
 /** An object stands elsewhere already. */
-export function twinProblem({ object, place }: ManifestObject, first: ManifestPlace): ManifestProblem {
+export function objectTwinProblem({ object, place }: ManifestObject, first: ManifestPlace): ManifestProblem {
   const { kind, metadata } = object;
   return {
     ...{ ...place, kind: 'duplicate', path: 'metadata.name' },

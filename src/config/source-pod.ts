@@ -5,7 +5,6 @@ import { validateNewPod } from '../model/validation/validate-new-pod.js';
 import { fullName } from './arbitrate-pods.js';
 import { type ManifestPod } from './manifest-reader.js';
 import { type ManifestPlace, type ManifestProblem } from './manifest-problem.js';
-import { formatValue } from '../model/field-problem.js';
 import { type SourceObject } from './source-object.js';
 
 /** A pod of a source: as it was written, as the node runs it, and where it is written. */
@@ -85,54 +84,7 @@ export function refuseNewPods(
   };
 }
 
-/** The pods of several files, and what is wrong between them. */
-export interface MergedPods {
-  readonly pods: readonly SourcePod[];
-  /** One for each pod that stands in the way of an earlier one; it is left out. */
-  readonly problems: readonly ManifestProblem[];
-}
-
-/**
- * Puts the pods of files together: of two with the same full name or uid the one with the lowest rank stays, and of these
- * the first. They come out in the order of the files. Pure.
- */
-export function mergePods(
-  files: Iterable<readonly SourcePod[]>,
-  rankOf: (pod: SourcePod) => number = () => 0,
-): MergedPods {
-  const all = [...files].flat();
-  const accepted = new Set<SourcePod>();
-  const refused = new Map<SourcePod, ManifestProblem>();
-  const [byName, byUid] = [new Map<string, SourcePod>(), new Map<string, SourcePod>()];
-  const turns = all.map((each) => ({ each, rank: rankOf(each) })).sort((one, other) => one.rank - other.rank);
-  for (const { each } of turns) {
-    const [name, { uid }] = [fullName(each.pod), each.pod.metadata];
-    const namesake = byName.get(name);
-    const first = namesake ?? byUid.get(uid);
-    if (first !== undefined) {
-      refused.set(each, twinProblem(each, first, namesake === undefined ? 'uid' : 'name'));
-      continue;
-    }
-    byName.set(name, each);
-    byUid.set(uid, each);
-    accepted.add(each);
-  }
-  return {
-    pods: all.filter((each) => accepted.has(each)),
-    problems: all.flatMap((each) => refused.get(each) ?? []),
-  };
-}
-
 function clashOf(one: SourcePod, other: SourcePod): 'name' | 'uid' | undefined {
   if (fullName(one.pod) === fullName(other.pod)) return 'name';
   return one.pod.metadata.uid === other.pod.metadata.uid ? 'uid' : undefined;
-}
-
-function twinProblem({ name, pod, place }: SourcePod, first: SourcePod, by: 'name' | 'uid'): ManifestProblem {
-  const value = by === 'uid' ? pod.metadata.uid : name;
-  return {
-    ...{ ...place, kind: 'duplicate', path: `metadata.${by}` },
-    message: `Duplicate value: ${formatValue(value)}: stands at ${first.place.file}:${first.place.line} already`,
-    ...{ pod: name, namespace: pod.metadata.namespace },
-  };
 }

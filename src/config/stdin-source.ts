@@ -16,8 +16,8 @@ import { LARGEST_MANIFEST_BYTES } from './manifest-reader.js';
 import { type ManifestParser } from './parse-manifest.js';
 import { type PodSourcePort } from './pod-config.js';
 import { type ProblemBook } from './problem-book.js';
-import { mergeObjects } from './source-object.js';
-import { mergePods, type ParsedManifest, refuseNewPods } from './source-pod.js';
+import { mergeHeld } from './held.js';
+import { type ParsedManifest, refuseNewPods } from './source-pod.js';
 
 /** What a {@link StdinSource} needs. */
 export interface StdinSourceOptions {
@@ -119,8 +119,8 @@ export class StdinSource {
     // What was delivered before it was given up is in it still.
     const read =
       outcome.kind === 'parsed' ? refuseNewPods(outcome.manifest) : { ...this.#read, problems: [] };
-    const { pods, problems } = mergePods([read.pods]);
-    const { objects, problems: objectProblems } = mergeObjects([read.objects]);
+    const { held: pods, problems } = mergeHeld([read.pods]);
+    const { held: objects, problems: objectProblems } = mergeHeld([read.objects]);
     this.#read = read;
     const [gaveUp, failure] = [outcome.kind === 'gave-up' ? outcome.why : undefined, this.#failure];
     const all: ConfigProblem[] = [gaveUp, failure && `cannot be read to its end: ${failure}`]

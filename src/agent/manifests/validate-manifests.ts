@@ -16,7 +16,7 @@ import {
   type ManifestPod,
   readManifests,
 } from '../../config/manifest-reader.js';
-import { objectName, twinProblem } from '../../config/source-object.js';
+import { objectName, objectTwinProblem } from '../../config/source-object.js';
 import {
   APPARMOR_PREFIX,
   SECCOMP_POD,
@@ -250,7 +250,7 @@ function identifyObjects(found: readonly ManifestObject[]): Pick<Validation, 'ob
   for (const each of found) {
     const first = firsts.get(objectName(each.object));
     if (first === undefined) firsts.set(objectName(each.object), each);
-    else problems.push(twinProblem(each, first.place));
+    else problems.push(objectTwinProblem(each, first.place));
   }
   const objects = [...firsts.values()].map(({ object: { kind, metadata }, place }) => {
     const { name, namespace } = metadata;
