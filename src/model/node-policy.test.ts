@@ -30,6 +30,21 @@ const EVERYTHING: Readonly<Record<Forbiddable, Partial<PodSpec>>> = {
   hostPID: { hostPID: true },
   hostIPC: { hostIPC: true },
   hostPort: { containers: [{ ...main, ports: [{ containerPort: 80 }, { containerPort: 1, hostPort: 80 }] }] },
+  hostProbes: {
+    initContainers: [{ ...main, startupProbe: { tcpSocket: { port: 1, host: '127.0.0.1' } } }],
+    containers: [
+      {
+        ...main,
+        livenessProbe: { httpGet: { port: 1, host: 'localhost' } },
+        readinessProbe: { tcpSocket: { port: 1, host: '::1' } },
+        startupProbe: { httpGet: { port: 1, host: '' } },
+        lifecycle: {
+          postStart: { httpGet: { port: 1, host: '169.254.169.254' } },
+          preStop: { tcpSocket: { port: 1, host: 'db' } },
+        },
+      },
+    ],
+  },
   capabilities: {
     initContainers: [
       {
@@ -52,6 +67,16 @@ describe('what a node forbids', () => {
     ['hostPID', ['spec.hostPID']],
     ['hostIPC', ['spec.hostIPC']],
     ['hostPort', ['spec.containers[0].ports[1].hostPort']],
+    [
+      'hostProbes',
+      [
+        'initContainers[0].startupProbe.tcpSocket',
+        'containers[0].livenessProbe.httpGet',
+        'containers[0].readinessProbe.tcpSocket',
+        'containers[0].lifecycle.postStart.httpGet',
+        'containers[0].lifecycle.preStop.tcpSocket',
+      ].map((place) => `spec.${place}.host`),
+    ],
     [
       'capabilities',
       [2, 3, 4, 5].map((index) => `spec.initContainers[0].securityContext.capabilities.add[${index}]`),
@@ -89,6 +114,9 @@ describe('what a node forbids', () => {
         {
           ...main,
           ports: [{ containerPort: 1, hostPort: 0 }],
+          livenessProbe: { httpGet: { port: 1 } },
+          readinessProbe: { exec: { command: ['true'] } },
+          lifecycle: { preStop: { sleep: { seconds: 1 } } },
           securityContext: { privileged: false, procMount: 'Default', capabilities: { drop: ['ALL'] } },
         },
       ],

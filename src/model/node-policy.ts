@@ -9,7 +9,7 @@
  * @module
  */
 import { posix } from 'node:path';
-import { type Container } from './container.js';
+import { type Container, type LifecycleHandler, type Probe } from './container.js';
 import { type FieldPath } from './field-path.js';
 import { type FieldProblem, forbidden } from './field-problem.js';
 import { type Pod } from './pod.js';
@@ -17,7 +17,7 @@ import { type Pod } from './pod.js';
 /** The words of `--forbid`. */
 export const FORBIDDABLE = [
   ...(['privileged', 'hostPath', 'hostNetwork', 'hostPID', 'hostIPC'] as const),
-  ...(['hostPort', 'capabilities', 'procMount', 'hostImage'] as const),
+  ...(['hostPort', 'hostProbes', 'capabilities', 'procMount', 'hostImage'] as const),
 ] as const;
 
 /** One of them. */
@@ -92,6 +92,9 @@ export function findForbidden(pod: Pod, policy: NodePolicy): FieldProblem[] {
         refuse('capabilities', [...at, 'capabilities', 'add', index]);
       }
     }
+    if (forbid.has('hostProbes')) {
+      for (const place of hostsAsked(container)) refuse('hostProbes', [...path, ...place]);
+    }
     for (const [index, { hostPort = 0 }] of ports.entries()) {
       if (hostPort !== 0 && forbid.has('hostPort')) refuse('hostPort', [...path, 'ports', index, 'hostPort']);
     }
@@ -142,6 +145,22 @@ function findForbiddenPaths(pod: Pod, { forbid, allowedHostPaths }: NodePolicy):
 /** As it is written in the option. */
 function formatAllowedHostPath({ path, readOnly }: AllowedHostPath): string {
   return readOnly ? `${path}:ro` : path;
+}
+
+/** Where a probe or hook of the container names the host that it goes to: else it goes to the pod itself. */
+function hostsAsked({ livenessProbe, readinessProbe, startupProbe, lifecycle = {} }: Container): FieldPath[] {
+  const asking: [FieldPath, Probe | LifecycleHandler | undefined][] = [
+    ...Object.entries({ livenessProbe, readinessProbe, startupProbe }).map(
+      ([field, probe]): [FieldPath, Probe | undefined] => [[field], probe],
+    ),
+    [['lifecycle', 'postStart'], lifecycle.postStart],
+    [['lifecycle', 'preStop'], lifecycle.preStop],
+  ];
+  return asking.flatMap(([path, handler]) =>
+    (['httpGet', 'tcpSocket'] as const)
+      .filter((action) => (handler?.[action]?.host ?? '') !== '')
+      .map((action) => [...path, action, 'host']),
+  );
 }
 
 function isHostImage(image: string): boolean {

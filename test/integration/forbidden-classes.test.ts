@@ -45,6 +45,16 @@ const ASKS: readonly [string, Spec, RegExp][] = [
     { containers: [main({ ports: [{ containerPort: 80, hostPort: 80 }] })] },
     /PodForbidden/,
   ],
+  ...['livenessProbe', 'readinessProbe', 'startupProbe'].map((probe): [string, Spec, RegExp] => [
+    `has the node ask its own 127.0.0.1 in a ${probe}`,
+    { containers: [main({ [probe]: { httpGet: { host: '127.0.0.1', port: 1 } } })] },
+    /PodForbidden/,
+  ]),
+  [
+    'has the node ask its own 127.0.0.1 in a hook',
+    { containers: [main({ lifecycle: { postStart: { httpGet: { host: 'localhost', port: 1 } } } })] },
+    /PodForbidden/,
+  ],
   ...['SYS_ADMIN', 'MKNOD', 'NET_RAW', 'DAC_READ_SEARCH', 'SYS_PTRACE', 'ALL', 'CAP_SYS_MODULE'].map(
     (name): [string, Spec, RegExp] => [
       `adds ${name}`,

@@ -111,7 +111,7 @@ export function planMounts(request: MountRequest): MountPlan {
 }
 
 /** In our own /dev, where the place of a mount is made before; on a volume that hides a part of it no such place is seen. */
-function isInOurDev(path: string, volumes: readonly Volume[]): boolean {
+export function isInOurDev(path: string, volumes: readonly Volume[]): boolean {
   const isHidden = volumes.some(
     ({ target }) => target !== path && isBelow(target, '/dev') && isBelow(path, target),
   );

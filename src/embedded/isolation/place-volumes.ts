@@ -1,7 +1,8 @@
 import { refused } from '../rpc-error.js';
 import { findLinkFreePath } from './link-free-path.js';
-import { API_FOLDERS } from './mount-plan.js';
+import { API_FOLDERS, isInOurDev } from './mount-plan.js';
 import { isBelow } from '../../util/mountinfo.js';
+import { DEV_LINKS } from './tool-kit.js';
 import { inOrderOfDepth, type Volume } from './volumes.js';
 
 /**
@@ -21,5 +22,11 @@ export async function placeVolumes(
       throw refused(`"${volume.target}" cannot be mounted, as the image's links lead to ${target}`);
     placed.set(target, { ...volume, target });
   }
-  return inOrderOfDepth([...placed.values()]);
+  const all = inOrderOfDepth([...placed.values()]);
+  for (const { target } of all) {
+    const link = Object.keys(DEV_LINKS).find((name) => isBelow(target, `/dev/${name}`));
+    if (link !== undefined && isInOurDev(target, all))
+      throw refused(`"${target}" cannot be mounted, as /dev/${link} is a link in every container`);
+  }
+  return all;
 }

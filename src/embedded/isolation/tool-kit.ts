@@ -57,8 +57,8 @@ export type InsideTool = (typeof INSIDE)[number];
 /** A program that is called where it is. */
 export type OutsideTool = (typeof OUTSIDE)[number];
 
-/** The links that a /dev has. */
-const DEV_LINKS = {
+/** The links that a /dev has, by their names in it. */
+export const DEV_LINKS = {
   fd: '/proc/self/fd',
   stdin: '/proc/self/fd/0',
   stdout: '/proc/self/fd/1',
