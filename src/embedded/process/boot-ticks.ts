@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { type ProcessIdentity } from './process-identity.js';
 
 /** In which start times of processes are counted, for all programs and on every machine: USER_HZ. */
 const TICK_MS = 10;
@@ -8,6 +9,12 @@ const SLACK_TICKS = 2;
 /** A time as processes' start times are given, clock ticks since the start of the machine, rounded up. */
 export function bootTicksAgo(agoMs: number): number {
   return computeBootTicks(readFileSync('/proc/uptime', 'latin1'), agoMs);
+}
+
+/** For how long a process has been there, in milliseconds, to two ticks. */
+export function processAgeMs({ startTicks }: Pick<ProcessIdentity, 'startTicks'>): number {
+  const upMs = Number.parseFloat(readFileSync('/proc/uptime', 'latin1')) * 1_000;
+  return upMs - Number(startTicks) * TICK_MS;
 }
 
 /** @param uptime the text of /proc/uptime: seconds, with suspensions. */

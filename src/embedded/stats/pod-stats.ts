@@ -4,6 +4,7 @@ import { type Logger } from '../../util/logger.js';
 import { SliceYielder } from '../../util/slices.js';
 import { type Container } from '../container/container.js';
 import { type NanoClock } from '../nano-clock.js';
+import { processAgeMs } from '../process/boot-ticks.js';
 import { findProcess } from '../process/process-identity.js';
 import { membersOf, type ProcessEntry, type ProcessTable } from '../process/process-table.js';
 import { type Sandbox } from '../pods/sandbox.js';
@@ -182,7 +183,7 @@ export class PodStats {
     const { cpu, memory, io, process } = this.#toMessages(
       id,
       this.usageOf(sandbox, containers),
-      record.createdAtNs,
+      Number(time.now() - record.createdAtNs) / 1e6,
     );
     const network = toNetworkUsage(this.networkOf(sandbox), time.now());
     return {
@@ -201,7 +202,9 @@ export class PodStats {
 
   #toContainerStats({ container, usage, writable }: MeasuredContainer): ContainerStats {
     const { config, id } = container.record;
-    const { cpu, memory, swap, io } = this.#toMessages(id, usage, container.startedAtNs);
+    // Since the process began its set-up: what that took of the CPU is counted, too.
+    const ageMs = container.main && processAgeMs(container.main);
+    const { cpu, memory, swap, io } = this.#toMessages(id, usage, ageMs);
     return {
       attributes: attributesOf(id, config),
       cpu,
@@ -212,11 +215,10 @@ export class PodStats {
     };
   }
 
-  #toMessages(key: string, usage: GroupUsage | undefined, sinceNs: bigint): UsageMessages {
+  #toMessages(key: string, usage: GroupUsage | undefined, ageMs: number | undefined): UsageMessages {
     if (usage === undefined) return NO_USAGE_MESSAGES;
     const { clock, time } = this.#options;
     const now = time.now();
-    const ageMs = Number(now - sinceNs) / 1e6;
     const rate = usage.cpu && this.#rates.compute(key, usage.cpu.totalNs, clock.monotonicMs(), ageMs);
     return toUsageMessages(usage, now, rate);
   }
