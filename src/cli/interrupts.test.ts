@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../testing/fake-clock.js';
 import { listenForInterrupts } from './interrupts.js';
 
-function listen() {
-  const source = new EventEmitter();
+function listen({ hasTerminal = true } = {}) {
+  const source = Object.assign(new EventEmitter(), { hasTerminal });
   const clock = new FakeClock();
   const exits: number[] = [];
   const signal = listenForInterrupts(source, clock, (code) => exits.push(code));
@@ -17,6 +17,23 @@ describe('interrupts', () => {
     expect(signal.aborted).toBe(false);
     source.emit(name);
     expect(signal.aborted).toBe(true);
+    expect(exits).toEqual([]);
+  });
+
+  it.each(['SIGINT', 'SIGTERM'])('abort the signal at the first %s without a terminal, too', (name) => {
+    const { source, signal } = listen({ hasTerminal: false });
+    source.emit(name);
+    expect(signal.aborted).toBe(true);
+  });
+
+  it('are no hangups without a terminal, however many come, and do not get the default', async () => {
+    const { source, clock, exits, signal } = listen({ hasTerminal: false });
+    expect(source.listenerCount('SIGHUP')).toBe(1);
+    for (let at = 0; at < 3; at++) {
+      source.emit('SIGHUP');
+      await clock.advance(1_000);
+    }
+    expect(signal.aborted).toBe(false);
     expect(exits).toEqual([]);
   });
 

@@ -1,8 +1,10 @@
 import { type Clock } from '../util/clock.js';
 
-/** The part of `process` that {@link listenForInterrupts} needs. */
+/** What {@link listenForInterrupts} needs of `process`. */
 export interface InterruptSource {
   on(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', listener: () => void): unknown;
+  /** Whether any of its standard streams is a terminal, which can hang up. */
+  readonly hasTerminal: boolean;
 }
 
 /**
@@ -18,6 +20,9 @@ export const EXIT_INTERRUPTED = 130;
  * Returns a signal that aborts at the first SIGINT, SIGTERM or SIGHUP: end cleanly.
  *
  * A further one calls `exitAtOnce` with {@link EXIT_INTERRUPTED}: somebody does not want to wait.
+ *
+ * A hangup means nothing to a program without a terminal. So `nohup podloop run` goes on when its terminal is closed,
+ * though Node forgets at its start which signals were to be ignored.
  */
 export function listenForInterrupts(
   source: InterruptSource,
@@ -35,6 +40,7 @@ export function listenForInterrupts(
       exitAtOnce(EXIT_INTERRUPTED);
     }
   };
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) source.on(name, onSignal);
+  for (const name of ['SIGINT', 'SIGTERM'] as const) source.on(name, onSignal);
+  source.on('SIGHUP', source.hasTerminal ? onSignal : () => undefined);
   return controller.signal;
 }

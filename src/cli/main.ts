@@ -7,12 +7,13 @@
  *
  * @module
  */
+import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { SystemClock } from '../util/clock.js';
 import { SourcePlaces } from '../util/source-places.js';
 import { type CliHost } from './cli-host.js';
 import { setEngineFlags } from './engine-flags.js';
-import { listenForInterrupts } from './interrupts.js';
+import { type InterruptSource, listenForInterrupts } from './interrupts.js';
 import { LineOutput } from './line-output.js';
 import { isWrittenOnTheSpot, LogFile, withoutWaiting } from './log-file.js';
 import { runProgram } from './program.js';
@@ -32,6 +33,10 @@ const env = { ...process.env };
 for (const name of FOR_THIS_PROCESS_ALONE) Reflect.deleteProperty(process.env, name);
 /** Standard error as a log goes there, made once somebody logs; undefined where {@link CliHost.stderr} waits for nobody. */
 let log: LogFile | undefined;
+const signals: InterruptSource = {
+  on: (signal, listener) => process.on(signal, listener),
+  hasTerminal: [0, 1, 2].some((stream) => isatty(stream)),
+};
 const host: CliHost = {
   env,
   pid: process.pid,
@@ -54,7 +59,7 @@ const host: CliHost = {
   terminal: findTerminal(process.stdout, process, env),
   window: findWindow(process.stdout),
   selfCommand: [process.execPath, fileURLToPath(import.meta.url)],
-  listenForInterrupts: () => listenForInterrupts(process, clock, (code) => process.exit(code)),
+  listenForInterrupts: () => listenForInterrupts(signals, clock, (code) => process.exit(code)),
   onUserSignal: (listener) => {
     process.on('SIGUSR1', listener);
     return () => process.off('SIGUSR1', listener);

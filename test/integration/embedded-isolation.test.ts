@@ -262,6 +262,8 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
       const shared = join(node.folder, 'shared');
       await mkdir(join(shared, 'later'), { recursive: true });
       await run('mount', ['--bind', shared, shared]);
+      // Apart from what its own mount may share with others, as systemd has it.
+      await run('mount', ['--make-private', shared]);
       await run('mount', ['--make-shared', shared]);
       try {
         const wait = (name: string) => `while ! [ -e /v/${name} ]; do sleep 0.02; done; ls /v/later`;
