@@ -4,7 +4,7 @@ import { importX } from 'eslint-plugin-import-x';
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['dist/**', 'node_modules/**', 'src/cri/generated/**', 'coverage/**'] },
+  { ignores: ['dist/**', 'node_modules/**', 'src/watch/cri/generated/**', 'coverage/**'] },
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: {

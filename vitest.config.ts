@@ -13,7 +13,7 @@ const testsBelow = (folder: string): string[] =>
   readdirSync(join(import.meta.dirname, folder), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.test.ts'))
     .map((file) => join(folder, file));
-const ownProcess = testsBelow('src').filter((file) =>
+const ownProcess = [...testsBelow('src'), ...testsBelow('test/support')].filter((file) =>
   OF_ITS_PROCESS.test(readFileSync(join(import.meta.dirname, file), 'utf8')),
 );
 
@@ -34,7 +34,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'benchmarks/**/*.test.ts'],
+          include: ['src/**/*.test.ts', 'test/support/**/*.test.ts', 'benchmarks/**/*.test.ts'],
           exclude: ownProcess,
           isolate: false,
         },

@@ -87,10 +87,7 @@ const MEASURED = [
   ':(exclude,glob)**/*.test.ts',
 ];
 /** What only an agent that has joined a cluster loads, and what only a scenario with such agents is made of. */
-const OF_CLUSTERS = [
-  ...['src/cluster', 'src/agent/cluster', 'src/agent/cluster-node', 'src/agent/cluster-events'],
-  ...['benchmarks/cluster', 'benchmarks/joined'],
-];
+const OF_CLUSTERS = [...['src/cluster', 'src/node/cluster'], ...['benchmarks/cluster', 'benchmarks/joined']];
 
 /** As git takes them: paths, and paths that are left out. */
 export function listMeasured({ joinsCluster = false }: Pick<Scenario, 'joinsCluster'>): readonly string[] {

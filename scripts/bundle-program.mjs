@@ -8,7 +8,7 @@
 //
 //   node scripts/bundle-program.mjs
 //
-// Lines of the log name the file and the line that wrote them (src/util/source-places.ts). Beside each file here is one that
+// Lines of the log name the file and the line that wrote them (src/base/log/source-places.ts). Beside each file here is one that
 // tells where its parts come from.
 import {
   existsSync,
@@ -104,7 +104,7 @@ function replaceTarget() {
 }
 
 /**
- * Where the parts of a file come from that are ours, as `src/util/file-parts.ts` reads it. A part goes as far as lines here and
+ * Where the parts of a file come from that are ours, as `src/base/log/file-parts.ts` reads it. A part goes as far as lines here and
  * there go along with one another.
  */
 function describeParts({ code, map }) {

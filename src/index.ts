@@ -32,15 +32,15 @@ export {
   type ObserverPorts,
   type PlegHealth,
   type PodLifecycleEvent,
-} from './agent/observer.js';
+} from './node/observer.js';
 export {
   OBSERVER_OPTIONS,
   type ObserverMode,
   type ObserverOptions,
   type OptionFacts,
-} from './agent/options.js';
-export { formatPod, type PodRef } from './model/pod-ref.js';
-export { type Clock, type ClockTimer, type Stamp, SystemClock } from './util/clock.js';
+} from './node/options/options.js';
+export { formatPod, type PodRef } from './kube/pod/pod-ref.js';
+export { type Clock, type ClockTimer, type Stamp, SystemClock } from './base/time/clock.js';
 export {
   ERROR_CODES,
   type ErrorCode,
@@ -49,7 +49,7 @@ export {
   isNotFound,
   isUnimplemented,
   PodloopError,
-} from './util/errors.js';
-export { formatGoDuration, parseGoDuration } from './util/go-duration.js';
-export { KlogLogger, type KlogLoggerOptions } from './util/klog.js';
-export { type LogFields, type Logger, SILENT_LOGGER } from './util/logger.js';
+} from './base/errors/errors.js';
+export { formatGoDuration, parseGoDuration } from './base/time/go-duration.js';
+export { KlogLogger, type KlogLoggerOptions } from './base/log/klog.js';
+export { type LogFields, type Logger, SILENT_LOGGER } from './base/log/logger.js';

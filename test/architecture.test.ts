@@ -5,67 +5,108 @@
  *
  * @module
  */
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { findSource, listSubpaths } from './installed-package.js';
 import { importsOf, listFiles, readText, type SourceImport } from './source-tree.js';
 
 /** What an agent is made of: for those that put it together. */
 const PARTS = [
-  ...['model', 'cri', 'runtime', 'pleg', 'images', 'volumes', 'probes', 'config', 'status', 'workers'],
-  ...['sync', 'gc', 'eviction', 'cluster', 'metrics', 'stats', 'journal', 'server', 'doctor'],
+  ...['kube', 'watch/cri', 'watch/observed', 'watch/pleg', 'watch/report', 'history', 'doctor', 'cluster'],
+  ...[
+    'node/runtime',
+    'node/images',
+    'node/volumes',
+    'node/probes',
+    'node/status',
+    'node/desired',
+    'node/pods',
+  ],
+  ...[
+    'node/pods/workers',
+    'node/resources/eviction',
+    'node/resources/gc',
+    'node/resources/stats',
+    'node/api',
+  ],
+  ...['node/telemetry/metrics', 'node/telemetry/registry'],
 ];
 
 /**
- * For each folder of src/ (and `index`, the file): what it may import besides itself and `util`.
+ * For each room of src/ (and `index`, the file): what it may import besides itself and `base`. A file is in the room
+ * with the longest name above it; what is in none of those below `node` puts an agent together.
  *
- * `folder` allows all of a folder, `folder/file` that file alone (`folder/index`: its entry), `type folder/file` its
+ * `room` allows all of a room, `folder/file` that file alone (`folder/index`: its entry), `type folder/file` its
  * types alone, `folder/*` everything below a folder that is part of another.
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  util: [],
-  model: [],
-  eviction: ['model'],
-  cri: ['model'],
-  runtime: ['model', 'cri'],
-  pleg: ['runtime', 'model'],
-  images: ['runtime', 'model'],
-  volumes: ['runtime', 'model'],
-  probes: ['runtime', 'model'],
-  config: ['runtime', 'model'],
-  status: ['runtime', 'model'],
-  workers: ['model', 'type pleg/pod-cache', 'type runtime/runtime'],
-  sync: ['workers', 'status', 'pleg', 'images', 'volumes', 'probes', 'config', 'runtime', 'model'],
-  gc: ['runtime', 'model'],
-  cluster: ['model'],
-  metrics: [],
-  journal: ['model'],
-  stats: ['runtime', 'model'],
-  server: ['model'],
-  doctor: ['model'],
-  agent: [...PARTS, 'embedded/index', 'chaos/index', 'record/index'],
-  cli: ['agent', 'model', 'spdy', 'embedded/index', 'chaos/index', 'record/index'],
-  index: ['agent', 'model', 'embedded/index', 'chaos/index', 'record/index'],
-  relay: [],
-  spdy: [],
-  embedded: ['cri/generated/*', 'relay', 'spdy'],
-  chaos: ['cri/generated/*', 'relay'],
-  record: ['cri/generated/*', 'relay'],
-  testing: [...PARTS, 'agent', 'cli', 'embedded', 'chaos', 'record', 'relay', 'spdy'],
-  web: ['type server/index'],
+  base: [],
+  kube: [],
+  'watch/cri': ['kube'],
+  'watch/observed': ['kube', 'watch/cri'],
+  'watch/pleg': ['kube', 'watch/observed'],
+  'watch/report': ['kube', 'watch/cri', 'watch/pleg'],
+  history: ['kube', 'type watch/pleg/index'],
+  doctor: ['kube'],
+  cluster: ['kube'],
+  'node/runtime': ['kube', 'watch/cri', 'watch/observed'],
+  'node/images': ['kube', 'watch/observed', 'node/runtime'],
+  'node/volumes': ['kube', 'watch/observed', 'node/runtime'],
+  'node/probes': ['kube', 'watch/observed', 'node/runtime'],
+  'node/status': ['kube', 'watch/observed', 'node/runtime'],
+  'node/desired': ['kube', 'watch/observed', 'node/runtime'],
+  'node/resources/eviction': ['kube'],
+  'node/resources/gc': ['kube', 'watch/observed', 'node/runtime'],
+  'node/resources/stats': ['kube', 'watch/observed', 'node/runtime'],
+  'node/pods/workers': ['kube', 'type watch/pleg/pod-cache', 'type watch/observed/runtime'],
+  'node/pods': [
+    ...['kube', 'watch/observed', 'watch/pleg', 'node/runtime', 'node/images', 'node/volumes', 'node/probes'],
+    ...['node/status', 'node/desired', 'node/pods/workers'],
+  ],
+  'node/api': ['kube'],
+  'node/telemetry/registry': [],
+  'node/telemetry/metrics': ['node/telemetry/registry'],
+  node: [...PARTS, 'box/index', 'proxy/chaos/index', 'proxy/record/index'],
+  'proxy/relay': [],
+  'proxy/chaos': ['watch/cri/generated/*', 'proxy/relay'],
+  'proxy/record': ['watch/cri/generated/*', 'proxy/relay'],
+  box: ['watch/cri/generated/*'],
+  cli: ['kube', 'watch/report', 'node', 'box/index', 'proxy/chaos/index', 'proxy/record/index'],
+  index: ['kube', 'node', 'box/index', 'proxy/chaos/index', 'proxy/record/index'],
+  testing: [...PARTS, 'node', 'cli', 'box', 'proxy/relay', 'proxy/chaos', 'proxy/record'],
+  web: ['type node/api/index'],
 };
 
-/** Which folders may use which package; a package is named here once its reason stands in docs/dependencies.md. */
+/** Folders that belong to another room than the one that they lie in: they put parts together. */
+const PARTS_TOGETHER: Readonly<Record<string, string>> = {
+  'cli/commands/demo/story': 'node',
+  'node/api/agent': 'node',
+  'node/desired/changes': 'node',
+  'node/resources/eviction/pods': 'node',
+};
+
+const ROOMS: ReadonlyMap<string, string> = new Map([
+  ...Object.keys(MAY_IMPORT).map((room) => [room, room] as const),
+  ...Object.entries(PARTS_TOGETHER),
+]);
+
+/** The areas of src/, for who looks for the place of something. */
+const AREAS = 14;
+const LARGEST_FOLDER = 25;
+
+/** Which areas or rooms may use which package; a package is named here once its reason stands in docs/dependencies.md. */
 const MAY_USE_PACKAGE: Readonly<Record<string, readonly string[]>> = {
-  '@bufbuild/protobuf': ['cri'],
-  '@grpc/grpc-js': ['cri', 'embedded', 'chaos', 'record', 'relay', 'testing'],
-  asn1js: ['util', 'server', 'testing'],
-  'classic-level': ['journal'],
+  '@bufbuild/protobuf': ['watch/cri'],
+  '@grpc/grpc-js': ['watch/cri', 'box', 'proxy/chaos', 'proxy/record', 'proxy/relay', 'testing'],
+  asn1js: ['base', 'node/api', 'testing'],
+  'classic-level': ['history'],
   commander: ['cli'],
-  'find-my-way': ['server'],
+  'find-my-way': ['node/api'],
   'kubernetes-types': ['cluster'],
-  pkijs: ['util', 'server', 'cluster', 'testing'],
-  'prom-client': ['metrics'],
-  ws: ['cli', 'embedded', 'testing'],
-  yaml: ['util', 'model', 'config', 'cli'],
+  pkijs: ['base', 'node/api', 'cluster', 'testing'],
+  'prom-client': ['node/telemetry/metrics', 'node/telemetry/registry'],
+  ws: ['cli', 'box', 'testing'],
+  yaml: ['base', 'kube', 'node/desired', 'cli'],
 };
 
 /** Names that say nothing about what is inside. */
@@ -74,13 +115,14 @@ const LONGEST_FILE = 500;
 const LONG_FILE = 350;
 
 const sources = listFiles('src', '.ts').filter((file) => !file.endsWith('.test.ts'));
-const handwritten = sources.filter((file) => !file.startsWith('cri/generated/'));
+const handwritten = sources.filter((file) => !file.startsWith('watch/cri/generated/'));
 const imports = sources.flatMap((file) => importsOf(file));
 
 describe('who may import whom', () => {
-  it('is known of every folder of src', () => {
-    const unknown = sources.map(folderOf).filter((folder) => !(folder in MAY_IMPORT));
+  it('is known of every folder of src, of which there are few', () => {
+    const unknown = sources.map(roomOf).filter((room) => !(room in MAY_IMPORT));
     expect([...new Set(unknown)]).toEqual([]);
+    expect(new Set(sources.map((file) => file.split('/')[0]!)).size).toBeLessThanOrEqual(AREAS);
   });
 
   it('is kept by every import', () => {
@@ -91,24 +133,29 @@ describe('who may import whom', () => {
   it('is kept by every use of a package', () => {
     const offences = imports
       .filter((each) => each.isPackage && !each.to.startsWith('node:'))
-      .filter(({ from, to }) => !(MAY_USE_PACKAGE[packageOf(to)] ?? []).includes(folderOf(from)))
+      .filter(({ from, to }) => !(MAY_USE_PACKAGE[packageOf(to)] ?? []).includes(roomOf(from)))
       .map(describeImport);
     expect(offences).toEqual([]);
   });
 
   it('loads what joins a cluster only when it is asked for', () => {
     // Names marked as types one by one leave an import behind that loads the file: "import type" leaves none.
-    const loading =
-      /^(?:import|export) (?!type )[^;]*? from '[^']*\/cluster\/(?:certificates|client|node|objects|pods|watch)\//m;
-    const outside = handwritten.filter((file) => !['cluster', 'testing'].includes(folderOf(file)));
-    expect(outside.filter((file) => loading.test(readText(`src/${file}`)))).toEqual([]);
+    const loading = /^(?:import|export) (?!type )[^;]*? from '(\.[^']*)'/gm;
+    const joining = /^cluster\/(?:certificates|client|node|objects|pods|watch)\//;
+    const outside = handwritten.filter((file) => !['cluster', 'testing'].includes(roomOf(file)));
+    const loaded = outside.flatMap((file) =>
+      [...readText(`src/${file}`).matchAll(loading)]
+        .map(([, specifier]) => path.posix.join(path.posix.dirname(file), specifier!))
+        .filter((target) => joining.test(target))
+        .map((target) => `${file} loads ${target}`),
+    );
+    expect(loaded).toEqual([]);
   });
 
-  it('allows no circle of folders', () => {
-    const folders = Object.keys(MAY_IMPORT);
-    const edges = (folder: string): string[] =>
-      (MAY_IMPORT[folder] ?? []).map((rule) => rule.replace(/^type /, '').split('/')[0]!);
-    expect(findCircle(folders, edges)).toBeUndefined();
+  it('allows no circle of rooms', () => {
+    const edges = (room: string): string[] =>
+      (MAY_IMPORT[room] ?? []).map((rule) => roomOf(rule.replace(/^type /, '').replace(/\*$/, 'x')));
+    expect(findCircle(Object.keys(MAY_IMPORT), edges)).toBeUndefined();
   });
 
   it('leaves no import that leads nowhere', () => {
@@ -133,6 +180,15 @@ describe('a source file', () => {
     expect(badly).toEqual([]);
   });
 
+  it(`is in a folder of at most ${LARGEST_FOLDER}`, () => {
+    const counts = new Map<string, number>();
+    for (const file of sources) {
+      const folder = path.posix.dirname(file);
+      counts.set(folder, (counts.get(folder) ?? 0) + 1);
+    }
+    expect([...counts].filter(([, count]) => count > LARGEST_FOLDER)).toEqual([]);
+  });
+
   it(`has at most ${LONGEST_FILE} lines`, () => {
     const lengths = handwritten.map((file) => ({
       file,
@@ -151,27 +207,25 @@ describe('a source file', () => {
 
   it('reads the environment of the process only in cli', () => {
     const readers = handwritten.filter((file) => /\bprocess\.env\b/.test(readText(`src/${file}`)));
-    expect(readers.filter((file) => !['cli', 'testing'].includes(folderOf(file)))).toEqual([]);
+    expect(readers.filter((file) => !['cli', 'testing'].includes(roomOf(file)))).toEqual([]);
   });
 
   it('outside of testing needs nothing of testing', () => {
-    const users = imports.filter(
-      ({ from, to }) => folderOf(to) === 'testing' && folderOf(from) !== 'testing',
-    );
+    const users = imports.filter(({ from, to }) => roomOf(to) === 'testing' && roomOf(from) !== 'testing');
     expect(users.map(describeImport)).toEqual([]);
   });
 
   it('that is the entry of a subpath says in an @module block what it is for', () => {
-    const entries = handwritten.filter((file) => /^(\w+\/)?index\.ts$/.test(file));
-    expect(entries.filter((file) => !/^\/\*\*[^]*?@module[^]*?\*\//.test(readText(`src/${file}`)))).toEqual(
-      [],
-    );
+    const entries = listSubpaths().map(findSource);
+    expect(entries.filter((file) => !/^\/\*\*[^]*?@module[^]*?\*\//.test(readText(file)))).toEqual([]);
   });
 });
 
-/** `cri/client.ts` is in `cri`; a file right below src is its own folder. */
-function folderOf(file: string): string {
-  return file.includes('/') ? file.split('/')[0]! : file.replace(/\.ts$/, '');
+/** `watch/cri/client.ts` is in `watch/cri`; a file right below src is a room of its own. */
+function roomOf(file: string): string {
+  let folder = file.replace(/\.ts$/, '');
+  while (!ROOMS.has(folder) && folder.includes('/')) folder = path.posix.dirname(folder);
+  return ROOMS.get(folder) ?? folder;
 }
 
 function packageOf(specifier: string): string {
@@ -182,8 +236,8 @@ function packageOf(specifier: string): string {
 }
 
 function isAllowed({ from, to, typeOnly }: SourceImport): boolean {
-  const [own, other] = [folderOf(from), folderOf(to)];
-  if (own === other || other === 'util') return true;
+  const [own, other] = [roomOf(from), roomOf(to)];
+  if (own === other || other === 'base') return true;
   return (MAY_IMPORT[own] ?? []).some((rule) => {
     const target = rule.replace(/^type /, '');
     if (rule.startsWith('type ') && !typeOnly) return false;

@@ -9,7 +9,13 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { InstalledPackage, listSubpaths, readModuleExamples, readPackageJson } from './installed-package.js';
+import {
+  findSource,
+  InstalledPackage,
+  listSubpaths,
+  readModuleExamples,
+  readPackageJson,
+} from './installed-package.js';
 import { REPOSITORY } from './source-tree.js';
 
 const run = promisify(execFile);
@@ -46,8 +52,7 @@ describe('the installed package', () => {
         '--eval',
         `console.log(JSON.stringify(Object.keys(await import('${subpath}'))))`,
       ]);
-      const folder = subpath.replace(/^podloop\/?/, '');
-      const source = (await import(path.join(REPOSITORY, 'src', folder, 'index.ts'))) as object;
+      const source = (await import(path.join(REPOSITORY, findSource(subpath)))) as object;
       expect(Object.keys(source).length).toBeGreaterThan(0);
       expect((JSON.parse(names) as string[]).sort()).toEqual(Object.keys(source).sort());
     },

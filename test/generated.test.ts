@@ -15,15 +15,16 @@ import { listFiles, readText, REPOSITORY } from './source-tree.js';
 
 const run = promisify(execFile);
 
-it('src/cri/generated is what npm run generate makes of proto/', async () => {
+it('src/watch/cri/generated is what npm run generate makes of proto/', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'podloop-generated-'));
   try {
     await run('npm', ['run', '--silent', 'generate', '--', '--output', folder], { cwd: REPOSITORY });
-    const made = path.join(folder, 'src/cri/generated');
+    const made = path.join(folder, 'src/watch/cri/generated');
     const files = (await readdir(made, { recursive: true })).filter((file) => file.endsWith('.ts')).sort();
-    expect(files).toEqual(listFiles('src/cri/generated', '.ts'));
+    expect(files).toEqual(listFiles('src/watch/cri/generated', '.ts'));
     for (const file of files) {
-      const same = (await readFile(path.join(made, file), 'utf8')) === readText(`src/cri/generated/${file}`);
+      const same =
+        (await readFile(path.join(made, file), 'utf8')) === readText(`src/watch/cri/generated/${file}`);
       expect(same, `${file} differs: run npm run generate`).toBe(true);
     }
   } finally {

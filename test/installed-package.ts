@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -35,6 +35,13 @@ export function readPackageJson(): PackageJson {
 export function readLockedPackages(): ReadonlyMap<string, LockedPackage> {
   const lock = JSON.parse(readText('package-lock.json')) as { packages: Record<string, LockedPackage> };
   return new Map(Object.entries(lock.packages).filter(([place]) => place !== ''));
+}
+
+/** The file that an entry is made of, below the repository's folder. */
+export function findSource(subpath: string): string {
+  const target = readPackageJson().exports[subpath.replace('podloop', '.')];
+  if (typeof target !== 'object') throw new Error(`${subpath} is no entry with code`);
+  return target.types.replace('./dist/', 'src/').replace(/\.d\.ts$/, '.ts');
 }
 
 /** The specifiers that users import: `podloop`, `podloop/cri` … */
@@ -110,10 +117,7 @@ export class InstalledPackage implements AsyncDisposable {
 export function readModuleExamples(): ReadonlyMap<string, string> {
   const examples = new Map<string, string>();
   for (const subpath of listSubpaths()) {
-    const target = readPackageJson().exports[subpath.replace('podloop', '.')];
-    if (typeof target !== 'object') continue;
-    const file = target.types.replace('./dist/', 'src/').replace(/\.d\.ts$/, '.ts');
-    const comment = /^\/\*\*([^]*?)\*\//.exec(readFileSync(path.join(REPOSITORY, file), 'utf8'))?.[1] ?? '';
+    const comment = /^\/\*\*([^]*?)\*\//.exec(readText(findSource(subpath)))?.[1] ?? '';
     const code = /```ts\n([^]*?)```/.exec(comment.replace(/^ \* ?/gm, ''))?.[1];
     if (code !== undefined) examples.set(subpath, code);
   }

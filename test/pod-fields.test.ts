@@ -1,11 +1,11 @@
 /**
- * The tables of src/model against the fields that v1 Pod has in the release of Kubernetes that podloop follows.
+ * The tables of src/kube against the fields that v1 Pod has in the release of Kubernetes that podloop follows.
  *
  * @module
  */
 import { expect, it } from 'vitest';
-import { type FieldFacts, type FieldType } from '../src/model/field-facts.js';
-import { CLUSTER_POD_TABLES, POD_TABLES } from '../src/model/pod-fields.js';
+import { type FieldFacts, type FieldType } from '../src/kube/fields/field-facts.js';
+import { CLUSTER_POD_TABLES, POD_TABLES } from '../src/kube/pod/pod-fields.js';
 import { readText } from './source-tree.js';
 
 type Fields = ReadonlyMap<string, string>;

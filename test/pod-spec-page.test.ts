@@ -1,5 +1,5 @@
 /**
- * docs/reference/pod-spec.md has every field as the tables of src/model have it. After a change of those, write it anew:
+ * docs/reference/pod-spec.md has every field as the tables of src/kube have it. After a change of those, write it anew:
  * `npx vitest run test/pod-spec-page.test.ts -u`.
  *
  * @module
@@ -11,7 +11,7 @@ import { formatPodSpecTables, podSpecRows } from './pod-spec-page.js';
 import { readText, REPOSITORY } from './source-tree.js';
 
 const PAGE = 'docs/reference/pod-spec.md';
-const MARK = '<!-- From the tables of src/model; see test/pod-spec-page.test.ts. -->';
+const MARK = '<!-- From the tables of src/kube; see test/pod-spec-page.test.ts. -->';
 
 it('the page of all fields has every field of the tables, cell by cell, and no other', async () => {
   const file = path.join(REPOSITORY, PAGE);

@@ -8,11 +8,11 @@
  * @module
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CriClient } from '../../src/cri/client.js';
-import { Pleg, type PlegOptions } from '../../src/pleg/index.js';
-import { CriRuntime } from '../../src/runtime/cri-runtime.js';
+import { CriClient } from '../../src/watch/cri/client.js';
+import { Pleg, type PlegOptions } from '../../src/watch/pleg/index.js';
+import { CriRuntime } from '../../src/watch/observed/cri-runtime.js';
 import { spawnSyntheticRuntime, type SyntheticControl } from '../../src/testing/synthetic-runtime/index.js';
-import { relistEnded } from '../../src/util/pleg-channels.js';
+import { relistEnded } from '../../src/base/channels/pleg-channels.js';
 import { type Progress } from '../progress.js';
 import { type Estimate, median, quantile } from '../stats.js';
 import { DeathLedger, FULL_AFTER_DEATHS } from './death-ledger.js';

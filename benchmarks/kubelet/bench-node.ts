@@ -8,7 +8,7 @@ import {
   ContainerStatusRequest,
   type ContainerStatus,
   ListContainersRequest,
-} from '../../src/cri/generated/runtime/v1/cri.js';
+} from '../../src/watch/cri/generated/runtime/v1/cri.js';
 import { type Containerd, startContainerd } from '../../test/containerd/harness/containerd.js';
 import { runtimeService } from '../../test/containerd/harness/cri-driver.js';
 import { BUSYBOX_IMAGE } from '../../test/containerd/harness/image.js';

@@ -6,9 +6,9 @@
  *
  * @module
  */
-import { CriClient } from '../../src/cri/client.js';
-import { readContainerEvents } from '../../src/cri/event-stream.js';
-import { ContainerEventType } from '../../src/cri/generated/runtime/v1/cri.js';
+import { CriClient } from '../../src/watch/cri/client.js';
+import { readContainerEvents } from '../../src/watch/cri/event-stream.js';
+import { ContainerEventType } from '../../src/watch/cri/generated/runtime/v1/cri.js';
 import { type BareSighting } from './bare-observer.js';
 
 /** How long an event stream is given to come up: a Go server does not say when it has. */

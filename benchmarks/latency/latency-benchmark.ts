@@ -10,7 +10,7 @@
  *
  * @module
  */
-import { type PlegMode } from '../../src/pleg/relist-cadence.js';
+import { type PlegMode } from '../../src/watch/pleg/relist/relist-cadence.js';
 import { type Release } from '../../test/containerd/harness/installed.js';
 import { BenchNode } from '../kubelet/bench-node.js';
 import { type FoundParts } from '../parts-file.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type PlegMode } from '../../src/pleg/relist-cadence.js';
+import { type PlegMode } from '../../src/watch/pleg/relist/relist-cadence.js';
 
 import { type Samples, toLatencyFigures } from './latency-figures.js';
 import { type DeathSample } from './latency-turn.js';

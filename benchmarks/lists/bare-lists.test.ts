@@ -3,7 +3,7 @@ import {
   Container,
   ListContainersResponse,
   ListPodSandboxResponse,
-} from '../../src/cri/generated/runtime/v1/cri.js';
+} from '../../src/watch/cri/generated/runtime/v1/cri.js';
 import { BareComparison, decodeBareList, listBare } from './bare-lists.js';
 
 const containers = ListContainersResponse.fromPartial({

@@ -1,10 +1,10 @@
-import { cri, type CriClient } from '../../src/cri/index.js';
-import { diffPods } from '../../src/pleg/diff.js';
-import { PodCache } from '../../src/pleg/pod-cache.js';
-import { CriRuntime } from '../../src/runtime/cri-runtime.js';
-import { toContainerStatus } from '../../src/runtime/convert.js';
-import { type ObservedPod } from '../../src/runtime/runtime.js';
-import { SystemClock } from '../../src/util/clock.js';
+import { cri, type CriClient } from '../../src/watch/cri/index.js';
+import { diffPods } from '../../src/watch/pleg/diff.js';
+import { PodCache } from '../../src/watch/pleg/pod-cache.js';
+import { CriRuntime } from '../../src/watch/observed/cri-runtime.js';
+import { toContainerStatus } from '../../src/watch/observed/convert.js';
+import { type ObservedPod } from '../../src/watch/observed/runtime.js';
+import { SystemClock } from '../../src/base/time/clock.js';
 
 /** Something small that is done often. */
 export interface Operation {

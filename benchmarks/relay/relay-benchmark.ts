@@ -9,8 +9,11 @@
  */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { GrpcTransport } from '../../src/cri/grpc-transport.js';
-import { ContainerStatusRequest, ListContainersResponse } from '../../src/cri/generated/runtime/v1/cri.js';
+import { GrpcTransport } from '../../src/watch/cri/grpc-transport.js';
+import {
+  ContainerStatusRequest,
+  ListContainersResponse,
+} from '../../src/watch/cri/generated/runtime/v1/cri.js';
 import { spawnSyntheticRuntime } from '../../src/testing/synthetic-runtime/index.js';
 import { type Progress } from '../progress.js';
 import { measureUntilNarrow } from '../relist/narrow-rounds.js';

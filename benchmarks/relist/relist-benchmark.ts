@@ -7,10 +7,10 @@
  *
  * @module
  */
-import { CriClient } from '../../src/cri/client.js';
-import { GrpcTransport } from '../../src/cri/grpc-transport.js';
-import { Pleg } from '../../src/pleg/pleg.js';
-import { CriRuntime } from '../../src/runtime/cri-runtime.js';
+import { CriClient } from '../../src/watch/cri/client.js';
+import { GrpcTransport } from '../../src/watch/cri/grpc-transport.js';
+import { Pleg } from '../../src/watch/pleg/pleg.js';
+import { CriRuntime } from '../../src/watch/observed/cri-runtime.js';
 import { spawnSyntheticRuntime } from '../../src/testing/synthetic-runtime/index.js';
 import { BareComparison } from '../lists/bare-lists.js';
 import { type Progress } from '../progress.js';

@@ -1,6 +1,6 @@
-import { type Runtime } from '../../src/runtime/runtime.js';
-import { criCallEnded } from '../../src/util/channels.js';
-import { relistEnded } from '../../src/util/pleg-channels.js';
+import { type Runtime } from '../../src/watch/observed/runtime.js';
+import { criCallEnded } from '../../src/base/channels/channels.js';
+import { relistEnded } from '../../src/base/channels/pleg-channels.js';
 import { mean } from '../stats.js';
 
 /** A moment of a relist. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { OBSERVER_OPTIONS } from '../agent/options.js';
+import { OBSERVER_OPTIONS } from '../node/options/options.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { type CliHost } from './cli-host.js';
 import { LineOutput } from './line-output.js';

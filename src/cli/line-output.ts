@@ -1,7 +1,7 @@
 import { type Writable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type WriteStream } from 'node:tty';
-import { describeWaiting } from './log-target.js';
+import { describeWaiting } from './commands/logs/log-target.js';
 
 /**
  * Lines to standard output or standard error, with an end that is noticed.

@@ -1,8 +1,8 @@
 import { Command, CommanderError } from 'commander';
-import { messageOf } from '../util/errors.js';
+import { messageOf } from '../base/errors/errors.js';
 import { type CliHost } from './cli-host.js';
 import { CommandFailure } from './command-failure.js';
-import { escapeTerminal } from './print/terminal-text.js';
+import { escapeTerminal } from './shared/print/terminal-text.js';
 import { toSwitches } from './switch-flags.js';
 import { toUsageError } from './usage-error.js';
 import { packageVersion } from './package-version.js';
@@ -21,111 +21,111 @@ export const COMMANDS: readonly LazyCommand[] = [
   {
     name: 'run',
     summary: 'Keep the pods of a folder of manifests running: the node agent',
-    load: async (host) => (await import('./run.js')).runCommand(host),
+    load: async (host) => (await import('./commands/run/run.js')).runCommand(host),
   },
   {
     name: 'watch',
     summary: 'Show what happens to every pod of a container runtime, as it happens; changes nothing',
-    load: async (host) => (await import('./watch.js')).watchCommand(host),
+    load: async (host) => (await import('./commands/watch/watch.js')).watchCommand(host),
   },
   {
     name: 'top',
     summary: 'Show live where relists spend their time: slow pods, calls that hang, the rate of events',
-    load: async (host) => (await import('./top.js')).topCommand(host),
+    load: async (host) => (await import('./commands/top/top.js')).topCommand(host),
   },
   {
     name: 'demo',
     summary: 'Run a folder of example pods with an agent and a runtime of their own, and show what happens',
-    load: async (host) => (await import('./demo.js')).demoCommand(host),
+    load: async (host) => (await import('./commands/demo/demo.js')).demoCommand(host),
   },
   {
     name: 'validate',
     summary: 'Say of Pod manifests whether they could be run here, and all that is wrong with them',
-    load: async (host) => (await import('./validate.js')).validateCommand(host),
+    load: async (host) => (await import('./commands/validate/validate.js')).validateCommand(host),
   },
   {
     name: 'get',
     summary: 'Show pods and other objects of a running agent',
-    load: async (host) => (await import('./get.js')).getCommand(host),
+    load: async (host) => (await import('./commands/get/get.js')).getCommand(host),
   },
   {
     name: 'events',
     summary: 'Show what happened on a node, also before the agent was started anew or while it is down',
-    load: async (host) => (await import('./events.js')).eventsCommand(host),
+    load: async (host) => (await import('./commands/events/events.js')).eventsCommand(host),
   },
   {
     name: 'describe',
     summary: 'Show all that is known of a pod of a running agent',
-    load: async (host) => (await import('./describe.js')).describeCommand(host),
+    load: async (host) => (await import('./commands/describe/describe.js')).describeCommand(host),
   },
   {
     name: 'apply',
     summary: 'Give manifests to a running agent, to be created or changed',
-    load: async (host) => (await import('./apply.js')).applyCommand(host),
+    load: async (host) => (await import('./commands/apply/apply.js')).applyCommand(host),
   },
   {
     name: 'delete',
     summary: 'Stop pods of a running agent until their manifests change',
-    load: async (host) => (await import('./delete.js')).deleteCommand(host),
+    load: async (host) => (await import('./commands/delete/delete.js')).deleteCommand(host),
   },
   {
     name: 'logs',
     summary: 'Print what a container has written',
-    load: async (host) => (await import('./logs.js')).logsCommand(host),
+    load: async (host) => (await import('./commands/logs/logs.js')).logsCommand(host),
   },
   {
     name: 'exec',
     summary: 'Run a command in a container',
-    load: async (host) => (await import('./exec.js')).execCommand(host),
+    load: async (host) => (await import('./commands/exec/exec.js')).execCommand(host),
   },
   {
     name: 'attach',
     summary: 'Attach to what runs in a container',
-    load: async (host) => (await import('./attach.js')).attachCommand(host),
+    load: async (host) => (await import('./commands/attach/attach.js')).attachCommand(host),
   },
   {
     name: 'port-forward',
     summary: 'Forward ports of this machine to a pod',
-    load: async (host) => (await import('./port-forward.js')).portForwardCommand(host),
+    load: async (host) => (await import('./commands/port-forward/port-forward.js')).portForwardCommand(host),
   },
   {
     name: 'cp',
     summary: 'Copy files and folders to and from containers',
-    load: async (host) => (await import('./cp.js')).cpCommand(host),
+    load: async (host) => (await import('./commands/cp/cp.js')).cpCommand(host),
   },
   {
     name: 'doctor',
     summary: 'Say what is wrong with this node, with the evidence and what to do about it',
     // 1 says that there are warnings.
     usageExitCode: 3,
-    load: async (host) => (await import('./doctor.js')).doctorCommand(host),
+    load: async (host) => (await import('./commands/doctor/doctor.js')).doctorCommand(host),
   },
   {
     name: 'runtime',
     summary: 'Run the embedded container runtime: pods as processes of this machine, behind a CRI socket',
-    load: async (host) => (await import('./runtime.js')).runtimeCommand(host),
+    load: async (host) => (await import('./commands/runtime/runtime.js')).runtimeCommand(host),
   },
   {
     name: 'chaos',
     summary:
       'Make a node misbehave on purpose: a CRI proxy that injects latency, errors, hangs and lost events',
-    load: async (host) => (await import('./chaos.js')).chaosCommand(host),
+    load: async (host) => (await import('./commands/chaos/chaos.js')).chaosCommand(host),
   },
   {
     name: 'record',
     summary:
       'Record what a container runtime is asked and answers, without secrets, to be looked at elsewhere',
-    load: async (host) => (await import('./record.js')).recordCommand(host),
+    load: async (host) => (await import('./commands/record/record.js')).recordCommand(host),
   },
   {
     name: 'replay',
     summary: 'Serve a recording as a container runtime, or say what is in it',
-    load: async (host) => (await import('./replay.js')).replayCommand(host),
+    load: async (host) => (await import('./commands/replay/replay.js')).replayCommand(host),
   },
   {
     name: 'completion',
     summary: 'Print the script with which a shell completes podloop’s words',
-    load: async (host) => (await import('./completion.js')).completionCommand(host),
+    load: async (host) => (await import('./commands/completion/completion.js')).completionCommand(host),
   },
 ];
 
@@ -156,7 +156,9 @@ Use "podloop <command> --help" for more about a command.`;
 export async function runProgram(args: readonly string[], host: CliHost): Promise<number> {
   try {
     if (args[0] === COMPLETE) {
-      await (await import('./complete-words.js')).completeWords(args.slice(1), COMMANDS, host);
+      await (
+        await import('./commands/completion/complete-words.js')
+      ).completeWords(args.slice(1), COMMANDS, host);
       return 0;
     }
     const program = await buildProgram(args, host);

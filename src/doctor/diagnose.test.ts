@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type PlegReport } from '../model/pleg-report.js';
+import { type PlegReport } from '../kube/node/pleg-report.js';
 import {
   aNode,
   someInspections,
@@ -8,12 +8,12 @@ import {
   aPopulation,
   aSlowPod,
   type NodeFactsChanges,
-} from '../testing/node-facts-builder.js';
-import { type MeasuredCall } from './call-meter.js';
+} from '../../test/support/builders/node-facts-builder.js';
+import { type MeasuredCall } from './facts/call-meter.js';
 import { diagnose, exitCodeOf } from './diagnose.js';
 import { type FindingCode } from './finding-codes.js';
 import { known, notKnown } from './looked.js';
-import { type RunningPlugin } from './machine-facts.js';
+import { type RunningPlugin } from './facts/machine-facts.js';
 
 const WEB = { uid: 'uid-web', namespace: 'default', name: 'web' };
 const DAY_MS = 24 * 3_600_000;

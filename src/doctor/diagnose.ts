@@ -1,5 +1,5 @@
 import { type Finding, sortFindings } from './finding.js';
-import { type NodeFacts } from './node-facts.js';
+import { type NodeFacts } from './facts/node-facts.js';
 import { agentRules } from './rules/agent-rules.js';
 import { certificateRules } from './rules/certificate-rules.js';
 import { cgroupRules } from './rules/cgroup-rules.js';

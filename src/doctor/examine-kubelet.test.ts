@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { SystemClock } from '../util/clock.js';
+import { SystemClock } from '../base/time/clock.js';
 import { KubeletExaminer, readMetrics } from './examine-kubelet.js';
-import { parseSamples } from './prometheus-text.js';
+import { parseSamples } from './facts/prometheus-text.js';
 
 const servers: Server[] = [];
 

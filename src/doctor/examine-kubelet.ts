@@ -1,16 +1,16 @@
-import { type Clock } from '../util/clock.js';
-import { messageOf } from '../util/errors.js';
-import { linkAbort } from '../util/linked-abort.js';
-import { systemCodeOf } from '../util/system-code.js';
-import { type HttpAnswer, type HttpCredentials, httpGet } from './http-get.js';
+import { type Clock } from '../base/time/clock.js';
+import { messageOf } from '../base/errors/errors.js';
+import { linkAbort } from '../base/async/linked-abort.js';
+import { systemCodeOf } from '../base/errors/system-code.js';
+import { type HttpAnswer, type HttpCredentials, httpGet } from './facts/http-get.js';
 import {
   type KubeletFacts,
   type KubeletHealth,
   type KubeletMetrics,
   type KubeletOperation,
-} from './kubelet-facts.js';
+} from './facts/kubelet-facts.js';
 import { known, type Looked, notKnown } from './looked.js';
-import { bucketsOf, bucketsSince, parseSamples, quantileOf, type Sample } from './prometheus-text.js';
+import { bucketsOf, bucketsSince, parseSamples, quantileOf, type Sample } from './facts/prometheus-text.js';
 
 /** Where a kubelet is looked for. */
 export interface KubeletAddresses {

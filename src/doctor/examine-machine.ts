@@ -1,17 +1,17 @@
-import { type Clock } from '../util/clock.js';
-import { type BlockedThread, findStillBlocked, readBlocked } from './blocked-threads.js';
+import { type Clock } from '../base/time/clock.js';
+import { type BlockedThread, findStillBlocked, readBlocked } from './facts/blocked-threads.js';
 import { type RuntimeExamination } from './examine-runtime.js';
-import { findPlugins } from './find-plugins.js';
-import { judgeAbandoned, judgeShims, readShims, type Shim } from './find-shims.js';
-import { type HostFiles } from './host-files.js';
+import { findPlugins } from './facts/find-plugins.js';
+import { judgeAbandoned, judgeShims, readShims, type Shim } from './facts/find-shims.js';
+import { type HostFiles } from './facts/host-files.js';
 import { ask, known, type Looked, notKnown } from './looked.js';
-import { type MachineFacts } from './machine-facts.js';
-import { type DiskPath, measureDisks, measureFsync } from './measure-disks.js';
-import { readProcesses, type SeenProcess } from './process-table.js';
+import { type MachineFacts } from './facts/machine-facts.js';
+import { type DiskPath, measureDisks, measureFsync } from './facts/measure-disks.js';
+import { readProcesses, type SeenProcess } from './facts/process-table.js';
 import { summarizeProcesses } from './summarize-processes.js';
-import { readLoad, readMemory } from './read-load.js';
-import { readPressure } from './read-pressure.js';
-import { findDeadAddresses, findSameSocket } from './shim-addresses.js';
+import { readLoad, readMemory } from './facts/read-load.js';
+import { readPressure } from './facts/read-pressure.js';
+import { findDeadAddresses, findSameSocket } from './facts/shim-addresses.js';
 
 /** The usual places, for where the runtime does not say where its images are. */
 const USUAL_IMAGES = '/var/lib/containerd';

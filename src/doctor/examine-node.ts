@@ -16,15 +16,15 @@
  *
  * @module
  */
-import { type PlegReport } from '../model/pleg-report.js';
-import { type Clock } from '../util/clock.js';
+import { type PlegReport } from '../kube/node/pleg-report.js';
+import { type Clock } from '../base/time/clock.js';
 import { type KubeletAddresses, KubeletExaminer } from './examine-kubelet.js';
 import { MachineExaminer } from './examine-machine.js';
 import { type EventReading, examineRuntime, type RuntimeProgress } from './examine-runtime.js';
-import { HostFiles } from './host-files.js';
+import { HostFiles } from './facts/host-files.js';
 import { ask } from './looked.js';
-import { type NodeFacts } from './node-facts.js';
-import { readCertificates } from './read-certificates.js';
+import { type NodeFacts } from './facts/node-facts.js';
+import { readCertificates } from './facts/read-certificates.js';
 import { type RuntimePort } from './runtime-port.js';
 
 /** What {@link examineNode} works with. */

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../testing/fake-clock.js';
-import { PodloopError } from '../util/errors.js';
-import { CallPlaces } from './call-places.js';
-import { findChanges, tellsEveryReader } from './event-witness.js';
+import { PodloopError } from '../base/errors/errors.js';
+import { CallPlaces } from './facts/call-places.js';
+import { findChanges, tellsEveryReader } from './facts/event-witness.js';
 import { type ListedContainer, type ListedSandbox } from './runtime-port.js';
 import { summarizePopulation } from './summarize-population.js';
-import { CallMeter } from './call-meter.js';
+import { CallMeter } from './facts/call-meter.js';
 
 const NOW = 1_000_000_000;
 const pod = (name: string) => ({ uid: `uid-${name}`, namespace: 'default', name });

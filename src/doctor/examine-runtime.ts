@@ -1,11 +1,11 @@
-import { type Clock } from '../util/clock.js';
-import { CallMeter, type CallUnderWay } from './call-meter.js';
-import { ConnectionWatch } from './connection-watch.js';
-import { EventWitness, type ListedNode, tellsEveryReader } from './event-witness.js';
+import { type Clock } from '../base/time/clock.js';
+import { CallMeter, type CallUnderWay } from './facts/call-meter.js';
+import { ConnectionWatch } from './facts/connection-watch.js';
+import { EventWitness, type ListedNode, tellsEveryReader } from './facts/event-witness.js';
 import { inspectPods } from './inspect-pods.js';
 import { known, type Looked, notKnown } from './looked.js';
-import { percentileOf } from '../util/percentile.js';
-import { type EventFacts, type ListFacts, type RuntimeFacts } from './runtime-facts.js';
+import { percentileOf } from '../base/text/percentile.js';
+import { type EventFacts, type ListFacts, type RuntimeFacts } from './facts/runtime-facts.js';
 import {
   type CallLimits,
   type ImageFilesystem,

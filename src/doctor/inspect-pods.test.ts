@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../testing/fake-clock.js';
-import { FakeRuntimePort } from '../testing/fake-runtime-port.js';
-import { aNode } from '../testing/node-facts-builder.js';
-import { PodloopError } from '../util/errors.js';
-import { CallMeter } from './call-meter.js';
+import { FakeRuntimePort } from '../../test/support/fakes/fake-runtime-port.js';
+import { aNode } from '../../test/support/builders/node-facts-builder.js';
+import { PodloopError } from '../base/errors/errors.js';
+import { CallMeter } from './facts/call-meter.js';
 import { diagnose } from './diagnose.js';
 import { inspectPods } from './inspect-pods.js';
 import { known } from './looked.js';
-import { type InspectionFacts } from './runtime-facts.js';
+import { type InspectionFacts } from './facts/runtime-facts.js';
 
 let clock: FakeClock;
 let runtime: FakeRuntimePort;

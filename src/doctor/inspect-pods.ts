@@ -1,9 +1,9 @@
-import { type PodRef } from '../model/pod-ref.js';
-import { type Clock } from '../util/clock.js';
-import { type CallMeter, type CallTarget } from './call-meter.js';
-import { CallPlaces } from './call-places.js';
+import { type PodRef } from '../kube/pod/pod-ref.js';
+import { type Clock } from '../base/time/clock.js';
+import { type CallMeter, type CallTarget } from './facts/call-meter.js';
+import { CallPlaces } from './facts/call-places.js';
 import { groupBy } from './group-by.js';
-import { type InspectionFacts } from './runtime-facts.js';
+import { type InspectionFacts } from './facts/runtime-facts.js';
 import {
   type CallLimits,
   type ListedContainer,

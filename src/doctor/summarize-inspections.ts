@@ -1,8 +1,8 @@
-import { type PodRef } from '../model/pod-ref.js';
-import { type MeasuredCall } from './call-meter.js';
+import { type PodRef } from '../kube/pod/pod-ref.js';
+import { type MeasuredCall } from './facts/call-meter.js';
 import { groupBy } from './group-by.js';
-import { percentileOf } from '../util/percentile.js';
-import { type InspectionFacts, type SlowPod } from './runtime-facts.js';
+import { percentileOf } from '../base/text/percentile.js';
+import { type InspectionFacts, type SlowPod } from './facts/runtime-facts.js';
 
 /** A measured call about a pod. */
 export type PodCall = MeasuredCall & { readonly pod: PodRef };

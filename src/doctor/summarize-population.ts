@@ -1,5 +1,5 @@
 import { groupBy } from './group-by.js';
-import { type PopulationFacts } from './runtime-facts.js';
+import { type PopulationFacts } from './facts/runtime-facts.js';
 import { type ListedContainer, type ListedSandbox } from './runtime-port.js';
 
 /** What was made within this time was made lately. */

@@ -1,7 +1,7 @@
-import { type BlockedThread, folderOf } from './blocked-threads.js';
-import { type HostFiles } from './host-files.js';
-import { type ProcessFacts } from './machine-facts.js';
-import { type SeenProcess } from './process-table.js';
+import { type BlockedThread, folderOf } from './facts/blocked-threads.js';
+import { type HostFiles } from './facts/host-files.js';
+import { type ProcessFacts } from './facts/machine-facts.js';
+import { type SeenProcess } from './facts/process-table.js';
 
 const MOST_PARENTS = 5;
 const MOST_BLOCKED = 10;

@@ -12,7 +12,7 @@ import {
   type PodStatus,
   type RuntimeEvent,
   type SandboxStatus,
-} from '../runtime/runtime.js';
+} from '../watch/observed/runtime.js';
 
 /** When everything in a test was created: 2026-01-02T03:04:00Z, five seconds before a FakeClock starts. */
 export const BUILT_AT_NS = 1_767_323_040_000_000_000n;

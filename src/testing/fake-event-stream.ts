@@ -1,4 +1,4 @@
-import { type RuntimeEvent, type RuntimeEventHandlers } from '../runtime/runtime.js';
+import { type RuntimeEvent, type RuntimeEventHandlers } from '../watch/observed/runtime.js';
 
 interface Reader {
   readonly handlers: RuntimeEventHandlers;

@@ -1,4 +1,4 @@
-import { composePodStatus } from '../runtime/compose-pod-status.js';
+import { composePodStatus } from '../watch/observed/compose-pod-status.js';
 import {
   type ContainerStatus,
   type ObservedContainer,
@@ -7,8 +7,8 @@ import {
   type PodStatus,
   type RuntimeEvent,
   type SandboxStatus,
-} from '../runtime/runtime.js';
-import { type Clock } from '../util/clock.js';
+} from '../watch/observed/runtime.js';
+import { type Clock } from '../base/time/clock.js';
 import { aContainer, aContainerStatus, aSandbox, aSandboxStatus } from './builders.js';
 
 const EVENT_OF_STATE = {

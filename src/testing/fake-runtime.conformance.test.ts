@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ObservedContainer } from '../runtime/runtime.js';
+import { type ObservedContainer } from '../watch/observed/runtime.js';
 import { FakeClock } from './fake-clock.js';
 import { FakeRuntime } from './fake-runtime.js';
 import { RUNTIME_CONFORMANCE, type RuntimeDriver } from './runtime-conformance/index.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type RuntimeEvent } from '../runtime/runtime.js';
+import { type RuntimeEvent } from '../watch/observed/runtime.js';
 import { aPod, aRuntimeEvent } from './builders.js';
 import { FakeClock } from './fake-clock.js';
 import { type FakeCall, FakeRuntime } from './fake-runtime.js';

@@ -8,8 +8,8 @@ import {
   type RuntimeEvent,
   type SandboxStatus,
   type ToldStatuses,
-} from '../runtime/runtime.js';
-import { type Clock, SystemClock } from '../util/clock.js';
+} from '../watch/observed/runtime.js';
+import { type Clock, SystemClock } from '../base/time/clock.js';
 import { CallGate } from './call-gate.js';
 import { FakeEventStream } from './fake-event-stream.js';
 import { FakePods } from './fake-pods.js';

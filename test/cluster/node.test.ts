@@ -1,11 +1,11 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { AgentClient } from '../../src/cli/api/agent-client.js';
-import { askAgent } from '../../src/cli/api/ask-agent.js';
+import { AgentClient } from '../../src/cli/shared/api/agent-client.js';
+import { askAgent } from '../../src/cli/shared/api/ask-agent.js';
 import { type KubeList, type Lease, type Node, type Pod } from '../../src/cluster/client/kube-objects.js';
-import { type PlegReport } from '../../src/model/pleg-report.js';
-import { SystemClock } from '../../src/util/clock.js';
+import { type PlegReport } from '../../src/kube/node/pleg-report.js';
+import { SystemClock } from '../../src/base/time/clock.js';
 import { ClusterAgent, HOST_IMAGE } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
 import { ControlPlane } from './harness/control-plane.js';

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { type DoctorOptions, type Finding, runDoctor } from '../../src/agent/doctor.js';
-import { ChaosProxy, parseRules } from '../../src/chaos/index.js';
-import { SystemClock } from '../../src/util/clock.js';
+import { type DoctorOptions, type Finding, runDoctor } from '../../src/node/doctor/doctor.js';
+import { ChaosProxy, parseRules } from '../../src/proxy/chaos/index.js';
+import { SystemClock } from '../../src/base/time/clock.js';
 import { type Containerd, startContainerd } from './harness/containerd.js';
 import { containerConfig, sandboxConfig } from './harness/pod-configs.js';
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CriClient } from '../../src/cri/index.js';
+import { CriClient } from '../../src/watch/cri/index.js';
 import { LocalApiClient } from '../integration/local-api-client.js';
 import { AgentNode } from '../integration/pod-stories/agent-node.js';
 import { startContainerd, type Containerd } from './harness/containerd.js';

@@ -9,7 +9,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CriClient } from '../../src/cri/index.js';
+import { CriClient } from '../../src/watch/cri/index.js';
 import { AgentNode } from '../integration/pod-stories/agent-node.js';
 import { recordResult } from '../integration/results-page.js';
 import { startContainerd, type Containerd } from './harness/containerd.js';

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { ContainerState } from '../../src/cri/generated/runtime/v1/cri.js';
-import { CriClient } from '../../src/cri/index.js';
-import { type PodLifecycleEvent } from '../../src/pleg/events.js';
-import { Pleg } from '../../src/pleg/index.js';
-import { CriRuntime } from '../../src/runtime/index.js';
+import { ContainerState } from '../../src/watch/cri/generated/runtime/v1/cri.js';
+import { CriClient } from '../../src/watch/cri/index.js';
+import { type PodLifecycleEvent } from '../../src/watch/pleg/events.js';
+import { Pleg } from '../../src/watch/pleg/index.js';
+import { CriRuntime } from '../../src/watch/observed/index.js';
 import { startContainerd, type Containerd } from './harness/containerd.js';
 import { runtimeService } from './harness/cri-driver.js';
 import { containerConfig, sandboxConfig } from './harness/pod-configs.js';

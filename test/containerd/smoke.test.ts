@@ -2,7 +2,7 @@ import { status } from '@grpc/grpc-js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 
-import { ContainerState, type ContainerEventResponse } from '../../src/cri/generated/runtime/v1/cri.js';
+import { ContainerState, type ContainerEventResponse } from '../../src/watch/cri/generated/runtime/v1/cri.js';
 import { startContainerd, type Containerd } from './harness/containerd.js';
 import { codeOf, runtimeService } from './harness/cri-driver.js';
 import { RELEASES } from './harness/installed.js';

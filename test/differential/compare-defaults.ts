@@ -1,6 +1,6 @@
-import { type FieldType } from '../../src/model/field-facts.js';
-import { POD_TABLES } from '../../src/model/pod-fields.js';
-import { findQuantity, formatQuantity } from '../../src/model/quantity.js';
+import { type FieldType } from '../../src/kube/fields/field-facts.js';
+import { POD_TABLES } from '../../src/kube/pod/pod-fields.js';
+import { findQuantity, formatQuantity } from '../../src/kube/fields/quantity.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,4 +1,4 @@
-import { type ManifestProblem } from '../../src/config/manifest-problem.js';
+import { type ManifestProblem } from '../../src/node/desired/manifests/manifest-problem.js';
 import { type ServerProblem } from './api-server-program.js';
 
 /** What is compared of an error of podloop. */

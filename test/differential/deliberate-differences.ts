@@ -1,4 +1,4 @@
-import { type ManifestProblem } from '../../src/config/manifest-problem.js';
+import { type ManifestProblem } from '../../src/node/desired/manifests/manifest-problem.js';
 
 /** A class of pods that Kubernetes takes and podloop refuses, and why. */
 export interface Difference {

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { createSeededRandom } from '../../src/chaos/seeded-random.js';
+import { createSeededRandom } from '../../src/proxy/chaos/faults/seeded-random.js';
 
 const TEXTS: readonly string[] = [
   'metadata:\n  name: web\n  labels: {app: web, tier: "front"}\nspec:\n  containers:\n  - name: a\n    image: nginx # the server\n    args: ["-c", \'it\'\'s\', x]\n',

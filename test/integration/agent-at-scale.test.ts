@@ -9,9 +9,9 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type AgentOptions } from '../../src/agent/agent-options.js';
-import { cri } from '../../src/cri/index.js';
-import { PLEG_MODES } from '../../src/pleg/relist-cadence.js';
+import { type AgentOptions } from '../../src/node/options/agent-options.js';
+import { cri } from '../../src/watch/cri/index.js';
+import { PLEG_MODES } from '../../src/watch/pleg/relist/relist-cadence.js';
 import { recordResult, type RunResult } from './results-page.js';
 import { type Effort, effortSince, ScaleNode } from './scale/scale-node.js';
 

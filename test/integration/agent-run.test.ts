@@ -4,9 +4,9 @@ import { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { CriClient } from '../../src/cri/index.js';
-import { SystemClock } from '../../src/util/clock.js';
-import { lockFolder, RUNTIME_ROOT_LOCK } from '../../src/util/folder-lock.js';
+import { CriClient } from '../../src/watch/cri/index.js';
+import { SystemClock } from '../../src/base/time/clock.js';
+import { lockFolder, RUNTIME_ROOT_LOCK } from '../../src/base/fs/folder-lock.js';
 import { PodloopProcess, runPodloop } from './podloop-process.js';
 
 let folder: string;

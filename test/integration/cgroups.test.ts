@@ -9,11 +9,11 @@ import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LinuxContainerResources, PodSandboxConfig } from '../../src/cri/generated/runtime/v1/cri.js';
-import { Cgroups } from '../../src/embedded/cgroups/cgroups.js';
-import { type ContainerCgroup } from '../../src/embedded/cgroups/container-cgroup.js';
-import { untilTrue } from '../../src/testing/until-true.js';
-import { SILENT_LOGGER } from '../../src/util/logger.js';
+import { LinuxContainerResources, PodSandboxConfig } from '../../src/watch/cri/generated/runtime/v1/cri.js';
+import { Cgroups } from '../../src/box/cgroups/cgroups.js';
+import { type ContainerCgroup } from '../../src/box/cgroups/container-cgroup.js';
+import { untilTrue } from '../support/until-true.js';
+import { SILENT_LOGGER } from '../../src/base/log/logger.js';
 
 const PREFIX = `podloop-it${randomBytes(4).toString('hex')}`;
 const mountinfo = readFileSync('/proc/self/mountinfo', 'utf8');

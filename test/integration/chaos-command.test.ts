@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { CriClient } from '../../src/cri/client.js';
-import { CriTestServer } from '../../src/testing/cri-test-server.js';
-import { VersionResponse } from '../../src/cri/generated/runtime/v1/cri.js';
+import { CriClient } from '../../src/watch/cri/client.js';
+import { CriTestServer } from '../support/clients/cri-test-server.js';
+import { VersionResponse } from '../../src/watch/cri/generated/runtime/v1/cri.js';
 import { PodloopProcess } from './podloop-process.js';
 
 const RULES = 'rules:\n  - {name: fails, match: {methods: [Version], nth: 1}, fault: {type: error}}\n';

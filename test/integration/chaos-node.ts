@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ChaosProxy, type Injection, parseRules } from '../../src/chaos/index.js';
+import { ChaosProxy, type Injection, parseRules } from '../../src/proxy/chaos/index.js';
 import {
   type SpawnedSyntheticRuntime,
   spawnSyntheticRuntime,

@@ -6,8 +6,8 @@
 import { readdir } from 'node:fs/promises';
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { parseRules } from '../../src/chaos/index.js';
-import { CriClient } from '../../src/cri/client.js';
+import { parseRules } from '../../src/proxy/chaos/index.js';
+import { CriClient } from '../../src/watch/cri/client.js';
 import { ChaosNode, deathsIn, eventsOf, readScenario } from './chaos-node.js';
 import { type PodloopProcess } from './podloop-process.js';
 

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { completionScript } from '../../src/cli/completion/completion-script.js';
+import { completionScript } from '../../src/cli/commands/completion/completion-script.js';
 
 const run = promisify(execFile);
 let folder: string;

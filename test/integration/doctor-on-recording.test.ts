@@ -7,9 +7,9 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Observer } from '../../src/agent/observer.js';
-import { RecordProxy, ReplayServer, summarizeRecording } from '../../src/record/index.js';
-import { SystemClock } from '../../src/util/clock.js';
+import { Observer } from '../../src/node/observer.js';
+import { RecordProxy, ReplayServer, summarizeRecording } from '../../src/proxy/record/index.js';
+import { SystemClock } from '../../src/base/time/clock.js';
 import { CONTAINER_EXITED, EmbeddedNode, until } from './embedded-node.js';
 import { runPodloop } from './podloop-process.js';
 

@@ -1,8 +1,8 @@
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type cri, type CriClient } from '../../src/cri/index.js';
-import { PodloopError } from '../../src/util/errors.js';
+import { type cri, type CriClient } from '../../src/watch/cri/index.js';
+import { PodloopError } from '../../src/base/errors/errors.js';
 import { type ContainerParts, EmbeddedNode, HOST_IMAGE } from './embedded-node.js';
 
 const UNKNOWN_ID = 'f'.repeat(64);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CriRuntime } from '../../src/runtime/index.js';
+import { CriRuntime } from '../../src/watch/observed/index.js';
 import {
   type ContainerToMake,
   type PodToMake,

@@ -3,7 +3,7 @@ import { connect, type IncomingHttpHeaders } from 'node:http2';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { cri } from '../../src/cri/index.js';
+import { cri } from '../../src/watch/cri/index.js';
 import { CONTAINER_EXITED, CONTAINER_RUNNING, EmbeddedNode, until } from './embedded-node.js';
 
 type Event = cri.ContainerEventResponse;

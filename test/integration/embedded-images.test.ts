@@ -3,9 +3,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CriClient } from '../../src/cri/index.js';
-import { EmbeddedRuntime } from '../../src/embedded/index.js';
-import { OciLayout } from '../../src/testing/oci-layout.js';
+import { CriClient } from '../../src/watch/cri/index.js';
+import { EmbeddedRuntime } from '../../src/box/index.js';
+import { OciLayout } from '../support/fakes/oci-layout.js';
 
 const NAMES = ['example.test/many:1', 'example.test/many:2', 'example.test/many:3'];
 const OTHER = 'example.test/other:1';

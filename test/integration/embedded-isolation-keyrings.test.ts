@@ -7,8 +7,8 @@ import { execFile } from 'node:child_process';
 import { access } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cri } from '../../src/cri/index.js';
-import { KEYRING_CALLS } from '../../src/embedded/isolation/session-keyring.js';
+import { cri } from '../../src/watch/cri/index.js';
+import { KEYRING_CALLS } from '../../src/box/isolation/session-keyring.js';
 import { IsolatedPod, secured } from './isolated-pod.js';
 
 const run = promisify(execFile);

@@ -9,7 +9,7 @@ import { hostname, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cri } from '../../src/cri/index.js';
+import { cri } from '../../src/watch/cri/index.js';
 import { type ContainerParts, EmbeddedNode, HOST_IMAGE, logLines, until } from './embedded-node.js';
 import { PROGRAM_IMAGE, writeProgramImage } from './program-image.js';
 

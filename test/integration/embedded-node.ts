@@ -1,8 +1,8 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CriClient, cri } from '../../src/cri/index.js';
-import { EmbeddedRuntime, type EmbeddedRuntimeOptions } from '../../src/embedded/index.js';
+import { CriClient, cri } from '../../src/watch/cri/index.js';
+import { EmbeddedRuntime, type EmbeddedRuntimeOptions } from '../../src/box/index.js';
 
 export const { CONTAINER_CREATED, CONTAINER_RUNNING, CONTAINER_EXITED } = cri.ContainerState;
 export const { SANDBOX_READY, SANDBOX_NOTREADY } = cri.PodSandboxState;

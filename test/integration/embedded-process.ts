@@ -6,7 +6,7 @@ import { findProgram, isBuildOutOfDate } from '../build-state.js';
 import { type EmbeddedNode, until } from './embedded-node.js';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
-const PARTS = ['src/embedded', 'src/spdy', 'src/util', 'src/cri/generated', 'src/cli'];
+const PARTS = ['src/box', 'src/base', 'src/watch/cri/generated', 'src/cli'];
 
 /** The command `podloop runtime`: of the build if that is up to date, else compiled into a folder of its own. */
 export class RuntimeProgram implements AsyncDisposable {

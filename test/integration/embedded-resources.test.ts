@@ -7,9 +7,9 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { cri } from '../../src/cri/index.js';
-import { Cgroups } from '../../src/embedded/cgroups/cgroups.js';
-import { SILENT_LOGGER } from '../../src/util/logger.js';
+import { cri } from '../../src/watch/cri/index.js';
+import { Cgroups } from '../../src/box/cgroups/cgroups.js';
+import { SILENT_LOGGER } from '../../src/base/log/logger.js';
 import { CONTAINER_RUNNING, type ContainerParts, EmbeddedNode, ISOLATIONS, until } from './embedded-node.js';
 import { end, RuntimeProgram } from './embedded-process.js';
 

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EmbeddedRuntime } from '../../src/embedded/index.js';
+import { EmbeddedRuntime } from '../../src/box/index.js';
 import { CONTAINER_EXITED, CONTAINER_RUNNING, EmbeddedNode, logLines, until } from './embedded-node.js';
 import { end, RuntimeProgram } from './embedded-process.js';
 

@@ -8,7 +8,7 @@ import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, it } from 'vitest';
-import { SPOOL_FILE_BYTES, SPOOL_FILES } from '../../src/embedded/container/supervisor-script.js';
+import { SPOOL_FILE_BYTES, SPOOL_FILES } from '../../src/box/container/supervisor-script.js';
 import { CONTAINER_RUNNING, EmbeddedNode, until } from './embedded-node.js';
 import { end, RuntimeProgram } from './embedded-process.js';
 

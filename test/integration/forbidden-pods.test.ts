@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type AgentOptions } from '../../src/agent/agent-options.js';
+import { type AgentOptions } from '../../src/node/options/agent-options.js';
 import { AgentNode } from './pod-stories/agent-node.js';
 import { startEmbedded } from './pod-stories/start-embedded.js';
 import { type StoryRuntime } from './pod-stories/story-suite.js';

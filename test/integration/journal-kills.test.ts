@@ -15,11 +15,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Journal } from '../../src/journal/journal.js';
-import { type JournalQuery } from '../../src/journal/journal-query.js';
-import { type JournalEntry } from '../../src/journal/journal-record.js';
-import { LogRecorder } from '../../src/testing/log-recorder.js';
-import { SystemClock } from '../../src/util/clock.js';
+import { Journal } from '../../src/history/journal/journal.js';
+import { type JournalQuery } from '../../src/history/journal/journal-query.js';
+import { type JournalEntry } from '../../src/history/journal/journal-record.js';
+import { LogRecorder } from '../support/fakes/log-recorder.js';
+import { SystemClock } from '../../src/base/time/clock.js';
 import { SeededRandom } from '../containerd/churn/random.js';
 import { recordResult } from './results-page.js';
 
@@ -33,9 +33,9 @@ const run = promisify(execFile);
 
 /** Writes numbered records until it is killed, and prints the number up to which it was told that all are written. */
 const WRITER = `
-import { Journal } from ${JSON.stringify(`${BUILT}journal/journal.js`)};
-import { SystemClock } from ${JSON.stringify(`${BUILT}util/clock.js`)};
-import { SILENT_LOGGER } from ${JSON.stringify(`${BUILT}util/logger.js`)};
+import { Journal } from ${JSON.stringify(`${BUILT}history/journal/journal.js`)};
+import { SystemClock } from ${JSON.stringify(`${BUILT}base/time/clock.js`)};
+import { SILENT_LOGGER } from ${JSON.stringify(`${BUILT}base/log/logger.js`)};
 const [folder, first] = process.argv.slice(1);
 const limits = { maxBytes: 4 * 2 ** 20, maxAgeMs: 1e12 };
 const journal = new Journal({ folder, nodeName: 'n1', limits, clock: new SystemClock(), logger: SILENT_LOGGER });

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { CriClient } from '../../src/cri/index.js';
+import { CriClient } from '../../src/watch/cri/index.js';
 import { LocalApiClient } from './local-api-client.js';
 import { PodloopProcess } from './podloop-process.js';
 

@@ -4,10 +4,10 @@ import { readdir, readFile, readlink, mkdtemp, rename, rm, symlink, writeFile } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { PodSandboxConfig } from '../../src/cri/generated/runtime/v1/cri.js';
-import { PodNetwork, type PodNetworkOptions } from '../../src/embedded/network/pod-network.js';
-import { SILENT_LOGGER } from '../../src/util/logger.js';
-import { SystemClock } from '../../src/util/clock.js';
+import { PodSandboxConfig } from '../../src/watch/cri/generated/runtime/v1/cri.js';
+import { PodNetwork, type PodNetworkOptions } from '../../src/box/network/pod-network.js';
+import { SILENT_LOGGER } from '../../src/base/log/logger.js';
+import { SystemClock } from '../../src/base/time/clock.js';
 
 const execute = promisify(execFile);
 

@@ -8,7 +8,7 @@ import { lstat, mkdtemp, readdir, readFile, rm, symlink, unlink, writeFile } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type AgentOptions } from '../../src/agent/agent-options.js';
+import { type AgentOptions } from '../../src/node/options/agent-options.js';
 import { AgentNode } from './pod-stories/agent-node.js';
 import { startEmbedded } from './pod-stories/start-embedded.js';
 import { type StoryRuntime } from './pod-stories/story-suite.js';

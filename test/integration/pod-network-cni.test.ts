@@ -1,8 +1,8 @@
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { PodSandboxConfig } from '../../src/cri/generated/runtime/v1/cri.js';
-import { type PodNetwork } from '../../src/embedded/network/pod-network.js';
+import { PodSandboxConfig } from '../../src/watch/cri/generated/runtime/v1/cri.js';
+import { type PodNetwork } from '../../src/box/network/pod-network.js';
 import { NetworkLab, NEVER, sandboxConfig, whyNoNetworkLab, type LabSandbox } from './network-lab.js';
 
 const lacking = whyNoNetworkLab();

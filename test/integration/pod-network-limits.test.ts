@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { NamespaceMode, PodSandboxConfig } from '../../src/cri/generated/runtime/v1/cri.js';
-import { type PodNetwork } from '../../src/embedded/network/pod-network.js';
+import { NamespaceMode, PodSandboxConfig } from '../../src/watch/cri/generated/runtime/v1/cri.js';
+import { type PodNetwork } from '../../src/box/network/pod-network.js';
 import { NetworkLab, NEVER, sandboxConfig, whyNoNetworkLab, type LabSandbox } from './network-lab.js';
 
 const lacking = whyNoNetworkLab();

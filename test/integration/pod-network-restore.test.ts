@@ -1,8 +1,8 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { findProcess, readBootId } from '../../src/embedded/process/process-identity.js';
-import { type LoggedLine, LogRecorder } from '../../src/testing/log-recorder.js';
+import { findProcess, readBootId } from '../../src/box/process/process-identity.js';
+import { type LoggedLine, LogRecorder } from '../support/fakes/log-recorder.js';
 import { NetworkLab, NEVER, sandboxConfig, whyNoNetworkLab } from './network-lab.js';
 
 const lacking = whyNoNetworkLab();

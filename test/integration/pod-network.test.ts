@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Protocol } from '../../src/cri/generated/runtime/v1/cri.js';
+import { Protocol } from '../../src/watch/cri/generated/runtime/v1/cri.js';
 import { NetworkLab, NEVER, sandboxConfig, whyNoNetworkLab } from './network-lab.js';
 
 const lacking = whyNoNetworkLab();

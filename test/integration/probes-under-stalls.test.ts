@@ -5,12 +5,12 @@
  */
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Probe } from '../../src/model/container.js';
-import { aProbe, aProbedPod } from '../../src/testing/probe-harness.js';
-import { SystemClock } from '../../src/util/clock.js';
-import { type ProbeEnd, probeEnded } from '../../src/util/probe-channels.js';
-import { ProbeManager } from '../../src/probes/probe-manager.js';
-import { probeRunner } from '../../src/probes/probe-runner.js';
+import { type Probe } from '../../src/kube/container/container.js';
+import { aProbe, aProbedPod } from '../support/harness/probe-harness.js';
+import { SystemClock } from '../../src/base/time/clock.js';
+import { type ProbeEnd, probeEnded } from '../../src/base/channels/probe-channels.js';
+import { ProbeManager } from '../../src/node/probes/probe-manager.js';
+import { probeRunner } from '../../src/node/probes/probe-runner.js';
 
 const SERVERS = `
 const { parentPort } = require('node:worker_threads');

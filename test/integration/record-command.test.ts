@@ -12,13 +12,13 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
-import { CriClient } from '../../src/cri/client.js';
-import { type RecordingSummary } from '../../src/record/index.js';
+import { CriClient } from '../../src/watch/cri/client.js';
+import { type RecordingSummary } from '../../src/proxy/record/index.js';
 import {
   type SpawnedSyntheticRuntime,
   spawnSyntheticRuntime,
 } from '../../src/testing/synthetic-runtime/index.js';
-import { untilTrue } from '../../src/testing/until-true.js';
+import { untilTrue } from '../support/until-true.js';
 import { deathsIn } from './chaos-node.js';
 import { PodloopProcess } from './podloop-process.js';
 

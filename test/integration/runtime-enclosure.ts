@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { toCgroupPrefix } from '../../src/embedded/cgroups/cgroups.js';
+import { toCgroupPrefix } from '../../src/box/cgroups/cgroups.js';
 import { type EmbeddedNode, until } from './embedded-node.js';
 import { end, type RuntimeProgram } from './embedded-process.js';
 

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type SyncPodResult } from '../../src/workers/pod-syncer.js';
+import { type SyncPodResult } from '../../src/node/pods/workers/pod-syncer.js';
 import { EmbeddedNode, HOST_IMAGE, ISOLATIONS, until } from './embedded-node.js';
 import { podOf, shell, SyncLab } from './sync-lab.js';
 

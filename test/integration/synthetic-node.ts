@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { vi } from 'vitest';
-import { CriClient } from '../../src/cri/client.js';
-import { type ContainerLifecycleEvent, type PodLifecycleEvent } from '../../src/pleg/events.js';
-import { Pleg } from '../../src/pleg/pleg.js';
-import { type PlegOptions } from '../../src/pleg/pleg-options.js';
-import { type Subscription } from '../../src/pleg/subscription.js';
-import { CriRuntime } from '../../src/runtime/cri-runtime.js';
+import { CriClient } from '../../src/watch/cri/client.js';
+import { type ContainerLifecycleEvent, type PodLifecycleEvent } from '../../src/watch/pleg/events.js';
+import { Pleg } from '../../src/watch/pleg/pleg.js';
+import { type PlegOptions } from '../../src/watch/pleg/pleg-options.js';
+import { type Subscription } from '../../src/watch/pleg/subscription.js';
+import { CriRuntime } from '../../src/watch/observed/cri-runtime.js';
 import {
   type SpawnedSyntheticRuntime,
   type SyntheticControl,

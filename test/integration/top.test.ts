@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type PlegReport } from '../../src/model/pleg-report.js';
+import { type PlegReport } from '../../src/kube/node/pleg-report.js';
 import {
   NO_FAULTS,
   type SpawnedSyntheticRuntime,

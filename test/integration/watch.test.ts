@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { CriClient } from '../../src/cri/client.js';
+import { CriClient } from '../../src/watch/cri/client.js';
 import {
   type SpawnedSyntheticRuntime,
   spawnSyntheticRuntime,

@@ -3,10 +3,10 @@ import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, writeFile
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type CertificatePair, makeCertificate } from '../../server/tls/make-certificate.js';
+import { type CertificatePair, makeCertificate } from '../../node/api/tls/make-certificate.js';
 import { FakeClock } from '../../testing/fake-clock.js';
-import { LogRecorder } from '../../testing/log-recorder.js';
-import { signRequest } from '../../testing/request-signer.js';
+import { LogRecorder } from '../../../test/support/fakes/log-recorder.js';
+import { signRequest } from '../../../test/support/clients/request-signer.js';
 import { CertificateStore } from './certificate-store.js';
 import { nodeSubject } from './certificate-subject.js';
 import { makeSigningRequest } from './signing-request.js';

@@ -2,11 +2,11 @@ import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type CertificatePair, makeCertificate } from '../../server/tls/make-certificate.js';
-import { KubeApiLab } from '../../testing/kube-api-lab.js';
-import { LogRecorder } from '../../testing/log-recorder.js';
-import { signRequest } from '../../testing/request-signer.js';
-import { SystemClock } from '../../util/clock.js';
+import { type CertificatePair, makeCertificate } from '../../node/api/tls/make-certificate.js';
+import { KubeApiLab } from '../../../test/support/harness/kube-api-lab.js';
+import { LogRecorder } from '../../../test/support/fakes/log-recorder.js';
+import { signRequest } from '../../../test/support/clients/request-signer.js';
+import { SystemClock } from '../../base/time/clock.js';
 import {
   type ClientEnrollment,
   type ClientEnrollmentOptions,

@@ -6,8 +6,8 @@ import {
   X509Certificate,
 } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { makeCertificate } from '../../server/tls/make-certificate.js';
-import { signRequest } from '../../testing/request-signer.js';
+import { makeCertificate } from '../../node/api/tls/make-certificate.js';
+import { signRequest } from '../../../test/support/clients/request-signer.js';
 import { type CertificateSubject, nodeSubject, servingSubject } from './certificate-subject.js';
 import { CLIENT_ORDER, makeSigningRequest, nameSigningRequest, SERVING_ORDER } from './signing-request.js';
 

@@ -3,12 +3,12 @@ import { writeFile } from 'node:fs/promises';
 import { connect as connectHttp2 } from 'node:http2';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../../testing/fake-clock.js';
-import { KubeApiLab } from '../../testing/kube-api-lab.js';
-import { LogRecorder } from '../../testing/log-recorder.js';
-import { untilTrue } from '../../testing/until-true.js';
-import { SystemClock } from '../../util/clock.js';
-import { messageOf } from '../../util/errors.js';
-import { type KubeRequestEnd, kubeRequestEnded } from '../../util/kube-client-channels.js';
+import { KubeApiLab } from '../../../test/support/harness/kube-api-lab.js';
+import { LogRecorder } from '../../../test/support/fakes/log-recorder.js';
+import { untilTrue } from '../../../test/support/until-true.js';
+import { SystemClock } from '../../base/time/clock.js';
+import { messageOf } from '../../base/errors/errors.js';
+import { type KubeRequestEnd, kubeRequestEnded } from '../../base/channels/kube-client-channels.js';
 import { ApiError, isTooNew, type WatchEvent } from './kube-client.js';
 import { type KubeClients, openKubeClients } from './open-kube-clients.js';
 

@@ -1,12 +1,12 @@
 import { createSecureContext } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ConnectProxy } from '../../testing/connect-proxy.js';
+import { ConnectProxy } from '../../../test/support/clients/connect-proxy.js';
 import { FakeClock } from '../../testing/fake-clock.js';
-import { KubeApiLab } from '../../testing/kube-api-lab.js';
-import { LogRecorder } from '../../testing/log-recorder.js';
-import { untilTrue } from '../../testing/until-true.js';
-import { SystemClock } from '../../util/clock.js';
-import { messageOf } from '../../util/errors.js';
+import { KubeApiLab } from '../../../test/support/harness/kube-api-lab.js';
+import { LogRecorder } from '../../../test/support/fakes/log-recorder.js';
+import { untilTrue } from '../../../test/support/until-true.js';
+import { SystemClock } from '../../base/time/clock.js';
+import { messageOf } from '../../base/errors/errors.js';
 import { Credentials } from './credentials.js';
 import { readProxyUrl } from './find-proxy.js';
 import { type Kubeconfig } from './kubeconfig.js';

@@ -13,12 +13,16 @@
  *
  * @module
  */
-import { Backoff } from '../../util/backoff.js';
-import { type Clock } from '../../util/clock.js';
-import { messageOf } from '../../util/errors.js';
-import { type Logger } from '../../util/logger.js';
-import { nodeRegistrationStepped, type NodeStatusSync, nodeStatusSynced } from '../../util/node-channels.js';
-import { Wakeup } from '../../util/wakeup.js';
+import { Backoff } from '../../base/async/backoff.js';
+import { type Clock } from '../../base/time/clock.js';
+import { messageOf } from '../../base/errors/errors.js';
+import { type Logger } from '../../base/log/logger.js';
+import {
+  nodeRegistrationStepped,
+  type NodeStatusSync,
+  nodeStatusSynced,
+} from '../../base/channels/node-channels.js';
+import { Wakeup } from '../../base/async/wakeup.js';
 import { askedDelayMs, isGone, type NodeApi } from './node-api.js';
 import { type NodeObject } from './node-object.js';
 import { type NodeEvent } from './node-ports.js';

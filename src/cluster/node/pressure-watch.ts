@@ -4,7 +4,7 @@
  * In: how much is left of memory, disks and process ids, every ten seconds, and the thresholds. Out: which of the
  * conditions MemoryPressure, DiskPressure and PIDPressure hold. One holds from the first look that finds too little, and
  * for five minutes after the last such look, so that pods do not come and go with it; a grace period of a soft threshold
- * is about evictions, not about the condition. What is done about a shortage is another's business (src/eviction).
+ * is about evictions, not about the condition. What is done about a shortage is another's business (src/node/resources/eviction).
  *
  * What cannot be measured says nothing: it neither begins nor ends a shortage before its time.
  *
@@ -12,15 +12,15 @@
  *
  * @module
  */
-import { type Clock } from '../../util/clock.js';
-import { messageOf } from '../../util/errors.js';
-import { formatGoDuration } from '../../util/go-duration.js';
-import { type Logger } from '../../util/logger.js';
-import { nodePressureChanged } from '../../util/node-channels.js';
-import { SharedLook } from '../../util/shared-look.js';
+import { type Clock } from '../../base/time/clock.js';
+import { messageOf } from '../../base/errors/errors.js';
+import { formatGoDuration } from '../../base/time/go-duration.js';
+import { type Logger } from '../../base/log/logger.js';
+import { nodePressureChanged } from '../../base/channels/node-channels.js';
+import { SharedLook } from '../../base/async/shared-look.js';
 import { type NodePressure } from './compute-conditions.js';
-import { type EvictionSignal, type EvictionThreshold, leastOf } from '../../model/eviction-thresholds.js';
-import { findShortage, type Supplies, type Supply } from '../../model/node-supplies.js';
+import { type EvictionSignal, type EvictionThreshold, leastOf } from '../../kube/node/eviction-thresholds.js';
+import { findShortage, type Supplies, type Supply } from '../../kube/node/node-supplies.js';
 
 /** Measures what is left, one thing after the other apart: what hangs holds up nothing else. */
 export type SupplyReaders = Readonly<Record<string, (signal: AbortSignal) => Promise<Supplies>>>;

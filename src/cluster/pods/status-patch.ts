@@ -13,7 +13,7 @@ import {
   toV1Time,
   type V1PodCondition,
   type V1PodStatus,
-} from '../../model/v1-pod-status.js';
+} from '../../kube/pod/v1-pod-status.js';
 import { type ApiPodCondition, type ApiPodStatus, hasEndedThere, type NamedApiPod } from './api-pod.js';
 import { isSameJson } from './is-same-json.js';
 import { withGates } from './readiness-gates.js';

@@ -1,5 +1,5 @@
 import { type Finding } from '../finding.js';
-import { type CertificateFacts } from '../read-certificates.js';
+import { type CertificateFacts } from '../facts/read-certificates.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
 

@@ -1,6 +1,6 @@
 import { type Finding } from '../finding.js';
 import { type FindingCode } from '../finding-codes.js';
-import { type ConnectionFacts } from '../runtime-facts.js';
+import { type ConnectionFacts } from '../facts/runtime-facts.js';
 import { type Rule } from './rule.js';
 import { formatMs } from './words.js';
 

@@ -1,5 +1,5 @@
 import { type Finding } from '../finding.js';
-import { type DiskFacts, type SilentDisk } from '../machine-facts.js';
+import { type DiskFacts, type SilentDisk } from '../facts/machine-facts.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
 import { formatBytes, formatMs, formatPercent } from './words.js';

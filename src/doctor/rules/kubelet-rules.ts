@@ -1,5 +1,5 @@
 import { type Finding } from '../finding.js';
-import { type KubeletHealth, type KubeletMetrics } from '../kubelet-facts.js';
+import { type KubeletHealth, type KubeletMetrics } from '../facts/kubelet-facts.js';
 import { valueOf } from '../looked.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';

@@ -1,9 +1,9 @@
-import { formatPod, type PodRef } from '../../model/pod-ref.js';
-import { type MeasuredCall } from '../call-meter.js';
+import { formatPod, type PodRef } from '../../kube/pod/pod-ref.js';
+import { type MeasuredCall } from '../facts/call-meter.js';
 import { type Finding } from '../finding.js';
 import { groupBy } from '../group-by.js';
 import { valueOf } from '../looked.js';
-import { type InspectionFacts } from '../runtime-facts.js';
+import { type InspectionFacts } from '../facts/runtime-facts.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
 import { count, formatMs, nameSome } from './words.js';

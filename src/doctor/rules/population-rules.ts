@@ -1,7 +1,7 @@
-import { formatPod } from '../../model/pod-ref.js';
+import { formatPod } from '../../kube/pod/pod-ref.js';
 import { type Finding } from '../finding.js';
 import { valueOf } from '../looked.js';
-import { type PopulationFacts, type RuntimeFacts } from '../runtime-facts.js';
+import { type PopulationFacts, type RuntimeFacts } from '../facts/runtime-facts.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
 import { findRuntimeSlowness, judgeSeries } from './slowness.js';

@@ -1,6 +1,6 @@
 import { type Finding } from '../finding.js';
 import { valueOf } from '../looked.js';
-import { type MachineFacts, type ProcessFacts } from '../machine-facts.js';
+import { type MachineFacts, type ProcessFacts } from '../facts/machine-facts.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
 import { count, formatPercent, nameSome } from './words.js';

@@ -1,8 +1,8 @@
-import { NOT_RECORDED } from '../../util/recording-words.js';
-import { type OperationFacts } from '../call-meter.js';
+import { NOT_RECORDED } from '../../base/channels/recording-words.js';
+import { type OperationFacts } from '../facts/call-meter.js';
 import { type Finding } from '../finding.js';
 import { valueOf } from '../looked.js';
-import { type RuntimeFacts } from '../runtime-facts.js';
+import { type RuntimeFacts } from '../facts/runtime-facts.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
 import { findRuntimeSlowness, judgeSeries } from './slowness.js';

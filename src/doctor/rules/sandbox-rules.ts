@@ -1,7 +1,7 @@
-import { formatPod, type PodRef } from '../../model/pod-ref.js';
+import { formatPod, type PodRef } from '../../kube/pod/pod-ref.js';
 import { type Finding } from '../finding.js';
 import { valueOf } from '../looked.js';
-import { type RunningPlugin } from '../machine-facts.js';
+import { type RunningPlugin } from '../facts/machine-facts.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
 import { formatMs, nameSome } from './words.js';

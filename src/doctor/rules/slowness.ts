@@ -1,6 +1,6 @@
-import { type OperationFacts } from '../call-meter.js';
+import { type OperationFacts } from '../facts/call-meter.js';
 import { valueOf } from '../looked.js';
-import { type RuntimeFacts } from '../runtime-facts.js';
+import { type RuntimeFacts } from '../facts/runtime-facts.js';
 import { LIMITS } from './limits.js';
 import { formatMs } from './words.js';
 

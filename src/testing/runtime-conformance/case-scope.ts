@@ -7,7 +7,7 @@ import {
   type ObservedState,
   type PodStatus,
   type Runtime,
-} from '../../runtime/runtime.js';
+} from '../../watch/observed/runtime.js';
 import { type ContainerToMake, type PodToMake, type RuntimeDriver } from './runtime-driver.js';
 
 /** A pod that a case has made. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 
-import { statusAsTold } from '../../pleg/told-status.js';
-import { emptyPodStatus, type RuntimeEvent } from '../../runtime/runtime.js';
+import { statusAsTold } from '../../watch/pleg/announced/told-status.js';
+import { emptyPodStatus, type RuntimeEvent } from '../../watch/observed/runtime.js';
 import { type CaseScope } from './case-scope.js';
 
 /** What a runtime with events must tell. They are hints: none may be wrong about the pod, any may be missing its type. */

@@ -1,4 +1,4 @@
-import { type Runtime } from '../../runtime/runtime.js';
+import { type Runtime } from '../../watch/observed/runtime.js';
 
 /** A pod that a conformance case wants. */
 export interface PodToMake {

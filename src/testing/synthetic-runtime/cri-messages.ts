@@ -7,7 +7,7 @@ import {
   type PodSandbox,
   PodSandboxState,
   PodSandboxStatus,
-} from '../../cri/generated/runtime/v1/cri.js';
+} from '../../watch/cri/generated/runtime/v1/cri.js';
 import {
   containerAnnotations,
   containerLabels,

@@ -19,7 +19,7 @@ import {
   RuntimeServiceService,
   StatusResponse,
   type VersionResponse,
-} from '../../cri/generated/runtime/v1/cri.js';
+} from '../../watch/cri/generated/runtime/v1/cri.js';
 import { type CallCounters } from './call-counters.js';
 import { type EventStreams } from './event-streams.js';
 import { type FaultGate } from './fault-gate.js';

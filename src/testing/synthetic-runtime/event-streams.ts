@@ -1,5 +1,8 @@
 import { type ServerWritableStream, status } from '@grpc/grpc-js';
-import { type ContainerEventResponse, type GetEventsRequest } from '../../cri/generated/runtime/v1/cri.js';
+import {
+  type ContainerEventResponse,
+  type GetEventsRequest,
+} from '../../watch/cri/generated/runtime/v1/cri.js';
 import { type FaultGate } from './fault-gate.js';
 
 /** One reader of GetContainerEvents. */

@@ -3,7 +3,7 @@ import {
   ListContainersResponse,
   ListPodSandboxResponse,
   type PodSandboxFilter,
-} from '../../cri/generated/runtime/v1/cri.js';
+} from '../../watch/cri/generated/runtime/v1/cri.js';
 import { type PodFacts, toContainer, toPodSandbox } from './cri-messages.js';
 import { containerLabels, sandboxLabels } from './kubelet-metadata.js';
 import { type SyntheticContainer } from './synthetic-control.js';

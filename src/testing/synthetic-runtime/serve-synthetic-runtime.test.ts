@@ -11,7 +11,7 @@ import {
   type ListContainersRequest,
   type ListContainersResponse,
   RuntimeServiceClient,
-} from '../../cri/generated/runtime/v1/cri.js';
+} from '../../watch/cri/generated/runtime/v1/cri.js';
 import { serveSyntheticRuntime, type SyntheticRuntime } from './serve-synthetic-runtime.js';
 
 describe('a synthetic runtime', () => {

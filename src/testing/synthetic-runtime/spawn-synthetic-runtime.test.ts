@@ -6,7 +6,7 @@ import {
   type ListContainersRequest,
   type ListContainersResponse,
   RuntimeServiceClient,
-} from '../../cri/generated/runtime/v1/cri.js';
+} from '../../watch/cri/generated/runtime/v1/cri.js';
 import { spawnSyntheticRuntime } from './spawn-synthetic-runtime.js';
 
 describe('a synthetic runtime in a process of its own', () => {

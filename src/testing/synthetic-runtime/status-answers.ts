@@ -1,4 +1,7 @@
-import { ContainerStatusResponse, PodSandboxStatusResponse } from '../../cri/generated/runtime/v1/cri.js';
+import {
+  ContainerStatusResponse,
+  PodSandboxStatusResponse,
+} from '../../watch/cri/generated/runtime/v1/cri.js';
 import { type PodFacts, toContainerStatus, toSandboxStatus } from './cri-messages.js';
 import { type SyntheticContainer } from './synthetic-control.js';
 

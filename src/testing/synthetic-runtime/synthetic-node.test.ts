@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ListContainersResponse, ListPodSandboxResponse } from '../../cri/generated/runtime/v1/cri.js';
+import { ListContainersResponse, ListPodSandboxResponse } from '../../watch/cri/generated/runtime/v1/cri.js';
 import { ListAnswers } from './list-answers.js';
 import { type NodeChange, SyntheticNode } from './synthetic-node.js';
 

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type CertificatePair, makeCertificate } from '../../../src/server/tls/make-certificate.js';
+import { type CertificatePair, makeCertificate } from '../../../src/node/api/tls/make-certificate.js';
 
 const DAY_MS = 86_400_000;
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Pod } from '../../../src/cluster/client/kube-objects.js';
-import { cri } from '../../../src/cri/index.js';
-import { LABELS } from '../../../src/runtime/labels.js';
+import { cri } from '../../../src/watch/cri/index.js';
+import { LABELS } from '../../../src/watch/observed/labels.js';
 import { type CriDriver, runtimeService } from '../../containerd/harness/cri-driver.js';
 import { type ContainerRecord, type SandboxRecord, titleOf, uidOf } from './find-disagreements.js';
 

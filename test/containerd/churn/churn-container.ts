@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { ContainerState, type PodSandboxConfig } from '../../../src/cri/generated/runtime/v1/cri.js';
+import { ContainerState, type PodSandboxConfig } from '../../../src/watch/cri/generated/runtime/v1/cri.js';
 import { runtimeService } from '../harness/cri-driver.js';
 import { containerConfig, hostMount } from '../harness/pod-configs.js';
 import { drawEnding, SETTLE_MS } from './churn-settings.js';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { type PodSandboxConfig } from '../../../src/cri/generated/runtime/v1/cri.js';
+import { type PodSandboxConfig } from '../../../src/watch/cri/generated/runtime/v1/cri.js';
 import { runtimeService } from '../harness/cri-driver.js';
 import { sandboxConfig } from '../harness/pod-configs.js';
 import { ChurnContainer } from './churn-container.js';

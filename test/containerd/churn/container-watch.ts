@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { ContainerState, type Container } from '../../../src/cri/generated/runtime/v1/cri.js';
+import { ContainerState, type Container } from '../../../src/watch/cri/generated/runtime/v1/cri.js';
 import { runtimeService, type CriDriver } from '../harness/cri-driver.js';
 import { type RuntimeGate } from './runtime-gate.js';
 import { wallMs } from './story.js';

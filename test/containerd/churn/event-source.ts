@@ -1,4 +1,4 @@
-import { type PlegMode } from '../../../src/pleg/relist-cadence.js';
+import { type PlegMode } from '../../../src/watch/pleg/relist/relist-cadence.js';
 import { type Look } from './looks.js';
 import { type SeenEvent } from './seen-event.js';
 

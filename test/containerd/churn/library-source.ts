@@ -1,7 +1,7 @@
-import { CriClient } from '../../../src/cri/index.js';
-import { type PodLifecycleEvent } from '../../../src/pleg/events.js';
-import { Pleg } from '../../../src/pleg/index.js';
-import { CriRuntime } from '../../../src/runtime/index.js';
+import { CriClient } from '../../../src/watch/cri/index.js';
+import { type PodLifecycleEvent } from '../../../src/watch/pleg/events.js';
+import { Pleg } from '../../../src/watch/pleg/index.js';
+import { CriRuntime } from '../../../src/watch/observed/index.js';
 import { type EventSource, type PlegMode } from './event-source.js';
 import { recordLooks, type Look } from './looks.js';
 import { type SeenEvent } from './seen-event.js';

@@ -1,4 +1,4 @@
-import { type Runtime } from '../../../src/runtime/runtime.js';
+import { type Runtime } from '../../../src/watch/observed/runtime.js';
 import { wallMs } from './story.js';
 
 /** One completed answer to "what is there": of every pod, or of the pod with this uid. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { type PodSandboxConfig } from '../../../src/cri/generated/runtime/v1/cri.js';
-import { type Runtime } from '../../../src/runtime/runtime.js';
+import { type PodSandboxConfig } from '../../../src/watch/cri/generated/runtime/v1/cri.js';
+import { type Runtime } from '../../../src/watch/observed/runtime.js';
 import { type ContainerToMake, type PodToMake, type RuntimeDriver } from '../../../src/testing/index.js';
 import { type Containerd } from './containerd.js';
 import { runtimeService } from './cri-driver.js';

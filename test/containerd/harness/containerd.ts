@@ -15,7 +15,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
-import { ImageStatusRequest } from '../../../src/cri/generated/runtime/v1/cri.js';
+import { ImageStatusRequest } from '../../../src/watch/cri/generated/runtime/v1/cri.js';
 import { cniConfig, containerdConfig, type ContainerdSettings, type InstanceNames } from './config.js';
 import { CriDriver, imageService, runtimeService } from './cri-driver.js';
 import { BUSYBOX_IMAGE, packImages, PAUSE_IMAGE } from './image.js';

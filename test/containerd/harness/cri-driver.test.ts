@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-import { ContainerConfig, PodSandboxConfig } from '../../../src/cri/generated/runtime/v1/cri.js';
+import { ContainerConfig, PodSandboxConfig } from '../../../src/watch/cri/generated/runtime/v1/cri.js';
 import { CriDriver, runtimeService } from './cri-driver.js';
 
 const SOCKET_TAKEN =

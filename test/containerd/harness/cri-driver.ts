@@ -14,7 +14,7 @@ import {
   type ContainerConfig,
   type ContainerEventResponse,
   type PodSandboxConfig,
-} from '../../../src/cri/generated/runtime/v1/cri.js';
+} from '../../../src/watch/cri/generated/runtime/v1/cri.js';
 
 /** RuntimeService and ImageService of CRI: pass one to {@link CriDriver.call}. */
 export const runtimeService = RuntimeServiceService;

@@ -7,7 +7,7 @@ import {
   type Mount,
   type PodSandboxConfig as PodSandboxConfigMessage,
   type ContainerConfig as ContainerConfigMessage,
-} from '../../../src/cri/generated/runtime/v1/cri.js';
+} from '../../../src/watch/cri/generated/runtime/v1/cri.js';
 import { BUSYBOX_IMAGE } from './image.js';
 
 /** What a test may say of a sandbox. */

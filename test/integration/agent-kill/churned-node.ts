@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { CriClient } from '../../../src/cri/index.js';
+import { CriClient } from '../../../src/watch/cri/index.js';
 import { SeededRandom } from '../../containerd/churn/random.js';
 import { HostTraces } from '../kill-churn/host-traces.js';
 import { PodloopProcess } from '../podloop-process.js';

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type CriClient } from '../../../src/cri/index.js';
-import { ANNOTATIONS, LABELS } from '../../../src/runtime/labels.js';
+import { type CriClient } from '../../../src/watch/cri/index.js';
+import { ANNOTATIONS, LABELS } from '../../../src/watch/observed/labels.js';
 import { CONTAINER_EXITED, CONTAINER_RUNNING } from '../embedded-node.js';
 import { type ChurnPart, type ChurnPod, markOf, partsOf } from './churn-pod.js';
 import { type PodChurn } from './pod-churn.js';

@@ -5,7 +5,7 @@
  * @module
  */
 import { describe, expect, it, vi } from 'vitest';
-import { formatPod } from '../../../src/model/pod-ref.js';
+import { formatPod } from '../../../src/kube/pod/pod-ref.js';
 import { type SyntheticRuntimeOptions } from '../../../src/testing/synthetic-runtime/index.js';
 import { type GuideRow, readGuide } from './guide.js';
 import { SickNode } from './sick-node.js';

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { RuntimeState } from '../../../src/sync/runtime-state.js';
+import { RuntimeState } from '../../../src/node/pods/loop/runtime-state.js';
 import { FakeClock } from '../../../src/testing/fake-clock.js';
 import { readGuide } from './guide.js';
 
@@ -10,10 +10,13 @@ const OF_GRPC =
   /^rpc error: code = (Unavailable|ResourceExhausted desc = grpc: received message larger than max)$/;
 /** Which of our files say the kubelet's words; tests beside them hold these against a kubelet's. */
 const SAID_IN: Readonly<Record<string, readonly [file: string, words: string]>> = {
-  'ContainerStatus from runtime service failed': ['src/agent/tell-failed-calls.ts', 'service failed`'],
-  FailedCreatePodSandBox: ['src/sync/start-sandbox.ts', "'FailedCreatePodSandBox'"],
-  container_status: ['src/cri/methods.ts', 'container_status'],
-  podsandbox_status: ['src/cri/methods.ts', 'podsandbox_status'],
+  'ContainerStatus from runtime service failed': [
+    'src/node/telemetry/reports/tell-failed-calls.ts',
+    'service failed`',
+  ],
+  FailedCreatePodSandBox: ['src/node/pods/sync/start-sandbox.ts', "'FailedCreatePodSandBox'"],
+  container_status: ['src/watch/cri/methods.ts', 'container_status'],
+  podsandbox_status: ['src/watch/cri/methods.ts', 'podsandbox_status'],
 };
 
 async function readSources(folder: string): Promise<string> {
@@ -49,7 +52,7 @@ async function sayWhyNotReady(): Promise<string[]> {
 
 describe('what the guide says that a kubelet shows', () => {
   it('are metrics that it has, and words that it says', async () => {
-    const metrics = await readSources('src/metrics');
+    const metrics = await readSources('src/node/telemetry/metrics');
     const said = await sayWhyNotReady();
     const rows = await readGuide();
     for (const { cause, shown } of rows) {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type cri } from '../../../src/cri/index.js';
+import { type cri } from '../../../src/watch/cri/index.js';
 import {
   CONTAINER_CREATED,
   CONTAINER_EXITED,

@@ -1,4 +1,4 @@
-import { type cri } from '../../../src/cri/index.js';
+import { type cri } from '../../../src/watch/cri/index.js';
 import { CONTAINER_CREATED, CONTAINER_EXITED, CONTAINER_RUNNING, SANDBOX_READY } from '../embedded-node.js';
 import { type ContainerHistory, type PodHistory } from './churn-history.js';
 

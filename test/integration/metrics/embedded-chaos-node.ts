@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ChaosProxy, parseRules } from '../../../src/chaos/index.js';
+import { ChaosProxy, parseRules } from '../../../src/proxy/chaos/index.js';
 import { PodloopProcess } from '../podloop-process.js';
 import { untilNobodyNames } from '../processes-naming.js';
 import { type LabNode } from './alerts-lab.js';

@@ -8,7 +8,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
-import { CRI_METHODS } from '../../../src/cri/methods.js';
+import { CRI_METHODS } from '../../../src/watch/cri/methods.js';
 import { readText } from '../../source-tree.js';
 import { AlertsLab } from './alerts-lab.js';
 import { labelsInTables, readKubeletMetrics } from './kubelet-agent-metrics.js';

@@ -3,16 +3,16 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type AgentOptions } from '../../../src/agent/agent-options.js';
-import { ownCgroupRoot } from '../../../src/agent/cgroups/build-pod-cgroups.js';
-import { cri } from '../../../src/cri/index.js';
-import { LogRecorder } from '../../../src/testing/log-recorder.js';
+import { type AgentOptions } from '../../../src/node/options/agent-options.js';
+import { ownCgroupRoot } from '../../../src/node/resources/cgroups/build-pod-cgroups.js';
+import { cri } from '../../../src/watch/cri/index.js';
+import { LogRecorder } from '../../support/fakes/log-recorder.js';
 import { until } from '../embedded-node.js';
 import { AgentNode } from '../pod-stories/agent-node.js';
 import { type StoryRuntime } from '../pod-stories/story-suite.js';
 import { ForeignNode } from '../whose-pods/foreign-node.js';
 import { cpuGroupOf, findByWord, readWeight, removeGroups, treesWith } from './machine-groups.js';
-import { patiently } from '../../../src/testing/patience.js';
+import { patiently } from '../../support/patience.js';
 
 /** In the command lines of this run's containers and of no others. */
 const MARK = `podloop-groups-${randomBytes(4).toString('hex')}`;

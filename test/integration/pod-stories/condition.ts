@@ -2,7 +2,7 @@ import {
   type V1ContainerState,
   type V1ContainerStatus,
   type V1PodStatus,
-} from '../../../src/model/v1-pod-status.js';
+} from '../../../src/kube/pod/v1-pod-status.js';
 import { describeState } from './describe-status.js';
 
 /** Whether a status is as a line of a story says. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { EmbeddedRuntime } from '../../../src/embedded/index.js';
+import { EmbeddedRuntime } from '../../../src/box/index.js';
 import { writeProgramImage } from '../program-image.js';
 import { type StoryRuntime } from './story-suite.js';
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { cri } from '../../../src/cri/index.js';
+import { cri } from '../../../src/watch/cri/index.js';
 
 /** A sandbox of a {@link MemoryPods}. */
 export interface MemorySandbox {

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CriClient, cri } from '../../../src/cri/index.js';
+import { CriClient, cri } from '../../../src/watch/cri/index.js';
 import { until } from '../embedded-node.js';
 
 const IMAGE = 'podloop.test/programs:1';

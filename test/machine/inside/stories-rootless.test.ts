@@ -6,8 +6,8 @@
  */
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { EmbeddedRuntime } from '../../../src/embedded/index.js';
-import { patiently } from '../../../src/testing/patience.js';
+import { EmbeddedRuntime } from '../../../src/box/index.js';
+import { patiently } from '../../support/patience.js';
 import {
   defineStoryTests,
   STORY_LIMIT_MS,

@@ -15,7 +15,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
-import { ListContainersRequest, ListImagesRequest } from '../../../src/cri/generated/runtime/v1/cri.js';
+import { ListContainersRequest, ListImagesRequest } from '../../../src/watch/cri/generated/runtime/v1/cri.js';
 import { CriDriver, imageService, runtimeService } from '../../containerd/harness/cri-driver.js';
 import { bootMachine } from '../machine.js';
 import { type AgentName, computePodStates, type LedgerLine, parseLedger } from './ledger.js';

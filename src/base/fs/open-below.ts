@@ -1,0 +1,179 @@
+/**
+ * Opens files and folders below a folder that somebody hostile may write to while we look.
+ *
+ * In: a folder and a path below it. Out: a handle of what is there, which nobody can put anything else in the place of.
+ * It assumes that /proc is mounted: Node cannot open a name relative to a handle, but the kernel does so for
+ * `/proc/self/fd/<handle>/<name>`. Each name is opened by itself and never through a link.
+ *
+ * @module
+ */
+import { constants, type Stats } from 'node:fs';
+import { chmod, type FileHandle, mkdir, open, readlink, realpath } from 'node:fs/promises';
+import { join, relative, resolve, sep } from 'node:path';
+import { isBelow } from '../proc/mountinfo.js';
+import { pathOfHandle } from './path-of-handle.js';
+import { systemCodeOf } from '../errors/system-code.js';
+
+/** open(2): a place in the tree and no access to what is in it. Node does not name it; it is the same wherever Linux runs on x86, Arm, RISC-V, s390x and POWER. */
+export const O_PATH = 0o10000000;
+const WITHOUT_LINKS = O_PATH | constants.O_NOFOLLOW;
+
+/** How often a path that changes while it is looked at is looked at again. */
+const MOST_TRIES = 10;
+
+/** What was opened: to be closed by whoever asked for it. */
+export interface OpenedPlace extends AsyncDisposable {
+  readonly handle: FileHandle;
+  readonly facts: Stats;
+}
+
+/** A path leads out of where it has to stay, or changes as fast as it is looked at. */
+export class UnsafePathError extends Error {}
+
+/**
+ * Opens what is at `path` below `base`, or makes folders of `newMode` for what is missing of it. Links that are there
+ * are followed as long as they stay below `base`. Rejects with an {@link UnsafePathError} when they do not, or when the
+ * path is swapped for a link meanwhile.
+ *
+ * @param base absolute, and no hostile one's to replace; its own links are followed. Or an open folder, which stays the
+ *   same whoever replaces it.
+ * @param path relative, without `..`.
+ * @param newMode of the last folder that is made, whatever the process's mask is. Undefined for what mkdir makes.
+ */
+export async function openBelow(
+  base: string | FileHandle,
+  path: string,
+  newMode: number | undefined,
+): Promise<OpenedPlace> {
+  const names = path.split('/').filter((name) => name !== '' && name !== '.');
+  if (path.startsWith('/') || names.includes('..'))
+    throw new UnsafePathError(`${path} leads out of the volume`);
+  let problem: unknown;
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    try {
+      await using root =
+        typeof base === 'string' ? await openPlace(await realpath(base)) : await reopen(base);
+      return await openOnce(root.handle, names, newMode);
+    } catch (error) {
+      // Swapped between two looks: by an update of the volume's content, or by somebody who tries his luck.
+      if (!isRace(error)) throw error;
+      problem = error;
+    }
+  }
+  throw problem;
+}
+
+/** {@link openPlace} of a name in an open folder. */
+export function openPlaceIn(folder: FileHandle, name: string): Promise<OpenedPlace> {
+  return openPlace(join(pathOfHandle(folder), name));
+}
+
+async function openOnce(
+  root: FileHandle,
+  names: readonly string[],
+  newMode: number | undefined,
+): Promise<OpenedPlace> {
+  const base = await readlink(pathOfHandle(root));
+  const { found, missing } = await findExisting(base, names);
+  if (!isBelow(found, base))
+    throw new UnsafePathError(`${join(...names)} leads out of the volume, to ${found}`);
+  if (missing.length > 0) await refuseDanglingLink(base, found, missing[0]!);
+  const existing = relative(base, found)
+    .split(sep)
+    .filter((name) => name !== '');
+  // What was found by paths is names only from here on: each step is taken from the folder that is held.
+  let place = await reopen(root);
+  try {
+    for (const name of existing) place = await step(place, name);
+    let isMade = false;
+    for (const name of missing) {
+      isMade = await makeFolder(place, name, newMode);
+      place = await step(place, name);
+    }
+    // Not through mkdir: the process's mask would take bits away. What somebody has put there meanwhile stays as it is.
+    if (isMade && newMode !== undefined && place.facts.isDirectory())
+      await chmod(pathOfHandle(place.handle), newMode);
+    return place;
+  } catch (error) {
+    await place.handle.close();
+    throw error;
+  }
+}
+
+/** The part of a path that is there, without links, and the names that are not. */
+async function findExisting(
+  base: string,
+  names: readonly string[],
+): Promise<{ readonly found: string; readonly missing: readonly string[] }> {
+  for (let count = names.length; count > 0; count--) {
+    try {
+      return { found: await realpath(join(base, ...names.slice(0, count))), missing: names.slice(count) };
+    } catch (error) {
+      if (systemCodeOf(error) !== 'ENOENT') throw error;
+    }
+  }
+  return { found: base, missing: names };
+}
+
+/** What is missing may be the end of a link that is there: nothing is made in its place, nor where it leads to. */
+async function refuseDanglingLink(base: string, folder: string, name: string): Promise<void> {
+  const target = await readlink(join(folder, name)).catch(() => undefined);
+  if (target === undefined) return;
+  const end = resolve(folder, target);
+  throw new UnsafePathError(
+    isBelow(end, base)
+      ? `${name} is a link to ${end}, which is not there`
+      : `${name} leads out of the volume, to ${end}`,
+  );
+}
+
+/** False where something is there. */
+async function makeFolder({ handle }: OpenedPlace, name: string, mode = 0o755): Promise<boolean> {
+  try {
+    await mkdir(join(pathOfHandle(handle), name), mode);
+    return true;
+  } catch (error) {
+    if (systemCodeOf(error) !== 'EEXIST') throw error;
+    return false;
+  }
+}
+
+/** Goes one name on and closes what it came from. */
+async function step(from: OpenedPlace, name: string): Promise<OpenedPlace> {
+  const next = await openPlaceIn(from.handle, name);
+  if (next.facts.isSymbolicLink()) {
+    await next.handle.close();
+    throw new UnsafePathError(`${name} has become a link while it was looked at`);
+  }
+  await from.handle.close();
+  return next;
+}
+
+/**
+ * Opens a file or folder without access to what is in it: a pipe is not waited for, and nothing happens to a device. A link
+ * at the end of the path is opened itself. The handle is good for `stat` and, by its path, for opening the same file.
+ */
+export function openPlace(path: string): Promise<OpenedPlace> {
+  return toPlace(path, WITHOUT_LINKS);
+}
+
+/** The same file or folder by a handle of its own. */
+function reopen(handle: FileHandle): Promise<OpenedPlace> {
+  return toPlace(pathOfHandle(handle), O_PATH);
+}
+
+async function toPlace(path: string, flags: number): Promise<OpenedPlace> {
+  const handle = await open(path, flags);
+  try {
+    const facts = await handle.stat();
+    return { handle, facts, [Symbol.asyncDispose]: () => handle.close() };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+function isRace(error: unknown): boolean {
+  if (error instanceof UnsafePathError) return true;
+  return ['ENOENT', 'ENOTDIR', 'ELOOP', 'ESTALE'].includes(systemCodeOf(error));
+}

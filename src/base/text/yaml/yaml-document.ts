@@ -1,0 +1,214 @@
+/**
+ * YAML and JSON that people wrote, as plain values of which every part knows its place.
+ *
+ * In: the text of a file. Out: one {@link YamlDocument} for each document, with what is wrong in it: syntax, keys that
+ * stand twice, tags, more nesting or aliases than anybody means. Nothing is thrown and nothing is converted; a document
+ * that has problems harms no other.
+ *
+ * @module
+ */
+import { type Document, LineCounter, parseAllDocuments } from 'yaml';
+import { messageOf } from '../../errors/errors.js';
+import { DocumentChecks } from './check-document.js';
+import { findJsonStream } from './json-stream.js';
+import { applyEdits, findRepairs, placeBefore, type TextEdit } from './repair-yaml.js';
+import { type LocatedNode, YamlConverter } from './yaml-converter.js';
+import { type YamlStep } from './yaml-path.js';
+
+/** A place in a text; both count from 1. */
+export interface TextPlace {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Something wrong with a document as such, whatever it is of. */
+export interface YamlProblem {
+  readonly path: readonly YamlStep[];
+  readonly place: TextPlace;
+  readonly message: string;
+  /** The same without anything of the text but keys: for texts whose values nobody is to read in a message. */
+  readonly plain: string;
+}
+
+/** One document of a file. */
+export interface YamlDocument {
+  /** Plain JSON; undefined where syntax is wrong. */
+  readonly value: unknown;
+  readonly problems: readonly YamlProblem[];
+  /** Where a value stands, or the nearest value around it that is there. */
+  placeOf(path: readonly YamlStep[], of?: 'value' | 'key'): TextPlace;
+}
+
+const OPTIONS = {
+  // Everything is text: what plain scalars mean is decided by the converter. Keys are compared there, too, as here
+  // each would be compared with each.
+  schema: 'failsafe',
+  uniqueKeys: false,
+  logLevel: 'silent',
+  prettyErrors: false,
+} as const;
+
+/** Reads every document of a text; those that are empty are left out. Never throws. */
+export function parseYamlDocuments(written: string): YamlDocument[] {
+  const pieces = findJsonStream(written);
+  if (pieces === undefined) return parseText(written);
+  return pieces.flatMap(({ text, offset }) => {
+    const begin = placeIn(written, offset);
+    return parseText(text).map((document) => moveDocument(document, begin));
+  });
+}
+
+/** A document of a part of a text that begins there. */
+function moveDocument(document: YamlDocument, begin: TextPlace): YamlDocument {
+  const move = ({ line, column }: TextPlace): TextPlace => ({
+    line: begin.line + line - 1,
+    column: line === 1 ? begin.column + column - 1 : column,
+  });
+  return {
+    value: document.value,
+    problems: document.problems.map((problem) => ({ ...problem, place: move(problem.place) })),
+    placeOf: (path, of) => move(document.placeOf(path, of)),
+  };
+}
+
+function parseText(written: string): YamlDocument[] {
+  const lines = new LineCounter();
+  const control = CONTROL.exec(written);
+  if (control !== null)
+    return [unreadable('control characters are not allowed', placeIn(written, control.index))];
+  const separator = SEPARATOR.exec(written);
+  if (separator !== null) {
+    const code = separator[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
+    const message = `U+${code} ends a line for some readers and not for others; remove it, or write it as an escape`;
+    return [unreadable(message, placeIn(written, separator.index))];
+  }
+  // A lone CR ends a line, too; the parser knows that of CR and LF together only, and not everywhere.
+  const text = written.replace(/\r\n?/g, '\n').replace(BYTE_ORDER_MARK, '$1');
+  lines.addNewLine(0);
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines.addNewLine(at + 1);
+  let parsed: ParsedText;
+  try {
+    parsed = parseRepaired(text);
+  } catch (error) {
+    // The parser goes down one call for each level.
+    const why = error instanceof RangeError ? 'it is nested too deep' : messageOf(error);
+    return [unreadable(why, { line: 1, column: 1 }, 'it cannot be read')];
+  }
+  const linesAt = (offset: number): TextPlace => {
+    const { line, col } = lines.linePos(offset);
+    return { line: Math.max(1, line), column: Math.max(1, col) };
+  };
+  const placeInText = (offset: number): number => parsed.placeOf(offset);
+  const placeAt = (offset: number): TextPlace => linesAt(placeInText(offset));
+  const documents: YamlDocument[] = [];
+  const converter = new YamlConverter();
+  const checks = isJson(written) ? undefined : new DocumentChecks(text);
+  for (const document of parsed.documents) {
+    const [fault] = document.errors;
+    if (fault !== undefined) {
+      const [message = ''] = fault.message.split('\n');
+      // The composer goes down one call for each level, too, and hands on what stopped it.
+      const isTooDeep = message.startsWith('Maximum call stack');
+      const at = placeAt(fault.pos[0]);
+      documents.push(
+        isTooDeep ? unreadable('it is nested too deep', at) : unreadable(message, at, withoutText(message)),
+      );
+      continue;
+    }
+    const root = converter.convert(document.contents);
+    const problems = root.problems.map(({ offset, ...problem }) => ({ ...problem, place: placeAt(offset) }));
+    const different = problems.length > 0 ? undefined : checks?.check(document, placeInText);
+    if (different !== undefined) {
+      documents.push(unreadable(different.message, linesAt(different.offset)));
+      continue;
+    }
+    if (root.value === null && problems.length === 0) continue;
+    const placeOf = (path: readonly YamlStep[], of: 'value' | 'key' = 'value'): TextPlace =>
+      placeAt(offsetOf(root.node, path, of));
+    documents.push({ value: root.value, problems, placeOf });
+  }
+  if (documents.some(({ problems }) => problems.length > 0)) return documents;
+  // What is no document to the parser, such as a line that begins with a percent sign, has no place among them.
+  const others = checks?.findOthers() ?? [];
+  return [...others.map(({ message, offset }) => unreadable(message, linesAt(offset))), ...documents];
+}
+
+interface ParsedText {
+  readonly documents: readonly Document.Parsed[];
+  /** Where a place of the documents is in the text as it was given. */
+  placeOf(offset: number): number;
+}
+
+/** Each repair needs another look at the whole text; one that needs more is broken in many places, or made for this. */
+const MOST_REPAIRS = 16;
+const MOST_REPAIRED_CHARACTERS = 4 * 1024 * 1024;
+
+/** Parses a text, repaired as often as that leads to another error or none. An error that stays is that of the text as given. */
+function parseRepaired(text: string): ParsedText {
+  const first = parseAllDocuments(text, OPTIONS);
+  let [documents, current] = [first, text];
+  const rounds: (readonly TextEdit[])[] = [];
+  const hasFault = (): boolean => documents.some(({ errors }) => errors.length > 0);
+  while (
+    hasFault() &&
+    rounds.length < MOST_REPAIRS &&
+    rounds.length * text.length < MOST_REPAIRED_CHARACTERS
+  ) {
+    const edits = findRepairs(current, documents);
+    if (edits.length === 0) break;
+    rounds.push(edits);
+    current = applyEdits(current, edits);
+    documents = parseAllDocuments(current, OPTIONS);
+  }
+  if (rounds.length === 0 || hasFault()) return { documents: first, placeOf: (offset) => offset };
+  return {
+    documents,
+    placeOf: (offset) => rounds.reduceRight((place, edits) => placeBefore(place, edits), offset),
+  };
+}
+
+/** At the beginning of a document, as where files that begin with one were joined. The parser knows the first alone. */
+const BYTE_ORDER_MARK = /^(---[ \t]*\n)\ufeff/gm;
+/** Line ends of Unicode that are some in YAML 1.1, in 1.2 and JSON none. */
+const SEPARATOR = /[\u0085\u2028\u2029]/;
+/** YAML allows none of them, and no name or command has one. */
+const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]/;
+
+/** Kubernetes reads JSON as such, and all else as YAML. */
+function isJson(text: string): boolean {
+  if (!/^[\s]*[{[]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function placeIn(text: string, offset: number): TextPlace {
+  const before = text.slice(0, offset).split('\n');
+  return { line: before.length, column: before.at(-1)!.length + 1 };
+}
+
+function unreadable(message: string, place: TextPlace, plain = message): YamlDocument {
+  return { value: undefined, problems: [{ path: [], place, message, plain }], placeOf: () => place };
+}
+
+/** The parser's messages begin with words of its own, and what they quote comes behind one of these. */
+const QUOTES = /(?:(?<=\S):|["'`](?!quote$)|[!\\]|(?<=\bcharacter )).*$/s;
+
+function withoutText(message: string): string {
+  return message.replace(QUOTES, '…').replace(/\s*…$/, ' …');
+}
+
+function offsetOf(root: LocatedNode, path: readonly YamlStep[], of: 'value' | 'key'): number {
+  let node = root;
+  let offset = root.offset;
+  for (const step of path) {
+    const child = node.children?.get(step);
+    if (child === undefined) break;
+    offset = of === 'key' && step === path.at(-1) ? (child.keyOffset ?? child.offset) : child.offset;
+    node = child;
+  }
+  return offset;
+}

@@ -1,0 +1,142 @@
+import { spawn } from 'node:child_process';
+import { createReadStream } from 'node:fs';
+import { mkdtemp, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { TOOL_PATH } from '../../process/find-tools.js';
+import { RpcError } from '../../rpc-error.js';
+import { type TarEntry } from './tar-entry.js';
+import { BLOCK } from './tar-header.js';
+
+/** The extended attribute that holds what a program may do although its user is not root. */
+export const CAPABILITIES = 'security.capability';
+/** The name that the file has in the archive for tar, and nothing else. */
+const MEMBER = 'file';
+
+/**
+ * Replaces a file by the same file with its capabilities. Node cannot write extended attributes, GNU tar can: it gets an
+ * archive with this one file and unpacks it into a folder of its own, beside `root`. False where there is no such tar, or
+ * the file system or the kernel does not take the attribute: then the file stays as it is; so does a file with holes,
+ * which would be filled. `beforeWrite` is told of the bytes that are written, and what it throws comes out.
+ */
+export async function addCapabilities(
+  entry: TarEntry,
+  { path, folder, signal, beforeWrite }: CapabilityPlace,
+): Promise<boolean> {
+  if (entry.stored.size < entry.size) return false;
+  const temporary = await mkdtemp(join(folder, 'capabilities-'));
+  try {
+    const which = ['--xattrs', `--xattrs-include=${CAPABILITIES}`];
+    const complaint = await runTar(
+      ['-x', '-p', '--same-owner', '--numeric-owner', ...which, '-C', temporary],
+      metered(toArchive(entry, path), beforeWrite),
+      signal,
+    );
+    // It only warns, and succeeds, when it could not set the attribute.
+    if (complaint !== '') return false;
+    await rename(join(temporary, MEMBER), path);
+    return true;
+  } finally {
+    await rm(temporary, { recursive: true, force: true });
+  }
+}
+
+/** Where a file is that gets capabilities. */
+export interface CapabilityPlace {
+  readonly path: string;
+  /** Beside the root, on the same file system. */
+  readonly folder: string;
+  readonly signal: AbortSignal;
+  readonly beforeWrite: (bytes: number) => Promise<void>;
+}
+
+async function* metered(
+  chunks: AsyncIterable<Buffer>,
+  beforeWrite: (bytes: number) => Promise<void>,
+): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    await beforeWrite(chunk.length);
+    yield chunk;
+  }
+}
+
+/** What it says on its error output; empty when all is well. */
+async function runTar(
+  args: readonly string[],
+  input: AsyncIterable<Buffer>,
+  signal: AbortSignal,
+): Promise<string> {
+  const child = spawn('tar', args, {
+    stdio: ['pipe', 'ignore', 'pipe'],
+    env: { PATH: TOOL_PATH, LC_ALL: 'C' },
+    signal,
+  });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text.slice(0, 1_000)));
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('close', (code) => resolve(code === 0 ? said.slice(0, 1_000) : `${said}exit code ${code}`));
+  });
+  // Should it end early, its exit code tells more than the broken pipe.
+  let refusal: unknown;
+  await pipeline(Readable.from(input, { objectMode: false }), child.stdin).catch((error: unknown) => {
+    if (error instanceof RpcError) refusal = error;
+  });
+  const complaint = await ended;
+  signal.throwIfAborted();
+  if (refusal instanceof RpcError) throw refusal;
+  return complaint;
+}
+
+async function* toArchive(entry: TarEntry, path: string): AsyncGenerator<Buffer> {
+  const records = {
+    uid: String(entry.uid),
+    gid: String(entry.gid),
+    mtime: String(Math.max(entry.mtime, 0)),
+    size: String(entry.size),
+    [`SCHILY.xattr.${CAPABILITIES}`]: entry.attributes.get(CAPABILITIES)!,
+  };
+  const pax = Buffer.concat(Object.entries(records).map(toRecord));
+  yield toHeader('x', 0o644, pax.length);
+  yield* padded([pax], pax.length);
+  yield toHeader('0', entry.mode, 0);
+  yield* padded(createReadStream(path) as AsyncIterable<Buffer>, entry.size);
+  yield Buffer.alloc(2 * BLOCK);
+}
+
+function toRecord([key, value]: [string, string]): Buffer {
+  // The value is bytes, read as Latin-1.
+  const rest = Buffer.from(` ${key}=${value}\n`, 'latin1');
+  let length = rest.length + 1;
+  while (String(length).length + rest.length !== length) length++;
+  return Buffer.concat([Buffer.from(String(length)), rest]);
+}
+
+/** The size of the file itself stands in the extended header, where it has room. */
+function toHeader(flag: string, mode: number, size: number): Buffer {
+  const block = Buffer.alloc(BLOCK);
+  const octal = (value: number, at: number, length: number) =>
+    block.write(value.toString(8).padStart(length - 1, '0'), at, 'latin1');
+  block.write(MEMBER, 0, 'latin1');
+  octal(mode, 100, 8);
+  octal(0, 108, 8);
+  octal(0, 116, 8);
+  octal(size, 124, 12);
+  octal(0, 136, 12);
+  block.write(flag, 156, 'latin1');
+  block.write('ustar\u000000', 257, 'latin1');
+  // The sum is taken with spaces in its own place.
+  block.write(' '.repeat(8), 148, 'latin1');
+  const sum = block.reduce((total, byte) => total + byte, 0);
+  block.write(`${sum.toString(8).padStart(6, '0')}\u0000 `, 148, 'latin1');
+  return block;
+}
+
+async function* padded(
+  chunks: Iterable<Buffer> | AsyncIterable<Buffer>,
+  size: number,
+): AsyncGenerator<Buffer> {
+  yield* chunks;
+  yield Buffer.alloc((BLOCK - (size % BLOCK)) % BLOCK);
+}

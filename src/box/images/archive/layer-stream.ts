@@ -1,0 +1,132 @@
+import { pipeline, Readable, type Transform } from 'node:stream';
+import * as zlib from 'node:zlib';
+import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { unimplemented, refused } from '../../rpc-error.js';
+import { StreamSource } from './byte-source.js';
+import { DigestCheck } from './digest.js';
+import { type Descriptor } from './oci-documents.js';
+import { type TarEntry } from './tar-entry.js';
+import { readTar } from './tar-reader.js';
+import { exhausted } from './unpack-limits.js';
+
+/** What bounds the reading of a layer. */
+export interface LayerBounds {
+  /** Of the archive once it is unpacked, with all that is in no file of it. */
+  readonly mostBytes: number;
+  /** Ends the reading, with its reason. */
+  readonly signal: AbortSignal;
+}
+
+/** A layer as an image has it. */
+export interface Layer {
+  readonly descriptor: Descriptor;
+  /** The digest of the archive once it is unpacked. */
+  readonly diffId: string;
+  /** Its bytes as they are stored, from the first. */
+  readonly read: () => AsyncIterable<Buffer>;
+}
+
+const GZIP = Buffer.from([0x1f, 0x8b]);
+const ZSTD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
+const PIECE = 256 * 1024;
+
+/**
+ * The entries of a layer. What is stored and what comes out of it are both held against their digests: after the last
+ * entry it throws FAILED_PRECONDITION where one is wrong, so nothing may be built on the entries before the end. A
+ * little that is compressed may be very much: throws RESOURCE_EXHAUSTED where it is more than the bounds say.
+ */
+export async function* readLayer(
+  { descriptor, diffId, read }: Layer,
+  bounds: LayerBounds,
+): AsyncGenerator<TarEntry> {
+  const { digest, size, mediaType } = descriptor;
+  if (!/^application\/vnd\.(oci\.image\.layer|docker\.image\.rootfs)\./.test(mediaType))
+    throw unimplemented(`the layer ${digest} is of a kind that is not supported: ${mediaType.slice(0, 100)}`);
+  if (mediaType.includes('encrypted'))
+    throw unimplemented(`the layer ${digest} is encrypted, which is not supported`);
+  const stored = checked(read(), new DigestCheck(`the layer ${digest}`, digest, size));
+  const archive = bounded(decompress(stored, digest, diffId), bounds);
+  const source = new StreamSource(archive);
+  try {
+    yield* readTar(source);
+    // What stands behind the end of the archive belongs to the digest.
+    await source.skip(Number.MAX_SAFE_INTEGER);
+  } finally {
+    await archive.return(undefined);
+  }
+}
+
+async function* bounded(
+  chunks: AsyncGenerator<Buffer>,
+  { mostBytes, signal }: LayerBounds,
+): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    signal.throwIfAborted();
+    bytes += chunk.length;
+    if (bytes > mostBytes) throw exhausted(`a layer is an archive of more than ${mostBytes} bytes`);
+    yield chunk;
+  }
+}
+
+async function* checked(chunks: AsyncIterable<Buffer>, check: DigestCheck): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    check.add(chunk);
+    yield chunk;
+  }
+  check.assert();
+}
+
+/** The first bytes say how it is compressed; the media type is often wrong about that. */
+async function* decompress(
+  stored: AsyncGenerator<Buffer>,
+  digest: string,
+  diffId: string,
+): AsyncGenerator<Buffer> {
+  try {
+    const first = await stored.next();
+    if (first.done === true) return;
+    const decoder = makeDecoder(first.value, digest);
+    const whole = startingWith(first.value, stored);
+    const check = new DigestCheck(`the archive of layer ${digest}`, diffId);
+    // What is stored is the archive itself where nothing decodes it; the same digest need not be computed twice.
+    if (decoder === undefined) yield* digest === diffId ? whole : checked(whole, check);
+    else yield* checked(decode(whole, decoder, digest), check);
+  } finally {
+    // Also where it cannot be decompressed, or the reader stops at the first piece: else nobody would close the file.
+    await stored.return(undefined);
+  }
+}
+
+async function* decode(
+  whole: AsyncGenerator<Buffer>,
+  decoder: Transform,
+  digest: string,
+): AsyncGenerator<Buffer> {
+  // Errors of either side end the other and come out of the loop below.
+  pipeline(Readable.from(whole, { objectMode: false }), decoder, () => undefined);
+  try {
+    for await (const chunk of decoder as AsyncIterable<Buffer>) yield chunk;
+  } catch (error) {
+    if (/^Z(STD)?_/.test(systemCodeOf(error)))
+      throw refused(`the layer ${digest} cannot be decompressed: ${(error as Error).message}`);
+    throw error;
+  }
+}
+
+function makeDecoder(first: Buffer, digest: string): Transform | undefined {
+  if (first.subarray(0, 2).equals(GZIP)) return zlib.createGunzip({ chunkSize: PIECE });
+  if (!first.subarray(0, 4).equals(ZSTD)) return undefined;
+  // Node has it from 22.15 on.
+  const { createZstdDecompress } = zlib as { createZstdDecompress?: () => Transform };
+  if (createZstdDecompress === undefined) {
+    const need = 'Node 22.15 or newer can decompress it, older ones cannot';
+    throw unimplemented(`the layer ${digest} is compressed with zstd: ${need} (this is ${process.version})`);
+  }
+  return createZstdDecompress();
+}
+
+async function* startingWith(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  yield* rest;
+}

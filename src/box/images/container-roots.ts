@@ -1,0 +1,227 @@
+import { chmod, chown, mkdir, readdir, rename, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messageOf } from '../../base/errors/errors.js';
+import { type Logger } from '../../base/log/logger.js';
+import { invalidArgument, refused } from '../rpc-error.js';
+import { readIfThere, writeWhole } from '../../base/fs/whole-file.js';
+import { runTool } from './run-tool.js';
+import { type Trash } from './trash.js';
+
+/** The files that a container has as its root. */
+export type ContainerRoot =
+  /** Those of the host. */
+  | { readonly kind: 'host' }
+  /** To be mounted by overlayfs, in the container's own mount namespace. `lowerDirs`: the uppermost first. */
+  | {
+      readonly kind: 'overlay';
+      readonly lowerDirs: readonly string[];
+      readonly upperDir: string;
+      readonly workDir: string;
+    }
+  /** A copy of its own. */
+  | { readonly kind: 'folder'; readonly path: string };
+
+/** The folders with the files of the image, the uppermost first. */
+export function imageFoldersOf(root: ContainerRoot): readonly string[] {
+  switch (root.kind) {
+    case 'host':
+      return ['/'];
+    case 'folder':
+      return [root.path];
+    case 'overlay':
+      return root.lowerDirs;
+  }
+}
+
+/** Which image and which unpacked files a container uses. */
+export interface RootUse {
+  readonly imageId: string;
+  readonly chainId: string;
+  readonly kind: 'overlay' | 'folder';
+}
+
+/** What {@link ContainerRoots.prepare} takes. */
+export interface RootToPrepare extends RootUse {
+  readonly containerId: string;
+}
+
+/** What {@link ContainerRoots.open} takes. */
+export interface ContainerRootsOptions {
+  /** Holds a folder for each container. */
+  readonly folder: string;
+  readonly trash: Trash;
+  /** Tells where the files of a chain are. */
+  readonly rootOf: (chainId: string) => string;
+  /** `cp -a` unless told. */
+  readonly copyTree?: CopyTree | undefined;
+  readonly logger: Logger;
+}
+
+/** Copies a folder to a place where nothing is yet. Rejects with the signal's reason, half done, when that aborts. */
+export type CopyTree = (from: string, to: string, signal: AbortSignal) => Promise<void>;
+
+/** A root that is being made. */
+interface Preparation {
+  readonly result: Promise<ContainerRoot>;
+  readonly cancel: AbortController;
+}
+
+const FACTS = 'facts.json';
+
+/** The writable part of each container's root, and with it the knowledge which images are in use. */
+export class ContainerRoots {
+  readonly #folder: string;
+  readonly #trash: Trash;
+  readonly #rootOf: (chainId: string) => string;
+  readonly #copyTree: CopyTree;
+  readonly #uses = new Map<string, RootUse>();
+  readonly #unreadable = new Set<string>();
+  readonly #preparing = new Map<string, Preparation>();
+
+  private constructor({ folder, trash, rootOf, copyTree = copyWithCp }: ContainerRootsOptions) {
+    this.#copyTree = copyTree;
+    this.#folder = folder;
+    this.#trash = trash;
+    this.#rootOf = rootOf;
+  }
+
+  /** Takes up what is there. */
+  static async open(options: ContainerRootsOptions): Promise<ContainerRoots> {
+    const { folder, logger } = options;
+    const roots = new ContainerRoots(options);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    for (const name of (await readdir(folder)).filter(isContainerId)) {
+      try {
+        roots.#uses.set(name, decodeUse((await readIfThere(join(folder, name, FACTS))) ?? ''));
+      } catch (error) {
+        roots.#unreadable.add(name);
+        logger.warn('The facts of a root cannot be read', { containerId: name, err: messageOf(error) });
+      }
+    }
+    return roots;
+  }
+
+  /** Of all containers that have a root here, whether it is known which image it is of or not. */
+  get containerIds(): readonly string[] {
+    return [...this.#uses.keys(), ...this.#unreadable];
+  }
+
+  /** Whether it is known which images are in use: false as long as there is a root whose facts cannot be read. */
+  get complete(): boolean {
+    return this.#unreadable.size === 0;
+  }
+
+  /** Of all containers whose roots were prepared and not yet released. */
+  get uses(): ReadonlyMap<string, RootUse> {
+    return this.#uses;
+  }
+
+  /**
+   * Makes a container's root, or finds the one that was made. The image counts as in use from the call on, not only
+   * from its end.
+   */
+  prepare({ containerId, ...use }: RootToPrepare): Promise<ContainerRoot> {
+    const place = this.#placeOf(containerId);
+    const underWay = this.#preparing.get(containerId);
+    if (underWay !== undefined) return underWay.result;
+    const known = this.#uses.get(containerId);
+    if (known !== undefined) return Promise.resolve(this.#describe(place, known));
+    this.#uses.set(containerId, use);
+    const cancel = new AbortController();
+    const result = this.#make(place, use, cancel.signal)
+      .catch((error: unknown) => {
+        this.#uses.delete(containerId);
+        throw error;
+      })
+      .finally(() => this.#preparing.delete(containerId));
+    // Whoever asked for it may not have come to wait for it when it is cancelled.
+    result.catch(() => undefined);
+    this.#preparing.set(containerId, { result, cancel });
+    return result;
+  }
+
+  /** Breaks off what is being made for a container, and resolves once nothing is any more. */
+  async cancel(containerId: string): Promise<void> {
+    const underWay = this.#preparing.get(containerId);
+    underWay?.cancel.abort(refused(`the container ${containerId} is being removed`));
+    await underWay?.result.catch(() => undefined);
+  }
+
+  /** Breaks off all that is being made. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#preparing.keys()].map((containerId) => this.cancel(containerId)));
+  }
+
+  /** Throws a container's root away; one that is not there is none. False when there was none. */
+  async release(containerId: string): Promise<boolean> {
+    await this.cancel(containerId);
+    await this.#trash.discard(this.#placeOf(containerId));
+    const wasUnreadable = this.#unreadable.delete(containerId);
+    return this.#uses.delete(containerId) || wasUnreadable;
+  }
+
+  /** The folder that holds what a container has written; undefined for one without a root of its own. */
+  writableOf(containerId: string): string | undefined {
+    const use = this.#uses.get(containerId);
+    return use && join(this.#placeOf(containerId), use.kind === 'overlay' ? 'upper' : 'root');
+  }
+
+  async #make(place: string, use: RootUse, signal: AbortSignal): Promise<ContainerRoot> {
+    const temporary = await this.#trash.makeFolder();
+    try {
+      if (use.kind === 'overlay') {
+        await makeUpper(this.#rootOf(use.chainId), join(temporary, 'upper'));
+        await mkdir(join(temporary, 'work'));
+      } else await this.#copyTree(this.#rootOf(use.chainId), join(temporary, 'root'), signal);
+      // The container's record is on the disk when its creation is confirmed, and must not be without these.
+      await writeWhole(join(temporary, FACTS), JSON.stringify({ version: 1, ...use }), {
+        syncsFolder: false,
+      });
+      signal.throwIfAborted();
+      await rename(temporary, place);
+    } catch (error) {
+      await this.#trash.discard(temporary);
+      throw error;
+    }
+    return this.#describe(place, use);
+  }
+
+  #describe(place: string, { kind, chainId }: RootUse): ContainerRoot {
+    if (kind === 'folder') return { kind, path: join(place, 'root') };
+    const lowerDirs = [this.#rootOf(chainId)];
+    return { kind, lowerDirs, upperDir: join(place, 'upper'), workDir: join(place, 'work') };
+  }
+
+  #placeOf(containerId: string): string {
+    if (!isContainerId(containerId)) throw invalidArgument(`"${containerId}" is no id of a container`);
+    return join(this.#folder, containerId);
+  }
+}
+
+/** It becomes the name of a folder: nothing in it may lead elsewhere. */
+function isContainerId(text: string): boolean {
+  return /^[\w-]{1,200}$/.test(text);
+}
+
+/** Reads what was written; throws when it cannot be that, as after a loss of power. */
+function decodeUse(text: string): RootUse {
+  const value = JSON.parse(text) as Partial<RootUse> | null;
+  const { imageId, chainId, kind } = value ?? {};
+  const isKind = kind === 'overlay' || kind === 'folder';
+  if (typeof imageId !== 'string' || typeof chainId !== 'string' || !isKind)
+    throw new Error('not the facts of a root');
+  return value as RootUse;
+}
+
+/** The folder that lies above all others gives the container's `/` its owner and mode. */
+async function makeUpper(lower: string, upper: string): Promise<void> {
+  const { uid, gid, mode } = await stat(lower);
+  await mkdir(upper);
+  await chown(upper, uid, gid);
+  await chmod(upper, mode & 0o7777);
+}
+
+/** Owners, times, links, devices and attributes as they are; blocks are shared where the file system can. */
+function copyWithCp(from: string, to: string, signal: AbortSignal): Promise<void> {
+  return runTool('cp', ['-a', '--reflink=auto', '-T', '--', from, to], signal);
+}

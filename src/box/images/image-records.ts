@@ -1,0 +1,142 @@
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messageOf } from '../../base/errors/errors.js';
+import { type Logger } from '../../base/log/logger.js';
+import { readIfThere, writeWhole } from '../../base/fs/whole-file.js';
+
+/** An image that was pulled, or was removed while containers use it. */
+export interface ImageRecord {
+  /** The digest of its config. */
+  readonly id: string;
+  /** Whether it is in the list. */
+  readonly pulled: boolean;
+  /** Normalised names, with a tag or a digest: under each of them it can be found. */
+  readonly references: readonly string[];
+  readonly chainId: string;
+  /** In bytes, as it is stored in its layout. */
+  readonly size: number;
+  /** The config, byte by byte. */
+  readonly configText: string;
+  /** Counts the changes of all records: of two with the same name the higher one has it. */
+  readonly revision: number;
+}
+
+/** The records of images on the disk, one file each, and in memory. */
+export class ImageRecords {
+  readonly #folder: string;
+  readonly #records = new Map<string, ImageRecord>();
+  readonly #damaged: Map<string, ReadonlySet<string>>;
+  #revision = 0;
+
+  private constructor(
+    folder: string,
+    records: readonly ImageRecord[],
+    damaged: Map<string, ReadonlySet<string>>,
+  ) {
+    this.#folder = folder;
+    this.#damaged = damaged;
+    const taken = new Set<string>();
+    // The latest first: a name that was moved may still stand in the record that it was taken from.
+    for (const record of [...records].sort((a, b) => b.revision - a.revision)) {
+      const references = record.references.filter((reference) => !taken.has(reference));
+      references.forEach((reference) => taken.add(reference));
+      this.#records.set(record.id, { ...record, references });
+      this.#revision = Math.max(this.#revision, record.revision);
+    }
+  }
+
+  /** Reads what is there. A record that cannot be read is left alone and logged, see {@link damaged}. */
+  static async open(folder: string, logger: Logger): Promise<ImageRecords> {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const records: ImageRecord[] = [];
+    const damaged = new Map<string, ReadonlySet<string>>();
+    for (const name of await readdir(folder)) {
+      // Left by a write that was cut off.
+      if (!name.endsWith(SUFFIX)) continue;
+      let text: string | undefined;
+      try {
+        text = await readIfThere(join(folder, name));
+        if (text === undefined) continue;
+        const record = decodeRecord(text);
+        if (toFileName(record.id) !== name) throw new Error(`it is of image ${record.id}`);
+        records.push(record);
+      } catch (error) {
+        damaged.set(name.slice(0, -SUFFIX.length).replace('-', ':'), new Set(text?.match(DIGEST)));
+        logger.warn('The record of an image cannot be read: it has to be pulled again', {
+          name,
+          err: messageOf(error),
+        });
+      }
+    }
+    return new ImageRecords(folder, records, damaged);
+  }
+
+  /**
+   * Images whose records cannot be read, by id, with all the digests that stand in what is left of each. One that is
+   * written anew is none of them any more.
+   */
+  get damaged(): ReadonlyMap<string, ReadonlySet<string>> {
+    return this.#damaged;
+  }
+
+  /** In the order in which they were last changed. */
+  get all(): readonly ImageRecord[] {
+    return [...this.#records.values()].sort((a, b) => a.revision - b.revision);
+  }
+
+  find(id: string): ImageRecord | undefined {
+    return this.#records.get(id);
+  }
+
+  findByReference(reference: string): ImageRecord | undefined {
+    for (const record of this.#records.values()) if (record.references.includes(reference)) return record;
+    return undefined;
+  }
+
+  /** Writes a record and takes its names from all others. */
+  async put(record: Omit<ImageRecord, 'revision'>): Promise<ImageRecord> {
+    const written = await this.#write(record);
+    for (const other of this.all) {
+      const kept = other.references.filter((reference) => !written.references.includes(reference));
+      if (other.id !== written.id && kept.length < other.references.length)
+        await this.#write({ ...other, references: kept });
+    }
+    return written;
+  }
+
+  async delete(id: string): Promise<void> {
+    await rm(this.#pathOf(id), { force: true });
+    this.#records.delete(id);
+  }
+
+  async #write(record: Omit<ImageRecord, 'revision'>): Promise<ImageRecord> {
+    const revision = ++this.#revision;
+    const written = { ...record, revision };
+    await writeWhole(this.#pathOf(record.id), JSON.stringify({ version: 1, ...written }));
+    this.#records.set(record.id, written);
+    this.#damaged.delete(record.id);
+    return written;
+  }
+
+  #pathOf(id: string): string {
+    return join(this.#folder, toFileName(id));
+  }
+}
+
+const SUFFIX = '.json';
+const DIGEST = /sha(256:[0-9a-f]{64}|512:[0-9a-f]{128})/g;
+
+function toFileName(id: string): string {
+  return `${id.replace(':', '-')}${SUFFIX}`;
+}
+
+/** Reads what was written; throws when it cannot be one. */
+function decodeRecord(text: string): ImageRecord {
+  const value = JSON.parse(text) as Partial<ImageRecord> | null;
+  const { id, pulled, references, chainId, size, configText, revision } = value ?? {};
+  const texts = [id, chainId, configText].every((each) => typeof each === 'string');
+  const numbers = [size, revision].every((each) => Number.isSafeInteger(each));
+  if (!texts || !numbers || typeof pulled !== 'boolean' || !Array.isArray(references))
+    throw new Error('not the record of an image');
+  return value as ImageRecord;
+}

@@ -1,0 +1,248 @@
+/**
+ * The images of the embedded runtime: found in image folders, unpacked, recorded.
+ *
+ * In: OCI image layouts in `--image-dir`, as folders or tars. Out: what CRI's ImageService shows, and a root folder for
+ * each container.
+ *
+ * ```
+ * image-finder ─► image-layout ─► image-resolver ─► chain-store ─► container-roots
+ *  which files     its entries     manifest, config   the layers,     what each
+ *  are layouts     and blobs       platform, digests  unpacked once   container writes
+ *                                        │
+ *                                        └─► image-records: which are pulled, under which names
+ * ```
+ *
+ * A pull finds an image in an image folder, as elsewhere it is found in a registry: until it is pulled it is not in the
+ * list. What is pulled stays usable without the layout. Nothing an image says is believed before its digest was checked,
+ * and nothing it says leads out of the folder that its files are unpacked into.
+ *
+ * @module
+ */
+import { join } from 'node:path';
+import { status } from '@grpc/grpc-js';
+import { type Image } from '../../watch/cri/generated/runtime/v1/cri.js';
+import { type Clock } from '../../base/time/clock.js';
+import { type Logger } from '../../base/log/logger.js';
+import { Mutex } from '../../base/async/mutex.js';
+import { RpcError } from '../rpc-error.js';
+import { ChainStore } from './archive/chain-store.js';
+import { ContainerRoots, type ContainerRoot, type CopyTree } from './container-roots.js';
+import { addUsage, NO_USAGE, type FolderUsage } from './folder-usage.js';
+import { HOST, HOST_IMAGE, isHostImage } from './host-image.js';
+import { ImageCatalog } from './image-catalog.js';
+import { ImageCleanup } from './image-cleanup.js';
+import { ImageRecords } from './image-records.js';
+import { parseReference, toReferenceText } from './image-reference.js';
+import { ImageSearch } from './image-search.js';
+import { isDigest } from './archive/digest.js';
+import { type ImageConfig } from './archive/oci-documents.js';
+import { OverlayProbe } from './overlay-probe.js';
+import { referencesFor } from './pulled-references.js';
+import { Trash } from './trash.js';
+import { UNPACK_LIMITS, type UnpackLimits } from './archive/unpack-limits.js';
+import { UsageMeter, type MeasuredUsage } from './usage-meter.js';
+
+/** What {@link ImageStore.open} takes. */
+export interface ImageStoreOptions {
+  /** The runtime's root folder: everything lies in `images/` below it. */
+  readonly rootDir: string;
+  /** Where to look for image layouts, the first one first. */
+  readonly imageDirs: readonly string[];
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** Whether to unpack as root does, with owners and devices: as this process is unless told. */
+  readonly privileged?: boolean;
+  readonly limits?: UnpackLimits;
+  /** How a container's own copy of an image's files is made. */
+  readonly copyTree?: CopyTree;
+}
+
+interface Parts {
+  readonly search: ImageSearch;
+  readonly trash: Trash;
+  readonly chains: ChainStore;
+  readonly records: ImageRecords;
+  readonly roots: ContainerRoots;
+  readonly catalog: ImageCatalog;
+  readonly cleanup: ImageCleanup;
+  readonly meter: UsageMeter;
+  readonly overlay: OverlayProbe;
+}
+
+/** Images and the roots of containers; see the module's description. */
+export class ImageStore {
+  readonly #parts: Parts;
+  /** Changes of records and uses, one after another; unpacking is not among them. */
+  readonly #changes = new Mutex();
+
+  private constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** Takes up what an earlier runtime has left, and clears away what it had not finished. */
+  static async open(options: ImageStoreOptions): Promise<ImageStore> {
+    const { imageDirs, logger, clock, limits = UNPACK_LIMITS } = options;
+    const { privileged = process.getuid?.() === 0, copyTree } = options;
+    const at = (name: string) => join(options.rootDir, 'images', name);
+    const trash = await Trash.open(at('temporary'), logger);
+    const chains = await ChainStore.open({ folder: at('roots'), trash, logger, privileged, limits });
+    const records = await ImageRecords.open(at('records'), logger);
+    const roots = await ContainerRoots.open({
+      folder: at('containers'),
+      trash,
+      rootOf: (chainId) => chains.rootOf(chainId),
+      copyTree,
+      logger,
+    });
+    const search = new ImageSearch({ imageDirs, logger });
+    const meter = new UsageMeter({ clock });
+    const catalog = new ImageCatalog({ records, isUnpacked: (chainId) => chains.has(chainId) });
+    const cleanup = new ImageCleanup({ records, chains, roots });
+    const overlay = new OverlayProbe({ trash, logger });
+    const parts = { search, trash, chains, records, roots, catalog, cleanup, meter, overlay };
+    const store = new ImageStore(parts);
+    await store.#changes.run(() => store.#collect());
+    return store;
+  }
+
+  /** See {@link ImageCatalog.images}. */
+  get images(): readonly Image[] {
+    return this.#parts.catalog.images;
+  }
+
+  /** See {@link ImageCatalog.find}. */
+  find(reference: string): Image | undefined {
+    return this.#parts.catalog.find(reference);
+  }
+
+  /** See {@link ImageCatalog.get}. */
+  get(reference: string): Image {
+    return this.#parts.catalog.get(reference);
+  }
+
+  /**
+   * Finds an image in the image folders and unpacks it. What is pulled already is looked for again, since its name may
+   * mean another image by now; that costs no unpacking.
+   *
+   * Throws NOT_FOUND, which says what was searched, INVALID_ARGUMENT for what is no reference, FAILED_PRECONDITION
+   * where a digest is wrong, UNIMPLEMENTED for formats that are not supported, RESOURCE_EXHAUSTED where the image is
+   * too large, and UNKNOWN for a damaged one.
+   */
+  async pull(reference: string, signal: AbortSignal): Promise<Image> {
+    const parsed = isDigest(reference) ? undefined : parseReference(reference);
+    const name = parsed === undefined ? reference : toReferenceText(parsed);
+    if (isHostImage(name)) return HOST;
+    const digest = parsed === undefined ? reference : parsed.digest;
+    const { search, records, catalog, chains } = this.#parts;
+    const found = await search.find(name, digest === undefined ? { name } : { digest }, signal);
+    const references = referencesFor(found, parsed?.name, parsed?.tag);
+    return chains.hold(found.layers, signal, async (chainId) =>
+      this.#changes.run(async () => {
+        const { id, size, configText } = found;
+        const known = records.find(id)?.references ?? [];
+        const names = [...new Set([...known, ...references])];
+        const facts = { id, size, configText, chainId };
+        return catalog.toImage(await records.put({ ...facts, pulled: true, references: names }));
+      }),
+    );
+  }
+
+  /**
+   * Removes an image with all its names, whichever of them or of its ids is given: as containerd does. One that is not
+   * there is no error. Containers that use it go on. Throws FAILED_PRECONDITION for the built-in one.
+   */
+  async remove(reference: string): Promise<void> {
+    await this.#changes.run(async () => {
+      const image = this.find(reference);
+      if (image === undefined) return;
+      if (image === HOST)
+        throw new RpcError(
+          status.FAILED_PRECONDITION,
+          `image ${HOST_IMAGE} is built in and cannot be removed`,
+        );
+      const record = this.#parts.records.find(image.id)!;
+      await this.#parts.records.put({ ...record, pulled: false, references: [] });
+      await this.#collect();
+    });
+  }
+
+  /** See {@link ImageCatalog.configOf}. */
+  configOf(imageId: string): ImageConfig {
+    return this.#parts.catalog.configOf(imageId);
+  }
+
+  /** See {@link ImageCatalog.describe}. */
+  describe(imageId: string): { readonly chainId: string; readonly config: unknown } {
+    return this.#parts.catalog.describe(imageId);
+  }
+
+  /**
+   * Makes a container's own root of an image, or finds the one that was made. From then on the image is in use, until
+   * {@link releaseRoot}: so ask when the container is created. Throws NOT_FOUND.
+   *
+   * With `isolated: false` it is never an overlay, for containers that cannot mount one.
+   */
+  async prepareRoot(want: {
+    readonly imageId: string;
+    readonly containerId: string;
+    readonly isolated?: boolean;
+  }): Promise<ContainerRoot> {
+    const { imageId, containerId, isolated = true } = want;
+    if (imageId === HOST.id) return { kind: 'host' };
+    const fault = isolated ? await this.findOverlayFault() : 'the container cannot mount it';
+    const kind = fault === undefined ? 'overlay' : 'folder';
+    // Found and put in use in one step, so that nobody removes the image in between; a copy takes longer than that.
+    const begun = await this.#changes.run(() => {
+      const { chainId } = this.#parts.catalog.getRecord(imageId);
+      return Promise.resolve({ root: this.#parts.roots.prepare({ containerId, imageId, chainId, kind }) });
+    });
+    return begun.root;
+  }
+
+  /** Throws away what a container has written. Idempotent. Breaks off a copy that is being made. */
+  async releaseRoot(containerId: string): Promise<void> {
+    // Nobody else waits for the end of a copy.
+    await this.#parts.roots.cancel(containerId);
+    await this.#changes.run(async () => {
+      this.#parts.meter.forget(containerId);
+      if (await this.#parts.roots.release(containerId)) await this.#collect();
+    });
+  }
+
+  /** To be called once after {@link open}: throws away the roots of containers that are no more. */
+  async restore(isAlive: (containerId: string) => boolean): Promise<void> {
+    for (const id of this.#parts.roots.containerIds) if (!isAlive(id)) await this.releaseRoot(id);
+  }
+
+  /** What a container has written over its image; nothing for one without a root of its own. At most seconds old. */
+  writableUsage(containerId: string): Promise<MeasuredUsage> {
+    return this.#parts.meter.measure(containerId, this.#parts.roots.writableOf(containerId));
+  }
+
+  /** What all unpacked images take, and what all containers have written over them. */
+  async usage(): Promise<{ images: FolderUsage; containers: FolderUsage }> {
+    const { chains, roots } = this.#parts;
+    const written = await Promise.all([...roots.uses.keys()].map((id) => this.writableUsage(id)));
+    return {
+      images: chains.usages.reduce(addUsage, NO_USAGE),
+      containers: written.reduce<FolderUsage>(addUsage, NO_USAGE),
+    };
+  }
+
+  /** Why containers get a copy of the image's files instead of an overlay; undefined when they get an overlay. */
+  findOverlayFault(): Promise<string | undefined> {
+    return this.#parts.overlay.findFault();
+  }
+
+  /** Breaks off copies that are being made, and resolves once everything else that was begun is done. */
+  async close(): Promise<void> {
+    await this.#parts.roots.close();
+    await this.#changes.run(() => Promise.resolve());
+    await this.#parts.trash.empty();
+  }
+
+  async #collect(): Promise<void> {
+    const { cleanup, catalog } = this.#parts;
+    catalog.forget(await cleanup.collect());
+  }
+}

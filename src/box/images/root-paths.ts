@@ -1,0 +1,96 @@
+import { chmod, lstat, mkdir, readlink, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { systemCodeOf } from '../../base/errors/system-code.js';
+import { MAX_LINKS, splitPath } from './path-in-root.js';
+
+const MAX_CACHED = 50_000;
+
+/**
+ * Finds folders in a root that is being unpacked, following links as a process would whose `/` this root is: a link
+ * leads to a place inside of the root, whatever it says.
+ *
+ * It asks the disk what is there before each step, so nobody else may write to the root meanwhile.
+ */
+export class RootPaths {
+  readonly #root: string;
+  readonly #isFresh: (path: string) => boolean;
+  /** Real paths by the parts as they were asked for; of folders only. */
+  readonly #known = new Map<string, string>();
+
+  /** `isFresh` says of a path whether the layer at hand has brought it. */
+  constructor(root: string, isFresh: (path: string) => boolean) {
+    this.#root = root;
+    this.#isFresh = isFresh;
+  }
+
+  /** Forgets what was found: to be called after a folder or a link was removed, and before each layer. */
+  forget(): void {
+    this.#known.clear();
+  }
+
+  /**
+   * The real path of a folder, absolute. Without `make`, it is undefined when it is not there.
+   *
+   * With `make`, folders that are not there are made, 0755. What a lower layer has on the way that is no folder, links
+   * too, gives way to one: with overlayfs each layer is unpacked by itself, and a folder hides what is below. It throws
+   * when the layer itself has brought something that is in the way, or links that go round in a circle.
+   */
+  async findFolder(parts: readonly string[], { make }: { make: boolean }): Promise<string | undefined> {
+    const key = parts.join('/');
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const found = await this.#walk(parts, make);
+    if (found !== undefined && this.#known.size < MAX_CACHED) this.#known.set(key, found);
+    return found;
+  }
+
+  async #walk(parts: readonly string[], make: boolean): Promise<string | undefined> {
+    const left = [...parts].reverse();
+    // The real parts so far: never a link among them, never a `..`.
+    let at: string[] = [];
+    let links = 0;
+    for (let part = left.pop(); part !== undefined; part = left.pop()) {
+      if (part === '..') {
+        at.pop();
+        continue;
+      }
+      const path = join(this.#root, ...at, part);
+      let facts = await lstat(path).catch(ignoreAbsence);
+      if (make && facts?.isDirectory() === false && !this.#isFresh(path)) {
+        await unlink(path);
+        this.forget();
+        facts = undefined;
+      }
+      if (facts === undefined) {
+        if (!make) return undefined;
+        await mkdir(path);
+        // What this process masks has no say in it.
+        await chmod(path, 0o755);
+        at.push(part);
+      } else if (facts.isDirectory()) at.push(part);
+      else if (facts.isSymbolicLink()) {
+        if (++links > MAX_LINKS) {
+          if (make) throw new Error(`links go round in a circle at "${parts.join('/')}"`);
+          return undefined;
+        }
+        const target = await readlink(path);
+        if (target.startsWith('/')) at = [];
+        left.push(...splitPath(target).reverse());
+      } else if (make)
+        throw new Error(`"${[...at, part].join('/')}" is no folder, but has to hold something`);
+      else return undefined;
+    }
+    return join(this.#root, ...at);
+  }
+}
+
+/** For `catch`: what is not there is undefined, any other error goes on. */
+export function ignoreAbsence(error: unknown): undefined {
+  const code = systemCodeOf(error);
+  if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;
+}
+
+/** For `catch`: what is already there is undefined, any other error goes on. */
+export function ignorePresence(error: unknown): undefined {
+  if (systemCodeOf(error) !== 'EEXIST') throw error;
+}

@@ -1,0 +1,99 @@
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Logger } from '../../../base/log/logger.js';
+import { readIfThere, writeWhole } from '../../../base/fs/whole-file.js';
+import { decodeAttachment, type AttachmentRecord } from './attachment-record.js';
+
+/** What {@link AttachmentStore.open} takes. */
+export interface AttachmentStoreOptions {
+  /** Folder of the records, one file for each sandbox. */
+  readonly dir: string;
+  readonly logger: Logger;
+}
+
+const SUFFIX = '.json';
+
+/** The records of all attachments: in memory, and on the disk before it is acted upon. */
+export class AttachmentStore {
+  readonly #dir: string;
+  readonly #records = new Map<string, AttachmentRecord>();
+  readonly #unreadable = new Set<string>();
+
+  private constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  /** Reads what an earlier runtime has left. A record that cannot be read is left where it is, see {@link unreadable}. */
+  static async open({ dir, logger }: AttachmentStoreOptions): Promise<AttachmentStore> {
+    const store = new AttachmentStore(dir);
+    await mkdir(dir, { recursive: true, mode: 0o700 });
+    for (const name of await readdir(dir)) {
+      const path = join(dir, name);
+      if (name.endsWith('.tmp')) await rm(path, { force: true });
+      if (!name.endsWith(SUFFIX)) continue;
+      const sandboxId = name.slice(0, -SUFFIX.length);
+      try {
+        const record = decodeAttachment((await readIfThere(path)) ?? '');
+        if (record.sandboxId !== sandboxId) throw new Error(`it is of sandbox ${record.sandboxId}`);
+        store.#records.set(sandboxId, record);
+      } catch (error) {
+        store.#unreadable.add(sandboxId);
+        logger.error('Record of a network attachment not readable, left alone', error, { path });
+      }
+    }
+    return store;
+  }
+
+  /** In no order. */
+  get all(): readonly AttachmentRecord[] {
+    return [...this.#records.values()];
+  }
+
+  /**
+   * Sandboxes of which it is known that they have a record and not what stands in it: what there is of theirs belongs to
+   * somebody, and nobody else may have it.
+   */
+  get unreadable(): ReadonlySet<string> {
+    return this.#unreadable;
+  }
+
+  find(sandboxId: string): AttachmentRecord | undefined {
+    return this.#records.get(sandboxId);
+  }
+
+  /** Where the record of a sandbox is; while it stands, the sandbox is attached or being so. */
+  pathOf(sandboxId: string): string {
+    return join(this.#dir, `${sandboxId}${SUFFIX}`);
+  }
+
+  /** Remembers a record from this moment, and brings it to the disk; forgets it again when that fails. */
+  async put(record: AttachmentRecord): Promise<void> {
+    const { sandboxId } = record;
+    const before = this.#records.get(sandboxId);
+    this.#records.set(sandboxId, record);
+    try {
+      // Links and addresses end with the boot, so a record of them need not survive the loss of power. What CNI
+      // plugins write down does.
+      const durable = record.cni !== undefined;
+      await writeWhole(this.pathOf(sandboxId), JSON.stringify(record), { durable });
+      this.#unreadable.delete(sandboxId);
+    } catch (error) {
+      if (before === undefined) this.#records.delete(sandboxId);
+      else this.#records.set(sandboxId, before);
+      throw error;
+    }
+  }
+
+  /** Forgets a record that cannot be read: the file stays for people to look at, under another name. */
+  async setAside(sandboxId: string): Promise<void> {
+    const path = this.pathOf(sandboxId);
+    await rename(path, `${path}.unreadable`);
+    this.#unreadable.delete(sandboxId);
+  }
+
+  /** Forgets a record; that there is none is fine. */
+  async delete(sandboxId: string): Promise<void> {
+    await rm(this.pathOf(sandboxId), { force: true });
+    this.#records.delete(sandboxId);
+  }
+}

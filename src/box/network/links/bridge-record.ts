@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Logger } from '../../../base/log/logger.js';
+import { readIfThere, writeWhole } from '../../../base/fs/whole-file.js';
+import { formatIpv4Range, parseIpv4Range } from './ipv4-range.js';
+
+/** What is written down before the bridge is made. */
+export interface BridgeRecord {
+  /** The range as text. */
+  readonly range: string;
+  readonly mtu: number;
+  /** The host did not forward packets before we made it do so. */
+  readonly forwardingWasOff: boolean;
+}
+
+const FILE = 'bridge.json';
+
+/** What makes this root folder's runtime another one than all others; made up at its first start. */
+export async function readInstance(dir: string): Promise<string> {
+  const path = join(dir, 'instance');
+  const known = await readIfThere(path);
+  if (known !== undefined && known !== '') return known;
+  const instance = randomBytes(16).toString('hex');
+  await writeWhole(path, instance);
+  return instance;
+}
+
+/** What an earlier runtime has written down; undefined when there is nothing, or nothing that can be read. */
+export async function readBridgeRecord(dir: string, logger: Logger): Promise<BridgeRecord | undefined> {
+  const path = join(dir, FILE);
+  try {
+    const text = await readIfThere(path);
+    if (text === undefined) return undefined;
+    const record = JSON.parse(text) as Partial<BridgeRecord>;
+    const range = parseIpv4Range(record.range ?? '');
+    if (range === undefined) throw new Error('it names no range');
+    return {
+      range: formatIpv4Range(range),
+      mtu: record.mtu ?? 1500,
+      forwardingWasOff: record.forwardingWasOff === true,
+    };
+  } catch (error) {
+    logger.error('Record of the bridge not readable, left alone', error, { path });
+    return undefined;
+  }
+}
+
+/** Need not survive the loss of power, since no bridge does. */
+export async function writeBridgeRecord(dir: string, record: BridgeRecord): Promise<void> {
+  await writeWhole(join(dir, FILE), JSON.stringify(record), { durable: false });
+}
+
+/** That there is none is fine. */
+export async function deleteBridgeRecord(dir: string): Promise<void> {
+  await rm(join(dir, FILE), { force: true });
+}

@@ -1,0 +1,15 @@
+import {
+  type StreamContainersRequest,
+  type StreamContainersResponse,
+} from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { inPieces } from '../in-pieces.js';
+import { selectContainers } from './list-containers.js';
+import { type RpcContext } from '../rpc-context.js';
+
+/** CRI StreamContainers: the list in pieces, so that its size has no limit. */
+export function* streamContainers(
+  context: RpcContext,
+  { filter }: StreamContainersRequest,
+): Generator<StreamContainersResponse> {
+  for (const containers of inPieces(selectContainers(context, filter))) yield { containers };
+}

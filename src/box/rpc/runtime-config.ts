@@ -1,0 +1,11 @@
+import {
+  CgroupDriver,
+  type RuntimeConfigRequest,
+  type RuntimeConfigResponse,
+} from '../../watch/cri/generated/runtime/v1/cri.js';
+import { type RpcContext } from './rpc-context.js';
+
+/** CRI RuntimeConfig: which driver an agent should use. Groups are made here without asking systemd. */
+export function runtimeConfig(_context: RpcContext, _request: RuntimeConfigRequest): RuntimeConfigResponse {
+  return { linux: { cgroupDriver: CgroupDriver.CGROUPFS } };
+}

@@ -1,0 +1,16 @@
+import {
+  type StreamContainerStatsRequest,
+  type StreamContainerStatsResponse,
+} from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { inPieces } from '../in-pieces.js';
+import { collectContainerStats } from './list-container-stats.js';
+import { type RpcContext } from '../rpc-context.js';
+
+/** CRI StreamContainerStats: the list in pieces, so that its size has no limit. */
+export async function* streamContainerStats(
+  context: RpcContext,
+  { filter }: StreamContainerStatsRequest,
+): AsyncGenerator<StreamContainerStatsResponse> {
+  const stats = await collectContainerStats(context, filter);
+  for (const containerStats of inPieces(stats)) yield { containerStats };
+}

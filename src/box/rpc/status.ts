@@ -1,0 +1,67 @@
+import {
+  type RuntimeCondition,
+  StatusResponse,
+  type StatusRequest,
+} from '../../watch/cri/generated/runtime/v1/cri.js';
+import { type NetworkStatus } from '../network/network-choice.js';
+import { type RpcContext } from './rpc-context.js';
+
+/** CRI Status: ready since it answers; two more conditions say what isolation and what limits there are and what not. */
+export function status(context: RpcContext, { verbose }: StatusRequest): StatusResponse {
+  const { isolation } = context;
+  const isolated = isolation.kind === 'namespaces';
+  const network = describeNetwork(context);
+  return StatusResponse.fromPartial({
+    status: {
+      conditions: [
+        { type: 'RuntimeReady', status: true },
+        { type: 'NetworkReady', status: network.ready, reason: network.reason, message: network.message },
+        {
+          type: 'Isolation',
+          status: isolated,
+          reason: isolated ? 'Namespaces' : 'HostProcesses',
+          message: isolation.notice,
+        },
+        describeLimits(context),
+      ],
+    },
+    runtimeHandlers: [{ name: '', features: { recursiveReadOnlyMounts: isolated, userNamespaces: false } }],
+    features: { supplementalGroupsPolicy: isolated },
+    info: verbose ? { config: JSON.stringify(describe(context)) } : {},
+  });
+}
+
+function describeLimits({ cgroups }: RpcContext): Partial<RuntimeCondition> {
+  const { notice } = cgroups;
+  const { version } = cgroups.describe();
+  const reason = version === 'none' ? 'NoCgroups' : version === 'v2' ? 'CgroupV2' : 'CgroupV1';
+  return { type: 'Limits', status: notice === undefined, reason, message: notice ?? '' };
+}
+
+function describeNetwork({ isolation, network }: RpcContext): NetworkStatus {
+  const message = 'pods use the host’s network, as there is no isolation';
+  if (isolation.kind === 'namespaces') return network.status();
+  return { ready: true, mode: 'host', reason: 'NoIsolation', message };
+}
+
+function describe(context: RpcContext): object {
+  const { cgroups, choices, hub, images, isolation, pods, rootDir, version } = context;
+  const network = describeNetwork(context);
+  return {
+    version,
+    pid: process.pid,
+    startedWith: choices,
+    rootDir,
+    isolation: isolation.kind,
+    isolationNotice: isolation.notice,
+    network: network.mode,
+    networkNotice: network.message,
+    cgroups: cgroups.describe(),
+    images: images.images.length,
+    sandboxes: pods.sandboxes.length,
+    containers: pods.containers.length,
+    eventReaders: hub.readers,
+    eventReadersDropped: hub.droppedReaders,
+    eventReaderQueue: hub.readerCapacity,
+  };
+}

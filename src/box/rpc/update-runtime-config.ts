@@ -1,0 +1,13 @@
+import {
+  type UpdateRuntimeConfigRequest,
+  type UpdateRuntimeConfigResponse,
+} from '../../watch/cri/generated/runtime/v1/cri.js';
+import { type RpcContext } from './rpc-context.js';
+
+/** CRI UpdateRuntimeConfig: taken and without effect, since pods have the host's addresses and need no range. */
+export function updateRuntimeConfig(
+  _context: RpcContext,
+  _request: UpdateRuntimeConfigRequest,
+): UpdateRuntimeConfigResponse {
+  return {};
+}

@@ -1,0 +1,148 @@
+import { type Duplex } from 'node:stream';
+import { type Clock, type ClockTimer } from '../../../base/time/clock.js';
+import { linkAbort } from '../../../base/async/linked-abort.js';
+import { refused } from '../../rpc-error.js';
+
+/** How many connections into sandboxes are being made at once: each holds a socket and a timer. */
+const MAX_AT_ONCE = 128;
+/** And how many into the same one: a pod of which no port answers leaves room for the others. */
+const MAX_INTO_ONE = 32;
+/** A program that does not accept leaves an attempt without an answer: it must not take a place from other pods. */
+export const CONNECT_MS = 10_000;
+
+/** The way into a sandbox is a process that may have to be started, and waits for its turn of the CPU on a busy machine. */
+export const ENTER_MS = 60_000;
+
+/** One attempt to connect. */
+export interface ConnectAttempt {
+  /** Aborts when nobody wants the connection any more, and when it takes too long. */
+  readonly signal: AbortSignal;
+  /** To be called when the program is asked: it has {@link CONNECT_MS} from then on. */
+  readonly onAsked: () => void;
+}
+
+/** What a {@link ConnectQueue} needs. */
+export interface ConnectQueueOptions {
+  readonly clock: Clock;
+  /** How many connections are made at once (default: 128). */
+  readonly maxAtOnce?: number;
+  /** How many of them into the same sandbox (default: 32). */
+  readonly maxIntoOne?: number;
+}
+
+/** Who wants to be connected. */
+export interface ConnectTurn {
+  readonly sandboxId: string;
+  /** Aborts when nobody wants the connection any more. */
+  readonly signal: AbortSignal;
+}
+
+interface Waiter {
+  readonly sandboxId: string;
+  readonly begin: () => void;
+}
+
+/**
+ * Makes connections a few at a time: of those that wait the sandbox has its turn into which the fewest are being made,
+ * and of its own the one that was asked for first.
+ */
+export class ConnectQueue {
+  readonly #clock: Clock;
+  readonly #maxAtOnce: number;
+  readonly #maxIntoOne: number;
+  /** In the order in which they came. */
+  readonly #waiting = new Set<Waiter>();
+  /** How many are being made, by sandbox. */
+  readonly #underWay = new Map<string, number>();
+  #total = 0;
+
+  constructor({ clock, maxAtOnce = MAX_AT_ONCE, maxIntoOne = MAX_INTO_ONE }: ConnectQueueOptions) {
+    this.#clock = clock;
+    this.#maxAtOnce = maxAtOnce;
+    this.#maxIntoOne = maxIntoOne;
+  }
+
+  /** How many wait for their turn. */
+  get waitingCount(): number {
+    return this.#waiting.size;
+  }
+
+  /**
+   * Connects when it is its turn. Rejects as `connect` does, whose signal aborts when the turn's does, when the sandbox is
+   * not entered within {@link ENTER_MS}, and when nobody has answered within {@link CONNECT_MS} after that; and with the turn's
+   * reason, at once, when that aborts before.
+   */
+  async connect(connect: (attempt: ConnectAttempt) => Promise<Duplex>, turn: ConnectTurn): Promise<Duplex> {
+    await this.#takePlace(turn);
+    const attempt = linkAbort(turn.signal);
+    const limitTo = (limitMs: number, what: string): ClockTimer =>
+      this.#clock.setTimer(limitMs, () => attempt.abort(refused(`${what} within ${limitMs / 1000} s`)), {
+        unref: true,
+      });
+    let limit = limitTo(ENTER_MS, 'the network of the sandbox is not entered');
+    const onAsked = (): void => {
+      limit.cancel();
+      limit = limitTo(CONNECT_MS, 'nobody accepts the connection');
+    };
+    try {
+      return await connect({ signal: attempt.signal, onAsked });
+    } finally {
+      limit.cancel();
+      attempt.unlink();
+      this.#givePlace(turn.sandboxId);
+    }
+  }
+
+  #takePlace({ sandboxId, signal }: ConnectTurn): Promise<void> {
+    signal.throwIfAborted();
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        this.#waiting.delete(waiter);
+        reject(signal.reason as Error);
+      };
+      const begin = (): void => {
+        signal.removeEventListener('abort', leave);
+        resolve();
+      };
+      const waiter = { sandboxId, begin };
+      signal.addEventListener('abort', leave, { once: true });
+      this.#waiting.add(waiter);
+      this.#admit();
+    });
+  }
+
+  #givePlace(sandboxId: string): void {
+    this.#total--;
+    const left = this.#countOf(sandboxId) - 1;
+    if (left === 0) this.#underWay.delete(sandboxId);
+    else this.#underWay.set(sandboxId, left);
+    this.#admit();
+  }
+
+  /** A place is given away here and not taken later, so that nobody who comes in between is first. */
+  #admit(): void {
+    while (this.#total < this.#maxAtOnce) {
+      const next = this.#findNext();
+      if (next === undefined) return;
+      this.#waiting.delete(next);
+      this.#underWay.set(next.sandboxId, this.#countOf(next.sandboxId) + 1);
+      this.#total++;
+      next.begin();
+    }
+  }
+
+  #findNext(): Waiter | undefined {
+    let next: Waiter | undefined;
+    let fewest = this.#maxIntoOne;
+    for (const waiter of this.#waiting) {
+      const count = this.#countOf(waiter.sandboxId);
+      if (count < fewest) [next, fewest] = [waiter, count];
+      if (fewest === 0) break;
+    }
+    return next;
+  }
+
+  #countOf(sandboxId: string): number {
+    return this.#underWay.get(sandboxId) ?? 0;
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * The server behind CRI's Exec, Attach and PortForward: the gRPC call grants a URL, the client comes for its streams
+ * there by HTTP.
+ *
+ * In: connections on loopback whose path bears a token that a call has granted. Out: bytes to and from commands,
+ * containers and ports of pods, through the {@link StreamingPorts} of the runtime.
+ *
+ * ```
+ * Exec, Attach, PortForward ──► TokenStore ──► URL ──► the client
+ *                                   │
+ * client ──HTTP Upgrade──► StreamingServer ─┬─ WebSocket ─► channels ─┬─► run-command-session ─► process or console
+ *                                           │      └─► SPDY inside ─┐ │
+ *                                           └─ SPDY/3.1 ────────────┴─┴─► forward-port ────────► a port of the pod
+ * ```
+ *
+ * It assumes that whoever can connect to loopback may be hostile and whoever holds a token is not trusted with more
+ * than its grant: heads of requests, frames, streams and what waits unread are all bounded.
+ *
+ * @module
+ */
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { hostname } from 'node:os';
+import { type Duplex } from 'node:stream';
+import { type Clock } from '../../base/time/clock.js';
+import { type Logger } from '../../base/log/logger.js';
+import { ConnectQueue } from './sessions/connect-queue.js';
+import { refuseUpgrade } from './http-refusal.js';
+import { OpenSessions } from './open-sessions.js';
+import { findForeignOrigin } from './request-origin.js';
+import { type StreamRequest } from './stream-request.js';
+import { type StreamingServices } from './streaming-services.js';
+import { type StreamingPorts } from './streaming-ports.js';
+import { TokenStore } from './token-store.js';
+import { type UpgradeRequest } from './upgrade-request.js';
+import { upgradeToSpdy } from './upgrade-spdy.js';
+import { WebSocketUpgrades } from './upgrade-websocket.js';
+
+/** What {@link StreamingServer.start} takes. */
+export interface StreamingServerOptions {
+  readonly ports: StreamingPorts;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** 127.0.0.1 unless told. */
+  readonly host?: string;
+  /** Any free port unless told. */
+  readonly port?: number | undefined;
+  /** How long a session may be without a byte in either direction; 4 hours unless told, as the kubelet's. */
+  readonly idleTimeoutMs?: number;
+  /** How long a SPDY client may take to open the streams of its request; 30 s unless told, as the kubelet's. */
+  readonly streamCreationTimeoutMs?: number;
+  /** From the first byte of a request to the end of its head (default: 10 s). */
+  readonly requestHeadTimeoutMs?: number;
+  /** Sessions at once; a further one is refused. 1,000 unless told. */
+  readonly mostSessions?: number;
+}
+
+const IDLE_TIMEOUT_MS = 4 * 60 * 60 * 1000;
+const STREAM_CREATION_TIMEOUT_MS = 30_000;
+const REQUEST_HEAD_MS = 10_000;
+/** A client that has said nothing for so long is asked by the kernel whether it is there: its machine may be gone. */
+const PROBE_AFTER_MS = 15_000;
+const HEAD_BYTES = 16 * 1024;
+const MOST_SESSIONS = 1_000;
+/** Connections that are not sessions yet, beyond the sessions. */
+const MOST_ASKING = 500;
+
+/** A listening streaming server; see the module's description. */
+export class StreamingServer implements AsyncDisposable {
+  readonly #options: StreamingServerOptions;
+  readonly #services: StreamingServices;
+  readonly #http: Server;
+  readonly #tokens: TokenStore<StreamRequest>;
+  readonly #mostSessions: number;
+  readonly #sessions: OpenSessions;
+  readonly #sockets = new Set<Duplex>();
+  readonly #webSockets: WebSocketUpgrades;
+  #baseUrl = '';
+
+  private constructor(options: StreamingServerOptions) {
+    this.#options = options;
+    const { idleTimeoutMs = IDLE_TIMEOUT_MS } = options;
+    const { streamCreationTimeoutMs = STREAM_CREATION_TIMEOUT_MS } = options;
+    const connects = new ConnectQueue({ clock: options.clock });
+    this.#services = { ...options, connects, idleTimeoutMs, streamCreationTimeoutMs };
+    this.#sessions = new OpenSessions(options);
+    this.#webSockets = new WebSocketUpgrades(this.#services);
+    this.#tokens = new TokenStore({ clock: options.clock });
+    const { mostSessions = MOST_SESSIONS, requestHeadTimeoutMs: headMs = REQUEST_HEAD_MS } = options;
+    this.#mostSessions = mostSessions;
+    this.#http = createServer({
+      maxHeaderSize: HEAD_BYTES,
+      headersTimeout: headMs,
+      requestTimeout: headMs,
+      connectionsCheckingInterval: headMs / 4,
+      keepAliveTimeout: headMs,
+      keepAlive: true,
+      keepAliveInitialDelay: PROBE_AFTER_MS,
+    });
+    this.#http.maxConnections = mostSessions + MOST_ASKING;
+    this.#http.on('request', (_request, response) => {
+      response.writeHead(400, { 'Content-Type': 'text/plain', Connection: 'close' });
+      response.end('streams need an upgrade of the connection to WebSocket or SPDY/3.1\n');
+    });
+    this.#http.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
+  }
+
+  /** Listens, and rejects when it cannot. */
+  static async start(options: StreamingServerOptions): Promise<StreamingServer> {
+    const server = new StreamingServer(options);
+    await server.#listen();
+    return server;
+  }
+
+  /** Grants a request: the URL at which its client gets it, once and within a minute. */
+  grant(request: StreamRequest): string {
+    return `${this.#baseUrl}/${request.kind}/${this.#tokens.insert(request)}`;
+  }
+
+  /** Where it listens: `http://127.0.0.1:PORT`. */
+  get baseUrl(): string {
+    return this.#baseUrl;
+  }
+
+  /** How many sessions are open. */
+  get sessionCount(): number {
+    return this.#sessions.count;
+  }
+
+  /**
+   * Ends all sessions, and commands with them; containers go on. A command that the kernel does not let go is waited
+   * for some seconds, and then named in the log.
+   */
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#http.close(() => resolve()));
+    this.#http.closeAllConnections();
+    for (const socket of this.#sockets) socket.destroy();
+    await this.#sessions.waitForEnd();
+    await closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #listen(): Promise<void> {
+    const { host = '127.0.0.1', port = 0 } = this.#options;
+    await new Promise<void>((resolve, reject) => {
+      this.#http.once('error', reject);
+      this.#http.listen(port, host, () => {
+        this.#http.off('error', reject);
+        resolve();
+      });
+    });
+    this.#http.on('error', (error) => this.#options.logger.error('Streaming server failed', error));
+    const address = this.#http.address() as AddressInfo;
+    const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+    this.#baseUrl = `http://${name}:${address.port}`;
+  }
+
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+    // What goes wrong with a connection ends its session; there is nothing more to do about it.
+    socket.on('error', () => undefined);
+    const foreign = findForeignOrigin(request.headers, { baseUrl: this.#baseUrl, hostname: hostname() });
+    if (foreign !== undefined) {
+      // Before the token is looked for: a page cannot use one up either.
+      refuseUpgrade(socket, 403, foreign);
+      return;
+    }
+    const [, kind, token = '', ...rest] = (request.url ?? '').split('?', 1)[0]!.split('/');
+    const grant = rest.length === 0 ? this.#tokens.consume(token) : undefined;
+    const upgrade = request.headers.upgrade?.toLowerCase();
+    if (grant === undefined || grant.kind !== kind) {
+      refuseUpgrade(
+        socket,
+        404,
+        'no such request: it is unknown, was used already or is older than a minute',
+      );
+      return;
+    }
+    const asking: UpgradeRequest = { grant, request, socket, head };
+    const onSession = (session: Promise<void>): void => this.#sessions.add(grant, session);
+    if (this.#sessions.count >= this.#mostSessions) {
+      refuseUpgrade(socket, 503, `${this.#mostSessions} sessions are open`);
+    } else if (upgrade === 'websocket') {
+      this.#webSockets.upgrade(asking, onSession);
+    } else if (upgrade === 'spdy/3.1') {
+      upgradeToSpdy(this.#services, asking, onSession);
+    } else {
+      refuseUpgrade(socket, 400, 'streams need an upgrade to WebSocket or SPDY/3.1');
+    }
+  }
+}

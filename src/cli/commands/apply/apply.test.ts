@@ -1,0 +1,123 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  aKubePod,
+  AgentCommandLab,
+  PODS_PATH,
+  type Ran,
+} from '../../../../test/support/harness/agent-command-lab.js';
+import { type FakeAgentServer, sendStatus } from '../../../../test/support/fakes/fake-agent-server.js';
+
+let agent: FakeAgentServer;
+let lab: AgentCommandLab;
+
+beforeEach(async () => {
+  lab = await AgentCommandLab.open();
+  agent = lab.agent;
+});
+afterEach(() => lab[Symbol.asyncDispose]());
+
+const podloop = (...args: string[]): Promise<Ran> => lab.start(args).ended;
+
+describe('podloop apply', () => {
+  let folder: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'podloop-apply-'));
+  });
+
+  afterEach(async () => {
+    await rm(folder, { recursive: true });
+  });
+
+  const WEB = '{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: c, image: i}]}}';
+
+  it('creates what is not there and changes what is', async () => {
+    agent.on(`POST ${PODS_PATH}`, (_, answer) => {
+      answer.setHeader('podloop-result', 'created');
+      return aKubePod('web-n1');
+    });
+    const run = (): Promise<Ran> => lab.start(['apply', '-f', '-'], { stdin: WEB }).ended;
+    expect((await run()).stdout).toBe('pod/web-n1 created\n');
+    agent.on(`POST ${PODS_PATH}`, (_, answer) => sendStatus(answer, 409, 'AlreadyExists', 'there it is'));
+    agent.on(`PUT ${PODS_PATH}/web`, (_, answer) => {
+      answer.setHeader('podloop-result', 'unchanged');
+      return aKubePod('web-n1');
+    });
+    expect((await run()).stdout).toBe('pod/web-n1 unchanged\n');
+    expect(JSON.parse(agent.requests.at(-1)!.body)).toEqual({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'web', namespace: 'default' },
+      spec: { containers: [{ name: 'c', image: 'i' }] },
+    });
+  });
+
+  it.each(['created', 'configured', 'unchanged'])('says what the agent says: %s', async (result) => {
+    agent.on(`POST ${PODS_PATH}`, (_, answer) => {
+      answer.setHeader('podloop-result', result);
+      return aKubePod('web-n1');
+    });
+    const { stdout, code } = await lab.start(['apply', '-f', '-'], { stdin: WEB }).ended;
+    expect({ stdout, code }).toEqual({ stdout: `pod/web-n1 ${result}\n`, code: 0 });
+  });
+
+  it('takes folders and Lists, and goes on after an object that is refused', async () => {
+    await writeFile(
+      join(folder, 'a.yaml'),
+      `${WEB}\n---\n{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: ConfigMap, metadata: {name: conf}}]}`,
+    );
+    await writeFile(join(folder, 'notes.txt'), 'no manifest');
+    const causes = [
+      { field: 'spec.x', message: 'unknown field' },
+      { field: 'spec.y', message: 'Required value' },
+    ];
+    agent.on(`POST ${PODS_PATH}`, (_, answer) =>
+      sendStatus(answer, 422, 'Invalid', 'Pod "web" is invalid', { kind: 'Pod', name: 'web', causes }),
+    );
+    agent.on('POST /api/v1/namespaces/default/configmaps', () => ({ metadata: { name: 'conf' } }));
+    expect(await podloop('apply', '-f', folder)).toEqual({
+      code: 1,
+      stdout: 'configmap/conf created\n',
+      stderr: 'The Pod "web" is invalid: \n* spec.x: unknown field\n* spec.y: Required value\n',
+    });
+  });
+
+  it('says of a dry run that it is one', async () => {
+    agent.on(`POST ${PODS_PATH}`, () => aKubePod('web'));
+    expect((await lab.start(['apply', '-f', '-', '--dry-run=server'], { stdin: WEB }).ended).stdout).toBe(
+      'pod/web created (server dry run)\n',
+    );
+    expect(agent.requests.at(-1)?.query).toEqual({ dryRun: 'All' });
+    expect((await lab.start(['apply', '-f', '-', '--dry-run=client'], { stdin: WEB }).ended).stdout).toBe(
+      'pod/web created (dry run)\n',
+    );
+    expect(agent.requests.at(-1)).toMatchObject({ method: 'GET' });
+  });
+
+  it.each([
+    [
+      '{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}}',
+      'no matches for kind "Deployment" in version "apps/v1"',
+    ],
+    ['{kind: Pod, metadata: {name: d}}', 'error validating data: apiVersion not set'],
+    ['a: [', 'error parsing STDIN: line 1'],
+    ['- a', 'an object with apiVersion and kind is expected'],
+    ['', 'no objects passed to apply'],
+  ])('refuses %j', async (stdin, words) => {
+    const { code, stderr } = await lab.start(['apply', '-f', '-'], { stdin }).ended;
+    expect(code).toBe(1);
+    expect(stderr).toContain(words);
+  });
+
+  it('refuses a file that is not there, and none at all', async () => {
+    expect((await podloop('apply', '-f', '/nope.yaml')).stderr).toBe(
+      'error: the path "/nope.yaml" does not exist\n',
+    );
+    expect((await podloop('apply')).stderr).toBe(
+      'error: must specify -f with a file, a folder, a URL or -; build what is for -k first: kubectl kustomize DIR\n',
+    );
+  });
+});

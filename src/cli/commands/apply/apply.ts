@@ -1,0 +1,137 @@
+import { Command, Option } from 'commander';
+import {
+  addSessionFlags,
+  type AgentSession,
+  type SessionFlags,
+  stripEquals,
+  withAgent,
+} from '../../shared/agent-session.js';
+import { ApiError } from '../../shared/api/api-status.js';
+import { pathOf } from '../../shared/api/resource-type.js';
+import { type CliHost } from '../../cli-host.js';
+import { CommandFailure, failure } from '../../command-failure.js';
+import { DRY_RUN_WORDS, type DryRun, dryRunOption } from '../../shared/dry-run.js';
+import { type FileFlags, fileOptions } from '../../shared/file-flags.js';
+import { type ManifestItem, readManifestObjects } from '../../shared/manifest-objects.js';
+import { toJsonText, toYamlText } from '../../shared/print/object-text.js';
+import { type KubeObject } from '../../../kube/columns/kube-object.js';
+
+interface ApplyFlags extends SessionFlags, FileFlags {
+  readonly dryRun: DryRun;
+  readonly output?: 'name' | 'json' | 'yaml';
+}
+
+const HELP = `
+The agent keeps the manifests in its folder of manifests, so they run again after a restart. Takes Pods, ConfigMaps,
+Secrets and Lists of them.
+
+Examples:
+  # Create or change what a file says
+  podloop apply -f web.yaml
+
+  # What another program writes
+  kubectl create configmap conf --from-file=app.ini --dry-run=client -o yaml | podloop apply -f -
+
+  # Whether the agent would take it, and what would happen
+  podloop apply -f pods/ --dry-run=server`;
+
+/** `podloop apply`: hands manifests to a running agent. */
+export function applyCommand(host: CliHost): Command {
+  const command = new Command('apply').description(
+    'Give manifests to a running agent, to be created or changed.',
+  );
+  for (const option of fileOptions()) command.addOption(option);
+  return addSessionFlags(command)
+    .addOption(
+      dryRunOption(
+        'Only say what would happen: client asks the agent what is there, server has it check all',
+      ),
+    )
+    .addOption(
+      new Option('-o, --output <format>', 'Print name, json or yaml of each object instead').argParser(
+        parseOutput,
+      ),
+    )
+    .addHelpText('after', HELP)
+    .action(async (flags: ApplyFlags) => {
+      await withAgent(host, flags, (session) => apply(flags, session, host));
+    });
+}
+
+function parseOutput(text: string): string {
+  const format = stripEquals(text);
+  if (['name', 'json', 'yaml'].includes(format)) return format;
+  throw failure(
+    `unable to match a printer suitable for the output format "${format}", allowed formats are: json,name,yaml`,
+  );
+}
+
+async function apply(flags: ApplyFlags, session: AgentSession, host: CliHost): Promise<void> {
+  const { filename: paths, recursive } = flags;
+  const { signal, namespace, namespaceTold } = session;
+  const items = await readManifestObjects({ paths, recursive, host, signal, namespace, namespaceTold });
+  if (items.length === 0) throw failure('no objects passed to apply');
+  const failures: ApiError[] = [];
+  for (const item of items) {
+    try {
+      const { object, result } = await applyOne(item, flags, session);
+      await print(item, object, result, flags, host);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw new CommandFailure(failures.flatMap(({ lines }) => lines));
+}
+
+interface Applied {
+  readonly object: KubeObject;
+  readonly result: string;
+}
+
+async function applyOne(
+  item: ManifestItem,
+  { dryRun }: ApplyFlags,
+  { client }: AgentSession,
+): Promise<Applied> {
+  const { type, namespace, name, object, file } = item;
+  const path = pathOf(type, namespace, name);
+  if (dryRun === 'client') {
+    const there = await client.get(path).then(() => true, mayBeThere);
+    return { object, result: there ? 'configured' : 'created' };
+  }
+  const query = dryRun === 'server' ? { dryRun: 'All' } : {};
+  try {
+    const answer = await client.send('POST', pathOf(type, namespace), { query, body: object });
+    return { object: answer.object, result: answer.result ?? 'created' };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.reason !== 'AlreadyExists') throw error.when('creating', file);
+  }
+  try {
+    const answer = await client.send('PUT', path, { query, body: object });
+    return { object: answer.object, result: answer.result ?? 'configured' };
+  } catch (error) {
+    throw error instanceof ApiError ? error.when('applying patch to', file) : error;
+  }
+}
+
+/** Whether an object that could not be got is there all the same, for all that is known. */
+function mayBeThere(error: unknown): boolean {
+  if (!(error instanceof ApiError)) throw error;
+  return error.reason !== 'NotFound';
+}
+
+async function print(
+  { type, name }: ManifestItem,
+  object: KubeObject,
+  result: string,
+  { output, dryRun }: ApplyFlags,
+  { stdout }: CliHost,
+): Promise<void> {
+  // An agent puts the name of its node behind that of a pod.
+  const called = `${type.singular}/${object.metadata?.name ?? name}`;
+  if (output === 'json') await stdout.writeLine(toJsonText(object));
+  else if (output === 'yaml') await stdout.writeLine(toYamlText(object));
+  else await stdout.writeLine(output === 'name' ? called : `${called} ${result}${DRY_RUN_WORDS[dryRun]}`);
+}

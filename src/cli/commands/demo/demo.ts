@@ -1,0 +1,126 @@
+import { Command, Option } from 'commander';
+import { tmpdir } from 'node:os';
+import { type Agent } from '../../../node/agent.js';
+import { Demo } from './story/demo.js';
+import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
+import { AgentScreen } from '../../shared/screen/agent-screen.js';
+import { type CliHost } from '../../cli-host.js';
+import { createEventPrinter, OUTPUT_FORMATS, type OutputFormat } from '../events/event-printer.js';
+import { createLogger } from '../logs/log-output.js';
+
+interface DemoFlags {
+  readonly once: boolean;
+  readonly output?: OutputFormat;
+}
+
+const HELP = `
+On a terminal one screen shows the pods and what happens to them. Else, or with -o, events go to standard output, and
+what is being done to standard error. Everything lives in a temporary folder and is removed at the end: processes,
+pods, files.
+
+Examples:
+  # Watch five pods live until Ctrl-C
+  podloop demo examples/pods
+
+  # End by itself when all has been shown, and print JSON
+  podloop demo examples/pods --once -o json`;
+
+/** `podloop demo`: example pods under a node agent on an embedded runtime. */
+export function demoCommand(host: CliHost): Command {
+  return new Command('demo')
+    .description('Run a folder of example pods with a node agent and a runtime that are there for it alone.')
+    .argument('<folder>', 'Folder of v1 Pod manifests')
+    .option('--once', 'End when all has been shown, instead of at Ctrl-C', false)
+    .addOption(
+      new Option('-o, --output <format>', 'How events are printed')
+        .choices(OUTPUT_FORMATS)
+        .default(undefined, 'one screen on a terminal, else text'),
+    )
+    .addHelpText('after', HELP)
+    .action(async (folder: string, flags: DemoFlags) => runDemo(folder, flags, host));
+}
+
+/** Where a demo says what it does, and shows its agent. */
+interface DemoView extends Disposable {
+  readonly log: Logger;
+  say(sentence: string): void;
+  /** Resolves when the agent's events end. */
+  show(agent: Agent): Promise<void>;
+}
+
+async function runDemo(manifestFolder: string, flags: DemoFlags, host: CliHost): Promise<void> {
+  const { clock, pid, stdin, selfCommand } = host;
+  const interrupted = AbortSignal.any([host.listenForInterrupts(), host.stdout.ended]);
+  let lastSaid: string | undefined;
+  try {
+    using view = openView(flags, host);
+    const say = (sentence: string): void => {
+      lastSaid = sentence;
+      view.say(sentence);
+    };
+    const demo = await Demo.start(
+      {
+        ...{ manifestFolder, temporaryFolder: tmpdir(), podloopCommand: selfCommand },
+        ...{ path: host.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin', once: flags.once },
+        ...{ clock, pid, stdin, logger: view.log, say },
+      },
+      interrupted,
+    );
+    say(`an embedded runtime listens at ${demo.agent.runtime.url}`);
+    const showing = view.show(demo.agent);
+    try {
+      if (!flags.once) say('Ctrl-C ends it');
+      await demo.play(interrupted);
+    } finally {
+      await demo.close();
+      await showing;
+    }
+  } catch (error) {
+    // Ended while it was still starting.
+    if (error !== interrupted.reason) throw error;
+  }
+  // What the screen said is gone with it.
+  if (isOnScreen(flags, host) && lastSaid !== undefined) await host.stderr.writeLine(`demo: ${lastSaid}`);
+}
+
+function isOnScreen({ output }: DemoFlags, { terminal }: CliHost): boolean {
+  return terminal !== undefined && output === undefined;
+}
+
+function openView(flags: DemoFlags, host: CliHost): DemoView {
+  const logger = createLogger(host, 0);
+  const { terminal, clock } = host;
+  if (terminal === undefined || !isOnScreen(flags, host))
+    return linesView(flags.output ?? 'text', logger, host);
+  // What goes wrong in a demo is shown on the screen, and of no interest afterwards.
+  const silent = { logger: SILENT_LOGGER, title: 'podloop demo   starting …' };
+  const screen = new AgentScreen({ terminal, clock, ...silent });
+  return {
+    log: screen.log,
+    say: (sentence) => screen.say(sentence),
+    show: (agent) => {
+      const { name, version } = agent.runtime;
+      return screen.follow(
+        agent,
+        `podloop demo   node ${agent.identity.name}   ${name} ${version}   Ctrl-C ends it`,
+      );
+    },
+    [Symbol.dispose]: () => screen[Symbol.dispose](),
+  };
+}
+
+function linesView(format: OutputFormat, logger: Logger, host: CliHost): DemoView {
+  const print = createEventPrinter(format, host.pid);
+  return {
+    // What the agent itself does is told by the events.
+    log: { ...SILENT_LOGGER, warn: logger.warn.bind(logger), error: logger.error.bind(logger) },
+    say: (sentence) => void host.stderr.writeLine(`demo: ${sentence}`),
+    show: async (agent) => {
+      for await (const event of agent.subscribe()) {
+        // The others only ask a reader to look again.
+        if ('containerId' in event) await host.stdout.writeLine(print(event));
+      }
+    },
+    [Symbol.dispose]: () => undefined,
+  };
+}

@@ -1,0 +1,100 @@
+import { Command } from 'commander';
+import {
+  addSessionFlags,
+  type AgentSession,
+  type SessionFlags,
+  withAgent,
+} from '../../shared/agent-session.js';
+import { ApiError } from '../../shared/api/api-status.js';
+import { type EventObject, type KubeObject } from '../../../kube/columns/kube-object.js';
+import { readSelection } from '../../shared/api/object-selection.js';
+import { pathOf, type ResourceType } from '../../shared/api/resource-type.js';
+import { type CliHost } from '../../cli-host.js';
+import { CommandFailure } from '../../command-failure.js';
+import { describeObject } from './describe-object.js';
+import { describeNothing, withKinds } from '../get/get-request.js';
+import { selectorOption } from '../../shared/selector-option.js';
+
+interface DescribeFlags extends SessionFlags {
+  readonly allNamespaces: boolean;
+  readonly selector?: string;
+  readonly showEvents: boolean;
+}
+
+const HELP = `
+A name may be the beginning of one: all that begin with it are described.
+
+Examples:
+  # All that is known of a pod, what happened to it last
+  podloop describe pod web
+
+  # Every pod with a label
+  podloop describe pods -l app=web`;
+
+/** `podloop describe`: one object at length, as kubectl shows it. */
+export function describeCommand(host: CliHost): Command {
+  const command = new Command('describe')
+    .description(
+      'Show all that is known of pods and other objects of a running agent, with what happened to them.',
+    )
+    .argument('<what...>', 'Kind and names, as in "pods", "pod web" or "pod/web"');
+  return addSessionFlags(command)
+    .option('-A, --all-namespaces', 'Objects of all namespaces', false)
+    .addOption(selectorOption())
+    .option('--show-events', 'What happened to each', true)
+    .option('--no-show-events', 'Without what happened')
+    .addHelpText('after', HELP)
+    .action(async (words: string[], flags: DescribeFlags) => {
+      await withAgent(host, flags, (session) => describe(words, flags, session, host));
+    });
+}
+
+async function describe(
+  words: readonly string[],
+  flags: DescribeFlags,
+  session: AgentSession,
+  host: CliHost,
+): Promise<void> {
+  const { allNamespaces, selector } = flags;
+  const selection = readSelection(words, { hasSelector: selector !== undefined, allNamespaces }, 'describe');
+  const namespace = allNamespaces ? undefined : session.namespace;
+  const found: { type: ResourceType; object: KubeObject }[] = [];
+  const failures: ApiError[] = [];
+  const list = async (type: ResourceType): Promise<KubeObject[]> =>
+    withKinds(await session.client.get(pathOf(type, namespace), { labelSelector: selector }));
+  if (selection.names.length === 0) {
+    for (const type of selection.types) found.push(...(await list(type)).map((object) => ({ type, object })));
+  }
+  for (const { type, name } of selection.names) {
+    try {
+      found.push({ type, object: await session.client.get(pathOf(type, namespace, name)) });
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.reason !== 'NotFound') throw error;
+      const alike = (await list(type)).filter(({ metadata }) => metadata?.name?.startsWith(name) === true);
+      found.push(...alike.map((object) => ({ type, object })));
+      if (alike.length === 0) failures.push(error);
+    }
+  }
+  for (const [at, { type, object }] of found.entries()) {
+    const events = flags.showEvents ? await eventsOf(session, object) : undefined;
+    if (at > 0) for (let blank = 0; blank < 2; blank++) await host.stdout.writeLine('');
+    for (const line of describeObject(type, object, events, host.clock.now()))
+      await host.stdout.writeLine(line);
+  }
+  if (failures.length > 0) throw new CommandFailure(failures.flatMap(({ lines }) => lines));
+  if (found.length > 0) return;
+  await host.stderr.writeLine(describeNothing(selection, allNamespaces, session.namespace));
+}
+
+/** What the agent knows that happened to the object; nothing when it cannot tell. */
+async function eventsOf(session: AgentSession, { metadata = {} }: KubeObject): Promise<EventObject[]> {
+  const { uid, namespace } = metadata;
+  if (uid === undefined) return [];
+  const path = namespace === undefined ? '/api/v1/events' : `/api/v1/namespaces/${namespace}/events`;
+  try {
+    return withKinds(await session.client.get(path, { fieldSelector: `involvedObject.uid=${uid}` }));
+  } catch (error) {
+    if (error instanceof ApiError) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { aNode, anAgentReport } from '../../../../test/support/builders/node-facts-builder.js';
+import { toDiagnosisLines } from './diagnosis-text.js';
+
+const silent = { known: false, why: 'nobody listens' } as const;
+const noKubelet = { health: silent, metrics: silent };
+const health = { known: true, value: { url: 'u', healthy: true, words: 'ok' } } as const;
+
+function unknownOf(rest: object, runtime: object = {}): string {
+  const facts = aNode({ rest, runtime });
+  return toDiagnosisLines({ facts, findings: [] }, false)
+    .filter((line) => line.includes('nobody listens'))
+    .join('\n');
+}
+
+describe('what the doctor does not know', () => {
+  it('is no kubelet where podloop’s agent, its runtime or a recording is', () => {
+    const agent = { known: true, value: anAgentReport() };
+    expect(unknownOf({ kubelet: noKubelet, agent })).toBe('');
+    for (const name of ['podloop', 'podloop-replay']) {
+      expect(unknownOf({ kubelet: noKubelet, agent: silent }, { name })).toBe(
+        'Not known: podloop’s agent (nobody listens)',
+      );
+    }
+  });
+
+  it('is the kubelet where there may be one', () => {
+    expect(unknownOf({ kubelet: noKubelet, agent: silent })).toBe(
+      'Not known: the kubelet’s health, the kubelet’s metrics, podloop’s agent (nobody listens)',
+    );
+  });
+
+  it('is no agent of podloop beside a kubelet', () => {
+    expect(unknownOf({ kubelet: { health, metrics: silent }, agent: silent })).toBe(
+      'Not known: the kubelet’s metrics (nobody listens)',
+    );
+  });
+});

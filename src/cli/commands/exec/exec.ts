@@ -1,0 +1,72 @@
+import { Command } from 'commander';
+import { type AgentSession, withAgent } from '../../shared/agent-session.js';
+import { readPodName } from '../../shared/api/object-selection.js';
+import { chooseContainer } from '../../shared/api/pod-containers.js';
+import { pathOf, PODS } from '../../shared/api/resource-type.js';
+import { type CliHost } from '../../cli-host.js';
+import { failure, usageFailure } from '../../command-failure.js';
+import { connectCommand } from '../../shared/streaming/connect-command.js';
+import { addStreamFlags, getUnendedPod, type StreamFlags } from '../../shared/streaming/stream-flags.js';
+import { chooseStreams, runSession } from '../../shared/streaming/terminal-session.js';
+import { splitAtDashes } from './words-after-dashes.js';
+
+const HELP = `
+The exit code is the command's.
+
+Examples:
+  # A shell
+  podloop exec -it web -- sh
+
+  # What a command prints
+  podloop exec web -c server -- date
+
+  # With input
+  podloop exec -i web -- tar xf - -C /data < files.tar`;
+
+/** `podloop exec`: runs a command in a container of a running agent's pods. */
+export function execCommand(host: CliHost): Command {
+  const command = new Command('exec')
+    .usage('[options] <pod> -- <command> [args...]')
+    .description('Run a command in a container.')
+    .argument('[words...]', 'Name of the pod, as in "web" or "pod/web", and behind -- the command');
+  const meanings = {
+    stdin: 'Hand standard input on to the command',
+    tty: 'Give the command a terminal',
+    quiet: 'Print only what the command prints',
+  };
+  return addStreamFlags(command, meanings)
+    .addHelpText('after', HELP)
+    .action(async (words: string[], flags: StreamFlags, self: Command) => {
+      const { before, after } = splitAtDashes(words, self);
+      const [pod, ...rest] = before;
+      if (rest.length > 0) {
+        throw usageFailure(
+          'exec [POD] [COMMAND] is not supported anymore. Use exec [POD] -- [COMMAND] instead',
+          'exec',
+        );
+      }
+      if (pod === undefined) throw failure('pod, type/name or --filename must be specified');
+      if (after === undefined || after.length === 0) {
+        throw failure('you must specify at least one command for the container');
+      }
+      await withAgent(host, flags, (session) => exec(pod, after, flags, session, host));
+    });
+}
+
+async function exec(
+  word: string,
+  command: readonly string[],
+  flags: StreamFlags,
+  session: AgentSession,
+  host: CliHost,
+): Promise<void> {
+  const { client, namespace, signal } = session;
+  const path = pathOf(PODS, namespace, readPodName(word));
+  const pod = await getUnendedPod(client, path, 'exec into');
+  const { container, notice } = chooseContainer(pod, flags.container);
+  if (notice !== undefined && !flags.quiet) await host.stderr.writeLine(notice);
+  const choice = await chooseStreams(flags, host);
+  const query = { command, container: container.name };
+  const connection = await connectCommand(client, { path: `${path}/exec`, query, choice });
+  await runSession(connection, { host, choice, signal });
+}

@@ -1,0 +1,20 @@
+import { type SessionFlags } from '../../shared/agent-session.js';
+
+/** What `podloop get` was told by flags. */
+export interface GetFlags extends SessionFlags {
+  readonly allNamespaces: boolean;
+  readonly selector?: string;
+  readonly fieldSelector?: string;
+  readonly output?: string;
+  readonly watch: boolean;
+  readonly watchOnly: boolean;
+  readonly outputWatchEvents: boolean;
+  readonly ignoreNotFound: boolean;
+  /** The contrary of `--no-headers`. */
+  readonly headers: boolean;
+  readonly showLabels: boolean;
+  readonly showKind: boolean;
+  readonly labelColumns: readonly string[];
+  readonly sortBy?: string;
+  readonly allowMissingTemplateKeys: boolean;
+}

@@ -1,0 +1,94 @@
+import { Command, Option } from 'commander';
+import { addSessionFlags, stripEquals, withAgent } from '../../shared/agent-session.js';
+import { readSelection } from '../../shared/api/object-selection.js';
+import { type CliHost } from '../../cli-host.js';
+import { failure } from '../../command-failure.js';
+import { type GetFlags } from './get-flags.js';
+import { GetRequest } from './get-request.js';
+import { ObjectWatcher } from '../../shared/object-watcher.js';
+import { readOutputFormat } from '../../shared/print/output-format.js';
+import { selectorOption } from '../../shared/selector-option.js';
+
+const HELP = `
+Kinds: pods (pod, po), configmaps (cm), events (ev), nodes (no).
+
+Examples:
+  # The pods of the agent that runs on this machine
+  podloop get pods -A -o wide
+
+  # One pod as it stands, and every change of it from then on
+  podloop get pod web --watch
+
+  # The names of all pods that crash
+  podloop get pods -o custom-columns=NAME:.metadata.name,WHY:.status.containerStatuses[*].state.waiting.reason
+
+  # An address
+  podloop get pod web -o jsonpath='{.status.podIP}{"\\n"}'
+
+  # What happened lately
+  podloop get events --sort-by=.lastTimestamp`;
+
+/** `podloop get`: objects of a running agent, as kubectl shows them. */
+export function getCommand(host: CliHost): Command {
+  const command = new Command('get')
+    .description('Show pods and other objects of a running agent.')
+    .argument('[what...]', 'Kind and names, as in "pods", "pod web db" or "pod/web cm/conf"');
+  addSessionFlags(command)
+    .option('-A, --all-namespaces', 'Objects of all namespaces', false)
+    .addOption(selectorOption())
+    .option('--field-selector <selector>', 'Only objects with these fields, as in status.phase=Running')
+    .addOption(
+      new Option(
+        '-o, --output <format>',
+        'wide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, custom-columns=SPEC or custom-columns-file=FILE',
+      ).argParser(stripEquals),
+    )
+    .option('-w, --watch', 'Show changes too, as they happen', false)
+    .option('--watch-only', 'Show only changes', false)
+    .option('--output-watch-events', 'With --watch: what happened, ADDED, MODIFIED or DELETED, too', false)
+    .option('--ignore-not-found', 'An object that does not exist is no error', false)
+    .option('--no-headers', 'Without the names of the columns')
+    .option('--show-labels', 'A column with all labels', false)
+    .option('--show-kind', 'The kind in front of each name', false)
+    .addOption(
+      new Option(
+        '-L, --label-columns <labels>',
+        'A column for each of these labels, with commas between them',
+      )
+        .argParser((text: string, before: readonly string[]) => [...before, ...stripEquals(text).split(',')])
+        .default([], 'none'),
+    )
+    .option('--sort-by <path>', 'Order by a field, as in .metadata.creationTimestamp')
+    .option('--allow-missing-template-keys', 'A field that is missing is nothing, in a template', true)
+    .option('--no-allow-missing-template-keys', 'A field that is missing is an error, in a template');
+  return command
+    .addHelpText('after', HELP)
+    .action(async (words: string[], flags: GetFlags) => get(words, flags, host));
+}
+
+async function get(words: readonly string[], flags: GetFlags, host: CliHost): Promise<void> {
+  if (words.length === 0) throw failure(MISSING_KIND);
+  const hasSelector = flags.selector !== undefined || flags.fieldSelector !== undefined;
+  const { allNamespaces } = flags;
+  const selection = readSelection(words, { hasSelector, allNamespaces }, 'get');
+  const format = await readOutputFormat(flags.output);
+  checkFlags(flags, format.kind === 'table');
+  await withAgent(host, flags, async (session) => {
+    const request = { selection, flags, format, session, host };
+    if (flags.watch || flags.watchOnly) await new ObjectWatcher(request).run();
+    else await new GetRequest(request).run();
+  });
+}
+
+const MISSING_KIND =
+  'You must specify the type of resource to get, as in "podloop get pods": pods, configmaps, events or nodes.';
+
+function checkFlags({ showLabels, labelColumns, output = '', ...flags }: GetFlags, isTable: boolean): void {
+  if (showLabels && !isTable) throw failure(`--show-labels option cannot be used with ${output} printer`);
+  if (labelColumns.length > 0 && output.startsWith('custom-columns')) {
+    throw failure(`--label-columns option cannot be used with ${output} printer`);
+  }
+  if (flags.outputWatchEvents && !flags.watch && !flags.watchOnly) {
+    throw failure('--output-watch-events option can only be used with --watch or --watch-only');
+  }
+}

@@ -1,0 +1,152 @@
+import { type AgentSession, type SessionFlags } from '../../shared/agent-session.js';
+import { type Query } from '../../shared/api/agent-client.js';
+import { ApiError } from '../../shared/api/api-status.js';
+import { pathOf, PODS } from '../../shared/api/resource-type.js';
+import { type CliHost } from '../../cli-host.js';
+import { CommandFailure } from '../../command-failure.js';
+import { escapeTerminal } from '../../shared/print/terminal-text.js';
+import { messageOf } from '../../../base/errors/errors.js';
+
+/** What `podloop logs` was told by flags. Durations are in milliseconds. */
+export interface LogFlags extends SessionFlags {
+  readonly follow: boolean;
+  readonly previous: boolean;
+  readonly container?: string;
+  readonly allContainers: boolean;
+  readonly selector?: string;
+  readonly allPods: boolean;
+  readonly timestamps: boolean;
+  readonly since?: number;
+  readonly sinceTime?: string;
+  readonly tail?: number;
+  readonly limitBytes?: number;
+  readonly prefix: boolean;
+  readonly ignoreErrors: boolean;
+  readonly maxLogRequests: number;
+  readonly podRunningTimeout: number;
+}
+
+/** A log: of one container of one pod. */
+export interface LogSource {
+  readonly pod: string;
+  readonly container: string;
+}
+
+/** What a {@link LogStreams} is made of. */
+export interface LogStreamsOptions {
+  readonly flags: LogFlags;
+  readonly session: AgentSession;
+  readonly host: CliHost;
+  readonly sources: readonly LogSource[];
+}
+
+/** How often a container that has not started is asked again. */
+const RETRY_MS = 1_000;
+/** The lines of each log when pods are chosen by labels and nothing else is told. */
+const SELECTOR_TAIL = 10;
+/** A line is written whole up to here, so that the lines of several logs do not mix. */
+const LONGEST_LINE_BYTES = 1024 * 1024;
+
+/** Prints logs: one after the other, or all beside one another when they are followed, always whole lines. */
+export class LogStreams {
+  readonly #options: LogStreamsOptions;
+
+  constructor(options: LogStreamsOptions) {
+    this.#options = options;
+  }
+
+  async run(): Promise<void> {
+    const { flags, sources } = this.#options;
+    if (flags.follow) {
+      await Promise.all(sources.map((source) => this.#followOne(source)));
+      return;
+    }
+    for (const source of sources) await this.#printOne(source).catch((error: unknown) => this.#tell(error));
+  }
+
+  /** A container that has not started yet is waited for. */
+  async #followOne(source: LogSource): Promise<void> {
+    const { flags, session, host } = this.#options;
+    const { clock, stderr } = host;
+    const beganMs = clock.monotonicMs();
+    for (;;) {
+      try {
+        await this.#printOne(source);
+        return;
+      } catch (error) {
+        if (flags.ignoreErrors) return this.#tell(error);
+        if (!(error instanceof ApiError)) throw error;
+        if (clock.monotonicMs() - beganMs >= flags.podRunningTimeout) throw error;
+        await stderr.writeLine(escapeTerminal(error.told));
+        await clock.sleep(RETRY_MS, session.signal);
+      }
+    }
+  }
+
+  /** Says what went wrong among the logs, where that is wanted; else throws it. */
+  async #tell(error: unknown): Promise<void> {
+    const { flags, session, host } = this.#options;
+    if (!flags.ignoreErrors || session.signal.aborted) throw error;
+    const text = error instanceof CommandFailure ? error.lines.join(' ') : messageOf(error);
+    await host.stdout.writeLine(`error: ${escapeTerminal(text)}`);
+  }
+
+  async #printOne({ pod, container }: LogSource): Promise<void> {
+    const { flags, session, host } = this.#options;
+    const { client, namespace, signal } = session;
+    const path = `${pathOf(PODS, namespace, pod)}/log`;
+    const answer = await client.open('GET', path, { query: toQuery(flags, container) });
+    const prefix = Buffer.from(flags.prefix || flags.allPods ? `[pod/${pod}/${container}] ` : '');
+    try {
+      for await (const lines of wholeLines(client.read(answer))) {
+        await host.stdout.write(prefix.length === 0 ? lines : withPrefix(lines, prefix), signal);
+        if (signal.aborted) return;
+      }
+    } finally {
+      answer.destroy();
+    }
+  }
+}
+
+function toQuery(flags: LogFlags, container: string): Query {
+  const { follow, previous, timestamps, since, sinceTime, limitBytes, selector } = flags;
+  const tail = flags.tail ?? (selector === undefined ? -1 : SELECTOR_TAIL);
+  return {
+    ...{ container, follow, previous, timestamps, sinceTime },
+    limitBytes: limitBytes === 0 ? undefined : limitBytes,
+    sinceSeconds: since === undefined || since === 0 ? undefined : Math.max(1, Math.round(since / 1000)),
+    tailLines: tail < 0 ? undefined : tail,
+  };
+}
+
+/** Pieces that end with a line; the last one may not. */
+async function* wholeLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+  let rest: Buffer[] = [];
+  let restBytes = 0;
+  for await (const chunk of chunks) {
+    const end = chunk.lastIndexOf(10) + 1;
+    if (end > 0) {
+      yield Buffer.concat([...rest, chunk.subarray(0, end)]);
+      rest = [];
+      restBytes = 0;
+    }
+    if (end < chunk.length) rest.push(chunk.subarray(end));
+    restBytes += chunk.length - end;
+    if (restBytes <= LONGEST_LINE_BYTES) continue;
+    yield Buffer.concat(rest);
+    rest = [];
+    restBytes = 0;
+  }
+  if (restBytes > 0) yield Buffer.concat(rest);
+}
+
+function withPrefix(lines: Buffer, prefix: Buffer): Buffer {
+  const parts: Buffer[] = [];
+  for (let from = 0; from < lines.length;) {
+    const end = lines.indexOf(10, from);
+    const next = end < 0 ? lines.length : end + 1;
+    parts.push(prefix, lines.subarray(from, next));
+    from = next;
+  }
+  return Buffer.concat(parts);
+}

@@ -1,0 +1,123 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  aKubeList,
+  aKubePod,
+  AgentCommandLab,
+  PODS_PATH,
+  type Ran,
+} from '../../../../test/support/harness/agent-command-lab.js';
+import { type FakeAgentServer, sendStatus } from '../../../../test/support/fakes/fake-agent-server.js';
+
+let agent: FakeAgentServer;
+let lab: AgentCommandLab;
+
+beforeEach(async () => {
+  lab = await AgentCommandLab.open();
+  agent = lab.agent;
+});
+afterEach(() => lab[Symbol.asyncDispose]());
+
+const podloop = (...args: string[]): Promise<Ran> => lab.start(args).ended;
+
+describe('podloop logs', () => {
+  const two = { spec: { containers: [{ name: 'main' }, { name: 'side' }] } };
+
+  it('prints the first container’s, and says which that is', async () => {
+    agent.on(`GET ${PODS_PATH}/web`, () => aKubePod('web', two));
+    agent.on(
+      `GET ${PODS_PATH}/web/log`,
+      ({ query }, answer) => void answer.end(`of ${query['container'] ?? ''}\nno end`),
+    );
+    expect(await podloop('logs', 'web')).toEqual({
+      code: 0,
+      stdout: 'of main\nno end',
+      stderr: 'Defaulted container "main" out of: main, side\n',
+    });
+  });
+
+  it('says that the agent has ended when it does so in the middle of an answer', async () => {
+    agent.on(`GET ${PODS_PATH}/web`, () => aKubePod('web'));
+    agent.on(`GET ${PODS_PATH}/web/log`, (_, answer) => void answer.write('first\n', () => answer.destroy()));
+    const { code, stdout, stderr } = await podloop('logs', '-f', 'web');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: 'first\n' });
+    expect(stderr).toMatch(
+      /^error: unexpected EOF: the agent at .* has ended, or its connection has broken\n$/,
+    );
+  });
+
+  it('asks for what the flags say', async () => {
+    agent.on(`GET ${PODS_PATH}/web`, () => aKubePod('web'));
+    agent.on(`GET ${PODS_PATH}/web/log`, (_, answer) => void answer.end());
+    await podloop(
+      'logs',
+      'web',
+      '-p',
+      '--since=90s',
+      '--tail=5',
+      '--timestamps',
+      '--limit-bytes=9',
+      '-c',
+      'main',
+    );
+    expect(agent.requests.at(-1)?.query).toEqual({
+      ...{ container: 'main', previous: 'true', sinceSeconds: '90', tailLines: '5' },
+      ...{ timestamps: 'true', limitBytes: '9' },
+    });
+  });
+
+  it('takes a zero for no bound', async () => {
+    agent.on(`GET ${PODS_PATH}/web`, () => aKubePod('web'));
+    agent.on(`GET ${PODS_PATH}/web/log`, (_, answer) => void answer.end('all\n'));
+    expect((await podloop('logs', 'web', '--since=0s', '--limit-bytes=0')).stdout).toBe('all\n');
+    expect(agent.requests.at(-1)?.query).toEqual({ container: 'main' });
+  });
+
+  it('keeps lines of several logs whole, with where they come from', async () => {
+    agent.on(`GET ${PODS_PATH}`, () => aKubeList(aKubePod('web', two)));
+    agent.on(`GET ${PODS_PATH}/web/log`, ({ query }, answer) => {
+      answer.write('a');
+      answer.write('b\nc');
+      answer.end(`d of ${query['container'] ?? ''}\n`);
+      return undefined;
+    });
+    const { stdout } = await podloop('logs', '-l', 'app=web', '--all-containers', '--prefix', '-f');
+    expect(stdout.split('\n').sort()).toEqual([
+      '',
+      ...['[pod/web/main] ab', '[pod/web/main] cd of main'],
+      ...['[pod/web/side] ab', '[pod/web/side] cd of side'],
+    ]);
+    expect(agent.requests.at(-1)?.query['tailLines']).toBe('10');
+  });
+
+  it.each([
+    [['logs'], "error: expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'."],
+    [['logs', 'web', 'x'], 'error: container x is not valid for pod web out of: main, side'],
+    [['logs', 'web', 'x', '-c', 'y'], 'error: only one of -c or an inline [CONTAINER] arg is allowed'],
+    [['logs', 'web', '-l', 'a=b'], 'error: only a selector (-l) or a POD name is allowed'],
+    [['logs', 'nope'], 'Error from server (NotFound): pods "nope" not found'],
+  ])('refuses %j', async (args, words) => {
+    agent.on(`GET ${PODS_PATH}/web`, () => aKubePod('web', two));
+    const { code, stderr } = await podloop(...args);
+    expect(code).toBe(1);
+    expect(stderr).toContain(words);
+  });
+});
+
+describe('what is told of a failure', () => {
+  const evil = 'cleared\u001b[2J\u009b2J';
+
+  it('commands no terminal', async () => {
+    const { code, stderr } = await podloop('watch', '--runtime-endpoint', `unix://${evil}`);
+    expect(code).toBe(1);
+    expect(stderr).toContain('did you mean unix:///cleared^[[2J\uFFFD2J?');
+    expect(stderr).not.toMatch(/[\u001b\u009b]/);
+  });
+
+  it('commands none among logs, either', async () => {
+    agent.on(`GET ${PODS_PATH}/web`, () => aKubePod('web'));
+    agent.on(`GET ${PODS_PATH}/web/log`, (_, answer) => sendStatus(answer, 500, 'InternalError', evil));
+    const { stdout } = await podloop('logs', 'web', '--ignore-errors');
+    expect(stdout).toContain('cleared^[[2J\uFFFD2J');
+    expect(stdout).not.toMatch(/[\u001b\u009b]/);
+  });
+});

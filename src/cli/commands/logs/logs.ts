@@ -1,0 +1,146 @@
+import { Command, Option } from 'commander';
+import { addSessionFlags, type AgentSession, stripEquals, withAgent } from '../../shared/agent-session.js';
+import { type KubeObject, type PodObject } from '../../../kube/columns/kube-object.js';
+import { readPodName } from '../../shared/api/object-selection.js';
+import { chooseContainer } from '../../shared/api/pod-containers.js';
+import { pathOf, PODS } from '../../shared/api/resource-type.js';
+import { type CliHost } from '../../cli-host.js';
+import { failure, usageFailure } from '../../command-failure.js';
+import { parseDurationFlag, parseWholeFlag } from '../../shared/flag-values.js';
+import { type LogFlags, type LogSource, LogStreams } from './log-streams.js';
+import { selectorOption } from '../../shared/selector-option.js';
+
+const HELP = `
+Examples:
+  # What a pod has written
+  podloop logs web
+
+  # The last lines, and all that come
+  podloop logs -f --tail=20 web -c server
+
+  # Why it crashed: what the container before the last restart has written
+  podloop logs -p web
+
+  # All containers of all pods with a label, each line with where it comes from
+  podloop logs -l app=web --all-containers --prefix`;
+
+const USAGE =
+  "expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'.\nPOD or TYPE/NAME is a required argument for the logs command";
+
+/** `podloop logs`: what containers of a running agent's pods have written. */
+export function logsCommand(host: CliHost): Command {
+  const command = new Command('logs')
+    .description('Print what a container has written.')
+    .argument('[pod]', 'Name of the pod, as in "web" or "pod/web"')
+    .argument('[container]', 'Name of the container, as -c');
+  return addSessionFlags(command)
+    .option('-f, --follow', 'Go on with what is written from now on', false)
+    .option('-p, --previous', 'Of the container before the last restart', false)
+    .addOption(new Option('-c, --container <name>', 'Which container').argParser(stripEquals))
+    .option('--all-containers', 'All containers of the pod', false)
+    .addOption(selectorOption())
+    .option('--all-pods', 'With -l: as --prefix', false)
+    .option('--timestamps', 'With the time in front of each line', false)
+    .addOption(new Option('--since <duration>', 'Only of the last 5s, 2m or 3h').argParser(parseDurationFlag))
+    .option('--since-time <time>', 'Only from a time on, as in 2026-11-22T01:02:03Z')
+    .addOption(
+      new Option('--tail <lines>', 'Only the last lines; all unless told, or 10 with -l').argParser(
+        parseWholeFlag,
+      ),
+    )
+    .addOption(new Option('--limit-bytes <bytes>', 'Not more than so much').argParser(parseWholeFlag))
+    .option('--prefix', 'With pod and container in front of each line', false)
+    .option('--ignore-errors', 'Say what goes wrong and go on', false)
+    .addOption(
+      new Option('--max-log-requests <number>', 'How many logs may be followed at once')
+        .argParser(parseWholeFlag)
+        .default(5),
+    )
+    .addOption(
+      new Option('--pod-running-timeout <duration>', 'How long -f waits for a container to start')
+        .argParser(parseDurationFlag)
+        .default(20_000, '20s'),
+    )
+    .addHelpText('after', HELP)
+    .action(async (pod: string | undefined, container: string | undefined, flags: LogFlags) => {
+      checkFlags(pod, container, flags);
+      const given = container === undefined ? flags : { ...flags, container };
+      await withAgent(host, flags, (session) => logs(pod, given, session, host));
+    });
+}
+
+function checkFlags(pod: string | undefined, inline: string | undefined, flags: LogFlags): void {
+  const { selector, container, allContainers, since, sinceTime, tail, limitBytes } = flags;
+  if (pod === undefined && selector === undefined) throw usageFailure(USAGE, 'logs');
+  if (pod !== undefined && selector !== undefined) {
+    throw usageFailure('only a selector (-l) or a POD name is allowed', 'logs');
+  }
+  if (inline !== undefined && container !== undefined) {
+    throw failure('only one of -c or an inline [CONTAINER] arg is allowed');
+  }
+  const named = inline ?? container;
+  if (allContainers && named !== undefined) {
+    throw failure(`--all-containers=true should not be specified with container name ${named}`);
+  }
+  if (since !== undefined && sinceTime !== undefined) {
+    throw failure('at most one of `sinceTime` or `sinceSeconds` may be specified');
+  }
+  // A zero is what kubectl has unless told: no bound.
+  if (since !== undefined && since < 0) throw failure('--since must be greater than 0');
+  if (sinceTime !== undefined && Number.isNaN(Date.parse(sinceTime))) {
+    throw failure(
+      `--since-time must be a time such as 2026-11-22T01:02:03Z, not ${JSON.stringify(sinceTime)}`,
+    );
+  }
+  if (tail !== undefined && tail < -1) throw failure('--tail must be greater than or equal to -1');
+  if (limitBytes !== undefined && limitBytes < 0) throw failure('--limit-bytes must be greater than 0');
+}
+
+async function logs(
+  word: string | undefined,
+  flags: LogFlags,
+  session: AgentSession,
+  host: CliHost,
+): Promise<void> {
+  const pods = await findPods(word, flags, session);
+  if (pods.length === 0) {
+    await host.stderr.writeLine(`No resources found in ${session.namespace} namespace.`);
+    return;
+  }
+  const sources: LogSource[] = [];
+  for (const pod of pods) {
+    for (const container of await chooseContainers(pod, flags, host))
+      sources.push({ pod: nameOf(pod), container });
+  }
+  const { follow, maxLogRequests } = flags;
+  if (follow && sources.length > 1 && sources.length > maxLogRequests) {
+    throw failure(
+      `you are attempting to follow ${sources.length} log streams, but maximum allowed concurrency is ${maxLogRequests}, use --max-log-requests to increase the limit`,
+    );
+  }
+  await new LogStreams({ flags, session, host, sources }).run();
+}
+
+async function findPods(
+  word: string | undefined,
+  { selector }: LogFlags,
+  { client, namespace }: AgentSession,
+): Promise<readonly PodObject[]> {
+  if (word !== undefined) return [await client.get(pathOf(PODS, namespace, readPodName(word)))];
+  const { items = [] } = await client.get(pathOf(PODS, namespace), { labelSelector: selector });
+  return items;
+}
+
+async function chooseContainers(pod: PodObject, flags: LogFlags, { stderr }: CliHost): Promise<string[]> {
+  if (flags.allContainers) {
+    const { initContainers = [], containers = [], ephemeralContainers = [] } = pod.spec ?? {};
+    return [...initContainers, ...containers, ...ephemeralContainers].map(({ name = '' }) => name);
+  }
+  const { container, notice } = chooseContainer(pod, flags.container);
+  if (notice !== undefined) await stderr.writeLine(notice);
+  return [container.name ?? ''];
+}
+
+function nameOf({ metadata = {} }: KubeObject): string {
+  return metadata.name ?? '';
+}

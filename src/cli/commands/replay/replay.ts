@@ -1,0 +1,115 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { type RecordingSummary, ReplayServer, summarizeRecording } from '../../../proxy/record/index.js';
+import { formatGoDuration } from '../../../base/time/go-duration.js';
+import { untilAborted } from '../../../base/async/until-aborted.js';
+import { type CliHost } from '../../cli-host.js';
+import { usageFailure } from '../../command-failure.js';
+import { parseDurationFlag } from '../../shared/flag-values.js';
+import { createLogger, verbosityOption } from '../logs/log-output.js';
+import { formatRecordingSummary } from './recording-text.js';
+
+interface ReplayFlags {
+  readonly listen?: string;
+  readonly summary: boolean;
+  readonly speed: number;
+  readonly from: number;
+  readonly atEnd: 'pause' | 'loop' | 'exit';
+  readonly output: 'text' | 'json';
+  readonly verbosity: number;
+}
+
+const HELP = `
+The time of the recording begins with the first call. What would change the node is answered as it was when the same was
+asked, and refused otherwise. Ctrl-C ends it.
+
+Examples:
+  # What is in a recording: calls, what was slow, what hung, errors
+  podloop replay node.plrec --summary
+
+  # The node of the recording as a runtime, at its own pace
+  podloop replay node.plrec --listen unix:///tmp/replay/cri.sock
+
+  # What podloop makes of it, and what crictl would have shown
+  podloop watch --runtime-endpoint unix:///tmp/replay/cri.sock
+  crictl --runtime-endpoint unix:///tmp/replay/cri.sock ps -a
+
+  # From the twelfth minute on, at a tenth of the pace, again and again
+  podloop replay node.plrec --listen unix:///tmp/replay/cri.sock --from 12m --speed 0.1 --at-end loop`;
+
+/** `podloop replay`: a recording as a runtime, or in words. */
+export function replayCommand(host: CliHost): Command {
+  return new Command('replay')
+    .description('Serve what "podloop record" has recorded as a container runtime, or say what is in it.')
+    .argument('<file>', 'The recording')
+    .option('--listen <endpoint>', 'unix:///path to listen at; only its owner may open it')
+    .option('--summary', 'Say what is in the recording instead of serving it', false)
+    .option('--speed <factor>', 'How many times as fast as it was', parseSpeed, 1)
+    .addOption(
+      new Option('--from <duration>', 'Where in the recording to begin')
+        .argParser(parseDurationFlag)
+        .default(0, '0s'),
+    )
+    .addOption(
+      new Option(
+        '--at-end <what>',
+        'When it is over: pause: stay at its last moment; loop: begin anew; exit: end the program',
+      )
+        .choices(['pause', 'loop', 'exit'])
+        .default('pause'),
+    )
+    .addOption(
+      new Option('-o, --output <format>', 'How the summary is printed')
+        .choices(['text', 'json'])
+        .default('text'),
+    )
+    .addOption(verbosityOption('4 is for debugging'))
+    .addHelpText('after', HELP)
+    .action(async (file: string, flags: ReplayFlags) => {
+      if (flags.summary) await printSummary(file, flags, host);
+      else await serve(file, flags, host);
+    });
+}
+
+async function printSummary(file: string, { output }: ReplayFlags, host: CliHost): Promise<void> {
+  const signal = AbortSignal.any([host.listenForInterrupts(), host.stdout.ended]);
+  const summary: RecordingSummary = await summarizeRecording(file, signal);
+  if (output === 'json') await host.stdout.writeLine(JSON.stringify(summary));
+  else for (const line of formatRecordingSummary(summary)) await host.stdout.writeLine(line);
+}
+
+async function serve(file: string, flags: ReplayFlags, host: CliHost): Promise<void> {
+  const { listen, speed, from: fromMs, atEnd } = flags;
+  if (listen === undefined)
+    throw usageFailure(
+      'say where to serve the recording (--listen), or ask for what is in it (--summary)',
+      'replay',
+    );
+  const logger = createLogger(host, flags.verbosity);
+  const signal = AbortSignal.any([host.listenForInterrupts(), host.stdout.ended]);
+  try {
+    await using replay = await ReplayServer.start({
+      ...{ file, listen, speed, fromMs, atEnd, clock: host.clock, logger, signal },
+    });
+    const { meta, durationMs } = replay;
+    logger.info('Replaying', {
+      ...{
+        endpoint: replay.endpoint,
+        file,
+        recorded: meta.startedAt,
+        lasts: formatGoDuration(Math.round(durationMs)),
+      },
+    });
+    const over = replay.ended.then(() =>
+      logger.info('The recording is over', { position: formatGoDuration(replay.positionMs), atEnd }),
+    );
+    await Promise.race([untilAborted(signal), ...(atEnd === 'exit' ? [over] : [])]);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+function parseSpeed(text: string): number {
+  const speed = Number(text);
+  if (/^\d*\.?\d+$/.test(text) && speed >= 0.001 && speed <= 1_000) return speed;
+  throw new InvalidArgumentError('use a number from 0.001 to 1000, such as 10 or 0.5');
+}

@@ -1,0 +1,33 @@
+import { join } from 'node:path';
+import { type AgentOptions } from '../../../node/options/agent-options.js';
+import { type KubeletConfig } from '../../../node/options/kubelet-config/kubelet-config.js';
+import { nameBatch } from '../../../node/parts/manifest-sources.js';
+import { type GivenAgentOptions, resolveAgentOptions } from '../../../node/options/resolve-agent-options.js';
+import { BATCHES_FOLDER, USUAL_ROOT_DIR } from '../../../node/options/usual-places.js';
+import { ownRootDir } from './own-root-dir.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What holds for `podloop run`. A batch has a root folder of its own below the usual one, unless one is named. */
+export async function resolveRunOptions(
+  given: GivenAgentOptions,
+  config: KubeletConfig,
+  env: Environment,
+  uid?: number,
+): Promise<AgentOptions> {
+  const options = resolveAgentOptions(given, config, machineDefaults(env, uid));
+  const isBatch = (options.exitWhenDone || options.stopPods) && options.kubeconfig === '';
+  const batch = isBatch ? await nameBatch(options) : '';
+  return batch === '' ? options : resolveAgentOptions(given, config, machineDefaults(env, uid, batch));
+}
+
+/** Who is not root keeps things in folders of his own. */
+export function machineDefaults(
+  env: Environment,
+  uid = process.getuid?.() ?? 0,
+  batch?: string,
+): GivenAgentOptions {
+  const usual = uid === 0 ? USUAL_ROOT_DIR : ownRootDir(env);
+  const rootDir = batch === undefined ? usual : join(usual, BATCHES_FOLDER, batch);
+  return uid === 0 ? { rootDir } : { rootDir, podLogsDir: join(rootDir, 'logs') };
+}

@@ -1,0 +1,229 @@
+import { Command, Option } from 'commander';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { Agent, type AgentEnd } from '../../../node/agent.js';
+import { type KubeletConfig } from '../../../node/options/kubelet-config/kubelet-config.js';
+import { readKubeletConfig } from '../../../node/options/kubelet-config/read-kubelet-config.js';
+import { type GivenAgentOptions } from '../../../node/options/resolve-agent-options.js';
+import { findMissingManifests } from '../../../node/parts/manifest-sources.js';
+import { messageOf, PodloopError } from '../../../base/errors/errors.js';
+import { type LogSettings, parseVModule, type VModuleRule } from '../../../base/log/log-settings.js';
+import { type Logger } from '../../../base/log/logger.js';
+import { addAgentFlags, readAgentFlags } from '../../shared/agent-flags.js';
+import { AgentScreen } from '../../shared/screen/agent-screen.js';
+import { type CliHost } from '../../cli-host.js';
+import { packageVersion } from '../../package-version.js';
+import { createLog, verbosityOption } from '../logs/log-output.js';
+import { claimSharedFolder, SHARED_ROOT_DIR } from './own-root-dir.js';
+import { machineDefaults, resolveRunOptions } from './run-options.js';
+import { runForSystemd } from './run-for-systemd.js';
+
+interface RunFlags extends Readonly<Record<string, unknown>> {
+  readonly config?: string;
+  readonly kubeconfig?: string;
+  readonly imageDir?: readonly string[];
+  readonly isolation: string;
+  readonly network: string;
+  readonly summary: boolean;
+  readonly verbosity?: number;
+  readonly loggingFormat?: LogSettings['format'];
+  readonly vmodule?: readonly VModuleRule[];
+}
+
+const HELP = `
+Put a Pod manifest into the folder and it runs; change it and it changes; delete it and it stops. Ctrl-C and SIGTERM end
+the agent and leave pods as they are, for the next one with the same --root-dir; --stop-pods stops them first.
+
+Examples:
+  # Keep the pods of a folder running, on the runtime that this machine has, else on the embedded one
+  podloop run /etc/kubernetes/manifests
+
+  # On the embedded runtime, with images from a folder
+  podloop run ./pods --runtime-endpoint embedded --image-dir ./images
+
+  # A batch: ends when every pod has, with 0 if all succeeded
+  podloop run ./jobs --exit-when-done --stop-pods
+
+  # As a node of a cluster
+  podloop run --kubeconfig /etc/kubernetes/kubelet.conf --runtime-endpoint unix:///run/containerd/containerd.sock
+
+  # With a kubelet's configuration
+  podloop run --config /var/lib/kubelet/config.yaml`;
+
+/** `podloop run`: the node agent. */
+export function runCommand(host: CliHost): Command {
+  const command = new Command('run')
+    .description('Keep the pods of a folder of manifests running: the node agent.')
+    .argument('[manifests]', 'Folder of Pod manifests, or one file; the same as --pod-manifest-path')
+    .option('--config <file>', 'KubeletConfiguration (kubelet.config.k8s.io/v1beta1); flags come before it');
+  addAgentFlags(command, { machine: machineDefaults(host.env) });
+  return command
+    .option(
+      '--image-dir <folder>',
+      'Of the embedded runtime: folder of OCI image layouts; may be given several times',
+      (folder: string, folders: readonly string[] | undefined) => [...(folders ?? []), folder],
+    )
+    .addOption(
+      new Option('--isolation <kind>', 'Of the embedded runtime: what keeps containers apart')
+        .choices(['auto', 'namespaces', 'none'])
+        .default('auto'),
+    )
+    .addOption(
+      new Option('--network <kind>', 'Of the embedded runtime: what network pods get')
+        .choices(['auto', 'bridge', 'host', 'none'])
+        .default('auto'),
+    )
+    .option('--summary', 'Show pods and what happens on one screen, when output goes to a terminal', false)
+    .addOption(
+      verbosityOption('How much is logged, as the kubelet’s -v: 2 is usual, 4 is for debugging').default(
+        undefined,
+        '2',
+      ),
+    )
+    .addOption(
+      new Option(
+        '--logging-format <format>',
+        'klog’s text, or one JSON object a line, as with the kubelet',
+      ).choices(['text', 'json']),
+    )
+    .addOption(
+      new Option(
+        '--vmodule <rules>',
+        'Another -v for some files, as in pleg=4,sync-*=5: names as they stand in front of lines, without ending',
+      ).argParser((text) => parseVModule(text)),
+    )
+    .addHelpText('after', HELP)
+    .action(async (manifests: string | undefined, flags: RunFlags) => run(manifests, flags, host));
+}
+
+/** As with a kubelet that systemd starts. */
+const USUAL_VERBOSITY = 2;
+
+/** A flag, else the file, else as usual. */
+function openLog(
+  flags: RunFlags,
+  { logging = {} }: KubeletConfig,
+  host: CliHost,
+): ReturnType<typeof createLog> {
+  const { verbosity = logging.verbosity ?? USUAL_VERBOSITY } = flags;
+  const { loggingFormat: format = logging.format, vmodule = logging.vmodule } = flags;
+  return createLog(host, { verbosity, ...(format && { format }), ...(vmodule && { vmodule }) });
+}
+
+async function run(manifests: string | undefined, flags: RunFlags, host: CliHost): Promise<void> {
+  const { clock, stdin, selfCommand } = host;
+  const told = openLog(flags, {}, host).logger;
+  const config = flags.config === undefined ? {} : await readConfig(flags.config, told, flags.kubeconfig);
+  const { logger, lines } = openLog(flags, config, host);
+  const options = await resolveRunOptions(givenOptions(manifests, flags), config, host.env);
+  if (options.podManifestPath === '' && options.manifestUrl === '' && options.kubeconfig === '') {
+    throw new PodloopError(
+      'OPTION_INVALID',
+      'there is nothing to run: name a folder of manifests, as in "podloop run ./pods", a --manifest-url, or the --kubeconfig of a cluster',
+    );
+  }
+  if (isAtTerminal(host) || options.exitWhenDone) {
+    // A service waits for its folder: the disk may come later.
+    const missing = await findMissingManifests(options);
+    if (missing !== undefined) throw new PodloopError('OPTION_INVALID', missing);
+  }
+  if (!isRoot() && isBelow(SHARED_ROOT_DIR, options.rootDir)) await claimSharedFolder(SHARED_ROOT_DIR);
+  const interrupted = host.listenForInterrupts();
+  const { isolation, network, imageDir = [] } = flags;
+  const images = imageDir.flatMap((folder) => ['--image-dir', resolve(folder)]);
+  const runtimeFlags = ['--isolation', isolation, '--network', network, ...images];
+  let end: AgentEnd | undefined;
+  try {
+    using screen = openScreen(flags, host, logger);
+    // The screen would be torn by lines on the same terminal.
+    const agentLogger = screen !== undefined && host.stderr.isTerminal ? screen.log : logger;
+    await using agent = await Agent.start(
+      options,
+      {
+        ...{ clock, logger: agentLogger, stdin, podloopCommand: selfCommand, runtimeFlags },
+        environment: host.env,
+        version: packageVersion(),
+        log: lines,
+      },
+      interrupted,
+    );
+    const { name, version, url } = agent.runtime;
+    agentLogger.info('Container runtime', { containerRuntime: name, version, endpoint: url });
+    const showing = screen?.follow(agent, `podloop run   node ${agent.identity.name}   ${name} ${version}`);
+    const stopPrinting =
+      screen === undefined ? host.onUserSignal(() => void printStatuses(agent, host)) : undefined;
+    end = await runForSystemd(agent, host, agentLogger, interrupted);
+    stopPrinting?.();
+    await showing;
+  } catch (error) {
+    // Ended while it was still starting.
+    if (!interrupted.aborted || error !== interrupted.reason) throw error;
+  }
+  const { failures = [], pods = 'left as they are' } = end ?? {};
+  logger.info('Ended', { pods });
+  if (failures.length > 0) throw new PodloopError('PODS_FAILED', describeFailures(failures));
+  if (pods === 'not all stopped') {
+    throw new PodloopError(
+      'PODS_NOT_STOPPED',
+      'not every pod could be stopped; the log names those that are left',
+    );
+  }
+}
+
+/** One JSON object a line: each pod with its status, then what is wrong with manifests. */
+async function printStatuses(agent: Agent, { stdout }: CliHost): Promise<void> {
+  for (const { pod, status } of agent.statuses()) {
+    const { namespace, name, uid } = pod;
+    const metadata = { namespace, name, uid };
+    await stdout.writeLine(JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata, status }));
+  }
+  for (const problem of agent.manifestProblems()) await stdout.writeLine(JSON.stringify({ problem }));
+}
+
+const MOST_FAILURES = 10;
+
+function describeFailures(failures: readonly string[]): string {
+  const shown = failures.slice(0, MOST_FAILURES);
+  if (failures.length > shown.length) shown.push(`and ${failures.length - shown.length} more`);
+  return `not every pod has succeeded: ${shown.join('; ')}`;
+}
+
+function openScreen(
+  { summary }: RunFlags,
+  { terminal, clock }: CliHost,
+  logger: Logger,
+): AgentScreen | undefined {
+  if (!summary || terminal === undefined) return undefined;
+  return new AgentScreen({ terminal, clock, logger, title: 'podloop run   starting …' });
+}
+
+function isAtTerminal({ stderr, terminal }: CliHost): boolean {
+  return stderr.isTerminal || terminal !== undefined;
+}
+
+function isBelow(folder: string, path: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`);
+}
+
+function givenOptions(manifests: string | undefined, flags: RunFlags): GivenAgentOptions {
+  const given = readAgentFlags(flags);
+  if (manifests === undefined) return given;
+  if (given.podManifestPath === undefined) return { ...given, podManifestPath: manifests };
+  throw new PodloopError('OPTION_INVALID', `manifests are named twice: ${manifests} and --pod-manifest-path`);
+}
+
+async function readConfig(path: string, logger: Logger, kubeconfig = ''): Promise<KubeletConfig> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    throw new PodloopError('CONFIG_INVALID', `${path} cannot be read: ${messageOf(error)}`, { cause: error });
+  }
+  const { config, warnings } = readKubeletConfig(text, resolve(path), kubeconfig !== '');
+  for (const warning of warnings) logger.warn(warning);
+  return config;
+}
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}

@@ -1,0 +1,161 @@
+import { Command, Option } from 'commander';
+import { hostname } from 'node:os';
+import { Observer } from '../../../node/observer.js';
+import { OBSERVER_OPTIONS, type ObserverMode } from '../../../node/options/options.js';
+import { formatGoDuration } from '../../../base/time/go-duration.js';
+import { SILENT_LOGGER } from '../../../base/log/logger.js';
+import { type CliHost } from '../../cli-host.js';
+import { describeNoMatch, type EventFilter, matchesFilter } from '../events/event-filter.js';
+import { createEventPrinter, OUTPUT_FORMATS, type OutputFormat } from '../events/event-printer.js';
+import { chooseRuntimeEndpoint } from '../../shared/find-runtime-endpoint.js';
+import { parsePositiveDuration } from '../../shared/flag-values.js';
+import { HealthReport } from '../../../node/api/agent/health-report.js';
+import { createLogger, verbosityOption } from '../logs/log-output.js';
+import { kubeletsEndpointOption, RUNTIME_ENDPOINT_HELP } from '../../shared/runtime-endpoint.js';
+
+interface WatchFlags {
+  readonly runtimeEndpoint?: string;
+  readonly containerRuntimeEndpoint?: string;
+  readonly mode: ObserverMode;
+  readonly relistPeriod: number;
+  readonly namespace?: string;
+  readonly pod?: string;
+  readonly output: OutputFormat;
+  readonly verbosity: number;
+}
+
+const HELP = `
+Events go to standard output, everything else to standard error. It only reads; Ctrl-C ends it.
+
+Examples:
+  # Every change of every pod, from the runtime that is found on this machine
+  podloop watch
+
+  # One namespace of one runtime
+  podloop watch --runtime-endpoint unix:///run/containerd/containerd.sock --namespace kube-system
+
+  # Which containers failed, with their exit codes
+  podloop watch -o json | jq -r 'select(.exitCode > 0) | [.pod.name, .container, .exitCode, .reason] | @tsv'
+
+  # The embedded runtime, started by "podloop runtime"
+  podloop watch --runtime-endpoint embedded`;
+
+/** How often health is looked at for something to tell, in milliseconds. */
+const HEALTH_LOOK_MS = 500;
+
+/** `podloop watch`: the live events of a runtime. */
+export function watchCommand(host: CliHost): Command {
+  return new Command('watch')
+    .description('Show what happens to every pod of a container runtime, as it happens; changes nothing.')
+    .option('--runtime-endpoint <endpoint>', RUNTIME_ENDPOINT_HELP)
+    .addOption(kubeletsEndpointOption())
+    .addOption(
+      new Option('--mode <mode>', OBSERVER_OPTIONS.mode.doc)
+        .choices(OBSERVER_OPTIONS.mode.type as string[])
+        .default(OBSERVER_OPTIONS.mode.default),
+    )
+    .addOption(
+      new Option('--relist-period <duration>', OBSERVER_OPTIONS.relistPeriodMs.doc)
+        .argParser(parsePositiveDuration)
+        .default(
+          OBSERVER_OPTIONS.relistPeriodMs.default,
+          formatGoDuration(OBSERVER_OPTIONS.relistPeriodMs.default),
+        ),
+    )
+    .option('-n, --namespace <namespace>', 'Only pods of this namespace')
+    .option('--pod <pod>', 'Only this pod: its name, namespace/name or uid')
+    .addOption(
+      new Option('-o, --output <format>', 'How events are printed').choices(OUTPUT_FORMATS).default('text'),
+    )
+    .addOption(
+      verbosityOption('Log what podloop itself does, as the kubelet’s -v: 2 is usual, 4 for debugging'),
+    )
+    .addHelpText('after', HELP)
+    .action(async (flags: WatchFlags) => watch(flags, host));
+}
+
+async function watch(flags: WatchFlags, host: CliHost): Promise<void> {
+  const failed = new AbortController();
+  const interrupted = AbortSignal.any([host.listenForInterrupts(), host.stdout.ended]);
+  const signal = AbortSignal.any([interrupted, failed.signal]);
+  const logger = createLogger(host, flags.verbosity);
+  let runtimeIsThere = true;
+  const endpoint = flags.runtimeEndpoint ?? flags.containerRuntimeEndpoint;
+  const { mode, relistPeriod: relistPeriodMs } = flags;
+  try {
+    await using observer = await Observer.connect(
+      { runtimeEndpoint: await chooseRuntimeEndpoint(endpoint, host, interrupted), mode, relistPeriodMs },
+      {
+        clock: host.clock,
+        // What goes wrong at each look is told once, below, unless somebody asks for every detail.
+        logger: flags.verbosity > 0 ? logger : SILENT_LOGGER,
+        onRuntimeLost: (message) => {
+          runtimeIsThere = false;
+          logger.warn('Runtime is gone, waiting for it to come back', {
+            endpoint: observer.endpoint,
+            err: message,
+          });
+        },
+        onRuntimeBack: () => {
+          runtimeIsThere = true;
+          logger.info('Runtime is back', { endpoint: observer.endpoint });
+        },
+        onWarning: (message) => logger.warn(message),
+      },
+      interrupted,
+    );
+    const { runtimeName, runtimeVersion } = observer;
+    const relistPeriod = formatGoDuration(relistPeriodMs);
+    logger.info('Watching', {
+      endpoint: observer.endpoint,
+      runtime: `${runtimeName} ${runtimeVersion}`,
+      mode,
+      relistPeriod,
+    });
+    const report = new HealthReport(logger);
+    const filter = { namespace: flags.namespace, pod: flags.pod, nodeName: hostname().toLowerCase() };
+    let isListed = false;
+    const warnOfNoMatch = (): void => {
+      if (isListed || observer.health().lastSeenAtMs === undefined) return;
+      isListed = true;
+      const words = describeNoMatch(observer.pods(), filter);
+      if (words !== undefined) logger.warn(words);
+    };
+    await Promise.all([
+      printEvents(observer, filter, flags, host, signal),
+      repeat(host, signal, () => {
+        report.update(observer.health(), runtimeIsThere);
+        warnOfNoMatch();
+      }),
+      observer.run(signal),
+    ]);
+  } catch (error) {
+    if (!interrupted.aborted) throw error;
+  } finally {
+    failed.abort();
+  }
+  if (host.stdout.failure !== undefined) throw host.stdout.failure;
+}
+
+async function printEvents(
+  observer: Observer,
+  filter: EventFilter,
+  flags: WatchFlags,
+  host: CliHost,
+  signal: AbortSignal,
+): Promise<void> {
+  const print = createEventPrinter(flags.output, host.pid);
+  await using events = observer.subscribe();
+  signal.addEventListener('abort', () => events.close(), { once: true });
+  for await (const event of events) {
+    if (signal.aborted) return;
+    if (matchesFilter(event, filter)) await host.stdout.writeLine(print(event), signal);
+  }
+}
+
+async function repeat(host: CliHost, signal: AbortSignal, look: () => void): Promise<void> {
+  while (!signal.aborted) {
+    look();
+    await host.clock.sleep(HEALTH_LOOK_MS, signal).catch(() => undefined);
+  }
+}

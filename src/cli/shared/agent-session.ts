@@ -1,0 +1,70 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { DEFAULT_NAMESPACE } from '../../kube/objects/default-namespace.js';
+import { AgentClient } from './api/agent-client.js';
+import { resolveAgentSocket } from './api/agent-socket.js';
+import { type CliHost } from '../cli-host.js';
+import { CommandFailure } from '../command-failure.js';
+import { EXIT_INTERRUPTED } from '../interrupts.js';
+
+/** The flags of every command that speaks with a running agent. */
+export interface SessionFlags {
+  readonly socket?: string;
+  readonly namespace?: string;
+}
+
+/** A command's dealings with a running agent. */
+export interface AgentSession {
+  readonly client: AgentClient;
+  /** Where names are looked for (default: `default`). */
+  readonly namespace: string;
+  /** Whether the namespace was told. */
+  readonly namespaceTold: boolean;
+  /** Aborts when the command is to end: Ctrl-C, or a reader who has gone away. */
+  readonly signal: AbortSignal;
+}
+
+/** Adds the flags of {@link SessionFlags}. */
+export function addSessionFlags(command: Command): Command {
+  return command
+    .addOption(
+      new Option('-n, --namespace <namespace>', 'Namespace of what is meant (default: default)').argParser(
+        stripEquals,
+      ),
+    )
+    .option(
+      '--socket <path>',
+      'Socket of the agent; PODLOOP_SOCKET or that of the default --root-dir unless told',
+    );
+}
+
+/** The value of a short flag as in `-n=web`, which kubectl takes for `-n web`. */
+export function stripEquals(value: string): string {
+  const bare = value.startsWith('=') ? value.slice(1) : value;
+  if (bare === '') throw new InvalidArgumentError('it may not be empty');
+  return bare;
+}
+
+/**
+ * Runs `work` with a client of the agent that the flags mean.
+ *
+ * Ctrl-C ends it with a CommandFailure of the exit code 130; a reader who goes away ends it quietly.
+ */
+export async function withAgent(
+  host: CliHost,
+  flags: SessionFlags,
+  work: (session: AgentSession) => Promise<void>,
+): Promise<void> {
+  const { stdout, env, clock } = host;
+  const interrupted = host.listenForInterrupts();
+  const signal = AbortSignal.any([interrupted, stdout.ended]);
+  const socketPath = resolveAgentSocket(flags.socket, env, process.getuid?.() ?? 0);
+  const client = new AgentClient({ socketPath, clock, signal });
+  const { namespace = DEFAULT_NAMESPACE } = flags;
+  try {
+    await work({ client, namespace, namespaceTold: flags.namespace !== undefined, signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+  if (interrupted.aborted) throw new CommandFailure([], EXIT_INTERRUPTED);
+  if (stdout.failure !== undefined) throw stdout.failure;
+}

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { CommandFailure } from '../../command-failure.js';
+import { readPodName, readSelection } from './object-selection.js';
+
+function complaintOf(read: () => unknown): readonly string[] {
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof CommandFailure) return error.lines;
+    throw error;
+  }
+  return [];
+}
+
+const select = (...words: string[]) =>
+  readSelection(words, { hasSelector: false, allNamespaces: false }, 'describe');
+const KINDS = 'There are configmaps, events, nodes, pods and secrets.';
+
+describe('a word that is no kind of object', () => {
+  it.each(['pds', 'web', 'deployments'])('%s alone is named, with the kinds that there are', (word) => {
+    expect(complaintOf(() => select(word))).toEqual([
+      `error: the server doesn't have a resource type "${word}"`,
+      KINDS,
+      `For a pod of that name: podloop describe pod ${word}`,
+    ]);
+  });
+
+  it.each([
+    ['beside names', () => select('pds', 'web')],
+    ['beside another', () => select('pods,pds')],
+  ])('%s is named, with the kinds that there are', (_where, read) => {
+    expect(complaintOf(read)).toEqual([`error: the server doesn't have a resource type "pds"`, KINDS]);
+  });
+
+  it.each([
+    ['of a single pod', () => readPodName('other/web')],
+    ['of objects', () => select('other/web')],
+  ])('in front of the name %s may be a namespace', (_of, read) => {
+    expect(complaintOf(read)).toEqual([
+      `error: the server doesn't have a resource type "other"`,
+      KINDS,
+      'If other is a namespace: -n other, and web alone',
+    ]);
+  });
+});
+
+it.each(['pods', 'Pod', 'po', 'cm', 'pods.v1.', 'all', 'pods,cm', 'pod/web'])('%s is understood', (word) => {
+  expect(complaintOf(() => select(word))).toEqual([]);
+});

@@ -1,0 +1,71 @@
+import { CommandFailure } from '../../command-failure.js';
+
+/** A kind of object that an agent's API has. */
+export interface ResourceType {
+  /** As paths and errors have it: `pods`. */
+  readonly plural: string;
+  readonly singular: string;
+  readonly kind: string;
+  readonly aliases: readonly string[];
+  readonly namespaced: boolean;
+}
+
+/** Every kind of object, in kubectl's order. */
+export const RESOURCE_TYPES: readonly ResourceType[] = [
+  { plural: 'configmaps', singular: 'configmap', kind: 'ConfigMap', aliases: ['cm'], namespaced: true },
+  { plural: 'events', singular: 'event', kind: 'Event', aliases: ['ev'], namespaced: true },
+  { plural: 'nodes', singular: 'node', kind: 'Node', aliases: ['no'], namespaced: false },
+  { plural: 'pods', singular: 'pod', kind: 'Pod', aliases: ['po'], namespaced: true },
+  { plural: 'secrets', singular: 'secret', kind: 'Secret', aliases: [], namespaced: true },
+];
+
+export const PODS = RESOURCE_TYPES.find(({ plural }) => plural === 'pods')!;
+
+/** What `all` stands for: of what kubectl means by it an agent has pods alone. */
+const ALL = 'all';
+
+/** Whether a word names no kind but a group of them, in which each object is shown with its kind. */
+export function isTypeGroup(word: string): boolean {
+  return word.toLowerCase() === ALL;
+}
+
+/** The type that a word names: in the plural, in the singular, short, or with version and group. Throws a CommandFailure. */
+export function findResourceType(word: string): ResourceType {
+  if (isTypeGroup(word)) return PODS;
+  const found = RESOURCE_TYPES.find((type) => isNameOf(type, word));
+  if (found === undefined) throw unknownType(word);
+  return found;
+}
+
+/** kubectl's words, and which kinds there are; `hint` says what else may have been meant. */
+export function unknownType(word: string, hint?: string): CommandFailure {
+  const kinds = RESOURCE_TYPES.map(({ plural }) => plural);
+  return new CommandFailure([
+    `error: the server doesn't have a resource type "${word}"`,
+    `There are ${kinds.slice(0, -1).join(', ')} and ${kinds.at(-1)}.`,
+    ...(hint === undefined ? [] : [hint]),
+  ]);
+}
+
+/** Whether a word names a kind, or a group of kinds. */
+export function isResourceType(word: string): boolean {
+  return isTypeGroup(word) || RESOURCE_TYPES.some((type) => isNameOf(type, word));
+}
+
+function isNameOf({ plural, singular, aliases }: ResourceType, word: string): boolean {
+  const name = word.toLowerCase().replace(/\.v1\.?$/, '');
+  return [plural, singular].includes(name) || aliases.includes(name);
+}
+
+/** The type of objects of that kind; undefined for one that an agent has not. */
+export function findTypeOfKind(kind: string): ResourceType | undefined {
+  return RESOURCE_TYPES.find((type) => type.kind === kind);
+}
+
+/** The path of a collection, or of one object in it. Without a namespace: over all of them. */
+export function pathOf(type: ResourceType, namespace: string | undefined, name?: string): string {
+  const scope =
+    type.namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : '';
+  const object = name === undefined ? '' : `/${encodeURIComponent(name)}`;
+  return `/api/v1${scope}/${type.plural}${object}`;
+}

@@ -1,0 +1,39 @@
+import { type Command, Option } from 'commander';
+import { type PodObject } from '../../../kube/columns/kube-object.js';
+import { addSessionFlags, type SessionFlags, stripEquals } from '../agent-session.js';
+import { type AgentClient } from '../api/agent-client.js';
+import { failure } from '../../command-failure.js';
+
+/** What `exec` and `attach` can be told. */
+export interface StreamFlags extends SessionFlags {
+  readonly container?: string;
+  readonly stdin: boolean;
+  readonly tty: boolean;
+  readonly quiet: boolean;
+}
+
+/** What the flags mean to the one command or the other. */
+export interface StreamFlagWords {
+  readonly stdin: string;
+  readonly tty: string;
+  readonly quiet: string;
+}
+
+/** Adds the flags of a command that talks with what runs in a container. */
+export function addStreamFlags(command: Command, words: StreamFlagWords): Command {
+  return addSessionFlags(command)
+    .addOption(new Option('-c, --container <name>', 'Which container').argParser(stripEquals))
+    .option('-i, --stdin', words.stdin, false)
+    .option('-t, --tty', words.tty, false)
+    .option('-q, --quiet', words.quiet, false);
+}
+
+/** The pod at the path; rejects with a CommandFailure when all of it has ended. `deed`: `exec into`. */
+export async function getUnendedPod(client: AgentClient, path: string, deed: string): Promise<PodObject> {
+  const pod: PodObject = await client.get(path);
+  const { phase = '' } = pod.status ?? {};
+  if (phase === 'Succeeded' || phase === 'Failed') {
+    throw failure(`cannot ${deed} a container in a completed pod; current phase is ${phase}`);
+  }
+  return pod;
+}

@@ -1,0 +1,112 @@
+import { type PodRef } from '../../kube/pod/pod-ref.js';
+import { type Clock } from '../../base/time/clock.js';
+import { EMBEDDED_RUNTIME_NAME } from '../../base/channels/embedded-runtime-name.js';
+import { hasCode, messageOf } from '../../base/errors/errors.js';
+import { type EventFacts } from './runtime-facts.js';
+import { type ListedContainer, type ListedSandbox, type RuntimePort } from '../runtime-port.js';
+
+/** A stream is not there yet when it was asked for: Go's servers say nothing before the first event. */
+const SETTLE_MS = 300;
+/** An event may come after the list that shows what it tells of. */
+const GRACE_MS = 1_500;
+const GRACE_LOOK_MS = 50;
+const MOST_NAMED = 10;
+/** Ids that are remembered; more happen on no node in the time of an examination. */
+const MOST_IDS = 100_000;
+
+/** Sandboxes and containers, as listed at one time. */
+export interface ListedNode {
+  readonly sandboxes: readonly ListedSandbox[];
+  readonly containers: readonly ListedContainer[];
+}
+
+/** Reads a runtime's events beside everybody else, and says which changes they did not tell of. */
+export class EventWitness {
+  readonly #clock: Clock;
+  readonly #announced = new Set<string>();
+  readonly #stop = new AbortController();
+  readonly #startedMs: number;
+  #received = 0;
+  #isSupported = true;
+  #ended: string | undefined;
+  #stream: Promise<void> = Promise.resolve();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#startedMs = clock.monotonicMs();
+  }
+
+  /** Opens the stream; resolves when what happens from now on should be told. Reads until {@link testify}. */
+  async open(runtime: RuntimePort, signal: AbortSignal): Promise<void> {
+    const onEvent = (containerId: string): void => {
+      this.#received++;
+      if (this.#announced.size < MOST_IDS) this.#announced.add(containerId);
+    };
+    const both = AbortSignal.any([signal, this.#stop.signal]);
+    this.#stream = runtime.readEvents(onEvent, both).then(
+      () => void (this.#ended ??= 'the runtime ended the stream'),
+      (error: unknown) => {
+        if (both.aborted) return;
+        this.#isSupported = !hasCode(error, 'CRI_UNIMPLEMENTED');
+        this.#ended ??= messageOf(error);
+      },
+    );
+    await this.#clock.sleep(SETTLE_MS, signal);
+  }
+
+  /** Closes the stream and holds what it told against what changed between two lists. */
+  async testify(before: ListedNode, after: ListedNode, signal: AbortSignal): Promise<EventFacts> {
+    const changed = findChanges(before, after);
+    const silent = (): typeof changed => changed.filter(({ id }) => !this.#announced.has(id));
+    const untilMs = this.#clock.monotonicMs() + GRACE_MS;
+    while (silent().length > 0 && this.#ended === undefined && this.#clock.monotonicMs() < untilMs) {
+      await this.#clock.sleep(GRACE_LOOK_MS, signal);
+    }
+    const watchedMs = this.#clock.monotonicMs() - this.#startedMs;
+    await this.close();
+    const missed = silent();
+    return {
+      ...{ isSupported: this.#isSupported, watchedMs, received: this.#received, changed: changed.length },
+      missed: missed.slice(0, MOST_NAMED),
+      missedCount: missed.length,
+      ...(this.#ended === undefined ? {} : { ended: this.#ended }),
+    };
+  }
+
+  /** Idempotent. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#stream;
+  }
+}
+
+/** Containers that came, went, or have another state. Pure. */
+export function findChanges(
+  before: ListedNode,
+  after: ListedNode,
+): { readonly pod: PodRef; readonly container: string; readonly id: string }[] {
+  const pods = new Map(
+    [...before.sandboxes, ...after.sandboxes].map(({ id, pod }): [string, PodRef] => [id, pod]),
+  );
+  const statesBefore = new Map(before.containers.map(({ id, state }) => [id, state]));
+  const idsAfter = new Set(after.containers.map(({ id }) => id));
+  return [
+    ...after.containers.filter(({ id, state }) => statesBefore.get(id) !== state),
+    ...before.containers.filter(({ id }) => !idsAfter.has(id)),
+  ].map(({ id, name, sandboxId }) => ({
+    pod: pods.get(sandboxId) ?? { uid: sandboxId, namespace: '', name: '' },
+    container: name,
+    id,
+  }));
+}
+
+/**
+ * Whether every reader of this runtime's event stream gets every event, so that one more takes nothing from anybody.
+ * containerd has it so since 2.0; before, all readers share one channel.
+ */
+export function tellsEveryReader(name: string, version: string): boolean | undefined {
+  if (name === EMBEDDED_RUNTIME_NAME) return true;
+  if (name !== 'containerd') return undefined;
+  const major = /^v?(\d+)\./.exec(version)?.[1];
+  return major === undefined ? undefined : Number(major) >= 2;
+}

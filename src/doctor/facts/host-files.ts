@@ -1,0 +1,99 @@
+import { setMaxListeners } from 'node:events';
+import { readdir, readFile, readlink, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Clock } from '../../base/time/clock.js';
+import { abortable } from '../../base/async/abortable.js';
+import { linkAbort } from '../../base/async/linked-abort.js';
+
+/** A file that takes longer to be read is on a disk that hangs. */
+const READ_LIMIT_MS = 5_000;
+/** As many links as the kernel follows. */
+const MOST_LINKS = 40;
+
+/** A file system that has not answered in the time that it had. */
+export class SilentFilesError extends Error {
+  readonly forMs: number;
+
+  constructor(forMs: number) {
+    super(`no answer from the file system within ${forMs} ms`);
+    this.forMs = forMs;
+  }
+}
+
+/**
+ * The files of the machine that is looked at: this one's, or those of a root that is mounted somewhere, as in a
+ * container. What hangs is given up, so that a dead disk does not hold up the examination.
+ */
+export class HostFiles {
+  readonly root: string;
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal;
+
+  constructor(options: { readonly root: string; readonly clock: Clock; readonly signal: AbortSignal }) {
+    this.root = options.root;
+    this.#clock = options.clock;
+    this.#signal = options.signal;
+    // Dozens of files are read at once, and each waits for it.
+    setMaxListeners(0, options.signal);
+  }
+
+  /** Where that absolute path of the machine is here, its links followed as that machine would. */
+  async locate(path: string): Promise<string> {
+    if (this.root === '/') return path;
+    // There are no links in it that matter here, and very many files.
+    return join(this.root, path.startsWith('/proc/') ? path : await this.#followLinks(path));
+  }
+
+  /** The path without links by which that machine knows a file that is there. */
+  async resolve(path: string): Promise<string> {
+    return await this.within(this.root === '/' ? realpath(path) : this.#followLinks(path));
+  }
+
+  async read(path: string): Promise<string> {
+    return await this.within(this.locate(path).then((here) => readFile(here, 'utf8')));
+  }
+
+  /** The text, or undefined when it cannot be read. */
+  async find(path: string): Promise<string | undefined> {
+    try {
+      return await this.read(path);
+    } catch {
+      this.#signal.throwIfAborted();
+      return undefined;
+    }
+  }
+
+  async list(path: string): Promise<string[]> {
+    return await this.within(this.locate(path).then((here) => readdir(here)));
+  }
+
+  /** Waits for an operation on files, and no longer than a disk that works needs. */
+  async within<T>(operation: Promise<T>, limitMs = READ_LIMIT_MS): Promise<T> {
+    const late = linkAbort(this.#signal);
+    const timer = this.#clock.setTimer(limitMs, () => late.abort(new SilentFilesError(limitMs)));
+    try {
+      return await abortable(operation, late.signal);
+    } finally {
+      timer.cancel();
+      late.unlink();
+    }
+  }
+
+  /** An absolute link means the root of that machine, and nothing leads out of it. */
+  async #followLinks(path: string): Promise<string> {
+    const ahead = path.split('/');
+    let at = '/';
+    for (let links = 0; ahead.length > 0;) {
+      const next = join(at, ahead.shift()!);
+      const target = await readlink(join(this.root, next)).catch(() => undefined);
+      if (target === undefined) {
+        at = next;
+        continue;
+      }
+      if (++links > MOST_LINKS) throw new Error(`${path}: too many links`);
+      if (target.startsWith('/')) at = '/';
+      ahead.unshift(...target.split('/'));
+    }
+    return at;
+  }
+}

@@ -1,0 +1,45 @@
+import { type Looked } from '../looked.js';
+
+/** What a kubelet, or podloop's agent in its place, says of itself over HTTP. */
+export interface KubeletFacts {
+  readonly health: Looked<KubeletHealth>;
+  readonly metrics: Looked<KubeletMetrics>;
+}
+
+/** An answer of /healthz. */
+export interface KubeletHealth {
+  readonly url: string;
+  readonly healthy: boolean;
+  /** What it said, in short. */
+  readonly words: string;
+}
+
+/** What its metrics say. */
+export interface KubeletMetrics {
+  readonly url: string;
+  /** How long ago it last looked at the pods; absent where it does not say. */
+  readonly lastSeenAgoMs?: number;
+  /** After how long without a look it counts as unhealthy, where it says so. */
+  readonly thresholdMs?: number;
+  /** Whether an event stream tells it of changes, so that it looks every five minutes only. */
+  readonly isEvented: boolean;
+  /** Of its looks at the pods: the 99th percentile, of how many, and whether of those since the examination began. */
+  readonly relistP99Ms?: number;
+  readonly relists: number;
+  readonly isRecent: boolean;
+  /** Since it started, and since the examination began. */
+  readonly eventsDiscarded: number;
+  readonly eventsDiscardedLately: number;
+  /** Its calls to the runtime by operation, slowest first. */
+  readonly operations: readonly KubeletOperation[];
+}
+
+/** The kubelet's calls of one operation: of those since the examination began where there were any, else of all. */
+export interface KubeletOperation {
+  /** As the kubelet's metrics name it: container_status. */
+  readonly operation: string;
+  readonly count: number;
+  readonly errors: number;
+  readonly p99Ms: number;
+  readonly isRecent: boolean;
+}

@@ -1,0 +1,135 @@
+import { type PodRef } from '../../kube/pod/pod-ref.js';
+import { type Looked } from '../looked.js';
+
+/** What was found out about the machine itself. */
+export interface MachineFacts {
+  readonly pressure: Looked<PressureFacts>;
+  readonly load: Looked<LoadFacts>;
+  readonly memory: Looked<MemoryFacts>;
+  readonly processes: Looked<ProcessFacts>;
+  readonly disks: readonly DiskFacts[];
+  /** File systems that were asked and did not answer. */
+  readonly silentDisks: readonly SilentDisk[];
+  readonly fsync: Looked<FsyncFacts>;
+  readonly shims: Looked<ShimFacts>;
+  readonly abandonedShims: Looked<AbandonedShimFacts>;
+  readonly plugins: Looked<PluginFacts>;
+}
+
+/** Shares of time in percent in which some tasks, or all that are not idle, waited: the kernel's PSI. */
+export interface PressureFacts {
+  readonly cpu: PressureOf;
+  readonly io: PressureOf;
+  readonly memory: PressureOf;
+}
+
+/** Of one resource, averaged over ten seconds and over a minute. */
+export interface PressureOf {
+  readonly someAvg10: number;
+  readonly someAvg60: number;
+  readonly fullAvg10: number;
+  readonly fullAvg60: number;
+}
+
+/** CPUs, and how many tasks run or wait for one on average over one and five minutes: proc_loadavg(5). */
+export interface LoadFacts {
+  readonly cores: number;
+  readonly average1: number;
+  readonly average5: number;
+}
+
+/** What the machine has, and what could be given out without swapping: MemTotal and MemAvailable of proc_meminfo(5). */
+export interface MemoryFacts {
+  readonly totalBytes: number;
+  readonly availableBytes: number;
+}
+
+/** A process as far as it is named. */
+export interface NamedProcess {
+  readonly pid: number;
+  readonly command: string;
+}
+
+/** What runs, and what stands still. */
+export interface ProcessFacts {
+  readonly processes: number;
+  readonly threads: number;
+  /** What the kernel allows. */
+  readonly pidMax: number;
+  readonly threadsMax: number;
+  readonly zombies: number;
+  /** Who does not collect them: parents with the most, at most five. */
+  readonly zombieParents: readonly (NamedProcess & { readonly zombies: number })[];
+  /** Threads in uninterruptible sleep at two looks, at most ten, and how many there are; `thread` of other than the first. */
+  readonly blocked: readonly (NamedProcess & { readonly thread?: number; readonly waitsIn: string })[];
+  readonly blockedCount: number;
+}
+
+/** A file system that the node needs. */
+export interface DiskFacts {
+  readonly path: string;
+  /** What it is there for: images, kubelet, logs. */
+  readonly purpose: string;
+  /** Whether images and containers lie there, for which Kubernetes wants more room. */
+  readonly holdsImages: boolean;
+  /** Nothing can be written to it, so that it is as full as it was made. */
+  readonly isReadOnly: boolean;
+  readonly totalBytes: number;
+  readonly availableBytes: number;
+  /** 0 where the file system counts no inodes. */
+  readonly totalInodes: number;
+  readonly freeInodes: number;
+}
+
+/** A file system that does not answer. */
+export interface SilentDisk {
+  readonly path: string;
+  readonly purpose: string;
+  readonly forMs: number;
+}
+
+/** Small writes that were pushed through to the disk. */
+export interface FsyncFacts {
+  readonly path: string;
+  /** That arrived. */
+  readonly writes: number;
+  /** For how long the one behind them had not arrived when it was given up. */
+  readonly hungMs?: number;
+  readonly medianMs: number;
+  readonly maxMs: number;
+}
+
+/** containerd's shims beside what the runtime lists. */
+export interface ShimFacts {
+  readonly count: number;
+  /** That run for sandboxes which the runtime does not know, at most ten, and how many there are. */
+  readonly orphans: readonly (NamedProcess & { readonly sandboxId: string })[];
+  readonly orphanCount: number;
+  /** Ready sandboxes without a shim, at most ten, and how many there are. */
+  readonly gone: readonly { readonly sandboxId: string; readonly pod: string }[];
+  readonly goneCount: number;
+}
+
+/** Shims at whose containerd's address nobody listens. */
+export interface AbandonedShimFacts {
+  readonly count: number;
+  /** At most ten. */
+  readonly shims: readonly (NamedProcess & { readonly sandboxId: string })[];
+  readonly addresses: readonly string[];
+}
+
+/** Network plugins (CNI) that run at two looks. */
+export interface PluginFacts {
+  /** Longest first, at most ten, and how many there are. */
+  readonly running: readonly RunningPlugin[];
+  readonly count: number;
+}
+
+/** A network plugin that is at work on the sandbox of a pod. */
+export interface RunningPlugin extends NamedProcess {
+  /** As CNI names it: ADD, DEL, CHECK. */
+  readonly operation: string;
+  readonly sandboxId: string;
+  readonly pod?: PodRef;
+  readonly forMs: number;
+}

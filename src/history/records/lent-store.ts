@@ -1,0 +1,83 @@
+import { END_KEY } from '../journal/journal-id.js';
+import { type RecordSource } from '../journal/read-records.js';
+import { decodeRecord } from '../journal/record-codec.js';
+import { JournalStore, type StoredPair } from '../journal/journal-store.js';
+import { type Clock, type ClockTimer } from '../../base/time/clock.js';
+
+/** Longer than it takes to print a page, and short for an agent that wants it. */
+const IDLE_MS = 250;
+/** So many are looked at before others get their turn. */
+const PAGE = 500;
+
+/**
+ * The store of an agent that is down, held only while it is read: whoever reads it page by page in a pager would else keep
+ * it from the agent that starts meanwhile. Every method rejects with a JournalStoreError, also later on, when somebody
+ * else has it by then.
+ */
+export class LentStore implements RecordSource, AsyncDisposable {
+  readonly #folder: string;
+  readonly #clock: Clock;
+  #store: JournalStore | undefined;
+  #idle: ClockTimer | undefined;
+  #nodeName: Promise<string | undefined> | undefined;
+  #closing: Promise<void> = Promise.resolve();
+
+  constructor(folder: string, clock: Clock) {
+    this.#folder = folder;
+    this.#clock = clock;
+  }
+
+  async readAfter(key: string, limit: number): Promise<StoredPair[]> {
+    return await this.#use((store) => store.readAfter(key, limit));
+  }
+
+  async readBefore(key: string, limit: number): Promise<StoredPair[]> {
+    return await this.#use((store) => store.readBefore(key, limit));
+  }
+
+  async has(key: string): Promise<boolean> {
+    return await this.#use((store) => store.has(key));
+  }
+
+  /** As the newest agent was called: records of the node have its name. */
+  async findNodeName(): Promise<string | undefined> {
+    return await (this.#nodeName ??= this.#lookForNodeName());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#giveBack();
+    await this.#closing;
+  }
+
+  async #lookForNodeName(): Promise<string | undefined> {
+    for (let before = END_KEY; ;) {
+      const page = await this.readBefore(before, PAGE);
+      for (const [key, text] of page) {
+        // Most are about pods, and need not be decoded for that.
+        const name = text.includes('"node":') ? decodeRecord(key, text)?.node : undefined;
+        if (name !== undefined) return name;
+      }
+      if (page.length < PAGE) return undefined;
+      before = page.at(-1)![0];
+    }
+  }
+
+  async #use<Value>(read: (store: JournalStore) => Promise<Value>): Promise<Value> {
+    this.#idle?.cancel();
+    await this.#closing;
+    this.#store ??= await JournalStore.open({ folder: this.#folder, create: false });
+    try {
+      return await read(this.#store);
+    } finally {
+      this.#idle = this.#clock.setTimer(IDLE_MS, () => this.#giveBack(), { unref: true });
+    }
+  }
+
+  #giveBack(): void {
+    this.#idle?.cancel();
+    const store = this.#store;
+    this.#store = undefined;
+    // What was read is read, however it closes.
+    if (store !== undefined) this.#closing = store.close().catch(() => undefined);
+  }
+}

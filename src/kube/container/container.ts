@@ -1,0 +1,178 @@
+import { type EnvFromSource, type EnvVar } from '../objects/env-source.js';
+
+/** A v1 Container: a regular one, an init container, or (init with restartPolicy Always) a sidecar. */
+export interface Container {
+  readonly name: string;
+  readonly image: string;
+  readonly command?: readonly string[];
+  readonly args?: readonly string[];
+  readonly workingDir?: string;
+  readonly ports?: readonly ContainerPort[];
+  readonly envFrom?: readonly EnvFromSource[];
+  readonly env?: readonly EnvVar[];
+  readonly resources?: ResourceRequirements;
+  readonly resizePolicy?: readonly ContainerResizePolicy[];
+  /** In place of the pod's. An init container with `Always` is a sidecar. */
+  readonly restartPolicy?: RestartPolicy;
+  readonly restartPolicyRules?: readonly ContainerRestartRule[];
+  readonly volumeMounts?: readonly VolumeMount[];
+  readonly livenessProbe?: Probe;
+  readonly readinessProbe?: Probe;
+  readonly startupProbe?: Probe;
+  readonly lifecycle?: Lifecycle;
+  readonly terminationMessagePath?: string;
+  readonly terminationMessagePolicy?: 'File' | 'FallbackToLogsOnError';
+  readonly imagePullPolicy?: ImagePullPolicy;
+  readonly securityContext?: SecurityContext;
+  readonly stdin?: boolean;
+  readonly stdinOnce?: boolean;
+  readonly tty?: boolean;
+}
+
+/**
+ * A v1 EphemeralContainer: one that joins a pod that runs, to look into it, and is started once. Ports, resources,
+ * probes, hooks and a restart policy are not for it.
+ */
+export interface EphemeralContainer extends Container {
+  /** The container whose processes it sees (default: those of its own alone). */
+  readonly targetContainerName?: string;
+}
+
+/** When a container that ended is started again. */
+export type RestartPolicy = 'Always' | 'OnFailure' | 'Never';
+
+/** When an image is fetched. */
+export type ImagePullPolicy = 'Always' | 'IfNotPresent' | 'Never';
+
+/** A port that a container listens at, and perhaps one of the node that leads there. */
+export interface ContainerPort {
+  readonly name?: string;
+  readonly containerPort: number;
+  readonly hostPort?: number;
+  readonly hostIP?: string;
+  readonly protocol?: 'TCP' | 'UDP' | 'SCTP';
+}
+
+/** Amounts by resource name (`cpu`, `memory`), each a quantity in canonical form. */
+export type ResourceList = Readonly<Record<string, string>>;
+
+/** What a container may use at most, and what it is sure of. */
+export interface ResourceRequirements {
+  readonly limits?: ResourceList;
+  readonly requests?: ResourceList;
+}
+
+/** Whether a change of a resource needs a restart. */
+export interface ContainerResizePolicy {
+  readonly resourceName: 'cpu' | 'memory';
+  readonly restartPolicy: 'NotRequired' | 'RestartContainer';
+}
+
+/** An end after which the container is started again whatever its policy says. */
+export interface ContainerRestartRule {
+  readonly action: 'Restart';
+  readonly exitCodes: ContainerRestartExitCodes;
+}
+
+/** The exit codes that a rule is for: these, or all others. Without values: none, or all. */
+export interface ContainerRestartExitCodes {
+  readonly operator: 'In' | 'NotIn';
+  readonly values?: readonly number[];
+}
+
+/** Where a volume appears in a container. */
+export interface VolumeMount {
+  readonly name: string;
+  readonly mountPath: string;
+  readonly readOnly?: boolean;
+  /** Whether what is mounted below it is read-only as well. */
+  readonly recursiveReadOnly?: 'Disabled' | 'IfPossible' | 'Enabled';
+  readonly subPath?: string;
+  readonly subPathExpr?: string;
+  readonly mountPropagation?: 'None' | 'HostToContainer' | 'Bidirectional';
+}
+
+/** Runs a command in the container. */
+export interface ExecAction {
+  readonly command: readonly string[];
+}
+
+/** Asks an HTTP server; `port` is a number or the name of a port of the container. */
+export interface HttpGetAction {
+  readonly path?: string;
+  readonly port: number | string;
+  readonly host?: string;
+  readonly scheme?: 'HTTP' | 'HTTPS';
+  readonly httpHeaders?: readonly { readonly name: string; readonly value?: string }[];
+}
+
+/** Opens a TCP connection. */
+export interface TcpSocketAction {
+  readonly port: number | string;
+  readonly host?: string;
+}
+
+/** Asks gRPC's health service. */
+export interface GrpcAction {
+  readonly port: number;
+  readonly service?: string;
+}
+
+/** A check of a container: exactly one of exec, httpGet, tcpSocket and grpc. Times are in seconds. */
+export interface Probe {
+  readonly exec?: ExecAction;
+  readonly httpGet?: HttpGetAction;
+  readonly tcpSocket?: TcpSocketAction;
+  readonly grpc?: GrpcAction;
+  readonly initialDelaySeconds?: number;
+  readonly timeoutSeconds?: number;
+  readonly periodSeconds?: number;
+  readonly successThreshold?: number;
+  readonly failureThreshold?: number;
+  readonly terminationGracePeriodSeconds?: number;
+}
+
+/** A hook: exactly one of these. */
+export interface LifecycleHandler {
+  readonly exec?: ExecAction;
+  readonly httpGet?: HttpGetAction;
+  readonly tcpSocket?: TcpSocketAction;
+  readonly sleep?: { readonly seconds: number };
+}
+
+/** Hooks of a container. */
+export interface Lifecycle {
+  readonly postStart?: LifecycleHandler;
+  readonly preStop?: LifecycleHandler;
+  readonly stopSignal?: string;
+}
+
+/** A seccomp or AppArmor profile. */
+export interface SecurityProfile {
+  readonly type: 'RuntimeDefault' | 'Unconfined' | 'Localhost';
+  /** With `Localhost`: a file below the node's folder of profiles, or the name of a loaded profile. */
+  readonly localhostProfile?: string;
+}
+
+/** SELinux labels. */
+export interface SeLinuxOptions {
+  readonly user?: string;
+  readonly role?: string;
+  readonly type?: string;
+  readonly level?: string;
+}
+
+/** What a container may do to the node. */
+export interface SecurityContext {
+  readonly capabilities?: { readonly add?: readonly string[]; readonly drop?: readonly string[] };
+  readonly privileged?: boolean;
+  readonly seLinuxOptions?: SeLinuxOptions;
+  readonly runAsUser?: number;
+  readonly runAsGroup?: number;
+  readonly runAsNonRoot?: boolean;
+  readonly readOnlyRootFilesystem?: boolean;
+  readonly allowPrivilegeEscalation?: boolean;
+  readonly procMount?: 'Default' | 'Unmasked';
+  readonly seccompProfile?: SecurityProfile;
+  readonly appArmorProfile?: SecurityProfile;
+}

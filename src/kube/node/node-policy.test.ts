@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { aNodePod } from '../../../test/support/builders/node-pod-builder.js';
+import { formatFieldProblem } from '../fields/field-problem.js';
+import {
+  findAllowedHostPath,
+  findForbidden,
+  FORBIDDABLE,
+  type Forbiddable,
+  type NodePolicy,
+  parseAllowedHostPath,
+} from './node-policy.js';
+import { type PodSpec } from '../pod/pod.js';
+
+const policy = (forbid: readonly Forbiddable[], paths?: readonly string[]): NodePolicy => ({
+  forbid: new Set(forbid),
+  allowedHostPaths: paths?.map(parseAllowedHostPath),
+});
+const problemsOf = (spec: Partial<PodSpec>, of: NodePolicy): string[] =>
+  findForbidden(aNodePod({ spec }), of).map(formatFieldProblem);
+const HOST_IMAGE = 'podloop.local/host';
+const HOST_ID = `sha256:${createHash('sha256').update(HOST_IMAGE).digest('hex')}`;
+const main = { name: 'main', image: 'i' };
+
+/** Asks for each of the words. */
+const EVERYTHING: Readonly<Record<Forbiddable, Partial<PodSpec>>> = {
+  privileged: { containers: [{ ...main, securityContext: { privileged: true } }] },
+  hostPath: { volumes: [{ name: 'v', hostPath: { path: '/x' } }] },
+  hostNetwork: { hostNetwork: true },
+  hostPID: { hostPID: true },
+  hostIPC: { hostIPC: true },
+  hostPort: { containers: [{ ...main, ports: [{ containerPort: 80 }, { containerPort: 1, hostPort: 80 }] }] },
+  hostProbes: {
+    initContainers: [{ ...main, startupProbe: { tcpSocket: { port: 1, host: '127.0.0.1' } } }],
+    containers: [
+      {
+        ...main,
+        livenessProbe: { httpGet: { port: 1, host: 'localhost' } },
+        readinessProbe: { tcpSocket: { port: 1, host: '::1' } },
+        startupProbe: { httpGet: { port: 1, host: '' } },
+        lifecycle: {
+          postStart: { httpGet: { port: 1, host: '169.254.169.254' } },
+          preStop: { tcpSocket: { port: 1, host: 'db' } },
+        },
+      },
+    ],
+  },
+  capabilities: {
+    initContainers: [
+      {
+        ...main,
+        securityContext: {
+          capabilities: { add: ['CHOWN', 'CAP_KILL', 'SYS_ADMIN', 'ALL', 'MKNOD', 'cap_mknod'] },
+        },
+      },
+    ],
+  },
+  procMount: { containers: [{ ...main, securityContext: { procMount: 'Unmasked' } }] },
+  hostImage: { initContainers: [{ ...main, image: HOST_IMAGE }] },
+};
+
+describe('what a node forbids', () => {
+  it.each<[Forbiddable, readonly string[]]>([
+    ['privileged', ['spec.containers[0].securityContext.privileged']],
+    ['hostPath', ['spec.volumes[0].hostPath']],
+    ['hostNetwork', ['spec.hostNetwork']],
+    ['hostPID', ['spec.hostPID']],
+    ['hostIPC', ['spec.hostIPC']],
+    ['hostPort', ['spec.containers[0].ports[1].hostPort']],
+    [
+      'hostProbes',
+      [
+        'initContainers[0].startupProbe.tcpSocket',
+        'containers[0].livenessProbe.httpGet',
+        'containers[0].readinessProbe.tcpSocket',
+        'containers[0].lifecycle.postStart.httpGet',
+        'containers[0].lifecycle.preStop.tcpSocket',
+      ].map((place) => `spec.${place}.host`),
+    ],
+    [
+      'capabilities',
+      [2, 3, 4, 5].map((index) => `spec.initContainers[0].securityContext.capabilities.add[${index}]`),
+    ],
+    ['procMount', ['spec.containers[0].securityContext.procMount']],
+    ['hostImage', ['spec.initContainers[0].image']],
+  ])('is %s by that word alone, and its place is told', (word, places) => {
+    const wanted = places.map((place) => `${place}: Forbidden: this node runs with --forbid=${word}`);
+    expect(problemsOf(EVERYTHING[word], policy([word]))).toEqual(wanted);
+    expect(problemsOf(EVERYTHING[word], policy(FORBIDDABLE.filter((each) => each !== word)))).toEqual([]);
+  });
+
+  it.each([
+    [HOST_IMAGE, true],
+    [`${HOST_IMAGE}:latest`, true],
+    [`${HOST_IMAGE}:latest@${HOST_ID}`, true],
+    [HOST_ID, true],
+    [`docker.io/${HOST_IMAGE}`, false],
+    [`${HOST_IMAGE}/other`, false],
+    [`${HOST_IMAGE}ing:1`, false],
+  ])('knows whether %s is the image of the node itself', (image, isIt) => {
+    const spec = { containers: [{ ...main, image }] };
+    expect(problemsOf(spec, policy(['hostImage'])).length > 0).toBe(isIt);
+  });
+
+  it('is nothing unless somebody says so', () => {
+    for (const spec of Object.values(EVERYTHING)) expect(problemsOf(spec, policy([]))).toEqual([]);
+  });
+
+  it('says of a field that is set to what is harmless nothing at all', () => {
+    const spec: Partial<PodSpec> = {
+      ...{ hostNetwork: false, hostPID: false, hostIPC: false },
+      volumes: [{ name: 'v', emptyDir: {} }],
+      containers: [
+        {
+          ...main,
+          ports: [{ containerPort: 1, hostPort: 0 }],
+          livenessProbe: { httpGet: { port: 1 } },
+          readinessProbe: { exec: { command: ['true'] } },
+          lifecycle: { preStop: { sleep: { seconds: 1 } } },
+          securityContext: { privileged: false, procMount: 'Default', capabilities: { drop: ['ALL'] } },
+        },
+      ],
+    };
+    expect(problemsOf(spec, policy(FORBIDDABLE))).toEqual([]);
+  });
+});
+
+describe('paths of the node', () => {
+  const mount = (path: string, readOnly?: boolean): Partial<PodSpec> => ({
+    volumes: [{ name: 'v', hostPath: { path } }],
+    containers: [
+      {
+        ...main,
+        volumeMounts: [{ name: 'v', mountPath: '/m', ...(readOnly === undefined ? {} : { readOnly }) }],
+      },
+    ],
+  });
+
+  it.each(['/srv', '/srv/', '/srv/a/b', '//srv//a', '/srv/./a', '/var/log'])('may be %s', (path) => {
+    expect(problemsOf(mount(path), policy(['hostPath'], ['/srv', '/var/log']))).toEqual([]);
+    expect(problemsOf(mount(path), policy([], ['/srv', '/var/log']))).toEqual([]);
+  });
+
+  it.each(['/', '/srvx', '/etc', '/srv/../etc', '/srv/a/../../etc', '/var', '/var/logs'])(
+    'may not be %s',
+    (path) => {
+      expect(problemsOf(mount(path), policy([], ['/srv', '/var/log:ro']))).toEqual([
+        `spec.volumes[0].hostPath.path: Forbidden: "${path}" is not below a path of --allowed-host-paths=/srv,/var/log:ro`,
+      ]);
+    },
+  );
+
+  it('may be mounted read-only alone where that is said, by every container', () => {
+    expect(problemsOf(mount('/var/log', true), policy([], ['/var/log:ro']))).toEqual([]);
+    const message =
+      'spec.containers[0].volumeMounts[0].readOnly: Forbidden: --allowed-host-paths lets volume "v" be mounted with readOnly: true only';
+    expect(problemsOf(mount('/var/log/x'), policy([], ['/var/log:ro']))).toEqual([message]);
+    expect(problemsOf(mount('/var/log/x', false), policy([], ['/var/log:ro']))).toEqual([message]);
+  });
+
+  it('go by the nearest path that is allowed', () => {
+    const paths = ['/srv:ro', '/srv/data'].map(parseAllowedHostPath);
+    expect(findAllowedHostPath('/srv/data/x', paths)?.readOnly).toBe(false);
+    expect(findAllowedHostPath('/srv/other', paths)?.readOnly).toBe(true);
+    expect(findAllowedHostPath('/srv/data', [...paths].reverse())?.path).toBe('/srv/data');
+    expect(findAllowedHostPath('/any', [parseAllowedHostPath('/')])?.path).toBe('/');
+  });
+
+  it.each(['', 'srv', ':ro', '/a/../b', '/a:rw', '/a:ro:ro'])('are not read from %j', (text) => {
+    expect(() => parseAllowedHostPath(text)).toThrow(
+      `${JSON.stringify(text)} is not an absolute path, such as /var/log or /var/log:ro`,
+    );
+  });
+});

@@ -1,0 +1,35 @@
+import { type Container } from '../container/container.js';
+import { type Pod } from './pod.js';
+import { APPARMOR_PREFIX, appArmorProfileOf } from '../validation/validate-pod-annotations.js';
+
+/**
+ * What an API server makes of a pod before it keeps it, defaults aside. Pure.
+ *
+ * An annotation with the AppArmor profile of a container, as it was written before Kubernetes 1.30, becomes the field of that
+ * container. References to pull secrets without a name, which charts leave, refer to nothing.
+ */
+export function finishPod(pod: Pod): Pod {
+  const { spec, metadata } = pod;
+  const { imagePullSecrets } = spec;
+  const annotations = metadata.annotations ?? {};
+  const hasProfiles = Object.keys(annotations).some((key) => key.startsWith(APPARMOR_PREFIX));
+  const named = imagePullSecrets?.filter(({ name }: { readonly name?: string }) => name !== undefined);
+  if (!hasProfiles && named?.length === imagePullSecrets?.length) return pod;
+  const confine = <Each extends Container>(container: Each): Each => {
+    const profile = appArmorProfileOf(annotations[`${APPARMOR_PREFIX}${container.name}`] ?? '');
+    const context = container.securityContext;
+    if (profile === undefined || context?.appArmorProfile !== undefined) return container;
+    return { ...container, securityContext: { ...context, appArmorProfile: profile } };
+  };
+  const { initContainers, ephemeralContainers } = spec;
+  return {
+    ...pod,
+    spec: {
+      ...spec,
+      containers: spec.containers.map(confine),
+      ...(initContainers === undefined ? {} : { initContainers: initContainers.map(confine) }),
+      ...(ephemeralContainers === undefined ? {} : { ephemeralContainers: ephemeralContainers.map(confine) }),
+      ...(named === undefined ? {} : { imagePullSecrets: named }),
+    },
+  };
+}

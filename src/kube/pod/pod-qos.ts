@@ -1,0 +1,37 @@
+import { type Container, type ResourceList } from '../container/container.js';
+import { type PodSpec } from './pod.js';
+import { getQuantity } from '../fields/quantity.js';
+import { type PodQosClass } from './v1-pod-status.js';
+
+/** What counts: other resources say nothing about the class. */
+const COMPUTE_RESOURCES = ['cpu', 'memory'] as const;
+
+/**
+ * The class of service of a pod, by Kubernetes' rule. Pure; wants defaults applied (a limit is a request, too).
+ *
+ * Guaranteed: every container has limits for cpu and memory and requests as much. BestEffort: nobody asks for
+ * anything. Burstable: all others. Amounts of 0 count as not written.
+ */
+export function computePodQos({ containers, initContainers = [] }: PodSpec): PodQosClass {
+  const all = [...initContainers, ...containers];
+  if (all.every(asksForNothing)) return 'BestEffort';
+  return all.every(isGuaranteed) ? 'Guaranteed' : 'Burstable';
+}
+
+function asksForNothing({ resources = {} }: Container): boolean {
+  return COMPUTE_RESOURCES.every(
+    (name) => amountOf(resources.limits, name) === 0n && amountOf(resources.requests, name) === 0n,
+  );
+}
+
+function isGuaranteed({ resources = {} }: Container): boolean {
+  return COMPUTE_RESOURCES.every((name) => {
+    const limit = amountOf(resources.limits, name);
+    return limit > 0n && limit === amountOf(resources.requests, name);
+  });
+}
+
+function amountOf(list: ResourceList | undefined, name: string): bigint {
+  const text = list?.[name];
+  return text === undefined ? 0n : getQuantity(text).nanos;
+}

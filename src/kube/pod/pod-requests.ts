@@ -1,0 +1,137 @@
+import { type Container } from '../container/container.js';
+import { type PodSpec } from './pod.js';
+import { findQuantity, toMilliUnits, toWholeUnits, wholeUnitsOf } from '../fields/quantity.js';
+import { initKindOf } from '../container/restart-rule.js';
+
+/** What a pod asks for. */
+export interface PodRequests {
+  readonly cpuMilli: bigint;
+  readonly memoryBytes: bigint;
+}
+
+const NOTHING: PodRequests = { cpuMilli: 0n, memoryBytes: 0n };
+const NO_OTHERS: ReadonlyMap<string, bigint> = new Map();
+
+/**
+ * What a pod has to be given at the same time at most: its regular containers and all its sidecars, or an init
+ * container with the sidecars that started before it. Pure. A limit without a request counts as one. What the pod costs
+ * beside its containers is added.
+ *
+ * Source: https://kubernetes.io/docs/concepts/workloads/pods/init-containers/#resource-sharing-within-containers
+ * and https://kubernetes.io/docs/concepts/scheduling-eviction/pod-overhead/
+ */
+export function computePodRequests(spec: PodSpec): PodRequests {
+  return add(computeContainerRequests(spec), podOverhead(spec));
+}
+
+/** What a pod costs beside its containers. Pure. */
+export function podOverhead({ overhead }: Pick<PodSpec, 'overhead'>): PodRequests {
+  return amountsOf((name) => overhead?.[name] ?? '0');
+}
+
+/** The same of its containers alone. Pure. */
+export function computeContainerRequests(spec: ContainersOfPod): PodRequests {
+  return mostAtOnce(spec, { nothing: NOTHING, of: requestsOf, add, larger });
+}
+
+/**
+ * The same of every other resource that a pod asks for (ephemeral-storage, hugepages-2Mi, example.com/gpu), by name, in
+ * bytes or pieces. Pure. Those of which it asks for nothing are left out.
+ */
+export function computeOtherRequests(spec: PodSpec): ReadonlyMap<string, bigint> {
+  const { containers, initContainers = [], overhead = {} } = spec;
+  const names = new Set(Object.keys(overhead));
+  for (const { resources: { limits = {}, requests = {} } = {} } of [...initContainers, ...containers]) {
+    for (const name of [...Object.keys(limits), ...Object.keys(requests)]) names.add(name);
+  }
+  for (const name of ['cpu', 'memory']) names.delete(name);
+  if (names.size === 0) return NO_OTHERS;
+  const amounts = [...names].map((name): [string, bigint] => {
+    const ofContainers = mostWholeAtOnce(spec, (container) => requestedText(container, name));
+    return [name, ofContainers + wholeUnitsOf(overhead[name] ?? '0')];
+  });
+  return new Map(amounts.filter(([, amount]) => amount > 0n));
+}
+
+/**
+ * What the limits of a pod's containers on such a resource come to, put together as what they ask for is; undefined where none
+ * has one. Pure. The pod's overhead counts, as with a kubelet.
+ */
+export function computeOtherLimit(spec: PodSpec, name: string): bigint | undefined {
+  const { containers, initContainers = [], overhead = {} } = spec;
+  const limitOf = ({ resources }: Container): string | undefined => resources?.limits?.[name];
+  if (![...initContainers, ...containers].some((each) => limitOf(each) !== undefined)) return undefined;
+  const ofContainers = mostWholeAtOnce(spec, (container) => limitOf(container) ?? '0');
+  return ofContainers === 0n ? 0n : ofContainers + wholeUnitsOf(overhead[name] ?? '0');
+}
+
+/** Whether a resource is somebody else's than Kubernetes': `example.com/gpu`. Pure. */
+export function isExtendedResource(name: string): boolean {
+  return name.includes('/') && !/(^|\.)kubernetes\.io\//.test(name);
+}
+
+type ContainersOfPod = Pick<PodSpec, 'containers' | 'initContainers'>;
+
+/** How amounts of one kind are put together. */
+interface Sum<Amount> {
+  readonly nothing: Amount;
+  readonly of: (container: Container) => Amount;
+  readonly add: (one: Amount, other: Amount) => Amount;
+  readonly larger: (one: Amount, other: Amount) => Amount;
+}
+
+function mostAtOnce<Amount>(
+  { containers, initContainers = [] }: ContainersOfPod,
+  { nothing, of, add: sum, larger: max }: Sum<Amount>,
+): Amount {
+  let sidecars = nothing;
+  let mostAtInit = nothing;
+  for (const container of initContainers) {
+    const own = of(container);
+    mostAtInit = max(mostAtInit, sum(sidecars, own));
+    if (initKindOf(container) === 'sidecar') sidecars = sum(sidecars, own);
+  }
+  const running = containers.reduce((all, container) => sum(all, of(container)), sidecars);
+  return max(running, mostAtInit);
+}
+
+function mostWholeAtOnce(spec: ContainersOfPod, textOf: (container: Container) => string): bigint {
+  return mostAtOnce(spec, {
+    nothing: 0n,
+    of: (container) => wholeUnitsOf(textOf(container)),
+    add: (one, other) => one + other,
+    larger: (one, other) => (one > other ? one : other),
+  });
+}
+
+function requestedText({ resources }: Container, name: string): string {
+  return resources?.requests?.[name] ?? resources?.limits?.[name] ?? '0';
+}
+
+function requestsOf(container: Container): PodRequests {
+  return amountsOf((name) => requestedText(container, name));
+}
+
+function amountsOf(textOf: (name: string) => string): PodRequests {
+  const cpu = findQuantity(textOf('cpu'));
+  const memory = findQuantity(textOf('memory'));
+  return {
+    cpuMilli: cpu === undefined ? 0n : toMilliUnits(cpu),
+    memoryBytes: memory === undefined ? 0n : toWholeUnits(memory),
+  };
+}
+
+function add(one: PodRequests, other: PodRequests): PodRequests {
+  return {
+    cpuMilli: one.cpuMilli + other.cpuMilli,
+    memoryBytes: one.memoryBytes + other.memoryBytes,
+  };
+}
+
+function larger(one: PodRequests, other: PodRequests): PodRequests {
+  const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+  return {
+    cpuMilli: max(one.cpuMilli, other.cpuMilli),
+    memoryBytes: max(one.memoryBytes, other.memoryBytes),
+  };
+}

@@ -1,0 +1,562 @@
+import { describe, expect, it } from 'vitest';
+import { formatFieldPath } from '../fields/field-path.js';
+import { formatFieldProblem } from '../fields/field-problem.js';
+import { PLANNED_FIELDS, readPod, SUPPORTED_FIELDS } from './read-pod.js';
+
+const CONTAINER = { name: 'main', image: 'nginx' };
+type Json = Record<string, unknown>;
+
+const podOf = (spec: Json = {}, metadata: Json = {}): Json => ({
+  ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', ...metadata } },
+  spec: { containers: [CONTAINER], ...spec },
+});
+const withContainer = (fields: Json): Json => podOf({ containers: [{ ...CONTAINER, ...fields }] });
+
+function problemsOf(value: unknown, rule = SUPPORTED_FIELDS): string[] {
+  return readPod(value, rule).problems.map(formatFieldProblem);
+}
+
+describe('a pod as written', () => {
+  it('is read as it is', () => {
+    const spec = { restartPolicy: 'Never', tolerations: [{ operator: 'Exists' }] };
+    expect(readPod(podOf({ ...spec, schedulerName: 'mine' }, { uid: 'u1' }))).toEqual({
+      ...{ name: 'web', namespace: '', problems: [] },
+      pod: podOf(spec, { uid: 'u1' }),
+    });
+  });
+
+  it.each([
+    [undefined, 'must be a mapping, not undefined'],
+    [[], 'must be a mapping, not []'],
+    ['Pod', 'must be a mapping, not "Pod"'],
+    [{ ...podOf(), kind: 'Job' }, 'kind: "Job" is not supported: use Pod'],
+    [{ ...podOf(), apiVersion: 'v2' }, 'apiVersion: "v2" is not supported: use v1'],
+    [{ ...podOf(), spec: null }, 'spec: Required value'],
+    [{ ...podOf(), sepc: {} }, 'sepc: unknown field, did you mean spec?'],
+    [podOf({}, { name: '' }), 'metadata.name: Required value'],
+    [podOf({}, { nme: 'x' }), 'metadata.nme: unknown field, did you mean name?'],
+    [podOf({ containers: [] }), 'spec.containers: Required value'],
+    [podOf({ containers: null }), 'spec.containers: Required value'],
+    [podOf({ containers: {} }), 'spec.containers: must be a list, not {}'],
+    [podOf({ containers: [null] }), 'spec.containers[0]: must be a mapping, not null'],
+    [
+      podOf({ restartPolicy: 'Maybe' }),
+      'spec.restartPolicy: Unsupported value: "Maybe": supported values: "Always", "OnFailure", "Never"',
+    ],
+    [
+      podOf({ hostNetwork: 'true' }),
+      'spec.hostNetwork: must be true or false, not "true"; leave the quotes out',
+    ],
+    [
+      podOf({ terminationGracePeriodSeconds: 1.5 }),
+      'spec.terminationGracePeriodSeconds: must be a whole number, not 1.5',
+    ],
+    [
+      podOf({ terminationGracePeriodSeconds: 2 ** 60 }),
+      /must be a whole number from -9007199254740991 to 9007199254740991/,
+    ],
+    [
+      withContainer({ command: ['sleep', 1000] }),
+      'spec.containers[0].command[1]: must be a string, not 1000; put it in quotes',
+    ],
+    [withContainer({ command: [null] }), 'spec.containers[0].command[0]: must be a string, not null'],
+    [withContainer({ comand: [] }), 'spec.containers[0].comand: unknown field, did you mean command?'],
+    [withContainer({ constructor: 1 }), /^spec\.containers\[0\]\.constructor: unknown field/],
+    [withContainer({ ports: [{ containerPort: 2 ** 31 }] }), /containerPort: must be a whole number from/],
+    [
+      withContainer({ resources: { limits: { cpu: 'much' } } }),
+      'spec.containers[0].resources.limits[cpu]: must be a quantity such as 500m, 2 or 1.5Gi, not "much"',
+    ],
+    ...['1\n', '\t1', '1\r\n', '1\u2028', '\ufeff1'].map((cpu): [object, RegExp] => [
+      withContainer({ resources: { limits: { cpu } } }),
+      /resources\.limits\[cpu\]: must be a quantity/,
+    ]),
+    [
+      podOf({ affinity: { nodeAfinity: {} } }),
+      'spec.affinity.nodeAfinity: unknown field, did you mean nodeAffinity?',
+    ],
+  ])('is refused for its form: %j', (value, message) => {
+    expect(problemsOf(value)[0]).toEqual(
+      typeof message === 'string' ? message : expect.stringMatching(message),
+    );
+  });
+
+  it.each([
+    [podOf({ serviceAccountName: 'default' }), /^spec\.serviceAccountName: not supported; /],
+    [
+      podOf({ automountServiceAccountToken: true }),
+      /^spec\.automountServiceAccountToken: true is not supported: /,
+    ],
+    [
+      podOf({ os: { name: 'windows' } }),
+      'spec.os.name: "windows" is not supported: podloop runs Linux containers',
+    ],
+    [
+      withContainer({
+        restartPolicy: 'Never',
+        restartPolicyRules: [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } }],
+      }),
+      /^spec\.containers\[0\]\.restartPolicyRules\[0\]\.action: "RestartAllContainers" is not supported: /,
+    ],
+    [
+      withContainer({ securityContext: { procMount: 'Unmasked' } }),
+      /^spec\.containers\[0\]\.securityContext\.procMount: "Unmasked" is not supported: Kubernetes allows it/,
+    ],
+    [podOf({ hostUsers: false }), /^spec\.hostUsers: false is not supported: leave it out/],
+    [
+      podOf({ securityContext: { windowsOptions: { hostProcess: true } } }),
+      'spec.securityContext.windowsOptions: not supported; leave it out: podloop runs Linux containers',
+    ],
+  ])('is refused for what is not supported: %j', (value, message) => {
+    const problems = problemsOf(value);
+    expect(problems).toEqual([typeof message === 'string' ? message : expect.stringMatching(message)]);
+  });
+
+  it.each(['csi', 'ephemeral', 'image', 'nfs', 'persistentVolumeClaim'])(
+    'is refused for a volume %s without anything in it, which would be an emptyDir, and not for null',
+    (source) => {
+      const withSource = (value: unknown) => podOf({ volumes: [{ name: 'v', [source]: value }] });
+      const told = expect.stringMatching(
+        `^spec\\.volumes\\[0\\]\\.${source}: not supported; .{10}`,
+      ) as unknown;
+      const image = { reference: 'podloop.local/host', pullPolicy: 'Never' };
+      for (const value of [{}, [], '', false, { x: 1 }, image])
+        expect(problemsOf(withSource(value))).toEqual([told]);
+      expect(problemsOf(withSource(null))).toEqual([]);
+    },
+  );
+
+  it('is refused for any object that is not supported, empty or not', () => {
+    const empty = podOf({
+      ...{
+        resources: {},
+        schedulingGroup: {},
+        serviceAccountName: {},
+        securityContext: { windowsOptions: {} },
+      },
+      containers: [
+        {
+          ...CONTAINER,
+          securityContext: { windowsOptions: {} },
+          env: [{ name: 'A', valueFrom: { fileKeyRef: {} } }],
+        },
+      ],
+      volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: {} }] } }],
+    });
+    const refused = readPod(empty).problems.filter(({ kind }) => kind === 'refused');
+    expect(refused.map(({ path }) => formatFieldPath(path)).sort()).toEqual([
+      'spec.containers[0].env[0].valueFrom.fileKeyRef',
+      'spec.containers[0].securityContext.windowsOptions',
+      'spec.resources',
+      'spec.schedulingGroup',
+      'spec.securityContext.windowsOptions',
+      'spec.serviceAccountName',
+      'spec.volumes[0].projected.sources[0].serviceAccountToken',
+    ]);
+  });
+
+  it('may have lists, maps and text that are empty where they are not supported', () => {
+    const empty = podOf(
+      {
+        ...{
+          readinessGates: [],
+          schedulingGates: [],
+          resourceClaims: [],
+          evictionResponders: [],
+          overhead: {},
+        },
+        serviceAccountName: '',
+        containers: [{ ...CONTAINER, volumeDevices: [], resources: { claims: [] } }],
+      },
+      { finalizers: [], generateName: '' },
+    );
+    expect(problemsOf(empty)).toEqual([]);
+  });
+
+  it.each(['+1', '01', 'x', {}])(
+    'names a limit of another type and nothing that follows from it: %j',
+    (memory) => {
+      const resources = { limits: { 'hugepages-2Mi': '4Mi', memory } };
+      const { problems } = readPod(podOf({ containers: [{ ...CONTAINER, resources }] }));
+      expect(problems.map(({ kind, path }) => `${kind} ${formatFieldPath(path)}`)).toEqual([
+        'type spec.containers[0].resources.limits[memory]',
+      ]);
+    },
+  );
+
+  it('may say what asks for nothing, as kubectl prints it', () => {
+    const value = {
+      ...podOf(
+        {
+          ...{ dnsPolicy: 'ClusterFirst', restartPolicy: 'Always', securityContext: {}, volumes: [] },
+          ...{ hostPID: false, priority: 0, imagePullSecrets: [], enableServiceLinks: true },
+          ...{
+            schedulerName: 'default-scheduler',
+            automountServiceAccountToken: false,
+            os: { name: 'linux' },
+          },
+          ...{ nodeName: 'elsewhere', nodeSelector: { disk: 'ssd' }, preemptionPolicy: 'Never' },
+        },
+        {
+          creationTimestamp: null,
+          resourceVersion: '7',
+          generation: 1,
+          managedFields: [{ operation: 'Update' }],
+        },
+      ),
+      status: { phase: 'Running' },
+    };
+    expect(readPod(value)).toEqual({
+      ...{ name: 'web', namespace: '', problems: [] },
+      pod: podOf({
+        ...{ dnsPolicy: 'ClusterFirst', restartPolicy: 'Always', securityContext: {}, volumes: [] },
+        ...{ hostPID: false, priority: 0, os: { name: 'linux' }, imagePullSecrets: [] },
+        nodeSelector: { disk: 'ssd' },
+      }),
+    });
+  });
+
+  it('is told all problems at once', () => {
+    const value = podOf(
+      {
+        restartPolicy: 'No',
+        containers: [
+          { name: 'A', image: ' x', ports: [{ containerPort: 0 }, { containerPort: 70000 }] },
+          { name: 'b' },
+        ],
+      },
+      { name: 'Web', labels: { 'a b': 'c' } },
+    );
+    expect(problemsOf(value)).toEqual([
+      expect.stringMatching(/^spec\.containers\[1\]\.image: Required value/),
+      expect.stringMatching(/^spec\.restartPolicy: Unsupported value/),
+      expect.stringMatching(/^metadata\.name: Invalid value: "Web": use /),
+      expect.stringMatching(/^metadata\.labels\[a b\]: Invalid value: "a b": use /),
+      expect.stringMatching(/^spec\.containers\[0\]\.name: Invalid value: "A": use /),
+      'spec.containers[0].image: Invalid value: " x": must not begin or end with space',
+      'spec.containers[0].ports[0].containerPort: Invalid value: 0: must be from 1 to 65535',
+      'spec.containers[0].ports[1].containerPort: Invalid value: 70000: must be from 1 to 65535',
+    ]);
+  });
+});
+
+const probe = (fields: Json): Json =>
+  withContainer({ livenessProbe: { exec: { command: ['true'] }, ...fields } });
+const volume = (source: Json): Json => podOf({ volumes: [{ name: 'v', ...source }] });
+const resources = (fields: Json): Json => withContainer({ resources: fields });
+const at = 'spec.containers[0]';
+
+describe('a pod that is well formed', () => {
+  it.each<[Json, string | RegExp]>([
+    [podOf({}, { name: 'a..b' }), /^metadata\.name: Invalid value: "a\.\.b"/],
+    [podOf({}, { name: 'a'.repeat(254) }), /^metadata\.name: Invalid value/],
+    [podOf({}, { namespace: 'a.b' }), /^metadata\.namespace: Invalid value: "a\.b"/],
+    [podOf({}, { uid: '../etc' }), /^metadata\.uid: Invalid value: "\.\.\/etc"/],
+    [podOf({}, { labels: { a: 'b c' } }), /^metadata\.labels\[a\]: Invalid value: "b c"/],
+    [podOf({}, { labels: { 'a/b/c': '' } }), /^metadata\.labels\[a\/b\/c\]: Invalid value/],
+    [podOf({}, { annotations: { '-': 'x' } }), /^metadata\.annotations\[-\]: Invalid value/],
+    [
+      podOf({}, { annotations: { a: 'x'.repeat(300_000) } }),
+      /^metadata\.annotations: Invalid value: "300001 bytes"/,
+    ],
+    [
+      podOf({ activeDeadlineSeconds: 0 }),
+      'spec.activeDeadlineSeconds: Invalid value: 0: must be from 1 to 2147483647',
+    ],
+    [
+      podOf({ terminationGracePeriodSeconds: -1 }),
+      'spec.terminationGracePeriodSeconds: Invalid value: -1: must be at least 0',
+    ],
+    [podOf({ containers: [CONTAINER, CONTAINER] }), 'spec.containers[1].name: Duplicate value: "main"'],
+    [podOf({ initContainers: [CONTAINER] }), 'spec.initContainers[0].name: Duplicate value: "main"'],
+    [
+      podOf({ initContainers: [{ name: 'i', image: 'x', livenessProbe: { exec: { command: ['x'] } } }] }),
+      /^spec\.initContainers\[0\]\.livenessProbe: Forbidden/,
+    ],
+    [
+      withContainer({
+        ports: [
+          { containerPort: 1, name: 'a' },
+          { containerPort: 2, name: 'a' },
+        ],
+      }),
+      `${at}.ports[1].name: Duplicate value: "a"`,
+    ],
+    [withContainer({ ports: [{ containerPort: 1, name: '80' }] }), /ports\[0\]\.name: Invalid value: "80"/],
+    [
+      withContainer({ ports: [{ containerPort: 1, hostPort: -1 }] }),
+      `${at}.ports[0].hostPort: Invalid value: -1: must be from 1 to 65535`,
+    ],
+    [
+      withContainer({ ports: [{ containerPort: 1, hostIP: 'localhost' }] }),
+      /hostIP: Invalid value: "localhost"/,
+    ],
+    [
+      withContainer({
+        ports: [
+          { containerPort: 1, hostPort: 9 },
+          { containerPort: 2, hostPort: 9 },
+        ],
+      }),
+      `${at}.ports[1].hostPort: Duplicate value: "TCP//9"`,
+    ],
+    [
+      podOf({
+        hostNetwork: true,
+        containers: [{ ...CONTAINER, ports: [{ containerPort: 80, hostPort: 81 }] }],
+      }),
+      `${at}.ports[0].hostPort: Invalid value: 81: must be the containerPort (80) when hostNetwork is true`,
+    ],
+    [
+      podOf({
+        hostNetwork: true,
+        containers: [
+          { ...CONTAINER, ports: [{ containerPort: 80 }] },
+          { name: 'b', image: 'x', ports: [{ containerPort: 80 }] },
+        ],
+      }),
+      'spec.containers[1].ports[0].hostPort: Duplicate value: "TCP//80"',
+    ],
+    [withContainer({ env: [{ name: 'a=b' }] }), /env\[0\]\.name: Invalid value: "a=b"/],
+    [withContainer({ env: [{ name: 'A', value: 'a\0' }] }), /env\[0\]\.value: Invalid value/],
+    [withContainer({ args: ['a\0'] }), /args\[0\]: Invalid value/],
+    [
+      probe({ httpGet: { port: 80 } }),
+      `${at}.livenessProbe.httpGet: Forbidden: there is exec already; only one may be set`,
+    ],
+    [
+      withContainer({ livenessProbe: {} }),
+      `${at}.livenessProbe: Required value: must have one of exec, httpGet, tcpSocket or grpc`,
+    ],
+    [withContainer({ livenessProbe: { httpGet: { port: 0 } } }), /httpGet\.port: Invalid value: 0/],
+    [
+      withContainer({ livenessProbe: { httpGet: { port: 'UPPER' } } }),
+      /httpGet\.port: Invalid value: "UPPER"/,
+    ],
+    [
+      withContainer({ livenessProbe: { httpGet: { port: 1, httpHeaders: [{ name: 'a b', value: '' }] } } }),
+      /httpHeaders\[0\]\.name: Invalid value: "a b"/,
+    ],
+    [
+      withContainer({ livenessProbe: { tcpSocket: {} } }),
+      `${at}.livenessProbe.tcpSocket.port: Required value`,
+    ],
+    [withContainer({ livenessProbe: { grpc: { port: 99999 } } }), /grpc\.port: Invalid value: 99999/],
+    [
+      withContainer({ livenessProbe: { exec: { command: [] } } }),
+      `${at}.livenessProbe.exec.command: Required value`,
+    ],
+    [
+      probe({ periodSeconds: -1 }),
+      `${at}.livenessProbe.periodSeconds: Invalid value: -1: must be at least 0`,
+    ],
+    [
+      probe({ successThreshold: 2 }),
+      `${at}.livenessProbe.successThreshold: Invalid value: 2: must be 1 for a livenessProbe`,
+    ],
+    [
+      probe({ terminationGracePeriodSeconds: 0 }),
+      /terminationGracePeriodSeconds: Invalid value: 0: must be at least 1/,
+    ],
+    [
+      withContainer({ readinessProbe: { exec: { command: ['x'] }, terminationGracePeriodSeconds: 3 } }),
+      /must not be set for a readinessProbe/,
+    ],
+    [withContainer({ lifecycle: { preStop: {} } }), /preStop: Required value: must have one of/],
+    [
+      withContainer({ lifecycle: { preStop: { sleep: { seconds: 31 } } } }),
+      /sleep\.seconds: Invalid value: 31: must be from 0 to terminationGracePeriodSeconds \(30\)/,
+    ],
+    [withContainer({ lifecycle: { stopSignal: 'TERM' } }), /stopSignal: Unsupported value: "TERM"/],
+    [
+      withContainer({ lifecycle: { stopSignal: 'SIGUSR1' } }),
+      /lifecycle\.stopSignal: Forbidden: .* set spec\.os\.name to linux/,
+    ],
+    [
+      podOf({ priorityClassName: 'system-node-critical', priority: 7 }),
+      /^spec\.priority: Invalid value: 7: must be 2000001000/,
+    ],
+    [
+      resources({ limits: { cpu: '-1' } }),
+      `${at}.resources.limits[cpu]: Invalid value: "-1": must not be negative`,
+    ],
+    [
+      resources({ limits: { cpu: 1 }, requests: { cpu: 2 } }),
+      `${at}.resources.requests[cpu]: Invalid value: "2": must be at most the limit of cpu, 1`,
+    ],
+    [resources({ limits: { gpu: 1 } }), /limits\[gpu\]: Unsupported value: "gpu"/],
+    [
+      resources({ requests: { 'a.b/gpu': 1 } }),
+      `${at}.resources.limits[a.b/gpu]: Required value: a.b/gpu cannot be had without a limit`,
+    ],
+    [
+      resources({ limits: { 'a.b/gpu': 1 } }),
+      /limits\[a\.b\/gpu\]: not supported; mount what the node has with hostPath/,
+    ],
+    [
+      resources({ limits: { 'a.b/gpu': '1.5' } }),
+      /limits\[a\.b\/gpu\]: Invalid value: "1500m": must be whole/,
+    ],
+    [resources({ limits: { 'hugepages-2Mi': '2Mi' } }), /resources: Required value: huge pages need/],
+    [
+      volume({ emptyDir: {}, hostPath: { path: '/x' } }),
+      'spec.volumes[0].hostPath: Forbidden: there is emptyDir already; only one may be set',
+    ],
+    [podOf({ volumes: [{ name: 'v' }, { name: 'v' }] }), 'spec.volumes[1].name: Duplicate value: "v"'],
+    [
+      volume({ emptyDir: { medium: 'HugePages-2Mi' } }),
+      /^spec\.volumes\[0\]\.emptyDir\.medium: "HugePages-2Mi" is not supported: .* use Memory, or/,
+    ],
+    [volume({ emptyDir: { sizeLimit: '-1Gi' } }), /sizeLimit: Invalid value: "-1Gi": must not be negative/],
+    [
+      volume({ hostPath: { path: '/a/../b' } }),
+      /hostPath\.path: Invalid value: "\/a\/\.\.\/b": must not contain "\.\."/,
+    ],
+    [volume({ hostPath: { path: '/a', type: 'Folder' } }), /type: Unsupported value: "Folder"/],
+    [
+      volume({ configMap: { name: 'c', defaultMode: 512 } }),
+      /defaultMode: Invalid value: 512: must be from 0 to 511/,
+    ],
+    [
+      volume({ secret: { secretName: 's', items: [{ key: 'k', path: '../x' }] } }),
+      /items\[0\]\.path: Invalid value: "\.\.\/x"/,
+    ],
+    [
+      volume({ secret: { secretName: 's', items: [{ key: '../x', path: 'x' }] } }),
+      /items\[0\]\.key: Invalid value/,
+    ],
+    [
+      volume({ downwardAPI: { items: [{ path: '/x', fieldRef: { fieldPath: 'metadata.name' } }] } }),
+      /must be a relative path/,
+    ],
+    [
+      volume({ downwardAPI: { items: [{ path: 'x' }] } }),
+      /items\[0\]: Required value: must have one of fieldRef, resourceFieldRef/,
+    ],
+    [volume({ projected: { sources: [{}] } }), /sources\[0\]: Required value/],
+    [
+      volume({ secret: { secretName: 's', items: [{ key: 'k', path: './..data/x' }] } }),
+      /items\[0\]\.path: Invalid value: "\.\/\.\.data\/x": must not begin with "\.\."/,
+    ],
+    [
+      volume({
+        projected: {
+          sources: [
+            { configMap: { name: 'c', items: [{ key: 'k', path: 'a/b' }] } },
+            { secret: { name: 's', items: [{ key: 'k', path: 'a//b' }] } },
+          ],
+        },
+      }),
+      /sources\[1\]\.secret\.items\[0\]\.path: Invalid value: "a\/\/b": conflicting duplicate paths/,
+    ],
+    [
+      volume({ projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } }),
+      /sources\[0\]\.serviceAccountToken: not supported; put a token into a Secret/,
+    ],
+    [
+      withContainer({ volumeMounts: [{ name: 'gone', mountPath: '/x' }] }),
+      `${at}.volumeMounts[0].name: Not found: "gone"`,
+    ],
+    [
+      podOf({
+        volumes: [{ name: 'v' }],
+        containers: [
+          {
+            ...CONTAINER,
+            volumeMounts: [
+              { name: 'v', mountPath: '/x' },
+              { name: 'v', mountPath: '/x', subPath: '../y' },
+            ],
+          },
+        ],
+      }),
+      /volumeMounts\[1\]\.mountPath: Invalid value: "\/x": must be unique/,
+    ],
+    [
+      withContainer({
+        env: [{ name: 'A', value: 'x', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }],
+      }),
+      /valueFrom: Forbidden: there is a value already/,
+    ],
+    [withContainer({ env: [{ name: 'A', valueFrom: {} }] }), /valueFrom: Required value/],
+    [
+      withContainer({ env: [{ name: 'A', valueFrom: { fieldRef: { fieldPath: 'spec.x' } } }] }),
+      /fieldPath: Unsupported value: "spec.x"/,
+    ],
+    [
+      withContainer({
+        env: [{ name: 'A', valueFrom: { fieldRef: { fieldPath: "metadata.labels['a b']" } } }],
+      }),
+      /fieldPath: Invalid value/,
+    ],
+    [
+      withContainer({
+        env: [{ name: 'A', valueFrom: { resourceFieldRef: { resource: 'limits.cpu', divisor: '1Mi' } } }],
+      }),
+      /divisor: Invalid value: "1Mi": use one of 1m, 1/,
+    ],
+    [withContainer({ envFrom: [{ prefix: 'A' }] }), /envFrom\[0\]: Required value/],
+    [withContainer({ securityContext: { runAsUser: -1 } }), /runAsUser: Invalid value: -1/],
+    [
+      withContainer({ securityContext: { privileged: true, allowPrivilegeEscalation: false } }),
+      /cannot be false for a privileged container/,
+    ],
+    [
+      withContainer({ securityContext: { seccompProfile: { type: 'Localhost' } } }),
+      /localhostProfile: Required value/,
+    ],
+    [
+      podOf({ securityContext: { sysctls: [{ name: 'a b', value: '1' }] } }),
+      /sysctls\[0\]\.name: Invalid value/,
+    ],
+    [podOf({ hostPID: true, shareProcessNamespace: true }), /shareProcessNamespace: Forbidden/],
+    [podOf({ dnsPolicy: 'None' }), /dnsConfig\.nameservers: Required value/],
+    [
+      podOf({ dnsConfig: { nameservers: ['1.1.1.1', '2.2.2.2', '3.3.3.3', 'x'] } }),
+      /nameservers: Invalid value: .*must have at most 3/,
+    ],
+    [podOf({ dnsConfig: { searches: ['a b'] } }), /searches\[0\]: Invalid value/],
+    [podOf({ hostAliases: [{ ip: '1.2.3', hostnames: ['a'] }] }), /hostAliases\[0\]\.ip: Invalid value/],
+    [podOf({ hostname: 'a.b' }), /spec\.hostname: Invalid value/],
+  ])('is held against Kubernetes’ rules: %j', (value, message) => {
+    expect(problemsOf(value, PLANNED_FIELDS)[0]).toEqual(
+      typeof message === 'string' ? message : expect.stringMatching(message),
+    );
+  });
+
+  it.each<[Json]>([
+    [
+      podOf({
+        initContainers: [
+          { ...CONTAINER, name: 's', restartPolicy: 'Always', startupProbe: { grpc: { port: 1 } } },
+        ],
+      }),
+    ],
+    [
+      podOf({
+        initContainers: [{ ...CONTAINER, name: 'i', ports: [{ containerPort: 1, hostPort: 9 }] }],
+        containers: [{ ...CONTAINER, ports: [{ containerPort: 1, hostPort: 9 }] }],
+      }),
+    ],
+    [
+      withContainer({
+        ports: [
+          { containerPort: 53, hostPort: 53 },
+          { containerPort: 53, hostPort: 53, protocol: 'UDP' },
+        ],
+      }),
+    ],
+    [withContainer({ env: [{ name: 'with.dots-and 0', value: '' }] })],
+    [
+      resources({
+        limits: { cpu: '1.5', memory: '128Mi', 'ephemeral-storage': '1Gi', 'a.b/gpu': 0 },
+        requests: { cpu: 0.1, 'a.b/gpu': 0 },
+      }),
+    ],
+    [podOf({ dnsConfig: { searches: ['.', 'a_b.example.'], options: [{ name: 'ndots', value: '2' }] } })],
+    [volume({ hostPath: { path: '/var/log', type: 'DirectoryOrCreate' } })],
+    [podOf({}, { annotations: { 'Example.COM/Name': 'x' }, labels: { 'example.com/name': '' } })],
+  ])('may be as Kubernetes allows: %j', (value) => {
+    expect(problemsOf(value, PLANNED_FIELDS)).toEqual([]);
+  });
+});

@@ -1,0 +1,71 @@
+import { type Draft } from '../fields/draft.js';
+import { decodeObject, type SupportRule } from '../fields/decode-object.js';
+import { type FieldPath, formatFieldPath } from '../fields/field-path.js';
+import { type FieldProblem } from '../fields/field-problem.js';
+import { finishPod } from './finish-pod.js';
+import { type Pod } from './pod.js';
+import { POD_TABLES } from './pod-fields.js';
+import { findWrongServerFields } from '../fields/server-written-fields.js';
+import { validatePod } from '../validation/validate-pod.js';
+import { withoutIgnored } from '../fields/without-ignored.js';
+
+/** What {@link readPod} makes of an object. */
+export interface PodReading {
+  /** The pod as it was written, without defaults; absent when there are problems. */
+  readonly pod?: Pod;
+  /** Who it claims to be, as far as that can be read: for messages. */
+  readonly name: string;
+  readonly namespace: string;
+  /** All of them, those of types and unknown fields first. Empty for a pod that can be run. */
+  readonly problems: readonly FieldProblem[];
+}
+
+/** Honours what is supported today. */
+export const SUPPORTED_FIELDS: SupportRule = (_type, _field, { support }) => support !== 'planned';
+
+/** Honours what is planned, too: for whoever works on it. */
+export const PLANNED_FIELDS: SupportRule = () => true;
+
+/**
+ * Without those that ask for what is there and was not taken: "must have one of" beside one that is not supported, or that
+ * has a value of another type in it.
+ */
+function withoutConsequences(
+  problems: readonly FieldProblem[],
+  known: readonly FieldProblem[],
+): readonly FieldProblem[] {
+  const refused = known.filter(({ kind }) => kind === 'refused');
+  const holders = new Set(refused.map(({ path }) => formatFieldPath(path.slice(0, -1))));
+  const mistyped = known.filter(({ kind }) => kind === 'type').map(({ path }) => path);
+  const isInside = (inner: FieldPath, outer: FieldPath): boolean =>
+    inner.length > outer.length && formatFieldPath(inner.slice(0, outer.length)) === formatFieldPath(outer);
+  return problems.filter(
+    ({ kind, path }) =>
+      kind !== 'required' ||
+      !(holders.has(formatFieldPath(path)) || mistyped.some((place) => isInside(place, path))),
+  );
+}
+
+const POD_TYPE = { kind: 'object', name: 'Pod' } as const;
+
+/** Reads a v1 Pod from plain JSON, strictly, and holds it against Kubernetes' rules. Never throws. */
+export function readPod(value: unknown, isSupported: SupportRule = SUPPORTED_FIELDS): PodReading {
+  const { value: decoded, problems: read } = decodeObject(
+    value,
+    'Pod',
+    POD_TABLES,
+    isSupported,
+    undefined,
+    true,
+  );
+  const problems = [...read, ...findWrongServerFields(value)];
+  const draft = (decoded ?? {}) as Draft<Pod>;
+  const all = [...problems, ...withoutConsequences(validatePod(draft), problems)];
+  return {
+    // The tables know every field of the interface, and nothing was found missing.
+    ...(all.length === 0 ? { pod: finishPod(withoutIgnored(draft, POD_TYPE, POD_TABLES) as Pod) } : {}),
+    name: draft.metadata?.name ?? '',
+    namespace: draft.metadata?.namespace ?? '',
+    problems: all,
+  };
+}

@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto';
+import { saysNothing, type SupportRule } from '../fields/decode-object.js';
+import { DEFAULT_NAMESPACE } from '../objects/default-namespace.js';
+import { type FieldType } from '../fields/field-facts.js';
+import { type FieldProblem, invalid } from '../fields/field-problem.js';
+import { type NodePod } from './node-pod.js';
+import { type Pod } from './pod.js';
+import { applyPodDefaults } from './pod-defaults.js';
+import { POD_TABLES } from './pod-fields.js';
+
+/** Where a static pod comes from and which node it is of. */
+export interface StaticPodOrigin {
+  /** What the manifest came through: `file`, `http`, `stdin`. Part of the identity. */
+  readonly source: string;
+  readonly nodeName: string;
+  /** Unless told, what is supported today gets its defaults. */
+  readonly isSupported?: SupportRule;
+}
+
+/** A pod of this node, out of a manifest. */
+export interface StaticPod {
+  /** With defaults, and with the name, uid, namespace and node that it has here. */
+  readonly pod: NodePod;
+  /** Of the manifest as it was written: changes when somebody changes it, and not with the version of podloop. */
+  readonly hash: string;
+}
+
+/** The annotations by which static pods are marked, and others recognise them. */
+export const STATIC_POD_ANNOTATIONS = {
+  /** What the manifest came through. */
+  source: 'kubernetes.io/config.source',
+  /**
+   * The uid, as with a kubelet: it names the pod's cgroups and log folder, and log collectors and metrics look here for
+   * that name, because a mirror pod on an API server has another uid.
+   */
+  uid: 'kubernetes.io/config.hash',
+  /** Ours: {@link StaticPod.hash}. Whether a manifest changed is judged by it. */
+  manifestHash: 'podloop.dev/manifest-hash',
+} as const;
+
+/** The source of pods that an API server has bound to the node, named as a kubelet names it. */
+export const API_SOURCE = 'api';
+
+/** Whether the pod came from a source that knows no deletions: a file, a URL, standard input. */
+export function isStaticPod({ metadata }: Pick<NodePod, 'metadata'>): boolean {
+  const source = metadata.annotations?.[STATIC_POD_ANNOTATIONS.source];
+  return source !== undefined && source !== API_SOURCE;
+}
+
+/** Whether the pod came from an API server: it runs once, and how it ended is final. */
+export function isClusterPod({ metadata }: Pick<NodePod, 'metadata'>): boolean {
+  return metadata.annotations?.[STATIC_POD_ANNOTATIONS.source] === API_SOURCE;
+}
+
+/** What file systems take: Linux' NAME_MAX. Names of pods, namespaces and nodes, and uids, have one byte a character. */
+const LONGEST_FILE_NAME = 255;
+const UID_LENGTH = 32;
+
+/**
+ * Makes the pod of a manifest a pod of this node. Pure.
+ *
+ * Its name gets the node's behind it. Its uid is metadata.uid, or follows from source, namespace, name and node: an
+ * edit is an update of the same pod.
+ */
+export function toStaticPod(written: Pod, { source, nodeName, isSupported }: StaticPodOrigin): StaticPod {
+  const hash = hashPod(written);
+  const full = applyPodDefaults(written, isSupported);
+  const namespace = written.metadata.namespace ?? DEFAULT_NAMESPACE;
+  const name = staticPodName(written.metadata.name, nodeName);
+  const uid = written.metadata.uid ?? staticPodUid({ source, namespace, name, nodeName });
+  const annotations = {
+    ...full.metadata.annotations,
+    [STATIC_POD_ANNOTATIONS.source]: source,
+    [STATIC_POD_ANNOTATIONS.uid]: uid,
+    [STATIC_POD_ANNOTATIONS.manifestHash]: hash,
+  };
+  const metadata = { ...full.metadata, name, namespace, uid, annotations };
+  return { pod: { ...full, metadata, spec: { ...full.spec, nodeName } }, hash };
+}
+
+/**
+ * What the names round the pod's own would break: the folder of its logs could not be made, as they all are in its name.
+ * This leaves less room than Kubernetes' bound of 253 characters for the name with the node's behind it.
+ */
+export function checkStaticPod({ metadata }: Pod, nodeName: string): FieldProblem[] {
+  const { name, namespace = DEFAULT_NAMESPACE, uid } = metadata;
+  const uidLength = uid?.length ?? UID_LENGTH;
+  const room = LONGEST_FILE_NAME - `${namespace}_${staticPodName('', nodeName)}_`.length - uidLength;
+  if (name.length <= room) return [];
+  const bound =
+    room > 0 ? `must have at most ${room} characters, and has ${name.length}` : 'no name is short enough';
+  const rule = `${bound}: the folder of its logs is ${namespace}_NAME-${nodeName.toLowerCase()}_UID, with ${uidLength} characters of uid, and its name has at most ${LONGEST_FILE_NAME}`;
+  return [invalid(['metadata', 'name'], name, rule)];
+}
+
+/** The manifest's name with the node's behind it, in small letters. */
+export function staticPodName(name: string, nodeName: string): string {
+  return `${name}-${nodeName.toLowerCase()}`;
+}
+
+/** 32 hexadecimal digits, as a kubelet's: the same for the same four words, on every machine. */
+export function staticPodUid(identity: {
+  readonly source: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly nodeName: string;
+}): string {
+  const { source, namespace, name, nodeName } = identity;
+  return digest(['podloop static pod', source, namespace, name, nodeName]);
+}
+
+/**
+ * Of everything that was written, honoured, and says more than leaving it out. The order of keys does not count, that
+ * of lists does.
+ */
+export function hashPod(pod: Pod): string {
+  return digest(sorted(pod, { kind: 'object', name: 'Pod' }));
+}
+
+function digest(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, UID_LENGTH);
+}
+
+function sorted(value: unknown, type: FieldType): unknown {
+  if (type.kind === 'list') return (value as unknown[]).map((item): unknown => sorted(item, type.of));
+  if (typeof value !== 'object' || value === null) return value;
+  const table = type.kind === 'object' ? POD_TABLES[type.name]! : {};
+  const entries = Object.entries(value as Record<string, unknown>)
+    // What starts to be supported later must not count as an edit where it was written without effect before.
+    .filter(([key, item]) => !Object.hasOwn(table, key) || !saysNothing(item, table[key]!))
+    .sort(([one], [other]) => (one < other ? -1 : 1));
+  // Pairs, not an object: keys that look like numbers would be put in front.
+  return entries.map(([key, item]) => [
+    key,
+    Object.hasOwn(table, key) ? sorted(item, table[key]!.type) : item,
+  ]);
+}

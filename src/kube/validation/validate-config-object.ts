@@ -1,0 +1,86 @@
+import { type FieldPath } from '../fields/field-path.js';
+import { invalid, required } from '../fields/field-problem.js';
+import { checkConfigKey } from './name-rules.js';
+import { type ProblemList } from './problem-list.js';
+
+/** What Kubernetes takes at most of one ConfigMap or Secret, all values together, in bytes. */
+const LARGEST_CONFIG_OBJECT_BYTES = 1024 * 1024;
+
+/** Holds keys against the rule for them. */
+export function checkKeys(keys: Iterable<string>, path: FieldPath, list: ProblemList): void {
+  for (const key of keys) {
+    const broken = checkConfigKey(key);
+    if (broken !== undefined) list.add(invalid([...path, { key }], key, broken));
+  }
+}
+
+/** Holds the size of all values together against the bound. */
+export function checkSize(
+  values: readonly (string | Uint8Array)[],
+  path: FieldPath,
+  list: ProblemList,
+): void {
+  let bytes = 0;
+  for (const value of values) bytes += Buffer.byteLength(value);
+  if (bytes <= LARGEST_CONFIG_OBJECT_BYTES) return;
+  list.add(invalid(path, `${bytes} bytes`, `must have at most ${LARGEST_CONFIG_OBJECT_BYTES} bytes`));
+}
+
+/** A rule for the entries of Secrets of one type. */
+type TypeRule = (entries: SecretEntries, list: ProblemList) => void;
+
+/** What is in a Secret. */
+export interface SecretEntries {
+  readonly data: ReadonlyMap<string, Uint8Array>;
+  /** Names of those that stand in `stringData`. */
+  readonly written: ReadonlySet<string>;
+  readonly annotations: Readonly<Record<string, string | undefined>>;
+}
+
+const ACCOUNT_NAME = 'kubernetes.io/service-account.name';
+
+const RULES: Readonly<Record<string, TypeRule>> = {
+  'kubernetes.io/service-account-token': ({ annotations }, list) => {
+    if ((annotations[ACCOUNT_NAME] ?? '') !== '') return;
+    list.add(required(['metadata', 'annotations', { key: ACCOUNT_NAME }]));
+  },
+  'kubernetes.io/dockercfg': (entries, list) => needsJson('.dockercfg', entries, list),
+  'kubernetes.io/dockerconfigjson': (entries, list) => needsJson('.dockerconfigjson', entries, list),
+  'kubernetes.io/basic-auth': ({ data }, list) => {
+    if (data.has('username') || data.has('password')) return;
+    for (const key of ['username', 'password']) list.add(required(['data', { key }], 'one of the two'));
+  },
+  'kubernetes.io/ssh-auth': ({ data }, list) => {
+    const key = 'ssh-privatekey';
+    if ((data.get(key)?.byteLength ?? 0) === 0) list.add(required(['data', { key }]));
+  },
+  'kubernetes.io/tls': ({ data }, list) => {
+    for (const key of ['tls.crt', 'tls.key']) if (!data.has(key)) list.add(required(['data', { key }]));
+  },
+};
+
+/** Holds a Secret against what Kubernetes asks of its type. Types of other people's have no rules. */
+export function checkSecretType(type: string, entries: SecretEntries, list: ProblemList): void {
+  if (Object.hasOwn(RULES, type)) RULES[type]!(entries, list);
+}
+
+function needsJson(key: string, { data, written }: SecretEntries, list: ProblemList): void {
+  const path = [written.has(key) ? 'stringData' : 'data', { key }];
+  const value = data.get(key);
+  if (value === undefined || value.byteLength === 0) {
+    list.add(required(path));
+    return;
+  }
+  if (isJsonObject(Buffer.from(value).toString('utf8'))) return;
+  const rule = 'must be a JSON object, as docker writes into its config.json';
+  list.add({ kind: 'invalid', path, message: `Invalid value: ${rule}` });
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}

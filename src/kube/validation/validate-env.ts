@@ -1,0 +1,127 @@
+import { type Container } from '../container/container.js';
+import { type Draft, entriesOf } from '../fields/draft.js';
+import {
+  type EnvVar,
+  type KeySelector,
+  type ObjectFieldSelector,
+  type ResourceFieldSelector,
+} from '../objects/env-source.js';
+import { type FieldPath } from '../fields/field-path.js';
+import { forbidden, invalid, required, unsupportedValue } from '../fields/field-problem.js';
+import {
+  checkConfigKey,
+  checkEnvName,
+  checkNoNul,
+  checkQualifiedName,
+  checkSubdomain,
+} from './name-rules.js';
+import { type ProblemList } from './problem-list.js';
+import { formatQuantity, getQuantity } from '../fields/quantity.js';
+
+const ENV_FIELDS = [
+  ...['metadata.name', 'metadata.namespace', 'metadata.uid', 'spec.nodeName', 'spec.serviceAccountName'],
+  ...['status.hostIP', 'status.hostIPs', 'status.podIP', 'status.podIPs'],
+];
+const FILE_FIELDS = [
+  ...['metadata.annotations', 'metadata.labels', 'metadata.name', 'metadata.namespace', 'metadata.uid'],
+];
+const RESOURCES = ['cpu', 'memory', 'ephemeral-storage'].flatMap((name) => [
+  `limits.${name}`,
+  `requests.${name}`,
+]);
+const BYTE_DIVISORS = [
+  '1',
+  ...['k', 'M', 'G', 'T', 'P', 'E'].flatMap((suffix) => [`1${suffix}`, `1${suffix === 'k' ? 'K' : suffix}i`]),
+];
+
+/** Holds the environment of a container against Kubernetes' rules. */
+export function validateEnv(container: Draft<Container>, path: FieldPath, list: ProblemList): void {
+  for (const [index, variable] of entriesOf(container.env)) {
+    const place = [...path, 'env', index];
+    list.check([...place, 'name'], variable.name, checkEnvName);
+    list.check([...place, 'value'], variable.value, checkNoNul);
+    if (variable.valueFrom !== undefined) validateSource(variable, [...place, 'valueFrom'], list);
+  }
+  for (const [index, source] of entriesOf(container.envFrom)) {
+    const place = [...path, 'envFrom', index];
+    list.check([...place, 'prefix'], source.prefix, checkEnvName);
+    exactlyOne(source, ['configMapRef', 'secretRef'], place, list);
+    for (const name of ['configMapRef', 'secretRef'] as const) {
+      list.check([...place, name, 'name'], source[name]?.name, checkSubdomain);
+    }
+  }
+}
+
+function validateSource({ value, valueFrom }: Draft<EnvVar>, path: FieldPath, list: ProblemList): void {
+  const source = valueFrom!;
+  exactlyOne(source, ['fieldRef', 'resourceFieldRef', 'configMapKeyRef', 'secretKeyRef'], path, list);
+  if (value !== undefined) list.add(forbidden(path, 'there is a value already'));
+  const { fieldRef, resourceFieldRef } = source;
+  if (fieldRef !== undefined) validateFieldRef(fieldRef, ENV_FIELDS, [...path, 'fieldRef'], list);
+  if (resourceFieldRef !== undefined)
+    validateResourceFieldRef(resourceFieldRef, [...path, 'resourceFieldRef'], list);
+  for (const name of ['configMapKeyRef', 'secretKeyRef'] as const) {
+    const selector: Draft<KeySelector> | undefined = source[name];
+    list.check([...path, name, 'name'], selector?.name, checkSubdomain);
+    list.check([...path, name, 'key'], selector?.key, checkConfigKey);
+  }
+}
+
+/** A fact about the pod for a file of a volume; `in a file` more of them may stand than in a variable. */
+export function validateFileFieldRef(
+  ref: Draft<ObjectFieldSelector>,
+  path: FieldPath,
+  list: ProblemList,
+): void {
+  validateFieldRef(ref, FILE_FIELDS, path, list);
+}
+
+function validateFieldRef(
+  { apiVersion, fieldPath }: Draft<ObjectFieldSelector>,
+  fields: readonly string[],
+  path: FieldPath,
+  list: ProblemList,
+): void {
+  list.check([...path, 'apiVersion'], apiVersion, (version) => (version === 'v1' ? undefined : 'must be v1'));
+  if (fieldPath === undefined) return;
+  const place = [...path, 'fieldPath'];
+  const subscript = /^(metadata\.(?:labels|annotations))\['([^]*)'\]$/.exec(fieldPath);
+  if (subscript === null) {
+    if (!fields.includes(fieldPath)) list.add(unsupportedValue(place, fieldPath, fields));
+    return;
+  }
+  const key = subscript[1] === 'metadata.labels' ? subscript[2]! : subscript[2]!.toLowerCase();
+  const broken = checkQualifiedName(key);
+  if (broken !== undefined) list.add(invalid(place, fieldPath, broken));
+}
+
+/** A limit or request of a container, for a variable or a file. */
+export function validateResourceFieldRef(
+  { resource, divisor }: Draft<ResourceFieldSelector>,
+  path: FieldPath,
+  list: ProblemList,
+): void {
+  if (resource === undefined) return;
+  const isHugePages = /^(?:limits|requests)\.hugepages-./.test(resource);
+  if (!RESOURCES.includes(resource) && !isHugePages) {
+    list.add(unsupportedValue([...path, 'resource'], resource, RESOURCES));
+    return;
+  }
+  if (divisor === undefined || divisor === '0') return;
+  const divisors = resource.endsWith('.cpu') ? ['1m', '1'] : BYTE_DIVISORS;
+  if (!divisors.includes(formatQuantity(getQuantity(divisor))))
+    list.add(invalid([...path, 'divisor'], divisor, `use one of ${divisors.join(', ')}`));
+}
+
+/** Exactly one of these fields has to be set. */
+export function exactlyOne<Name extends string>(
+  value: { readonly [Field in Name]?: unknown },
+  names: readonly Name[],
+  path: FieldPath,
+  list: ProblemList,
+): void {
+  const [first, ...others] = names.filter((name) => value[name] !== undefined);
+  if (first === undefined) list.add(required(path, `must have one of ${names.join(', ')}`));
+  for (const name of others)
+    list.add(forbidden([...path, name], `there is ${first!} already; only one may be set`));
+}

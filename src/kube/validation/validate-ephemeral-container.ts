@@ -1,0 +1,42 @@
+import { type EphemeralContainer } from '../container/container.js';
+import { type Draft, entriesOf } from '../fields/draft.js';
+import { type FieldPath } from '../fields/field-path.js';
+import { forbidden, notFound } from '../fields/field-problem.js';
+import { type ProblemList } from './problem-list.js';
+
+/** What makes no sense for a container that joins a pod late and is started once. */
+const FORBIDDEN = [
+  'ports',
+  'resources',
+  'resizePolicy',
+  'restartPolicy',
+  'restartPolicyRules',
+  'livenessProbe',
+  'readinessProbe',
+  'startupProbe',
+  'lifecycle',
+] as const satisfies readonly (keyof EphemeralContainer)[];
+
+const NOT_FOR_IT = 'cannot be set for an Ephemeral Container';
+
+/** Kubernetes' rules for ephemeral containers beyond those for all containers. `targets`: the names of the others. */
+export function validateEphemeralContainer(
+  container: Draft<EphemeralContainer>,
+  targets: ReadonlySet<string>,
+  path: FieldPath,
+  list: ProblemList,
+): void {
+  for (const field of FORBIDDEN) {
+    if (container[field] !== undefined) list.add(forbidden([...path, field], NOT_FOR_IT));
+  }
+  for (const [index, mount] of entriesOf(container.volumeMounts)) {
+    for (const field of ['subPath', 'subPathExpr'] as const) {
+      if (mount[field] === undefined) continue;
+      list.add(forbidden([...path, 'volumeMounts', index, field], NOT_FOR_IT));
+    }
+  }
+  const { targetContainerName: target } = container;
+  if (target !== undefined && !targets.has(target)) {
+    list.add(notFound([...path, 'targetContainerName'], target));
+  }
+}

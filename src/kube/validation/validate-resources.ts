@@ -1,0 +1,93 @@
+import { type ResourceList, type ResourceRequirements } from '../container/container.js';
+import { type Draft } from '../fields/draft.js';
+import { type FieldPath } from '../fields/field-path.js';
+import { invalid, required, unsupportedValue } from '../fields/field-problem.js';
+import { checkQualifiedName } from './name-rules.js';
+import { type ProblemList } from './problem-list.js';
+import { compareQuantities, findQuantity, getQuantity } from '../fields/quantity.js';
+
+const STANDARD = ['cpu', 'memory', 'ephemeral-storage'];
+const HUGE_PAGES = 'hugepages-';
+/** Nano units in a whole one. */
+const BILLION = 1_000_000_000n;
+
+/** Holds limits and requests against Kubernetes' rules. Amounts are quantities that could be read. */
+export function validateResources(
+  resources: Draft<ResourceRequirements>,
+  path: FieldPath,
+  list: ProblemList,
+): void {
+  const limits = validateAmounts(resources.limits, [...path, 'limits'], list);
+  const requests = validateAmounts(resources.requests, [...path, 'requests'], list);
+  for (const [key, request] of requests) {
+    const limit = limits.get(key);
+    const place: FieldPath = [...path, 'requests', { key }];
+    if (!mayOvercommit(key)) {
+      if (limit === undefined) {
+        list.add(required([...path, 'limits', { key }], `${key} cannot be had without a limit`));
+      } else if (compareQuantities(getQuantity(request), getQuantity(limit)) !== 0) {
+        list.add(invalid(place, request, `must be the limit of ${key}, ${limit}`));
+      }
+    } else if (limit !== undefined && compareQuantities(getQuantity(request), getQuantity(limit)) > 0) {
+      list.add(invalid(place, request, `must be at most the limit of ${key}, ${limit}`));
+    }
+  }
+  refuseDevices(limits, [...path, 'limits'], list);
+  const names = [...limits.keys(), ...requests.keys()];
+  if (!names.some((name) => name.startsWith(HUGE_PAGES))) return;
+  if (names.includes('cpu') || names.includes('memory')) return;
+  list.add(required(path, 'huge pages need a limit or request of cpu or memory beside them'));
+}
+
+function validateAmounts(
+  amounts: Draft<ResourceList> | undefined,
+  path: FieldPath,
+  list: ProblemList,
+): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const [key, amount] of Object.entries(amounts ?? {})) {
+    if (amount === undefined) continue;
+    found.set(key, amount);
+    const place: FieldPath = [...path, { key }];
+    validateName(key, place, list);
+    const { nanos } = getQuantity(amount);
+    if (nanos < 0n) list.add(invalid(place, amount, 'must not be negative'));
+    else if (isWhole(key) && nanos % BILLION !== 0n) list.add(invalid(place, amount, 'must be whole'));
+    else if (key.startsWith(HUGE_PAGES) && !isMultiple(key, nanos))
+      list.add(invalid(place, amount, `must be a multiple of the page, as in ${HUGE_PAGES}2Mi: 4Mi`));
+  }
+  return found;
+}
+
+function validateName(name: string, path: FieldPath, list: ProblemList): void {
+  const broken = checkQualifiedName(name);
+  if (broken !== undefined) list.add(invalid(path, name, broken));
+  else if (!name.includes('/') && !STANDARD.includes(name) && !name.startsWith(HUGE_PAGES))
+    list.add(unsupportedValue(path, name, [...STANDARD, `${HUGE_PAGES}2Mi`]));
+}
+
+/** A container would run without what it asks for, as nothing here hands out devices. */
+function refuseDevices(limits: ReadonlyMap<string, string>, path: FieldPath, list: ProblemList): void {
+  for (const [key, amount] of limits) {
+    if (!key.includes('/') || getQuantity(amount).nanos === 0n) continue;
+    const message =
+      'not supported; mount what the node has with hostPath; devices need a privileged container';
+    list.add({ kind: 'refused', path: [...path, { key }], message });
+  }
+}
+
+/** Whether more of it may be allowed than is promised: what is Kubernetes' own, but for huge pages. */
+function mayOvercommit(name: string): boolean {
+  return STANDARD.includes(name) || (name.includes('/') && name.includes('kubernetes.io/'));
+}
+
+/** Whether it is counted in pieces. */
+function isWhole(name: string): boolean {
+  return !mayOvercommit(name);
+}
+
+function isMultiple(name: string, nanos: bigint): boolean {
+  const page = findQuantity(name.slice(HUGE_PAGES.length));
+  if (page === undefined || page.nanos <= 0n || page.nanos % BILLION !== 0n) return false;
+  return nanos % page.nanos === 0n;
+}

@@ -1,0 +1,79 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CriClient, probeEndpoint } from '../watch/cri/index.js';
+import { type Clock } from '../base/time/clock.js';
+import { type Logger } from '../base/log/logger.js';
+import { EmbeddedRuntimeKeeper } from './embedded-runtime-keeper.js';
+import { findRuntime } from './find-runtime.js';
+import { RuntimeProcess } from './runtime-process.js';
+import { tellRuntimeDifferences } from './telemetry/reports/tell-runtime-differences.js';
+
+/** The word that stands for the embedded runtime in place of an endpoint. */
+export const EMBEDDED_RUNTIME = 'embedded';
+
+/** How a node agent gets to its runtime. */
+export interface AgentRuntimeOptions {
+  /** An endpoint, `embedded`, or empty for the one that the machine has, else the embedded one. */
+  readonly runtimeEndpoint: string;
+  /** Root folder of the agent, which it has: an embedded runtime works in `runtime` in it, and ends with its agents. */
+  readonly rootDir: string;
+  /** What starts podloop. */
+  readonly podloopCommand: readonly [string, ...string[]];
+  /** Further flags of an embedded runtime. */
+  readonly runtimeFlags: readonly string[];
+  /** podloop's, which one that is started has. */
+  readonly version: string;
+  /** After how long a call is given up, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The runtime that an agent works with. */
+export interface AgentRuntime {
+  readonly client: CriClient;
+  readonly url: string;
+  readonly name: string;
+  readonly version: string;
+  /** Keeps an embedded runtime running; undefined for one that is somebody else's to keep. */
+  readonly keeper: EmbeddedRuntimeKeeper | undefined;
+}
+
+/**
+ * Finds the runtime, starts an embedded one if need be, and makes sure that it speaks CRI v1. Rejects with an ENDPOINT_…
+ * error, or with CRI_UNAVAILABLE when an embedded one does not come up.
+ */
+export async function connectAgentRuntime(
+  options: AgentRuntimeOptions,
+  signal: AbortSignal,
+): Promise<AgentRuntime> {
+  const { clock, logger, timeoutMs, runtimeEndpoint, runtimeFlags: flags, version } = options;
+  const found = runtimeEndpoint === EMBEDDED_RUNTIME ? undefined : await findRuntime(runtimeEndpoint);
+  let keeper: EmbeddedRuntimeKeeper | undefined;
+  if (found === undefined) keeper = await startEmbedded(options, signal);
+  const url = found ?? keeper!.endpoint;
+  const { runtimeName, runtimeVersion } = await probeEndpoint(url, { signal, clock });
+  logger.info('Validated CRI v1 runtime API', { endpoint: url });
+  const client = new CriClient({ endpoint: url, clock, logger, timeoutMs });
+  // Also of one that was just started: somebody else may have been quicker.
+  if (keeper !== undefined) await tellRuntimeDifferences({ client, flags, version, logger, signal });
+  return { client, url, name: runtimeName, version: runtimeVersion, keeper };
+}
+
+async function startEmbedded(
+  { rootDir, podloopCommand, runtimeFlags, clock, logger }: AgentRuntimeOptions,
+  signal: AbortSignal,
+): Promise<EmbeddedRuntimeKeeper> {
+  const folder = join(rootDir, 'runtime');
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const process = new RuntimeProcess({
+    ...{ podloopCommand, clock, folder, flags: runtimeFlags },
+    endsWith: { agentRootDir: rootDir },
+  });
+  const keeper = new EmbeddedRuntimeKeeper({ process, clock, logger });
+  const how = await keeper.start(signal);
+  logger.info(how === 'found' ? 'Embedded runtime taken up' : 'Embedded runtime started', {
+    endpoint: keeper.endpoint,
+  });
+  return keeper;
+}

@@ -1,0 +1,159 @@
+import { lstat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ApiServer } from '../http/api-server.js';
+import { type ApiPorts, buildApiRouter } from '../objects/api-routes.js';
+import { type ApiRouter } from '../http/api-router.js';
+import { authorizeOwner } from '../access/authorize-owner.js';
+import { nodePageHandlers } from '../node/node-pages.js';
+import { PodTable } from '../objects/pod-table.js';
+import { ResourceVersions } from '../objects/resource-versions.js';
+import { isRunning } from '../../pods/loop/housekeeping-owner.js';
+import { PodloopError } from '../../../base/errors/errors.js';
+import { type Logger } from '../../../base/log/logger.js';
+import { makeFolder } from '../../../base/fs/make-folder.js';
+import { type AgentMetrics } from '../../telemetry/collected/agent-metrics.js';
+import { type AgentOptions } from '../../options/agent-options.js';
+import { AgentServers, type AgentServersOptions } from './agent-servers.js';
+import { type ApiPortsOptions, buildApiPorts } from './api-ports.js';
+import { CreationTimes } from './creation-times.js';
+import { buildHealthChecks } from './health-checks.js';
+import { type AgentHistory } from '../../history/agent-history.js';
+import { serveHistory } from '../../history/serve-history.js';
+import { buildNodePages } from './node-pages.js';
+import {
+  startPlegReporter,
+  type StartPlegReporterOptions,
+} from '../../telemetry/reports/start-pleg-reporter.js';
+import { type PlegReporter } from '../../../watch/report/pleg-reporter.js';
+import { followPods, ServedPods } from './served-pods.js';
+import { SOCKET_NAME } from '../../options/usual-places.js';
+
+/** What {@link AgentApi} needs. */
+export interface AgentApiOptions extends ApiPortsOptions {
+  readonly options: AgentOptions;
+  readonly metrics: Pick<AgentMetrics, 'metrics' | 'probes' | 'loopDelay'>;
+  readonly history: Pick<AgentHistory, 'read'>;
+  readonly logger: Logger;
+  /** Says who may ask what at the port with TLS; files alone say that when absent. */
+  readonly cluster?: AgentServersOptions['cluster'] | undefined;
+  /** How the node gets on with its API server; absent without a cluster. */
+  readonly readCluster?: StartPlegReporterOptions['readCluster'];
+  /** Why the log cannot be written; undefined when it can. */
+  readonly findLogProblem: () => string | undefined;
+}
+
+/** The API of an agent, at a socket of its own, and what of it is served at ports. */
+export class AgentApi {
+  /** Where it listens. */
+  readonly socket: string;
+  readonly #options: AgentApiOptions;
+  readonly #server: ApiServer;
+  readonly #served: ServedPods;
+  readonly #table: PodTable;
+  readonly #ports: ApiPorts;
+  readonly #router: ApiRouter;
+  readonly #creations: CreationTimes;
+  readonly #versions: ResourceVersions;
+  #servers: AgentServers | undefined;
+  readonly #plegReporter: PlegReporter;
+
+  /** Listens. Rejects with ENDPOINT_IN_USE, PORT_UNUSABLE or OPTION_INVALID. */
+  static async start(given: AgentApiOptions): Promise<AgentApi> {
+    const { options, clock, logger } = given;
+    const folder = join(options.rootDir, 'api');
+    await makeFolder(folder, 0o700);
+    const versions = await ResourceVersions.open(
+      { file: join(folder, 'resource-version'), logger },
+      clock.now(),
+    );
+    const creations = await CreationTimes.open({ file: join(folder, 'created.json'), clock, logger });
+    const api = new AgentApi(given, versions, creations);
+    await assertPrivate(dirname(api.socket));
+    await api.#server.listenAtSocket(api.socket);
+    try {
+      await api.#startServers();
+      return api;
+    } catch (error) {
+      await api.close();
+      throw error;
+    }
+  }
+
+  private constructor(options: AgentApiOptions, versions: ResourceVersions, creations: CreationTimes) {
+    const { parts, clock, logger } = options;
+    const { rootDir, socket } = options.options;
+    this.#options = options;
+    this.#versions = versions;
+    this.#creations = creations;
+    this.socket = socket === '' ? join(rootDir, SOCKET_NAME) : socket;
+    const { desired, manager, workers, stopped } = parts;
+    this.#served = new ServedPods({ clock, desired, manager, workers, creations, stopped });
+    this.#table = new PodTable(this.#served, versions);
+    this.#plegReporter = startPlegReporter(options);
+    const pages = buildNodePages({ ...options, plegReporter: this.#plegReporter });
+    this.#ports = {
+      ...buildApiPorts(options, this.#table),
+      pages: nodePageHandlers(pages, clock),
+      health: buildHealthChecks(options),
+      journal: serveHistory(options.history, options.identity.name),
+    };
+    this.#router = buildApiRouter(this.#ports);
+    this.#server = new ApiServer({ clock, logger, authorize: authorizeOwner, router: this.#router });
+  }
+
+  /** Follows what happens to pods, and waits for ports, until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, parts } = this.#options;
+    const following = followPods({
+      ...{ clock, signal, table: this.#table, manager: parts.manager },
+      revision: () => `${this.#served.revision} ${parts.sources.config.seenAllSources()}`,
+      onLook: () => this.#forgetAbsent(),
+    });
+    await Promise.all([following, this.#servers?.run(signal)]);
+  }
+
+  /** When a pod was created, as the API says it; undefined for one that it does not show. */
+  findCreatedMs(uid: string): number | undefined {
+    return this.#served.find(uid)?.createdAtMs;
+  }
+
+  /** Ends all connections. Idempotent. */
+  async close(): Promise<void> {
+    await Promise.all([this.#server.close(), this.#servers?.close()]);
+    this.#plegReporter[Symbol.dispose]();
+    await this.#creations.flush();
+    await this.#options.parts.objectTimes.flush();
+    await this.#versions.settled();
+  }
+
+  /** What an agent before has written of pods and objects that went while none ran. */
+  #forgetAbsent(): void {
+    const { sources, cache, objectTimes } = this.#options.parts;
+    if (!sources.config.seenAllSources()) return;
+    this.#served.forgetAbsent((uid) => isRunning(cache.getLastKnown(uid)));
+    objectTimes.settle(() => sources.config.objects.all());
+  }
+
+  async #startServers(): Promise<void> {
+    const { options, identity, cluster, clock, logger } = this.#options;
+    const { health: checks, pages } = this.#ports;
+    const nodeNames = (): string[] => [identity.name, ...identity.ips()];
+    this.#servers = await AgentServers.start({
+      ...{ options, nodeNames, checks, pages, clock, logger },
+      ...{ router: this.#router, rootDir: options.rootDir },
+      ...(cluster === undefined ? {} : { cluster }),
+    });
+  }
+}
+
+/** Who may write to the folder could put a socket of his own in the place of ours. */
+async function assertPrivate(folder: string): Promise<void> {
+  const facts = await lstat(folder).catch(() => undefined);
+  const isShared = facts !== undefined && (facts.mode & 0o022) !== 0 && (facts.mode & 0o1000) === 0;
+  if (isShared) {
+    throw new PodloopError(
+      'OPTION_INVALID',
+      `--socket: others may write to the folder ${folder}; choose another one`,
+    );
+  }
+}

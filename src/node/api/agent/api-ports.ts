@@ -1,0 +1,69 @@
+import { type CriClient } from '../../../watch/cri/index.js';
+import { type ApiPorts } from '../objects/api-routes.js';
+import { type ServedConfigMap } from '../objects/config-maps.js';
+import { type PodTable } from '../objects/pod-table.js';
+import { type Clock } from '../../../base/time/clock.js';
+import { type AgentOptions } from '../../options/agent-options.js';
+import { type AgentParts } from '../../parts/agent-parts.js';
+import { applyManifests } from '../../desired/changes/apply-manifest.js';
+import { containerActions } from './container-actions.js';
+import { containerLogs } from './container-logs.js';
+import { logFileLooks } from './log-file-looks.js';
+import { type NodeIdentity } from '../../resources/facts/node-identity.js';
+import { nodeReader } from '../../resources/facts/node-reader.js';
+import { type PolicyOptions, readNodePolicy } from '../../options/read-node-policy.js';
+import { removeManifests } from '../../desired/changes/remove-manifest.js';
+import { runningPods } from '../../running-pods.js';
+import { runtimeStreams } from './runtime-streams.js';
+import { stopOnePod } from '../../stop-one-pod.js';
+import { WritableManifests } from '../../desired/changes/writable-manifests.js';
+
+/** What {@link buildApiPorts} wires. */
+export interface ApiPortsOptions {
+  readonly options: Pick<AgentOptions, 'rootDir' | 'nodeLogsDir'> & PolicyOptions;
+  readonly parts: AgentParts;
+  readonly identity: NodeIdentity;
+  readonly client: CriClient;
+  readonly runtime: { readonly name: string; readonly version: string; readonly url: string };
+  /** podloop's. */
+  readonly version: string;
+  readonly clock: Clock;
+}
+
+/** The parts of an agent as its API reads them, and what can be done to them from there. */
+export function buildApiPorts(
+  given: ApiPortsOptions,
+  pods: PodTable,
+): Omit<ApiPorts, 'pages' | 'health' | 'journal'> {
+  const { options, parts, identity, client, version, clock } = given;
+  const { sources, desired, adoption, workers, stopped, closing, cache, events, paths, objectTimes } = parts;
+  const { loop, room, pleg } = parts;
+  const { objects } = sources.config;
+  const stopPorts = { clock, desired, workers, stopped, isEnding: () => closing.signal.aborted };
+  const nodeName = identity.name;
+  const manifests = new WritableManifests({
+    ...{ clock, nodeName, manifests: sources.manifests, policy: readNodePolicy(options) },
+  });
+  return {
+    ...{ clock, version, pods },
+    stopPod: async (pod, graceSeconds) => stopOnePod(stopPorts, pod, graceSeconds),
+    apply: applyManifests({ nodeName, manifests, desired, adoption, objects, stopped }),
+    remove: removeManifests({ manifests, objects }),
+    configMaps: () =>
+      objects.all().flatMap(({ source, object }): ServedConfigMap[] => {
+        if (object.kind !== 'ConfigMap') return [];
+        return [{ source, object, createdAtMs: objectTimes.getMs({ source, object }) }];
+      }),
+    events: () => events.list(),
+    node: nodeReader({
+      ...{ identity, room, runtime: given.runtime, createdAtMs: clock.now() },
+      problems: () => loop.state().errors,
+    }),
+    runningPods: () => runningPods(cache),
+    logsDir: options.nodeLogsDir,
+    looks: logFileLooks({ clock }),
+    logs: containerLogs({ podLogsDir: paths.podLogsDir, cache, pleg }),
+    streams: runtimeStreams({ client, pleg }),
+    actions: containerActions({ client, rootDir: options.rootDir, clock }),
+  };
+}

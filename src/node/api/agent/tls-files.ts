@@ -1,0 +1,255 @@
+/**
+ * What the port with TLS goes by: its certificate and key, the authority of its clients, and their tokens.
+ *
+ * In: files that options name; where no certificate is named, what lies in the folder of certificates under a kubelet's names (the
+ * cluster may have signed it), else a self-signed one of the agent's own there.
+ * Out: what holds now. Files are read again whenever somebody asks for that; what cannot be used then is told, and what was
+ * read before of that one thing holds, for a certificate and its key are hardly ever replaced in one step. A token that was
+ * taken back is taken back, however the certificates are.
+ *
+ * @module
+ */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { join } from 'node:path';
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { toOpensslCiphers } from '../tls/cipher-suites.js';
+import type { CertificatePair } from '../tls/make-certificate.js';
+import { addressesToKeep, isOutworn, SelfSigner } from '../tls/self-signed.js';
+import { TokenTable } from '../access/token-table.js';
+import { certificatesRead } from '../../../base/channels/certificate-channels.js';
+import { type Clock } from '../../../base/time/clock.js';
+import { messageOf } from '../../../base/errors/errors.js';
+import { type Logger } from '../../../base/log/logger.js';
+import { makeFolder } from '../../../base/fs/make-folder.js';
+import { certificatesIn, privateKeyIn } from '../../../base/wire/pem.js';
+import { readIfThere, writeWhole } from '../../../base/fs/whole-file.js';
+import { KeptReading } from '../../kept-reading.js';
+import { type ServerOptions } from '../../options/server-options.js';
+import { readOptionFile, unusableFile } from '../../options/read-option-file.js';
+
+/** What {@link TlsFiles} need. */
+export interface TlsFilesOptions {
+  readonly options: ServerOptions;
+  /** Names and addresses that this node has now, for a certificate of the agent's own. */
+  readonly hosts: () => readonly string[];
+  /** Where such a certificate is kept. */
+  readonly folder: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Of addresses that change every day a certificate keeps so many. */
+const MOST_HOSTS = 50;
+
+/** See the module. */
+export class TlsFiles {
+  readonly #options: ServerOptions;
+  readonly #pair: KeptReading<CertificatePair>;
+  readonly #authorities: KeptReading<string>;
+  readonly #tokens: KeptReading<TokenTable>;
+  readonly #signer: SelfSigner;
+
+  /** Reads everything. Rejects with OPTION_INVALID naming flag, file and what would be right. */
+  static async open(given: TlsFilesOptions): Promise<TlsFiles> {
+    const { options, logger } = given;
+    const { clientCaFile, tokenAuthFile } = options;
+    const signer = new SelfSigner();
+    let isFirst = true;
+    const pair = await KeptReading.open({
+      ...{ what: 'Certificate', flag: '--tls-cert-file', logger },
+      read: async () => {
+        const text = JSON.stringify(await readPair(given, signer, isFirst));
+        isFirst = false;
+        return text;
+      },
+      parse: (text) => checkPair(JSON.parse(text) as CertificatePair, options),
+    });
+    const authorities = await KeptReading.open({
+      ...{ what: 'Authorities of clients', flag: '--client-ca-file', logger },
+      read: async () => readOptionFile('--client-ca-file', clientCaFile),
+      parse: (text) => checkAuthorities(text, clientCaFile),
+    });
+    const tokens = await KeptReading.open({
+      ...{ what: 'Tokens', flag: '--token-auth-file', logger },
+      read: async () => readOptionFile('--token-auth-file', tokenAuthFile, true),
+      parse: (text) => toTokens(text, tokenAuthFile),
+    });
+    const files = new TlsFiles(options, signer, pair, authorities, tokens);
+    files.#tell();
+    return files;
+  }
+
+  private constructor(
+    options: ServerOptions,
+    signer: SelfSigner,
+    pair: KeptReading<CertificatePair>,
+    authorities: KeptReading<string>,
+    tokens: KeptReading<TokenTable>,
+  ) {
+    this.#options = options;
+    this.#signer = signer;
+    this.#pair = pair;
+    this.#authorities = authorities;
+    this.#tokens = tokens;
+  }
+
+  /** What new connections get. */
+  get context(): SecureContextOptions {
+    const ca = this.#authorities.value;
+    return { ...toContext(this.#pair.value, this.#options), ...(ca === '' ? {} : { ca }) };
+  }
+
+  /** Who has which token. */
+  get tokens(): TokenTable {
+    return this.#tokens.value;
+  }
+
+  /**
+   * Loads what it takes to renew a certificate of the agent's own, where no other is named: to be called once the agent has started, and
+   * before its files can have been replaced. Never rejects: what cannot be loaded now is tried again at the renewal, and told then.
+   */
+  async prepareRenewal(): Promise<void> {
+    if (this.#options.tlsCertFile === '') await this.#signer.prepare().catch(() => undefined);
+  }
+
+  /** Takes in what has changed of each; whether new connections get something else. Never rejects. */
+  async refresh(): Promise<boolean> {
+    // First: what was taken back holds up to here.
+    await this.#tokens.refresh();
+    const changes = [await this.#authorities.refresh(), await this.#pair.refresh()];
+    const hasChanged = changes.includes(true);
+    if (hasChanged) this.#tell();
+    return hasChanged;
+  }
+
+  #tell(): void {
+    const endsOf = (text: string): number[] =>
+      certificatesIn(text).map((pem) => Date.parse(new X509Certificate(pem).validTo));
+    // Behind the server's are its issuers.
+    const [serverEndsAtMs = 0] = endsOf(this.#pair.value.cert);
+    const ends = endsOf(this.#authorities.value);
+    const clientAuthorityEndsAtMs = ends.length === 0 ? undefined : Math.min(...ends);
+    certificatesRead.publish({ serverEndsAtMs, clientAuthorityEndsAtMs });
+  }
+}
+
+async function readPair(
+  given: TlsFilesOptions,
+  signer: SelfSigner,
+  isFirst: boolean,
+): Promise<CertificatePair> {
+  const { tlsCertFile, tlsPrivateKeyFile } = given.options;
+  if (tlsCertFile === '') return (await readPairThere(given, isFirst)) ?? (await ownPair(given, signer));
+  const cert = await readOptionFile('--tls-cert-file', tlsCertFile);
+  return { cert, key: await readOptionFile('--tls-private-key-file', tlsPrivateKeyFile) };
+}
+
+/**
+ * What others have put into the folder under a kubelet's names: what the cluster has signed, where that is wanted, else what a
+ * kubelet or a person has left. Undefined when there is none, or it has ended. Two files that do not go together are just being
+ * replaced: then it rejects, but for the first time.
+ */
+async function readPairThere(
+  { options, folder, clock }: TlsFilesOptions,
+  isFirst: boolean,
+): Promise<CertificatePair | undefined> {
+  const [cert, key] = options.serverTlsBootstrap
+    ? ['kubelet-server-current.pem', 'kubelet-server-current.pem']
+    : ['kubelet.crt', 'kubelet.key'];
+  const read = async (name: string): Promise<string> => (await readIfThere(join(folder, name))) ?? '';
+  const [certText, keyText] = [await read(cert), await read(key)];
+  const pair = toPair(certText, keyText);
+  if (pair === undefined && certText !== '' && keyText !== '' && !isFirst) {
+    throw new Error(`${cert} and ${key} in ${folder} are not a certificate and its key`);
+  }
+  const isOver = pair !== undefined && Date.parse(new X509Certificate(pair.cert).validTo) <= clock.now();
+  return isOver ? undefined : pair;
+}
+
+/** The agent's own, made when there is none that is good for long enough and for all names that the node has now. */
+async function ownPair(
+  { folder, hosts: hostsNow, clock, logger }: TlsFilesOptions,
+  signer: SelfSigner,
+): Promise<CertificatePair> {
+  const file = join(folder, 'podloop.pem');
+  const nowMs = clock.now();
+  const wanted = { hosts: hostsNow(), nowMs };
+  const text = (await readIfThere(file)) ?? '';
+  const kept = toPair(text, text);
+  if (kept !== undefined && !isOutworn(kept.cert, wanted)) return kept;
+  // A node that starts with other addresses than its cluster knows it by would need two certificates each time.
+  const former = kept === undefined ? [] : addressesToKeep(kept.cert, nowMs);
+  const hosts = [...new Set([...wanted.hosts, ...former])].slice(0, MOST_HOSTS);
+  const made = await signer.make({ hosts, nowMs });
+  await makeFolder(folder, 0o700);
+  // The certificate alone, for clients that are to trust it.
+  await writeWhole(join(folder, 'podloop.crt'), made.cert);
+  await writeWhole(file, `${made.cert}${made.key}`);
+  logger.info('Self-signed certificate made', { file, hosts });
+  return made;
+}
+
+/** Undefined for what is no certificate with its key. */
+function toPair(certText: string, keyText: string): CertificatePair | undefined {
+  const [key, certificates] = [privateKeyIn(keyText), certificatesIn(certText)];
+  const [first] = certificates;
+  if (key === undefined || first === undefined) return undefined;
+  try {
+    const isPair = new X509Certificate(first).checkPrivateKey(createPrivateKey(key));
+    return isPair ? { cert: `${certificates.join('\n')}\n`, key: `${key}\n` } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function checkPair(pair: CertificatePair, options: ServerOptions): CertificatePair {
+  const { tlsCertFile, tlsPrivateKeyFile } = options;
+  const [first] = certificatesOf('--tls-cert-file', tlsCertFile, pair.cert);
+  const privateKey = attempt('--tls-private-key-file', tlsPrivateKeyFile, 'holds no private key in PEM', () =>
+    createPrivateKey(pair.key),
+  );
+  if (!first!.checkPrivateKey(privateKey)) {
+    const why = `is not the key of --tls-cert-file ${tlsCertFile}`;
+    throw unusableFile('--tls-private-key-file', tlsPrivateKeyFile, why);
+  }
+  attempt('--tls-cert-file', tlsCertFile, 'cannot be served', () =>
+    createSecureContext(toContext(pair, options)),
+  );
+  return pair;
+}
+
+function toContext({ cert, key }: CertificatePair, options: ServerOptions): SecureContextOptions {
+  const { tlsMinVersion, tlsCipherSuites } = options;
+  return {
+    ...{ cert, key, ciphers: toOpensslCiphers(tlsCipherSuites), honorCipherOrder: true },
+    minVersion: tlsMinVersion === 'VersionTLS13' ? 'TLSv1.3' : 'TLSv1.2',
+  };
+}
+
+function checkAuthorities(text: string, file: string): string {
+  if (file === '') return '';
+  certificatesOf('--client-ca-file', file, text);
+  attempt('--client-ca-file', file, 'cannot be gone by', () => createSecureContext({ ca: text }));
+  return text;
+}
+
+function toTokens(text: string, file: string): TokenTable {
+  return attempt('--token-auth-file', file, undefined, () => TokenTable.parse(text));
+}
+
+function certificatesOf(flag: string, file: string, text: string): X509Certificate[] {
+  const blocks = certificatesIn(text);
+  if (blocks.length === 0) throw unusableFile(flag, file, 'holds no certificate in PEM');
+  return blocks.map((block) =>
+    attempt(flag, file, 'holds a certificate that cannot be read', () => new X509Certificate(block)),
+  );
+}
+
+/** Without `why`, what the work says is what is wrong. */
+function attempt<Result>(flag: string, file: string, why: string | undefined, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw unusableFile(flag, file, why ?? messageOf(error), error);
+  }
+}

@@ -1,0 +1,125 @@
+import { dirname } from 'node:path';
+import { type CriClient } from '../../../watch/cri/index.js';
+import { type PodCache } from '../../../watch/pleg/pod-cache.js';
+import { CriPodUsage } from '../../../watch/observed/cri-pod-usage.js';
+import { type PodPaths } from '../../../watch/observed/pod-paths.js';
+import { renderCadvisorPage } from '../../resources/stats/cadvisor-page.js';
+import { readSubjects } from '../../resources/stats/cadvisor-subjects.js';
+import { ContainerGroups, readableCgroups } from '../../resources/stats/container-groups.js';
+import { readMachineFacts } from '../../resources/stats/machine-facts.js';
+import { buildPodFiles } from '../../parts/build-pod-files.js';
+import { CpuWindows } from '../../resources/stats/cpu-windows.js';
+import { diskAt, imageDisks } from '../../resources/stats/disk-usages.js';
+import { readNodeUsage } from '../../resources/stats/node-usage.js';
+import { renderResourcePage } from '../../resources/stats/resource-page.js';
+import { renderSummaryPage } from '../../resources/stats/summary-page.js';
+import { KeptPage } from '../../resources/stats/kept-page.js';
+import { type PodOfFiles } from '../../resources/stats/pod-files.js';
+import { UsageLooks } from '../../resources/stats/usage-looks.js';
+import { VolumeUsages } from '../../resources/stats/volume-usages.js';
+import { KERNEL_CGROUPS } from '../../../base/proc/cgroups/cgroup-io.js';
+import { type Clock } from '../../../base/time/clock.js';
+import { PodloopError } from '../../../base/errors/errors.js';
+import { type Logger } from '../../../base/log/logger.js';
+import { readOwnMountinfo } from '../../../base/proc/mountinfo.js';
+import { withinTime } from '../../../base/async/within-time.js';
+import { measureFolder } from '../../volumes/measure-folder.js';
+import { VolumePaths } from '../../volumes/volume-paths.js';
+
+/** What {@link buildUsagePages} wires. */
+export interface UsagePagesOptions {
+  readonly client: CriClient;
+  readonly cache: Pick<PodCache, 'getLastKnown'>;
+  readonly nodeName: string;
+  readonly paths: PodPaths;
+  /** Ends what goes on in the background. */
+  readonly ending: AbortSignal;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The pages about what the node and its pods use. */
+export interface UsagePages {
+  resource(signal: AbortSignal): Promise<readonly Uint8Array[]>;
+  cadvisor(signal: AbortSignal): Promise<readonly Uint8Array[]>;
+  summary(signal: AbortSignal): Promise<string>;
+}
+
+/** Prometheus waits for ten seconds unless told: a page without pods must be there before. */
+const CALL_TIMEOUT_MS = 8_000;
+/** Of the calls that one question takes, together: a little more, so that the call says itself that it was given up. */
+const CALLS_TIMEOUT_MS = 8_500;
+/** At hundreds of pods the page of cAdvisor's names costs much of a second of CPU time, and is of megabytes. */
+const KEEP_CADVISOR_MS = 1_000;
+
+/** Wires the pages about usage: they share what is asked of the runtime. */
+export function buildUsagePages(options: UsagePagesOptions): UsagePages {
+  const { client, cache, nodeName, paths, ending, clock, logger } = options;
+  const usage = new CriPodUsage({ client, timeoutMs: CALL_TIMEOUT_MS });
+  const ask = async <T>(signal: AbortSignal, question: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+    const late = (): Error =>
+      new PodloopError('CRI_DEADLINE_EXCEEDED', `no answer within ${CALLS_TIMEOUT_MS / 1_000}s`);
+    return await withinTime({ clock, signal, late, limitMs: CALLS_TIMEOUT_MS }, question);
+  };
+  const looks = new UsageLooks({
+    ...{ clock, logger, readNode: readNodeUsage },
+    listPods: () => ask(ending, (signal) => usage.listPods(signal)),
+    statusOf: (uid) => cache.getLastKnown(uid),
+  });
+  const machine = readMachineFacts();
+  const cgroups = readOwnMountinfo()
+    .catch(() => '')
+    .then((mountinfo) => {
+      const layout = readableCgroups(mountinfo, KERNEL_CGROUPS);
+      return { layout, groups: new ContainerGroups({ layout, clock }) };
+    });
+  const windows = new CpuWindows({ clock });
+  const volumePaths = new VolumePaths(paths.podsDir);
+  const volumes = new VolumeUsages({
+    ...{ clock, measureFolder, signal: ending },
+    volumesDir: (uid) => volumePaths.volumesFolder(uid),
+  });
+  const files = buildPodFiles({ client, paths, ending });
+  const startedAtMs = clock.now() - process.uptime() * 1_000;
+  const cadvisor = new KeptPage({
+    ...{ clock, keepMs: KEEP_CADVISOR_MS },
+    make: async (signal) => {
+      // Asked beside one another, so that a hang costs its deadline once.
+      const [look, runtimeMetrics] = await Promise.all([
+        looks.look(signal),
+        ask(signal, (asking) => usage.listMetrics(asking)).catch(() => undefined),
+      ]);
+      signal.throwIfAborted();
+      const subjects = await readSubjects(look, { ...(await cgroups), clock }, signal);
+      return await renderCadvisorPage({ look, subjects, runtimeMetrics, machine: await machine }, signal);
+    },
+  });
+  return {
+    resource: async (signal) => renderResourcePage(await looks.look(signal)),
+    cadvisor: (signal) => cadvisor.get(signal),
+    summary: async (signal) => {
+      const [look, filesystems] = await Promise.all([
+        looks.look(signal),
+        ask(signal, (asking) => usage.imageFilesystems(asking)).catch(() => undefined),
+      ]);
+      signal.throwIfAborted();
+      const { atMs } = look;
+      const [rootDisk, logDisk, disks] = await Promise.all([
+        diskAt(dirname(paths.podsDir), atMs),
+        diskAt(paths.podLogsDir, atMs),
+        filesystems && imageDisks(filesystems, atMs),
+      ]);
+      // A look that failed knows of no pods; theirs were counted for minutes and are still there.
+      if (look.problem === undefined) volumes.keepOnly(look.pods.map(({ uid }) => uid));
+      const { user, system } = process.cpuUsage();
+      const agent = { startedAtMs, cpuNs: (user + system) * 1_000, residentBytes: process.memoryUsage.rss() };
+      const scene = {
+        ...{ look, nodeName, rootDisk, logDisk, windows, agent, logsDir: paths.podLogsDir },
+        ...{ imageDisk: disks?.images, containerDisk: disks?.containers },
+        volumesOf: async (uid: string) => volumes.find(uid),
+        filesOf: async (pod: PodOfFiles) => files.measure(pod),
+      };
+      return await renderSummaryPage(scene, signal);
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import { type ServerResponse } from 'node:http';
+import { type Clock } from '../../../base/time/clock.js';
+import {
+  type HttpRequest,
+  httpRequestEnded,
+  httpRequestStarted,
+} from '../../../base/channels/http-channels.js';
+
+/**
+ * Tells of a request to whoever counts them: now, and of its end when the returned function is called, with the code
+ * that was sent. The second call does nothing.
+ */
+export function countRequest(
+  request: HttpRequest,
+  clock: Pick<Clock, 'monotonicMs'>,
+): (code: number) => void {
+  const startedMs = clock.monotonicMs();
+  let isOver = false;
+  httpRequestStarted.publish(request);
+  return (code) => {
+    if (isOver) return;
+    isOver = true;
+    httpRequestEnded.publish({ request, code, durationMs: clock.monotonicMs() - startedMs });
+  };
+}
+
+/** The code that a client has got; 0 when it went before. */
+export function codeOf({ headersSent, statusCode }: ServerResponse): number {
+  return headersSent ? statusCode : 0;
+}

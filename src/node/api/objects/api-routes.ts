@@ -1,0 +1,105 @@
+/**
+ * The Kubernetes API of one node: which handler answers which path.
+ *
+ * Source: https://kubernetes.io/docs/reference/kubernetes-api/
+ *
+ * @module
+ */
+import { type Clock } from '../../../base/time/clock.js';
+import { type ApiHandler, jsonAnswer } from '../http/api-request.js';
+import { ApiRouter } from '../http/api-router.js';
+import { APPLICABLE_KINDS, applyObject, type ApplyObject } from './apply-object.js';
+import { getConfigMap, listConfigMaps, type ReadConfigMaps } from './config-maps.js';
+import { listEvents, type ServedEvent } from './list-events.js';
+import { getNode, listNodes, type ServedNode } from '../node/serve-node.js';
+import { deleteObject, type RemoveObject } from './delete-object.js';
+import { deletePod, type DeletePodOptions } from './delete-pod.js';
+import { DISCOVERY } from './discovery.js';
+import { journalEvents, type ServedJournal } from './journal-events.js';
+import { kubeletPodFinder } from '../node/find-kubelet-pod.js';
+import { addKubeletStreams } from '../node/kubelet-streams.js';
+import { getPod, listPods, podFinder } from './list-pods.js';
+import { addNodeRoutes, type NodePorts } from '../node/node-routes.js';
+import { type ContainerLogs, readPodLog } from './pod-log.js';
+import { patchConfigMap, patchPod } from './patch-object.js';
+import { type PodTable } from './pod-table.js';
+import { withTables } from '../tables/answer-table.js';
+import {
+  attachToContainer,
+  execInContainer,
+  forwardPorts,
+  type RuntimeStreams,
+} from '../node/stream-container.js';
+import { MOST_FOLLOWED_LOGS, MOST_WATCHES } from '../http/server-bounds.js';
+import { WatchPlaces } from '../http/watch-answer.js';
+
+/** What the API is made of: what can be read, and a few named actions. */
+export interface ApiPorts extends NodePorts {
+  readonly clock: Clock;
+  readonly pods: PodTable;
+  readonly stopPod: DeletePodOptions['stop'];
+  readonly apply: ApplyObject;
+  readonly remove: RemoveObject;
+  readonly configMaps: ReadConfigMaps;
+  readonly events: () => readonly ServedEvent[];
+  /** The history of the node. */
+  readonly journal: ServedJournal;
+  readonly node: () => ServedNode;
+  readonly streams: RuntimeStreams;
+  readonly logs: ContainerLogs;
+  /** podloop's. */
+  readonly version: string;
+}
+
+const NAMESPACE = '/api/v1/namespaces/:namespace';
+const PODS = `${NAMESPACE}/pods`;
+
+/** All paths. */
+export function buildApiRouter(ports: ApiPorts): ApiRouter {
+  const { clock, pods: table } = ports;
+  const router = new ApiRouter();
+  const watches = new WatchPlaces({ clock, limit: MOST_WATCHES });
+  const followers = new WatchPlaces({ clock, limit: MOST_FOLLOWED_LOGS, what: 'followed logs' });
+  const findPod = podFinder(table);
+  router.answer('GET', '/version', () => jsonAnswer({ gitVersion: `podloop v${ports.version}` }));
+  const list = listPods({ table, watches });
+  router.answer('GET', '/api/v1/pods', list);
+  router.answer('GET', PODS, list);
+  router.answer('GET', `${PODS}/:name`, getPod(findPod, clock));
+  for (const [path, body] of Object.entries(DISCOVERY)) router.answer('GET', path, () => jsonAnswer(body));
+  router.answer('DELETE', `${PODS}/:name`, deletePod({ table, findPod, stop: ports.stopPod }));
+  router.answer('PATCH', `${PODS}/:name`, patchPod(findPod, ports.apply));
+  router.answer('PATCH', `${NAMESPACE}/configmaps/:name`, patchConfigMap(ports.configMaps, ports.apply));
+  const readLog = readPodLog({ clock, findPod, logs: ports.logs, places: followers });
+  router.answer('GET', `${PODS}/:name/log`, readLog);
+  for (const [plural, kind] of Object.entries(APPLICABLE_KINDS)) {
+    const handler = applyObject(kind, plural, ports.apply);
+    router.answer('POST', `${NAMESPACE}/${plural}`, handler);
+    router.answer('PUT', `${NAMESPACE}/${plural}/:name`, handler);
+    if (kind === 'Pod') continue;
+    router.answer('DELETE', `${NAMESPACE}/${plural}/:name`, deleteObject(kind, plural, ports.remove));
+  }
+  const version = (): number => table.version;
+  const read = (path: string, resource: string, handler: ApiHandler): void =>
+    router.answer('GET', path, withTables(resource, clock, handler));
+  for (const place of ['/api/v1', NAMESPACE]) {
+    const events = { read: ports.events, nodeName: ports.node().name, version };
+    read(`${place}/configmaps`, 'configmaps', listConfigMaps(ports.configMaps, version));
+    read(`${place}/events`, 'events', listEvents(events));
+  }
+  read(`${NAMESPACE}/configmaps/:name`, 'configmaps', getConfigMap(ports.configMaps));
+  read('/api/v1/nodes', 'nodes', listNodes(ports.node, ports.version));
+  read('/api/v1/nodes/:name', 'nodes', getNode(ports.node, ports.version));
+  const findKubeletPod = kubeletPodFinder(findPod);
+  addNodeRoutes(router, ports, { listPods: list, readLog, findPod: findKubeletPod });
+  router.answer('GET', '/events', journalEvents({ clock, journal: ports.journal, places: watches }));
+  const streaming = { streams: ports.streams, findPod };
+  const exec = execInContainer(streaming);
+  const attach = attachToContainer(streaming);
+  const portForward = forwardPorts(streaming);
+  router.upgrade(`${PODS}/:name/exec`, exec);
+  router.upgrade(`${PODS}/:name/attach`, attach);
+  router.upgrade(`${PODS}/:name/portforward`, portForward);
+  addKubeletStreams(router, { exec, attach, portForward }, findKubeletPod);
+  return router;
+}

@@ -1,0 +1,119 @@
+import { DEFAULT_NAMESPACE } from '../../../kube/objects/default-namespace.js';
+import { isRecord } from '../../../base/text/is-record.js';
+import { ApiError, type ApiStatusCause, badRequest, invalidError } from '../http/api-error.js';
+import { type ApiAnswer, type ApiHandler, type ApiRequest, jsonAnswer } from '../http/api-request.js';
+import { isDryRun } from './delete-pod.js';
+
+/** What can be handed to the agent. */
+export type ApplicableKind = 'Pod' | 'ConfigMap' | 'Secret';
+
+/** An object that somebody hands to the agent. */
+export interface ObjectToApply {
+  readonly kind: ApplicableKind;
+  readonly namespace: string;
+  readonly name: string;
+  /** As it came. */
+  readonly value: object;
+  readonly isDryRun: boolean;
+}
+
+/** What became of it. */
+export type Applied =
+  | { readonly kind: 'applied'; readonly result: 'created' | 'configured' | 'unchanged' }
+  | { readonly kind: 'invalid'; readonly causes: readonly ApiStatusCause[] }
+  /** It cannot be written for a reason that lies elsewhere. */
+  | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly message: string };
+
+type RefusalReason = 'Conflict' | 'Forbidden' | 'MethodNotAllowed';
+
+/** Puts an object among the manifests. Resolves once the agent has taken it in, or a moment later. */
+export type ApplyObject = (object: ObjectToApply, signal: AbortSignal) => Promise<Applied>;
+
+/** Of each kind, in the plural. */
+export const APPLICABLE_KINDS: Readonly<Record<string, ApplicableKind>> = {
+  pods: 'Pod',
+  configmaps: 'ConfigMap',
+  secrets: 'Secret',
+};
+
+/** What became of the object: created, configured or unchanged. */
+const RESULT_HEADER = 'podloop-result';
+
+/** POST …/{plural} and PUT …/{plural}/{name}: both make the object what the body says. */
+export function applyObject(kind: ApplicableKind, plural: string, apply: ApplyObject): ApiHandler {
+  return async (request) => applyBody({ kind, plural, apply }, request, await request.readBody());
+}
+
+/** Who takes objects of one kind. */
+export interface ObjectTaker {
+  readonly kind: ApplicableKind;
+  readonly plural: string;
+  readonly apply: ApplyObject;
+}
+
+/** Makes the object what the body says, whatever of it the request had. */
+export async function applyBody(
+  { kind, plural, apply }: ObjectTaker,
+  request: ApiRequest,
+  body: unknown,
+): Promise<ApiAnswer> {
+  const value = readObject(request, kind, body);
+  const { namespace = '' } = request.params;
+  const { name } = value.metadata;
+  const object = { kind, namespace, name, value, isDryRun: isDryRun(request.query) };
+  const applied = await apply(object, request.signal);
+  if (applied.kind === 'invalid') throw invalidError(kind, name, applied.causes);
+  if (applied.kind === 'refused') throw refusal(plural, name, applied.reason, applied.message);
+  const code = applied.result === 'created' ? 201 : 200;
+  return jsonAnswer(shown(kind, value), code, { [RESULT_HEADER]: applied.result });
+}
+
+interface GivenObject {
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+}
+
+function readObject({ params }: ApiRequest, kind: ApplicableKind, body: unknown): GivenObject {
+  if (!isRecord(body)) throw badRequest('the body must be an object');
+  const { metadata = {}, apiVersion = 'v1', kind: said = kind } = body;
+  if (said !== kind || apiVersion !== 'v1') {
+    throw badRequest(`${JSON.stringify(said)} of ${JSON.stringify(apiVersion)} is not a v1 ${kind}`);
+  }
+  if (!isRecord(metadata)) throw badRequest('metadata must be an object');
+  const { name = params['name'], namespace } = metadata;
+  if (typeof name !== 'string' || name === '') {
+    const cause = {
+      reason: 'FieldValueRequired',
+      message: 'Required value: name or generateName is required',
+    };
+    throw invalidError(kind, '', [{ ...cause, field: 'metadata.name' }]);
+  }
+  if (params['name'] !== undefined && name !== params['name']) {
+    throw badRequest(
+      `the name of the object (${name}) does not match the name on the URL (${params['name']})`,
+    );
+  }
+  if (namespace !== undefined && namespace !== '' && namespace !== params['namespace']) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+  // What is left out stands for default, in a file too.
+  const place = params['namespace'] === DEFAULT_NAMESPACE ? {} : { namespace: params['namespace']! };
+  return { ...body, kind, apiVersion, metadata: { ...metadata, ...place, name } } as GivenObject;
+}
+
+/** Values of Secrets are told to nobody, not even to the one who sent them. */
+function shown(kind: ApplicableKind, value: GivenObject): object {
+  if (kind !== 'Secret') return value;
+  const { name, namespace = DEFAULT_NAMESPACE } = value.metadata;
+  return { apiVersion: 'v1', kind, metadata: { name, namespace } };
+}
+
+/** Why something in the way keeps an object from being changed. */
+export function refusal(plural: string, name: string, reason: RefusalReason, why: string): ApiError {
+  const what = `${plural} ${JSON.stringify(name)}`;
+  const message = {
+    Conflict: `Operation cannot be fulfilled on ${what}: ${why}`,
+    Forbidden: `${what} is forbidden: ${why}`,
+    MethodNotAllowed: why,
+  }[reason];
+  return new ApiError(reason, message, { name, kind: plural });
+}

@@ -1,0 +1,91 @@
+import { ApiError, badRequest, invalidError } from '../http/api-error.js';
+import { type ApiHandler, type ApiRequest, jsonAnswer } from '../http/api-request.js';
+import { type PodRow, type PodTable } from './pod-table.js';
+import { readWhole } from '../http/read-number.js';
+import { renderPod } from './render-pod.js';
+import { type ServedPod } from './served-pod.js';
+
+/** What {@link deletePod} needs. */
+export interface DeletePodOptions {
+  readonly table: PodTable;
+  readonly findPod: (request: ApiRequest) => PodRow;
+  /**
+   * Stops the pod until its manifest changes; in its own grace period unless told, in seconds. Resolves once that holds,
+   * also over a restart of the agent; it has not ended then.
+   */
+  readonly stop: (pod: ServedPod, gracePeriodSeconds: number | undefined) => Promise<void>;
+}
+
+/** What a DELETE may say. */
+export interface DeleteOptions {
+  readonly gracePeriodSeconds?: unknown;
+  readonly dryRun?: unknown;
+  readonly preconditions?: { readonly uid?: unknown; readonly resourceVersion?: unknown };
+}
+
+/** DELETE …/pods/{name}: answers the pod as it ends. */
+export function deletePod({ table, findPod, stop }: DeletePodOptions): ApiHandler {
+  return async (request) => {
+    const options = await readDeleteOptions(request);
+    const row = findPod(request);
+    const { metadata } = row.served.pod;
+    const { uid, resourceVersion } = options.preconditions ?? {};
+    checkPrecondition('pods', metadata.name, 'UID', uid, metadata.uid);
+    checkPrecondition('pods', metadata.name, 'ResourceVersion', resourceVersion, String(row.version));
+    const graceSeconds = readGrace(request.query, options);
+    if (isDryRun(request.query, options)) return jsonAnswer(renderPod(row.served, row.version));
+    await stop(row.served, graceSeconds);
+    table.refresh(metadata.uid);
+    const ending = table.find(metadata.uid);
+    // Without grace it is gone already.
+    const last = ending ?? table.findGone(metadata.uid, row.addedVersion) ?? row;
+    return jsonAnswer(renderPod(last.served, last.version));
+  };
+}
+
+/** Whether nothing is to be done: `dryRun=All`. Throws Invalid for another word. */
+export function isDryRun(query: URLSearchParams, options: { readonly dryRun?: unknown } = {}): boolean {
+  const words = [
+    ...query.getAll('dryRun'),
+    ...(Array.isArray(options.dryRun) ? (options.dryRun as unknown[]) : []),
+  ];
+  const wrong = words.find((word) => word !== 'All' && word !== '');
+  if (wrong !== undefined) {
+    const message = `Unsupported value: ${JSON.stringify(wrong)}: supported values: "All"`;
+    throw invalidError('DeleteOptions', '', [{ reason: 'FieldValueNotSupported', message, field: 'dryRun' }]);
+  }
+  return words.includes('All');
+}
+
+/** The body of a DELETE; empty when there is none. */
+export async function readDeleteOptions(request: ApiRequest): Promise<DeleteOptions> {
+  const body = await request.readBody();
+  if (body === undefined) return {};
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body;
+  throw badRequest('the body must be DeleteOptions');
+}
+
+/** The query's comes first; a negative one counts as 1, as with an API server. */
+function readGrace(query: URLSearchParams, { gracePeriodSeconds: told }: DeleteOptions): number | undefined {
+  const text = query.get('gracePeriodSeconds') ?? '';
+  if (/^-\d+$/.test(text)) return 1;
+  if (text !== '') return readWhole(query, 'gracePeriodSeconds');
+  if (told === undefined || told === null) return undefined;
+  if (typeof told !== 'number' || !Number.isSafeInteger(told)) {
+    throw badRequest('gracePeriodSeconds must be a whole number');
+  }
+  return told < 0 ? 1 : told;
+}
+
+/** Throws Conflict when something else was meant. */
+export function checkPrecondition(
+  plural: string,
+  name: string,
+  field: string,
+  wanted: unknown,
+  found: string,
+): void {
+  if (wanted === undefined || wanted === null || wanted === found) return;
+  const message = `Operation cannot be fulfilled on ${plural} ${JSON.stringify(name)}: Precondition failed: ${field} in precondition: ${JSON.stringify(wanted)}, ${field} in object meta: ${found}`;
+  throw new ApiError('Conflict', message, { name, kind: plural });
+}

@@ -1,0 +1,67 @@
+import { STATIC_POD_ANNOTATIONS } from '../../../kube/pod/static-pod.js';
+import { isRecord } from '../../../base/text/is-record.js';
+import { badRequest } from '../http/api-error.js';
+import { type ApiHandler, type ApiRequest } from '../http/api-request.js';
+import { applyBody, type ApplyObject, refusal } from './apply-object.js';
+import { findConfigMap, type ReadConfigMaps, renderConfigMap } from './config-maps.js';
+import { type JsonObject, mergePatch } from './merge-patch.js';
+import { type PodRow } from './pod-table.js';
+import { mediaTypeOf, STRATEGIC_MERGE_PATCH } from '../http/read-body.js';
+import { strategicMergePatch } from './strategic-merge-patch.js';
+
+/** The source whose objects are files that the agent may write. */
+const WRITABLE_SOURCE = 'file';
+
+/** PATCH …/pods/{name}: makes the pod's manifest what the pod is with the patch. */
+export function patchPod(findPod: (request: ApiRequest) => PodRow, apply: ApplyObject): ApiHandler {
+  return async (request) => {
+    const { object } = findPod(request);
+    const { metadata } = object;
+    const { name } = metadata;
+    const source = metadata.annotations?.[STATIC_POD_ANNOTATIONS.source];
+    if (source !== WRITABLE_SOURCE) {
+      const why = `it is in no file of the folder, but comes from ${source}: change it there`;
+      throw refusal('pods', name, 'MethodNotAllowed', why);
+    }
+    // To write its manifest would be to want it again.
+    if (metadata.deletionTimestamp !== undefined)
+      throw refusal('pods', name, 'Conflict', 'it is being deleted');
+    const patched = await patch(request, 'pods', object);
+    // The path may have called it by the name in its manifest.
+    const named = { ...request, params: { ...request.params, name } };
+    return applyBody({ kind: 'Pod', plural: 'pods', apply }, named, patched);
+  };
+}
+
+/** PATCH …/configmaps/{name}. `find` knows those that stand in files. */
+export function patchConfigMap(read: ReadConfigMaps, apply: ApplyObject): ApiHandler {
+  return async (request) => {
+    const { name = '' } = request.params;
+    const found = findConfigMap(read, request);
+    if (found.source !== WRITABLE_SOURCE) {
+      const why = `it is in no file of the folder, but comes from ${found.source}: change it there`;
+      throw refusal('configmaps', name, 'MethodNotAllowed', why);
+    }
+    const patched = await patch(request, 'configmaps', renderConfigMap(found));
+    return applyBody({ kind: 'ConfigMap', plural: 'configmaps', apply }, request, patched);
+  };
+}
+
+async function patch(request: ApiRequest, plural: string, object: object): Promise<JsonObject> {
+  const body = await request.readBody();
+  if (!isRecord(body)) throw badRequest('the patch must be an object');
+  const before = object as JsonObject;
+  const { resourceVersion: asked } = metadataOf(body);
+  const { resourceVersion: now, name } = metadataOf(before);
+  if (asked !== undefined && asked !== null && now !== undefined && asked !== now) {
+    const why = 'the object has been modified; please apply your changes to the latest version and try again';
+    throw refusal(plural, String(name), 'Conflict', why);
+  }
+  const isStrategic = mediaTypeOf(String(request.headers['content-type'])) === STRATEGIC_MERGE_PATCH;
+  return isStrategic ? strategicMergePatch(before, body) : mergePatch(before, body);
+}
+
+function metadataOf({ metadata }: JsonObject): JsonObject {
+  if (metadata === undefined || isRecord(metadata)) return metadata ?? {};
+  throw badRequest('metadata must be an object');
+}

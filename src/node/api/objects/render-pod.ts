@@ -1,0 +1,50 @@
+import { type V1PodStatus } from '../../../kube/pod/v1-pod-status.js';
+import { toV1Time } from '../../../kube/pod/v1-pod-status.js';
+import { type PodSpec } from '../../../kube/pod/pod.js';
+import { type ServedPod } from './served-pod.js';
+
+/** A v1 Pod as `kubectl get -o json` shows it. */
+export interface V1Pod {
+  readonly apiVersion: 'v1';
+  readonly kind: 'Pod';
+  readonly metadata: V1PodMeta;
+  readonly spec: PodSpec;
+  readonly status: V1PodStatus;
+}
+
+/** The metadata of a {@link V1Pod}. */
+export interface V1PodMeta {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly creationTimestamp: string;
+  readonly deletionTimestamp?: string;
+  readonly deletionGracePeriodSeconds?: number;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/**
+ * The v1 Pod of a pod of this node. Pure.
+ *
+ * The spec is as it was written, with defaults and the node's name; so values of variables that stand in it are shown as
+ * they are, as `kubectl get` does.
+ */
+export function renderPod({ pod, status, createdAtMs, deletion }: ServedPod, resourceVersion: number): V1Pod {
+  const { name, namespace, uid, labels, annotations } = pod.metadata;
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      ...{ name, namespace, uid },
+      resourceVersion: String(resourceVersion),
+      creationTimestamp: toV1Time(createdAtMs),
+      ...deletion,
+      ...(labels === undefined ? {} : { labels }),
+      ...(annotations === undefined ? {} : { annotations }),
+    },
+    spec: pod.spec,
+    status,
+  };
+}

@@ -1,0 +1,48 @@
+import { badRequest } from '../http/api-error.js';
+import { type ApiRequest } from '../http/api-request.js';
+
+/** How a client wants a Table. */
+export interface TableForm {
+  readonly version: 'v1' | 'v1beta1';
+  /** How much of its object a row carries. */
+  readonly objects: 'None' | 'Metadata' | 'Object';
+}
+
+const GROUP = 'meta.k8s.io';
+/** What else JSON is asked for with. */
+const PLAIN = new Set(['application/json', 'application/*', '*/*']);
+
+/**
+ * The Table that a request asks for; undefined when it asks for objects, or for nothing that there is. The first of its
+ * `Accept` that can be had counts, as with an API server. Throws BadRequest for an `includeObject` that is none.
+ *
+ * Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables
+ */
+export function readTableForm({
+  headers,
+  query,
+}: Pick<ApiRequest, 'headers' | 'query'>): TableForm | undefined {
+  const { accept = '' } = headers;
+  const wanted = (typeof accept === 'string' ? accept : accept.join(',')).split(',');
+  for (const range of wanted) {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    if (!PLAIN.has(type)) continue;
+    const { as, v, g } = Object.fromEntries(parameters.map((each) => each.split('='))) as Parameters;
+    if (as === undefined) return undefined;
+    // Not to be had: the next range may be.
+    if (as !== 'table' || g !== GROUP || (v !== 'v1' && v !== 'v1beta1')) continue;
+    return { version: v, objects: readObjects(query) };
+  }
+  return undefined;
+}
+
+type Parameters = Readonly<Record<string, string | undefined>>;
+
+function readObjects(query: URLSearchParams): TableForm['objects'] {
+  const word = query.get('includeObject') ?? '';
+  if (word === '') return 'Metadata';
+  if (word === 'None' || word === 'Metadata' || word === 'Object') return word;
+  throw badRequest(
+    `unrecognized includeObject value: ${JSON.stringify(word)}; it is None, Metadata or Object`,
+  );
+}

@@ -1,0 +1,384 @@
+/**
+ * What ties an agent to a cluster: the way to its API server, and the parts that stand between that and the agent's own.
+ *
+ * It is opened before the parts of the agent are made, which ask it things (may this pod be here? what does it refer to?),
+ * and completed when they are there. Nothing below src/cluster is loaded by an agent on its own.
+ *
+ * @module
+ */
+import { networkInterfaces } from 'node:os';
+import type { ClusterAuth, ClusterAuthOptions } from '../../cluster/auth/cluster-auth.js';
+import type { CertificateManager } from '../../cluster/certificates/certificate-manager.js';
+import type { ClientEnrollment } from '../../cluster/certificates/client-enrollment.js';
+import type { KubeClients } from '../../cluster/client/open-kube-clients.js';
+import type { ClusterNode } from '../../cluster/node/cluster-node.js';
+import type { NodeEvent } from '../../cluster/node/node-ports.js';
+import type { NodeObject, NodeTaint } from '../../cluster/node/node-object.js';
+import type {
+  ClusterObjects,
+  ClusterObjectsListener,
+  ClusterObjectsOptions,
+} from '../../cluster/objects/cluster-objects.js';
+import type { ClusterPods } from '../../cluster/pods/cluster-pods.js';
+import { type CriClient } from '../../watch/cri/index.js';
+import { type EvictionManager } from '../resources/eviction/eviction-manager.js';
+import { type NodePod } from '../../kube/pod/node-pod.js';
+import { type ReportedCluster } from '../../kube/node/pleg-report.js';
+import { type V1PodStatus } from '../../kube/pod/v1-pod-status.js';
+import { type Rejection } from '../pods/loop/desired-pods.js';
+import { type Clock } from '../../base/time/clock.js';
+import { messageOf, PodloopError } from '../../base/errors/errors.js';
+import { type Logger } from '../../base/log/logger.js';
+import { settlesWithin } from '../../base/async/settles-within.js';
+import { findIpProblem, splitNodeIps, usableAddresses } from '../../base/wire/node-ip.js';
+import { type AgentOptions } from '../options/agent-options.js';
+import { type AgentParts } from '../parts/agent-parts.js';
+import { buildClusterEvents, type BuiltClusterEvents } from './events/build-cluster-events.js';
+import { buildClusterNode, type BuiltClusterNode } from './node/build-cluster-node.js';
+import { ownArchitecture } from './node/read-machine-info.js';
+import { type ClusterPartsState } from '../telemetry/metrics/cluster-parts-metrics.js';
+import { buildEviction } from '../resources/eviction/pods/build-eviction.js';
+import { certFolderOf } from '../options/cert-folder.js';
+import { type ClusterHooks } from './cluster-hooks.js';
+import { buildAgentPods } from './agent-pods-port.js';
+
+/** What {@link openClusterLink} needs. */
+export interface ClusterLinkOptions {
+  readonly options: AgentOptions;
+  readonly nodeName: string;
+  /** podloop's. */
+  readonly version: string;
+  /** Of the agent, for programs that hand out credentials. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The parts of an agent, once they are there. */
+export interface JoiningParts {
+  readonly parts: AgentParts;
+  /** Of the runtime. */
+  readonly client: CriClient;
+  /** As the runtime calls itself. */
+  readonly runtimeName: string;
+  /** Where the API server finds the agent; undefined while nothing listens there. */
+  readonly kubeletPort: () => number | undefined;
+}
+
+/** What is known before the agent has its parts, and what only a node of a cluster loads. */
+interface Loaded {
+  readonly enrollment: ClientEnrollment;
+  readonly clients: KubeClients;
+  /** Why the Node has no addresses, and what would be right; undefined when it has. */
+  readonly addressProblem: string | undefined;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly taints: readonly NodeTaint[];
+  readonly makeAuth: (options: ClusterAuthOptions) => ClusterAuth;
+  readonly makeObjects: (options: ClusterObjectsOptions) => ClusterObjects;
+  readonly ClusterPods: typeof ClusterPods;
+}
+
+/** In the kubelet's words. */
+const NODE_SHUTDOWN: Rejection = {
+  reason: 'NodeShutdown',
+  message: 'Pod was rejected as the node is shutting down.',
+};
+/** An API server that is away holds up no end. */
+const LEAVE_LIMIT_MS = 1_000;
+
+/** Before anybody has looked. */
+const NO_PRESSURE = { memory: false, disk: false, pid: false };
+
+/** Reads the kubeconfig and what it names. Rejects with KUBECONFIG_INVALID or OPTION_INVALID; connects to nobody yet. */
+export async function openClusterLink(given: ClusterLinkOptions): Promise<ClusterLink> {
+  const { options, version, environment, clock, logger } = given;
+  const [auth, { openClientEnrollment }, { parseNodeLabels, parseTaint }, objects, pods] = await Promise.all([
+    import('../../cluster/auth/cluster-auth.js'),
+    import('../../cluster/certificates/client-enrollment.js'),
+    import('../../cluster/node/node-labels.js'),
+    import('../../cluster/objects/cluster-objects.js'),
+    import('../../cluster/pods/cluster-pods.js'),
+  ]);
+  const addressProblem = findAddressProblem(options.nodeIp);
+  if (addressProblem !== undefined) logger.warn('Node has no addresses', { why: addressProblem });
+  const perSecond = options.kubeApiQps < 0 ? Infinity : options.kubeApiQps;
+  const leaseMs = options.nodeLeaseDurationSeconds * 1_000;
+  const labels = attempt('--node-labels', () => parseNodeLabels(options.nodeLabels));
+  const taints = attempt('--register-with-taints', () =>
+    options.registerWithTaints.map((text) => parseTaint(text)),
+  );
+  const enrollment = await openClientEnrollment({
+    ...{ kubeconfig: options.kubeconfig, bootstrapKubeconfig: options.bootstrapKubeconfig },
+    ...{ certFolder: certFolderOf(options), nodeName: given.nodeName },
+    ...{ isRotated: options.rotateCertificates, version, environment, clock, logger },
+    rateLimit: { perSecond, burst: options.kubeApiBurst },
+    heartbeatTimeoutMs: Math.min(options.nodeStatusUpdateFrequencyMs, leaseMs),
+  });
+  return new ClusterLink(given, {
+    addressProblem,
+    ...{ labels, taints, enrollment, clients: enrollment.clients },
+    makeAuth: (more) => new auth.ClusterAuth(more),
+    makeObjects: (more) => new objects.ClusterObjects(more),
+    ClusterPods: pods.ClusterPods,
+  });
+}
+
+/** See the module. */
+export class ClusterLink implements ClusterHooks {
+  /** Says who may ask the agent what. */
+  readonly auth: ClusterAuth;
+  readonly #given: ClusterLinkOptions;
+  readonly #loaded: Loaded;
+  #objects: ClusterObjects | undefined;
+  #pods: ClusterPods | undefined;
+  #node: BuiltClusterNode | undefined;
+  #events: BuiltClusterEvents | undefined;
+  #serving: CertificateManager | undefined;
+  #eviction: EvictionManager | undefined;
+  #isLeaving = false;
+  /** What the Node has when it is made. */
+  #initialLabels: Readonly<Record<string, string>> = {};
+
+  constructor(given: ClusterLinkOptions, loaded: Loaded) {
+    this.#given = given;
+    this.#loaded = loaded;
+    const { options, nodeName, clock } = given;
+    this.auth = loaded.makeAuth({
+      ...{ client: loaded.clients.api, nodeName, clock },
+      settings: {
+        areTokensReviewed: options.authenticationTokenWebhook,
+        tokenTtlMs: options.authenticationTokenWebhookCacheTtlMs,
+        mode: options.authorizationMode,
+        authorizedTtlMs: options.authorizationWebhookCacheAuthorizedTtlMs,
+        unauthorizedTtlMs: options.authorizationWebhookCacheUnauthorizedTtlMs,
+      },
+    });
+  }
+
+  /** The API server, as the kubeconfig names it. */
+  get server(): string {
+    return this.#loaded.clients.server;
+  }
+
+  /** How its parts get on; undefined before the agent has joined. */
+  get state(): ClusterPartsState | undefined {
+    const [objects, pods, node, events] = [this.#objects, this.#pods, this.#node, this.#events];
+    if (!objects || !pods || !node || !events) return undefined;
+    const { watch, pods: known, mirrors, unknownFields, statuses } = pods.state;
+    const followed = { pods: watch, node: node.node.watch, ...objects.collections };
+    return {
+      followed: Object.entries(followed).map(([collection, state]) => ({ collection, ...state })),
+      pods: { known, mirrors, unknownFields, statuses },
+      objects: objects.stats,
+      events: events.stats,
+    };
+  }
+
+  /** Whether the API server gives what is asked of it, and what it says where it does not. */
+  report(): ReportedCluster {
+    const { clients, enrollment } = this.#loaded;
+    const followed = this.state?.followed ?? [];
+    const wanted = [
+      { what: 'certificate', error: enrollment.findProblem() },
+      ...followed.map(({ collection, problem }) => ({ what: collection, error: problem })),
+    ];
+    const problems = wanted.flatMap(({ what, error }) => (error === undefined ? [] : [{ what, error }]));
+    return { server: clients.server, problems };
+  }
+
+  /** The Node as a part of the cluster; undefined before the agent has joined. */
+  get node(): ClusterNode | undefined {
+    return this.#node?.node;
+  }
+
+  openObjects(listener: ClusterObjectsListener): ClusterObjects {
+    const { nodeName, clock, logger } = this.#given;
+    this.#objects = this.#loaded.makeObjects({
+      ...{ client: this.#loaded.clients.api, clock, logger },
+      // Before it was seen it is what it would be made as.
+      node: () => this.#node?.node.node ?? { metadata: { name: nodeName, labels: this.#initialLabels } },
+      ...listener,
+    });
+    return this.#objects;
+  }
+
+  admit(pod: NodePod): Rejection | undefined {
+    if (this.#isLeaving) return NODE_SHUTDOWN;
+    return this.#pods?.admit(pod);
+  }
+
+  findTold(uid: string): V1PodStatus | undefined {
+    return this.#pods?.findTold(uid);
+  }
+
+  allocatable(): Readonly<Record<string, string>> | undefined {
+    return this.#node?.node.node?.status.allocatable;
+  }
+
+  nodeIps(): readonly string[] {
+    return this.#node?.node.ips ?? [];
+  }
+
+  isNodeOfKubeletHere(): boolean | undefined {
+    return this.#node?.node.isOfKubeletHere;
+  }
+
+  podEndChanged(uid: string): void {
+    this.#pods?.podEndChanged(uid);
+  }
+
+  /** Puts the agent's parts and those of the cluster together; once, before {@link run}. */
+  async join({ parts, client, runtimeName, kubeletPort }: JoiningParts, signal: AbortSignal): Promise<void> {
+    const { options, nodeName, version, clock, logger } = this.#given;
+    const { clients, labels, taints, ClusterPods } = this.#loaded;
+    const { api, heartbeat } = clients;
+    const { eventRecordQps, eventBurst } = options;
+    const { computeInitialLabels } = await import('../../cluster/node/compute-initial-node.js');
+    const events = await buildClusterEvents({
+      ...{ nodeName, parts, api, eventRecordQps, eventBurst, clock, logger },
+      nodeUid: () => this.#node?.node.node?.metadata.uid,
+    });
+    this.#events = events;
+    this.#initialLabels = computeInitialLabels({
+      ...{ hostname: nodeName, operatingSystem: 'linux', architecture: ownArchitecture(), labels },
+    });
+    const pods = new ClusterPods({
+      ...{ client: api, nodeName, clock, logger, events: parts.events },
+      agent: buildAgentPods(parts),
+      takeNode: (node) => this.#node?.node.take(node),
+      pressure: () => this.#node?.node.pressure ?? NO_PRESSURE,
+      initialLabels: this.#initialLabels,
+    });
+    this.#pods = pods;
+    this.#node = await buildClusterNode({
+      ...{
+        options,
+        nodeName,
+        version,
+        parts,
+        client,
+        runtimeName,
+        api,
+        heartbeat,
+        kubeletPort,
+        clock,
+        logger,
+      },
+      dropConnection: () => heartbeat.dropConnections(),
+      settings: {
+        ...{ labels, taints, register: options.registerNode, providerId: options.providerId },
+        statusUpdateFrequencyMs: options.nodeStatusUpdateFrequencyMs,
+        statusReportFrequencyMs: options.nodeStatusReportFrequencyMs,
+        leaseDurationMs: options.nodeLeaseDurationSeconds * 1_000,
+        maxImages: options.nodeStatusMaxImages,
+      },
+      onEvent: (event) => this.#tell(event),
+      onSupplies: (supplies) => this.#eviction?.noteSupplies(supplies),
+      onReached: () => {
+        for (const part of [this.#objects, pods, events]) part?.retryNow();
+      },
+      onRestored: () => {
+        for (const part of [this.#objects, pods]) part?.listAnew();
+      },
+    });
+    this.#eviction = attempt('the configuration', () =>
+      buildEviction({
+        ...{ options, parts, clock, logger },
+        node: () => this.#node?.node,
+        findTold: (uid) => this.findTold(uid),
+        onEvent: (event) => this.#tell(event),
+      }),
+    );
+    this.#node.node.onNode((node) => {
+      pods.seeNode(node);
+      parts.room.look();
+    });
+    // Before any pod can be told of them.
+    await this.#node.node.findAddresses(signal);
+    const { addressProblem } = this.#loaded;
+    if (addressProblem !== undefined) {
+      events.recordNode({ type: 'Warning', reason: 'InvalidNodeIP', message: addressProblem });
+    }
+    if (options.serverTlsBootstrap && kubeletPort() !== undefined) {
+      const { openServingCertificate } = await import('../../cluster/certificates/serving-certificate.js');
+      this.#serving = openServingCertificate({
+        ...{ certFolder: certFolderOf(options), nodeName, client: api, clock, logger },
+        addresses: () => this.node?.addresses ?? [],
+        onEvent: (event) => this.#tell(event),
+      });
+    }
+  }
+
+  /** Keeps node and cluster in step until the signal aborts; resolves then. The pods go on as they are. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { enrollment } = this.#loaded;
+    const parts = [this.#objects, this.#pods, this.#node, this.#events, this.#serving];
+    await Promise.all([
+      enrollment.run(signal, (event) => this.#tell(event)),
+      // Nobody is asked anything before the node has something to show; pods that are there go on meanwhile.
+      enrollment.whenKnown(signal).then(
+        async () => Promise.all(parts.map(async (part) => part?.run(signal))),
+        // It has aborted.
+        () => undefined,
+      ),
+    ]);
+  }
+
+  /** Evicts pods while the node is short of something, until the signal aborts; resolves then. */
+  async runEvictions(signal: AbortSignal): Promise<void> {
+    await this.#eviction?.run(signal);
+  }
+
+  /**
+   * Before all pods are ended: the Node says so, that the scheduler puts what takes their place elsewhere, and what comes
+   * all the same is refused. Resolves once the API server knows, or after a second.
+   */
+  async leave(): Promise<void> {
+    const { clock } = this.#given;
+    this.#isLeaving = true;
+    if (this.#node === undefined) return;
+    const { node, health } = this.#node;
+    const isKnown = (seen: NodeObject | undefined): boolean =>
+      seen?.status.conditions.some(({ type, status }) => type === 'Ready' && status === 'False') ?? true;
+    let stop = (): void => undefined;
+    const known = new Promise<void>((resolve) => {
+      stop = node.onNode((seen) => {
+        if (isKnown(seen)) resolve();
+      });
+      if (isKnown(node.node)) resolve();
+    });
+    health.announceEnd();
+    await settlesWithin(known, LEAVE_LIMIT_MS, clock);
+    stop();
+  }
+
+  /** Ends every connection. Idempotent. */
+  close(): void {
+    this.#loaded.clients.close();
+  }
+
+  #tell(event: NodeEvent): void {
+    const { nodeName, logger } = this.#given;
+    const { type, reason, message } = event;
+    this.#events?.recordNode(event);
+    logger.info('Event of the node', { node: nodeName, type, reason, message });
+  }
+}
+
+/** Why nobody can reach a node at the address that it was told, and at which it would be reached. */
+function findAddressProblem(nodeIp: string): string | undefined {
+  const interfaces = networkInterfaces();
+  const [problem] = splitNodeIps(nodeIp).flatMap((ip) => findIpProblem(ip, interfaces) ?? []);
+  if (problem === undefined) return undefined;
+  const usable = usableAddresses(interfaces);
+  const right = usable.length > 0 ? `; this machine has ${usable.join(', ')}` : '';
+  return `--node-ip ${nodeIp}: ${problem}: the Node has no addresses, and kubectl logs, exec and port-forward do not reach it${right}`;
+}
+
+function attempt<Result>(flag: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    throw new PodloopError('OPTION_INVALID', `${flag}: ${messageOf(error)}`, { cause: error });
+  }
+}

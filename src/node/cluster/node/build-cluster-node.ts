@@ -1,0 +1,110 @@
+import type { KubeClient } from '../../../cluster/client/kube-client.js';
+import type { ClusterNode } from '../../../cluster/node/cluster-node.js';
+import type { NodeEvent } from '../../../cluster/node/node-ports.js';
+import type { NodeSettings } from '../../../cluster/node/node-settings.js';
+import { parseThresholds } from '../../../kube/node/eviction-thresholds.js';
+import { type Supplies } from '../../../kube/node/node-supplies.js';
+import { type CriClient } from '../../../watch/cri/index.js';
+import { type Clock } from '../../../base/time/clock.js';
+import { type Logger } from '../../../base/log/logger.js';
+import { type AgentOptions } from '../../options/agent-options.js';
+import { type AgentParts } from '../../parts/agent-parts.js';
+import { type PressureOptions } from '../../options/pressure-options.js';
+import { type CapacityOptions } from '../../resources/facts/read-capacity-facts.js';
+import { buildNodeFactsPort } from './node-facts-port.js';
+import { NodeHealthWatch } from './node-health-watch.js';
+import { PodRangeTeller } from './pod-range-teller.js';
+import { buildSupplyReaders } from './supply-readers.js';
+
+/** What {@link buildClusterNode} needs. */
+export interface ClusterNodeParts {
+  readonly options: CapacityOptions & Pick<AgentOptions, 'nodeIp' | keyof PressureOptions>;
+  /** What was said about the node besides; the kubelet's defaults where nothing was. */
+  readonly settings?: Partial<Omit<NodeSettings, 'name' | 'kubeletVersion' | 'declaredFeatures'>>;
+  readonly nodeName: string;
+  /** As the runtime calls itself. */
+  readonly runtimeName: string;
+  /** podloop's. */
+  readonly version: string;
+  readonly parts: Pick<AgentParts, 'pleg' | 'runtimeState' | 'changes' | 'imageDisk'>;
+  readonly client: CriClient;
+  /** The API server, over connections of its own that nothing but heartbeats uses. */
+  readonly heartbeat: KubeClient;
+  /** The API server, for the watch of the Node. */
+  readonly api: KubeClient;
+  /** Drops the connections of `heartbeat`. */
+  readonly dropConnection: () => void;
+  /** Where the API server finds the agent; undefined while nothing listens there. */
+  readonly kubeletPort: () => number | undefined;
+  readonly onEvent: (event: NodeEvent) => void;
+  /** Called every ten seconds with what the node has left. */
+  readonly onSupplies: (supplies: Supplies) => void;
+  /** See {@link ClusterNode}. */
+  readonly onReached: () => void;
+  readonly onRestored: () => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A node of a cluster, wired to an agent, and what keeps it going. */
+export interface BuiltClusterNode {
+  readonly health: Pick<NodeHealthWatch, 'announceEnd'>;
+  readonly node: ClusterNode;
+  /** Until the signal aborts; resolves then. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Makes this machine a node of a cluster. Loads what only such a node needs. */
+export async function buildClusterNode(given: ClusterNodeParts): Promise<BuiltClusterNode> {
+  const { options, nodeName, parts, client, clock, logger } = given;
+  const [{ ClusterNode }, { DEFAULT_NODE_SETTINGS, kubeletVersionOf }, { declaredFeaturesOf }] =
+    await Promise.all([
+      import('../../../cluster/node/cluster-node.js'),
+      import('../../../cluster/node/node-settings.js'),
+      import('../../../cluster/node/declared-features.js'),
+    ]);
+  const settings: NodeSettings = {
+    ...DEFAULT_NODE_SETTINGS,
+    // The name of a node is its host name, as with a kubelet's --hostname-override.
+    ...{ name: nodeName, hostname: nodeName, kubeletVersion: kubeletVersionOf(given.version) },
+    ...given.settings,
+    declaredFeatures: declaredFeaturesOf(given.runtimeName),
+  };
+  const health = new NodeHealthWatch({ ...parts, client, clock });
+  const node = new ClusterNode({
+    ...{ settings, health, clock, logger },
+    client: given.heartbeat,
+    api: given.api,
+    dropConnection: given.dropConnection,
+    facts: buildNodeFactsPort({
+      options,
+      runtimeName: given.runtimeName,
+      client,
+      nodeName,
+      hostname: settings.hostname,
+      changes: parts.changes,
+      kubeletPort: given.kubeletPort,
+    }),
+    pressure: {
+      readers: buildSupplyReaders({
+        rootDir: options.rootDir,
+        imageDisk: parts.imageDisk,
+        nowMs: () => clock.now(),
+      }),
+      hard: parseThresholds(options.evictionHard),
+      soft: parseThresholds(options.evictionSoft),
+      transitionPeriodMs: options.evictionPressureTransitionPeriodMs,
+      onLooked: given.onSupplies,
+    },
+    ...{ onEvent: given.onEvent, onReached: given.onReached, onRestored: given.onRestored },
+  });
+  const podRange = new PodRangeTeller({ client, clock, logger });
+  node.onNode((each) => podRange.note(each?.spec.podCIDRs ?? []));
+  return {
+    node,
+    health,
+    run: async (signal) => {
+      await Promise.all([health.run(signal), node.run(signal), podRange.run(signal)]);
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import { readFile } from 'node:fs/promises';
+import { arch, release } from 'node:os';
+import type { MachineInfo } from '../../../cluster/node/node-ports.js';
+import { readMachineFacts } from '../../resources/stats/machine-facts.js';
+
+/** Where it is read from, besides what names the machine. */
+export interface MachineFiles {
+  /** The first that is there says which distribution this is; see os-release(5). */
+  readonly osRelease: readonly string[];
+  readonly meminfo: string;
+  /** Which users of the machine stand behind those of this process; see user_namespaces(7). */
+  readonly uidMap: string;
+}
+
+const FILES: MachineFiles = {
+  osRelease: ['/etc/os-release', '/usr/lib/os-release'],
+  meminfo: '/proc/meminfo',
+  uidMap: '/proc/self/uid_map',
+};
+
+/** What Go calls the architectures that Node names otherwise; images and node selectors go by Go's names. */
+const GO_NAMES: Readonly<Record<string, string>> = {
+  x64: 'amd64',
+  ia32: '386',
+  ppc64: 'ppc64le',
+  mipsel: 'mipsle',
+};
+
+/** What a Node tells of its machine. Never rejects: what cannot be read is empty. */
+export async function readMachineInfo(files: MachineFiles = FILES): Promise<MachineInfo> {
+  const { osRelease, meminfo, uidMap } = files;
+  const read = async (path: string): Promise<string> => await readFile(path, 'utf8').catch(() => '');
+  const [facts, memory, users, ...releases] = await Promise.all([
+    readMachineFacts(),
+    read(meminfo),
+    readFile(uidMap, 'utf8').catch(() => undefined),
+    ...osRelease.map(read),
+  ]);
+  const swapKib = /^SwapTotal: +(\d+) kB$/m.exec(memory)?.[1] ?? '0';
+  return {
+    machineID: facts.machineId,
+    // As a kubelet where the firmware has none.
+    systemUUID: facts.systemUuid === '' ? facts.machineId : facts.systemUuid,
+    bootID: facts.bootId,
+    kernelVersion: release(),
+    osImage: findOsImage(releases.find((text) => text !== '') ?? ''),
+    operatingSystem: 'linux',
+    architecture: ownArchitecture(),
+    runningInUserNamespace: users !== undefined && isUserNamespace(users),
+    ...(swapKib === '0' ? {} : { swap: { capacity: Number(swapKib) * 1024 } }),
+  };
+}
+
+/** Whether a uid_map is that of a user namespace below the machine's own, where each user stands for itself. Pure. */
+export function isUserNamespace(uidMap: string): boolean {
+  const [first = ''] = uidMap.split('\n');
+  // Nobody has written the map of a new namespace yet.
+  if (first === '') return true;
+  const numbers = first.trim().split(/\s+/).map(Number);
+  if (numbers.length !== 3 || numbers.some(Number.isNaN)) return false;
+  const [inside, outside, count] = numbers;
+  return inside !== 0 || outside !== 0 || count !== 0xff_ff_ff_ff;
+}
+
+/** This machine's, as Go calls it. */
+export function ownArchitecture(): string {
+  return GO_NAMES[arch()] ?? arch();
+}
+
+/** PRETTY_NAME of an os-release file, without its quotes; `Linux` when it has none. Pure. */
+export function findOsImage(osRelease: string): string {
+  const written = /^PRETTY_NAME=(.*)$/m.exec(osRelease)?.[1]?.trim() ?? '';
+  const quoted = /^(["'])(.*)\1$/.exec(written)?.[2] ?? written;
+  return quoted.replace(/\\(.)/g, '$1') || 'Linux';
+}

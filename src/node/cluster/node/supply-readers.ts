@@ -1,0 +1,66 @@
+import { statfs } from 'node:fs/promises';
+import type { SupplyReaders } from '../../../cluster/node/pressure-watch.js';
+import { type Supplies, type Supply } from '../../../kube/node/node-supplies.js';
+import { readNodeUsage } from '../../resources/stats/node-usage.js';
+import { type ImageDisk } from '../../resources/eviction/pods/image-disk.js';
+
+/** What {@link buildSupplyReaders} needs. */
+export interface SupplyReadersOptions {
+  readonly rootDir: string;
+  /** Where images and what containers write are, as the runtime says. */
+  readonly imageDisk: Pick<ImageDisk, 'mounts'>;
+  readonly nowMs: () => number;
+}
+
+/** How much memory, disk and process ids the node has left: what pressure is found by. */
+export function buildSupplyReaders({ rootDir, imageDisk, nowMs }: SupplyReadersOptions): SupplyReaders {
+  return {
+    'memory and process ids': async () => await readMemory(nowMs()),
+    'the disk of the root folder': async () => {
+      const { space, inodes } = await readDisk(rootDir);
+      return { 'nodefs.available': space, ...(inodes && { 'nodefs.inodesFree': inodes }) };
+    },
+    'the disk of images': async (signal) => {
+      // Known after the first time, so that no look waits for a runtime.
+      const { images, containers } = await imageDisk.mounts(signal);
+      return {
+        ...(await readImageDisk(images, 'imagefs')),
+        ...(await readImageDisk(containers, 'containerfs')),
+      };
+    },
+  };
+}
+
+async function readImageDisk(path: string | undefined, name: 'imagefs' | 'containerfs'): Promise<Supplies> {
+  if (path === undefined) return {};
+  const { space, inodes } = await readDisk(path);
+  return { [`${name}.available`]: space, ...(inodes && { [`${name}.inodesFree`]: inodes }) };
+}
+
+async function readMemory(nowMs: number): Promise<Supplies> {
+  const { memory, tasks, taskLimit } = await readNodeUsage(nowMs);
+  return {
+    ...(memory === undefined
+      ? {}
+      : {
+          'memory.available': {
+            available: BigInt(memory.availableBytes),
+            capacity: BigInt(memory.capacityBytes),
+          },
+        }),
+    ...(tasks === undefined || taskLimit === undefined
+      ? {}
+      : { 'pid.available': { available: BigInt(taskLimit - tasks), capacity: BigInt(taskLimit) } }),
+  };
+}
+
+/** Inodes are undefined on a file system that makes them as it needs them. */
+async function readDisk(
+  path: string,
+): Promise<{ readonly space: Supply; readonly inodes: Supply | undefined }> {
+  const { bsize, blocks, bavail, files, ffree } = await statfs(path, { bigint: true });
+  return {
+    space: { available: bsize * bavail, capacity: bsize * blocks },
+    inodes: files === 0n ? undefined : { available: ffree, capacity: files },
+  };
+}

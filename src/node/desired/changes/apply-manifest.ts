@@ -1,0 +1,88 @@
+import { FILE_SOURCE } from '../sources/file-source.js';
+import { type ManifestProblem, type ManifestProblemKind } from '../manifests/manifest-problem.js';
+import { type ManifestReading } from '../manifests/manifest-reader.js';
+import { type StoppedPods } from '../stopped-pods.js';
+import { hasSameContent } from '../../../kube/objects/config-object-update.js';
+import { type ConfigObject } from '../../../kube/objects/config-object.js';
+import { formatFieldProblem } from '../../../kube/fields/field-problem.js';
+import { STATIC_POD_ANNOTATIONS, toStaticPod } from '../../../kube/pod/static-pod.js';
+import { type ApiStatusCause } from '../../api/http/api-error.js';
+import { type ApplyObject } from '../../api/objects/apply-object.js';
+import { type PodAdoption } from '../../pods/adoption/adopt-pods.js';
+import { type DesiredPods } from '../../pods/loop/desired-pods.js';
+import { explainObstacle } from './explain-obstacle.js';
+import { type WritableManifests } from './writable-manifests.js';
+
+/** What {@link applyManifests} works with. */
+export interface ApplyManifestsPorts {
+  readonly nodeName: string;
+  readonly manifests: WritableManifests;
+  readonly desired: Pick<DesiredPods, 'find'>;
+  readonly adoption: Pick<PodAdoption, 'uidOf'>;
+  readonly objects: { all(): readonly { readonly source: string; readonly object: ConfigObject }[] };
+  readonly stopped: Pick<StoppedPods, 'release'>;
+}
+
+/** Puts objects among the manifests of an agent. */
+export function applyManifests(ports: ApplyManifestsPorts): ApplyObject {
+  const { manifests, nodeName, stopped } = ports;
+  return async ({ kind, namespace, name, value, isDryRun }, signal) => {
+    const writer = await manifests.open();
+    if (typeof writer === 'string') {
+      return { kind: 'refused', reason: 'MethodNotAllowed', message: writer };
+    }
+    const outcome = await writer.apply({ kind, namespace, name }, value, isDryRun);
+    if (outcome.kind === 'invalid') return { kind: 'invalid', causes: outcome.problems.map(toCause) };
+    if (outcome.kind === 'forbidden') {
+      const message = outcome.problems.map(formatFieldProblem).join('; ');
+      return { kind: 'refused', reason: 'Forbidden', message };
+    }
+    if (outcome.kind === 'in the way') {
+      const message = explainObstacle(outcome, 'change it there');
+      return { kind: 'refused', reason: 'Conflict', message };
+    }
+    if (!isDryRun) {
+      const uid = uidOf(outcome.reading, nodeName);
+      const isBack = uid !== undefined && (await stopped.release(uid));
+      await manifests.untilSeen(() => isSeen(outcome.reading, ports), signal);
+      // The manifest of a pod that was deleted may be as it was: what starts is another pod all the same.
+      if (isBack) return { kind: 'applied', result: 'created' };
+    }
+    return { kind: 'applied', result: outcome.result };
+  };
+}
+
+function uidOf({ pods }: ManifestReading, nodeName: string): string | undefined {
+  const [first] = pods;
+  if (first === undefined) return undefined;
+  return toStaticPod(first.pod, { source: FILE_SOURCE, nodeName }).pod.metadata.uid;
+}
+
+/** Whether the agent has taken in what was written. */
+function isSeen({ pods, objects: written }: ManifestReading, ports: ApplyManifestsPorts): boolean {
+  const { desired, adoption, objects, nodeName } = ports;
+  const areSeen = pods.every(({ pod }) => {
+    const { pod: wanted, hash } = toStaticPod(pod, { source: FILE_SOURCE, nodeName });
+    const known = desired.find(adoption.uidOf(wanted.metadata.uid))?.metadata;
+    const isIt = known?.annotations?.[STATIC_POD_ANNOTATIONS.manifestHash] === hash;
+    return isIt && known.deletionTimestamp === undefined;
+  });
+  return (
+    areSeen &&
+    written.every(({ object }) => objects.all().some((known) => hasSameContent(known.object, object)))
+  );
+}
+
+/** In the words of an API server. */
+const REASONS: Partial<Record<ManifestProblemKind, string>> = {
+  required: 'FieldValueRequired',
+  duplicate: 'FieldValueDuplicate',
+  'unsupported-value': 'FieldValueNotSupported',
+  'not-found': 'FieldValueNotFound',
+  forbidden: 'FieldValueForbidden',
+  type: 'FieldValueTypeInvalid',
+};
+
+function toCause({ kind, path, message }: ManifestProblem): ApiStatusCause {
+  return { reason: REASONS[kind] ?? 'FieldValueInvalid', message, field: path };
+}

@@ -1,0 +1,44 @@
+import { type ConfigObject } from '../../../kube/objects/config-object.js';
+import { type RemoveObject } from '../../api/objects/delete-object.js';
+import { explainObstacle } from './explain-obstacle.js';
+import { type WritableManifests } from './writable-manifests.js';
+
+/** What {@link removeManifests} works with. */
+export interface RemoveManifestsPorts {
+  readonly manifests: WritableManifests;
+  readonly objects: { all(): readonly { readonly source: string; readonly object: ConfigObject }[] };
+}
+
+/** Takes ConfigMaps and Secrets out of the manifests of an agent. */
+export function removeManifests({ manifests, objects }: RemoveManifestsPorts): RemoveObject {
+  return async ({ kind, namespace, name, isDryRun }, signal) => {
+    const find = (): ReturnType<typeof objects.all> =>
+      objects.all().filter(({ object }) => {
+        const { metadata } = object;
+        return object.kind === kind && metadata.namespace === namespace && metadata.name === name;
+      });
+    const known = find();
+    const writer = await manifests.open();
+    if (typeof writer === 'string') {
+      return known.length === 0 ? { kind: 'not found' } : refused('MethodNotAllowed', writer);
+    }
+    const outcome = await writer.remove({ kind, namespace, name }, isDryRun);
+    if (outcome.kind === 'in the way') {
+      return refused('Conflict', explainObstacle(outcome, 'remove it there'));
+    }
+    if (outcome.kind === 'not there') {
+      const [first] = known;
+      if (first === undefined) return { kind: 'not found' };
+      return refused('MethodNotAllowed', `it is in no file of the folder, but comes from ${first.source}`);
+    }
+    if (!isDryRun) await manifests.untilSeen(() => find().length < Math.max(known.length, 1), signal);
+    return { kind: 'removed' };
+  };
+}
+
+function refused(
+  reason: 'Conflict' | 'MethodNotAllowed',
+  message: string,
+): { readonly kind: 'refused'; readonly reason: typeof reason; readonly message: string } {
+  return { kind: 'refused', reason, message };
+}

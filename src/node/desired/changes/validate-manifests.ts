@@ -1,0 +1,260 @@
+import { createReadStream } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Readable } from 'node:stream';
+import { type ConfigObject } from '../../../kube/objects/config-object.js';
+import { type FieldPath, formatFieldPath } from '../../../kube/fields/field-path.js';
+import { formatValue } from '../../../kube/fields/field-problem.js';
+import { findForbidden, type NodePolicy } from '../../../kube/node/node-policy.js';
+import { toStaticPod } from '../../../kube/pod/static-pod.js';
+import { MANIFEST_ENDINGS, manifestNameKind } from '../manifests/manifest-names.js';
+import { type ManifestProblem } from '../manifests/manifest-problem.js';
+import {
+  aboutFile,
+  LARGEST_MANIFEST_BYTES,
+  type ManifestObject,
+  type ManifestPod,
+  readManifests,
+} from '../manifests/manifest-reader.js';
+import { objectName, objectTwinProblem } from '../manifests/source-object.js';
+import {
+  APPARMOR_PREFIX,
+  SECCOMP_POD,
+  SECCOMP_PREFIX,
+} from '../../../kube/validation/validate-pod-annotations.js';
+import { messageOf } from '../../../base/errors/errors.js';
+import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { findMissingReferences } from './missing-references.js';
+
+/** Whether there is no such file at all, and so no line in it. */
+export function isAbsentFile({ message }: ManifestProblem): boolean {
+  return message === NO_SUCH_FILE;
+}
+
+export { formatManifestProblem, type ManifestProblem } from '../manifests/manifest-problem.js';
+
+/** What is validated, and for which node. */
+export interface ValidateOptions {
+  /** Files and folders; `-` is standard input. */
+  readonly paths: readonly string[];
+  /** The node that the pods would be of. */
+  readonly nodeName: string;
+  /** What that node does not let pods have (default: nothing is forbidden). */
+  readonly policy?: NodePolicy;
+  readonly stdin: Readable;
+}
+
+/** A pod that could be run. */
+export interface ValidPod {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  /** As it would be on the node, with the node's name behind it. */
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+  /** Changes with every edit that means something. */
+  readonly hash: string;
+}
+
+/** A ConfigMap or Secret that pods could use. */
+export interface ValidObject {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly kind: ConfigObject['kind'];
+  readonly name: string;
+  readonly namespace: string;
+}
+
+/** What an agent would make of manifests. */
+export interface Validation {
+  readonly pods: readonly ValidPod[];
+  readonly objects: readonly ValidObject[];
+  readonly problems: readonly ManifestProblem[];
+  /** Of valid pods: what they refer to and is in none of the manifests, and what of them has no effect. */
+  readonly warnings: readonly ManifestProblem[];
+  /** Files in folders that are no manifests by their names, and folders in them, hidden ones aside. */
+  readonly passedOver: readonly string[];
+}
+
+const NO_POLICY: NodePolicy = { forbid: new Set(), allowedHostPaths: undefined };
+
+const NO_SUCH_FILE = 'no such file or folder';
+
+/** What standard input is called in messages. */
+const STDIN_NAME = '<stdin>';
+
+/**
+ * Reads manifests as an agent does, and runs nothing. What cannot be read is a problem like others; never throws.
+ *
+ * Of a folder these are the .yaml, .yml, .json and .manifest files right in it, but for hidden ones, in the order of
+ * names. Two pods, ConfigMaps or Secrets of the same name in the same namespace are a problem of the second.
+ */
+export async function validateManifests(options: ValidateOptions): Promise<Validation> {
+  const pods: ManifestPod[] = [];
+  const objects: ManifestObject[] = [];
+  const problems: ManifestProblem[] = [];
+  const passedOver: string[] = [];
+  for (const path of options.paths) {
+    passedOver.push(...(await listPassedOver(path)));
+    for (const { file, read, missing } of await listFiles(path, options)) {
+      if (missing !== undefined) {
+        problems.push(aboutFile(file, missing));
+        continue;
+      }
+      try {
+        const reading = readManifests(await read(), { file, nodeName: options.nodeName });
+        pods.push(...reading.pods);
+        objects.push(...reading.objects);
+        problems.push(...reading.problems);
+        const isEmpty = reading.pods.length + reading.objects.length + reading.problems.length === 0;
+        if (isEmpty) problems.push(aboutFile(file, 'there is no pod in it'));
+      } catch (error) {
+        problems.push(aboutFile(file, `cannot be read: ${messageOf(error)}`));
+      }
+    }
+  }
+  const { policy = NO_POLICY, nodeName } = options;
+  const forbidden = pods.flatMap((each) => findForbiddenFields(each, policy));
+  const allowed = pods.filter((each) => findForbiddenFields(each, policy).length === 0);
+  const [identified, known] = [identifyPods(allowed, nodeName), identifyObjects(objects)];
+  return {
+    pods: identified.pods,
+    objects: known.objects,
+    problems: [...problems, ...forbidden, ...identified.problems, ...known.problems],
+    warnings: [...pods.flatMap(findPodWarnings), ...findMissingReferences(pods, objects)],
+    passedOver,
+  };
+}
+
+function findForbiddenFields({ pod, place }: ManifestPod, policy: NodePolicy): ManifestProblem[] {
+  const { name, namespace = '' } = pod.metadata;
+  return findForbidden(pod, policy).map(({ kind, path, message }) => ({
+    ...{ ...place, kind, message, path: formatFieldPath(path) },
+    ...{ pod: name, namespace },
+  }));
+}
+
+/** What is said of a pod that is valid. */
+function findPodWarnings({ pod, place, placeOf, leftOut }: ManifestPod): ManifestProblem[] {
+  const { name, namespace = '', annotations = {} } = pod.metadata;
+  const about = (path: FieldPath, message: string): ManifestProblem => ({
+    ...{ ...placeOf(path), kind: 'unknown', path: formatFieldPath(path), message },
+    ...{ pod: name, namespace },
+  });
+  const dumped: ManifestProblem[] =
+    leftOut.length === 0
+      ? []
+      : [{ ...about([], `a cluster wrote it, and it is left out: ${leftOut.join(', ')}`), ...place }];
+  const profiles = Object.keys(annotations).flatMap((key): ManifestProblem[] => {
+    const path: FieldPath = ['metadata', 'annotations', { key }];
+    if (key.startsWith(APPARMOR_PREFIX))
+      return [about(path, 'deprecated since Kubernetes 1.30; use securityContext.appArmorProfile instead')];
+    if (key !== SECCOMP_POD && !key.startsWith(SECCOMP_PREFIX)) return [];
+    return [about(path, 'without effect since Kubernetes 1.27; use securityContext.seccompProfile instead')];
+  });
+  return [...dumped, ...profiles];
+}
+
+async function listPassedOver(path: string): Promise<string[]> {
+  if (path === '-') return [];
+  try {
+    const entries = await readdir(path, { withFileTypes: true });
+    return entries
+      .filter(
+        (entry) =>
+          manifestNameKind(entry.name) === 'other' ||
+          (entry.isDirectory() && manifestNameKind(entry.name) !== 'manifest') ||
+          LEFT_BY_PEOPLE.test(entry.name),
+      )
+      .filter(({ name }) => !name.startsWith('.'))
+      .map(({ name }) => join(path, name))
+      .sort();
+  } catch {
+    // A file, or what is a problem already.
+    return [];
+  }
+}
+
+/** An agent passes over them in silence; who checks a folder may think that they count. */
+const LEFT_BY_PEOPLE = /\.(?:bak|old|orig|save)$/i;
+
+interface InputFile {
+  readonly file: string;
+  readonly read: () => Promise<Uint8Array>;
+  readonly missing?: string;
+}
+
+async function listFiles(path: string, { stdin }: ValidateOptions): Promise<InputFile[]> {
+  // One byte more tells that it is too large.
+  const most = LARGEST_MANIFEST_BYTES + 1;
+  if (path === '-') return [{ file: STDIN_NAME, read: () => readAtMost(stdin, most) }];
+  const fileOf = (file: string): InputFile => ({
+    file,
+    read: () => readAtMost(createReadStream(file), most),
+  });
+  try {
+    if (!(await stat(path)).isDirectory()) return [fileOf(path)];
+    const names = await readdir(path);
+    const files = names.filter((name) => manifestNameKind(name) === 'manifest').sort();
+    if (files.length > 0) return files.map((name) => fileOf(join(path, name)));
+    return [{ ...fileOf(path), missing: `there is no ${MANIFEST_ENDINGS.join(', ')} file in it` }];
+  } catch (error) {
+    const isAbsent = systemCodeOf(error) === 'ENOENT';
+    return [{ ...fileOf(path), missing: isAbsent ? NO_SUCH_FILE : `cannot be read: ${messageOf(error)}` }];
+  }
+}
+
+/** Reads a stream to its end, or as far as anything of it is used. Rejects when it fails. */
+async function readAtMost(stream: Readable, mostBytes: number): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    size += chunk.byteLength;
+    if (size >= mostBytes) break;
+  }
+  return Buffer.concat(chunks);
+}
+
+function identifyPods(
+  found: readonly ManifestPod[],
+  nodeName: string,
+): Pick<Validation, 'pods' | 'problems'> {
+  const pods: ValidPod[] = [];
+  const more: ManifestProblem[] = [];
+  for (const { pod: written, place } of found) {
+    const { pod, hash } = toStaticPod(written, { source: 'file', nodeName });
+    const { name, namespace, uid } = pod.metadata;
+    const twin = pods.find(
+      (other) => other.uid === uid || (other.name === name && other.namespace === namespace),
+    );
+    if (twin === undefined) {
+      pods.push({ ...place, name, namespace, uid, hash });
+      continue;
+    }
+    const isUid = twin.name !== name || twin.namespace !== namespace;
+    more.push({
+      ...{ ...place, kind: 'duplicate', path: isUid ? 'metadata.uid' : 'metadata.name' },
+      message: `Duplicate value: ${formatValue(isUid ? uid : written.metadata.name)}: stands at ${twin.file}:${twin.line} already`,
+      ...{ pod: written.metadata.name, namespace },
+    });
+  }
+  return { pods, problems: more };
+}
+
+function identifyObjects(found: readonly ManifestObject[]): Pick<Validation, 'objects' | 'problems'> {
+  const firsts = new Map<string, ManifestObject>();
+  const problems: ManifestProblem[] = [];
+  for (const each of found) {
+    const first = firsts.get(objectName(each.object));
+    if (first === undefined) firsts.set(objectName(each.object), each);
+    else problems.push(objectTwinProblem(each, first.place));
+  }
+  const objects = [...firsts.values()].map(({ object: { kind, metadata }, place }) => {
+    const { name, namespace } = metadata;
+    return { ...place, kind, name, namespace };
+  });
+  return { objects, problems };
+}

@@ -1,0 +1,128 @@
+import { isRecord } from '../../../base/text/is-record.js';
+import { STATIC_POD_ANNOTATIONS } from '../../../kube/pod/static-pod.js';
+import { toWrittenObject } from './written-object.js';
+
+/** A pod as somebody wrote it, and the fields that were left out because a cluster or an agent had put them there. */
+export interface WrittenPod {
+  readonly value: unknown;
+  readonly leftOut: readonly string[];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const TOKEN_VOLUME = /^kube-api-access-[a-z0-9]+$/;
+/** The volume of clusters before 1.24, of a Secret of that name, and where each container has it. */
+const OLD_TOKEN_VOLUME = /^default-token-[a-z0-9]{5}$/;
+const ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
+const CONTAINERS = ['initContainers', 'containers', 'ephemeralContainers'];
+/** What an API server and controllers write, such as the finalizer of a pod of a Job. */
+const WRITTEN_BY_SERVERS = [
+  ...['generateName', 'uid', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'finalizers'],
+];
+/** What only a pod has that was on an API server or an agent. */
+const SERVED = ['resourceVersion', 'creationTimestamp', 'managedFields', 'ownerReferences'];
+
+/**
+ * The pod that was asked for, out of one that `kubectl get pod -o yaml` or `podloop get pod -o yaml` has printed. Pure.
+ *
+ * A cluster gives a pod its default account and a volume with that account's token; its controllers name it by generateName.
+ * A node without an API server has nothing for these to mean. Ephemeral containers have joined the pod that ran there, and
+ * may not stand in a new one. Whatever else asks for an account or a token stays, and is refused as what it is.
+ */
+export function toWrittenPod(value: unknown, onNode?: string): WrittenPod {
+  if (!isRecord(value) || !isRecord(value['metadata']) || !isRecord(value['spec'])) {
+    return { value, leftOut: [] };
+  }
+  const own = asOwn(value, onNode);
+  if (own !== undefined) return { value: own, leftOut: ['what the agent had added'] };
+  const leftOut: string[] = [];
+  let metadata: Fields = value['metadata'];
+  const isServed = SERVED.some((name) => metadata[name] !== undefined && metadata[name] !== null);
+  if (isServed && typeof metadata['name'] === 'string') {
+    for (const name of WRITTEN_BY_SERVERS) {
+      if (metadata[name] === undefined) continue;
+      metadata = without(metadata, name);
+      leftOut.push(`metadata.${name}`);
+    }
+  }
+  let spec = withoutAccount(value['spec'], { isServed, leftOut });
+  const { ephemeralContainers: joined } = spec;
+  if (isServed && Array.isArray(joined) && joined.length > 0) {
+    spec = without(spec, 'ephemeralContainers');
+    leftOut.push('spec.ephemeralContainers');
+  }
+  return leftOut.length === 0 ? { value, leftOut } : { value: { ...value, metadata, spec }, leftOut };
+}
+
+/** A pod that an agent shows, under the name in its manifest; undefined for every other. */
+function asOwn(value: Fields, onNode: string | undefined): Fields | undefined {
+  const { annotations } = value['metadata'] as Fields;
+  const { nodeName } = value['spec'] as Fields;
+  if (!isRecord(annotations) || typeof nodeName !== 'string') return undefined;
+  // What another node shows is a pod of its own here.
+  if (onNode !== undefined && onNode !== nodeName) return undefined;
+  if (!Object.hasOwn(annotations, STATIC_POD_ANNOTATIONS.manifestHash)) return undefined;
+  const written = toWrittenObject(value, nodeName);
+  const name = (written['metadata'] as Fields)['name'];
+  return name === (value['metadata'] as Fields)['name'] ? undefined : written;
+}
+
+function withoutAccount(
+  given: Fields,
+  { isServed, leftOut }: { readonly isServed: boolean; readonly leftOut: string[] },
+): Fields {
+  const isToken = (volume: unknown): volume is { readonly name: string } =>
+    isTokenVolume(volume) || (isServed && isOldTokenVolume(volume, given));
+  let spec = given;
+  for (const name of ['serviceAccountName', 'serviceAccount']) {
+    if (spec[name] !== 'default') continue;
+    spec = without(spec, name);
+    leftOut.push(`spec.${name}`);
+  }
+  const { volumes } = spec;
+  const tokens = Array.isArray(volumes) ? volumes.filter(isToken).map(({ name }) => name) : [];
+  if (tokens.length === 0) return spec;
+  const cleared: Record<string, unknown> = { ...spec };
+  cleared['volumes'] = (volumes as unknown[]).filter((volume) => !isToken(volume));
+  leftOut.push(...tokens.map((name) => `the volume ${name} and its mounts`));
+  for (const field of CONTAINERS) {
+    const containers = cleared[field];
+    if (!Array.isArray(containers)) continue;
+    cleared[field] = containers.map((container: unknown) => {
+      if (!isRecord(container) || !Array.isArray(container['volumeMounts'])) return container;
+      const mounts = container['volumeMounts'] as unknown[];
+      const kept = mounts.filter((mount) => !isRecord(mount) || !tokens.includes(mount['name'] as string));
+      return { ...container, volumeMounts: kept };
+    });
+  }
+  return cleared;
+}
+
+function without(fields: Fields, name: string): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name));
+}
+
+/** The volume that an API server adds: the token of the account, the certificate and the namespace of the cluster. */
+function isTokenVolume(volume: unknown): volume is { readonly name: string } {
+  if (!isRecord(volume) || typeof volume['name'] !== 'string' || !TOKEN_VOLUME.test(volume['name']))
+    return false;
+  const { projected } = volume;
+  if (!isRecord(projected) || !Array.isArray(projected['sources'])) return false;
+  return projected['sources'].some((source) => isRecord(source) && isRecord(source['serviceAccountToken']));
+}
+
+function isOldTokenVolume(volume: unknown, spec: Fields): boolean {
+  if (!isRecord(volume) || typeof volume['name'] !== 'string' || !isRecord(volume['secret'])) return false;
+  const { name, secret } = volume as { readonly name: string; readonly secret: Fields };
+  if (!OLD_TOKEN_VOLUME.test(name) || secret['secretName'] !== name) return false;
+  const mounts = CONTAINERS.flatMap((field) => listIn(spec, field)).flatMap((each) =>
+    isRecord(each) ? listIn(each, 'volumeMounts') : [],
+  );
+  const own = mounts.filter((mount) => isRecord(mount) && mount['name'] === name) as Fields[];
+  return own.every((mount) => mount['mountPath'] === ACCOUNT_FOLDER);
+}
+
+function listIn(fields: Fields, name: string): readonly unknown[] {
+  const list = fields[name];
+  return Array.isArray(list) ? list : [];
+}

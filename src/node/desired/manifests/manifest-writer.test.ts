@@ -1,0 +1,261 @@
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { parse } from 'yaml';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { toV1ConfigObject } from '../../../kube/objects/config-object-json.js';
+import { forbidden } from '../../../kube/fields/field-problem.js';
+import { type Pod } from '../../../kube/pod/pod.js';
+import { toStaticPod } from '../../../kube/pod/static-pod.js';
+import { readManifests } from './manifest-reader.js';
+import { type AppliedObject, ManifestWriter } from './manifest-writer.js';
+
+let folder: string;
+let found: string | undefined;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'podloop-writer-'));
+  found = undefined;
+});
+afterEach(async () => rm(folder, { recursive: true }));
+
+const writer = (): ManifestWriter =>
+  new ManifestWriter({
+    ...{ folder, nodeName: 'node', findFile: () => found },
+    findForbidden: ({ spec }) => (spec.hostPID === true ? [forbidden(['spec', 'hostPID'], 'not here')] : []),
+  });
+const WEB: AppliedObject = { kind: 'Pod', namespace: 'default', name: 'web' };
+const pod = (image: string, more: object = {}) => ({
+  ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', creationTimestamp: null } },
+  ...{ spec: { containers: [{ name: 'main', image }] }, status: {}, ...more },
+});
+const secret = (password: string) => ({
+  ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'key' }, stringData: { password } },
+});
+
+describe('an object that is applied', () => {
+  it('gets a file of its own that only its owner may read', async () => {
+    expect(await writer().apply(WEB, pod('a:1'), false)).toMatchObject({
+      kind: 'applied',
+      result: 'created',
+    });
+    expect(await readdir(folder)).toEqual(['default_web.pod.yaml']);
+    expect((await stat(join(folder, 'default_web.pod.yaml'))).mode & 0o777).toBe(0o600);
+    expect(await readFile(join(folder, 'default_web.pod.yaml'), 'utf8')).toBe(
+      'apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  containers:\n    - name: main\n      image: a:1\n',
+    );
+  });
+
+  it('is left as it is when it says the same, and changed where it stands', async () => {
+    found = 'mine.json';
+    await writeFile(join(folder, 'mine.json'), JSON.stringify(pod('a:1')));
+    expect(await writer().apply(WEB, pod('a:1'), false)).toMatchObject({ result: 'unchanged' });
+    expect(await writer().apply(WEB, pod('a:2'), false)).toMatchObject({ result: 'configured' });
+    expect(await readdir(folder)).toEqual(['mine.json']);
+    expect(JSON.parse(await readFile(join(folder, 'mine.json'), 'utf8'))).toMatchObject({
+      spec: { containers: [{ image: 'a:2' }] },
+    });
+  });
+
+  it('is the pod of a manifest when it is that as this node shows it', async () => {
+    const labels = { app: 'web' };
+    await writer().apply(WEB, { ...pod('a:1'), metadata: { name: 'web', labels } }, false);
+    const text = await readFile(join(folder, 'default_web.pod.yaml'), 'utf8');
+    const written = { ...pod('a:1'), metadata: { name: 'web', labels } } as unknown as Pod;
+    const { pod: shown } = toStaticPod(written, { source: 'file', nodeName: 'node' });
+    const served = {
+      ...shown,
+      metadata: { ...shown.metadata, creationTimestamp: '2026-01-02T03:04:05Z', resourceVersion: '7' },
+      status: { phase: 'Running' },
+    };
+    const object = { ...WEB, name: 'web-node' };
+    expect(await writer().apply(object, served, false)).toMatchObject({ result: 'unchanged' });
+    expect(await readFile(join(folder, 'default_web.pod.yaml'), 'utf8')).toBe(text);
+    const edited = { ...served, spec: { ...served.spec, containers: [{ name: 'main', image: 'a:2' }] } };
+    expect(await writer().apply(object, edited, false)).toMatchObject({ result: 'configured' });
+    expect(await readdir(folder)).toEqual(['default_web.pod.yaml']);
+    const after = parse(await readFile(join(folder, 'default_web.pod.yaml'), 'utf8')) as Pod;
+    expect(after.metadata).toEqual({ name: 'web', namespace: 'default', labels });
+    expect(after.spec).toMatchObject({ containers: [{ image: 'a:2' }] });
+    expect(after.spec).not.toHaveProperty('nodeName');
+  });
+
+  it('keeps its name when another node shows it, or nobody', async () => {
+    const elsewhere = toStaticPod(pod('a:1') as unknown as Pod, { source: 'file', nodeName: 'other' }).pod;
+    await writer().apply({ ...WEB, name: 'web-other' }, elsewhere, false);
+    const named = { ...pod('a:1'), metadata: { name: 'web-node' } };
+    await writer().apply({ ...WEB, name: 'web-node' }, named, false);
+    expect((await readdir(folder)).sort()).toEqual([
+      'default_web-node.pod.yaml',
+      'default_web-other.pod.yaml',
+    ]);
+  });
+
+  it('is not written when the node does not let it run', async () => {
+    const outcome = await writer().apply(
+      WEB,
+      pod('a:1', { spec: { ...pod('a:1').spec, hostPID: true } }),
+      false,
+    );
+    expect(outcome).toMatchObject({ kind: 'forbidden', problems: [{ message: 'Forbidden: not here' }] });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('says the same when it is read, whatever its words would mean to YAML', async () => {
+    const odd = [
+      ...[
+        'y',
+        'no',
+        'On',
+        '~',
+        'null',
+        'true',
+        '=',
+        '<<',
+        '-',
+        '',
+        ' x ',
+        '# x',
+        'a: b',
+        '- a',
+        '*a',
+        '!a',
+        '%a',
+      ],
+      ...[
+        '0777',
+        '0o17',
+        '1_000',
+        '1:20',
+        '1e3',
+        '.5',
+        '.inf',
+        '0b1',
+        '0x1f',
+        '2001-01-01',
+        'a\nb\n',
+        '\t',
+        'ä',
+      ],
+    ];
+    const data = Object.fromEntries(odd.map((text, index) => [`k${index}`, text]));
+    const object: AppliedObject = { kind: 'ConfigMap', namespace: 'default', name: 'odd' };
+    const labels = { y: 'y', on: 'no', '1': '1', '0o17': '0o17' };
+    const value = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'odd', labels }, data };
+    expect(await writer().apply(object, value, false)).toMatchObject({ result: 'created' });
+    const text = await readFile(join(folder, 'default_odd.configmap.yaml'), 'utf8');
+    const { objects, problems } = readManifests(text, { file: 'odd.yaml', nodeName: 'node' });
+    expect(problems).toEqual([]);
+    expect(toV1ConfigObject(objects[0]!.object)).toMatchObject({ metadata: { labels }, data });
+  });
+
+  it('is written once by two who apply it at the same time', async () => {
+    const both = writer();
+    const results = await Promise.all([
+      both.apply(WEB, pod('a:1'), false),
+      both.apply(WEB, pod('a:1'), false),
+    ]);
+    expect(results.map((each) => each.kind === 'applied' && each.result)).toEqual(['created', 'unchanged']);
+  });
+
+  it('is not written when that is only tried, or when it is wrong', async () => {
+    expect(await writer().apply(WEB, pod('a:1'), true)).toMatchObject({ result: 'created' });
+    const wrong = await writer().apply(
+      WEB,
+      pod('a:1', { spec: { containers: [{ name: 'main' }], foo: 1 } }),
+      false,
+    );
+    expect(wrong).toMatchObject({
+      kind: 'invalid',
+      problems: [{ path: 'spec.containers[0].image' }, { path: 'spec.foo', kind: 'unknown' }],
+    });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it.each([
+    ['another object beside it', `${JSON.stringify(pod('a:1'))}\n---\n${JSON.stringify(secret('x'))}`],
+    ['something that is no manifest', 'hello: ['],
+    ['another object', JSON.stringify({ ...pod('a:1'), metadata: { name: 'other' } })],
+    ['a list', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [pod('a:1'), secret('x')] })],
+    ['nothing', ''],
+  ])('is not written over a file that holds %s', async (what, text) => {
+    found = 'shared.yaml';
+    await writeFile(join(folder, 'shared.yaml'), text);
+    expect(await writer().apply(WEB, pod('a:2'), false)).toEqual({
+      kind: 'in the way',
+      file: join(folder, 'shared.yaml'),
+      holds: { nothing: 'nothing', 'something that is no manifest': 'errors' }[what] ?? 'others',
+    });
+    expect(await readFile(join(folder, 'shared.yaml'), 'utf8')).toBe(text);
+  });
+
+  it('may be a Secret, of which no problem says a value', async () => {
+    const key: AppliedObject = { kind: 'Secret', namespace: 'default', name: 'key' };
+    expect(await writer().apply(key, secret('swordfish'), false)).toMatchObject({ result: 'created' });
+    expect(await writer().apply(key, secret('swordfish'), false)).toMatchObject({ result: 'unchanged' });
+    expect(await writer().apply(key, secret('other'), false)).toMatchObject({ result: 'configured' });
+    const wrong = { ...secret('swordfish'), data: { 'a/b': 'swordfish' } };
+    const outcome = await writer().apply(key, wrong, false);
+    expect(outcome.kind).toBe('invalid');
+    expect(JSON.stringify(outcome)).not.toContain('swordfish');
+  });
+
+  it('has a file name that no file system refuses', async () => {
+    const namespace = 'a'.repeat(63);
+    // A pod's name is shorter, for the sake of the folder of its logs.
+    const name = [namespace, namespace, namespace, 'b'.repeat(50)].join('.');
+    const long = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data: { key: 'a' } };
+    const object: AppliedObject = { kind: 'ConfigMap', namespace, name };
+    expect(await writer().apply(object, long, false)).toMatchObject({ result: 'created' });
+    expect(await writer().apply(object, long, false)).toMatchObject({ result: 'unchanged' });
+    expect((await readdir(folder))[0]!.length).toBeLessThan(255);
+  });
+});
+
+describe('an object that is to go', () => {
+  const KEY: AppliedObject = { kind: 'Secret', namespace: 'default', name: 'key' };
+
+  it('goes with its file, wherever it stands', async () => {
+    await writer().apply(KEY, secret('x'), false);
+    expect(await writer().remove(KEY, false)).toEqual({ kind: 'removed' });
+    expect(await writer().remove(KEY, false)).toEqual({ kind: 'not there' });
+    found = 'mine.json';
+    await writeFile(join(folder, 'mine.json'), JSON.stringify(secret('x')));
+    expect(await writer().remove(KEY, true)).toEqual({ kind: 'removed' });
+    expect(await readdir(folder)).toEqual(['mine.json']);
+    expect(await writer().remove(KEY, false)).toEqual({ kind: 'removed' });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it.each([
+    ['something else, too', `${JSON.stringify(pod('a:1'))}\n---\n${JSON.stringify(secret('x'))}`],
+    ['another one', JSON.stringify({ ...secret('x'), metadata: { name: 'other' } })],
+    ['what cannot be read', 'hello: ['],
+  ])('stays in a file that holds %s', async (what, text) => {
+    found = 'shared.yaml';
+    await writeFile(join(folder, 'shared.yaml'), text);
+    const file = join(folder, 'shared.yaml');
+    const holds = what === 'what cannot be read' ? 'errors' : 'others';
+    expect(await writer().remove(KEY, false)).toEqual({ kind: 'in the way', file, holds });
+    expect(await readFile(file, 'utf8')).toBe(text);
+  });
+
+  it('is looked for in the folder alone, whatever it is called', async () => {
+    const outside = `${folder}-outside.secret.yaml`;
+    await writeFile(outside, '{}');
+    try {
+      const name = `x/../../${basename(folder)}-outside`;
+      expect(await writer().remove({ ...KEY, name }, false)).toEqual({ kind: 'not there' });
+      expect(await writer().remove({ ...KEY, name: 'a\0b' }, false)).toEqual({ kind: 'not there' });
+      expect(await readFile(outside, 'utf8')).toBe('{}');
+    } finally {
+      await rm(outside);
+    }
+  });
+
+  it('goes after what was asked for before', async () => {
+    const both = writer();
+    const [, removed] = await Promise.all([both.apply(KEY, secret('x'), false), both.remove(KEY, false)]);
+    expect(removed).toEqual({ kind: 'removed' });
+    expect(await readdir(folder)).toEqual([]);
+  });
+});

@@ -1,0 +1,220 @@
+/**
+ * Writes objects into the folder of manifests and removes them there, for people who hand them to the agent instead of
+ * writing files.
+ *
+ * In: an object as JSON, or its name. Out: a file that holds it, written whole, or no such file; or why not: it is
+ * wrong, or it stands in a file with others, which belongs to whoever wrote that. It changes nothing but the file: what
+ * comes of that is the source's business, as of any file.
+ *
+ * @module
+ */
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { open, rm, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { stringify } from 'yaml';
+import { toV1ConfigObject } from '../../../kube/objects/config-object-json.js';
+import { DEFAULT_NAMESPACE } from '../../../kube/objects/default-namespace.js';
+import { type FieldProblem } from '../../../kube/fields/field-problem.js';
+import { applyPodDefaults } from '../../../kube/pod/pod-defaults.js';
+import { type Pod } from '../../../kube/pod/pod.js';
+import { hashPod } from '../../../kube/pod/static-pod.js';
+import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { syncPath, writeWhole } from '../../../base/fs/whole-file.js';
+import { Mutex } from '../../../base/async/mutex.js';
+import { type ManifestProblem } from './manifest-problem.js';
+import { LARGEST_MANIFEST_BYTES, type ManifestReading, readManifests } from './manifest-reader.js';
+import { keepObjects, toSourceObject } from './source-object.js';
+import { toWrittenObject } from './written-object.js';
+
+/** What can be applied. */
+export type AppliedKind = 'Pod' | 'ConfigMap' | 'Secret';
+
+/** Which object, by its name as written. */
+export interface AppliedObject {
+  readonly kind: AppliedKind;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What a {@link ManifestWriter} needs. */
+export interface ManifestWriterOptions {
+  /** Of manifests; it exists. */
+  readonly folder: string;
+  readonly nodeName: string;
+  /** The name of the file in which an object stands, as of the source's last look. */
+  readonly findFile: (object: AppliedObject) => string | undefined;
+  /** What of a pod the node does not let it have: it is not written then. */
+  readonly findForbidden: (pod: Pod) => readonly FieldProblem[];
+}
+
+/** A file that belongs to whoever wrote it. */
+export interface Obstacle {
+  readonly kind: 'in the way';
+  readonly file: string;
+  /** What is in it: something else, too; what cannot be read as it should; or no object at all. */
+  readonly holds: 'others' | 'errors' | 'nothing';
+}
+
+/** What became of an object. */
+export type ApplyOutcome =
+  | {
+      readonly kind: 'applied';
+      readonly result: 'created' | 'configured' | 'unchanged';
+      /** What the file says of it. */
+      readonly reading: ManifestReading;
+    }
+  | { readonly kind: 'invalid'; readonly problems: readonly ManifestProblem[] }
+  | { readonly kind: 'forbidden'; readonly problems: readonly FieldProblem[] }
+  | Obstacle;
+
+/** What became of an object that is to go. */
+export type RemoveOutcome = { readonly kind: 'removed' } | { readonly kind: 'not there' } | Obstacle;
+
+const LONGEST_STEM = 200;
+
+/** See the module. */
+export class ManifestWriter {
+  readonly #options: ManifestWriterOptions;
+  readonly #changes = new Mutex();
+
+  constructor(options: ManifestWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Writes an object, one at a time. Rejects with the error of the system. */
+  async apply(object: AppliedObject, value: object, isDryRun: boolean): Promise<ApplyOutcome> {
+    return this.#changes.run(async () => this.#apply(object, value, isDryRun));
+  }
+
+  /** Removes the file of an object, after what was asked for before. Rejects with the error of the system. */
+  async remove(object: AppliedObject, isDryRun: boolean): Promise<RemoveOutcome> {
+    return this.#changes.run(async () => this.#remove(object, isDryRun));
+  }
+
+  async #remove(object: AppliedObject, isDryRun: boolean): Promise<RemoveOutcome> {
+    const { folder } = this.#options;
+    // Nobody has read an object of that name yet: it may as well be the way to another folder.
+    if (/[/\0]/.test(`${object.namespace}${object.name}`)) return { kind: 'not there' };
+    const path = join(folder, await this.#chooseFile(object));
+    const text = await readText(path);
+    if (text === undefined) return { kind: 'not there' };
+    const obstacle = findObstacle(this.#read(text, path), object, path);
+    if (obstacle !== undefined) return obstacle;
+    if (!isDryRun) {
+      await rm(path, { force: true });
+      await syncPath(folder);
+    }
+    return { kind: 'removed' };
+  }
+
+  async #apply(given: AppliedObject, value: object, isDryRun: boolean): Promise<ApplyOutcome> {
+    const { folder, nodeName, findForbidden } = this.#options;
+    const written = toWrittenObject(value, nodeName);
+    const [text, place] = [JSON.stringify(written), `${given.kind}/${given.name}`];
+    const reading = this.#read(text, place);
+    if (reading.problems.length > 0) return { kind: 'invalid', problems: reading.problems };
+    const pod = reading.pods[0]?.pod;
+    const forbidden = pod === undefined ? [] : findForbidden(pod);
+    if (forbidden.length > 0) return { kind: 'forbidden', problems: forbidden };
+    // What this node shows of a pod is that pod.
+    const object = pod === undefined ? given : { ...given, name: pod.metadata.name };
+    const name = await this.#chooseFile(object);
+    const path = join(folder, name);
+    const before = await readText(path);
+    const known = before === undefined ? undefined : this.#read(before, path);
+    const obstacle = known && findObstacle(known, object, path);
+    if (obstacle !== undefined) return obstacle;
+    if (known === undefined) {
+      const problems = reading.pods[0]?.findProblemsOfNew() ?? [];
+      if (problems.length > 0) return { kind: 'invalid', problems };
+    }
+    if (known !== undefined && isSame(known, reading))
+      return { kind: 'applied', result: 'unchanged', reading: known };
+    const refused = refusalsOf(known, reading);
+    if (refused.length > 0) return { kind: 'invalid', problems: refused };
+    if (!isDryRun) await writeWhole(path, this.#toText(written, reading, name));
+    return { kind: 'applied', result: known === undefined ? 'created' : 'configured', reading };
+  }
+
+  /** Reads as what is meant, whatever its strings look like: `y` is true to YAML 1.1, and JSON is YAML, too. */
+  #toText(written: object, meant: ManifestReading, name: string): string {
+    const json = `${JSON.stringify(written, null, 2)}\n`;
+    if (name.endsWith('.json')) return json;
+    const yaml = stringify(written, { schema: 'yaml-1.1' });
+    const read = this.#read(yaml, name);
+    return read.problems.length === 0 && isSame(read, meant) ? yaml : json;
+  }
+
+  #read(text: string, file: string): ManifestReading {
+    return readManifests(text, { file, nodeName: this.#options.nodeName, mayEdit: true });
+  }
+
+  /** Our own comes first: the source may not have looked since it was written. */
+  async #chooseFile(object: AppliedObject): Promise<string> {
+    const { folder, findFile } = this.#options;
+    const own = fileNameOf(object);
+    const isThere = await stat(join(folder, own)).then(
+      () => true,
+      () => false,
+    );
+    return isThere ? own : basename(findFile(object) ?? own);
+  }
+}
+
+/** `default_web.pod.yaml`: no name has an underscore, so no two objects have the same file. */
+function fileNameOf({ kind, namespace, name }: AppliedObject): string {
+  const stem = `${namespace}_${name}`;
+  const digest = createHash('sha256').update(stem).digest('hex').slice(0, 12);
+  const short = stem.length <= LONGEST_STEM ? stem : `${stem.slice(0, LONGEST_STEM)}-${digest}`;
+  return `${short}.${kind.toLowerCase()}.yaml`;
+}
+
+/** Undefined for a file that holds the object and nothing else. One that cannot be read well may hold anything. */
+function findObstacle(
+  { pods, objects, problems }: ManifestReading,
+  { kind, namespace, name }: AppliedObject,
+  file: string,
+): Obstacle | undefined {
+  if (problems.length > 0) return { kind: 'in the way', file, holds: 'errors' };
+  const found = pods[0]?.pod ?? objects[0]?.object;
+  if (found === undefined) return { kind: 'in the way', file, holds: 'nothing' };
+  const { name: foundName, namespace: foundNamespace = DEFAULT_NAMESPACE } = found.metadata;
+  const isIt = found.kind === kind && foundName === name && foundNamespace === namespace;
+  return isIt && pods.length + objects.length === 1
+    ? undefined
+    : { kind: 'in the way', file, holds: 'others' };
+}
+
+/** The source would keep the version before; whoever writes is to hear of it at once. */
+function refusalsOf(known: ManifestReading | undefined, next: ManifestReading): readonly ManifestProblem[] {
+  const before = known?.objects.map(toSourceObject) ?? [];
+  return keepObjects(before, next.objects.map(toSourceObject), false).problems;
+}
+
+function isSame(one: ManifestReading, other: ManifestReading): boolean {
+  const [pod, next] = [one.pods[0]?.pod, other.pods[0]?.pod];
+  if (pod !== undefined && next !== undefined) {
+    // What an agent shows has defaults in it.
+    return (
+      hashPod(pod) === hashPod(next) || hashPod(applyPodDefaults(pod)) === hashPod(applyPodDefaults(next))
+    );
+  }
+  const [object, nextObject] = [one.objects[0]?.object, other.objects[0]?.object];
+  if (object === undefined || nextObject === undefined) return false;
+  return isDeepStrictEqual(toV1ConfigObject(object), toV1ConfigObject(nextObject));
+}
+
+/** Undefined when it is not there. Whatever is no manifest by its size or kind holds something else. */
+async function readText(path: string): Promise<string | undefined> {
+  try {
+    await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const facts = await file.stat();
+    if (!facts.isFile() || facts.size > LARGEST_MANIFEST_BYTES) return '';
+    return await file.readFile('utf8');
+  } catch (error) {
+    if (systemCodeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,59 @@
+import { type StaticPodOrigin } from '../../../kube/pod/static-pod.js';
+import { messageOf } from '../../../base/errors/errors.js';
+import { aboutFile, readManifests } from './manifest-reader.js';
+import { toSourceObject } from './source-object.js';
+import { type ParsedManifest, toSourcePod } from './source-pod.js';
+
+/** A file or body to be parsed, and whose pods and objects it holds. */
+export interface ParseRequest {
+  readonly bytes: Uint8Array;
+  /** For places and messages. */
+  readonly file: string;
+  readonly origin: Pick<StaticPodOrigin, 'source' | 'nodeName'>;
+}
+
+/** What became of a {@link ParseRequest}: read, or given up after a deadline. */
+export type ParseOutcome =
+  | { readonly kind: 'parsed'; readonly manifest: ParsedManifest }
+  | { readonly kind: 'gave-up'; readonly why: string };
+
+/** Parses manifests, one after the other. */
+export interface ManifestParser {
+  /** Rejects with the signal's reason when that aborts, and not otherwise. */
+  parse(request: ParseRequest, signal: AbortSignal): Promise<ParseOutcome>;
+}
+
+/**
+ * Reads the pods of a file or body and makes them pods of the node, and its ConfigMaps and Secrets. Never throws.
+ *
+ * That nothing is written in it counts as a problem: a disk that was full leaves files like that. An empty List says
+ * that nothing is wanted.
+ */
+export function parseManifest({ bytes, file, origin }: ParseRequest): ParsedManifest {
+  const { pods, objects, problems, isEmpty } = readManifests(bytes, {
+    ...{ file, nodeName: origin.nodeName, mayEdit: true },
+  });
+  const empty = 'there is no pod in it; remove it, or write a List without items, to have none';
+  return {
+    pods: pods.map((each) => toSourcePod(each, origin)),
+    objects: objects.map(toSourceObject),
+    problems: isEmpty ? [aboutFile(file, empty)] : problems,
+  };
+}
+
+/** The same, for an agent: whatever it might throw all the same, a manifest that finds it is no reason to end. */
+export function parseHere(request: ParseRequest): ParseOutcome {
+  try {
+    return { kind: 'parsed', manifest: parseManifest(request) };
+  } catch (error) {
+    return { kind: 'gave-up', why: `it cannot be read: ${messageOf(error)}` };
+  }
+}
+
+/** Parses right here: for tests, and for programs that have nothing else to do meanwhile. */
+export const INLINE_PARSER: ManifestParser = {
+  parse: async (request, signal) => {
+    signal.throwIfAborted();
+    return Promise.resolve({ kind: 'parsed', manifest: parseManifest(request) });
+  },
+};

@@ -1,0 +1,314 @@
+/**
+ * Merges what the sources of pods want into one stream of changes.
+ *
+ * In: from each source, again and again, all pods that it wants. Out: {@link PodUpdate}s, each of one source and one
+ * type, which say how that differs from what the reader was told before. The reader never sees a source's whole list.
+ *
+ * It assumes that a source delivers an absence only when it has seen it; what makes that so is in the sources. A pod
+ * that two sources want goes to the first (arbitrate-pods.ts), and the other one is told of as a problem.
+ *
+ * Nothing waits for the reader, and nothing grows while it is away: what it has not read yet is the difference between
+ * what it was told and what is wanted now, so that changes of the same pod fold by themselves.
+ *
+ * @module
+ */
+import { type ConfigObject } from '../../kube/objects/config-object.js';
+import { type NodePod } from '../../kube/pod/node-pod.js';
+import { type PodUpdate } from '../../kube/pod/pod-update.js';
+import { configDelivered, configUpdateHandedOut } from '../../base/channels/config-channels.js';
+import { PodloopError } from '../../base/errors/errors.js';
+import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
+import { arbitratePods, fullName, type PodClaim, type RefusedClaim } from './arbitrate-pods.js';
+import { ConfigObjects } from './config-objects.js';
+import { type ConfigProblem } from './config-problem.js';
+import { changedUids, diffPods, type PodSet } from './diff-pods.js';
+import { judgeByManifest, type PodJudge } from './manifests/judge-pod.js';
+import { type ManifestPlace } from './manifests/manifest-problem.js';
+import { ProblemBook } from './problem-book.js';
+import { type StoppedPods } from './stopped-pods.js';
+
+/** What a delivery may say beside its pods. */
+export interface DeliveryOptions {
+  /** False: the source has not seen all that it is to read, and does not count as seen. True unless told. */
+  readonly isComplete?: boolean;
+  /** Where a pod is written, for problems. */
+  readonly placeOf?: (pod: NodePod) => ManifestPlace | undefined;
+  /** All ConfigMaps and Secrets that the source has now: there before any of its pods is handed out. None unless told. */
+  readonly objects?: readonly ConfigObject[];
+}
+
+/** Where one source hands in what it wants. */
+export interface PodSourcePort {
+  /** All pods that the source wants now, in its order. Takes effect at once; never waits, never throws. */
+  deliver(pods: readonly NodePod[], options?: DeliveryOptions): void;
+}
+
+/** How the pods of a source are compared. */
+export interface PodSourceOptions {
+  /** {@link judgeByManifest} unless told. */
+  readonly judge?: PodJudge;
+}
+
+/** What {@link PodConfig} needs. */
+export interface PodConfigOptions {
+  /** Hears of pods that two sources want. */
+  readonly problems?: ProblemBook;
+  /** Where the objects of the sources go. */
+  readonly objects?: ConfigObjects;
+  /** Pods that are to end, or to stay away, although a source wants them (default: none). */
+  readonly stopped?: Pick<StoppedPods, 'apply' | 'settle'>;
+  readonly logger?: Logger;
+}
+
+/** What a {@link PodConfig} has been through. */
+export interface PodConfigStats {
+  readonly deliveries: number;
+  /** Changes that took the place of one that nobody had read yet. */
+  readonly folded: number;
+  /** Updates that the reader was given. */
+  readonly handedOut: number;
+}
+
+interface Source {
+  readonly name: string;
+  readonly judge: PodJudge;
+  /** As delivered last; with the number of the delivery in which each was first wanted. */
+  claims: readonly PodClaim[];
+  placeOf: (pod: NodePod) => ManifestPlace | undefined;
+  wanted: PodSet;
+  /** What the reader was told, or is being told. */
+  told: PodSet;
+  isComplete: boolean;
+  isSeen: boolean;
+}
+
+const PART = 'sources';
+
+/** The pods that all sources together want, and the changes that lead there. */
+export class PodConfig {
+  /** The ConfigMaps and Secrets that the sources have delivered. */
+  readonly objects: ConfigObjects;
+  readonly #problems: ProblemBook;
+  readonly #stopped: Pick<StoppedPods, 'apply' | 'settle'> | undefined;
+  readonly #logger: Logger;
+  readonly #sources = new Map<string, Source>();
+  /** Computed and not yet read; belongs to {@link Source.told}. */
+  #batch: PodUpdate[] = [];
+  /** Source of the update that the reader works on. */
+  #inHand: string | undefined;
+  #isRead = false;
+  #claimCount = 0;
+  #refused: readonly RefusedClaim[] = [];
+  #wake: (() => void) | undefined;
+  #deliveries = 0;
+  #folded = 0;
+  #handedOut = 0;
+
+  constructor(options: PodConfigOptions = {}) {
+    const { problems = new ProblemBook(), objects = new ConfigObjects(), logger = SILENT_LOGGER } = options;
+    this.objects = objects;
+    this.#problems = problems;
+    this.#stopped = options.stopped;
+    this.#logger = logger;
+  }
+
+  /** Counters as of now. */
+  get stats(): PodConfigStats {
+    return { deliveries: this.#deliveries, folded: this.#folded, handedOut: this.#handedOut };
+  }
+
+  /** Pods were stopped, or may run again: what is wanted is worked out anew. */
+  refresh(): void {
+    // One may have been stopped whose manifest had just become another: a source does not say again what it has said.
+    for (const { name, claims, isComplete } of this.#sources.values()) {
+      const pods = claims.map(({ pod }) => pod);
+      this.#stopped?.settle(name, pods, isComplete);
+    }
+    this.#arbitrate();
+    this.#wake?.();
+  }
+
+  /** What is wrong as of now, whoever reported it to the same book. */
+  problems(): readonly ConfigProblem[] {
+    return this.#problems.problems();
+  }
+
+  /** What stands against a pod that a source wants, in words; undefined when nothing does. */
+  findRefusal(source: string, uid: string): string | undefined {
+    const found = this.#refused.find(
+      ({ claim }) => claim.source === source && claim.pod.metadata.uid === uid,
+    );
+    return found && this.#explain(found);
+  }
+
+  /** Adds a source, before the first call of {@link seenAllSources} that is to know of it. A name can be added once. */
+  addSource(name: string, { judge = judgeByManifest }: PodSourceOptions = {}): PodSourcePort {
+    if (this.#sources.has(name)) throw new Error(`there is a source ${name} already`);
+    const source: Source = {
+      ...{ name, judge, claims: [], placeOf: () => undefined, isComplete: false, isSeen: false },
+      ...{ wanted: new Map(), told: new Map() },
+    };
+    this.#sources.set(name, source);
+    return { deliver: (pods, options) => this.#deliver(source, pods, options) };
+  }
+
+  /**
+   * Whether all sources have told all of their pods, and the reader has been through what followed from it: only then
+   * is a pod that nobody wants one that nobody wants. `except`: that source does not count.
+   */
+  seenAllSources(except?: string): boolean {
+    return [...this.#sources.values()].every(({ name, isSeen }) => isSeen || name === except);
+  }
+
+  /**
+   * The changes, until the signal aborts; then it ends. An update counts as dealt with when the next one is asked for.
+   *
+   * One reader at a time. A reader that leaves has dealt with what it was given; the next one gets what follows.
+   */
+  async *updates(signal: AbortSignal): AsyncGenerator<PodUpdate, void, undefined> {
+    if (this.#isRead) throw new PodloopError('SUBSCRIPTION_IN_USE', 'the updates of pods have one reader');
+    this.#isRead = true;
+    try {
+      while (!signal.aborted) {
+        const update = this.#take();
+        if (update === undefined) {
+          await this.#arrival(signal);
+          continue;
+        }
+        this.#inHand = update.source;
+        this.#handedOut++;
+        configUpdateHandedOut.publish({
+          ...{ source: update.source, type: update.type, pods: update.pods.length },
+        });
+        yield update;
+        this.#dealtWith();
+      }
+    } finally {
+      this.#isRead = false;
+      this.#dealtWith();
+    }
+  }
+
+  #deliver(source: Source, pods: readonly NodePod[], options: DeliveryOptions = {}): void {
+    const { isComplete = true, placeOf = () => undefined, objects = [] } = options;
+    this.#deliveries++;
+    this.objects.deliver(source.name, objects);
+    this.#logger.info('Setting pods for source', { source: source.name, pods: pods.length }, 4);
+    const before = new Map(source.claims.map((claim) => [claimKey(claim.pod), claim.since]));
+    source.claims = pods.map((pod) => ({
+      ...{ source: source.name, pod, isHeld: false },
+      since: before.get(claimKey(pod)) ?? ++this.#claimCount,
+    }));
+    source.placeOf = placeOf;
+    source.isComplete ||= isComplete;
+    this.#stopped?.settle(source.name, pods, source.isComplete);
+    const { refused, folded } = this.#arbitrate();
+    const own = refused.filter(({ claim }) => claim.source === source.name).length;
+    const { name } = source;
+    configDelivered.publish({ source: name, pods: pods.length, refused: own, folded, isComplete });
+    this.#settleSeen();
+    this.#wake?.();
+  }
+
+  /** Gives every pod to the source that it belongs to. */
+  #arbitrate(): { readonly refused: readonly RefusedClaim[]; readonly folded: number } {
+    const sources = [...this.#sources.values()];
+    for (const source of sources) {
+      source.claims = source.claims.map((claim) => {
+        const held = source.wanted.get(claim.pod.metadata.uid);
+        return { ...claim, isHeld: held !== undefined && fullName(held) === fullName(claim.pod) };
+      });
+    }
+    const { accepted, refused } = arbitratePods(sources.flatMap(({ claims }) => claims));
+    let folded = 0;
+    for (const source of sources) {
+      const pods = source.claims
+        .filter((claim) => accepted.has(claim))
+        .flatMap(({ pod }) => (this.#stopped === undefined ? pod : (this.#stopped.apply(pod) ?? [])));
+      const wanted = new Map(pods.map((pod) => [pod.metadata.uid, pod]));
+      const unread = changedUids(diffPods(source.told, source.wanted, source.judge));
+      if (unread.size > 0) {
+        const changed = changedUids(diffPods(source.wanted, wanted, source.judge));
+        for (const uid of changed) if (unread.has(uid)) folded++;
+      }
+      source.wanted = wanted;
+    }
+    this.#folded += folded;
+    this.#refused = refused;
+    this.#problems.report(
+      PART,
+      refused.map((each) => this.#conflict(each)),
+    );
+    return { refused, folded };
+  }
+
+  #conflict(refused: RefusedClaim): ConfigProblem {
+    const { claim, by } = refused;
+    const { name, namespace } = claim.pod.metadata;
+    return {
+      ...(this.#placeOf(claim) ?? { file: `<${claim.source}>`, line: 1, column: 1 }),
+      ...{ source: claim.source, kind: 'conflict', path: by === 'name' ? 'metadata.name' : 'metadata.uid' },
+      message: `refused: ${this.#explain(refused)}`,
+      ...{ pod: name, namespace, kept: [] },
+    };
+  }
+
+  #explain({ claim, holder, by }: RefusedClaim): string {
+    const at = this.#placeOf(holder);
+    const where = at === undefined ? '' : ` (${at.file}:${at.line})`;
+    const { uid } = claim.pod.metadata;
+    const what =
+      by === 'name' ? `the pod ${fullName(claim.pod)}` : `the uid ${uid} as ${fullName(holder.pod)}`;
+    return `the source ${holder.source}${where} has ${what} already; it comes when that is gone`;
+  }
+
+  #placeOf({ source, pod }: PodClaim): ManifestPlace | undefined {
+    return this.#sources.get(source)?.placeOf(pod);
+  }
+
+  #take(): PodUpdate | undefined {
+    if (this.#batch.length === 0) this.#computeBatch();
+    return this.#batch.shift();
+  }
+
+  /** All sources at once: a pod that goes from one to another is removed before it is added. */
+  #computeBatch(): void {
+    const updates: PodUpdate[] = [];
+    for (const source of this.#sources.values()) {
+      const { changes, known } = diffPods(source.told, source.wanted, source.judge);
+      source.told = known;
+      updates.push(...changes.map((change) => ({ ...change, source: source.name })));
+    }
+    const isRemoval = ({ type }: PodUpdate): boolean => type === 'REMOVE';
+    this.#batch = [...updates.filter(isRemoval), ...updates.filter((update) => !isRemoval(update))];
+  }
+
+  #dealtWith(): void {
+    this.#inHand = undefined;
+    this.#settleSeen();
+  }
+
+  #settleSeen(): void {
+    for (const source of this.#sources.values()) {
+      if (source.isSeen || !source.isComplete || this.#inHand === source.name) continue;
+      if (this.#batch.some((update) => update.source === source.name)) continue;
+      const { changes } = diffPods(source.told, source.wanted, source.judge);
+      source.isSeen = changes.length === 0;
+    }
+  }
+
+  async #arrival(signal: AbortSignal): Promise<void> {
+    let wake = (): void => undefined;
+    await new Promise<void>((resolve) => {
+      wake = resolve;
+      this.#wake = resolve;
+      signal.addEventListener('abort', wake, { once: true });
+    });
+    signal.removeEventListener('abort', wake);
+    this.#wake = undefined;
+  }
+}
+
+function claimKey(pod: NodePod): string {
+  return `${pod.metadata.uid} ${fullName(pod)}`;
+}

@@ -1,0 +1,391 @@
+/**
+ * Pods, ConfigMaps and Secrets from a folder of manifests, or from a single one.
+ *
+ * In: files, looked at when something happens in the folder and every 20 s in any case. Out: all that they stand
+ * for, delivered to a {@link PodSourcePort}; what is wrong, in a {@link ProblemBook}.
+ *
+ * It assumes that files are written by people and their tools: in steps, by removing and making anew, by renaming. So
+ * nothing is believed before it stood still for a moment (steady-files.ts), unless it was moved here as a whole; and of a file or folder that cannot be read
+ * or does not parse, the last good version holds, over a restart of the agent too (file-versions.ts). Only a file that
+ * is seen not to be there takes its pods along.
+ *
+ * @module
+ */
+import { basename, dirname, join, resolve } from 'node:path';
+import { setImmediate as immediate } from 'node:timers/promises';
+import { sourceLookEnded } from '../../../base/channels/config-channels.js';
+import { type Clock } from '../../../base/time/clock.js';
+import { messageOf } from '../../../base/errors/errors.js';
+import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
+import { Wakeup } from '../../../base/async/wakeup.js';
+import { BoundedWait } from './bounded-wait.js';
+import { aboutWhole } from '../config-problem.js';
+import { FileVersions, type MergedFiles } from './file-versions.js';
+import { HeldAbsences, type Search } from './held-absences.js';
+import { holdPods } from '../hold-pods.js';
+import { LastGoodStore } from './last-good-store.js';
+import {
+  type FileContent,
+  type FolderLook,
+  type ManifestFiles,
+  ManifestFolder,
+  type PresentLook,
+} from './manifest-folder.js';
+import { type AppliedObject } from '../manifests/manifest-writer.js';
+import { type ManifestParser } from '../manifests/parse-manifest.js';
+import { type PodSourcePort } from '../pod-config.js';
+import { type ProblemBook } from '../problem-book.js';
+import { RetryTimes } from './retry-times.js';
+import { SteadyFiles } from './steady-files.js';
+import { FolderWatch } from './folder-watch.js';
+import { watchFolder, type WatchFolder } from './watch-folder.js';
+
+/** What a {@link FileSource} needs. */
+export interface FileSourceOptions {
+  /** A folder, or a file. It need not exist yet. */
+  readonly path: string;
+  readonly nodeName: string;
+  readonly port: PodSourcePort;
+  readonly problems: ProblemBook;
+  readonly parser: ManifestParser;
+  /** Where last good versions are kept; made when it is missing. */
+  readonly lastGoodFolder: string;
+  readonly clock: Clock;
+  readonly logger?: Logger;
+  /** Time between looks when nothing happens, in milliseconds; 20 s unless told, as fileCheckFrequency of a kubelet. */
+  readonly fileCheckFrequencyMs?: number;
+  /** What stood still for so long is believed, in milliseconds (default: 200 ms). */
+  readonly settleMs?: number;
+  /** The disk unless told. */
+  readonly files?: ManifestFiles;
+  readonly watch?: WatchFolder;
+}
+
+/** `file`: of deliveries and problems, and part of the uid of its pods. */
+export const FILE_SOURCE = 'file';
+
+/** A disk that has not answered by then is said to hang. */
+const ANSWER_DEADLINE_MS = 10_000;
+/** Events in a folder, one after the other, are looked at together. */
+const BETWEEN_LOOKS_MS = 25;
+/** How often it is looked whether a folder that is missing is there. */
+const MISSING_LOOK_MS = 1_000;
+/** Many files, or large ones: what was read is delivered meanwhile. */
+const DELIVER_EVERY_MS = 200;
+/** Files that are read beside one another at the start; they have {@link ANSWER_DEADLINE_MS} together. */
+const CONFIRMED_AT_ONCE = 16;
+/** So long the first delivery waits for files that are new or change. */
+const HOLD_FIRST_MS = 2_000;
+/** Watches manifests and delivers their pods. */
+export class FileSource {
+  readonly #options: Required<FileSourceOptions>;
+  readonly #steady: SteadyFiles;
+  readonly #store: LastGoodStore;
+  readonly #versions: FileVersions;
+  readonly #disk: BoundedWait;
+  readonly #wakeup = new Wakeup();
+  readonly #retries: RetryTimes;
+  readonly #absences = new HeldAbsences();
+  readonly #watch: FolderWatch;
+  #others: ReadonlySet<string> = new Set();
+  /** Uids of pods that were dumped from a cluster. */
+  #dumped: ReadonlySet<string> = new Set();
+  /** Of the pods of the last delivery. */
+  #handedUids: ReadonlySet<string> = new Set();
+  #wasFile = false;
+  #startedMs = 0;
+  #isComplete = false;
+  #hasConfirmed = false;
+  #hasHandedAll = false;
+  /** The look after which nothing was left to do, and what it came to: one that shows the same needs no more. */
+  #settled: { readonly look: PresentLook; readonly merged: MergedFiles } | undefined;
+
+  constructor(options: FileSourceOptions) {
+    const defaults = {
+      logger: SILENT_LOGGER,
+      fileCheckFrequencyMs: 20_000,
+      settleMs: 200,
+      watch: watchFolder,
+    };
+    const path = resolve(options.path);
+    this.#options = { files: new ManifestFolder(path), ...defaults, ...options, path };
+    const { settleMs, fileCheckFrequencyMs, clock, nodeName, parser, lastGoodFolder: folder } = this.#options;
+    this.#steady = new SteadyFiles({ settleMs, patienceMs: fileCheckFrequencyMs });
+    this.#store = new LastGoodStore({ folder, source: FILE_SOURCE, nodeName });
+    this.#versions = new FileVersions({
+      ...{ source: FILE_SOURCE, nodeName, parser, store: this.#store, locate: join },
+    });
+    this.#disk = new BoundedWait(clock, ANSWER_DEADLINE_MS);
+    this.#retries = new RetryTimes(fileCheckFrequencyMs);
+    const { watch, logger } = this.#options;
+    this.#watch = new FolderWatch({ watch, logger, onChange: () => this.#wakeup.wake() });
+  }
+
+  /** Looks and delivers until the signal aborts; then it resolves. Once. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    try {
+      await this.#restore();
+      this.#startedMs = clock.monotonicMs();
+      while (!signal.aborted) {
+        const nextLookInMs = await this.#look(signal);
+        const endedMs = clock.monotonicMs();
+        await this.#wakeup.wait(clock, nextLookInMs, signal);
+        // The first event after a quiet time is looked at without delay.
+        await clock.sleep(Math.max(0, BETWEEN_LOOKS_MS - (clock.monotonicMs() - endedMs)), signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      this.#watch.close();
+    }
+  }
+
+  /** The name of the file that stands for an object, as of the last look. */
+  findFile(object: AppliedObject): string | undefined {
+    return this.#versions.findFile(object);
+  }
+
+  async #restore(): Promise<void> {
+    const { path, clock } = this.#options;
+    const kept = await this.#store.load();
+    const [folder, name] = [dirname(path), basename(path)];
+    this.#wasFile =
+      kept.versions.some((each) => each.origin === folder && each.name === name) &&
+      !kept.versions.some(({ origin }) => origin === path);
+    if (this.#wasFile) this.#versions.restore(kept, folder, name);
+    else this.#versions.restore(kept, path);
+    for (const each of this.#versions.names) this.#steady.expect(each, clock.monotonicMs());
+  }
+
+  /** Looks once; returns after how many milliseconds the next look is due. */
+  async #look(signal: AbortSignal): Promise<number> {
+    const { files, clock, fileCheckFrequencyMs } = this.#options;
+    const startedMs = clock.monotonicMs();
+    let look: FolderLook;
+    try {
+      look = await this.#disk.call(async () => files.look(this.#wasFile), signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#unseen(`cannot be read: ${messageOf(error)}`, startedMs);
+      return fileCheckFrequencyMs;
+    }
+    if (look.kind === 'missing') {
+      // No absence of a file was seen: the disk may not be mounted.
+      this.#isComplete ||= !this.#versions.hasFaults;
+      this.#unseen('does not exist; it is read once it does', startedMs);
+      return Math.min(MISSING_LOOK_MS, fileCheckFrequencyMs);
+    }
+    return this.#seen(look, startedMs, signal);
+  }
+
+  async #seen(look: PresentLook, startedMs: number, signal: AbortSignal): Promise<number> {
+    const { settleMs, fileCheckFrequencyMs, problems } = this.#options;
+    this.#wasFile = look.onlyName !== undefined;
+    this.#versions.moveTo(look.folder);
+    this.#watch.follow(look);
+    this.#tellOthers(look);
+    if (!this.#hasConfirmed) await this.#confirmKept(look, signal);
+    this.#hasConfirmed = true;
+    const retried = this.#retries.takeDue(startedMs);
+    if (retried.length === 0 && this.#isSettled(look)) {
+      this.#tellEnd(startedMs, 0, this.#settled!.merged, undefined);
+      return fileCheckFrequencyMs;
+    }
+    this.#settled = undefined;
+    for (const name of retried) this.#steady.release(name);
+    const signs = new Map([...look.files].map(([name, { sign }]) => [name, sign]));
+    const seen = this.#steady.look(startedMs, signs, await this.#movedHere(look));
+    const { parsed, moved, left } = await this.#readAll(look, seen.steady, signal);
+    for (const name of seen.restless) this.#versions.complainOfRestless(name);
+    this.#versions.forget(seen.gone);
+    this.#retries.forget(seen.gone);
+    const nextLookInMs = Math.min(
+      seen.nextLookInMs ?? Infinity,
+      fileCheckFrequencyMs,
+      moved ? settleMs : Infinity,
+    );
+    const isSettling =
+      moved ||
+      seen.unsettled.some((name) => !seen.restless.includes(name) && !this.#versions.isConfirmed(name));
+    // What was good before the start may be about to be replaced by what changed since, or to go.
+    const isHeld = !this.#isComplete && (isSettling || seen.leaving.length > 0);
+    if (isHeld && startedMs - this.#startedMs < HOLD_FIRST_MS) return nextLookInMs;
+    const isFirst = !this.#isComplete && !isSettling && !this.#versions.hasLost;
+    this.#isComplete ||= isFirst;
+    const isChanging = moved || seen.nextLookInMs !== undefined;
+    const merged = await this.#deliver(look, true, isChanging ? 'changing' : 'over');
+    this.#hasHandedAll = true;
+    problems.report(FILE_SOURCE, merged.problems);
+    if (this.#isComplete && (isFirst || seen.gone.length > 0)) {
+      await this.#store.prune(look.folder, this.#versions.names);
+    }
+    const isQuiet = seen.steady.length === 0 && seen.gone.length === 0 && seen.nextLookInMs === undefined;
+    if (isQuiet && !isSettling && this.#isComplete && !this.#versions.hasUnsaved) {
+      this.#settled = { look, merged };
+    }
+    this.#tellEnd(startedMs, parsed, merged, undefined);
+    return left ? 0 : nextLookInMs;
+  }
+
+  /** Every file is as it was when it was taken, and what all of them stand for was delivered. */
+  #isSettled({ folder, onlyName, files }: PresentLook): boolean {
+    const before = this.#settled?.look;
+    return before?.files === files && before.folder === folder && before.onlyName === onlyName;
+  }
+
+  /** The files that came with this look, were not written here, and so are whole. */
+  async #movedHere({ files }: PresentLook): Promise<ReadonlySet<string>> {
+    // What was written before the look was made has been told by then: events are read once in each turn of the loop.
+    for (let turn = 0; turn < 2; turn++) await immediate();
+    const arrivals = [...this.#watch.takeArrivals()];
+    return new Set(
+      arrivals.filter((name) => {
+        const found = files.get(name);
+        return found !== undefined && found.isSole && found.size > 0;
+      }),
+    );
+  }
+
+  /**
+   * What is as the agent before this one left it need neither settle nor be parsed before its pods are known again: it is
+   * parsed later, when nothing else is to be read.
+   */
+  async #confirmKept({ folder, files: found }: PresentLook, signal: AbortSignal): Promise<void> {
+    const { files } = this.#options;
+    const names = this.#versions.unconfirmed.filter((name) => found.has(name));
+    const confirm = async (name: string): Promise<void> => {
+      const content = await files.read(folder, name);
+      if (content.kind === 'read') this.#versions.confirm(name, content.bytes);
+    };
+    try {
+      for (let at = 0; at < names.length; at += CONFIRMED_AT_ONCE) {
+        const some = names.slice(at, at + CONFIRMED_AT_ONCE);
+        await this.#disk.call(async () => Promise.all(some.map(confirm)), signal);
+      }
+    } catch {
+      // What cannot be read is told of when its turn to be parsed comes.
+      signal.throwIfAborted();
+    }
+  }
+
+  /**
+   * Small files first, so that a large one keeps nobody waiting; at last those that were confirmed, and of them only what
+   * a short time is enough for: some may be `left` for the next look.
+   */
+  async #readAll(
+    look: PresentLook,
+    names: readonly string[],
+    signal: AbortSignal,
+  ): Promise<{ readonly parsed: number; readonly moved: boolean; readonly left: boolean }> {
+    const { clock } = this.#options;
+    const sizeOf = (name: string): number => look.files.get(name)!.size;
+    const [known, others]: [string[], string[]] = [[], []];
+    for (const name of [...names].sort((one, other) => sizeOf(one) - sizeOf(other))) {
+      (this.#versions.isConfirmed(name) ? known : others).push(name);
+    }
+    let parsed = 0;
+    let deliveredMs = clock.monotonicMs();
+    for (const name of others) {
+      if (await this.#read(look, name, signal)) parsed++;
+      if (clock.monotonicMs() - deliveredMs < DELIVER_EVERY_MS) continue;
+      await this.#deliver(look, this.#isComplete, 'reading');
+      deliveredMs = clock.monotonicMs();
+    }
+    const moved = parsed < others.length;
+    // Nobody waits for these, and all would wait for them.
+    if (!this.#hasHandedAll) return { parsed, moved, left: known.length > 0 };
+    const startedMs = clock.monotonicMs();
+    let checked = 0;
+    while (checked < known.length && clock.monotonicMs() - startedMs < DELIVER_EVERY_MS) {
+      if (await this.#read(look, known[checked++]!, signal)) parsed++;
+    }
+    return { parsed, moved, left: checked < known.length };
+  }
+
+  /** False when the file was changed meanwhile. */
+  async #read(look: PresentLook, name: string, signal: AbortSignal): Promise<boolean> {
+    const { files, clock, logger } = this.#options;
+    const { sign } = look.files.get(name)!;
+    logger.info('Reading config file', { path: join(look.folder, name) }, 4);
+    let content: FileContent;
+    try {
+      content = await this.#disk.call(async () => files.read(look.folder, name), signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      content = { kind: 'unreadable', why: messageOf(error) };
+    }
+    if (content.kind === 'moved' || (content.kind === 'read' && content.sign !== sign)) return false;
+    const isMissing = (other: string): boolean => !look.files.has(other);
+    const verdict = await this.#versions.read(name, content, isMissing, signal);
+    this.#steady.taken(name, sign);
+    this.#retries.note(name, verdict, clock.monotonicMs());
+    return true;
+  }
+
+  async #deliver(look: PresentLook, withUnread: boolean, search: Search): Promise<MergedFiles> {
+    const isMissing = (name: string): boolean => !look.files.has(name);
+    this.#versions.merge(isMissing, withUnread);
+    // First on disk: what begins to run must be known when its file is broken at the next start.
+    await this.#versions.save();
+    const merged = this.#versions.merge(isMissing, withUnread);
+    this.#hand(search === 'reading' ? holdPods(merged, this.#handedUids) : merged, search);
+    return merged;
+  }
+
+  #unseen(message: string, startedMs: number): void {
+    const { path, problems } = this.#options;
+    this.#settled = undefined;
+    const merged = this.#versions.merge(() => false, true);
+    const problem = aboutWhole(FILE_SOURCE, path, 'unreadable', message, this.#versions.heldNames);
+    problems.report(FILE_SOURCE, [problem, ...merged.problems]);
+    this.#hand(merged, 'changing');
+    this.#watch.close();
+    this.#tellEnd(startedMs, 0, merged, message);
+  }
+
+  #hand(merged: MergedFiles, search: Search): void {
+    const { pods, objects } = this.#absences.add(merged, search, this.#options.clock.monotonicMs());
+    this.#logLeftOut(pods);
+    const places = new Map(pods.map(({ pod, place }) => [pod.metadata.uid, place]));
+    this.#handedUids = new Set(places.keys());
+    this.#options.port.deliver(
+      pods.map(({ pod }) => pod),
+      {
+        isComplete: this.#isComplete,
+        placeOf: ({ metadata }) => places.get(metadata.uid),
+        objects: objects.map(({ object }) => object),
+      },
+    );
+  }
+
+  /** Once for each pod, as long as it stands there. */
+  #logLeftOut(pods: MergedFiles['pods']): void {
+    const dumped = pods.filter(({ leftOut = [] }) => leftOut.length > 0);
+    for (const { pod, place, leftOut } of dumped) {
+      if (this.#dumped.has(pod.metadata.uid)) continue;
+      this.#options.logger.info('Leaving out what a cluster wrote into the manifest of a pod', {
+        ...{ pod: `${pod.metadata.namespace}/${pod.metadata.name}`, path: place.file },
+        fields: leftOut!.join(', '),
+      });
+    }
+    this.#dumped = new Set(dumped.map(({ pod }) => pod.metadata.uid));
+  }
+
+  #tellOthers({ folder, others }: PresentLook): void {
+    for (const name of others) {
+      if (this.#others.has(name)) continue;
+      this.#options.logger.info('Ignoring a file that is no manifest by its name or kind', {
+        path: join(folder, name),
+      });
+    }
+    this.#others = new Set(others);
+  }
+
+  #tellEnd(startedMs: number, parsed: number, merged: MergedFiles, error: string | undefined): void {
+    sourceLookEnded.publish({
+      ...{ source: FILE_SOURCE, durationMs: this.#options.clock.monotonicMs() - startedMs, parsed, error },
+      ...{ pods: merged.pods.length, problems: merged.problems.length },
+    });
+  }
+}

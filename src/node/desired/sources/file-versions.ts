@@ -1,0 +1,366 @@
+import { createHash } from 'node:crypto';
+import { fullName } from '../arbitrate-pods.js';
+import { aboutWhole, type ConfigProblem } from '../config-problem.js';
+import { FileHolders } from './file-holders.js';
+import { type Holding, holdingNames, isSameHolding, NOTHING } from './file-holding.js';
+import { type Held, heldName, type MergedHeld, mergeHeld } from './held.js';
+import { type KeptVersions, type LastGood, type LastGoodStore } from './last-good-store.js';
+import { type FileContent } from './manifest-folder.js';
+import { type ManifestProblem } from '../manifests/manifest-problem.js';
+import { type AppliedObject } from '../manifests/manifest-writer.js';
+import { type ManifestParser } from '../manifests/parse-manifest.js';
+import { type ReadVerdict } from './retry-times.js';
+import { keepObjects, type SourceObject } from '../manifests/source-object.js';
+import { keepPods, type ParsedManifest, refuseNewPods, type SourcePod } from '../manifests/source-pod.js';
+
+/** What {@link FileVersions} needs. */
+export interface FileVersionsOptions {
+  readonly source: string;
+  readonly nodeName: string;
+  readonly parser: ManifestParser;
+  readonly store: LastGoodStore;
+  /** What a file is called in messages. */
+  readonly locate: (origin: string, name: string) => string;
+}
+
+/** What the files stand for together. */
+export interface MergedFiles {
+  readonly pods: readonly SourcePod[];
+  readonly objects: readonly SourceObject[];
+  readonly problems: readonly ConfigProblem[];
+}
+
+/** Behind everybody: another file has it, and is still to be read. */
+const REFUSED = 9;
+
+interface FileVersion {
+  /** Of the content that was judged; empty before. */
+  digest: string;
+  holding: Holding;
+  problems: readonly ConfigProblem[];
+  /** As on disk; undefined when nothing is. */
+  saved: Holding | undefined;
+  /** Of the content, while nothing is wrong with it. */
+  goodDigest: string | undefined;
+  /** As on disk. */
+  savedDigest: string | undefined;
+  /** Names of what another file has, as on disk. */
+  savedRefused: string;
+  /** It is still, or again, what the agent before this one found good; nobody has parsed it since the start. */
+  isConfirmed: boolean;
+  /** It was judged since the start, well or not. */
+  isRead: boolean;
+}
+
+/**
+ * The files of a folder and what each stands for: the pods and objects of its newest good version, and what is wrong with
+ * it now.
+ *
+ * What comes from a URL is a file without a name.
+ */
+export class FileVersions {
+  readonly #options: FileVersionsOptions;
+  readonly #files = new Map<string, FileVersion>();
+  #origin = '';
+  #kept: KeptVersions = { versions: [], isLost: () => false, faults: [] };
+  readonly #holders = new FileHolders();
+  #saveFaults: ReadonlyMap<string, string> = new Map();
+
+  constructor(options: FileVersionsOptions) {
+    this.#options = options;
+  }
+
+  /** The files that are known, from disk or from a look. */
+  get names(): readonly string[] {
+    return [...this.#files.keys()].sort();
+  }
+
+  /** The full names of all pods and objects, for messages. */
+  get heldNames(): readonly string[] {
+    return [...this.#files.values()].flatMap(({ holding }) => holdingNames(holding));
+  }
+
+  /** The file that has an object; `name` as it is written. */
+  findFile({ kind, namespace, name }: AppliedObject): string | undefined {
+    const isIt = (held: Held): boolean => {
+      const { metadata } = 'pod' in held ? held.pod : held.object;
+      const [heldKind, written] = 'pod' in held ? ['Pod', held.name] : [held.object.kind, metadata.name];
+      return heldKind === kind && written === name && metadata.namespace === namespace;
+    };
+    return [...this.#files.keys()].find((file) =>
+      this.#heldBy(file).some((held) => isIt(held) && !this.#holders.isRefused({ file, held })),
+    );
+  }
+
+  /** True while a file is bad whose last good version was lost: nobody knows then what it stands for. */
+  get hasLost(): boolean {
+    return [...this.#files].some(
+      ([name, { problems, saved }]) =>
+        problems.length > 0 && saved === undefined && this.#kept.isLost(this.#origin, name),
+    );
+  }
+
+  /** True when anything that was kept was lost, of whichever file. */
+  get hasFaults(): boolean {
+    return this.#kept.faults.length > 0;
+  }
+
+  /** True while something good could not be brought to the disk. */
+  get hasUnsaved(): boolean {
+    return this.#saveFaults.size > 0;
+  }
+
+  /** Takes up what was kept of the files of a folder. */
+  restore(kept: KeptVersions, origin: string, onlyName?: string): void {
+    this.#kept = kept;
+    this.#origin = origin;
+    // By name, as a record of an earlier podloop does not say which of two has a pod or an object.
+    for (const version of [...kept.versions].sort((one, other) => (one.name < other.name ? -1 : 1))) {
+      if (version.origin !== origin || (onlyName !== undefined && version.name !== onlyName)) continue;
+      const { name, pods, objects, digest, refused = [] } = version;
+      for (const held of [...pods, ...objects])
+        if (!refused.includes(heldName(held))) this.#holders.add({ file: name, held });
+      const holding = { pods, objects };
+      const savedRefused = refused.join(' ');
+      const kept = { saved: holding, savedDigest: digest, goodDigest: digest, savedRefused };
+      this.#files.set(name, {
+        digest: '',
+        holding,
+        problems: [],
+        ...kept,
+        isRead: false,
+        isConfirmed: false,
+      });
+    }
+  }
+
+  /** The files that were restored and not looked into yet, and of which is known what was in them. */
+  get unconfirmed(): readonly string[] {
+    const isUnread = ({ isRead, savedDigest }: FileVersion): boolean => !isRead && savedDigest !== undefined;
+    return this.names.filter((name) => isUnread(this.#files.get(name)!));
+  }
+
+  /**
+   * Takes a file as read when it holds, byte for byte, what its last good version was made of: whatever parsing it again
+   * will say, that version is what it stands for until then.
+   */
+  confirm(name: string, bytes: Uint8Array): void {
+    const file = this.#files.get(name);
+    if (file === undefined || file.isRead || file.savedDigest !== digestOf(bytes)) return;
+    [file.isRead, file.isConfirmed] = [true, true];
+  }
+
+  /** Whether a file was confirmed and is still to be parsed. */
+  isConfirmed(name: string): boolean {
+    return this.#files.get(name)?.isConfirmed === true;
+  }
+
+  /** Says in which folder the files are. */
+  moveTo(folder: string): void {
+    this.#origin = folder;
+  }
+
+  /** Judges what was read of a file. `isMissing` tells of another file whether it is there. Rejects when aborted. */
+  async read(
+    name: string,
+    content: Exclude<FileContent, { kind: 'moved' }>,
+    isMissing: (name: string) => boolean,
+    signal: AbortSignal,
+  ): Promise<ReadVerdict> {
+    const path = this.#pathOf(name);
+    if (content.kind === 'unreadable') {
+      this.#keepAll(name, `cannot be read: ${content.why}`);
+      return 'unreadable';
+    }
+    const digest = digestOf(content.bytes);
+    const before = this.#files.get(name);
+    if (before?.digest === digest) return 'judged';
+    const { source, nodeName, parser } = this.#options;
+    const request = { bytes: content.bytes, file: path, origin: { source, nodeName } };
+    const outcome = await parser.parse(request, signal);
+    if (outcome.kind === 'gave-up') {
+      this.#keepAll(name, outcome.why);
+      return 'gave-up';
+    }
+    const renamed = before === undefined ? this.#findRenamed(digest, isMissing) : undefined;
+    if (renamed !== undefined) this.#holders.rename(renamed.name, name);
+    const manifest = refuseNewPods(outcome.manifest, (pod) => this.#isKnown(pod));
+    this.#judge(name, digest, before ?? renamed?.file, manifest);
+    return 'judged';
+  }
+
+  /** A file never stands still. */
+  complainOfRestless(name: string): void {
+    this.#keepAll(name, 'is written to again and again, and is read once that ends');
+  }
+
+  /** These files are not there any more. */
+  forget(names: readonly string[]): void {
+    for (const name of names) this.#files.delete(name);
+  }
+
+  /**
+   * The pods and objects of all files in the order of their names, those of missing files last: what is renamed is found
+   * under its new name. Unless `withUnread`, only what was judged since the start.
+   *
+   * Each stays with the file that had it first, as long as that file may still stand for it.
+   */
+  merge(isMissing: (name: string) => boolean, withUnread: boolean): MergedFiles {
+    const names = this.names.filter((name) => withUnread || this.#files.get(name)!.isRead);
+    const holdings = (some: readonly string[]): Holding[] =>
+      some.map((name) => this.#files.get(name)!.holding);
+    const present = holdings(names.filter((name) => !isMissing(name)));
+    const missing = holdings(names.filter(isMissing));
+    const rankOf = this.#ranks(names, isMissing);
+    const merge = <Each extends Held>(listOf: (holding: Holding) => readonly Each[]): MergedHeld<Each> => {
+      const { held, problems } = mergeHeld(present.map(listOf), rankOf);
+      // What is about to be forgotten is no problem.
+      const merged = mergeHeld([held, ...missing.map(listOf)], rankOf).held;
+      // Of a file that is still to be read nobody knows what it wants.
+      return { held: merged.filter((each) => rankOf(each) < REFUSED), problems };
+    };
+    const [pods, objects] = [merge((holding) => holding.pods), merge((holding) => holding.objects)];
+    this.#settleHolders([...pods.held, ...objects.held], names, isMissing);
+    const twins = [...pods.problems, ...objects.problems].map((problem) => this.#toConfig(problem));
+    return { pods: pods.held, objects: objects.held, problems: [...this.#problems(), ...twins] };
+  }
+
+  /** Who goes first of those that want the same. */
+  #ranks(names: readonly string[], isMissing: (name: string) => boolean): (held: Held) => number {
+    const files = this.#filesOf(names);
+    const isRead = new Set(names);
+    return (held) => {
+      const file = files.get(held)!;
+      const claim = { file, held };
+      if (!isMissing(file)) {
+        if (this.#holders.has(claim)) return 0;
+        const holder = this.#holders.find(held);
+        const isStillToRead = holder !== undefined && this.#files.has(holder) && !isRead.has(holder);
+        return isStillToRead && !isMissing(holder) ? REFUSED : 2;
+      }
+      // It may have got another name, under which it is found as itself, also where a copy of it is there already. Else it
+      // is wanted until it is seen to be gone.
+      return this.#holders.has(claim) ? 1 : 3;
+    };
+  }
+
+  #settleHolders(
+    accepted: readonly Held[],
+    names: readonly string[],
+    isMissing: (name: string) => boolean,
+  ): void {
+    const files = this.#filesOf(names);
+    const claims = accepted.map((held) => ({ file: files.get(held)!, held }));
+    const read = new Set(names);
+    this.#holders.settle(claims, (file) => this.#files.has(file) && !read.has(file) && !isMissing(file));
+  }
+
+  #filesOf(names: readonly string[]): ReadonlyMap<Held, string> {
+    return new Map(names.flatMap((file) => this.#heldBy(file).map((held) => [held, file] as const)));
+  }
+
+  #heldBy(file: string): readonly Held[] {
+    const { pods, objects } = this.#files.get(file)?.holding ?? NOTHING;
+    return [...pods, ...objects];
+  }
+
+  #refusedOf(file: string): string[] {
+    return this.#heldBy(file)
+      .filter((held) => this.#holders.isRefused({ file, held }))
+      .map(heldName);
+  }
+
+  /** Brings what is good and new to the disk, with who has what as of the last {@link merge}. Never rejects. */
+  async save(): Promise<void> {
+    const due = [...this.#files].filter(([name, file]) => {
+      const { holding, problems, saved } = file;
+      const holdsNothing = holding.pods.length + holding.objects.length === 0;
+      if (saved === undefined && holdsNothing && problems.length > 0) return false;
+      if (saved === undefined || this.#saveFaults.has(name) || !isSameHolding(saved, holding)) return true;
+      if (file.goodDigest !== undefined && file.goodDigest !== file.savedDigest) return true;
+      if (this.#refusedOf(name).join(' ') !== file.savedRefused) return true;
+      file.saved = holding;
+      return false;
+    });
+    if (due.length === 0) return;
+    const versions = due.map(([name, { holding, goodDigest }]): LastGood => ({
+      ...{ origin: this.#origin, name, ...holding, digest: goodDigest, refused: this.#refusedOf(name) },
+    }));
+    this.#saveFaults = await this.#options.store.save(versions);
+    for (const [name, file] of due) {
+      if (this.#saveFaults.has(name)) continue;
+      [file.saved, file.savedDigest] = [file.holding, file.goodDigest];
+      file.savedRefused = this.#refusedOf(name).join(' ');
+    }
+  }
+
+  #judge(name: string, digest: string, before: FileVersion | undefined, manifest: ParsedManifest): void {
+    const held = before?.holding ?? NOTHING;
+    const isBroken = manifest.problems.length > 0;
+    const { objects, ...kept } = keepObjects(held.objects, manifest.objects, isBroken);
+    const all = [...manifest.problems, ...kept.problems];
+    const { pods, kept: keptPods } = keepPods(held.pods, { pods: manifest.pods, problems: all });
+    const names = [...keptPods, ...kept.kept];
+    const problems = all.map((problem, index) => this.#toConfig(problem, index === 0 ? names : []));
+    const { saved, savedDigest, savedRefused = '' } = this.#files.get(name) ?? {};
+    // What comes from a URL may change with each answer and mean the same: not worth a write each time.
+    const goodDigest = problems.length === 0 && name !== '' ? digest : undefined;
+    this.#files.set(name, {
+      ...{ digest, holding: { pods, objects }, problems, saved, goodDigest, savedDigest },
+      ...{ isRead: true, isConfirmed: false, savedRefused },
+    });
+  }
+
+  #keepAll(name: string, message: string): void {
+    const before = this.#files.get(name);
+    const holding = before?.holding ?? NOTHING;
+    const kept = holdingNames(holding);
+    const problem = aboutWhole(this.#options.source, this.#pathOf(name), 'unreadable', message, kept);
+    this.#files.set(name, {
+      ...{ digest: '', holding, problems: [problem], goodDigest: undefined },
+      ...{ saved: before?.saved, savedDigest: before?.savedDigest, isRead: true, isConfirmed: false },
+      savedRefused: before?.savedRefused ?? '',
+    });
+  }
+
+  /** A pod that moves to another file is no new one. */
+  #isKnown(pod: SourcePod['pod']): boolean {
+    const name = fullName(pod);
+    return [...this.#files.values()].some(({ holding }) =>
+      holding.pods.some((each) => fullName(each.pod) === name),
+    );
+  }
+
+  /** The same content under another name that is gone: what that one stood for goes along, also when it is broken. */
+  #findRenamed(
+    digest: string,
+    isMissing: (name: string) => boolean,
+  ): { readonly name: string; readonly file: FileVersion } | undefined {
+    for (const [name, file] of this.#files) {
+      if (file.digest === digest && isMissing(name)) return { name, file };
+    }
+    return undefined;
+  }
+
+  #problems(): ConfigProblem[] {
+    const { source } = this.#options;
+    const faults = [...this.#saveFaults].map(([name, fault]) =>
+      aboutWhole(source, this.#pathOf(name), 'not-kept', `its good version cannot be kept: ${fault}`),
+    );
+    const origin = this.#options.locate(this.#origin, '');
+    const lost = this.#kept.faults.map((fault) => aboutWhole(source, origin, 'not-kept', fault));
+    return [...[...this.#files.values()].flatMap(({ problems }) => problems), ...faults, ...lost];
+  }
+
+  #pathOf(name: string): string {
+    return this.#options.locate(this.#origin, name);
+  }
+
+  #toConfig(problem: ManifestProblem, kept: readonly string[] = []): ConfigProblem {
+    return { ...problem, source: this.#options.source, kept };
+  }
+}
+
+function digestOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

@@ -1,0 +1,146 @@
+/**
+ * Pods, ConfigMaps and Secrets from a URL.
+ *
+ * In: the answers of a server that is asked every 20 s. Out: all that is in the last good answer, delivered to a
+ * {@link PodSourcePort}; what is wrong, in a {@link ProblemBook}.
+ *
+ * It assumes nothing of the server: it may be away, slow, or give something else. Only an answer that parses without a
+ * problem takes pods away; until then the last good one holds, over a restart of the agent too.
+ *
+ * @module
+ */
+import { createHash } from 'node:crypto';
+import { Backoff } from '../../../base/async/backoff.js';
+import { sourceLookEnded } from '../../../base/channels/config-channels.js';
+import { type Clock } from '../../../base/time/clock.js';
+import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
+import { aboutWhole } from '../config-problem.js';
+import { fetchManifest } from './fetch-manifest.js';
+import { FileVersions } from './file-versions.js';
+import { LastGoodStore } from './last-good-store.js';
+import { type ManifestParser } from '../manifests/parse-manifest.js';
+import { type PodSourcePort } from '../pod-config.js';
+import { type ProblemBook } from '../problem-book.js';
+import { RetryTimes } from './retry-times.js';
+
+/** What an {@link HttpSource} needs. */
+export interface HttpSourceOptions {
+  /** http or https; a name and password in it are sent as basic authorization. */
+  readonly url: URL;
+  readonly nodeName: string;
+  readonly port: PodSourcePort;
+  readonly problems: ProblemBook;
+  readonly parser: ManifestParser;
+  /** Where last good versions are kept; made when it is missing. */
+  readonly lastGoodFolder: string;
+  readonly clock: Clock;
+  readonly logger?: Logger;
+  /** Sent with each request to the server of the URL (default: none). */
+  readonly headers?: Readonly<Record<string, readonly string[]>>;
+  /** Time between requests in milliseconds; 20 s unless told, as httpCheckFrequency of a kubelet. */
+  readonly httpCheckFrequencyMs?: number;
+  /** What one request may take, in milliseconds (default: 10 s). */
+  readonly deadlineMs?: number;
+}
+
+/** `http`: of deliveries and problems, and part of the uid of its pods. */
+export const HTTP_SOURCE = 'http';
+
+/** A network that comes up after the agent is not waited for as long as later. */
+const FIRST_RETRY_MS = 1_000;
+/** The one file there is. */
+const NAME = '';
+
+/** Asks a URL for manifests and delivers their pods. */
+export class HttpSource {
+  readonly #options: Required<HttpSourceOptions>;
+  readonly #place: string;
+  readonly #origin: string;
+  readonly #store: LastGoodStore;
+  readonly #versions: FileVersions;
+  readonly #firstTries: Backoff;
+  readonly #retries: RetryTimes;
+  #etag: string | undefined;
+  #isComplete = false;
+
+  constructor(options: HttpSourceOptions) {
+    const defaults = { logger: SILENT_LOGGER, headers: {}, httpCheckFrequencyMs: 20_000, deadlineMs: 10_000 };
+    this.#options = { ...defaults, ...options };
+    const { url, nodeName, parser, lastGoodFolder: folder, httpCheckFrequencyMs } = this.#options;
+    // Neither a password nor a token belongs into a log.
+    this.#place = `${url.origin}${url.pathname}`;
+    this.#origin = `${this.#place} ${createHash('sha256').update(url.href).digest('hex').slice(0, 16)}`;
+    this.#store = new LastGoodStore({ folder, source: HTTP_SOURCE, nodeName });
+    this.#versions = new FileVersions({
+      ...{ source: HTTP_SOURCE, nodeName, parser, store: this.#store, locate: () => this.#place },
+    });
+    this.#firstTries = new Backoff({ initialMs: FIRST_RETRY_MS, maxMs: httpCheckFrequencyMs });
+    this.#retries = new RetryTimes(httpCheckFrequencyMs);
+  }
+
+  /** Asks and delivers until the signal aborts; then it resolves. Once. */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      const kept = await this.#store.load();
+      this.#versions.restore(kept, this.#origin);
+      while (!signal.aborted) {
+        const delayMs = await this.#poll(signal);
+        await this.#options.clock.sleep(delayMs, signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  /** Asks once; returns after how many milliseconds to ask again. */
+  async #poll(signal: AbortSignal): Promise<number> {
+    const { url, headers, deadlineMs, clock, httpCheckFrequencyMs, logger } = this.#options;
+    const startedMs = clock.monotonicMs();
+    // What was given up is asked for again some time later, changed or not.
+    if (this.#retries.takeDue(startedMs).length > 0) this.#etag = undefined;
+    logger.info('Reading config URL', { url: this.#place }, 4);
+    const etag = this.#etag;
+    const answer = await fetchManifest({ url, headers, etag, deadlineMs, clock }, signal);
+    if (answer.kind === 'failed') {
+      this.#tell(startedMs, 0, `cannot be read: ${answer.why}`);
+      return this.#isComplete ? httpCheckFrequencyMs : this.#firstTries.nextMs();
+    }
+    if (answer.kind === 'body') await this.#judge(answer.bytes, answer.etag, signal);
+    await this.#versions.save();
+    const isFirst = !this.#isComplete && !this.#versions.hasLost;
+    this.#isComplete ||= isFirst;
+    this.#tell(startedMs, answer.kind === 'body' ? 1 : 0, undefined);
+    if (isFirst) await this.#store.prune(this.#origin, [NAME]);
+    return httpCheckFrequencyMs;
+  }
+
+  async #judge(bytes: Uint8Array, etag: string | undefined, signal: AbortSignal): Promise<void> {
+    const content = { kind: 'read', bytes, sign: '' } as const;
+    const verdict = await this.#versions.read(NAME, content, () => false, signal);
+    this.#retries.note(NAME, verdict, this.#options.clock.monotonicMs());
+    this.#etag = etag;
+  }
+
+  #tell(startedMs: number, parsed: number, error: string | undefined): void {
+    const { clock, port, problems: book } = this.#options;
+    const { pods, objects, problems } = this.#versions.merge(() => false, true);
+    const kept = this.#versions.heldNames;
+    const failure =
+      error === undefined ? [] : [aboutWhole(HTTP_SOURCE, this.#place, 'unreadable', error, kept)];
+    const all = [...failure, ...problems];
+    book.report(HTTP_SOURCE, all);
+    const places = new Map(pods.map(({ pod, place }) => [pod.metadata.uid, place]));
+    port.deliver(
+      pods.map(({ pod }) => pod),
+      {
+        isComplete: this.#isComplete,
+        placeOf: ({ metadata }) => places.get(metadata.uid),
+        objects: objects.map(({ object }) => object),
+      },
+    );
+    sourceLookEnded.publish({
+      ...{ source: HTTP_SOURCE, durationMs: clock.monotonicMs() - startedMs, parsed, error },
+      ...{ pods: pods.length, problems: all.length },
+    });
+  }
+}

@@ -1,0 +1,158 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type NodePod } from '../../kube/pod/node-pod.js';
+import { type PodUpdate } from '../../kube/pod/pod-update.js';
+import { STATIC_POD_ANNOTATIONS } from '../../kube/pod/static-pod.js';
+import { aNodePod } from '../../../test/support/builders/node-pod-builder.js';
+import { PodConfig } from './pod-config.js';
+import { StoppedPods } from './stopped-pods.js';
+
+let folder: string;
+let released: string[];
+let opened: StoppedPods[];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'podloop-stopped-'));
+  released = [];
+  opened = [];
+});
+afterEach(async () => {
+  for (const stopped of opened) await stopped.settled();
+  await rm(folder, { recursive: true });
+});
+
+const file = (): string => join(folder, 'stopped-pods.json');
+const open = async (onChanged?: () => void): Promise<StoppedPods> => {
+  const stopped = await StoppedPods.open({
+    file: file(),
+    onReleased: (uid) => released.push(uid),
+    ...(onChanged === undefined ? {} : { onChanged }),
+  });
+  opened.push(stopped);
+  return stopped;
+};
+const aPod = (hash = '1', name = 'web'): NodePod =>
+  aNodePod({ name, annotations: { [STATIC_POD_ANNOTATIONS.manifestHash]: hash } });
+const END = { deletionTimestamp: '2026-01-02T03:04:35Z', gracePeriodSeconds: 30 };
+
+describe('a pod that was stopped', () => {
+  it('ends, stays away once it has ended, and does so for the next agent, too', async () => {
+    const stopped = await open();
+    const pod = aPod();
+    expect(stopped.apply(pod)).toBe(pod);
+    await stopped.stop(pod, END);
+    const ending = stopped.apply(pod);
+    expect(ending?.metadata).toMatchObject({
+      deletionTimestamp: END.deletionTimestamp,
+      deletionGracePeriodSeconds: 30,
+    });
+    expect(stopped.apply(pod)).toBe(ending);
+    expect((await open()).apply(aPod())?.metadata.deletionTimestamp).toBe(END.deletionTimestamp);
+    const name = `${pod.metadata.namespace}/${pod.metadata.name}`;
+    expect([stopped.hasStopped(name), stopped.hasStopped('default/other')]).toEqual([true, false]);
+    await stopped.setOver('uid-web');
+    expect(stopped.hasStopped(name)).toBe(true);
+    expect(stopped.apply(pod)).toBeUndefined();
+    expect((await open()).apply(aPod())).toBeUndefined();
+  });
+
+  it('is another one when its manifest says something else, whether its source has told of all or not', async () => {
+    const stopped = await open();
+    await stopped.stop(aPod('1'), END);
+    await stopped.setOver('uid-web');
+    const edited = aPod('2');
+    expect(stopped.find(edited)).toBeUndefined();
+    expect(stopped.apply(edited)).toBe(edited);
+  });
+
+  it('stays forgotten when its manifest goes while its end is being written', async () => {
+    const stopped = await open();
+    await stopped.stop(aPod(), END);
+    const over = stopped.setOver('uid-web');
+    for (let turns = 0; turns < 5; turns++) await Promise.resolve();
+    stopped.settle('file', [], true);
+    await over;
+    await stopped.settled();
+    expect(stopped.list()).toEqual([]);
+    expect((await open()).list()).toEqual([]);
+  });
+
+  it('is given no more time by a second stop, but less', async () => {
+    const stopped = await open();
+    await stopped.stop(aPod(), END);
+    expect((await stopped.stop(aPod(), { ...END, gracePeriodSeconds: 60 })).gracePeriodSeconds).toBe(30);
+    expect((await stopped.stop(aPod(), { ...END, gracePeriodSeconds: 0 })).gracePeriodSeconds).toBe(0);
+  });
+
+  it('runs again when its manifest says something else, or is put back after it was gone', async () => {
+    const stopped = await open();
+    for (const name of ['edited', 'removed', 'same']) {
+      await stopped.stop(aPod('1', name), END);
+      await stopped.setOver(`uid-${name}`);
+    }
+    stopped.settle('http', [], true);
+    stopped.settle('file', [aPod('2', 'edited'), aPod('1', 'same')], false);
+    expect(stopped.list().map(({ name }) => name)).toEqual(['removed', 'same']);
+    expect(stopped.heldBack().map(({ name }) => name)).toEqual(['same']);
+    expect(released).toEqual(['uid-edited']);
+    stopped.settle('file', [aPod('2', 'edited'), aPod('1', 'same')], true);
+    await stopped.settled();
+    expect((await open()).list().map(({ name }) => name)).toEqual(['same']);
+  });
+
+  it('runs again when it is released', async () => {
+    const stopped = await open();
+    await stopped.stop(aPod(), END);
+    expect(await stopped.release('uid-web')).toBe(true);
+    expect(await stopped.release('uid-web')).toBe(false);
+    expect(stopped.apply(aPod())?.metadata.deletionTimestamp).toBeUndefined();
+    expect(released).toEqual(['uid-web']);
+  });
+
+  it('is not stopped when that cannot be kept', async () => {
+    const stopped = await open();
+    await rm(folder, { recursive: true });
+    await expect(stopped.stop(aPod(), END)).rejects.toThrow('ENOENT');
+    expect(stopped.list()).toEqual([]);
+    folder = await mkdtemp(join(tmpdir(), 'podloop-stopped-'));
+  });
+
+  it('makes an agent refuse a file that it did not write', async () => {
+    await writeFile(file(), '{"version":1,"pods":[{}]}');
+    await expect(open()).rejects.toMatchObject({ code: 'FOLDER_UNUSABLE' });
+    expect(await readFile(file(), 'utf8')).toContain('pods');
+  });
+});
+
+describe('the merged sources', () => {
+  it('hand out a stop as a deletion, its end as a removal, and a release as an addition', async () => {
+    const config: { current?: PodConfig } = {};
+    const stopped = await open(() => config.current?.refresh());
+    const merged = new PodConfig({ stopped });
+    config.current = merged;
+    const port = merged.addSource('file');
+    const ending = new AbortController();
+    const updates = merged.updates(ending.signal);
+    const next = async (): Promise<string> => {
+      const { value } = (await updates.next()) as { value: PodUpdate };
+      return `${value.type} ${value.pods.map(({ metadata }) => metadata.name).join(' ')}`;
+    };
+    port.deliver([aPod(), aPod('1', 'other')]);
+    expect(await next()).toBe('ADD web other');
+    await stopped.stop(aPod(), END);
+    expect(await next()).toBe('DELETE web');
+    await stopped.setOver('uid-web');
+    expect(await next()).toBe('REMOVE web');
+    port.deliver([aPod(), aPod('1', 'other')]);
+    await stopped.release('uid-web');
+    expect(await next()).toBe('ADD web');
+    await stopped.stop(aPod(), END);
+    port.deliver([aPod('2'), aPod('1', 'other')]);
+    expect(await next()).toBe('UPDATE web');
+    // Whoever stopped that one had looked before it changed.
+    await stopped.stop(aPod(), END);
+    expect([stopped.list(), stopped.find(aPod('2'))]).toEqual([[], undefined]);
+    ending.abort();
+  });
+});

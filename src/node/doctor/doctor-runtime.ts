@@ -1,0 +1,110 @@
+import { cri, CRI_METHODS, CriClient, probeEndpoint, readContainerEvents } from '../../watch/cri/index.js';
+import {
+  type CallLimits,
+  type ImageFilesystem,
+  type ListAnswer,
+  type ListedContainer,
+  type ListedSandbox,
+  type RuntimeCondition,
+  type RuntimePort,
+} from '../../doctor/runtime-port.js';
+import { type Clock } from '../../base/time/clock.js';
+
+/** So that a list that a kubelet would refuse can be measured. */
+const MOST_BYTES = 256 * 1024 * 1024;
+const NS_PER_MS = 1_000_000n;
+
+const STATES: Readonly<Record<number, ListedContainer['state']>> = {
+  [cri.ContainerState.CONTAINER_CREATED]: 'created',
+  [cri.ContainerState.CONTAINER_RUNNING]: 'running',
+  [cri.ContainerState.CONTAINER_EXITED]: 'exited',
+};
+
+/** A container runtime as the doctor asks it, over CRI. Close it when the examination is over. */
+export class DoctorRuntime implements RuntimePort {
+  readonly endpoint: string;
+  readonly #clock: Clock;
+  readonly #client: CriClient;
+
+  constructor(options: { readonly endpoint: string; readonly clock: Clock }) {
+    this.endpoint = options.endpoint;
+    this.#clock = options.clock;
+    this.#client = new CriClient({ ...options, maxReceiveMessageBytes: MOST_BYTES });
+  }
+
+  /** Idempotent. */
+  close(): void {
+    this.#client.close();
+  }
+
+  async connect({ signal, timeoutMs }: CallLimits): Promise<{ name: string; version: string }> {
+    const found = await probeEndpoint(this.endpoint, { signal, timeoutMs, clock: this.#clock });
+    return { name: found.runtimeName, version: found.runtimeVersion };
+  }
+
+  async version(limits: CallLimits): Promise<unknown> {
+    return await this.#client.version({}, limits);
+  }
+
+  async status(limits: CallLimits): Promise<readonly RuntimeCondition[]> {
+    const { status } = await this.#client.status({}, limits);
+    return (status?.conditions ?? []).map(({ type, status: isTrue, reason, message }) => ({
+      ...{ type, status: isTrue, reason, message },
+    }));
+  }
+
+  async listSandboxes(limits: CallLimits): Promise<ListAnswer<ListedSandbox>> {
+    const method = CRI_METHODS.listPodSandbox;
+    const bytes = await this.#client.callForBytes(method, {}, limits);
+    const { items } = this.#client.decodeMessage(method, bytes);
+    return { bytes: bytes.length, items: items.map(toSandbox) };
+  }
+
+  async listContainers(limits: CallLimits): Promise<ListAnswer<ListedContainer>> {
+    const method = CRI_METHODS.listContainers;
+    const bytes = await this.#client.callForBytes(method, {}, limits);
+    const { containers } = this.#client.decodeMessage(method, bytes);
+    return { bytes: bytes.length, items: containers.map(toContainer) };
+  }
+
+  async sandboxStatus(podSandboxId: string, limits: CallLimits): Promise<unknown> {
+    return await this.#client.podSandboxStatus({ podSandboxId, verbose: false }, limits);
+  }
+
+  async containerStatus(containerId: string, limits: CallLimits): Promise<unknown> {
+    return await this.#client.containerStatus({ containerId, verbose: false }, limits);
+  }
+
+  async imageFilesystems(limits: CallLimits): Promise<readonly ImageFilesystem[]> {
+    const { imageFilesystems, containerFilesystems } = await this.#client.imageFsInfo({}, limits);
+    const mountpoints = [...imageFilesystems, ...containerFilesystems]
+      .map(({ fsId }) => fsId?.mountpoint ?? '')
+      .filter((mountpoint) => mountpoint !== '');
+    return [...new Set(mountpoints)].map((mountpoint) => ({ mountpoint }));
+  }
+
+  async readEvents(onEvent: (containerId: string) => void, signal: AbortSignal): Promise<void> {
+    await readContainerEvents(
+      this.#client,
+      { onEvent: ({ containerId }) => onEvent(containerId) },
+      { signal },
+    );
+  }
+}
+
+function toSandbox({ id, metadata, state, createdAt }: cri.PodSandbox): ListedSandbox {
+  const { uid = '', namespace = '', name = '', attempt = 0 } = metadata ?? {};
+  return {
+    ...{ id, attempt, ready: state === cri.PodSandboxState.SANDBOX_READY },
+    pod: { uid: uid === '' ? id : uid, namespace, name },
+    createdAtMs: Number(createdAt / NS_PER_MS),
+  };
+}
+
+function toContainer({ id, podSandboxId, metadata, state, createdAt }: cri.Container): ListedContainer {
+  return {
+    ...{ id, sandboxId: podSandboxId, state: STATES[state] ?? 'unknown' },
+    ...{ name: metadata?.name ?? '', attempt: metadata?.attempt ?? 0 },
+    createdAtMs: Number(createdAt / NS_PER_MS),
+  };
+}

@@ -1,0 +1,86 @@
+import { type ProbeResult, titleOf } from '../probes/probe-result.js';
+import { podStatusChanged } from '../status/status-changes.js';
+import { type JournalRecord } from '../../history/journal/journal-record.js';
+import { type V1ContainerStatus, type V1PodStatus } from '../../kube/pod/v1-pod-status.js';
+import { podEventRecorded } from '../telemetry/reports/pod-event-log.js';
+import { type RecordMaker } from '../../history/records/sync-records.js';
+
+/** Records what is told of pods in the words of Kubernetes, until the returned function is called. */
+export function recordPodEvents({ clock, repeats }: RecordMaker): () => void {
+  return podEventRecorded.subscribe(({ pod, type, reason, message, container }) => {
+    const key = `event ${JSON.stringify([pod.uid, container, type, reason, message])}`;
+    // Who tells of a pod may have given all of its metadata.
+    const { uid, namespace, name } = pod;
+    const about = {
+      pod: { uid, namespace, name },
+      ...(container === undefined ? {} : { container }),
+    };
+    repeats.tell(key, { atMs: clock.now(), kind: 'event', type, reason, message, ...about });
+  });
+}
+
+/** Records each restart of a container, until the returned function is called. */
+export function recordRestarts({ clock, append, findPod }: RecordMaker): () => void {
+  /** Of each pod, how often each of its containers was restarted. */
+  const known = new Map<string, ReadonlyMap<string, number>>();
+  return podStatusChanged.subscribe((change) => {
+    if (change.type === 'removed') known.delete(change.pod.uid);
+    if (change.type !== 'status') return;
+    const { pod, status } = change.record;
+    if (findPod(pod.uid) === undefined) return;
+    const before = known.get(pod.uid);
+    const containers = containersOf(status);
+    known.set(pod.uid, new Map(containers.map(({ name, restartCount }) => [name, restartCount])));
+    for (const container of containers) {
+      // What an agent finds at its start was restarted under another one.
+      const count = before?.get(container.name);
+      if (count === undefined || container.restartCount <= count) continue;
+      append({ ...describeRestart(container), atMs: clock.now(), pod });
+    }
+  });
+}
+
+/** No probe has failed then: the container has ended, or begins. */
+const UNREADY = 'Container is not ready any more';
+
+/** A change of mind of a probe as a record. */
+export function toProbeRecord(result: ProbeResult): Omit<JournalRecord, 'atMs' | 'pod'> {
+  const { type, result: outcome, containerName, containerId, message } = result;
+  const failed = outcome === 'failure';
+  return {
+    ...{ kind: 'probe', type: failed ? 'Warning' : 'Normal', container: containerName },
+    reason: `${titleOf(type)}${failed ? 'Failed' : 'Succeeded'}`,
+    message: message !== '' ? message : failed ? UNREADY : `${titleOf(type)} probe succeeded`,
+    details: { containerId, probe: type },
+  };
+}
+
+function containersOf({ initContainerStatuses, containerStatuses }: V1PodStatus): V1ContainerStatus[] {
+  return [...(initContainerStatuses ?? []), ...containerStatuses];
+}
+
+function describeRestart({
+  name,
+  restartCount,
+  lastState,
+}: V1ContainerStatus): Omit<JournalRecord, 'atMs' | 'pod'> {
+  const { exitCode, reason } = lastState.terminated ?? {};
+  const end =
+    exitCode === undefined
+      ? ''
+      : `; it had ended with exit code ${exitCode}${reason === undefined ? '' : `: ${reason}`}`;
+  return {
+    ...{ kind: 'restart', type: (exitCode ?? 0) === 0 ? 'Normal' : 'Warning', reason: 'ContainerRestarted' },
+    ...{
+      container: name,
+      message: `Container ${name} was restarted, for the ${ordinal(restartCount)} time${end}`,
+    },
+    details: { restartCount, exitCode },
+  };
+}
+
+function ordinal(count: number): string {
+  const isTeen = count % 100 >= 11 && count % 100 <= 13;
+  const ending = isTeen ? 'th' : (['th', 'st', 'nd', 'rd'][count % 10] ?? 'th');
+  return `${count}${ending}`;
+}

@@ -1,0 +1,65 @@
+import { type Secret } from '../../kube/objects/config-object.js';
+import { isRecord } from '../../base/text/is-record.js';
+
+/** Who to be at a registry. Its password is in no message, log or event. */
+export interface RegistryLogin {
+  readonly username: string;
+  readonly password: string;
+}
+
+/** What a Secret has for registries. */
+export interface DockerConfig {
+  /** By the place it is for, as written: `registry.example:5000/team`, `https://index.docker.io/v1/`, `*.example.org`. */
+  readonly logins: ReadonlyMap<string, RegistryLogin>;
+  /** It is of another type, or something in it cannot be read. */
+  readonly isBroken: boolean;
+}
+
+const FILES: Readonly<Record<string, string>> = {
+  'kubernetes.io/dockerconfigjson': '.dockerconfigjson',
+  'kubernetes.io/dockercfg': '.dockercfg',
+};
+
+/**
+ * Reads the logins of a Secret of one of the two types that Kubernetes has for them. Pure, never throws.
+ *
+ * `auth` (base64 of `name:password`) wins over `username` and `password`. Tokens of helpers are passed over, as by a
+ * kubelet.
+ */
+export function readDockerConfig({ type, data }: Secret): DockerConfig {
+  const logins = new Map<string, RegistryLogin>();
+  const bytes = Object.hasOwn(FILES, type) ? data.get(FILES[type]!) : undefined;
+  const file = bytes === undefined ? undefined : parse(Buffer.from(bytes).toString('utf8'));
+  const places = type === 'kubernetes.io/dockercfg' ? file : recordOf(file?.['auths'] ?? {});
+  if (file === undefined || places === undefined) return { logins, isBroken: true };
+  let isBroken = false;
+  for (const [place, entry] of Object.entries(places)) {
+    const login = loginOf(entry);
+    if (login === undefined) isBroken = true;
+    else logins.set(place, login);
+  }
+  return { logins, isBroken };
+}
+
+function loginOf(entry: unknown): RegistryLogin | undefined {
+  const { auth = '', username = '', password = '' } = recordOf(entry) ?? { auth: 0 };
+  if (typeof auth !== 'string' || typeof username !== 'string' || typeof password !== 'string') {
+    return undefined;
+  }
+  if (auth === '') return { username, password };
+  const text = Buffer.from(auth, 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  return colon === -1 ? undefined : { username: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+function parse(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    return recordOf(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  return isRecord(value) ? value : undefined;
+}

@@ -1,0 +1,56 @@
+import { matchesWildcards } from '../../base/text/matches-wildcards.js';
+import { type RegistryLogin } from './docker-config.js';
+import { repositoryOf } from './image-name.js';
+
+/** A login, or whatever stands for one, and the place it is for. */
+export type PlacedLogin<Login = RegistryLogin> = readonly [place: string, login: Login];
+
+const DEFAULT_REGISTRY = 'docker.io';
+/** How `docker login` calls it. */
+const DEFAULT_REGISTRY_LOGIN = 'index.docker.io';
+
+/**
+ * The logins that are for an image's registry, those of longer places first, each to be tried until one succeeds. Pure.
+ *
+ * As a kubelet finds them: a place matches by its host, in which each part may be a pattern such as `*.example.org`, its
+ * port and the beginning of its path; for images of Docker Hub a login of `docker login` counts, too.
+ */
+export function findLogins<Login>(image: string, logins: readonly PlacedLogin<Login>[]): Login[] {
+  const repository = repositoryOf(image);
+  if (repository === undefined) return [];
+  const wanted = placeOf(repository);
+  const places = logins
+    .map(([place, login]) => ({ place: placeOf(place), login }))
+    .sort(({ place: one }, { place: other }) => (one.text < other.text ? 1 : one.text > other.text ? -1 : 0));
+  const found = places.filter(({ place }) => isFor(place, wanted));
+  if (found.length > 0 || wanted.host.join('.') !== DEFAULT_REGISTRY) return found.map(({ login }) => login);
+  return places.filter(({ place }) => place.text === DEFAULT_REGISTRY_LOGIN).map(({ login }) => login);
+}
+
+interface Place {
+  /** Without a scheme and without `/v1/` or `/v2/`, which stand for the registry as a whole. */
+  readonly text: string;
+  readonly host: readonly string[];
+  readonly port: string;
+  readonly path: string;
+}
+
+function placeOf(written: string): Place {
+  const bare = written.replace(/^https?:\/\//, '');
+  const slash = bare.indexOf('/');
+  const authority = slash === -1 ? bare : bare.slice(0, slash);
+  const full = slash === -1 ? '' : bare.slice(slash);
+  const cut = /^\/v[12]\//.test(full) ? full.slice(3) : full;
+  const path = cut === '/' ? '' : cut;
+  const [, name = '', port = ''] = /^(.*?)(?::(\d+))?$/.exec(authority) ?? [];
+  return { text: `${authority}${path}`, host: name.split('.'), port, path };
+}
+
+function isFor(place: Place, wanted: Place): boolean {
+  return (
+    place.port === wanted.port &&
+    place.host.length === wanted.host.length &&
+    wanted.path.startsWith(place.path) &&
+    place.host.every((pattern, index) => matchesWildcards(pattern, wanted.host[index]!))
+  );
+}

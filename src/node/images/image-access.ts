@@ -1,0 +1,103 @@
+import { type RuntimeImage } from '../runtime/runtime-changes.js';
+import { isOutcomeUnknown } from '../runtime/unsettled-changes.js';
+import { imageAccessJudged } from '../../base/channels/image-channels.js';
+import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
+import { repositoryOf } from './image-name.js';
+import { judgeAccess } from './judge-access.js';
+import { type PullCredential } from './pull-logins.js';
+import { type PullRecords } from './pull-records.js';
+import { pullWithAny, type WelcomePull } from './pull-with-any.js';
+import { type UsedLogin } from './pulled-names.js';
+import { type VerificationRules } from './verification-policy.js';
+
+/** What {@link ImageAccess} is made with. */
+export interface ImageAccessOptions {
+  readonly records: PullRecords;
+  readonly rules: VerificationRules;
+  readonly logger?: Logger;
+}
+
+/** A pull, as far as access is concerned. */
+export interface PullAttempts {
+  readonly image: string;
+  /** To be tried one after the other; empty: once, without any. */
+  readonly credentials: readonly PullCredential[];
+  /** Gives the image's reference. */
+  readonly pull: (credential: PullCredential | undefined) => Promise<string>;
+  /** By its name or reference, as of now. */
+  readonly findImage: (image: string) => Promise<RuntimeImage | undefined>;
+}
+
+/** Says which pod may use an image that is on the node as it is, and keeps with which logins images are fetched. */
+export class ImageAccess {
+  readonly #records: PullRecords;
+  readonly #rules: VerificationRules;
+  readonly #logger: Logger;
+
+  constructor({ records, rules, logger = SILENT_LOGGER }: ImageAccessOptions) {
+    this.#records = records;
+    this.#rules = rules;
+    this.#logger = logger;
+  }
+
+  /** Whether a pod may use an image that it asks for by that name. Reads nothing from the disk. */
+  mayUse(present: RuntimeImage, image: string, credentials: () => readonly PullCredential[]): boolean {
+    const { result, news } = judgeAccess({
+      rules: this.#rules,
+      repository: repositoryOf(image) ?? image,
+      names: this.#records.findNames(present, image),
+      logins: () => credentials().map((credential) => this.#toUsed(credential)),
+    });
+    imageAccessJudged.publish({ result });
+    if (news !== undefined) this.#records.note(present.id, image, news);
+    return result !== 'mustAuthenticate';
+  }
+
+  /** Pulls with each login until one is welcome. Rejects with what the last one failed with. */
+  async pull(attempts: PullAttempts): Promise<string> {
+    const { image, credentials, pull, findImage } = attempts;
+    // What had its name when the pod was judged may be another than now: the pull had to wait for its turn.
+    const begun =
+      credentials.length === 0 ? undefined : await this.#records.begin(image, await findImage(image));
+    const outcome = { isLost: false };
+    const pullOnce = async (credential: PullCredential | undefined): Promise<string> => {
+      try {
+        return await pull(credential);
+      } catch (error) {
+        outcome.isLost ||= isOutcomeUnknown(error);
+        throw error;
+      }
+    };
+    let pulled: WelcomePull;
+    try {
+      pulled = await pullWithAny(credentials, pullOnce);
+    } catch (error) {
+      if (begun !== undefined) await this.#records.end(begun, outcome.isLost);
+      throw error;
+    }
+    const isKept = await this.#record(attempts, pulled);
+    if (begun !== undefined) await this.#records.end(begun, outcome.isLost || !isKept);
+    return pulled.imageRef;
+  }
+
+  /**
+   * Resolves with whether it is on the disk, and never rejects: a pull is none the worse for what cannot be kept of it,
+   * only the image is to be pulled again.
+   */
+  async #record({ image, findImage }: PullAttempts, { imageRef, credential }: WelcomePull): Promise<boolean> {
+    try {
+      const id = (await findImage(imageRef))?.id;
+      const login = credential && this.#toUsed(credential);
+      return id !== undefined && (await this.#records.record(id, image, login));
+    } catch (error) {
+      this.#logger.error('Image was pulled and cannot be looked at, it is to be pulled again', error, {
+        image,
+      });
+      return false;
+    }
+  }
+
+  #toUsed({ login, secret }: PullCredential): UsedLogin {
+    return { hash: this.#records.hashOf(login), ...(secret && { secret }) };
+  }
+}

@@ -1,0 +1,291 @@
+/**
+ * Sees to it that a container's image is there before the container is made.
+ *
+ * In: a container and its pod. Out: the image as the runtime knows it, or why there is none, in the kubelet's words.
+ * It assumes that registries are slow and fail. What covers it: failed pulls back off per pod and image, each image is
+ * fetched once for all who want it, and only a few at a time. What one pod fetched with its login is there for pods with
+ * that login; to others it is as if it were not there.
+ *
+ * @module
+ */
+import { createHash } from 'node:crypto';
+import { type PodObjects } from '../../kube/objects/config-object.js';
+import { type Container } from '../../kube/container/container.js';
+import { type NodePod } from '../../kube/pod/node-pod.js';
+import { type PodEvent, type PodEventRecorder } from '../../kube/pod/pod-event-recorder.js';
+import { describeRuntimeError, quoteRuntimeError } from '../../watch/observed/describe-runtime-error.js';
+import {
+  type PullOptions,
+  type RuntimeChanges,
+  type RuntimeImage,
+  type SandboxConfig,
+} from '../runtime/runtime-changes.js';
+import { type Clock, SystemClock } from '../../base/time/clock.js';
+import { formatGoDuration } from '../../base/time/go-duration.js';
+import { imagePullEnded, imageRequested } from '../../base/channels/image-channels.js';
+
+import { type ImageAccess } from './image-access.js';
+import { withDefaultTag } from './image-name.js';
+import { PullBackoff, type PullBackoffOptions } from './pull-backoff.js';
+import { type PullCredential, pullLoginsOf } from './pull-logins.js';
+import { PullQueue } from './pull-queue.js';
+import { pullWithAny } from './pull-with-any.js';
+
+/** What {@link ImageManager} is made with. */
+export interface ImageManagerOptions {
+  readonly changes: Pick<RuntimeChanges, 'findImage' | 'pullImage'>;
+  readonly events: PodEventRecorder;
+  /** Where imagePullSecrets are found (default: none are). */
+  readonly objects?: Pick<PodObjects, 'findSecret'>;
+  /** Who may use what is there (default: every pod). */
+  readonly access?: Pick<ImageAccess, 'mayUse' | 'pull'>;
+  readonly clock?: Clock;
+  /** How many images are fetched at the same time (default: 5). */
+  readonly pullsAtOnce?: number;
+  readonly backoff?: Omit<PullBackoffOptions, 'clock'>;
+}
+
+/** Why a container has no image, as its status says it. */
+export type ImageProblem =
+  | 'InvalidImageName'
+  | 'ImageInspectError'
+  | 'ErrImageNeverPull'
+  | 'ErrImagePull'
+  | 'ImagePullBackOff'
+  | 'RegistryUnavailable'
+  | 'SignatureValidationFailed';
+
+/** What {@link ImageManager.ensureImage} comes to. */
+export type ImageOutcome =
+  | {
+      readonly isPresent: true;
+      /** For the container's configuration. */
+      readonly imageRef: string;
+      readonly image: RuntimeImage;
+    }
+  | {
+      readonly isPresent: false;
+      readonly reason: ImageProblem;
+      readonly message: string;
+      /** There is no point in trying before; absent where the next try is nobody's business here. */
+      readonly retryAfterMs?: number;
+    };
+
+/** A look for an image that was begun before it is needed: see {@link ImageManager.lookAhead}. */
+export interface ImageLook {
+  /** As the runtime was asked for it. */
+  readonly image: string;
+  /** On the clock's monotonic time. */
+  readonly beganMs: number;
+  readonly found: Promise<RuntimeImage | undefined>;
+}
+
+/** What {@link ImageManager.ensureImage} is given beside the container, where there is any. */
+export interface ImageNeed {
+  /** For the runtime's pulls. */
+  readonly sandboxConfig?: SandboxConfig;
+  readonly look?: ImageLook | undefined;
+}
+
+/** An image that was there so long ago is looked for again. Nobody removes images of pods that are wanted but people. */
+const LOOK_COUNTS_MS = 30_000;
+
+/** Errors that CRI gives names, at the beginning of a description. */
+const NAMED_FAILURES = {
+  RegistryUnavailable: 'the registry is unavailable',
+  SignatureValidationFailed: 'the signature validation failed',
+} as const;
+
+const FOR_EVERY_POD: Pick<ImageAccess, 'mayUse' | 'pull'> = {
+  mayUse: () => true,
+  pull: async ({ credentials, pull }) => (await pullWithAny(credentials, pull)).imageRef,
+};
+
+/** Finds images, and fetches them as the pull policies say. */
+export class ImageManager {
+  readonly #changes: Pick<RuntimeChanges, 'findImage' | 'pullImage'>;
+  readonly #events: PodEventRecorder;
+  readonly #objects: Pick<PodObjects, 'findSecret'>;
+  readonly #access: Pick<ImageAccess, 'mayUse' | 'pull'>;
+  readonly #clock: Clock;
+  readonly #backoff: PullBackoff;
+  readonly #queue: PullQueue;
+
+  constructor(options: ImageManagerOptions) {
+    const clock = options.clock ?? new SystemClock();
+    this.#changes = options.changes;
+    this.#events = options.events;
+    this.#objects = options.objects ?? { findSecret: () => undefined };
+    this.#access = options.access ?? FOR_EVERY_POD;
+    this.#clock = clock;
+    this.#backoff = new PullBackoff({ ...options.backoff, clock });
+    this.#queue = new PullQueue({ clock, atOnce: options.pullsAtOnce ?? 5 });
+  }
+
+  /**
+   * Looks whether the container's image is there while something else is waited for. Says nothing and fetches nothing;
+   * what was found is for {@link ensureImage}. Undefined for a name that is none.
+   */
+  lookAhead({ image: wanted }: Container, pod: NodePod, signal: AbortSignal): ImageLook | undefined {
+    const image = withDefaultTag(wanted);
+    if (image === undefined) return undefined;
+    const beganMs = this.#clock.monotonicMs();
+    const found = this.#changes.findImage(image, { signal, pod: pod.metadata });
+    // Whoever needs the image hears of it.
+    found.catch(() => undefined);
+    return { image, beganMs, found };
+  }
+
+  /**
+   * Makes sure that the container's image is there, by its pull policy. What goes wrong is an answer and no rejection;
+   * rejects only with the signal's reason.
+   */
+  async ensureImage(
+    container: Container,
+    pod: NodePod,
+    signal: AbortSignal,
+    { sandboxConfig, look }: ImageNeed = {},
+  ): Promise<ImageOutcome> {
+    const { image: wanted, imagePullPolicy = 'IfNotPresent' } = container;
+    const tell = (event: Omit<PodEvent, 'container'>): void =>
+      this.#events.record(pod.metadata, { ...event, container: container.name });
+    const publish = (isPresent: boolean | undefined, mustPull: boolean | undefined): void =>
+      imageRequested.publish({ pullPolicy: imagePullPolicy, isPresent, mustPull });
+    const image = withDefaultTag(wanted);
+    if (image === undefined) {
+      const message = `Failed to apply default image tag "${wanted}": couldn't parse image name "${wanted}": invalid reference format`;
+      tell({ type: 'Warning', reason: 'InspectFailed', message });
+      publish(undefined, undefined);
+      return { isPresent: false, reason: 'InvalidImageName', message };
+    }
+    let found: RuntimeImage | undefined;
+    try {
+      found = await this.#find(image, pod, look, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const message = `Failed to inspect image "${wanted}": ${quoteRuntimeError(error)}`;
+      tell({ type: 'Warning', reason: 'InspectFailed', message });
+      publish(undefined, undefined);
+      return { isPresent: false, reason: 'ImageInspectError', message };
+    }
+    const present = found;
+    const credentials = (): readonly PullCredential[] => pullLoginsOf(pod, image, this.#objects).credentials;
+    const isEnough = present !== undefined && imagePullPolicy !== 'Always';
+    if (isEnough && this.#access.mayUse(present, image, credentials)) {
+      const message = `Container image "${wanted}" already present on machine and can be accessed by the pod`;
+      tell({ type: 'Normal', reason: 'Pulled', message });
+      publish(true, false);
+      return { isPresent: true, imageRef: present.id, image: present };
+    }
+    if (imagePullPolicy === 'Never') {
+      // Also for one that the pod may not use: that it is there is not for the pod to know.
+      const message = `Container image "${wanted}" is not present with pull policy of Never`;
+      tell({ type: 'Warning', reason: 'ErrImageNeverPull', message });
+      publish(isEnough, isEnough ? true : undefined);
+      return { isPresent: false, reason: 'ErrImageNeverPull', message };
+    }
+    publish(present !== undefined, true);
+    return await this.#pull({ wanted, image, pod, tell, sandboxConfig }, signal);
+  }
+
+  async #find(
+    image: string,
+    pod: NodePod,
+    look: ImageLook | undefined,
+    signal: AbortSignal,
+  ): Promise<RuntimeImage | undefined> {
+    const counts = look?.image === image && this.#clock.monotonicMs() - look.beganMs <= LOOK_COUNTS_MS;
+    // What was not there may have been fetched meanwhile, for another pod.
+    return (
+      (counts ? await look.found : undefined) ??
+      (await this.#changes.findImage(image, { signal, pod: pod.metadata }))
+    );
+  }
+
+  async #pull(wish: Pull, signal: AbortSignal): Promise<ImageOutcome> {
+    const { wanted, image, pod, tell, sandboxConfig } = wish;
+    const { credentials, unusable } = pullLoginsOf(pod, image, this.#objects);
+    const flight = flightKey(image, credentials);
+    // A login that came, or that is another, may do what failed before.
+    const key = `${pod.metadata.uid}_${wanted}_${flight}`;
+    const delay = this.#backoff.find(key);
+    if (delay !== undefined) {
+      const message = `Back-off pulling image "${wanted}"`;
+      tell({ type: 'Normal', reason: 'BackOff', message });
+      return {
+        isPresent: false,
+        reason: 'ImagePullBackOff',
+        message: `${message}: ${delay.why}`,
+        retryAfterMs: delay.remainingMs,
+      };
+    }
+    tell({ type: 'Normal', reason: 'Pulling', message: `Pulling image "${wanted}"` });
+    const startedMs = this.#clock.monotonicMs();
+    const startedAtMs = this.#clock.now();
+    const publish = (sizeBytes?: bigint): void => {
+      const durationMs = this.#clock.monotonicMs() - startedMs;
+      imagePullEnded.publish({ podUid: pod.metadata.uid, startedAtMs, durationMs, sizeBytes });
+    };
+    try {
+      const options: PullOptions = { pod: pod.metadata, ...(sandboxConfig && { sandboxConfig }) };
+      const pull = async (): Promise<string> =>
+        this.#access.pull({
+          ...{ image, credentials },
+          pull: async (own) =>
+            this.#changes.pullImage(image, { ...options, ...(own && { login: own.login }) }),
+          findImage: async (name) => this.#changes.findImage(name, { pod: pod.metadata }),
+        });
+      const pulled = await this.#queue.run(flight, pull, signal);
+      const found = await this.#changes.findImage(pulled.imageRef, { signal, pod: pod.metadata });
+      if (found === undefined) throw new Error(`image "${wanted}" is not there after it was pulled`);
+      this.#backoff.succeed(key);
+      publish(found.sizeBytes);
+      const inAll = formatGoDuration(Math.round(this.#clock.monotonicMs() - startedMs));
+      const alone = formatGoDuration(Math.round(pulled.durationMs));
+      const message = `Successfully pulled image "${wanted}" in ${alone} (${inAll} including waiting). Image size: ${found.sizeBytes} bytes.`;
+      tell({ type: 'Normal', reason: 'Pulled', message });
+      return { isPresent: true, imageRef: pulled.imageRef, image: found };
+    } catch (error) {
+      signal.throwIfAborted();
+      publish();
+      const said = quoteRuntimeError(error);
+      tell({ type: 'Warning', reason: 'Failed', message: `Failed to pull image "${wanted}": ${said}` });
+      const { reason, message } = nameFailure(wanted, error);
+      // As kubelets do since v1.37: while the image comes all the same, a missing secret is no trouble.
+      if (unusable.length > 0 && reason === 'ErrImagePull') {
+        const missing = `Unable to retrieve some image pull secrets (${unusable.join(', ')}); attempting to pull the image may not succeed.`;
+        tell({ type: 'Warning', reason: 'FailedToRetrieveImagePullSecret', message: missing });
+      }
+      this.#backoff.fail(key, `${reason}: ${message}`);
+      return { isPresent: false, reason, message };
+    }
+  }
+}
+
+/**
+ * Two that pull the same image with other logins are not to have each other's failure. The hash is of no use to guess
+ * the password by: it is in the memory alone.
+ */
+function flightKey(image: string, credentials: readonly PullCredential[]): string {
+  if (credentials.length === 0) return image;
+  const logins = credentials.map(({ login }) => login);
+  return `${image} ${createHash('sha256').update(JSON.stringify(logins)).digest('hex')}`;
+}
+
+interface Pull {
+  readonly wanted: string;
+  readonly image: string;
+  readonly pod: NodePod;
+  readonly tell: (event: Omit<PodEvent, 'container'>) => void;
+  readonly sandboxConfig: SandboxConfig | undefined;
+}
+
+function nameFailure(image: string, error: unknown): { reason: ImageProblem; message: string } {
+  const description = describeRuntimeError(error);
+  for (const [reason, why] of Object.entries(NAMED_FAILURES)) {
+    if (!description.startsWith(reason)) continue;
+    const message = `image pull failed for ${image} because ${why}${description.slice(reason.length)}`;
+    return { reason: reason as ImageProblem, message };
+  }
+  return { reason: 'ErrImagePull', message: quoteRuntimeError(error) };
+}

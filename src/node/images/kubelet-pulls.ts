@@ -1,0 +1,192 @@
+/**
+ * What a kubelet has kept of the images that it has pulled, for who takes its node over.
+ *
+ * ```
+ *   image_manager/pulled/sha256-<hash of the image's reference>    how it was pulled: an ImagePulledRecord
+ *   image_manager/pulling/sha256-<hash of the image's name>        a pull has begun: an ImagePullIntent
+ * ```
+ *
+ * In: these files, which stay as they are. Out: the same in our words. A kubelet does not bring them to the disk before it
+ * renames them, so that a loss of power may leave some of them empty. What cannot be read counts as pulled in a way that nobody
+ * knows: of a record that is one image, as the file's name says which; of a beginning, or of a folder, any may be meant.
+ *
+ * Its hashes of logins are not ours, so of a login the Secret is all that is taken.
+ *
+ * Source: KEP-2535, https://www.kubernetes.dev/resources/keps/2535/, and
+ * https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/
+ *
+ * @module
+ */
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { isRecord } from '../../base/text/is-record.js';
+import { type Logger } from '../../base/log/logger.js';
+import { namesIn } from '../../base/fs/names-in.js';
+import { repositoryOf } from './image-name.js';
+import { keyOf } from './pull-record-files.js';
+import { type PulledNames, type UsedLogin, withOthers } from './pulled-names.js';
+
+/** See the module. */
+export interface KubeletPulls {
+  /** By the key of the image's id, as our own records are. */
+  readonly pulled: ReadonlyMap<string, { readonly id: string | undefined; readonly names: PulledNames }>;
+  /** Names of images whose pull has begun, and of whose end nobody wrote. */
+  readonly begun: readonly string[];
+  /** There may be more of either. */
+  readonly isPartial: boolean;
+  /**
+   * What all files are like that can be read, by their paths below the folder: a hash of content and time. Of those that cannot
+   * be read now, what they were like before.
+   */
+  readonly read: ReadonlyMap<string, string>;
+}
+
+const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+const API_VERSIONS: readonly unknown[] = ['kubelet.config.k8s.io/v1alpha1', 'kubelet.config.k8s.io/v1beta1'];
+const FILE_NAME = /^sha256-([0-9a-f]{64})$/;
+const FILES_AT_ONCE = 16;
+/** Many times what the logins take that a kubelet keeps of one image. */
+const MOST_BYTES = 4 * 1024 * 1024;
+/** In place of a hash of ours, and like none of them. */
+const KUBELETS_LOGIN = 'of a kubelet';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads what is new in a kubelet's folder: files that are as an earlier `read` had them are passed over. Never rejects: what cannot
+ * be read is logged with its path.
+ */
+export async function readKubeletPulls(
+  folder: string,
+  known: ReadonlyMap<string, string>,
+  logger: Logger,
+): Promise<KubeletPulls> {
+  const pulled = new Map<string, { id: string | undefined; names: PulledNames }>();
+  const begun: string[] = [];
+  const read = new Map<string, string>();
+  let isPartial = false;
+
+  const readAll = async (
+    kind: string,
+    take: (key: string, text: string | undefined) => void,
+  ): Promise<void> => {
+    let keys: readonly string[];
+    try {
+      keys = await list(join(folder, kind));
+    } catch (error) {
+      const path = join(folder, kind);
+      logger.error("A kubelet's records of pulls cannot be read, all images are to be pulled again", error, {
+        path,
+      });
+      isPartial = true;
+      for (const [name, state] of known) if (dirname(name) === kind) read.set(name, state);
+      return;
+    }
+    const readOne = async (key: string): Promise<void> => {
+      const name = join(kind, `sha256-${key}`);
+      try {
+        const { text, mtimeMs } = await readPlainFile(join(folder, name));
+        // Of two pulls of the same name the beginnings say the same.
+        const state = createHash('sha256').update(`${mtimeMs}\n${text}`).digest('hex');
+        read.set(name, state);
+        if (known.get(name) !== state) take(key, text);
+      } catch (error) {
+        const path = join(folder, name);
+        logger.error(
+          `A kubelet's record of a pull cannot be read, ${meantBy(kind)} to be pulled again`,
+          error,
+          { path },
+        );
+        const before = known.get(name);
+        if (before !== undefined && !read.has(name)) read.set(name, before);
+        take(key, undefined);
+      }
+    };
+    for (let index = 0; index < keys.length; index += FILES_AT_ONCE) {
+      await Promise.all(keys.slice(index, index + FILES_AT_ONCE).map(readOne));
+    }
+  };
+
+  await readAll('pulled', (key, text) => {
+    pulled.set(key, text === undefined ? { id: undefined, names: new Map() } : parsePulled(text, key));
+  });
+  await readAll('pulling', (key, text) => {
+    if (text === undefined) isPartial = true;
+    else begun.push(parseBegun(text, key));
+  });
+  return { pulled, begun, isPartial, read };
+}
+
+function meantBy(kind: string): string {
+  return kind === 'pulled' ? 'the image is' : 'all images are';
+}
+
+/** Keys of its files; none where there is no folder. */
+async function list(folder: string): Promise<string[]> {
+  return (await namesIn(folder)).flatMap((file) => FILE_NAME.exec(file)?.[1] ?? []);
+}
+
+/** Follows no link, waits for no pipe, and takes nothing that is too large to be what is looked for. */
+async function readPlainFile(path: string): Promise<{ readonly text: string; readonly mtimeMs: number }> {
+  await using file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  const facts = await file.stat();
+  if (!facts.isFile()) throw new Error('it is no plain file');
+  if (facts.size > MOST_BYTES) throw new Error(`it has ${facts.size} bytes, more than ${MOST_BYTES}`);
+  return { text: await file.readFile('utf8'), mtimeMs: facts.mtimeMs };
+}
+
+function parseBegun(text: string, key: string): string {
+  const { image } = parse(text, 'ImagePullIntent');
+  if (typeof image !== 'string' || keyOf(image) !== key)
+    throw new Error('it is about another image than its name');
+  return image;
+}
+
+function parsePulled(text: string, key: string): { readonly id: string; readonly names: PulledNames } {
+  const { imageRef, credentialMapping } = parse(text, 'ImagePulledRecord');
+  if (typeof imageRef !== 'string' || keyOf(imageRef) !== key) {
+    throw new Error('it is about another image than its name');
+  }
+  let names: PulledNames = new Map();
+  for (const [image, credentials] of Object.entries(toFields(credentialMapping ?? {}))) {
+    const access = toAccess(toFields(credentials));
+    names = withOthers(names, new Map([[repositoryOf(image) ?? image, access]]));
+  }
+  return { id: imageRef, names };
+}
+
+/** Service accounts are of programs that hand out logins, which are not asked here. */
+function toAccess({ nodePodsAccessible, kubernetesSecrets }: Fields): 'anyone' | readonly UsedLogin[] {
+  if (nodePodsAccessible === true) return 'anyone';
+  const secrets = kubernetesSecrets ?? [];
+  if (!Array.isArray(secrets)) throw new Error('it does not say who may use the image');
+  return secrets.map((each): UsedLogin => {
+    const { uid, namespace, name } = toFields(each);
+    return {
+      hash: KUBELETS_LOGIN,
+      secret: { uid: toText(uid), namespace: toText(namespace), name: toText(name) },
+    };
+  });
+}
+
+function parse(text: string, wanted: string): Fields {
+  const fields = toFields(JSON.parse(text));
+  if (fields['kind'] !== wanted || !API_VERSIONS.includes(fields['apiVersion'])) {
+    throw new Error(
+      `it is ${JSON.stringify(fields['kind'])} of ${JSON.stringify(fields['apiVersion'])}, and no ${wanted}`,
+    );
+  }
+  return fields;
+}
+
+function toFields(value: unknown): Fields {
+  if (isRecord(value)) return value;
+  throw new Error('something in it is no object');
+}
+
+function toText(value: unknown): string {
+  if (typeof value === 'string' && value !== '') return value;
+  throw new Error('it does not say which Secret it was');
+}

@@ -1,0 +1,117 @@
+import { abortable } from '../../base/async/abortable.js';
+import { type Clock } from '../../base/time/clock.js';
+
+/** What {@link PullQueue} is made with. */
+export interface PullQueueOptions {
+  readonly clock: Clock;
+  /** How many images are fetched at the same time. */
+  readonly atOnce: number;
+}
+
+/** A pull that succeeded. */
+export interface Pulled {
+  readonly imageRef: string;
+  /** Without the wait for its turn. */
+  readonly durationMs: number;
+}
+
+interface Flight {
+  readonly result: Promise<Pulled>;
+  readonly controller: AbortController;
+  waiters: number;
+  hasBegun: boolean;
+}
+
+/**
+ * Fetches each image once for all who want it at the same time, a few images at a time, first come, first served.
+ *
+ * Whoever leaves leaves alone; a pull that has not begun ends with its last waiter, one that has goes on to its end.
+ */
+export class PullQueue {
+  readonly #clock: Clock;
+  readonly #atOnce: number;
+  readonly #flights = new Map<string, Flight>();
+  readonly #waiting = new Set<() => void>();
+  #pulling = 0;
+
+  constructor(options: PullQueueOptions) {
+    this.#clock = options.clock;
+    this.#atOnce = options.atOnce;
+  }
+
+  /** `pull` is called once per flight. Rejects with the signal's reason, or with what the pull failed with. */
+  async run(image: string, pull: () => Promise<string>, signal: AbortSignal): Promise<Pulled> {
+    signal.throwIfAborted();
+    const flight = this.#flights.get(image) ?? this.#begin(image, pull);
+    flight.waiters++;
+    try {
+      return await abortable(flight.result, signal);
+    } finally {
+      if (--flight.waiters === 0) this.#leave(image, flight);
+    }
+  }
+
+  #begin(image: string, pull: () => Promise<string>): Flight {
+    const controller = new AbortController();
+    const result = this.#pull(
+      pull,
+      () => {
+        flight.hasBegun = true;
+      },
+      controller.signal,
+    ).finally(() => this.#forget(image, flight));
+    // When all waiters have left, nobody has to see it fail.
+    result.catch(() => undefined);
+    const flight: Flight = { result, controller, waiters: 0, hasBegun: false };
+    this.#flights.set(image, flight);
+    return flight;
+  }
+
+  #leave(image: string, flight: Flight): void {
+    if (flight.hasBegun) return;
+    // Who comes next must not join what is given up.
+    this.#forget(image, flight);
+    flight.controller.abort(new Error(`nobody waits for ${image} any more`));
+  }
+
+  #forget(image: string, flight: Flight): void {
+    if (this.#flights.get(image) === flight) this.#flights.delete(image);
+  }
+
+  async #pull(pull: () => Promise<string>, onBegin: () => void, signal: AbortSignal): Promise<Pulled> {
+    await this.#enter(signal);
+    try {
+      onBegin();
+      const startedMs = this.#clock.monotonicMs();
+      const imageRef = await pull();
+      return { imageRef, durationMs: this.#clock.monotonicMs() - startedMs };
+    } finally {
+      this.#pulling--;
+      const [next] = this.#waiting;
+      next?.();
+    }
+  }
+
+  async #enter(signal: AbortSignal): Promise<void> {
+    if (this.#pulling < this.#atOnce) {
+      this.#pulling++;
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const admit = (): void => {
+        this.#waiting.delete(admit);
+        this.#pulling++;
+        resolve();
+      };
+      this.#waiting.add(admit);
+      signal.addEventListener(
+        'abort',
+        () => {
+          // Once admitted it goes on.
+          if (this.#waiting.delete(admit)) reject(signal.reason as Error);
+        },
+        { once: true },
+      );
+    });
+  }
+}

@@ -1,0 +1,262 @@
+/**
+ * How each image on the node was fetched: under which names, and with which logins, over restarts of the agent.
+ *
+ * ```
+ *   nothing known ── a pull with a login begins ──► begun ── it ends ──► on record
+ *        │                                            │                     ▲   │
+ *        │                               nobody saw its end: its image ─────┘   │
+ *        └── a pull without a login ends ───────────────────────────────────────┤
+ *        ◄──────────────────── the image is gone ───────────────────────────────┘
+ * ```
+ *
+ * In: pulls, looks at all images, and what a kubelet knew before. Out: what is known of an image. It assumes that an agent may
+ * end at any point and a file may be damaged. What covers it: that a pull begins is kept by itself ({@link PullBeginnings}), and
+ * an image of which nobody knows how it came is known to be one of those. All of it is in memory; the disk is read at the start
+ * alone.
+ *
+ * It assumes as well that a runtime may show less than it has. What covers it: an image is gone when it was removed, or when two
+ * looks in a row have missed it, and a look that shows nothing at all says nothing. And another runtime may stand behind the same
+ * records for a while. An id stands for the same content in each, so what is known holds in all of them; but each record says in
+ * which runtimes its image was pulled, and is forgotten when it is gone from every one of these.
+ *
+ * A pull without a login leaves no word that it began: what it brings is for every pod, as what others have brought.
+ *
+ * @module
+ */
+import { createHmac, randomBytes } from 'node:crypto';
+import { type RuntimeImage } from '../runtime/runtime-changes.js';
+import { Absences } from '../../base/async/absences.js';
+import { type Clock } from '../../base/time/clock.js';
+import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
+import { Mutex } from '../../base/async/mutex.js';
+import { type RegistryLogin } from './docker-config.js';
+import { repositoryOf } from './image-name.js';
+import { type KubeletPulls } from './kubelet-pulls.js';
+import { type BegunPull, PullBeginnings } from './pull-beginnings.js';
+import {
+  type KeptPulls,
+  type KeptRecord,
+  keyOf,
+  PullRecordFiles,
+  withoutRuntime,
+  withRuntime,
+} from './pull-record-files.js';
+import { type PulledNames, type UsedLogin, withOthers, withPull } from './pulled-names.js';
+
+/** What {@link PullRecords} is made with. */
+export interface PullRecordsOptions {
+  /** Of the agent's own; made when it is needed. */
+  readonly folder: string;
+  /** Which runtime has the images: the same text for the same one. */
+  readonly runtime: string;
+  readonly clock: Clock;
+  readonly logger?: Logger;
+}
+
+interface PulledRecord extends KeptRecord {
+  /** Monotonic time of the last pull; before all time when an earlier agent saw it. */
+  readonly pulledAtMs: number;
+}
+
+const UNKNOWN: PulledNames = new Map();
+
+/** See the module. */
+export class PullRecords {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #files: PullRecordFiles;
+  readonly #changes = new Mutex();
+  readonly #runtime: string;
+  /** By the key of the id. */
+  readonly #pulled = new Map<string, PulledRecord>();
+  readonly #beginnings: PullBeginnings;
+  readonly #isPartial: boolean;
+  readonly #hashKey: Buffer;
+  /** What the disk has of them. */
+  readonly #kept = new Map<string, KeptRecord>();
+  readonly #missed = new Absences();
+  #isHashKeyKept: boolean;
+
+  private constructor(
+    { clock, runtime, logger = SILENT_LOGGER }: PullRecordsOptions,
+    files: PullRecordFiles,
+    kept: KeptPulls,
+  ) {
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#files = files;
+    this.#runtime = runtime;
+    for (const [key, record] of kept.pulled) {
+      this.#pulled.set(key, { ...record, pulledAtMs: -Infinity });
+      this.#kept.set(key, record);
+    }
+    this.#beginnings = new PullBeginnings({
+      ...{ files, changes: this.#changes, kept: kept.begun, runtime, clock, logger },
+      keepUnknown: async (image) => this.#keepUnknown(image),
+    });
+    this.#isPartial = kept.isPartial;
+    this.#hashKey = kept.hashKey ?? randomBytes(32);
+    this.#isHashKeyKept = kept.hashKey !== undefined;
+  }
+
+  /** Reads what earlier agents have left. Never rejects. */
+  static async open(options: PullRecordsOptions): Promise<PullRecords> {
+    const files = new PullRecordFiles(options.folder, options.logger ?? SILENT_LOGGER);
+    return new PullRecords(options, files, await files.load(options.runtime));
+  }
+
+  /** How many records and beginnings are on the disk. */
+  get counts(): { readonly pulled: number; readonly begun: number } {
+    return { pulled: this.#kept.size, begun: this.#beginnings.keptCount };
+  }
+
+  /** The same for the same login, on this node. */
+  hashOf({ username, password }: RegistryLogin): string {
+    return createHmac('sha256', this.#hashKey)
+      .update(JSON.stringify([username, password]))
+      .digest('hex');
+  }
+
+  /** How an image was fetched that a pod asks for by that name; undefined when it was not fetched by us. */
+  findNames(image: RuntimeImage, asked: string): PulledNames | undefined {
+    const known = idKeysOf(image).find((key) => this.#pulled.has(key));
+    if (known !== undefined) return this.#pulled.get(known)!.names;
+    return this.#isPartial || this.#beginnings.mayHaveBrought(image, asked) ? UNKNOWN : undefined;
+  }
+
+  /** See {@link PullBeginnings.begin}. */
+  async begin(image: string, present: RuntimeImage | undefined): Promise<BegunPull> {
+    return this.#beginnings.begin(image, present);
+  }
+
+  /** See {@link PullBeginnings.end}. */
+  async end(begun: BegunPull, isLost: boolean): Promise<void> {
+    await this.#beginnings.end(begun, isLost);
+  }
+
+  /**
+   * An image was fetched by that name, without a login where there is none. Resolves with whether that is on the disk;
+   * holds in any case.
+   */
+  async record(id: string, image: string, login: UsedLogin | undefined): Promise<boolean> {
+    const key = keyOf(id);
+    const names = this.#pulled.get(key)?.names ?? UNKNOWN;
+    this.#setPulled(key, id, withPull(names, repositoryOf(image) ?? image, login));
+    return this.#keep(key);
+  }
+
+  /** A login counts for an image, too, that was judged to. Holds at once, and goes to the disk when it may. */
+  note(id: string, image: string, login: UsedLogin): void {
+    const key = keyOf(id);
+    const known = this.#pulled.get(key);
+    if (known === undefined) return;
+    this.#pulled.set(key, {
+      ...known,
+      id,
+      names: withPull(known.names, repositoryOf(image) ?? image, login),
+    });
+    void this.#keep(key);
+  }
+
+  /** An image was removed, at that monotonic time or later. Never rejects. */
+  async forget(id: string, sinceMs: number): Promise<void> {
+    await this.#forget(keyOf(id), sinceMs);
+  }
+
+  /**
+   * All images that there are, in a look that began at that monotonic time. What two looks in a row have missed is forgotten.
+   * Never rejects.
+   */
+  async keepOnly(images: readonly RuntimeImage[], sinceMs: number): Promise<void> {
+    if (images.length === 0) return;
+    await this.#beginnings.settleLost(images, sinceMs);
+    const present = new Set(images.flatMap(idKeysOf));
+    for (const [key, { pulledAtMs }] of [...this.#pulled]) {
+      if (present.has(key)) this.#missed.saw(key);
+      else if (pulledAtMs < sinceMs && this.#missed.missed(key, sinceMs)) await this.#forget(key, sinceMs);
+    }
+  }
+
+  /**
+   * Adds what a kubelet knew of the images that are here; it has ended, and so nobody sees the end of what it had begun.
+   * Resolves with whether all of that is on the disk; holds in any case.
+   */
+  async takeOver({ pulled, begun, isPartial }: KubeletPulls): Promise<boolean> {
+    let isKept = true;
+    for (const [key, { id, names }] of pulled) {
+      const known = this.#pulled.get(key);
+      this.#setPulled(key, id ?? known?.id, withOthers(known?.names ?? UNKNOWN, names));
+      if (!(await this.#keep(key))) isKept = false;
+    }
+    if (!(await this.#beginnings.takeOver(begun, isPartial))) isKept = false;
+    return isKept;
+  }
+
+  /** Resolves when nothing is being written. */
+  async settled(): Promise<void> {
+    await this.#changes.settled();
+  }
+
+  /** Unless more is known of it. Resolves with whether what is known is on the disk. */
+  async #keepUnknown(image: RuntimeImage): Promise<boolean> {
+    const key = idKeysOf(image).find((each) => this.#pulled.has(each)) ?? keyOf(image.id);
+    const known = this.#pulled.get(key);
+    if (known === undefined) this.#setPulled(key, image.id, UNKNOWN);
+    else this.#pulled.set(key, { ...known, runtimes: withRuntime(known.runtimes, this.#runtime) });
+    return this.#keep(key);
+  }
+
+  /** Of an image that was pulled here. */
+  #setPulled(key: string, id: string | undefined, names: PulledNames): void {
+    const runtimes = withRuntime(this.#pulled.get(key)?.runtimes ?? [], this.#runtime);
+    this.#pulled.set(key, { id, names, runtimes, pulledAtMs: this.#clock.monotonicMs() });
+    this.#missed.saw(key);
+  }
+
+  /** Here; where it was pulled elsewhere, too, it may be there still. */
+  async #forget(key: string, sinceMs: number): Promise<void> {
+    const known = this.#pulled.get(key);
+    if (known === undefined || known.pulledAtMs >= sinceMs || !known.runtimes.includes(this.#runtime)) return;
+    this.#missed.saw(key);
+    const runtimes = withoutRuntime(known.runtimes, this.#runtime);
+    if (runtimes.length > 0) {
+      this.#pulled.set(key, { ...known, runtimes });
+      await this.#keep(key);
+      return;
+    }
+    this.#pulled.delete(key);
+    await this.#changes.run(async () => {
+      if (this.#pulled.has(key)) return;
+      this.#kept.delete(key);
+      await this.#files.removeRecord(key);
+    });
+  }
+
+  /** Brings a record to the disk, where that does not say the same. Never rejects. */
+  async #keep(key: string): Promise<boolean> {
+    return this.#changes.run(async () => {
+      const record = this.#pulled.get(key);
+      const kept = this.#kept.get(key);
+      if (record === undefined) return kept === undefined;
+      const { id, names, runtimes } = record;
+      if (kept?.names === names && kept.runtimes === runtimes) return true;
+      try {
+        if (!this.#isHashKeyKept && [...names.values()].some((access) => access !== 'anyone')) {
+          await this.#files.writeHashKey(this.#hashKey);
+          this.#isHashKeyKept = true;
+        }
+        await this.#files.writeRecord(key, record);
+        this.#kept.set(key, { id, names, runtimes });
+        return true;
+      } catch (error) {
+        this.#logger.error('How an image was pulled cannot be kept on the disk', error, { imageID: id });
+        return false;
+      }
+    });
+  }
+}
+
+/** Of what a runtime may have given as the reference of an image that it has pulled: the id, or a name with a digest. */
+function idKeysOf({ id, digests }: RuntimeImage): string[] {
+  return [id, ...digests].map(keyOf);
+}

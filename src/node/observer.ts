@@ -1,0 +1,180 @@
+/**
+ * The composition root of everything that only looks: builds the parts in the order in which data flows.
+ *
+ * ```
+ * endpoint ─► CRI client ─► runtime ─► event generator ─► subscribers
+ * ```
+ *
+ * In: options (see {@link OBSERVER_OPTIONS}) and a clock and a logger. Out: events, and health. Start-up goes from
+ * left to right and fails before anything is printed when the runtime cannot be used; shutdown goes from right to
+ * left, so that nothing is asked of a part that is closed. It starts, stops and removes nothing in the runtime.
+ *
+ * @module
+ */
+import { CriClient, findEndpoint, parseEndpoint, probeEndpoint } from '../watch/cri/index.js';
+import { Pleg, type PlegHealth, type Subscription } from '../watch/pleg/index.js';
+import { type PodRef } from '../kube/pod/pod-ref.js';
+import { CriRuntime } from '../watch/observed/index.js';
+import { type Runtime } from '../watch/observed/runtime.js';
+import { type CriCall } from '../base/channels/channels.js';
+import { type Clock, SystemClock } from '../base/time/clock.js';
+import { type Logger, SILENT_LOGGER } from '../base/log/logger.js';
+import { ObservedRuntime } from './observed-runtime.js';
+import { type ObserverOptions, resolveObserverOptions } from './options/options.js';
+import { PlegReporter } from '../watch/report/pleg-reporter.js';
+
+export { type ContainerLifecycleEvent, type PodLifecycleEvent } from '../watch/pleg/index.js';
+
+/** What an {@link Observer} is given besides its options. */
+export interface ObserverPorts {
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+  /** The runtime does not answer any more; told once. It is tried again for ever. */
+  readonly onRuntimeLost?: (message: string) => void;
+  readonly onRuntimeBack?: () => void;
+  /** Something about the runtime or the mode that people should know: one sentence each. */
+  readonly onWarning?: (message: string) => void;
+}
+
+/** The runtime that is looked at, and whatever has to be closed after it. */
+export interface ObservedEndpoint {
+  readonly runtime: Runtime;
+  /** For messages. */
+  readonly url: string;
+  readonly runtimeName: string;
+  readonly runtimeVersion: string;
+  /** Calls that are not answered yet (default: nothing is known of them). */
+  readonly callsInFlight?: () => readonly CriCall[];
+  readonly close: () => void;
+}
+
+/** Sees every change of every pod of one runtime. */
+export class Observer implements AsyncDisposable {
+  readonly endpoint: string;
+  readonly runtimeName: string;
+  readonly runtimeVersion: string;
+  readonly #target: ObservedEndpoint;
+  readonly #clock: Clock;
+  readonly #pleg: Pleg;
+  #warnings: readonly string[];
+  #closed = false;
+  readonly #onWarning: (message: string) => void;
+
+  /**
+   * Connects to the runtime that the options name, or to the one that is found. Rejects with an ENDPOINT_… error when
+   * there is none, when it may not be used, or when it speaks no CRI v1.
+   */
+  static async connect(
+    options: Partial<ObserverOptions> = {},
+    ports: ObserverPorts = {},
+    signal?: AbortSignal,
+  ): Promise<Observer> {
+    const resolved = resolveObserverOptions(options);
+    const { clock = new SystemClock(), logger = SILENT_LOGGER } = ports;
+    const { url } =
+      resolved.runtimeEndpoint === '' ? await findEndpoint() : parseEndpoint(resolved.runtimeEndpoint);
+    const { runtimeName, runtimeVersion } = await probeEndpoint(url, { signal, clock });
+    const client = new CriClient({ endpoint: url, clock, logger });
+    const runtime = new CriRuntime({ client, clock, logger });
+    const close = (): void => client.close();
+    const callsInFlight = (): readonly CriCall[] => client.callsInFlight();
+    const target = { runtime, url, runtimeName, runtimeVersion, callsInFlight, close };
+    return new Observer(target, resolved, ports);
+  }
+
+  /** For a runtime that is there already; {@link Observer.connect} is the usual way. */
+  constructor(target: ObservedEndpoint, options: ObserverOptions, ports: ObserverPorts = {}) {
+    const { clock = new SystemClock(), logger = SILENT_LOGGER } = ports;
+    this.#target = target;
+    this.#clock = clock;
+    this.endpoint = target.url;
+    this.runtimeName = target.runtimeName;
+    this.runtimeVersion = target.runtimeVersion;
+    this.#onWarning = ports.onWarning ?? (() => undefined);
+    this.#warnings = warningsOf(target, options);
+    const { mode, relistPeriodMs, relistThresholdMs, inspectConcurrency, inspectDeadlineMs, queueCapacity } =
+      options;
+    const runtime = new ObservedRuntime({
+      runtime: target.runtime,
+      clock,
+      onLost: ports.onRuntimeLost ?? (() => undefined),
+      onBack: ports.onRuntimeBack ?? (() => undefined),
+      onNoEvents: () => this.#onWarning(`${this.#name} has no container events; falling back to polling`),
+    });
+    this.#pleg = new Pleg({
+      runtime,
+      clock,
+      logger,
+      mode,
+      relistPeriodMs,
+      relistThresholdMs,
+      inspectConcurrency,
+      inspectDeadlineMs,
+      queueCapacity,
+    });
+  }
+
+  /** A new reader of events made from now on. It ends when the observer is closed; at once, when it is already. */
+  subscribe(): Subscription {
+    const subscription = this.#pleg.subscribe();
+    if (this.#closed) subscription.close();
+    return subscription;
+  }
+
+  /** How the event generator and the runtime are, as of now. */
+  health(): PlegHealth {
+    return this.#pleg.health();
+  }
+
+  /** The pods that the runtime had when all were listed last. */
+  pods(): PodRef[] {
+    const { cache } = this.#pleg;
+    return [...cache.uids()].map((uid) => {
+      const { namespace, name } = cache.getLastKnown(uid);
+      return { uid, namespace, name };
+    });
+  }
+
+  /** Begins to count for a report of how it goes, to be read again and again. Dispose of it when done. */
+  startReport(): PlegReporter {
+    const { runtimeName: name, runtimeVersion: version, url: endpoint, callsInFlight } = this.#target;
+    return new PlegReporter({
+      ...{ clock: this.#clock, pleg: this.#pleg, runtime: { name, version, endpoint } },
+      uids: () => this.#pleg.cache.uids(),
+      callsInFlight: callsInFlight ?? (() => []),
+    });
+  }
+
+  /** Looks until the signal aborts; resolves then. A runtime that goes away is waited for. */
+  async run(signal: AbortSignal): Promise<void> {
+    for (const warning of this.#warnings) this.#onWarning(warning);
+    this.#warnings = [];
+    await this.#pleg.run(signal);
+  }
+
+  /** Ends all subscriptions and closes the connection. Abort what {@link Observer.run} was given first. */
+  close(): void {
+    this.#closed = true;
+    this.#pleg.closeSubscriptions();
+    this.#target.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.close();
+    await Promise.resolve();
+  }
+
+  get #name(): string {
+    return `${this.runtimeName} ${this.runtimeVersion}`;
+  }
+}
+
+function warningsOf({ runtimeName, runtimeVersion }: ObservedEndpoint, { mode }: ObserverOptions): string[] {
+  if (mode === 'generic' || runtimeName !== 'containerd' || !/^v?1\.7\./.test(runtimeVersion)) return [];
+  return [
+    `${runtimeName} ${runtimeVersion} gives each container event to one reader only: what podloop reads in mode ${mode} ` +
+      'is lost to a kubelet that reads events; use mode generic beside one',
+  ];
+}
+
+export type { PlegHealth };

@@ -1,0 +1,55 @@
+import { CLUSTER_OPTIONS, type ClusterOptions } from './cluster-options.js';
+import { IMAGE_AND_LOG_OPTIONS, type ImageAndLogOptions } from './image-and-log-options.js';
+import { JOURNAL_OPTIONS, type JournalOptions } from './journal-options.js';
+import { NODE_OPTIONS, type NodeOptions } from './node-options.js';
+import { type OptionsTable } from './options-table.js';
+import { POD_OPTIONS, type PodOptions } from './pod-options.js';
+import { PRESSURE_OPTIONS, type PressureOptions } from './pressure-options.js';
+import { SERVER_OPTIONS, type ServerOptions } from './server-options.js';
+
+/** What a node agent can be told. Each is explained in {@link AGENT_OPTIONS}. */
+export interface AgentOptions
+  extends
+    NodeOptions,
+    ClusterOptions,
+    PodOptions,
+    PressureOptions,
+    ImageAndLogOptions,
+    JournalOptions,
+    ServerOptions {
+  readonly adopt: boolean;
+  readonly stopPods: boolean;
+  readonly exitWhenDone: boolean;
+}
+
+/**
+ * Every option of the node agent, in the order in which they are shown: what it is unless told, and where it is told. A
+ * flag outdoes the file.
+ */
+export const AGENT_OPTIONS: OptionsTable<AgentOptions> = {
+  ...NODE_OPTIONS,
+  ...CLUSTER_OPTIONS,
+  ...POD_OPTIONS,
+  ...PRESSURE_OPTIONS,
+  ...IMAGE_AND_LOG_OPTIONS,
+  ...JOURNAL_OPTIONS,
+  ...SERVER_OPTIONS,
+  adopt: {
+    type: 'switch',
+    default: false,
+    flag: '--adopt',
+    doc: 'Take over, without a restart, pods that a kubelet left: those with the namespace and name of a manifest, and in a cluster its own',
+  },
+  stopPods: {
+    type: 'switch',
+    default: false,
+    flag: '--stop-pods',
+    doc: 'Stop and remove all pods of the agent before it ends, instead of leaving them as they are',
+  },
+  exitWhenDone: {
+    type: 'switch',
+    default: false,
+    flag: '--exit-when-done',
+    doc: 'End when every pod has: with 0 when all succeeded, else with 1',
+  },
+};

@@ -1,0 +1,66 @@
+import { DEFAULT_HARD_THRESHOLDS, type WrittenThresholds } from '../../kube/node/eviction-thresholds.js';
+import { type OptionsTable } from './options-table.js';
+
+/** What an agent is told of when its node is short of something. */
+export interface PressureOptions {
+  readonly evictionHard: WrittenThresholds;
+  readonly evictionSoft: WrittenThresholds;
+  /** Durations by signal; one for each soft threshold. */
+  readonly evictionSoftGracePeriod: Readonly<Record<string, string>>;
+  readonly evictionMaxPodGracePeriodSeconds: number;
+  readonly evictionMinimumReclaim: WrittenThresholds;
+  readonly evictionPressureTransitionPeriodMs: number;
+}
+
+/** The rows of {@link PressureOptions}. */
+export const PRESSURE_OPTIONS: OptionsTable<PressureOptions> = {
+  evictionHard: {
+    type: 'map',
+    default: DEFAULT_HARD_THRESHOLDS,
+    flag: '',
+    field: 'evictionHard',
+    fromConfig: ({ evictionHard: written, mergeDefaultEvictionSettings: merges = false }) =>
+      written && (merges ? { ...DEFAULT_HARD_THRESHOLDS, ...written } : written),
+    doc: 'In a cluster: with less than that left the node is under pressure, and pods are evicted at once; pods cannot ask for it',
+  },
+  evictionSoft: {
+    type: 'map',
+    default: {},
+    flag: '',
+    field: 'evictionSoft',
+    fromConfig: (config) => config.evictionSoft,
+    doc: 'In a cluster: with less than that left the node is under pressure, too, and pods are evicted after a grace period',
+  },
+  evictionSoftGracePeriod: {
+    type: 'map',
+    default: {},
+    flag: '',
+    field: 'evictionSoftGracePeriod',
+    fromConfig: (config) => config.evictionSoftGracePeriod,
+    doc: 'In a cluster: for how long less than a soft threshold has to be left until pods are evicted',
+  },
+  evictionMaxPodGracePeriodSeconds: {
+    type: 'count',
+    default: 0,
+    flag: '',
+    field: 'evictionMaxPodGracePeriod',
+    fromConfig: (config) => config.evictionMaxPodGracePeriod,
+    doc: 'In a cluster: seconds that a pod gets at most to end when it is evicted for a soft threshold',
+  },
+  evictionMinimumReclaim: {
+    type: 'map',
+    default: {},
+    flag: '',
+    field: 'evictionMinimumReclaim',
+    fromConfig: (config) => config.evictionMinimumReclaim,
+    doc: 'In a cluster: how much more than a threshold is to be left again once pods were evicted for it',
+  },
+  evictionPressureTransitionPeriodMs: {
+    type: 'duration',
+    default: 5 * 60_000,
+    flag: '',
+    field: 'evictionPressureTransitionPeriod',
+    fromConfig: (config) => config.evictionPressureTransitionPeriodMs,
+    doc: 'In a cluster: for how long the node is under pressure at least',
+  },
+};

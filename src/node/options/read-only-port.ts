@@ -1,0 +1,31 @@
+import { isLoopback } from '../../base/wire/is-loopback.js';
+import { OWN_ADDRESS } from './port-address.js';
+import { type ServerOptions } from './server-options.js';
+
+/** The kubelet's. */
+const DEFAULT_READ_ONLY_PORT = 10_255;
+
+/** Where health and metrics are for anybody. */
+export interface ReadOnlyPlace {
+  readonly address: string;
+  /** 0 for none. */
+  readonly port: number;
+  /** Nobody asked for that very port. */
+  readonly isUsual: boolean;
+}
+
+/**
+ * Where the port is that is open to all. It is on this machine alone unless `--address` says otherwise, also in a cluster:
+ * nobody has to show who he is there. One that nobody asked for stays on this machine whatever `--address` says, and makes
+ * way for the other ports. Pure.
+ */
+export function findReadOnlyPlace(
+  options: Pick<ServerOptions, 'enableServer' | 'address' | 'readOnlyPort' | 'port' | 'healthzPort'>,
+  usualPort = DEFAULT_READ_ONLY_PORT,
+): ReadOnlyPlace {
+  const { enableServer, address = OWN_ADDRESS, readOnlyPort, port, healthzPort } = options;
+  if (readOnlyPort !== undefined) return { address, port: enableServer ? readOnlyPort : 0, isUsual: false };
+  const isFree = enableServer && port !== usualPort && healthzPort !== usualPort;
+  const ownAddress = isLoopback(address) ? address : OWN_ADDRESS;
+  return { address: ownAddress, port: isFree ? usualPort : 0, isUsual: true };
+}

@@ -1,0 +1,81 @@
+import { isAbsolute } from 'node:path';
+import { PodloopError } from '../../base/errors/errors.js';
+import { formatGoDuration } from '../../base/time/go-duration.js';
+import { AGENT_OPTIONS, type AgentOptions } from './agent-options.js';
+import { findOptionProblem } from './check-agent-options.js';
+import { type KubeletConfig } from './kubelet-config/kubelet-config.js';
+import { type AgentOptionFacts, type AgentOptionType } from './options-table.js';
+
+/** Values as flags give them, in the form that the options have. */
+export type GivenAgentOptions = { readonly [Name in keyof AgentOptions]?: AgentOptions[Name] };
+
+/**
+ * What holds: a flag, else the file, else the default of the machine, else the table's, for a node of a cluster or not. Throws OPTION_INVALID naming the
+ * flag and what would be right.
+ */
+export function resolveAgentOptions(
+  given: GivenAgentOptions,
+  config: KubeletConfig = {},
+  machine: GivenAgentOptions = {},
+): AgentOptions {
+  const names = Object.keys(AGENT_OPTIONS) as (keyof AgentOptions)[];
+  const isInCluster = (given.kubeconfig ?? '') !== '';
+  const entries = names.map((name) => {
+    const facts: AgentOptionFacts<unknown> = AGENT_OPTIONS[name];
+    const unlessTold = isInCluster ? (facts.defaultInCluster ?? facts.default) : facts.default;
+    const value = given[name] ?? facts.fromConfig?.(config) ?? machine[name] ?? unlessTold;
+    const right = expectation(facts.type, value);
+    if (right === undefined) return [name, value];
+    const place = facts.flag === '' ? (facts.field ?? name) : facts.flag;
+    throw new PodloopError('OPTION_INVALID', `${place}: ${formatValue(facts.type, value)} is not ${right}`);
+  });
+  const options = Object.fromEntries(entries) as AgentOptions;
+  const problem = findOptionProblem(options);
+  if (problem !== undefined) throw new PodloopError('OPTION_INVALID', problem);
+  return { ...options, containerLogLinksDir: linksDirOf(options) };
+}
+
+/** As with a kubelet, whose collectors of logs look there; none where the logs are elsewhere. */
+function linksDirOf({ containerLogLinksDir: told, podLogsDir }: AgentOptions): string {
+  if (told === '') return podLogsDir === AGENT_OPTIONS.podLogsDir.default ? '/var/log/containers' : '';
+  if (isAbsolute(told)) return told;
+  const message = `--container-log-links-dir: ${JSON.stringify(told)} is not an absolute path`;
+  throw new PodloopError('OPTION_INVALID', message);
+}
+
+/** As it was written. */
+function formatValue(type: AgentOptionType, value: unknown): string {
+  return type === 'duration' ? formatGoDuration(value as number) : JSON.stringify(value);
+}
+
+function expectation(type: AgentOptionType, value: unknown): string | undefined {
+  const isWhole = Number.isSafeInteger(value);
+  const number = value as number;
+  switch (type) {
+    case 'text':
+    case 'map':
+    case 'list':
+    case 'switch':
+      return undefined;
+    case 'path':
+      return isAbsolute(value as string) ? undefined : 'an absolute path';
+    case 'duration':
+      return number >= 0 && Number.isFinite(number) ? undefined : 'a duration of 0s or more';
+    case 'count':
+      return isWhole && number >= 0 ? undefined : 'a whole number';
+    case 'limit':
+      return isWhole ? undefined : 'a whole number';
+    case 'percent':
+      return isWhole && number >= 0 && number <= 100 ? undefined : 'from 0 to 100';
+    case 'port':
+      return value === undefined || (isWhole && number >= 0 && number <= 65_535)
+        ? undefined
+        : 'a port, from 0 to 65535';
+    case 'size':
+      return isWhole && number > 0 ? undefined : 'a size such as 10Mi';
+    default:
+      return type.includes(value as string)
+        ? undefined
+        : `one of ${type.filter((word) => word !== '').join(', ')}`;
+  }
+}

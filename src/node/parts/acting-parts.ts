@@ -1,0 +1,243 @@
+import { join } from 'node:path';
+import type { ClusterObjects } from '../../cluster/objects/cluster-objects.js';
+import { PulledImages } from '../resources/gc/pulled-images.js';
+import { recordPulls } from '../resources/gc/record-pulls.js';
+import { ImageAccess } from '../images/image-access.js';
+import { ImageManager } from '../images/image-manager.js';
+import { type PodObjects } from '../../kube/objects/config-object.js';
+import { type NodePod } from '../../kube/pod/node-pod.js';
+import { ProbeManager } from '../probes/probe-manager.js';
+import { ProbeFiles } from '../probes/probe-memory.js';
+import { type SecretHider } from '../../kube/objects/secret-hider.js';
+import { probeRunner } from '../probes/probe-runner.js';
+import { observedTargets } from '../probes/probe-targets.js';
+import { CriRuntimeChanges } from '../runtime/cri-runtime-changes.js';
+import { PodPaths } from '../../watch/observed/pod-paths.js';
+import { resolveEnvironment } from '../runtime/config/resolve-environment.js';
+import { EndedPods } from '../status/ended-pods.js';
+import { StartFailures } from '../status/start-failures.js';
+import { StatusManager } from '../status/status-manager.js';
+import { PodAdoption } from '../pods/adoption/adopt-pods.js';
+import { toRunDefinition } from '../pods/loop/asks-for-new-run.js';
+import { ContainerResizes } from '../pods/containers/container-resizes.js';
+import { type Rejection } from '../pods/loop/desired-pods.js';
+import { rejectForbidden, sparingForbiddenPods } from '../pods/admission/forbidden-pods.js';
+import { sparingForeignPods } from '../pods/admission/foreign-pods-watch.js';
+import { ReplacedParts } from '../pods/actions/replaced-parts.js';
+import { DEFAULT_RESTART_BACKOFF } from '../pods/actions/restart-backoff.js';
+import { PodPlanner } from '../pods/sync/sync-pod-planner.js';
+import { PodStatusUpdater } from '../pods/sync/sync-pod-status.js';
+import { type ResizeObstacle } from '../pods/admission/admit-pod.js';
+import { SyncPod } from '../pods/sync/sync-pod.js';
+import { readPageSize } from '../../base/proc/page-size.js';
+import { ToolMounter } from '../volumes/mounter.js';
+import { buildVolumes } from './build-volumes.js';
+import { computeDownwardFacts, type DownwardNode, findDiskBytes } from '../resources/facts/downward-facts.js';
+import { hideInCommands, hideInProbes } from '../telemetry/reports/hide-secrets.js';
+import { memoryUsageOf } from '../resources/facts/memory-usage.js';
+import { type HostIps } from '../resources/facts/host-ips.js';
+import { MACHINE_PERIOD_MS, NodeFactsWatch } from '../resources/facts/node-facts-watch.js';
+import { NodeRoom } from '../resources/facts/node-room.js';
+import { openPullRecords } from './open-pull-records.js';
+import { type PodEventLog } from '../telemetry/reports/pod-event-log.js';
+import { type ClusterHooks } from '../cluster/cluster-hooks.js';
+import { readKernelFacts } from '../resources/facts/read-capacity-facts.js';
+import { readNodePolicy } from '../options/read-node-policy.js';
+import { rememberTold } from '../telemetry/reports/remember-told.js';
+import { type ObservingParts, type ObservingPartsOptions } from './observing-parts.js';
+
+/** What {@link buildActingParts} needs. */
+export interface ActingPartsOptions extends ObservingPartsOptions {
+  /** As the runtime calls itself. */
+  readonly runtimeName: string;
+  readonly runtimeUrl: string;
+  readonly hostIps: Pick<HostIps, 'refresh'>;
+  readonly objects: PodObjects;
+  readonly events: PodEventLog;
+  /** What pods of an API server refer to; there are none without it. */
+  readonly cluster: ClusterObjects | undefined;
+  /** Knows what an agent before this one has told an API server of pods, and what the Node says that there is. */
+  readonly link: Pick<ClusterHooks, 'findTold' | 'allocatable'> | undefined;
+  /** Knows what nobody may read in an event or in the log. */
+  readonly secrets: SecretHider;
+  readonly observing: ObservingParts;
+  /** Why a pod does not have the resources that it was edited to ask for. */
+  readonly findHeldResize: (podUid: string) => ResizeObstacle | undefined;
+  /** A pod can go on that waited for something of its volumes. */
+  readonly onVolumesReady: (podUid: string) => void;
+}
+
+/** So many times in a row a sync is left out of a pod in which nothing has changed since the last one. */
+const SETTLED_SYNCS = 10;
+
+/** The parts of an agent that do what one pod needs, and keep what was done. */
+export type ActingParts = Awaited<ReturnType<typeof buildActingParts>>;
+
+/** Makes the parts that act on one pod, up to syncPod. Reads what earlier agents knew of pulls, probes and ends. */
+export async function buildActingParts(given: ActingPartsOptions) {
+  const { options, identity, client, runtimeName, runtimeUrl, objects, events, secrets, observing } = given;
+  const { cluster, link, clock, logger } = given;
+  const { runtime, cache, adopted, isOurs, cgroups, security, runtimeState } = observing;
+  const common = { clock, logger };
+  const changes = new CriRuntimeChanges({ client, ...common });
+  const commands = hideInCommands(changes, secrets);
+  const pulled = await PulledImages.open(join(options.rootDir, 'pulled-images.json'), clock);
+  const pullRecords = await openPullRecords({ ...common, options, runtimeUrl });
+  const access = new ImageAccess({
+    ...{ records: pullRecords, logger },
+    rules: {
+      policy: options.imagePullCredentialsVerificationPolicy,
+      allowlist: options.preloadedImagesVerificationAllowlist,
+    },
+  });
+  const images = new ImageManager({
+    ...{ events, objects, clock, access, pullsAtOnce: options.maxParallelImagePulls },
+    changes: recordPulls({ changes, pulled, ...common }),
+  });
+  const findBaseline = (id: string): string | undefined => adopted.findBaseline(id);
+  const paths = new PodPaths(options);
+  const room = await NodeRoom.open({
+    read: async () => readKernelFacts(options, runtimeName),
+    readStorage: async () => findDiskBytes(options.rootDir),
+    ofNode: () => link?.allocatable(),
+  });
+  /** What the downward API tells of the node. */
+  const downwardNode = (): DownwardNode => {
+    const capacity = room.current();
+    const ephemeralStorageBytes = capacity.others.get('ephemeral-storage');
+    return {
+      ...{ name: identity.name, hostIps: identity.ips() },
+      allocatable: {
+        ...capacity,
+        ...(ephemeralStorageBytes === undefined ? {} : { ephemeralStorageBytes }),
+      },
+    };
+  };
+  const policy = readNodePolicy(options);
+  const canMountRecursivelyReadOnly = (pod: NodePod): boolean => {
+    const handler = cluster === undefined ? pod.spec.runtimeClassName : cluster.findRuntimeHandler(pod);
+    return security.canMountRecursivelyReadOnly(handler ?? '');
+  };
+  const mounter = new ToolMounter({ clock });
+  const volumes = buildVolumes({
+    mounter,
+    ...{ ...common, policy, events, objects, podsFolder: paths.podsDir },
+    memoryBytes: () => room.current().memoryBytes,
+    downwardFacts: (pod) => computeDownwardFacts(pod, [], downwardNode()),
+    onReady: given.onVolumesReady,
+    canMountRecursivelyReadOnly,
+    ...(cluster && { cluster }),
+  });
+  const node = new NodeFactsWatch({
+    ...common,
+    nodeInstance: identity.instanceId,
+    pageSizeBytes: await readPageSize(),
+    resolvConf: options.resolvConf,
+    isInCluster: options.kubeconfig !== '',
+    clusterDns: options.clusterDns,
+    clusterDomain: options.clusterDomain,
+    seccompDir: join(options.rootDir, 'seccomp'),
+    seccompDefault: options.seccompDefault,
+    strictGroups: () => security.strictGroups,
+    cpuCfsQuota: options.cpuCfsQuota,
+    cpuCfsQuotaPeriodMs: options.cpuCfsQuotaPeriodMs,
+    others: [
+      { name: 'addresses', read: async () => given.hostIps.refresh() },
+      { name: 'resources', read: async () => room.refresh(), everyMs: MACHINE_PERIOD_MS },
+      { name: 'size of the disk', read: async () => room.refreshStorage() },
+    ],
+    canMount: () => !runtimeState.conditions.some(({ type, status }) => type === 'Isolation' && !status),
+  });
+  const memory = await ProbeFiles.open({ folder: join(options.rootDir, 'probes'), logger });
+  const adoption = new PodAdoption({
+    ...{ ...common, adopted, runtime, isAdopting: options.adopt },
+    onAdopted: (uid) => rememberTold(memory, uid, link?.findTold(uid)),
+  });
+  const probes = new ProbeManager({
+    ...common,
+    ...{ memory, targets: observedTargets(cache, () => identity.ips()[0] ?? '') },
+    runProbe: hideInProbes(probeRunner({ clock, commands }), secrets),
+  });
+  const manager = new StatusManager(common);
+  const startFailures = new StartFailures();
+  const endedPods = await EndedPods.open({ paths, logger });
+  const resizes = new ContainerResizes({ node: () => node.facts() });
+  const replaced = new ReplacedParts({ paths, logger });
+  const statuses = new PodStatusUpdater({
+    ...{ ...common, manager, startFailures, probes, paths, findBaseline, endedPods, resizes, replaced },
+    canMountRecursivelyReadOnly,
+    findHeldResize: given.findHeldResize,
+    node: () => ({ hostIps: identity.ips(), runtimeName }),
+  });
+  const planner = new PodPlanner({
+    ...{ clock, findBaseline, probes, resizes, replaced },
+    backoff: { ...DEFAULT_RESTART_BACKOFF, maxMs: options.maxContainerRestartPeriodMs },
+  });
+  const hands = new SyncPod({
+    ...common,
+    ...{
+      changes,
+      commands,
+      runtime,
+      images,
+      volumes,
+      statuses,
+      startFailures,
+      planner,
+      events,
+      paths,
+      cgroups,
+      runtimeName,
+    },
+    environments: {
+      resolve: (pod, container, ips) => {
+        const facts = computeDownwardFacts(pod, ips, downwardNode());
+        return resolveEnvironment(pod, container, {
+          ...{ objects, facts, services: cluster?.serviceVariables(pod) },
+        });
+      },
+    },
+    probes: {
+      addPod: (pod) => probes.addPod(pod),
+      stopLivenessAndStartup: (pod) => probes.stopLivenessAndStartup(pod.metadata.uid),
+      removePod: (pod) => probes.removePod(pod.metadata.uid),
+    },
+    referents: cluster,
+    baselines: adopted,
+    podLimits: cgroups,
+    resizes,
+    replaced,
+    memoryUsage: memoryUsageOf(client),
+    networkProblem: () => runtimeState.networkErrors()[0],
+    settledForMs: SETTLED_SYNCS * options.syncFrequencyMs,
+    containerLogLinksDir: options.containerLogLinksDir === '' ? undefined : options.containerLogLinksDir,
+    node: () => node.facts(),
+  });
+  const findForbidden = (pod: NodePod): Rejection | undefined => rejectForbidden(pod, policy);
+  const syncer = sparingForeignPods(
+    // What has ended is only looked at.
+    sparingForbiddenPods(hands, (pod) => {
+      const forbidden = findForbidden(pod);
+      if (forbidden === undefined) return undefined;
+      return endedPods.find(pod.metadata.uid)?.definition === toRunDefinition(pod) ? undefined : forbidden;
+    }),
+    isOurs,
+  );
+  return {
+    ...{
+      changes,
+      pulled,
+      pullRecords,
+      adoption,
+      paths,
+      room,
+      mounter,
+      volumes,
+      node,
+      memory,
+      probes,
+      manager,
+    },
+    ...{ statuses, endedPods, findForbidden, syncer },
+  };
+}

@@ -1,0 +1,126 @@
+import { join } from 'node:path';
+import { type Readable } from 'node:stream';
+import { isConcerned } from '../desired/config-objects.js';
+import { type ManifestParser } from '../desired/manifests/parse-manifest.js';
+import { StoppedPods } from '../desired/stopped-pods.js';
+import { type CriClient } from '../../watch/cri/index.js';
+import { type NodePod } from '../../kube/pod/node-pod.js';
+import { type PodObjects } from '../../kube/objects/config-object.js';
+import { SecretHider } from '../../kube/objects/secret-hider.js';
+import { type Clock } from '../../base/time/clock.js';
+import { type Logger } from '../../base/log/logger.js';
+import { type AgentOptions } from '../options/agent-options.js';
+import { type ClusterHooks } from '../cluster/cluster-hooks.js';
+import { type HostIps } from '../resources/facts/host-ips.js';
+import { type NodeIdentity } from '../resources/facts/node-identity.js';
+import { objectsBySource } from '../api/agent/objects-by-source.js';
+import { ObjectTimes } from '../api/agent/object-times.js';
+import { PodEventLog } from '../telemetry/reports/pod-event-log.js';
+import { PodSources } from './pod-sources.js';
+import { buildActingParts } from './acting-parts.js';
+import { buildDecidingParts } from './deciding-parts.js';
+import { buildObservingParts } from './observing-parts.js';
+
+/** What {@link buildAgentParts} needs. */
+export interface AgentPartsOptions {
+  readonly options: AgentOptions;
+  readonly identity: NodeIdentity;
+  /** Those of the identity. */
+  readonly hostIps: Pick<HostIps, 'refresh' | 'onChange'>;
+  readonly client: CriClient;
+  /** As the runtime calls itself. */
+  readonly runtimeName: string;
+  readonly runtimeUrl: string;
+  readonly stdin: Readable;
+  readonly manifestParser: ManifestParser | undefined;
+  /** The cluster of the node; pods come from manifests alone without it. */
+  readonly link?: ClusterHooks | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The parts of a node agent, wired to one another; none of them runs yet. */
+export type AgentParts = Awaited<ReturnType<typeof buildAgentParts>>;
+
+/**
+ * Makes the parts in the order in which data flows: what is wanted, what is observed, what acts on one pod, and what
+ * decides. Reads what earlier agents have left in the root folder.
+ */
+export async function buildAgentParts(given: AgentPartsOptions) {
+  const {
+    options,
+    identity,
+    hostIps,
+    client,
+    runtimeName,
+    runtimeUrl,
+    stdin,
+    manifestParser: parser,
+    clock,
+    logger,
+  } = given;
+  const secrets = new SecretHider();
+  const common = { clock, logger };
+  const hide = (text: string, namespace: string | undefined): string => secrets.hide(text, namespace);
+  /** As it is wanted, or as its last status was told. */
+  const findPod = (uid: string): NodePod | undefined =>
+    deciding.desired.find(uid) ?? acting.manager.findPod(uid);
+  const events = new PodEventLog({ ...common, hide, findPod });
+  const stopped = await StoppedPods.open({
+    ...{ logger, file: join(options.rootDir, 'stopped-pods.json') },
+    onChanged: () => sources.config.refresh(),
+    onReleased: (uid) => {
+      if (!deciding.workers.isKnown(uid)) deciding.forgetLife(uid);
+    },
+  });
+  const objectTimes = await ObjectTimes.open({
+    file: join(options.rootDir, 'created-objects.json'),
+    ...common,
+  });
+  const sources = new PodSources({
+    ...{ options, nodeName: identity.name, stdin, parser, stopped, ...common },
+    onObjectsChanged: (change) => {
+      const all = sources.config.objects.all();
+      objectTimes.update(all);
+      // Before any pod can put them anywhere.
+      for (const { object } of all) if (object.kind === 'Secret') secrets.learn(object);
+      const concerned = [...deciding.desired.all()].filter((pod) => isConcerned(pod, change));
+      deciding.loop.syncSoon(concerned.map(({ metadata }) => metadata.uid));
+    },
+  });
+  const cluster = given.link?.openObjects({
+    onSecret: (secret) => secrets.learn(secret),
+    onSecretEnded: (secret) => secrets.forget(secret),
+    onChanged: (uids) => deciding.loop.syncSoon(uids),
+  });
+  /** ConfigMaps and Secrets as pods find them. */
+  const objects: PodObjects =
+    cluster === undefined ? sources.config.objects : objectsBySource(sources.config.objects, cluster);
+  const observing = await buildObservingParts({ ...common, options, identity, client, runtimeName });
+  const acting = await buildActingParts({
+    ...{ ...common, options, identity, hostIps, client, objects, events, observing, secrets },
+    ...{ runtimeName, runtimeUrl, cluster },
+    link: given.link,
+    findHeldResize: (uid) => deciding.handlers.resizeObstacle(uid),
+    onVolumesReady: (uid) => deciding.workers.retry(uid),
+  });
+  const deciding = buildDecidingParts({
+    ...{ ...common, options, client, events, sources, stopped, observing, acting, cluster, secrets },
+    link: given.link,
+  });
+  // Statuses tell them.
+  hostIps.onChange(() => deciding.loop.syncSoon(deciding.desired.uids()));
+  return {
+    hide,
+    findPod,
+    events,
+    sources,
+    stopped,
+    objects,
+    cluster,
+    objectTimes,
+    ...observing,
+    ...acting,
+    ...deciding,
+  };
+}

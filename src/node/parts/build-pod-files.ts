@@ -1,0 +1,28 @@
+import { readFile } from 'node:fs/promises';
+import { type CriClient } from '../../watch/cri/index.js';
+import { type PodPaths } from '../../watch/observed/pod-paths.js';
+import { PodFiles } from '../resources/stats/pod-files.js';
+
+/** What {@link buildPodFiles} wires. */
+export interface BuildPodFilesOptions {
+  readonly client: Pick<CriClient, 'containerStatus'>;
+  readonly paths: Pick<PodPaths, 'podDir'>;
+  /** Ends what goes on in the background. */
+  readonly ending: AbortSignal;
+}
+
+/** One container that hangs is asked about no longer than this at a time; nobody waits for it. */
+const INSPECT_TIMEOUT_MS = 10_000;
+
+/** Wires what counts the files of pods that are in no volume, layer or log. */
+export function buildPodFiles({ client, paths, ending }: BuildPodFilesOptions): PodFiles {
+  return new PodFiles({
+    podDir: (uid) => paths.podDir(uid),
+    inspect: async (containerId) => {
+      const options = { timeoutMs: INSPECT_TIMEOUT_MS, signal: ending };
+      const { info } = await client.containerStatus({ containerId, verbose: true }, options);
+      return info['info'] ?? '';
+    },
+    readMounts: async (pid) => readFile(`/proc/${pid}/mountinfo`, 'utf8'),
+  });
+}

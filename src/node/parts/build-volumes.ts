@@ -1,0 +1,100 @@
+import { type PodObjects } from '../../kube/objects/config-object.js';
+import { type NodePod } from '../../kube/pod/node-pod.js';
+import { type NodePolicy } from '../../kube/node/node-policy.js';
+import { type PodEventRecorder } from '../../kube/pod/pod-event-recorder.js';
+import { type Clock } from '../../base/time/clock.js';
+import { type Logger } from '../../base/log/logger.js';
+import { readOwnMounts } from '../../base/proc/mountinfo.js';
+import {
+  contentVolumeKinds,
+  type ContentVolumesOptions,
+  type ServiceAccountTokenSource,
+} from '../volumes/content/content-volume.js';
+import { BoundedLooks } from '../volumes/bounded-looks.js';
+import { checkHostPath } from '../volumes/check-host-path.js';
+import { ClaimMarks } from '../volumes/claim-marks.js';
+import { ClaimedVolumes, type VolumeClaimSource } from '../volumes/claimed-volumes.js';
+import { EmptyDirLimits } from '../volumes/empty-dir-limits.js';
+import { EmptyDir } from '../volumes/empty-dir.js';
+import { type FolderCounts } from '../volumes/folder-counts.js';
+import { findLookPlace, type LookPlace } from '../volumes/find-look-place.js';
+import { HostPath } from '../volumes/host-path.js';
+import { type ToolMounter } from '../volumes/mounter.js';
+import { PodVolumes } from '../volumes/pod-volumes.js';
+import { type PodEvictor } from '../resources/eviction/pods/pod-evictor.js';
+
+/** What {@link buildVolumes} needs. */
+export interface VolumesOptions {
+  readonly podsFolder: string;
+  readonly mounter: ToolMounter;
+  /** What of the node pods may mount. */
+  readonly policy: Pick<NodePolicy, 'allowedHostPaths'>;
+  readonly objects: PodObjects;
+  readonly downwardFacts: ContentVolumesOptions['downwardFacts'];
+  /** What pods may use together, as of now. */
+  readonly memoryBytes: () => bigint;
+  /** Whether containers of a pod can have mounts that are read-only with all below them. */
+  readonly canMountRecursivelyReadOnly: (pod: NodePod) => boolean;
+  /** Of an API server; without it there are no tokens and no claims. */
+  readonly cluster?: ServiceAccountTokenSource & VolumeClaimSource;
+  readonly events: PodEventRecorder;
+  /** What a pod waited for is there. */
+  readonly onReady: (podUid: string) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Makes the volumes of pods, of every kind that this node has. */
+export function buildVolumes(given: VolumesOptions): PodVolumes {
+  const { podsFolder, mounter, policy, objects, downwardFacts, memoryBytes, events, onReady } = given;
+  const { canMountRecursivelyReadOnly, cluster } = given;
+  const { clock, logger } = given;
+  const { allowedHostPaths: allowed } = policy;
+  const checkPath = allowed && ((path: string): Promise<void> => checkHostPath(path, allowed));
+  const findPlace = async (path: string): Promise<LookPlace> => findLookPlace(path, await readOwnMounts());
+  const looks = new BoundedLooks({ clock, findPlace });
+  const ports = { mounter, readMounts: readOwnMounts, looks };
+  const hostPath = new HostPath({ looks, checkPath });
+  const emptyDir = new EmptyDir({
+    ...ports,
+    get memoryBytes() {
+      return memoryBytes();
+    },
+  });
+  const marks = new ClaimMarks(podsFolder);
+  const claimed = cluster && new ClaimedVolumes({ claims: cluster, hostPath, marks, events });
+  return new PodVolumes({
+    ...{ ...ports, podsFolder, events, clock, logger, onReady, canMountRecursivelyReadOnly },
+    kinds: {
+      ...{ emptyDir, hostPath },
+      ...contentVolumeKinds({
+        ...{ objects, downwardFacts, clock, logger, mounter },
+        ...(cluster && { tokens: cluster }),
+      }),
+      ...(claimed && { persistentVolumeClaim: claimed, ephemeral: claimed }),
+    },
+  });
+}
+
+/** What {@link buildVolumeLimits} needs. */
+export interface VolumeLimitsOptions {
+  readonly volumes: PodVolumes;
+  /** Every pod that is wanted. */
+  readonly pods: () => Iterable<NodePod>;
+  readonly evictor: PodEvictor;
+  readonly counts: FolderCounts;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Makes what evicts pods whose emptyDirs are over their limits. */
+export function buildVolumeLimits(given: VolumeLimitsOptions): EmptyDirLimits {
+  const { volumes, pods, evictor, counts, clock, logger } = given;
+  return new EmptyDirLimits({
+    ...{ clock, logger },
+    pods: () => [...pods()].filter((pod) => evictor.isHeldToLimits(pod)),
+    folderOf: (pod, volume) => volumes.hostPathOf(pod, volume),
+    evict: (pod, message) => evictor.evict(pod, { signal: 'emptydirfs.limit', message }),
+    measure: async (folder, signal) => counts.count(folder, signal),
+  });
+}

@@ -1,0 +1,225 @@
+import type { ClusterObjects } from '../../cluster/objects/cluster-objects.js';
+import { type StoppedPods } from '../desired/stopped-pods.js';
+import { type CriClient } from '../../watch/cri/index.js';
+import { manifestUidOf } from '../../kube/pod/node-pod.js';
+import { POD_FORBIDDEN } from '../../kube/node/node-policy.js';
+import { type SecretHider } from '../../kube/objects/secret-hider.js';
+import { isClusterPod } from '../../kube/pod/static-pod.js';
+import { emptyPodStatus, type ObservedPod, type PodStatus } from '../../watch/observed/runtime.js';
+import { AdoptedPodsCleaner } from '../pods/adoption/adopted-pods-cleaner.js';
+import { admitPod, findResizeObstacle, findShortages } from '../pods/admission/admit-pod.js';
+import { admitSecurity, type SecurityFeatures } from '../pods/admission/admit-security.js';
+import { toRunDefinition } from '../pods/loop/asks-for-new-run.js';
+import { DesiredPods } from '../pods/loop/desired-pods.js';
+import { ForeignPodsWatch } from '../pods/admission/foreign-pods-watch.js';
+import { Housekeeping, type PodCleaner } from '../pods/loop/housekeeping.js';
+import { lookAtParts } from '../pods/loop/look-at-parts.js';
+import { PodHandlers } from '../pods/loop/pod-handlers.js';
+import { SyncLoop } from '../pods/loop/sync-loop.js';
+import { type Clock } from '../../base/time/clock.js';
+import { type Logger } from '../../base/log/logger.js';
+import { PodWorkers } from '../pods/workers/pod-workers.js';
+import { type AgentOptions } from '../options/agent-options.js';
+import { type ClusterHooks } from '../cluster/cluster-hooks.js';
+import { buildCleaners } from './build-cleaners.js';
+import { buildCollectors } from './collectors.js';
+import { desiredImagesOf } from '../images/desired-images.js';
+import { buildStorage } from '../resources/eviction/pods/build-storage.js';
+import { PodEvictor } from '../resources/eviction/pods/pod-evictor.js';
+import { type PodEventLog } from '../telemetry/reports/pod-event-log.js';
+import { type PodSources } from './pod-sources.js';
+import { type ActingParts } from './acting-parts.js';
+import { type ObservingParts } from './observing-parts.js';
+import { SecretsCleaner } from './secrets-cleaner.js';
+
+/** What {@link buildDecidingParts} needs. */
+export interface DecidingPartsOptions {
+  readonly options: AgentOptions;
+  readonly client: CriClient;
+  readonly events: PodEventLog;
+  readonly sources: PodSources;
+  readonly stopped: StoppedPods;
+  readonly observing: ObservingParts;
+  readonly acting: ActingParts;
+  /** What pods of an API server refer to. */
+  readonly cluster: Pick<ClusterObjects, 'keepOnly'> | undefined;
+  /** Knows what nobody may read. */
+  readonly secrets: Pick<SecretHider, 'namespaces' | 'forgetNamespace'>;
+  /** Who says which pods of an API server may be here, and is told how they end. */
+  readonly link: Pick<ClusterHooks, 'admit' | 'isNodeOfKubeletHere' | 'podEndChanged'> | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The reason on pods that wait until others have ended, as these still have what they need. */
+const WAITING_FOR_ROOM = 'WaitingForRoom';
+
+/** Makes the parts of an agent that decide what is done to which pod and when, and what is cleared up. */
+export function buildDecidingParts(given: DecidingPartsOptions) {
+  const { options, client, events, sources, stopped, observing, acting, cluster, link, clock, logger } =
+    given;
+  const { runtime, cache, pleg, isOurs, cgroups, security, runtimeState } = observing;
+  const { changes, pulled, pullRecords, adoption, paths, room, volumes, probes, manager, statuses } = acting;
+  const { endedPods, findForbidden, syncer } = acting;
+  const common = { clock, logger };
+
+  const desired = new DesiredPods();
+  const findObserved = (uid: string): ObservedPod | undefined => pleg.findObserved(uid);
+  const lookAt = async (uid: string, signal: AbortSignal): Promise<PodStatus> =>
+    await lookAtParts(uid, { runtime, clock }, signal);
+  const workers = new PodWorkers({
+    ...common,
+    ...{ cache, syncer, resyncIntervalMs: options.syncFrequencyMs },
+    lookAtParts: lookAt,
+    findDeadlineMs: (pod) => statuses.findDeadlineMs(pod),
+    requestRelist: (uid) => pleg.requestRelist(uid),
+    onTerminatedChanged: (uid) => {
+      handlers.podEndChanged(uid);
+      link?.podEndChanged(uid);
+    },
+    onFinished: (uid) => {
+      link?.podEndChanged(uid);
+      const pod = desired.find(uid);
+      void stopped.setOver(manifestUidOf(pod?.metadata ?? { uid }));
+      loop.housekeepSoon();
+      // Its manifest was edited while no agent ran, or as it ended: as for any edit of a pod that has ended.
+      const ended = endedPods.find(uid);
+      if (pod === undefined || ended === undefined || isClusterPod(pod)) return;
+      if (ended.definition !== toRunDefinition(pod)) {
+        workers.updatePod({ type: 'create', pod });
+      }
+    },
+    onRestartable: () => loop.housekeepSoon(),
+  });
+  let isNothingWanted = false;
+  const seenAllSources = (): boolean => isNothingWanted || sources.config.seenAllSources();
+  /** From now on pods are ended whatever a source that was not seen yet may want. */
+  const wantNothing = (): void => void (isNothingWanted = true);
+  const closing = new AbortController();
+  /** Of work that rejects only because everything ends. */
+  const ignoreEnd = (work: Promise<unknown>): void => {
+    work.catch((error: unknown) => {
+      if (!closing.signal.aborted) logger.error('Dead containers are not removed', error);
+    });
+  };
+  const collectors = buildCollectors({
+    ...{ options, client, runtime, changes, pulled, pullRecords, volumes, paths, pods: cache },
+    ...{ ...common, isOurs },
+    mayRemove: (uid) => seenAllSources() && !desired.has(uid) && workers.shouldPodContentBeRemoved(uid),
+    hasSeenPods: () => pleg.health().healthy,
+    desiredImages: () => desiredImagesOf(desired.all(), (uid) => workers.isFinished(uid)),
+  });
+  const evictor = new PodEvictor({ workers, events });
+  const storage = buildStorage({
+    ...{ ...common, options, client, cache, paths, volumes, evictor, ending: closing.signal },
+    pods: () => desired.all(),
+  });
+  const foreign = new ForeignPodsWatch({
+    ...{ logger, cache, desired, isOurs },
+    onFree: (pod) => {
+      manager.forget(pod.metadata.uid);
+      handlers.handlePodUpdates([pod]);
+    },
+  });
+  const forgetEnd = (uid: string): void => {
+    endedPods.forget(uid);
+    handlers.podEndChanged(uid);
+  };
+  const forgetLife = (uid: string): void => {
+    forgetEnd(uid);
+    manager.forget(uid);
+  };
+  const cleaners: PodCleaner[] = [
+    ...buildCleaners({ probes, stopped, workers, manager, endedPods, cluster, forgetEnd }),
+    new SecretsCleaner({
+      ...{ secrets: given.secrets, manifests: sources.config.objects, clock },
+      findPod: (uid) => desired.find(uid) ?? manager.findPod(uid),
+    }),
+    collectors.containers,
+    collectors.folders,
+    cgroups,
+    foreign,
+    new AdoptedPodsCleaner({
+      ...{ adoption, cache, desired, workers, seenAllSources, adopted: observing.adopted, logger },
+      isNodeOfKubeletHere: () => link?.isNodeOfKubeletHere(),
+      isNothingWanted: () => isNothingWanted,
+    }),
+  ];
+  const housekeeping = new Housekeeping({
+    ...common,
+    ...{ desired, workers, cache, cleaners, isOurs, listed: { find: findObserved, lookAt } },
+    clearRemains: (uid) => {
+      const view = { mayRemove: (each: string) => each === uid };
+      ignoreEnd(collectors.containers.cleanUp(view, closing.signal));
+    },
+    isBeingRemoved: (uid) => collectors.folders.isRemoving(uid),
+    onStartAnew: (uid) => forgetLife(uid),
+    admitAnew: (pod): boolean => handlers.admitAnew(pod),
+  });
+  const securityFeatures = (): SecurityFeatures => ({
+    allowedUnsafeSysctls: options.allowedUnsafeSysctls,
+    appArmor: security.appArmor,
+    strictGroups: security.strictGroups,
+  });
+  const handlers = new PodHandlers({
+    ...{ logger, desired, workers, housekeeping, seenAllSources, findObserved },
+    ...{ findObstacle: (pod) => foreign.findObstacle(pod), findForbidden },
+    findEnd: (uid) => endedPods.find(uid),
+    admit: (pod, active) => {
+      const rejection = link?.admit(pod);
+      if (rejection !== undefined) return { admit: false, ...rejection };
+      return admitSecurity(pod, securityFeatures()) ?? admitPod(pod, active, room.current());
+    },
+    findShortages: (pod, active) => findShortages(pod, active, room.current()),
+    onWaiting: (pod, { message }, isNews) => {
+      const { uid } = pod.metadata;
+      const isTornDown = housekeeping.isTornDown(uid);
+      if (isNews) events.record(pod.metadata, { type: 'Warning', reason: WAITING_FOR_ROOM, message });
+      // What it shows is of a former life, and so is what the runtime has of it.
+      if (isTornDown) forgetLife(uid);
+      statuses.showWaiting(pod, isTornDown ? emptyPodStatus(uid) : cache.getLastKnown(uid), message);
+    },
+    isPastDeadline: (pod) => statuses.isPastDeadline(pod),
+    onWaitGivenUp: ({ metadata }) => statuses.renew(metadata.uid),
+    onPreempted: ({ metadata }, end) => events.record(metadata, { type: 'Warning', ...end }),
+    findResizeObstacle: (before, after, active) => findResizeObstacle(before, after, active, room.current()),
+    onResizeHeld: ({ metadata }, { reason, message }) => {
+      const kind = reason === 'Infeasible' ? 'ResizeInfeasible' : 'ResizeDeferred';
+      events.record(metadata, {
+        type: 'Warning',
+        reason: kind,
+        message: `Pod resize ${reason}: ${message}`,
+      });
+    },
+    onRejectionLifted: ({ metadata }) => manager.forget(metadata.uid),
+    onRejected: (pod, { reason, message }, isEnded) => {
+      const { uid } = pod.metadata;
+      const end = { phase: 'Failed', reason, message } as const;
+      events.record(pod.metadata, { type: 'Warning', reason, message });
+      if (isEnded) return;
+      // What it shows is of a former life, or what it was before an edit.
+      if (housekeeping.isTornDown(uid) || reason === POD_FORBIDDEN) forgetLife(uid);
+      statuses.showRejection(pod, end);
+    },
+  });
+  const loop = new SyncLoop({
+    ...common,
+    ...{ handlers, desired, workers, cache, findObserved, runtimeState, seenAllSources, readiness: manager },
+    updates: (signal) => adoption.updates(sources.config.updates(signal), signal),
+    events: pleg.subscribe(),
+    probeResults: probes.subscribe(),
+    deadContainers: {
+      deleteContainersBeyondNewest: ({ status, exitedContainerId }) => {
+        ignoreEnd(collectors.containers.containerDied(status.uid, exitedContainerId, closing.signal));
+      },
+    },
+  });
+  room.onChange(() => handlers.judgeRejected());
+  runtimeState.onAnswer(() => loop.recoverSoon());
+  pleg.onLook(() => loop.recoverSoon());
+  return {
+    ...{ desired, workers, collectors, evictor, housekeeping, handlers, loop, closing },
+    ...storage,
+    ...{ seenAllSources, wantNothing, forgetLife },
+  };
+}

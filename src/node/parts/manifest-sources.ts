@@ -1,0 +1,240 @@
+/**
+ * Which folder, URL or input the pods of a root folder come from, so that an agent with other manifests does not end
+ * them by accident.
+ *
+ * In: the sources that the options name, the record of the agent before, and what runs. Out: a record, or a refusal that
+ * names the pods that would end. A source is the same one when its path is the same (also by another spelling, or a link),
+ * or when its folder was moved or renamed. An agent whose manifests say the same as before takes up the pods, wherever
+ * they lie.
+ *
+ * @module
+ */
+import { createHash } from 'node:crypto';
+import { realpath, stat } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { FILE_SOURCE } from '../desired/sources/file-source.js';
+import { HTTP_SOURCE } from '../desired/sources/http-source.js';
+import { LastGoodStore } from '../desired/sources/last-good-store.js';
+import { STDIN_SOURCE } from '../desired/sources/stdin-source.js';
+import { cri, type CriClient } from '../../watch/cri/index.js';
+import { STATIC_POD_ANNOTATIONS } from '../../kube/pod/static-pod.js';
+import { LABELS } from '../../watch/observed/labels.js';
+import { messageOf, PodloopError } from '../../base/errors/errors.js';
+import { type Logger } from '../../base/log/logger.js';
+import { systemCodeOf } from '../../base/errors/system-code.js';
+import { readIfThere, writeWhole } from '../../base/fs/whole-file.js';
+import { type AgentOptions } from '../options/agent-options.js';
+import { LAST_GOOD_FOLDER } from './pod-sources.js';
+import { validateManifests } from '../desired/changes/validate-manifests.js';
+
+/** The options that name sources. */
+export type SourceOptions = Pick<AgentOptions, 'podManifestPath' | 'manifestUrl'>;
+
+/** One source of pods, as it is recorded. */
+interface ManifestSource {
+  /** `file`, `http`, `stdin`: what the pods are marked with. */
+  readonly kind: string;
+  /** The path as people know it, or the URL. */
+  readonly place: string;
+  /** Without links; of what is not there, the same as the place. */
+  readonly realPath?: string;
+  /** The same for a folder that was moved or renamed; undefined where the system does not say. */
+  readonly identity?: string | undefined;
+}
+
+interface SourceRecord {
+  readonly version: typeof VERSION;
+  readonly sources: readonly ManifestSource[];
+}
+
+/** Of the form of the file. */
+const VERSION = 1;
+/** In the root folder. */
+export const SOURCES_FILE = 'manifest-sources.json';
+/** For the list of what runs. */
+const LIST_MS = 10_000;
+/** More names help nobody to decide. */
+const MAX_NAMED_PODS = 10;
+const MAX_NAME_LENGTH = 20;
+
+/** What {@link claimManifestSources} needs. */
+export interface SourceClaim {
+  readonly options: SourceOptions & Pick<AgentOptions, 'rootDir'>;
+  readonly nodeName: string;
+  /** The mark of what this root folder's agents have made. */
+  readonly instanceId: string;
+  readonly client: Pick<CriClient, 'listPodSandbox'>;
+  readonly logger: Logger;
+}
+
+/**
+ * Records the sources of an agent in its root folder. Rejects with MANIFESTS_DIFFER, and changes nothing, when pods of
+ * other sources run that these manifests would end. Without any source the record stays as it is.
+ */
+export async function claimManifestSources(claim: SourceClaim): Promise<void> {
+  const { options, logger } = claim;
+  const given = await describeSources(options);
+  if (given.length === 0) return;
+  const file = join(options.rootDir, SOURCES_FILE);
+  const recorded = await readRecord(file, logger);
+  const dropped = recorded.filter((each) => !given.some((other) => isSame(each, other)));
+  if (dropped.length > 0) {
+    const ended = await findEndedPods(dropped, claim);
+    if (ended.length > 0) throw refusal(ended, dropped, given, options.rootDir);
+  }
+  const record: SourceRecord = { version: VERSION, sources: given };
+  await writeWhole(file, JSON.stringify(record));
+}
+
+/**
+ * A name for the root folder of a batch: the same for the same manifests, another one for others. It begins with what
+ * people call them.
+ */
+export async function nameBatch(options: SourceOptions): Promise<string> {
+  const sources = await describeSources(options);
+  const names = sources.map(({ kind, place, realPath = place }) =>
+    kind === STDIN_SOURCE ? 'stdin' : `${slug(realPath)}-${digest(realPath)}`,
+  );
+  return names.join('-');
+}
+
+/** Why no agent can begin with a path of manifests; undefined when there is something, or no path is named. */
+export async function findMissingManifests({
+  podManifestPath: path,
+}: SourceOptions): Promise<string | undefined> {
+  if (path === '' || path === '-') return undefined;
+  return stat(path).then(
+    () => undefined,
+    (error: unknown) =>
+      systemCodeOf(error) === 'ENOENT'
+        ? `${path} does not exist: make that folder or file first, or name another one`
+        : undefined,
+  );
+}
+
+async function describeSources({
+  podManifestPath: path,
+  manifestUrl,
+}: SourceOptions): Promise<ManifestSource[]> {
+  const sources: ManifestSource[] = [];
+  if (path === '-') sources.push({ kind: STDIN_SOURCE, place: 'standard input' });
+  else if (path !== '') sources.push(await describePath(resolve(path)));
+  if (manifestUrl !== '') sources.push({ kind: HTTP_SOURCE, place: manifestUrl });
+  return sources;
+}
+
+async function describePath(place: string): Promise<ManifestSource> {
+  const realPath = await realpath(place).catch(() => place);
+  const identity = await stat(place, { bigint: true }).then(
+    // A number of a folder that was removed is given to the next one, which is younger.
+    ({ dev, ino, birthtimeNs }) => (birthtimeNs > 0n ? `${dev}:${ino}:${birthtimeNs}` : undefined),
+    () => undefined,
+  );
+  return { kind: FILE_SOURCE, place, realPath, identity };
+}
+
+function isSame(one: ManifestSource, other: ManifestSource): boolean {
+  if (one.kind !== other.kind) return false;
+  if (one.place === other.place) return true;
+  if (one.kind !== FILE_SOURCE) return false;
+  return one.realPath === other.realPath || (one.identity !== undefined && one.identity === other.identity);
+}
+
+/** Pods of dropped sources that run, and that the manifests of now do not want as they are. */
+async function findEndedPods(dropped: readonly ManifestSource[], claim: SourceClaim): Promise<string[]> {
+  const { client, instanceId, options, nodeName } = claim;
+  const labelSelector = { [LABELS.nodeInstance]: instanceId };
+  const { items } = await client.listPodSandbox({ filter: { labelSelector } }, { timeoutMs: LIST_MS });
+  const kinds = new Set(dropped.map(({ kind }) => kind));
+  const running = items.filter(
+    ({ state, annotations }) =>
+      state === cri.PodSandboxState.SANDBOX_READY &&
+      kinds.has(annotations[STATIC_POD_ANNOTATIONS.source] ?? ''),
+  );
+  if (running.length === 0) return [];
+  const wanted = await readWanted(options, nodeName);
+  const former = await readFormer(options.rootDir, nodeName, kinds);
+  const ended = running.filter(({ metadata, annotations }) => {
+    const hash = wanted.get(metadata?.uid ?? '');
+    // An edit may have left the sandbox as it was.
+    const hashes = [annotations[STATIC_POD_ANNOTATIONS.manifestHash], former.get(metadata?.uid ?? '')];
+    return hash === undefined || !hashes.includes(hash);
+  });
+  const names = ended.map(({ metadata }) => `${metadata?.namespace}/${metadata?.name}`);
+  return [...new Set(names)].sort();
+}
+
+/** The pods of a folder as they would be, by uid: the hashes of their manifests. Nothing is known of other sources yet. */
+async function readWanted(
+  { podManifestPath: path }: SourceOptions,
+  nodeName: string,
+): Promise<Map<string, string>> {
+  if (path === '' || path === '-') return new Map();
+  const { pods } = await validateManifests({ paths: [resolve(path)], nodeName, stdin: Readable.from([]) });
+  return new Map(pods.map(({ uid, hash }) => [uid, hash]));
+}
+
+/** What the agent before had read last, by uid: the hashes of its manifests. */
+async function readFormer(
+  rootDir: string,
+  nodeName: string,
+  kinds: ReadonlySet<string>,
+): Promise<Map<string, string>> {
+  const folder = join(rootDir, LAST_GOOD_FOLDER);
+  const stores = [...kinds].map((source) => new LastGoodStore({ folder, source, nodeName }));
+  const kept = await Promise.all(stores.map(async (store) => store.load()));
+  const pods = kept.flatMap(({ versions }) => versions.flatMap((version) => version.pods));
+  return new Map(
+    pods.map(({ pod: { metadata } }) => [
+      metadata.uid,
+      metadata.annotations?.[STATIC_POD_ANNOTATIONS.manifestHash] ?? '',
+    ]),
+  );
+}
+
+function refusal(
+  ended: readonly string[],
+  dropped: readonly ManifestSource[],
+  given: readonly ManifestSource[],
+  rootDir: string,
+): PodloopError {
+  const shown = ended.slice(0, MAX_NAMED_PODS);
+  if (ended.length > shown.length) shown.push(`${ended.length - shown.length} more`);
+  const placesOf = (sources: readonly ManifestSource[]): string =>
+    sources.map(({ place }) => place).join(' and ');
+  return new PodloopError(
+    'MANIFESTS_DIFFER',
+    `pods of ${placesOf(dropped)} run with the root folder ${rootDir}, and an agent with ${placesOf(given)} would end them: ` +
+      `${shown.join(', ')}. Give these manifests a root folder of their own with --root-dir, or add them to ${placesOf(dropped)}. ` +
+      `To end those pods, delete ${join(rootDir, SOURCES_FILE)} and start again`,
+  );
+}
+
+/** What cannot be read is as if it were not there: it keeps no agent from its pods. */
+async function readRecord(file: string, logger: Logger): Promise<readonly ManifestSource[]> {
+  try {
+    const text = await readIfThere(file);
+    if (text === undefined) return [];
+    const { version, sources } = JSON.parse(text) as { version?: unknown; sources?: unknown };
+    if (version !== VERSION || !Array.isArray(sources)) throw new Error('it is of another form');
+    return (sources as readonly ManifestSource[]).filter(
+      ({ kind, place }) => typeof kind === 'string' && typeof place === 'string',
+    );
+  } catch (error) {
+    logger.error('Record of manifest sources cannot be read', messageOf(error), { path: file });
+    return [];
+  }
+}
+
+function slug(path: string): string {
+  const words = basename(path)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '');
+  return words.slice(0, MAX_NAME_LENGTH) || 'batch';
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 8);
+}

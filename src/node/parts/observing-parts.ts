@@ -1,0 +1,80 @@
+import { join } from 'node:path';
+import { type CriClient } from '../../watch/cri/index.js';
+import { isFirstRelistPending, Pleg } from '../../watch/pleg/index.js';
+import { PodCache } from '../../watch/pleg/pod-cache.js';
+import { CriRuntime } from '../../watch/observed/index.js';
+import { ownedBy } from '../../watch/observed/ownership.js';
+import { AdoptedPods } from '../pods/adoption/adopted-pods.js';
+import { isOwnPod } from '../pods/loop/housekeeping-owner.js';
+import { RuntimeState } from '../pods/loop/runtime-state.js';
+import { type Clock } from '../../base/time/clock.js';
+import { type Logger } from '../../base/log/logger.js';
+import { readOwnMountinfo } from '../../base/proc/mountinfo.js';
+import { type AgentOptions } from '../options/agent-options.js';
+import { CgroupDriverRecord } from '../resources/cgroups/cgroup-driver-record.js';
+import { buildPodCgroups } from '../resources/cgroups/build-pod-cgroups.js';
+import { type NodeIdentity } from '../resources/facts/node-identity.js';
+import { SecurityFacts } from '../resources/facts/security-facts.js';
+
+const FIRST_STATUS_MS = 5_000;
+
+/** What {@link buildObservingParts} needs. */
+export interface ObservingPartsOptions {
+  readonly options: AgentOptions;
+  readonly identity: NodeIdentity;
+  readonly client: CriClient;
+  /** As the runtime calls itself. */
+  readonly runtimeName: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The parts of an agent that look: at the runtime, its pods, and what node and runtime can do. */
+export type ObservingParts = Awaited<ReturnType<typeof buildObservingParts>>;
+
+/**
+ * Makes the parts that look. Asks the runtime once how it is; one that is just away tells it later. Rejects with
+ * CGROUP_DRIVER_CONFLICT when the options say another cgroup driver than the runtime has.
+ */
+export async function buildObservingParts(given: ObservingPartsOptions) {
+  const { options, identity, client, runtimeName, clock, logger } = given;
+  const common = { clock, logger };
+  const runtime = new CriRuntime({ client, ...common });
+  const cache = new PodCache();
+  const pleg = new Pleg({ runtime, cache, mode: options.mode, ...common });
+  const adopted = await AdoptedPods.open(join(options.rootDir, 'adopted-pods.json'));
+  const isOurs = ownedBy(identity.instanceId, (uid) => adopted.has(uid));
+  /** Pods of which the runtime shows something, all of it ours; whose one is stays known while its status cannot be had. */
+  const ownUids = (): string[] =>
+    [...cache.uids()].filter((uid) => isOwnPod(cache.getLastKnown(uid), isOurs));
+  const { cgroupDriver, cgroups } = buildPodCgroups({
+    ...{ ...common, options, client, runtimeName, instanceId: identity.instanceId },
+    record: await CgroupDriverRecord.open({ file: join(options.rootDir, 'cgroup-driver.json'), logger }),
+    mountinfo: await readOwnMountinfo().catch(() => ''),
+    ownUids,
+  });
+  const security = await SecurityFacts.read();
+  // Before pods are admitted by it. A runtime that is just away tells it with its first status.
+  const first = await client.status({}, { timeoutMs: FIRST_STATUS_MS }).catch(() => undefined);
+  if (first !== undefined) {
+    security.take(first);
+    await cgroupDriver.refresh(new AbortController().signal);
+    if (options.cgroupsPerQos) cgroupDriver.throwIfInConflict();
+  }
+  const runtimeState = new RuntimeState({
+    ...common,
+    getConditions: cgroupDriver.after(async (signal) => {
+      const response = await client.status({}, { signal });
+      security.take(response);
+      return response.status?.conditions ?? [];
+    }),
+    healthChecks: [
+      {
+        name: 'PLEG',
+        findProblem: () => pleg.health().message,
+        isPending: () => isFirstRelistPending(pleg.health()),
+      },
+    ],
+  });
+  return { runtime, cache, pleg, adopted, isOurs, ownUids, cgroups, security, runtimeState };
+}

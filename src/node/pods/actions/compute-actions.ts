@@ -1,0 +1,137 @@
+/**
+ * What to do to a pod so that it becomes what its manifest says: the heart of a sync, and pure.
+ *
+ * In: the desired pod, what the runtime shows of it, what probes found out, and how long ago things happened. Out:
+ * {@link PodActions}. It assumes that the view is newer than what the last sync did; a call of that sync which was
+ * not seen to its end shows as a container that was created and never started, and is taken up.
+ *
+ * The rules are the kubelet's (computePodActions of its runtime manager), with these of our own: what was created is
+ * started and not made again; back-off is decided here; a pod that runs once restarts nothing, in whatever state it is
+ * found; a second container of the same name, and one that an edit took out of the pod, are stopped.
+ *
+ * @module
+ */
+import { type PodStatus } from '../../../watch/observed/runtime.js';
+import { findSandboxFlaw } from '../../status/sandbox-flaw.js';
+import { planEphemeralContainers } from './compute-actions-ephemeral.js';
+import { planInitContainers } from './compute-actions-init.js';
+import { planNewSandbox } from './compute-actions-sandbox.js';
+import { ContainerDefinitions } from './container-definition.js';
+import { ContainerPlanner, type PlannedContainer } from '../containers/container-planner.js';
+import { type PodActionInputs, type PodActions } from './pod-actions.js';
+import { mayBeAlive } from '../../status/pod-containers.js';
+
+const DEFINITION_CHANGED = 'Sandbox for pod has changed. Need to start a new one';
+
+/** See {@link PodActions}. Never throws for what a runtime may show. */
+export function computePodActions(inputs: PodActionInputs): PodActions {
+  const { pod, observed } = inputs;
+  const definitions = new ContainerDefinitions(pod, inputs);
+  const problem = findSandboxProblem(inputs, definitions);
+  const sandboxId = problem === undefined ? observed.sandboxes[0]?.id : undefined;
+  const planner = new ContainerPlanner(inputs, definitions, sandboxId);
+  if (pod.metadata.deletionTimestamp !== undefined) return endPod(inputs, planner);
+  const { containers, initContainers = [] } = pod.spec;
+  const regular = containers.map((container, index): PlannedContainer => ({
+    kind: 'regular',
+    container,
+    index,
+  }));
+  if (problem !== undefined) {
+    const createSandbox = planNewSandbox(planner, regular, initContainers, problem.lost);
+    if (!createSandbox) return endPod(inputs, planner, problem.message);
+    const killPod = observed.sandboxes.length > 0 || hasLife(observed);
+    return toActions(inputs, planner, { killPod, createSandbox, sandboxMessage: problem.message });
+  }
+  // Whatever becomes of the others: they may be there to find out why those do not start.
+  planEphemeralContainers(planner, pod.spec.ephemeralContainers ?? []);
+  const progress = planInitContainers(planner, initContainers, regular, inputs.probes);
+  if (progress === 'failed') return endPod(inputs, planner);
+  if (progress === 'initialized') {
+    const outcomes = regular.map((each) => planner.plan(each));
+    // What is being stopped and not to be started again keeps no pod, nor do sidecars.
+    const isOver = outcomes.every((outcome) => outcome === 'ended' || outcome === 'stopping');
+    if (isOver) {
+      const failed = planner.kills.filter(({ reason, name }) => {
+        const isProbed = reason === 'LivenessProbe' || reason === 'StartupProbe';
+        return isProbed && containers.some((container) => container.name === name);
+      });
+      return { ...endPod(inputs, planner), containersToKill: failed };
+    }
+  }
+  planner.killStrays(new Set([...initContainers, ...containers].map(({ name }) => name)));
+  return toActions(inputs, planner, { killPod: false, createSandbox: false, sandboxId });
+}
+
+/** Whether these actions change nothing in the runtime. */
+export function isNothingToDo(actions: PodActions): boolean {
+  return (
+    !actions.killPod &&
+    !actions.createSandbox &&
+    actions.ephemeralContainersToStart.length === 0 &&
+    actions.initContainersToStart.length === 0 &&
+    actions.containersToStart.length === 0 &&
+    actions.containersToKill.length === 0 &&
+    actions.containersToResize.length === 0 &&
+    actions.containersToRemove.length === 0
+  );
+}
+
+interface SandboxProblem {
+  readonly message: string;
+  /** Nobody changed the pod: the sandbox went by itself. */
+  readonly lost: boolean;
+}
+
+function findSandboxProblem(
+  { pod, observed }: PodActionInputs,
+  definitions: ContainerDefinitions,
+): SandboxProblem | undefined {
+  const [newest] = observed.sandboxes;
+  // First, so that a sandbox that was ended for an edit is still known for that when the agent was killed meanwhile.
+  if (newest !== undefined && !definitions.isSandboxCurrent(newest)) {
+    return { message: DEFINITION_CHANGED, lost: false };
+  }
+  const flaw = findSandboxFlaw(pod, observed);
+  if (flaw === undefined) return undefined;
+  return { message: flaw.message, lost: flaw.kind !== 'network' };
+}
+
+/** Stops all and starts nothing. */
+function endPod(inputs: PodActionInputs, planner: ContainerPlanner, sandboxMessage?: string): PodActions {
+  planner.starts.length = 0;
+  planner.waits.length = 0;
+  const isReady = inputs.observed.sandboxes.some(({ state }) => state !== 'exited');
+  const killPod = isReady || hasLife(inputs.observed);
+  return toActions(inputs, planner, { killPod, createSandbox: false, sandboxMessage });
+}
+
+function hasLife(observed: PodStatus): boolean {
+  return observed.containers.some(mayBeAlive);
+}
+
+function toActions(
+  { observed }: PodActionInputs,
+  planner: ContainerPlanner,
+  plan: Pick<PodActions, 'killPod' | 'createSandbox'> &
+    Partial<Pick<PodActions, 'sandboxMessage' | 'sandboxId'>>,
+): PodActions {
+  const { starts, kills, resizes, waits, removals, definitions } = planner;
+  const newestAttempt = Math.max(-1, ...observed.sandboxes.map(({ attempt }) => attempt));
+  return {
+    killPod: plan.killPod,
+    createSandbox: plan.createSandbox,
+    sandboxMessage: plan.sandboxMessage,
+    sandboxId: plan.sandboxId,
+    sandboxAttempt: plan.createSandbox ? newestAttempt + 1 : Math.max(0, newestAttempt),
+    ephemeralContainersToStart: starts.filter(({ kind }) => kind === 'ephemeral'),
+    initContainersToStart: starts.filter(({ kind }) => kind === 'init' || kind === 'sidecar'),
+    containersToStart: starts.filter(({ kind }) => kind === 'regular'),
+    containersToKill: plan.killPod ? [] : kills,
+    containersToResize: plan.killPod ? [] : resizes,
+    containersToRemove: removals,
+    containersInBackoff: waits,
+    requeueAfterMs: waits.length === 0 ? undefined : Math.min(...waits.map(({ remainingMs }) => remainingMs)),
+    baselinesToKeep: definitions.baselinesToKeep,
+  };
+}

@@ -1,0 +1,93 @@
+import { type ContainerStatus } from '../../../watch/observed/runtime.js';
+import { type Clock } from '../../../base/time/clock.js';
+import { type RunTimes } from './pod-actions.js';
+
+interface Sighting {
+  /** How long ago it was when it was first seen, by the clock on the wall; never negative. */
+  readonly ageThenMs: number;
+  /** When that was, by the monotonic clock. */
+  readonly seenAtMs: number;
+}
+
+interface ContainerSightings {
+  readonly start: Sighting | undefined;
+  readonly end: Sighting | undefined;
+}
+
+interface PodSightings {
+  /** By the monotonic clock. */
+  readonly observedAtMs: number;
+  readonly containers: ReadonlyMap<string, ContainerSightings>;
+}
+
+/** How old at most what a look shows is, in milliseconds; generous. */
+const LONGEST_LAG_MS = 60_000;
+
+/**
+ * How long containers have been running and have been dead, told so that a jump of the clock on the wall changes
+ * nothing.
+ *
+ * A runtime gives wall times. Each is compared with the wall once, when it is first seen; from then on the monotonic
+ * clock counts. What the look before did not show yet cannot be older than that look, and where the wall says that it is,
+ * it counts from now, so that a jump between the two does no harm either. Only after a start of the agent is the wall all that there is.
+ *
+ * {@link observe} before each sync of a pod, {@link forget} once the pod is gone.
+ */
+export class ContainerAges {
+  readonly #clock: Clock;
+  readonly #pods = new Map<string, PodSightings>();
+
+  constructor(options: { readonly clock: Clock }) {
+    this.#clock = options.clock;
+  }
+
+  /** Looks at all containers of a pod, and forgets those that are gone. */
+  observe(podUid: string, containers: readonly ContainerStatus[]): RunTimes {
+    const before = this.#pods.get(podUid);
+    const seen = new Map(containers.map((each) => [each.id, this.#look(each, before)]));
+    this.#pods.set(podUid, { observedAtMs: this.#clock.monotonicMs(), containers: seen });
+    const ageOf = (sighting: Sighting | undefined): number =>
+      sighting === undefined ? 0 : sighting.ageThenMs + this.#clock.monotonicMs() - sighting.seenAtMs;
+    return {
+      ranForMs: ({ id }) => Math.max(0, ageOf(seen.get(id)?.start) - ageOf(seen.get(id)?.end)),
+      endedForMs: ({ id }) => ageOf(seen.get(id)?.end),
+    };
+  }
+
+  /** The same containers are there as before, as they were. */
+  observeSame(podUid: string): void {
+    const before = this.#pods.get(podUid);
+    if (before !== undefined) this.#pods.set(podUid, { ...before, observedAtMs: this.#clock.monotonicMs() });
+  }
+
+  /** The pod is gone. */
+  forget(podUid: string): void {
+    this.#pods.delete(podUid);
+  }
+
+  #look(
+    { id, state, startedAtNs, finishedAtNs }: ContainerStatus,
+    before: PodSightings | undefined,
+  ): ContainerSightings {
+    const seen = before?.containers.get(id);
+    const oldestMs = before === undefined ? Infinity : this.#clock.monotonicMs() - before.observedAtMs;
+    const start = seen?.start ?? (startedAtNs > 0n ? this.#see(startedAtNs, oldestMs) : undefined);
+    switch (state) {
+      case 'exited':
+        return { start, end: seen?.end ?? this.#see(finishedAtNs, oldestMs) };
+      case 'unknown':
+        return { start, end: seen?.end ?? this.#see(0n, 0) };
+      default:
+        // It may have been in an unknown state for a while.
+        return { start, end: undefined };
+    }
+  }
+
+  /** Of a time that the runtime did not tell (0n) nothing is known but that it was seen now. */
+  #see(atNs: bigint, oldestMs: number): Sighting {
+    const byWallMs = atNs === 0n ? 0 : this.#clock.now() - Number(atNs / 1_000_000n);
+    // Just now, where the wall has jumped: a wait may be a little longer then, and never over before it began.
+    const ageThenMs = byWallMs > oldestMs + LONGEST_LAG_MS ? 0 : Math.min(Math.max(0, byWallMs), oldestMs);
+    return { ageThenMs, seenAtMs: this.#clock.monotonicMs() };
+  }
+}

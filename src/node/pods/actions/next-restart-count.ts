@@ -1,0 +1,20 @@
+import { type ContainerStatus } from '../../../watch/observed/runtime.js';
+import { hasRun } from '../../status/pod-containers.js';
+
+/**
+ * One more than of any container of the name that ran; what was created and never ran gives its number back. Pure.
+ *
+ * `lastKnown`: of the last one that ran, where the runtime may have lost it.
+ */
+export function computeNextRestartCount(
+  containers: readonly ContainerStatus[],
+  lastKnown: number | undefined,
+): number {
+  const ran = containers.filter(hasRun).flatMap(({ attempt, restartCount }) => [attempt, restartCount]);
+  const created = containers.filter((container) => !hasRun(container));
+  return Math.max(
+    0,
+    ...[...ran, ...(lastKnown === undefined ? [] : [lastKnown])].map((count) => count + 1),
+    ...created.map(({ restartCount }) => restartCount),
+  );
+}

@@ -1,0 +1,90 @@
+import { type NodePod } from '../../../kube/pod/node-pod.js';
+import { type PodCache } from '../../../watch/pleg/pod-cache.js';
+import { type IsOurs } from '../../../watch/observed/ownership.js';
+import { type PodStatus } from '../../../watch/observed/runtime.js';
+import { PodloopError } from '../../../base/errors/errors.js';
+import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
+import { type PodSyncer } from '../workers/pod-syncer.js';
+
+import { type DesiredPods, type Rejection } from '../loop/desired-pods.js';
+import { findForeignClaim, isForeign } from './foreign-pods.js';
+
+/** What a {@link ForeignPodsWatch} needs. */
+export interface ForeignPodsWatchOptions {
+  readonly logger?: Logger;
+  readonly cache: Pick<PodCache, 'getLastKnown' | 'uids'>;
+  readonly desired: Pick<DesiredPods, 'find'>;
+  readonly isOurs: IsOurs;
+  /** What kept a pod from running is gone: it is to be judged again. */
+  readonly onFree: (pod: NodePod) => void;
+}
+
+/** Knows which pods of ours cannot run because of a pod of somebody else's, and when that is over. */
+export class ForeignPodsWatch {
+  readonly name = 'foreign pods';
+  readonly #options: ForeignPodsWatchOptions;
+  readonly #logger: Logger;
+  /** By uid: what was said of it last, and whether it is kept from running. */
+  readonly #seen = new Map<string, { readonly warning: string; readonly isRejected: boolean }>();
+
+  constructor(options: ForeignPodsWatchOptions) {
+    this.#options = options;
+    this.#logger = options.logger ?? SILENT_LOGGER;
+  }
+
+  /** Why the pod cannot run here now; says it, once. */
+  findObstacle(pod: NodePod): Rejection | undefined {
+    const { isOurs } = this.#options;
+    const { uid } = pod.metadata;
+    const { rejection, warning } = findForeignClaim(pod, this.#statuses(), isOurs);
+    if (warning === undefined) this.#seen.delete(uid);
+    else {
+      if (this.#seen.get(uid)?.warning !== warning) {
+        this.#logger.warn(warning, { pod: pod.metadata, podUID: uid });
+      }
+      this.#seen.set(uid, { warning, isRejected: rejection !== undefined });
+    }
+    return rejection;
+  }
+
+  /** Has pods judged again that nothing stands in the way of any more; called as housekeeping goes round. */
+  cleanUp(): void {
+    const { desired, onFree, isOurs } = this.#options;
+    for (const [uid, { isRejected }] of this.#seen) {
+      const pod = desired.find(uid);
+      if (pod === undefined) this.#seen.delete(uid);
+      else if (isRejected && findForeignClaim(pod, this.#statuses(), isOurs).rejection === undefined) {
+        this.#seen.delete(uid);
+        onFree(pod);
+      }
+    }
+  }
+
+  *#statuses(): Generator<PodStatus> {
+    const { cache } = this.#options;
+    // One whose status cannot be had for a while is still in the way.
+    for (const uid of cache.uids()) yield cache.getLastKnown(uid);
+  }
+}
+
+/**
+ * The same syncer, which does nothing to a pod whose uid somebody else's has in the runtime: it may have come after
+ * ours was admitted. Such a sync fails, and such an end is over at once.
+ */
+export function sparingForeignPods(syncer: PodSyncer, isOurs: IsOurs): PodSyncer {
+  return {
+    syncPod: async (work, signal) => {
+      if (isForeign(work.observed, isOurs)) {
+        const { uid } = work.pod.metadata;
+        throw new PodloopError('POD_SYNC_FAILED', `the uid ${uid} is that of a pod of somebody else's`);
+      }
+      return await syncer.syncPod(work, signal);
+    },
+    isSettled: (pod, observed) => syncer.isSettled?.(pod, observed) ?? false,
+    syncTerminatingPod: async (work, signal) => {
+      if (!isForeign(work.observed, isOurs)) await syncer.syncTerminatingPod(work, signal);
+    },
+    syncTerminatingRuntimePod: async (work, signal) => await syncer.syncTerminatingRuntimePod(work, signal),
+    syncTerminatedPod: async (work, signal) => await syncer.syncTerminatedPod(work, signal),
+  };
+}

@@ -1,0 +1,88 @@
+import { isClusterPod } from '../../../kube/pod/static-pod.js';
+import { type PodCache } from '../../../watch/pleg/pod-cache.js';
+import { type PodStatus } from '../../../watch/observed/runtime.js';
+import { type Logger } from '../../../base/log/logger.js';
+import { type PodWorkers } from '../workers/pod-workers.js';
+
+import { type PodAdoption } from './adopt-pods.js';
+import { type AdoptedPods } from './adopted-pods.js';
+import { type DesiredPods } from '../loop/desired-pods.js';
+import { type CleanupView, type PodCleaner } from '../loop/housekeeping.js';
+
+/** What an {@link AdoptedPodsCleaner} needs. */
+export interface AdoptedPodsCleanerOptions {
+  readonly adoption: Pick<PodAdoption, 'forgetGone' | 'findLeft' | 'takeUnwanted'>;
+  readonly adopted: Pick<AdoptedPods, 'all'>;
+  readonly cache: Pick<PodCache, 'get' | 'uids'>;
+  readonly desired: Pick<DesiredPods, 'find' | 'has'>;
+  readonly workers: Pick<PodWorkers, 'isKnown'>;
+  readonly seenAllSources: () => boolean;
+  /** The agent ends its pods whatever the sources want: that is no word about pods that were not taken over. */
+  readonly isNothingWanted: () => boolean;
+  /** Whether the Node was that of a kubelet on this very machine; undefined until that is known, and without an API server. */
+  readonly isNodeOfKubeletHere: () => boolean | undefined;
+  readonly logger: Logger;
+}
+
+/**
+ * Forgets pods that were taken over and are gone, and takes over to be ended what nobody wants of a kubelet's.
+ *
+ * That an API server has no pod for our Node says something of the machine's pods only where the Node was that of the kubelet
+ * that made them: under another name they are all missing there. So pods are taken only when the Node is known to have been
+ * this machine's, or when one that the kubelet ran here is wanted on it.
+ */
+export class AdoptedPodsCleaner implements PodCleaner {
+  readonly name = 'adopted pods';
+  readonly #options: AdoptedPodsCleanerOptions;
+  #hasTold = false;
+
+  constructor(options: AdoptedPodsCleanerOptions) {
+    this.#options = options;
+  }
+
+  async cleanUp(view: Pick<CleanupView, 'mayRemove'>): Promise<'more' | undefined> {
+    const { adoption, cache } = this.#options;
+    const isEmpty = (uid: string): boolean => {
+      const { sandboxes, containers } = cache.get(uid).status;
+      return sandboxes.length + containers.length === 0;
+    };
+    await adoption.forgetGone((uid) => view.mayRemove(uid) && isEmpty(uid));
+    const { isNodeOfKubeletHere, isNothingWanted, seenAllSources } = this.#options;
+    const isOurNode = isNodeOfKubeletHere();
+    if (isOurNode === undefined || isNothingWanted() || !seenAllSources()) return undefined;
+    const left = adoption.findLeft(this.#unwanted());
+    if (left.length === 0) return undefined;
+    if (!isOurNode && !this.#runsPodOfKubelet()) {
+      this.#tellOnce(left);
+      return undefined;
+    }
+    await adoption.takeUnwanted(left);
+    // They end with the next round.
+    return 'more';
+  }
+
+  *#unwanted(): Generator<PodStatus, void, undefined> {
+    const { cache, desired, workers } = this.#options;
+    for (const uid of cache.uids()) {
+      if (!desired.has(uid) && !workers.isKnown(uid)) yield cache.get(uid).status;
+    }
+  }
+
+  /** One of an API server's pods that was a kubelet's here is on our Node. */
+  #runsPodOfKubelet(): boolean {
+    const { adopted, desired } = this.#options;
+    return adopted.all().some(({ uid }) => {
+      const pod = desired.find(uid);
+      return pod !== undefined && isClusterPod(pod);
+    });
+  }
+
+  #tellOnce(left: readonly PodStatus[]): void {
+    if (this.#hasTold) return;
+    this.#hasTold = true;
+    this.#options.logger.warn(
+      "Pods of a kubelet that the API server does not have on this Node are left alone: the Node was not that of this machine's kubelet; is --node-name the kubelet's?",
+      { pods: left.map(({ namespace, name }) => `${namespace}/${name}`) },
+    );
+  }
+}

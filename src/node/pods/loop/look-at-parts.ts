@@ -1,0 +1,106 @@
+import { composePodStatus } from '../../../watch/observed/compose-pod-status.js';
+import { LABELS, type Labels } from '../../../watch/observed/labels.js';
+import {
+  type ContainerStatus,
+  emptyPodStatus,
+  type ObservedContainer,
+  type PodStatus,
+  type Runtime,
+  type SandboxStatus,
+} from '../../../watch/observed/runtime.js';
+import { lostEnd } from '../../status/container-state.js';
+import { mayBeAlive } from '../../status/pod-containers.js';
+import { type Clock } from '../../../base/time/clock.js';
+import { forEachAtOnce } from '../../../base/async/for-each-at-once.js';
+import { withinTime } from '../../../base/async/within-time.js';
+
+/** What {@link lookAtParts} works with. */
+export interface PartsLookOptions {
+  readonly runtime: Pick<Runtime, 'findPod' | 'getPodStatus'>;
+  readonly clock: Pick<Clock, 'setTimer'>;
+}
+
+/** So many calls as for a pod that is inspected as a whole. */
+const CALLS_AT_ONCE = 8;
+/** For one sandbox or container, in milliseconds: what hangs hangs for good. */
+const LIMIT_MS = 10_000;
+const NOT_TOLD = 'The runtime lists the container as exited and does not tell its status';
+
+/**
+ * A pod as it is now, for whoever is to end it, also where the runtime does not tell the status of all of it: each sandbox
+ * and container is asked for by itself, and of those that are not told there is what a list shows, their ids and states.
+ *
+ * Whose these are is told by others of the same sandbox. Rejects when there are none and it may be alive, and when the list
+ * fails; what has ended and is nobody's is left out.
+ */
+export async function lookAtParts(
+  uid: string,
+  { runtime, clock }: PartsLookOptions,
+  signal: AbortSignal,
+): Promise<PodStatus> {
+  const pod = await runtime.findPod(uid, signal);
+  if (pod === undefined) return emptyPodStatus(uid);
+  const sandboxes: SandboxStatus[] = [];
+  const containers: ContainerStatus[] = [];
+  const untold = new Map<ObservedContainer, Error>();
+  await forEachAtOnce(
+    [...pod.sandboxes, ...pod.containers],
+    CALLS_AT_ONCE,
+    async (part) => {
+      const [ofSandboxes, ofContainers] = part.kind === 'sandbox' ? [[part], []] : [[], [part]];
+      const alone = { ...pod, sandboxes: ofSandboxes, containers: ofContainers };
+      try {
+        const status = await withinTime({ clock, limitMs: LIMIT_MS, signal }, (inTime) =>
+          runtime.getPodStatus(alone, inTime),
+        );
+        sandboxes.push(...status.sandboxes);
+        containers.push(...status.containers);
+      } catch (error) {
+        signal.throwIfAborted();
+        untold.set(part, error as Error);
+      }
+    },
+    signal,
+  );
+  const told = [...sandboxes.map((each) => ({ ...each, sandboxId: each.id })), ...containers];
+  for (const [part, error] of untold) {
+    const mate = told.find(({ sandboxId }) => sandboxId === part.sandboxId);
+    if (mate === undefined) {
+      if (mayBeAlive(part)) throw error;
+      continue;
+    }
+    if (part.kind === 'sandbox') sandboxes.push(asListedSandbox(part, ownersOf(mate.labels)));
+    else containers.push(asListedContainer(part, ownersOf(mate.labels)));
+  }
+  return composePodStatus(pod, sandboxes, containers);
+}
+
+/** The labels that say whose it is. */
+function ownersOf(labels: Labels): Labels {
+  const owning: readonly string[] = [LABELS.podUid, LABELS.nodeInstance];
+  return Object.fromEntries(Object.entries(labels).filter(([key]) => owning.includes(key)));
+}
+
+function asListedSandbox(
+  { id, name, attempt, state, createdAtNs }: ObservedContainer,
+  labels: Labels,
+): SandboxStatus {
+  const unknown = { ips: [], annotations: {}, runtimeHandler: '', hostNetwork: false };
+  return { id, name, attempt, state, createdAtNs, labels, ...unknown };
+}
+
+function asListedContainer(
+  { id, name, attempt, state, sandboxId, createdAtNs }: ObservedContainer,
+  labels: Labels,
+): ContainerStatus {
+  const { exitCode, reason, message = '' } = lostEnd(NOT_TOLD);
+  return {
+    ...{ id, name, attempt, state, sandboxId, createdAtNs, labels },
+    // At the earliest.
+    startedAtNs: state === 'running' ? createdAtNs : 0n,
+    finishedAtNs: 0n,
+    ...(state === 'exited' ? { exitCode, reason, message } : { exitCode: 0, reason: '', message: '' }),
+    ...{ image: '', imageRef: '', imageId: '', restartCount: attempt, annotations: {}, logPath: '' },
+    isListedOnly: true,
+  };
+}

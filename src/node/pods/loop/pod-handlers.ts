@@ -1,0 +1,374 @@
+import { isCriticalPod } from '../../../kube/pod/critical-pod.js';
+import { type NodePod } from '../../../kube/pod/node-pod.js';
+import { POD_FORBIDDEN } from '../../../kube/node/node-policy.js';
+import { isClusterPod } from '../../../kube/pod/static-pod.js';
+import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
+import { podRejected } from '../../../base/channels/admission-channels.js';
+import { podAdded } from '../../../base/channels/start-channels.js';
+import { podRefOf } from '../workers/pod-demand.js';
+import { type ResizeObstacle, type Shortage } from '../admission/admit-pod.js';
+import { ActivePods } from '../admission/active-pods.js';
+import { asksForNewRun, toRunDefinition } from './asks-for-new-run.js';
+import { describeWait } from '../admission/describe-wait.js';
+import { type Rejection } from './desired-pods.js';
+import { FOREIGN_POD } from '../admission/foreign-pods.js';
+import { isRunning } from './housekeeping-owner.js';
+import { HeldResizes, type HeldResizesOptions } from '../containers/held-resizes.js';
+import { RoomMaker, type RoomPlan } from '../admission/make-room.js';
+import { type NodeClaims } from '../admission/node-claims.js';
+import { type KnownEnd, type PodHandlersOptions } from './pod-handlers-options.js';
+
+/** What the sync loop does with what it reads: the kubelet's handlers. None of them waits for a pod. */
+export interface SyncHandlers {
+  handlePodAdditions(pods: readonly NodePod[]): void;
+  /** Deletions, too: a pod with a deletionTimestamp. */
+  handlePodUpdates(pods: readonly NodePod[]): void;
+  handlePodRemoves(pods: readonly NodePod[]): void;
+  handlePodReconcile(pods: readonly NodePod[]): void;
+  handlePodSyncs(pods: readonly NodePod[]): void;
+  handlePodCleanups(): void;
+  /** Whether that has left nothing to do (default: it counts as if there were something). */
+  readonly isCleanedUp?: boolean;
+}
+
+/** Keeps the desired pods up to date and passes on to the workers what changes of them. */
+export class PodHandlers implements SyncHandlers {
+  readonly #options: PodHandlersOptions;
+  readonly #logger: Logger;
+  readonly #active = new ActivePods({ findActive: (uid) => this.#findActive(uid) });
+  /** Those that nobody wants any more and that still hold what they have, until they have ended. */
+  readonly #leaving = new Map<string, NodePod>();
+  readonly #held: HeldResizes;
+  readonly #room: RoomMaker;
+  #willJudgeRejected = false;
+
+  constructor(options: PodHandlersOptions) {
+    const { desired, workers, findResizeObstacle, onResizeHeld, onPreempted, onWaitGivenUp } = options;
+    this.#options = options;
+    this.#logger = options.logger ?? SILENT_LOGGER;
+    this.#room = new RoomMaker({ desired, workers, onPreempted, onWaitGivenUp, logger: this.#logger });
+    const findObstacle: HeldResizesOptions['findObstacle'] = (before, wish) =>
+      findResizeObstacle?.(before, wish, this.#active.claimsBeside(wish.metadata.uid));
+    this.#held = new HeldResizes({
+      desired,
+      workers,
+      logger: this.#logger,
+      findObstacle,
+      onHeld: onResizeHeld,
+    });
+  }
+
+  /** Why a pod does not have the resources that it was edited to ask for; undefined when it has. */
+  resizeObstacle(uid: string): ResizeObstacle | undefined {
+    return this.#held.obstacleOf(uid);
+  }
+
+  /** Whether the pod has ended is another matter now than before: to be called by whoever knows. */
+  podEndChanged(uid: string): void {
+    if (!this.#isAtWork(uid)) this.#leaving.delete(uid);
+    this.#active.changed(uid);
+    this.#judgeRejectedSoon();
+  }
+
+  handlePodAdditions(pods: readonly NodePod[]): void {
+    const { workers } = this.#options;
+    for (const pod of pods) {
+      this.#want(pod);
+      const { containers, hostNetwork } = pod.spec;
+      const { uid } = pod.metadata;
+      podAdded.publish({ uid, containers: containers.length, hasNetwork: hostNetwork !== true });
+      // One that is ending, or is to, gives back what it holds, and finds room when it comes again.
+      const isJudged =
+        !workers.isTerminationRequested(pod.metadata.uid) || this.#findForbidden(pod) !== undefined;
+      if (isJudged && !isDeleted(pod) && !this.#admit(pod)) continue;
+      this.#ask({ type: 'create', pod });
+    }
+  }
+
+  handlePodUpdates(pods: readonly NodePod[]): void {
+    const { desired, workers, onWaiting } = this.#options;
+    for (const wish of pods) {
+      const { uid } = wish.metadata;
+      const before = desired.find(uid);
+      const pod = this.#held.adapt(wish, before);
+      const isDeletion = isDeleted(pod);
+      const wasRejected = desired.findRejection(uid) !== undefined;
+      this.#want(pod);
+      // Its status may name containers that are no longer in it.
+      const wait = desired.findWait(uid);
+      if (wait !== undefined && before !== pod && !isDeletion) onWaiting?.(pod, wait, false);
+      // It may ask for less than before.
+      this.#judgeRejectedSoon();
+      // What an API server was told of a pod's end is final.
+      if (wasRejected && !isDeletion && isClusterPod(pod)) continue;
+      // What runs is not judged again, but for what no pod may have: an edit may ask for that.
+      const isJudged = wasRejected || this.#findForbidden(pod) !== undefined;
+      if (isJudged && !isDeletion && !this.#admit(pod)) continue;
+      // An edit keeps the uid, so an edit of a pod that has run to its end is the only way to have it run again. Each
+      // pod of an API server runs but once.
+      const hasEnded = workers.isTerminationRequested(uid) && !isDeletion && !isClusterPod(pod);
+      const mayRunAgain = before !== undefined && (wasRejected || isDeleted(before));
+      const isAnew = hasEnded && (mayRunAgain || (before !== undefined && asksForNewRun(before, pod)));
+      this.#ask({ type: isAnew || !workers.isKnown(uid) ? 'create' : 'update', pod });
+    }
+  }
+
+  handlePodRemoves(pods: readonly NodePod[]): void {
+    const { desired, workers, seenAllSources } = this.#options;
+    for (const pod of pods) {
+      const { uid } = pod.metadata;
+      const wasRejected = desired.findRejection(uid) !== undefined;
+      if (!wasRejected && this.#isAtWork(uid)) this.#leaving.set(uid, desired.find(uid) ?? pod);
+      desired.remove(uid);
+      this.#held.forget(uid);
+      this.#active.changed(uid);
+      if (wasRejected) continue;
+      // One that waited itself has claimed what it did not have yet.
+      this.#judgeRejectedSoon();
+      if (seenAllSources()) workers.updatePod({ type: 'kill', pod });
+      // Another source may still want it. If none does, housekeeping ends it once all were seen.
+      else this.#logger.info('Pod is not ended before every source was seen', { pod: podRefOf(pod) }, 2);
+    }
+  }
+
+  handlePodReconcile(pods: readonly NodePod[]): void {
+    const { desired, needsReconcile } = this.#options;
+    for (const wish of pods) {
+      const pod = this.#held.adapt(wish, desired.find(wish.metadata.uid));
+      this.#want(pod);
+      const isRejected = desired.findRejection(pod.metadata.uid) !== undefined;
+      if (!isRejected && needsReconcile?.(pod) === true) this.#ask({ type: 'sync', pod });
+    }
+  }
+
+  handlePodSyncs(pods: readonly NodePod[]): void {
+    const { desired } = this.#options;
+    for (const pod of pods) {
+      const { uid } = pod.metadata;
+      // One that was forbidden as it ran is still being ended.
+      const isWorkedOn = desired.findRejection(uid) === undefined || this.#isAtWork(uid);
+      if (isWorkedOn) this.#ask({ type: 'sync', pod });
+    }
+  }
+
+  handlePodCleanups(): void {
+    this.#options.housekeeping.run();
+  }
+
+  get isCleanedUp(): boolean {
+    return this.#options.housekeeping.isSettled ?? false;
+  }
+
+  /** Something else than pods has changed that pods may have been rejected for. */
+  judgeRejected(): void {
+    this.#judgeRejectedSoon();
+  }
+
+  /** Judges a pod that has ended and is to run again, perhaps with other wishes; false: it is rejected. */
+  admitAnew(pod: NodePod): boolean {
+    return this.#admit(pod);
+  }
+
+  /** What was torn down and comes again before the remains of its former life are gone is left to housekeeping. */
+  #ask(request: { readonly type: 'create' | 'update' | 'sync'; readonly pod: NodePod }): void {
+    const { desired, workers, housekeeping } = this.#options;
+    const { uid } = request.pod.metadata;
+    if (desired.isHeld(uid) && !isDeleted(request.pod) && !this.#isOverdue(request.pod)) return;
+    desired.release(uid);
+    if (!workers.isKnown(uid) && housekeeping.isTornDown(uid)) {
+      const fields = { pod: podRefOf(request.pod), podUID: uid, updateType: request.type };
+      this.#logger.info(
+        'Pod is wanted again before its remains are gone: it starts once they are',
+        fields,
+        3,
+      );
+    } else workers.updatePod(request);
+  }
+
+  /** Its time passes while it waits as well: the workers end it then, before anything of it is begun. */
+  #isOverdue(pod: NodePod): boolean {
+    const { housekeeping, isPastDeadline } = this.#options;
+    return isPastDeadline?.(pod) === true && !housekeeping.isTornDown(pod.metadata.uid);
+  }
+
+  #want(pod: NodePod): void {
+    this.#options.desired.set(pod);
+    this.#leaving.delete(pod.metadata.uid);
+    this.#active.changed(pod.metadata.uid);
+  }
+
+  /** False: it is rejected, and its status says so. */
+  #admit(pod: NodePod): boolean {
+    const { desired, onRejected, onRejectionLifted, onWaitGivenUp } = this.#options;
+    const { uid } = pod.metadata;
+    const wasRejected = desired.findRejection(uid) !== undefined;
+    desired.setRejection(uid, undefined);
+    this.#active.changed(uid);
+    const { rejection, shortages = [], isForLeaving = false } = this.#judge(pod);
+    const plan = this.#planRoom(pod, shortages);
+    if (isForLeaving || plan !== undefined) {
+      if (wasRejected) onRejectionLifted?.(pod);
+      this.#hold(pod, plan);
+      if (plan !== undefined) this.#room.carryOut(pod, plan, shortages);
+      return false;
+    }
+    // How it ended, where its API server says that it has, is not to go by what it waited for.
+    const isOver = rejection !== undefined || this.#findLastingEnd(uid) !== undefined;
+    if (desired.isHeld(uid) && isOver) onWaitGivenUp?.(pod);
+    desired.release(uid);
+    if (rejection === undefined) {
+      if (wasRejected) onRejectionLifted?.(pod);
+      return true;
+    }
+    desired.setRejection(uid, rejection);
+    podRejected.publish(rejection);
+    this.#logger.warn('Pod is rejected', { pod: podRefOf(pod), podUID: uid, ...rejection });
+    const isEnded = rejection.reason === POD_FORBIDDEN && (this.#runsAlready(uid) || this.#isAtWork(uid));
+    if (isEnded) this.#endForbidden(pod, rejection);
+    onRejected?.(pod, rejection, isEnded);
+    return false;
+  }
+
+  /** It has its room as soon as those that leave have ended, and those that are ended for it. */
+  #hold(pod: NodePod, { victims, leaving }: RoomPlan = { victims: [], leaving: [] }): void {
+    const { desired, findShortages, onWaiting } = this.#options;
+    const { uid: podUID } = pod.metadata;
+    const ending = [...this.#leaving.values(), ...leaving, ...victims];
+    const shortages = findShortages?.(pod, this.#active.claimsBeside(podUID)) ?? [];
+    const wait = describeWait(pod, ending, shortages);
+    const before = desired.findWait(podUID);
+    const told = new Set(before?.uids);
+    const isNews = before === undefined || wait.uids.some((uid) => !told.has(uid));
+    desired.hold(podUID, { ...wait, uids: [...new Set([...told, ...wait.uids])] });
+    if (before?.message === wait.message) return;
+    const holders = ending.filter(({ metadata }) => wait.uids.includes(metadata.uid)).map(podRefOf);
+    this.#logger.info('Pod waits for room', {
+      pod: podRefOf(pod),
+      podUID,
+      message: wait.message,
+      pods: holders,
+    });
+    onWaiting?.(pod, wait, isNews);
+  }
+
+  /** Which pods could be ended so that it has its room; undefined where that would not do. */
+  #planRoom(pod: NodePod, shortages: readonly Shortage[]): RoomPlan | undefined {
+    if (shortages.length === 0) return undefined;
+    return this.#room.plan(pod, this.#claimsThatStay(pod.metadata.uid), shortages);
+  }
+
+  /** What all pods but this one claim, less what is given back as it is. */
+  #claimsThatStay(uid: string): NodeClaims {
+    return this.#active.claimsBeside(uid, this.#leaving.keys());
+  }
+
+  /** It keeps what it has of the node until it has ended. */
+  #endForbidden(pod: NodePod, { reason, message }: Rejection): void {
+    this.#leaving.set(pod.metadata.uid, pod);
+    this.#active.changed(pod.metadata.uid);
+    const statusOverride = { phase: 'Failed', reason, message } as const;
+    this.#options.workers.updatePod({ type: 'kill', pod, kill: { statusOverride } });
+  }
+
+  /** A pod has ended, or gone, or asks for less: once for all to which that happens at the same time. */
+  #judgeRejectedSoon(): void {
+    const { desired } = this.#options;
+    const isNobodyWaiting =
+      desired.rejected().length === 0 && desired.held().length === 0 && this.#held.size === 0;
+    if (this.#willJudgeRejected || isNobodyWaiting) return;
+    this.#willJudgeRejected = true;
+    queueMicrotask(() => {
+      this.#willJudgeRejected = false;
+      // What runs goes before what waits to run, as its pods were there first.
+      for (const wish of this.#held.wishes()) if (this.#held.fits(wish)) this.handlePodUpdates([wish]);
+      for (const pod of [...desired.held(), ...desired.rejected()]) {
+        try {
+          this.#judgeAgain(pod);
+        } catch (error) {
+          this.#logger.error('Rejected pod cannot be judged again', error, { pod: podRefOf(pod) });
+        }
+      }
+    });
+  }
+
+  #judgeAgain(pod: NodePod): void {
+    const isHeld = this.#options.desired.isHeld(pod.metadata.uid);
+    if (!isHeld && (isClusterPod(pod) || !this.#mayCome(pod))) return;
+    if (!this.#admit(pod)) return;
+    this.#logger.info('Pod is admitted after all', { pod: podRefOf(pod), podUID: pod.metadata.uid });
+    this.#ask({ type: 'create', pod });
+  }
+
+  /** Whether a pod that was rejected has its room now, or others can be ended for it. */
+  #mayCome(pod: NodePod): boolean {
+    const { rejection, shortages = [], isForLeaving = false } = this.#judge(pod);
+    if (rejection === undefined) return !isForLeaving;
+    return this.#planRoom(pod, shortages) !== undefined;
+  }
+
+  /**
+   * Why it may not run, if it may not; and what the node is short of, where that is all. `isForLeaving`: nothing but what pods
+   * hold that nobody wants any more keeps it away. A kubelet admits it then, as those are gone for it and for the scheduler; here
+   * it waits until they have ended. One that is judged again when they have need not.
+   */
+  #judge(pod: NodePod): {
+    readonly rejection?: Rejection;
+    readonly shortages?: readonly Shortage[];
+    readonly isForLeaving?: boolean;
+  } {
+    const { admit, findObstacle } = this.#options;
+    const { uid } = pod.metadata;
+    const obstacle = findObstacle?.(pod);
+    if (obstacle?.reason === FOREIGN_POD) return { rejection: obstacle };
+    const forbidden = this.#findForbidden(pod);
+    if (forbidden !== undefined) return { rejection: forbidden };
+    // One that has ended takes nothing of the node, and how it ended is not to be forgotten for that.
+    if (this.#runsAlready(uid) || this.#findLastingEnd(uid) !== undefined) return {};
+    if (obstacle !== undefined) return { rejection: obstacle };
+    const atOnce = admit?.(pod, this.#active.claimsBeside(uid)) ?? { admit: true };
+    if (atOnce.admit) return {};
+    const mayWait = this.#leaving.size > 0 && (isClusterPod(pod) || isCriticalPod(pod));
+    const answer = (mayWait ? admit?.(pod, this.#claimsThatStay(uid)) : undefined) ?? atOnce;
+    if (answer.admit) return { isForLeaving: true };
+    const { reason, message, shortages = [] } = answer;
+    return { rejection: { reason, message }, shortages };
+  }
+
+  /** How a pod ended is not to be forgotten for what it may not do again, unless it is to do it again. */
+  #findForbidden(pod: NodePod): Rejection | undefined {
+    const forbidden = this.#options.findForbidden?.(pod);
+    if (forbidden === undefined) return undefined;
+    return this.#findLastingEnd(pod.metadata.uid)?.definition === toRunDefinition(pod)
+      ? undefined
+      : forbidden;
+  }
+
+  /** What runs was admitted by the agent before this one, and stays. */
+  #runsAlready(uid: string): boolean {
+    const observed = this.#options.findObserved(uid);
+    return observed !== undefined && isRunning(observed);
+  }
+
+  #findActive(uid: string): NodePod | undefined {
+    const { desired, workers } = this.#options;
+    const leaving = this.#leaving.get(uid);
+    if (leaving !== undefined) return leaving;
+    const hasEnded = workers.isKnownTerminated(uid) || this.#findLastingEnd(uid)?.isFinished === true;
+    return hasEnded || desired.findRejection(uid) !== undefined ? undefined : desired.find(uid);
+  }
+
+  #isAtWork(uid: string): boolean {
+    const { workers } = this.#options;
+    return workers.isKnown(uid) && !workers.isKnownTerminated(uid);
+  }
+
+  /** Undefined, too, for a pod that was taken away after its end and comes again: it is to run. */
+  #findLastingEnd(uid: string): KnownEnd | undefined {
+    const { findEnd, housekeeping } = this.#options;
+    return housekeeping.isTornDown(uid) ? undefined : findEnd?.(uid);
+  }
+}
+
+function isDeleted({ metadata }: NodePod): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}

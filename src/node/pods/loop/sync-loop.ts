@@ -1,0 +1,180 @@
+/**
+ * The one loop in which everything that may change a pod comes together.
+ *
+ * In: changes of desire from the sources, lifecycle events, results of probes, and time (pods due for another sync,
+ * housekeeping). Out: calls of the handlers, which pass them on to the pod workers. Nothing is waited for in here: the
+ * loop decides what is to be looked at, the workers do it beside one another.
+ *
+ * ```
+ * updates ──────┐ one at a time                                ┌─► handlePodAdditions, …Updates, …Removes, …Reconcile
+ * events ───────┼ folded per pod ──► slices of about 10 ms ────┼─► handlePodSyncs, dead containers
+ * probes ───────┤ one at a time       while nothing is wrong   ├─► readiness, handlePodSyncs
+ * 1 s, 2 s ─────┘                                              └─► handlePodSyncs, handlePodCleanups
+ * ```
+ *
+ * While the runtime is not ready, or a named health check fails, nothing is handed on: the loop says so and tries again
+ * after 100 ms, doubling to 5 s, or as soon as it is told that all may be well. Events are read all the time, whatever the health of those who make them. It assumes
+ * that sources and probes fold what is not read; nothing is lost by waiting.
+ *
+ * Source: the kubelet's sync loop, as operators know it from its log.
+ *
+ * @module
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type PodUpdate } from '../../../kube/pod/pod-update.js';
+import { type PodLifecycleEvent } from '../../../watch/pleg/events.js';
+import { type ProbeResult } from '../../probes/probe-result.js';
+import { Backoff } from '../../../base/async/backoff.js';
+import { linkAbort } from '../../../base/async/linked-abort.js';
+import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
+import { readUntilAborted } from '../../../base/async/read-until-aborted.js';
+import { Wakeup } from '../../../base/async/wakeup.js';
+import { formatErrors } from './runtime-state.js';
+import { SyncLoopEvents } from './sync-loop-events.js';
+import { Handoff } from './sync-loop-handoff.js';
+import { type SyncLoopOptions } from './sync-loop-ports.js';
+import { SyncLoopWork } from './sync-loop-work.js';
+
+/** How the loop is, as of now. */
+export interface SyncLoopState {
+  /** Milliseconds since the loop last did something, or found nothing to do; undefined before. */
+  readonly lastActiveAgoMs: number | undefined;
+  /** Why no pod is synced; empty when pods are. */
+  readonly errors: readonly string[];
+  /** Pods with events that wait to be handled. */
+  readonly podsWithEvents: number;
+  /** Events of which nothing was kept but that something happened. */
+  readonly foldedEvents: number;
+  /** Pods with events that came before every source was read, and that nobody wants yet. */
+  readonly podsWithEarlyEvents: number;
+  /** Of those events, how many were not kept. */
+  readonly foldedEarlyEvents: number;
+  /** The longest time that the event loop was kept from turning, in milliseconds. */
+  readonly longestSliceMs: number;
+}
+
+/** How long the first answers may take before it is an error that pods are not synced. */
+const FIRST_ANSWERS_MS = 3_000;
+
+/** See the comment of this module. */
+export class SyncLoop {
+  readonly #options: SyncLoopOptions;
+  readonly #logger: Logger;
+  readonly #wakeup = new Wakeup();
+  readonly #recovery = new Wakeup();
+  readonly #events: SyncLoopEvents;
+  readonly #updates = new Handoff<PodUpdate>({ onArrival: () => this.#wakeup.wake() });
+  readonly #probeResults = new Handoff<ProbeResult>({ onArrival: () => this.#wakeup.wake() });
+  readonly #backoff = new Backoff({ initialMs: 100, maxMs: 5_000 });
+  readonly #work: SyncLoopWork;
+  #lastActiveMs: number | undefined;
+  #longestSliceMs = 0;
+  #isHeldUp = false;
+  #firstHeldUpMs: number | undefined;
+
+  constructor(options: SyncLoopOptions) {
+    this.#options = options;
+    this.#logger = options.logger ?? SILENT_LOGGER;
+    this.#events = new SyncLoopEvents({ podCapacity: options.podCapacity ?? 10_000 });
+    const inputs = { updates: this.#updates, events: this.#events, probeResults: this.#probeResults };
+    this.#work = new SyncLoopWork(options, inputs);
+  }
+
+  /** Everything that health, metrics and debug pages want to know, as of now. */
+  state(): SyncLoopState {
+    const { clock, runtimeState } = this.#options;
+    return {
+      lastActiveAgoMs:
+        this.#lastActiveMs === undefined ? undefined : clock.monotonicMs() - this.#lastActiveMs,
+      errors: runtimeState.errors(),
+      podsWithEvents: this.#events.size,
+      foldedEvents: this.#events.folded,
+      podsWithEarlyEvents: this.#work.early.size,
+      foldedEarlyEvents: this.#work.early.folded,
+      longestSliceMs: this.#longestSliceMs,
+    };
+  }
+
+  /** Housekeeping need not wait for its time: a pod has ended whose place another one wants. */
+  housekeepSoon(): void {
+    this.#work.housekeepSoon();
+    this.#wakeup.wake();
+  }
+
+  /** The runtime has answered, or the generator has looked: what kept pods from being synced may be over. */
+  recoverSoon(): void {
+    if (this.#isHeldUp && this.#options.runtimeState.errors().length === 0) this.#recovery.wake();
+  }
+
+  /** Syncs these pods soon: what they are made of has changed. Those that are asked for again meanwhile are synced once. */
+  syncSoon(uids: Iterable<string>): void {
+    this.#work.syncSoon(uids);
+    this.#wakeup.wake();
+  }
+
+  /** Lives until the signal aborts, then resolves; nothing it reads from is read any more then. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { updates, events, probeResults } = this.#options;
+    this.#logger.info('Starting the sync loop', {}, 2);
+    const stopping = linkAbort(signal);
+    const failures: unknown[] = [];
+    const fail = (error: unknown): void => {
+      // Once it is to end, what ends it is no failure.
+      if (stopping.signal.aborted) return;
+      failures.push(error);
+      stopping.abort(error);
+    };
+    void this.#updates.offerAll(updates(stopping.signal), stopping.signal).catch(fail);
+    void this.#readEvents(events, stopping.signal).catch(fail);
+    void this.#probeResults.offerAll(probeResults, stopping.signal).catch(fail);
+    await this.#runSlices(stopping.signal).catch(fail);
+    stopping.unlink();
+    // Without one of its readers the loop would be blind, and nobody would know.
+    if (failures.length > 0) throw failures[0];
+  }
+
+  async #readEvents(events: AsyncIterable<PodLifecycleEvent>, signal: AbortSignal): Promise<void> {
+    for await (const event of readUntilAborted(events, signal)) {
+      this.#events.push(event);
+      this.#wakeup.wake();
+    }
+  }
+
+  async #runSlices(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) await this.#runSlice(signal);
+  }
+
+  /** Whether nothing has failed: the first answers are on their way, and not late. */
+  #isJustStarting(): boolean {
+    const { clock, runtimeState } = this.#options;
+    this.#firstHeldUpMs ??= clock.monotonicMs();
+    return runtimeState.isPending() && clock.monotonicMs() - this.#firstHeldUpMs < FIRST_ANSWERS_MS;
+  }
+
+  /** Works for a slice of time, or waits for work; or says why it may not work, and waits a little. */
+  async #runSlice(signal: AbortSignal): Promise<void> {
+    const { clock, runtimeState, sliceMs = 10, yieldToLoop = nextTurn } = this.#options;
+    const errors = runtimeState.errors();
+    if (errors.length > 0) {
+      if (!this.#isJustStarting()) {
+        this.#logger.error('Skipping pod synchronization', formatErrors(errors));
+      }
+      this.#isHeldUp = true;
+      await this.#recovery.wait(clock, this.#backoff.nextMs(), signal);
+      return;
+    }
+    this.#isHeldUp = false;
+    this.#backoff.reset();
+    const startedMs = clock.monotonicMs();
+    this.#lastActiveMs = startedMs;
+    let worked: boolean;
+    let tookMs: number;
+    do {
+      worked = this.#work.doSome();
+      tookMs = clock.monotonicMs() - startedMs;
+    } while (worked && tookMs < sliceMs);
+    this.#longestSliceMs = Math.max(this.#longestSliceMs, tookMs);
+    if (worked) await yieldToLoop();
+    else await this.#wakeup.wait(clock, this.#work.untilNextTimerMs(), signal);
+  }
+}

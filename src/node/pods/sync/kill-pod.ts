@@ -1,0 +1,158 @@
+import { type Container, type LifecycleHandler } from '../../../kube/container/container.js';
+import { DEFAULT_GRACE_SECONDS } from '../../../kube/pod/default-grace.js';
+import { type PodSpec } from '../../../kube/pod/pod.js';
+import { formatPod, type PodRef } from '../../../kube/pod/pod-ref.js';
+import { quoteRuntimeError } from '../../../watch/observed/describe-runtime-error.js';
+import { ANNOTATIONS } from '../../../watch/observed/labels.js';
+import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
+import { type ContainerStatus, type PodStatus } from '../../../watch/observed/runtime.js';
+import { type Clock } from '../../../base/time/clock.js';
+import { settlesWithin } from '../../../base/async/settles-within.js';
+
+import { computeStopOrder } from '../actions/compute-stop-order.js';
+import { hookHostOf } from '../hooks/hook-host.js';
+import { type ContainerKiller } from '../containers/kill-container.js';
+import { mayBeAlive, PodContainers } from '../../status/pod-containers.js';
+import { type SyncFailure } from './sync-failure.js';
+
+/** What {@link killPod} works with. */
+export interface PodKillTools {
+  readonly killer: Pick<ContainerKiller, 'kill'>;
+  readonly changes: Pick<RuntimeChanges, 'stopPodSandbox'>;
+  /**
+   * Writes the status of the pod: called when its containers have ended and its sandbox does not end soon, and when
+   * something could not be ended. Never rejects. Without it the next sync writes it.
+   */
+  readonly showEnded?: ((signal: AbortSignal) => Promise<void>) | undefined;
+  readonly clock: Pick<Clock, 'setTimer'>;
+}
+
+/** A pod to end. */
+export interface PodKill {
+  readonly pod: PodRef;
+  /** What the pod says; undefined when only the runtime knows it. */
+  readonly spec: PodSpec | undefined;
+  readonly observed: PodStatus;
+  /** Undefined: what the containers' annotations say. */
+  readonly graceSeconds: number | undefined;
+  /** Containers that end for a reason of their own, which goes before all that is said here. */
+  readonly ownKills?: readonly OwnKill[];
+}
+
+/** Most sandboxes end sooner, and the status that follows says that as well. */
+const SHOWN_AFTER_MS = 1_000;
+
+/** Why a container ends that the whole pod ends with. */
+export interface OwnKill {
+  readonly id: string;
+  readonly message: string;
+  readonly gracePeriodSeconds: number;
+}
+
+/**
+ * Ends all that is alive of a pod: its containers, sidecars last, then its sandboxes. Gives what could not be ended;
+ * rejects only with the signal's reason, once what is under way has settled or is a stop that the next call overtakes.
+ */
+export async function killPod(
+  { pod, spec, observed, graceSeconds, ownKills = [] }: PodKill,
+  { killer, changes, showEnded, clock }: PodKillTools,
+  signal: AbortSignal,
+): Promise<readonly SyncFailure[]> {
+  const failures: SyncFailure[] = [];
+  // Somebody may have made a container by hand in our sandbox: it ends with that, and not by name.
+  const owners = new PodContainers(observed, undefined);
+  const alive = observed.containers.filter((each) => mayBeAlive(each) && owners.isOfPod(each));
+  const host = hookHostOf(observed);
+  const killOne = async (container: ContainerStatus, turn: Promise<void> | undefined): Promise<void> => {
+    const { id, name } = container;
+    const { preStop, ports } = hookOf(container, spec);
+    const own = ownKills.find((each) => each.id === id);
+    const grace = own?.gracePeriodSeconds ?? graceSeconds ?? readGraceSeconds(container);
+    const kill = {
+      pod,
+      containerId: id,
+      containerName: name,
+      graceSeconds: grace,
+      message: own?.message,
+      preStop,
+      ports,
+      host,
+      turn,
+    };
+    try {
+      await killer.kill(kill, signal);
+    } catch (error) {
+      failures.push(failureOf('KillContainer', name, 'KillContainerError', error));
+    }
+  };
+  // All begin at once, as hooks take time; a wave is stopped when those before it have ended.
+  let turn: Promise<void> | undefined;
+  for (const wave of computeStopOrder(spec, alive)) {
+    const before = turn;
+    const ended = Promise.all(wave.map((container) => killOne(container, before)));
+    turn = Promise.all([before, ended]).then(() => undefined);
+  }
+  await turn;
+  signal.throwIfAborted();
+  // A runtime stops the containers that are left together with their sandbox.
+  const stopped = Promise.all(
+    observed.sandboxes.map(async ({ id }) => {
+      try {
+        await changes.stopPodSandbox(id, { signal, pod });
+      } catch (error) {
+        failures.push(failureOf('KillPodSandbox', formatPod(pod), 'KillPodSandboxError', error));
+      }
+    }),
+  );
+  // The network may take minutes to go, or never go, and the containers have ended meanwhile.
+  if (!(await settlesWithin(stopped, SHOWN_AFTER_MS, clock)) && !signal.aborted) await showEnded?.(signal);
+  await stopped;
+  signal.throwIfAborted();
+  if (failures.length > 0) await showEnded?.(signal);
+  signal.throwIfAborted();
+  return failures;
+}
+
+/** The grace period that a container bears, in seconds. */
+function readGraceSeconds({ annotations }: Pick<ContainerStatus, 'annotations'>): number {
+  const texts = [
+    annotations[ANNOTATIONS.podDeletionGracePeriod],
+    annotations[ANNOTATIONS.podTerminationGracePeriod],
+  ];
+  const written = texts.find((text) => text !== undefined && /^\d{1,9}$/.test(text));
+  return written === undefined ? DEFAULT_GRACE_SECONDS : Number(written);
+}
+
+/** The hook that ends a container: the manifest's, else the one that it bears. */
+export function hookOf(
+  { name, annotations }: Pick<ContainerStatus, 'name' | 'annotations'>,
+  spec: PodSpec | undefined,
+): { readonly preStop: LifecycleHandler | undefined; readonly ports: Container['ports'] } {
+  const { containers = [], initContainers = [] } = spec ?? {};
+  const written = [...containers, ...initContainers].find((container) => container.name === name);
+  if (written !== undefined) return { preStop: written.lifecycle?.preStop, ports: written.ports };
+  return {
+    preStop: readJson(annotations[ANNOTATIONS.preStopHandler]),
+    ports: readJson(annotations[ANNOTATIONS.ports]) as Container['ports'],
+  };
+}
+
+/** An annotation of our own making; somebody else's may be anything, and what is no JSON counts as none. */
+function readJson(text: string | undefined): object | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function failureOf(
+  action: SyncFailure['action'],
+  subject: string,
+  reason: string,
+  error: unknown,
+): SyncFailure {
+  return { action, subject, reason, message: quoteRuntimeError(error), cause: error };
+}

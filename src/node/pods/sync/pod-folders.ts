@@ -1,0 +1,47 @@
+import { type NodePod } from '../../../kube/pod/node-pod.js';
+import { type PodPaths } from '../../../watch/observed/pod-paths.js';
+import { type Clock } from '../../../base/time/clock.js';
+import { makePodFolders } from './pod-files.js';
+
+/** What a {@link PodFolders} needs. */
+export interface PodFoldersOptions {
+  readonly paths: PodPaths;
+  readonly clock: Clock;
+}
+
+/** For so long what was made counts as there, as long as nothing is to be put into it; in milliseconds. */
+const SEEN_FOR_MS = 10 * 60_000;
+
+/**
+ * The folders of pods, each seen to be there when it is of use: before something is made for the pod, and now and then.
+ *
+ * A sync of a pod to which nothing happens would otherwise spend most of its time on them.
+ */
+export class PodFolders {
+  readonly #options: PodFoldersOptions;
+  /** By uid: for which pod they were made, and until when they count as seen, in monotonic milliseconds. */
+  readonly #seen = new Map<string, { readonly pod: NodePod; readonly untilMs: number }>();
+
+  constructor(options: PodFoldersOptions) {
+    this.#options = options;
+  }
+
+  /** Makes what is missing. Rejects with the system's error. */
+  async make(pod: NodePod): Promise<void> {
+    const { paths, clock } = this.#options;
+    const { uid } = pod.metadata;
+    this.#seen.delete(uid);
+    await makePodFolders(paths, pod);
+    this.#seen.set(uid, { pod, untilMs: clock.monotonicMs() + SEEN_FOR_MS });
+  }
+
+  /** Whether they were made for this very pod not long ago. */
+  areSeen(pod: NodePod): boolean {
+    const seen = this.#seen.get(pod.metadata.uid);
+    return seen?.pod === pod && this.#options.clock.monotonicMs() < seen.untilMs;
+  }
+
+  forget(podUid: string): void {
+    this.#seen.delete(podUid);
+  }
+}

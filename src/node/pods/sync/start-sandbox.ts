@@ -1,0 +1,232 @@
+import { type NodePod } from '../../../kube/pod/node-pod.js';
+import { type PodEventRecorder } from '../../../kube/pod/pod-event-recorder.js';
+import { buildSandboxConfig, toResolverFacts } from '../../runtime/config/build-sandbox-config.js';
+import { quoteRuntimeError } from '../../../watch/observed/describe-runtime-error.js';
+import { ANNOTATIONS } from '../../../watch/observed/labels.js';
+import { type NodeFacts } from '../../runtime/config/node-facts.js';
+import { computeHostNames, type PodHostNames } from '../../runtime/config/pod-hostname.js';
+import { type PodPaths } from '../../../watch/observed/pod-paths.js';
+import { describeResolverLimits, lacksClusterDns } from '../../runtime/config/resolver-config.js';
+import { type RuntimeChanges, type SandboxConfig } from '../../runtime/runtime-changes.js';
+import { type PodStatus } from '../../../watch/observed/runtime.js';
+import { type Clock } from '../../../base/time/clock.js';
+import { hasCode } from '../../../base/errors/errors.js';
+import { sandboxStartEnded } from '../../../base/channels/start-channels.js';
+
+import { podHash, sandboxHash } from '../actions/container-hash.js';
+import { formatHostsFile, formatNodeHostsFile, readNodeHosts, writeHostsFile } from './hosts-file.js';
+import { type PodActions } from '../actions/pod-actions.js';
+import { type StartedSandbox } from '../containers/configure-container.js';
+import { type SyncFailure } from './sync-failure.js';
+import { type PodCgroupParents, type PodReferents } from './sync-pod-ports.js';
+
+/** What a {@link SandboxStarter} works with. */
+export interface SandboxStarterOptions {
+  readonly clock: Clock;
+  readonly changes: RuntimeChanges;
+  readonly events: PodEventRecorder;
+  readonly paths: PodPaths;
+  readonly node: () => NodeFacts;
+  readonly cgroups?: PodCgroupParents | undefined;
+  /** Without them a pod names the handler itself. */
+  readonly referents?: Pick<PodReferents, 'getRuntimeHandler'> | undefined;
+  /** The node's own /etc/hosts, for pods on its network. */
+  readonly nodeHostsFile?: string;
+}
+
+/** What a sandbox is wanted for. */
+export interface SandboxStart {
+  readonly pod: NodePod;
+  readonly observed: PodStatus;
+  readonly actions: Pick<PodActions, 'sandboxAttempt' | 'sandboxId'>;
+  /** Since when the pod is on this node, RFC 3339; written on the sandbox, so that it outlives the agent. */
+  readonly startTime: string | undefined;
+}
+
+interface SandboxWish {
+  readonly pod: NodePod;
+  readonly config: SandboxConfig;
+  /** Of the one that is there. */
+  readonly sandboxId: string | undefined;
+  readonly onMaking: () => void;
+}
+
+/** What one attempt gave: a sandbox, the runtime's refusal with the handler that it was asked for, or why it was not asked. */
+type Attempt =
+  | { readonly id: string; readonly config: SandboxConfig }
+  | { readonly refusal: unknown; readonly runtimeHandler: string }
+  | { readonly failure: SyncFailure };
+
+/** The sandbox to start containers in, or why there is none. */
+export type SandboxOutcome = { readonly sandbox: StartedSandbox } | { readonly failure: SyncFailure };
+
+/** Makes the sandbox of a pod, or takes the one that is there, with all that its containers share. */
+export class SandboxStarter {
+  readonly #options: SandboxStarterOptions;
+
+  constructor(options: SandboxStarterOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Calls `onMaking` when the runtime has just been asked for a new sandbox, which takes it most of the time that a pod
+   * takes to start; never for one that is there already. Rejects only with the signal's reason.
+   */
+  async start(
+    wanted: SandboxStart,
+    signal: AbortSignal,
+    onMaking: () => void = () => undefined,
+  ): Promise<SandboxOutcome> {
+    const { changes } = this.#options;
+    const { pod, observed, actions } = wanted;
+    const node = this.#options.node();
+    const { metadata, spec } = pod;
+    let made = await this.#attempt(wanted, node, signal, onMaking);
+    // The runtime wants the cgroups of pods in the other driver's form.
+    if ('refusal' in made && (await this.#learn(made))) {
+      made = await this.#attempt(wanted, node, signal, onMaking);
+    }
+    if ('refusal' in made) return { failure: this.#notCreated(pod, made.refusal) };
+    if ('failure' in made) return made;
+    try {
+      const { id, config } = made;
+      const options = { signal, pod: metadata };
+      const isNew = actions.sandboxId === undefined;
+      if (isNew) this.#tellOfDns(pod, node);
+      const onNode = spec.hostNetwork === true;
+      const ips = onNode ? ['127.0.0.1'] : isNew ? await changes.getSandboxIps(id, options) : observed.ips;
+      const names = computeHostNames(pod, node.clusterDomain);
+      const hostsFile = node.canMount ? await this.#writeHosts(pod, names, ips) : undefined;
+      return { sandbox: { id, config, ips, hostsFile } };
+    } catch (error) {
+      signal.throwIfAborted();
+      return { failure: failureOf('ConfigPodSandbox', pod, 'ConfigPodSandboxError', error) };
+    }
+  }
+
+  async #attempt(
+    { pod, observed, actions, startTime }: SandboxStart,
+    node: NodeFacts,
+    signal: AbortSignal,
+    onMaking: () => void,
+  ): Promise<Attempt> {
+    const { paths } = this.#options;
+    const { spec } = pod;
+    let cgroupParent: string;
+    try {
+      cgroupParent = await this.#findCgroupParent({ pod, observed, actions }, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (hasCode(error, 'CGROUP_DRIVER_CONFLICT')) return { failure: this.#notCreated(pod, error) };
+      return { failure: failureOf('ConfigPodSandbox', pod, 'ConfigPodSandboxError', error) };
+    }
+    const annotations = {
+      [ANNOTATIONS.sandboxHash]: sandboxHash(pod),
+      [ANNOTATIONS.podHash]: podHash(pod),
+      [ANNOTATIONS.cgroupParent]: cgroupParent,
+      ...(startTime === undefined ? {} : { [ANNOTATIONS.podStartTime]: startTime }),
+    };
+    const attempt = actions.sandboxAttempt;
+    let config: SandboxConfig;
+    try {
+      checkStrictGroups(pod, node);
+      config = buildSandboxConfig(pod, { node, paths, attempt, cgroupParent, annotations });
+    } catch (error) {
+      this.#publish(spec.runtimeClassName ?? '', undefined, false);
+      return { failure: this.#notCreated(pod, error) };
+    }
+    return await this.#make({ pod, config, sandboxId: actions.sandboxId, onMaking }, signal);
+  }
+
+  /** A handler of its own may have another driver, which says nothing of the node's. */
+  async #learn({ refusal, runtimeHandler }: Extract<Attempt, { refusal: unknown }>): Promise<boolean> {
+    return runtimeHandler === '' && ((await this.#options.cgroups?.learn(refusal)) ?? false);
+  }
+
+  async #findCgroupParent(
+    { pod, observed, actions }: Pick<SandboxStart, 'pod' | 'observed' | 'actions'>,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const { cgroups } = this.#options;
+    if (cgroups === undefined) return '';
+    const sandbox = observed.sandboxes.find(({ id }) => id === actions.sandboxId);
+    return sandbox === undefined
+      ? await cgroups.prepare(pod)
+      : await cgroups.findParent(pod, sandbox, signal);
+  }
+
+  async #make({ pod, config, sandboxId, onMaking }: SandboxWish, signal: AbortSignal): Promise<Attempt> {
+    if (sandboxId !== undefined) return { id: sandboxId, config };
+    const { clock, changes, referents } = this.#options;
+    const startedMs = clock.monotonicMs();
+    let runtimeHandler = pod.spec.runtimeClassName ?? '';
+    try {
+      if (referents !== undefined) runtimeHandler = await referents.getRuntimeHandler(pod, signal);
+      const making = changes.runPodSandbox(config, { signal, pod: pod.metadata, runtimeHandler });
+      onMaking();
+      const id = await making;
+      this.#publish(runtimeHandler, clock.monotonicMs() - startedMs, true);
+      return { id, config };
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#publish(runtimeHandler, clock.monotonicMs() - startedMs, false);
+      return { refusal: error, runtimeHandler };
+    }
+  }
+
+  #publish(runtimeHandler: string, durationMs: number | undefined, isStarted: boolean): void {
+    sandboxStartEnded.publish({ runtimeHandler, durationMs, isStarted });
+  }
+
+  #notCreated(pod: NodePod, error: unknown): SyncFailure {
+    const message = `Failed to create pod sandbox: ${quoteRuntimeError(error)}`;
+    this.#options.events.record(pod.metadata, { type: 'Warning', reason: 'FailedCreatePodSandBox', message });
+    return failureOf('CreatePodSandbox', pod, 'CreatePodSandboxError', error);
+  }
+
+  async #writeHosts(
+    { metadata, spec }: NodePod,
+    names: PodHostNames,
+    ips: readonly string[],
+  ): Promise<string> {
+    const { paths, nodeHostsFile = '/etc/hosts' } = this.#options;
+    const { hostAliases: aliases = [] } = spec;
+    const text =
+      spec.hostNetwork === true
+        ? formatNodeHostsFile(await readNodeHosts(nodeHostsFile), aliases)
+        : formatHostsFile({ ips, names, aliases });
+    return writeHostsFile(paths, metadata.uid, text);
+  }
+
+  /** Once for each sandbox: a pod that is synced again is not told of again. */
+  #tellOfDns(pod: NodePod, node: NodeFacts): void {
+    const { spec, metadata } = pod;
+    const tell = (reason: string, message: string): void => {
+      this.#options.events.record(metadata, { type: 'Warning', reason, message });
+    };
+    if (node.isInCluster && lacksClusterDns(spec, node.clusterDns)) {
+      const lack = `kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.`;
+      tell('MissingClusterDNS', `pod: "${describePod(pod)}". ${lack}`);
+    }
+    for (const limit of describeResolverLimits(spec, metadata.namespace, toResolverFacts(node))) {
+      tell('DNSConfigForming', limit);
+    }
+  }
+}
+
+/** A runtime that does not know of the policy would give more groups than the pod allows, and say nothing. */
+function checkStrictGroups({ spec }: NodePod, { strictGroups }: NodeFacts): void {
+  if (strictGroups !== false || spec.securityContext?.supplementalGroupsPolicy !== 'Strict') return;
+  throw new Error('SupplementalGroupsPolicy=Strict is not supported in this node');
+}
+
+function describePod({ metadata }: NodePod): string {
+  return `${metadata.name}_${metadata.namespace}(${metadata.uid})`;
+}
+
+function failureOf(action: SyncFailure['action'], pod: NodePod, reason: string, error: unknown): SyncFailure {
+  const subject = describePod(pod);
+  const what = action === 'CreatePodSandbox' ? 'create sandbox for pod' : 'set up sandbox of pod';
+  const message = `Failed to ${what} "${subject}": ${quoteRuntimeError(error)}`;
+  return { action, subject, reason, message, cause: error };
+}

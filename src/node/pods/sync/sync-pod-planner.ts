@@ -1,0 +1,70 @@
+import { type NodePod } from '../../../kube/pod/node-pod.js';
+import { type PodStatus } from '../../../watch/observed/runtime.js';
+import { type Clock } from '../../../base/time/clock.js';
+
+import { computePodActions } from '../actions/compute-actions.js';
+import { ContainerAges } from '../actions/container-ages.js';
+import { ContainerDefinitions } from '../actions/container-definition.js';
+import { type PodActionInputs, type PodActions, type ProbeVerdicts } from '../actions/pod-actions.js';
+import { type ReplacedParts } from '../actions/replaced-parts.js';
+import { type RestartBackoffOptions } from '../actions/restart-backoff.js';
+
+/** What a {@link PodPlanner} is made with. */
+export interface PodPlannerOptions {
+  readonly clock: Clock;
+  readonly probes: ProbeVerdicts;
+  /** The kubelet's unless told. */
+  readonly backoff?: RestartBackoffOptions;
+  /** See {@link PodActionInputs.findBaseline}. */
+  readonly findBaseline?: (containerId: string) => string | undefined;
+  /** What was ended so that something else takes its place (default: nothing was). */
+  readonly replaced?: Pick<ReplacedParts, 'has'>;
+  /** See {@link PodActionInputs.resizes}. */
+  readonly resizes?: PodActionInputs['resizes'];
+}
+
+/** Computes what to do to a pod from what changes between two syncs, together with what stays: ages, probes, settings. */
+export class PodPlanner {
+  readonly #options: PodPlannerOptions;
+  readonly #ages: ContainerAges;
+
+  constructor(options: PodPlannerOptions) {
+    this.#options = options;
+    this.#ages = new ContainerAges({ clock: options.clock });
+  }
+
+  plan(inputs: Pick<PodActionInputs, 'pod' | 'observed' | 'findLastRestartCount'>): PodActions {
+    const { probes, backoff, findBaseline, resizes } = this.#options;
+    const { pod, observed } = inputs;
+    return computePodActions({
+      ...inputs,
+      probes,
+      isReplaced: (id) => this.#isReplaced(pod, id),
+      runTimes: this.#ages.observe(pod.metadata.uid, observed.containers),
+      ...(backoff === undefined ? {} : { backoff }),
+      ...(resizes === undefined ? {} : { resizes }),
+      ...(findBaseline === undefined ? {} : { findBaseline }),
+    });
+  }
+
+  /** Nothing of the pod has changed since its last plan, which holds. */
+  observeSame(podUid: string): void {
+    this.#ages.observeSame(podUid);
+  }
+
+  /** Whether the pod was edited, since its newest sandbox was made, in what recreates it; also when it was edited back. */
+  isOutdated(pod: NodePod, { sandboxes }: PodStatus): boolean {
+    const [newest] = sandboxes;
+    if (newest === undefined) return false;
+    const isReplaced = (id: string): boolean => this.#isReplaced(pod, id);
+    return new ContainerDefinitions(pod, { isReplaced }).isOutdated(newest);
+  }
+
+  forget(podUid: string): void {
+    this.#ages.forget(podUid);
+  }
+
+  #isReplaced({ metadata }: NodePod, id: string): boolean {
+    return this.#options.replaced?.has(metadata.uid, id) === true;
+  }
+}

@@ -1,0 +1,267 @@
+import { type NodePod } from '../../../kube/pod/node-pod.js';
+import { POD_FORBIDDEN } from '../../../kube/node/node-policy.js';
+import {
+  isTerminalPhase,
+  type V1ContainerStatus,
+  type V1PodStatus,
+} from '../../../kube/pod/v1-pod-status.js';
+import { type PodPaths } from '../../../watch/observed/pod-paths.js';
+import { emptyPodStatus, type PodStatus } from '../../../watch/observed/runtime.js';
+import { TerminationMessages } from '../../../watch/observed/termination-messages.js';
+import { checkActiveDeadline } from '../../status/active-deadline.js';
+import { ActiveTimes } from '../../status/active-times.js';
+import { mayBeAlive } from '../../status/pod-containers.js';
+import { type ProbeStates } from '../../status/compute-container-statuses.js';
+import { type PendingResize } from '../../status/compute-conditions.js';
+import { computePodStatus, type NodeFacts, type PodEnd } from '../../status/compute-pod-status.js';
+import { type EndedPods } from '../../status/ended-pods.js';
+import { type StartFailures } from '../../status/start-failures.js';
+import { type StatusManager } from '../../status/status-manager.js';
+import { type Clock } from '../../../base/time/clock.js';
+import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
+
+import { type ResizeObstacle } from '../admission/admit-pod.js';
+import { toRunDefinition } from '../loop/asks-for-new-run.js';
+import { type ContainerResizes } from '../containers/container-resizes.js';
+import { ContainerDefinitions } from '../actions/container-definition.js';
+import { type ReplacedParts } from '../actions/replaced-parts.js';
+import { type PodStatuses, type StatusStage, type UpdatedStatus } from './sync-pod-ports.js';
+
+/** What a {@link PodStatusUpdater} is made of. */
+export interface PodStatusUpdaterOptions {
+  readonly manager: Pick<StatusManager, 'find' | 'setPodStatus' | 'terminatePod' | 'restore' | 'forget'>;
+  /** Where ends of pods are kept, so that they hold over restarts of the agent (default: they do not). */
+  readonly endedPods?: Pick<EndedPods, 'find' | 'keep' | 'settled'>;
+  readonly startFailures: Pick<StartFailures, 'find'>;
+  readonly probes: ProbeStates;
+  readonly paths: PodPaths;
+  readonly logger?: Logger | undefined;
+  /** Asked anew each time: addresses of a node change. */
+  readonly node: () => NodeFacts;
+  readonly clock: Clock;
+  /** Our hash of a container that another agent made, as of when it was taken over. */
+  readonly findBaseline?: ((containerId: string) => string | undefined) | undefined;
+  /** What was ended so that something else takes its place (default: nothing was). */
+  readonly replaced?: Pick<ReplacedParts, 'has'> | undefined;
+  /** Which limits hold for containers that run (default: those that the runtime showed). */
+  readonly resizes?: Pick<ContainerResizes, 'actualOf'> | undefined;
+  /** Whether the runtime can mount for a pod what is read-only with all that is mounted below it (default: not). */
+  readonly canMountRecursivelyReadOnly?: ((pod: NodePod) => boolean) | undefined;
+  /** Why a pod does not have the resources that it was edited to ask for (default: every pod has them). */
+  readonly findHeldResize?: ((podUid: string) => ResizeObstacle | undefined) | undefined;
+}
+
+/** Computes the status of a pod from all that bears on it, its deadline included, and hands it to the manager. */
+export class PodStatusUpdater implements PodStatuses {
+  readonly #options: PodStatusUpdaterOptions;
+  readonly #messages: TerminationMessages;
+  readonly #activeTimes: ActiveTimes;
+
+  constructor(options: PodStatusUpdaterOptions) {
+    this.#options = options;
+    this.#messages = new TerminationMessages({ paths: options.paths });
+    this.#activeTimes = new ActiveTimes({ clock: options.clock });
+  }
+
+  async update(pod: NodePod, observed: PodStatus, stage: StatusStage, end?: PodEnd): Promise<UpdatedStatus> {
+    const { manager, clock, logger = SILENT_LOGGER } = this.#options;
+    const { uid, namespace, name } = pod.metadata;
+    const names = { pod: { uid, namespace, name }, podUID: uid };
+    logger.info('Generating pod status', { ...names, podIsTerminal: stage === 'terminated' }, 4);
+    await this.#takeUpEnd(pod);
+    await this.#messages.observe(observed);
+    const stamp = clock.stamp();
+    const oldPhase = manager.find(uid)?.status.phase;
+    let status = this.#compute(pod, observed, stage, end);
+    let checkAgainInMs: number | undefined;
+    if (stage === 'syncing' && end === undefined && !isTerminalPhase(status.phase)) {
+      const check = checkActiveDeadline(pod.spec.activeDeadlineSeconds, this.#activeForMs(pod, status));
+      if (check.exceeded) status = this.#compute(pod, observed, stage, check.end);
+      else checkAgainInMs = check.checkAgainInMs;
+    }
+    logger.info('Got phase for pod', { ...names, oldPhase: oldPhase ?? 'Pending', phase: status.phase }, 4);
+    // On the disk before anybody sees it, or does anything about it.
+    if (stage === 'syncing' || end !== undefined) await this.#keepEnd(pod, status, stage);
+    manager.setPodStatus(pod, status, stamp);
+    if (stage === 'terminated') {
+      manager.terminatePod(pod);
+      await this.#completeEnd(pod);
+    }
+    // What the manager made of it holds: what was terminal stays.
+    return { status: manager.find(pod.metadata.uid)?.status ?? status, checkAgainInMs };
+  }
+
+  /**
+   * Says of a pod that is not begun yet what it waits for. At once, so that nothing comes in between; one that the runtime shows to
+   * have ended is left to its first sync, which keeps its end.
+   */
+  showWaiting(pod: NodePod, observed: PodStatus, message: string): void {
+    const { manager, clock } = this.#options;
+    const { uid } = pod.metadata;
+    if (manager.find(uid) === undefined) this.#activeTimes.forget(uid);
+    const stamp = clock.stamp();
+    const status = this.#compute(pod, observed, 'syncing', undefined, message);
+    if (!isTerminalPhase(status.phase)) manager.setPodStatus(pod, status, stamp);
+  }
+
+  /**
+   * In how many milliseconds the time of a pod is up by what was said of it, 0 when it is; undefined where it has as much as
+   * it wants, and of one of which nothing was said.
+   */
+  findDeadlineMs(pod: NodePod): number | undefined {
+    const { activeDeadlineSeconds } = pod.spec;
+    const status = this.#options.manager.find(pod.metadata.uid)?.status;
+    if (activeDeadlineSeconds === undefined || status === undefined) return undefined;
+    const check = checkActiveDeadline(activeDeadlineSeconds, this.#activeForMs(pod, status));
+    return check.exceeded ? 0 : check.checkAgainInMs;
+  }
+
+  /** Whether the time of a pod is up; see {@link PodStatusUpdater.findDeadlineMs}. */
+  isPastDeadline(pod: NodePod): boolean {
+    return this.findDeadlineMs(pod) === 0;
+  }
+
+  /** Says of a pod that is not to run here why. At once: when it may run after all, that is said after this. */
+  showRejection(pod: NodePod, end: PodEnd): void {
+    const { manager, clock } = this.#options;
+    const { uid } = pod.metadata;
+    this.#restoreEnd(pod);
+    const stamp = clock.stamp();
+    const isNew = manager.find(uid) === undefined;
+    const status = this.#compute(pod, emptyPodStatus(uid), 'terminated', end);
+    manager.setPodStatus(pod, isNew ? withoutContainers(status) : status, stamp);
+    manager.terminatePod(pod);
+    void this.#completeEnd(pod);
+  }
+
+  forget(podUid: string): void {
+    this.#messages.forget(podUid);
+    this.#activeTimes.forget(podUid);
+  }
+
+  renew(podUid: string): void {
+    this.forget(podUid);
+    this.#options.manager.forget(podUid);
+  }
+
+  /** Of an agent before this one. */
+  async #takeUpEnd(pod: NodePod): Promise<void> {
+    await this.#options.endedPods?.settled(pod.metadata.uid);
+    this.#restoreEnd(pod);
+  }
+
+  #restoreEnd(pod: NodePod): void {
+    const { manager, endedPods } = this.#options;
+    const ended = endedPods?.find(pod.metadata.uid);
+    if (ended !== undefined) manager.restore(pod, ended.status, ended.isFinished);
+  }
+
+  /**
+   * Keeps the end of a pod as it is decided. That nobody wants a pod any more is no end of that kind: it is to run when it
+   * is wanted again. Neither is a rejection, nor the end of what the node forbids: it is judged anew.
+   */
+  async #keepEnd(pod: NodePod, status: V1PodStatus, stage: StatusStage): Promise<void> {
+    const { endedPods } = this.#options;
+    const { uid } = pod.metadata;
+    if (stage === 'terminated' || !isTerminalPhase(status.phase) || status.reason === POD_FORBIDDEN) return;
+    if (endedPods === undefined || endedPods.find(uid) !== undefined) return;
+    await endedPods.keep(uid, { definition: toRunDefinition(pod), status, isFinished: false });
+  }
+
+  /** The end that is kept gets the last status. */
+  async #completeEnd({ metadata: { uid } }: NodePod): Promise<void> {
+    const { endedPods, manager } = this.#options;
+    const ended = endedPods?.find(uid);
+    const last = manager.find(uid);
+    if (endedPods === undefined || ended === undefined || ended.isFinished || last === undefined) return;
+    await endedPods.keep(uid, { ...ended, status: last.status, isFinished: last.isFinished });
+  }
+
+  #activeForMs({ metadata }: NodePod, { startTime }: V1PodStatus): number {
+    return startTime === undefined ? 0 : this.#activeTimes.activeForMs(metadata.uid, startTime);
+  }
+
+  #compute(
+    pod: NodePod,
+    observed: PodStatus,
+    stage: StatusStage,
+    end: PodEnd | undefined,
+    waitsFor?: string,
+  ): V1PodStatus {
+    const { manager, startFailures, probes, node, clock, findBaseline, replaced, resizes, findHeldResize } =
+      this.#options;
+    const { uid } = pod.metadata;
+    const isReplaced = (id: string): boolean => replaced?.has(uid, id) === true;
+    const definitions = new ContainerDefinitions(pod, { findBaseline, isReplaced });
+    // How a pod ends that was edited a moment before is told by what it was.
+    const shown = stage === 'syncing' ? withoutFormer(observed, definitions) : observed;
+    const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+    const messages = this.#messages.of(uid);
+    return computePodStatus({
+      ...{ pod, probes, end, waitsFor },
+      observed: shown,
+      previous: withoutHidden(manager.find(uid)?.status, observed, shown),
+      nowMs: clock.now(),
+      node: node(),
+      ...(resizes === undefined ? {} : { findLimits: (each) => resizes.actualOf(uid, each) }),
+      canMountRecursivelyReadOnly: this.#options.canMountRecursivelyReadOnly?.(pod) === true,
+      findStartFailure: (name) => startFailures.find(uid, name),
+      findTerminationMessage: (id) => messages.get(id),
+      isCurrent: (container) => {
+        const wanted = containers.find(({ name }) => name === container.name);
+        return wanted === undefined || definitions.isCurrent(container, wanted);
+      },
+      isEnding: stage !== 'syncing',
+      pendingResize: toPendingResize(findHeldResize?.(uid)),
+    });
+  }
+}
+
+/** In the words of the condition: what may fit later is deferred. */
+function toPendingResize(obstacle: ResizeObstacle | undefined): PendingResize | undefined {
+  if (obstacle === undefined) return undefined;
+  const { reason, message } = obstacle;
+  return { reason: reason === 'Infeasible' ? reason : 'Deferred', message };
+}
+
+/** Of a pod that the node never took on: its containers have no story, and its reason is what kubectl shows of it. */
+function withoutContainers(status: V1PodStatus): V1PodStatus {
+  const { initContainerStatuses: _init, ephemeralContainerStatuses: _ephemeral, ...rest } = status;
+  return { ...rest, containerStatuses: [] };
+}
+
+/** Without what is left of the pod that it was before an edit recreated it; what of that is alive still counts. */
+function withoutFormer(observed: PodStatus, definitions: ContainerDefinitions): PodStatus {
+  const former = new Set(
+    observed.sandboxes.filter((each) => definitions.isOutdated(each)).map(({ id }) => id),
+  );
+  if (former.size === 0) return observed;
+  const containers = observed.containers.filter((each) => mayBeAlive(each) || !former.has(each.sandboxId));
+  if (containers.some(({ sandboxId }) => former.has(sandboxId))) return { ...observed, containers };
+  return { ...observed, containers, sandboxes: observed.sandboxes.filter(({ id }) => !former.has(id)) };
+}
+
+/**
+ * Without what an earlier status says of containers that are not shown any more: they were of the former pod, and have not
+ * run as what the pod is now.
+ */
+function withoutHidden(
+  status: V1PodStatus | undefined,
+  observed: PodStatus,
+  shown: PodStatus,
+): V1PodStatus | undefined {
+  if (status === undefined || shown.containers.length === observed.containers.length) return status;
+  const hidden = new Set(observed.containers.map(({ id }) => id));
+  for (const { id } of shown.containers) hidden.delete(id);
+  const isShown = ({ containerID = '' }: V1ContainerStatus): boolean =>
+    !hidden.has(containerID.slice(containerID.indexOf('://') + '://'.length));
+  const { initContainerStatuses, containerStatuses, ephemeralContainerStatuses } = status;
+  return {
+    ...status,
+    ...(initContainerStatuses && { initContainerStatuses: initContainerStatuses.filter(isShown) }),
+    containerStatuses: containerStatuses.filter(isShown),
+    ...(ephemeralContainerStatuses && {
+      ephemeralContainerStatuses: ephemeralContainerStatuses.filter(isShown),
+    }),
+  };
+}

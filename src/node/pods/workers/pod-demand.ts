@@ -1,0 +1,125 @@
+import { type NodePod } from '../../../kube/pod/node-pod.js';
+import { type PodRef } from '../../../kube/pod/pod-ref.js';
+import { isStaticPod } from '../../../kube/pod/static-pod.js';
+import { type ObservedPod } from '../../../watch/observed/runtime.js';
+import { computeGracePeriod } from './grace-period.js';
+import { type PodStatusOverride, type SyncReason } from './pod-syncer.js';
+import { type KillOptions } from './work-request.js';
+
+/** Requests that wait, folded into one. */
+export interface PendingWork {
+  readonly reason: SyncReason | 'kill';
+  /** Monotonic milliseconds of the oldest one: what the newest one's delay is measured from. */
+  readonly sinceMs: number;
+}
+
+/** What says most about a sync goes before what says less. */
+const REASON_RANK: Readonly<Record<PendingWork['reason'], number>> = {
+  sync: 0,
+  update: 1,
+  create: 2,
+  kill: 3,
+};
+
+/**
+ * What is wanted of one pod: the newest version of it, and everything that was ever said of its end. The newest wins,
+ * and what came before is counted as folded.
+ */
+export class PodDemand {
+  readonly #onCompleted: (() => void)[] = [];
+  #pod: NodePod | undefined;
+  #runningPod: ObservedPod | undefined;
+  #pending: PendingWork | undefined;
+  #gracePeriodSeconds: number | undefined;
+  #statusOverride: PodStatusOverride | undefined;
+  #isEvicted = false;
+  #folded = 0;
+
+  /** As last wanted; undefined when only the runtime knows the pod. */
+  get pod(): NodePod | undefined {
+    return this.#pod;
+  }
+
+  /** As the runtime showed it; undefined as soon as somebody wanted it. */
+  get runningPod(): ObservedPod | undefined {
+    return this.#pod === undefined ? this.#runningPod : undefined;
+  }
+
+  get pending(): PendingWork | undefined {
+    return this.#pending;
+  }
+
+  /** For a pod that is to end; undefined before, and while its containers' annotations say it. */
+  get gracePeriodSeconds(): number | undefined {
+    return this.#gracePeriodSeconds;
+  }
+
+  get statusOverride(): PodStatusOverride | undefined {
+    return this.#statusOverride;
+  }
+
+  get isEvicted(): boolean {
+    return this.#isEvicted;
+  }
+
+  /** Requests that were never acted on by themselves, because a newer one came before. */
+  get folded(): number {
+    return this.#folded;
+  }
+
+  /** Whether the pod came from a source that knows no deletions: a file, a URL, standard input. */
+  get isStatic(): boolean {
+    return this.#pod !== undefined && isStaticPod(this.#pod);
+  }
+
+  /** Takes in the newest version of the pod. */
+  want(pod: NodePod): void {
+    this.#pod = pod;
+  }
+
+  /** Takes in what the runtime shows of the pod. */
+  see(runningPod: ObservedPod): void {
+    this.#runningPod = runningPod;
+  }
+
+  /** Takes in how the pod is to end; true when that made its grace period shorter. */
+  end(kill: KillOptions | undefined): boolean {
+    if (kill?.onCompleted !== undefined) this.#onCompleted.push(kill.onCompleted);
+    if (kill?.statusOverride !== undefined) this.#statusOverride = kill.statusOverride;
+    if (kill?.evict === true) this.#isEvicted = true;
+    const before = this.#gracePeriodSeconds;
+    const wanted = kill?.gracePeriodSeconds;
+    this.#gracePeriodSeconds = computeGracePeriod({ current: before, pod: this.#pod, wanted });
+    return before !== undefined && this.#gracePeriodSeconds !== before;
+  }
+
+  /** Asks for work; folds with what is asked for already. */
+  ask(reason: PendingWork['reason'], nowMs: number): void {
+    const earlier = this.#pending;
+    if (earlier === undefined) {
+      this.#pending = { reason, sinceMs: nowMs };
+      return;
+    }
+    this.#folded++;
+    const stronger = REASON_RANK[reason] > REASON_RANK[earlier.reason] ? reason : earlier.reason;
+    this.#pending = { reason: stronger, sinceMs: earlier.sinceMs };
+  }
+
+  /** Takes what is asked for; the pod stays as it is wanted. */
+  take(): PendingWork | undefined {
+    const taken = this.#pending;
+    this.#pending = undefined;
+    return taken;
+  }
+
+  /** Calls back, once each, those who wait for the end of the pod. */
+  complete(): void {
+    for (const onCompleted of this.#onCompleted.splice(0)) onCompleted();
+  }
+}
+
+/** How a pod is named in logs: its own words for a desired one, the runtime's for others. */
+export function podRefOf(pod: NodePod): PodRef {
+  const { uid, namespace, name } = pod.metadata;
+  return { uid, namespace, name };
+}

@@ -1,0 +1,64 @@
+import { type CriClient } from '../../../watch/cri/index.js';
+import { readCgroupDriver } from '../../runtime/cgroup-driver.js';
+import { type CgroupNames, toCgroupNames } from '../../runtime/config/pod-cgroup-names.js';
+import { readCgroupParent } from '../../runtime/config/read-cgroup-parent.js';
+import { type Clock } from '../../../base/time/clock.js';
+import { type Logger } from '../../../base/log/logger.js';
+import { type AgentOptions } from '../../options/agent-options.js';
+import { type CgroupDriverRecord } from './cgroup-driver-record.js';
+import { CgroupDriverWatch } from './cgroup-driver-watch.js';
+import { GroupLimits } from './group-limits.js';
+import { GroupTrees } from './group-trees.js';
+import { PodCgroups } from './pod-cgroups.js';
+import { stopSlice } from './stop-slice.js';
+
+/** What {@link buildPodCgroups} needs. */
+export interface PodCgroupsGiven {
+  readonly options: Pick<
+    AgentOptions,
+    'cgroupDriver' | 'cgroupRoot' | 'cgroupsPerQos' | 'cpuCfsQuota' | 'cpuCfsQuotaPeriodMs' | 'podPidsLimit'
+  >;
+  readonly instanceId: string;
+  readonly client: CriClient;
+  /** As the runtime calls itself. */
+  readonly runtimeName: string;
+  readonly record: CgroupDriverRecord;
+  /** The text of /proc/self/mountinfo; empty where there is none. */
+  readonly mountinfo: string;
+  readonly ownUids: () => Iterable<string>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** For the question after the driver: a runtime that has just told its status answers it at once. */
+const ASK_TIMEOUT_MS = 5_000;
+
+/** The cgroups of pods as the options want them, and whoever finds out the driver. */
+export function buildPodCgroups(given: PodCgroupsGiven): {
+  readonly cgroupDriver: CgroupDriverWatch;
+  readonly cgroups: PodCgroups;
+} {
+  const { options, instanceId, client, runtimeName, record, mountinfo, ownUids, clock, logger } = given;
+  const cgroupDriver = new CgroupDriverWatch({
+    ...{ clock, logger, record, runtimeName, configured: options.cgroupDriver },
+    ask: (signal) => readCgroupDriver(client, { signal, timeoutMs: ASK_TIMEOUT_MS }),
+  });
+  const cgroups = new PodCgroups({
+    ...{ ownUids, stopSlice, logger, enabled: options.cgroupsPerQos },
+    ownRoot: ownCgroupRoot(instanceId),
+    root: options.cgroupRoot === '' ? undefined : toCgroupNames(options.cgroupRoot),
+    driver: cgroupDriver,
+    trees: new GroupTrees(mountinfo),
+    limits: new GroupLimits(mountinfo),
+    cpuCfsQuota: options.cpuCfsQuota,
+    cpuCfsPeriodUs: Math.round(options.cpuCfsQuotaPeriodMs * 1_000),
+    podPidsLimit: options.podPidsLimit,
+    readParent: (sandboxId, signal, pod) => readCgroupParent(client, sandboxId, { signal, pod }),
+  });
+  return { cgroupDriver, cgroups };
+}
+
+/** The group above those of an agent's pods: no other agent has it, and no kubelet. */
+export function ownCgroupRoot(instanceId: string): CgroupNames {
+  return ['podloop', instanceId.slice(0, 8)];
+}

@@ -1,0 +1,115 @@
+import { join } from 'node:path';
+import {
+  allPodsGroup,
+  CGROUP_DRIVERS,
+  type CgroupDriver,
+  type CgroupNames,
+  findPodOfGroup,
+  QOS_GROUPS,
+  toCgroupPath,
+} from '../../runtime/config/pod-cgroup-names.js';
+import { type GroupTrees } from './group-trees.js';
+
+/** A group of a pod as it was found. */
+export interface PodGroup {
+  /** As it stands in the name: in that of a slice dashes are underscores. */
+  readonly uid: string;
+  readonly path: string;
+  readonly driver: CgroupDriver;
+  readonly layout: GroupLayout;
+}
+
+/** What {@link GroupLayout} needs. */
+export interface GroupLayoutOptions {
+  readonly root: CgroupNames;
+  /** Whether nobody else has groups below the root. */
+  readonly isOwn: boolean;
+  readonly trees: GroupTrees;
+  /** Lets systemd forget a slice in which there is nothing. */
+  readonly stopSlice: (slice: string, signal: AbortSignal) => Promise<void>;
+}
+
+/** What a kubelet gives those that ask for nothing. */
+const LEAST_SHARES = 2n;
+
+/**
+ * The kubelet's layout below a root, as it is in the trees: with both drivers' names, since pods outlive a change of
+ * the driver.
+ */
+export class GroupLayout {
+  readonly #options: GroupLayoutOptions;
+  readonly #all: CgroupNames;
+
+  constructor(options: GroupLayoutOptions) {
+    this.#options = options;
+    this.#all = allPodsGroup(options.root);
+  }
+
+  /** Whether nobody else has groups in it. */
+  get isOwn(): boolean {
+    return this.#options.isOwn;
+  }
+
+  /** Whether a path is below this root, in a driver's form. */
+  holds(path: string, driver: CgroupDriver): boolean {
+    return path.startsWith(`${toCgroupPath(this.#all, driver)}/`);
+  }
+
+  /** Every group of a pod. */
+  async findPods(): Promise<readonly PodGroup[]> {
+    const found: PodGroup[] = [];
+    for (const driver of CGROUP_DRIVERS) {
+      for (const names of [this.#all, ...this.#classes()]) {
+        const above = toCgroupPath(names, driver);
+        for (const name of await this.#options.trees.list(above)) {
+          const uid = findPodOfGroup(name, driver);
+          if (uid !== undefined) found.push({ uid, path: join(above, name), driver, layout: this });
+        }
+      }
+    }
+    return found;
+  }
+
+  /** Removes a group in which no process is; false when some of it stays. Never ends a process. */
+  async remove({ path, driver }: PodGroup, signal: AbortSignal): Promise<boolean> {
+    const { trees } = this.#options;
+    if (driver === 'systemd') {
+      // systemd would end what is in a slice.
+      if ((await trees.children(path)).length > 0) return false;
+      await this.#stopSlice(path, signal);
+    }
+    return await trees.remove(path);
+  }
+
+  /** Burstable pods together get what each of them asks for; those that ask for nothing what is left over. */
+  async balance(): Promise<void> {
+    const { trees } = this.#options;
+    const [burstable = '', bestEffort = ''] = this.#classes().map((names) => toCgroupPath(names, 'cgroupfs'));
+    if (trees.has(burstable)) await trees.weighBySum(burstable);
+    if (trees.has(bestEffort)) await trees.weigh(bestEffort, LEAST_SHARES);
+  }
+
+  /** Removes what is above the pods, up to the top, as far as nothing is in it; stops when `isNeeded`. */
+  async removeRoot(isNeeded: () => boolean, signal: AbortSignal): Promise<void> {
+    const { trees } = this.#options;
+    const above = this.#all.map((_name, at) => this.#all.slice(0, this.#all.length - at));
+    for (const driver of CGROUP_DRIVERS) {
+      for (const names of [...this.#classes(), ...above]) {
+        const path = toCgroupPath(names, driver);
+        if (!trees.has(path)) continue;
+        const isEmpty = (await trees.children(path)).length === 0;
+        if (isNeeded()) return;
+        if (driver === 'systemd' && isEmpty) await this.#stopSlice(path, signal);
+        if (driver === 'cgroupfs' || isEmpty) await trees.removeEmpty(path);
+      }
+    }
+  }
+
+  #classes(): readonly CgroupNames[] {
+    return QOS_GROUPS.map((qos) => [...this.#all, qos]);
+  }
+
+  #stopSlice(path: string, signal: AbortSignal): Promise<void> {
+    return this.#options.stopSlice(path.slice(path.lastIndexOf('/') + 1), signal);
+  }
+}

@@ -1,0 +1,89 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { type CgroupVersions, FolderCgroups } from '../../../../test/support/fakes/folder-cgroups.js';
+import { GroupLimits, type Limits } from './group-limits.js';
+
+let folders: FolderCgroups | undefined;
+afterEach(() => folders?.[Symbol.asyncDispose]());
+
+const GROUP = '/pods/p1';
+const NOTHING: Limits = {
+  ...{ cpuQuotaUs: undefined, cpuPeriodUs: 100_000n, memoryBytes: undefined, pids: undefined },
+};
+const ALL: Limits = { cpuQuotaUs: 50_000n, cpuPeriodUs: 100_000n, memoryBytes: 1_000_000n, pids: 64n };
+
+async function makeBench(versions: CgroupVersions) {
+  const trees = await FolderCgroups.make(versions);
+  folders = trees;
+  const limits = new GroupLimits(trees.mountinfo, trees);
+  const isV2 = versions === 'v2';
+  const show = (): (string | undefined)[] =>
+    isV2
+      ? ['cpu.max', 'memory.max', 'pids.max'].map((file) => trees.show('unified', GROUP, file))
+      : [
+          trees.show('cpu', GROUP, 'cpu.cfs_quota_us'),
+          trees.show('memory', GROUP, 'memory.limit_in_bytes'),
+          trees.show('pids', GROUP, 'pids.max'),
+        ];
+  const use = (bytes: number): Promise<void> =>
+    isV2
+      ? trees.set('unified', GROUP, 'memory.current', String(bytes))
+      : trees.set('memory', GROUP, 'memory.usage_in_bytes', String(bytes));
+  return { trees, limits, show, use };
+}
+
+describe.each(['hybrid', 'v2'] as const)('the limits of a group (%s)', (versions) => {
+  const quota = (us: number): string => (versions === 'v2' ? `${us} 100000` : String(us));
+  const none = versions === 'v2' ? ['max 100000', 'max', 'max'] : ['-1', '-1', 'max'];
+
+  it('are set, and taken back', async () => {
+    const { limits, show } = await makeBench(versions);
+    await limits.set(GROUP, ALL, 'settle');
+    expect(show()).toEqual([quota(50_000), '1000000', '64']);
+    await limits.set(GROUP, NOTHING, 'settle');
+    expect(show()).toEqual(none);
+  });
+
+  it('make no group where there is none to set', async () => {
+    const { trees, limits } = await makeBench(versions);
+    await limits.set(GROUP, NOTHING, 'settle');
+    expect(trees.writes).toEqual([]);
+  });
+
+  it('grow before those in the group do, and shrink after them', async () => {
+    const { limits, show } = await makeBench(versions);
+    await limits.set(GROUP, ALL, 'settle');
+    const other: Limits = { ...ALL, cpuQuotaUs: 80_000n, memoryBytes: 500_000n, pids: undefined };
+    await limits.set(GROUP, other, 'grow');
+    expect(show()).toEqual([quota(80_000), '1000000', 'max']);
+    await limits.set(GROUP, other, 'settle');
+    expect(show()).toEqual([quota(80_000), '500000', 'max']);
+    await limits.set(GROUP, { ...other, cpuQuotaUs: 10_000n }, 'grow');
+    expect(show()[0]).toBe(quota(80_000));
+  });
+
+  it('are written once', async () => {
+    const { trees, limits } = await makeBench(versions);
+    await limits.set(GROUP, ALL, 'settle');
+    const { length } = trees.writes;
+    await limits.set(GROUP, ALL, 'settle');
+    expect(trees.writes).toHaveLength(length);
+  });
+
+  it('of memory are not lowered below what is in use', async () => {
+    const { limits, show, use } = await makeBench(versions);
+    await limits.set(GROUP, ALL, 'settle');
+    await use(600_000);
+    await expect(limits.set(GROUP, { ...ALL, memoryBytes: 500_000n }, 'settle')).rejects.toThrow(
+      'attempting to set pod memory limit (500000) below current usage (600000)',
+    );
+    expect(show()[1]).toBe('1000000');
+  });
+});
+
+it('a machine without controllers has no limits, and fails nothing', async () => {
+  const trees = await FolderCgroups.make('v2');
+  folders = trees;
+  await trees.set('unified', '/', 'cgroup.controllers', '');
+  await new GroupLimits(trees.mountinfo, trees).set(GROUP, ALL, 'settle');
+  expect(trees.writes).toEqual([]);
+});

@@ -1,0 +1,168 @@
+import { join } from 'node:path';
+import { type CgroupIo, KERNEL_CGROUPS } from '../../../base/proc/cgroups/cgroup-io.js';
+import { CgroupLayout } from '../../../base/proc/cgroups/cgroup-layout.js';
+import { findCgroupMounts, type Hierarchy } from '../../../base/proc/cgroups/cgroup-mounts.js';
+import { makeGroup, toWords } from '../../../base/proc/cgroups/make-group.js';
+import { PodloopError } from '../../../base/errors/errors.js';
+import { systemCodeOf } from '../../../base/errors/system-code.js';
+
+/** What a group may use at most; undefined: as much as there is. */
+export interface Limits {
+  readonly cpuQuotaUs: bigint | undefined;
+  readonly cpuPeriodUs: bigint;
+  readonly memoryBytes: bigint | undefined;
+  readonly pids: bigint | undefined;
+}
+
+/**
+ * Which limits are set: those alone that leave more than before, or all. A group's children must never be promised more
+ * than it has itself: it grows before them, and shrinks after them.
+ */
+export type LimitPhase = 'grow' | 'settle';
+
+const CONTROLLERS = ['cpu', 'memory', 'pids'] as const;
+const NONE = { 1: '-1', 2: 'max' } as const;
+/** Version 1 says 2^63 less a page where there is no limit. */
+const HUGE = 2n ** 62n;
+const MEMORY = { 1: 'memory.limit_in_bytes', 2: 'memory.max' } as const;
+const USAGE = { 1: 'memory.usage_in_bytes', 2: 'memory.current' } as const;
+const QUOTA_V1 = 'cpu.cfs_quota_us';
+const PERIOD_V1 = 'cpu.cfs_period_us';
+
+/** Sets what whole pods may use, in the machine's trees of cgroups. A controller that is not there is left out. */
+export class GroupLimits {
+  readonly #io: CgroupIo;
+  readonly #trees = new Map<string, Hierarchy>();
+
+  /** `mountinfo`: the text of /proc/self/mountinfo. */
+  constructor(mountinfo: string, io: CgroupIo = KERNEL_CGROUPS) {
+    this.#io = io;
+    const trees = findCgroupMounts(mountinfo);
+    const unified = trees.find(({ version }) => version === 2);
+    const own = unified && toWords(io.read(join(unified.mountpoint, 'cgroup.controllers')));
+    const handed = CONTROLLERS.filter((name) => own?.includes(name));
+    for (const name of CONTROLLERS) {
+      const old = trees.find(({ controllers }) => controllers.includes(name));
+      if (old !== undefined) this.#trees.set(name, old);
+      else if (unified !== undefined && handed.includes(name)) {
+        this.#trees.set(name, { ...unified, controllers: handed });
+      }
+    }
+  }
+
+  /**
+   * Gives the controllers of limits that are wanted and cannot be set here, for want of the controller; the others are.
+   * Rejects where this machine does not let us, and with RESIZE_NOT_POSSIBLE for a limit of memory below what is in
+   * use, which is not even tried: on version 2 the kernel would kill.
+   */
+  async set(group: string, limits: Limits, phase: LimitPhase): Promise<readonly string[]> {
+    const unset: string[] = [];
+    const { cpuQuotaUs, memoryBytes, pids } = limits;
+    if (!(await this.#setMemory(group, memoryBytes, phase)) && memoryBytes !== undefined)
+      unset.push('memory');
+    if (!(await this.#setCpu(group, limits, phase)) && cpuQuotaUs !== undefined) unset.push('cpu');
+    if (!(await this.#setPids(group, pids, phase)) && pids !== undefined) unset.push('pids');
+    return unset;
+  }
+
+  /** False where there is no such limit, as of the other two. */
+  async #setMemory(group: string, wanted: bigint | undefined, phase: LimitPhase): Promise<boolean> {
+    const tree = await this.#open('memory', group, wanted);
+    if (tree === undefined) return false;
+    const file = join(tree.mountpoint, group, MEMORY[tree.version]);
+    const text = this.#io.read(file);
+    if (text === undefined) return false;
+    const old = readLimit(text);
+    if (old === wanted || (phase === 'grow' && !isMore(wanted, old))) return true;
+    const inUse = BigInt(this.#io.read(join(tree.mountpoint, group, USAGE[tree.version]))?.trim() ?? 0);
+    if (wanted !== undefined && !isMore(wanted, old) && inUse >= wanted) {
+      throw new PodloopError(
+        'RESIZE_NOT_POSSIBLE',
+        `attempting to set pod memory limit (${wanted}) below current usage (${inUse})`,
+      );
+    }
+    try {
+      await this.#io.write(file, wanted === undefined ? NONE[tree.version] : String(wanted));
+    } catch (error) {
+      if (systemCodeOf(error) !== 'EBUSY') throw error;
+      throw new PodloopError('RESIZE_NOT_POSSIBLE', `pod memory limit (${wanted}) is below what it uses`);
+    }
+    return true;
+  }
+
+  async #setCpu(group: string, { cpuQuotaUs, cpuPeriodUs }: Limits, phase: LimitPhase): Promise<boolean> {
+    const tree = await this.#open('cpu', group, cpuQuotaUs);
+    if (tree === undefined) return false;
+    const at = (file: string): string => join(tree.mountpoint, group, file);
+    const [quota, period = '100000'] =
+      tree.version === 1
+        ? [this.#io.read(at(QUOTA_V1)), this.#io.read(at(PERIOD_V1))?.trim()]
+        : toWords(this.#io.read(at('cpu.max')));
+    if (quota === undefined) return false;
+    const old = readLimit(quota);
+    const isSamePeriod = BigInt(period) === cpuPeriodUs;
+    if (old === cpuQuotaUs && (isSamePeriod || old === undefined)) return true;
+    // Of a millionth of a core each.
+    const share = (amount: bigint | undefined, of: bigint): bigint | undefined =>
+      amount === undefined ? undefined : (amount * 1_000_000n) / of;
+    if (phase === 'grow' && !isMore(share(cpuQuotaUs, cpuPeriodUs), share(old, BigInt(period)))) return true;
+    const text = cpuQuotaUs === undefined ? NONE[tree.version] : String(cpuQuotaUs);
+    if (tree.version === 2) {
+      await this.#io.write(at('cpu.max'), `${text} ${cpuPeriodUs}`);
+      return true;
+    }
+    // Not by way of a share that nobody asked for.
+    if (!isSamePeriod) {
+      await this.#io.write(at(QUOTA_V1), NONE[1]);
+      await this.#io.write(at(PERIOD_V1), String(cpuPeriodUs));
+    }
+    await this.#io.write(at(QUOTA_V1), text);
+    return true;
+  }
+
+  async #setPids(group: string, wanted: bigint | undefined, phase: LimitPhase): Promise<boolean> {
+    const tree = await this.#open('pids', group, wanted);
+    if (tree === undefined) return false;
+    const file = join(tree.mountpoint, group, 'pids.max');
+    const text = this.#io.read(file);
+    if (text === undefined) return false;
+    const old = readLimit(text);
+    if (old === wanted || (phase === 'grow' && !isMore(wanted, old))) return true;
+    await this.#io.write(file, wanted === undefined ? 'max' : String(wanted));
+    return true;
+  }
+
+  /** The tree in which a limit is to be set, with the group in it; undefined when there is nothing to set or no tree. */
+  async #open(controller: string, group: string, wanted: bigint | undefined): Promise<Hierarchy | undefined> {
+    const tree = this.#trees.get(controller);
+    if (tree === undefined) return undefined;
+    const isThere = this.#io.read(join(tree.mountpoint, group, 'cgroup.procs')) !== undefined;
+    if (!isThere && wanted === undefined) return undefined;
+    if (!isThere) await this.#make(tree, group);
+    return tree;
+  }
+
+  async #make(tree: Hierarchy, group: string): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await makeGroup(new CgroupLayout(this.#io, [tree]), group);
+        return;
+      } catch (error) {
+        // The way to a new group may be removed under our feet, by an agent or runtime beside us.
+        if (systemCodeOf(error) !== 'ENOENT' || attempt === 3) throw error;
+      }
+    }
+  }
+}
+
+function readLimit(text: string | undefined): bigint | undefined {
+  const word = text?.trim() ?? '';
+  if (!/^\d+$/.test(word)) return undefined;
+  const amount = BigInt(word);
+  return amount >= HUGE ? undefined : amount;
+}
+
+function isMore(one: bigint | undefined, other: bigint | undefined): boolean {
+  if (other === undefined) return false;
+  return one === undefined || one > other;
+}

@@ -1,0 +1,262 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { toCgroupNames } from '../../runtime/config/pod-cgroup-names.js';
+import { PodloopError } from '../../../base/errors/errors.js';
+import {
+  NEVER,
+  type PodCgroupsBench as Bench,
+  PodCgroupsBenches,
+  podThatAsksFor,
+  sandboxWith,
+} from '../../../../test/support/harness/pod-cgroups-bench.js';
+
+const benches = new PodCgroupsBenches();
+afterEach(() => benches[Symbol.asyncDispose]());
+const makeBench = benches.make;
+
+/** As a runtime does: in every tree. */
+async function makeGroups(bench: Bench, path: string): Promise<void> {
+  for (const tree of ['cpu', 'memory', 'cpuset']) {
+    let at = `${bench.trees.root}/${tree}`;
+    for (const name of toCgroupNames(path)) {
+      at += `/${name}`;
+      await bench.trees.makeGroup(at).catch((error: unknown) => {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      });
+    }
+  }
+}
+
+const BURSTABLE = '/podloop/ab/kubepods/burstable';
+const BEST_EFFORT = '/podloop/ab/kubepods/besteffort';
+
+describe('the cgroups of pods', () => {
+  it('weigh what pods ask for of the CPU, on version 1', async () => {
+    const bench = await makeBench('hybrid');
+    expect(await bench.prepare(podThatAsksFor('p1', '500m'))).toBe(`${BURSTABLE}/podp1`);
+    expect(await bench.prepare(podThatAsksFor('p2', '2'))).toBe(`${BURSTABLE}/podp2`);
+    expect(await bench.prepare(podThatAsksFor('p3'))).toBe(`${BEST_EFFORT}/podp3`);
+    await bench.cleanUp();
+    const shares = (group: string): string | undefined => bench.trees.show('cpu', group, 'cpu.shares');
+    expect([`${BURSTABLE}/podp1`, `${BURSTABLE}/podp2`, BURSTABLE, BEST_EFFORT].map(shares)).toEqual([
+      ...['512', '2048', '2560', '2'],
+    ]);
+    expect(shares('/')).toBe('1024');
+  });
+
+  it('weigh the same on version 2, and hand down the cpu controller', async () => {
+    const bench = await makeBench('v2');
+    await bench.prepare(podThatAsksFor('p1', '500m'));
+    await bench.prepare(podThatAsksFor('p2', '2'));
+    await bench.prepare(podThatAsksFor('p3'));
+    await bench.cleanUp();
+    const weight = (group: string): string | undefined => bench.trees.show('unified', group, 'cpu.weight');
+    expect([`${BURSTABLE}/podp1`, `${BURSTABLE}/podp2`, BURSTABLE, BEST_EFFORT].map(weight)).toEqual([
+      ...['20', '79', '99', '1'],
+    ]);
+  });
+
+  it('go with their pods, from all trees, with what a runtime has left empty in them', async () => {
+    const bench = await makeBench('hybrid');
+    await makeGroups(bench, `${await bench.prepare(podThatAsksFor('p1', '1'))}/container`);
+    await bench.prepare(podThatAsksFor('p2'));
+    bench.wanted.delete('p1');
+    await bench.cleanUp();
+    expect(await bench.trees.groups('memory')).toEqual([
+      '/podloop',
+      '/podloop/ab',
+      '/podloop/ab/kubepods',
+      BURSTABLE,
+    ]);
+    expect(await bench.trees.groups('cpu')).toContain(`${BEST_EFFORT}/podp2`);
+    bench.wanted.delete('p2');
+    await bench.cleanUp();
+    for (const tree of ['cpu', 'memory', 'cpuset']) expect(await bench.trees.groups(tree)).toEqual([]);
+  });
+
+  it('stay as long as a process is in them, however deep', async () => {
+    const bench = await makeBench('v1');
+    const path = `${await bench.prepare(podThatAsksFor('p1'))}/container`;
+    await makeGroups(bench, path);
+    await bench.trees.set('memory', path, 'cgroup.procs', '77');
+    bench.wanted.delete('p1');
+    await bench.cleanUp();
+    expect(await bench.trees.groups('cpu')).toContain(path);
+    expect(bench.trees.killed).toEqual([]);
+    bench.trees.leave(77);
+    await bench.cleanUp();
+    expect(await bench.trees.groups('cpu')).toEqual([]);
+    expect(await bench.trees.groups('memory')).toEqual([]);
+  });
+
+  it('that an earlier agent has left go, too', async () => {
+    const before = await makeBench('v1');
+    await makeGroups(before, `${BEST_EFFORT}/podold`);
+    await before.cleanUp();
+    expect(await before.trees.groups('memory')).toEqual([]);
+  });
+
+  it('below the agent’s own root go with it once all pods are below another', async () => {
+    const bench = await makeBench('v1', { root: toCgroupNames('/other') });
+    await makeGroups(bench, `${BEST_EFFORT}/podp1`);
+    await bench.prepare(podThatAsksFor('p1'));
+    await bench.cleanUp();
+    expect(await bench.trees.groups('memory')).toEqual([]);
+    expect(await bench.trees.groups('cpu')).toEqual([
+      ...['/other', '/other/kubepods', '/other/kubepods/besteffort', '/other/kubepods/besteffort/podp1'],
+    ]);
+  });
+
+  it('leave the group of a former class of service once it is empty', async () => {
+    const bench = await makeBench('v1');
+    await bench.prepare(podThatAsksFor('p1'));
+    await bench.prepare(podThatAsksFor('p1', '1'));
+    await bench.cleanUp();
+    const groups = await bench.trees.groups('cpu');
+    expect(groups).toContain(`${BURSTABLE}/podp1`);
+    expect(groups).not.toContain(`${BEST_EFFORT}/podp1`);
+  });
+
+  it('below a root that others have, too, go only if they are ours, and nothing above them goes', async () => {
+    const root = toCgroupNames('/');
+    const own: string[] = [];
+    const bench = await makeBench('v1', { root, ownUids: () => own });
+    await makeGroups(bench, `${BEST_EFFORT}/podbefore`);
+    for (const uid of ['theirs', 'ours', 'adopted'])
+      await makeGroups(bench, `/kubepods/besteffort/pod${uid}`);
+    expect(await bench.prepare(podThatAsksFor('ours'))).toBe('/kubepods/besteffort/podours');
+    own.push('adopted');
+    await bench.cleanUp();
+    own.length = 0;
+    bench.wanted.clear();
+    await bench.cleanUp();
+    expect(await bench.trees.groups('memory')).toEqual([
+      ...['/kubepods', '/kubepods/besteffort', '/kubepods/besteffort/podtheirs'],
+    ]);
+  });
+
+  it('are systemd’s own affair with its driver, and are given back when they are empty', async () => {
+    const bench = await makeBench('v1');
+    bench.driver = 'systemd';
+    const parent = await bench.prepare(podThatAsksFor('a-b_c'));
+    const slice = 'podloop-ab-kubepods-besteffort-poda_b_c.slice';
+    expect(parent.endsWith(`/${slice}`)).toBe(true);
+    expect(await bench.trees.groups('cpu')).toEqual([]);
+    await makeGroups(bench, `${parent}/cri-containerd-1.scope`);
+    await bench.cleanUp();
+    bench.wanted.clear();
+    // A scope that is there is not ours to end.
+    await bench.cleanUp();
+    expect(bench.stopped).toEqual([]);
+    for (const tree of ['cpu', 'memory', 'cpuset']) {
+      await bench.trees.removeGroup(`${bench.trees.root}/${tree}${parent}/cri-containerd-1.scope`);
+    }
+    await bench.cleanUp();
+    expect(bench.stopped).toEqual([
+      slice,
+      'podloop-ab-kubepods-besteffort.slice',
+      ...['podloop-ab-kubepods.slice', 'podloop-ab.slice', 'podloop.slice'],
+    ]);
+    expect(await bench.trees.groups('memory')).toEqual([]);
+  });
+
+  it('are left to the runtime where the machine does not allow them, and that is told once', async () => {
+    const bench = await makeBench('v1');
+    bench.trees.onWrite = () => {
+      throw Object.assign(new Error('read-only'), { code: 'EROFS' });
+    };
+    expect(await bench.prepare(podThatAsksFor('p1', '2'))).toBe(`${BURSTABLE}/podp1`);
+    await bench.prepare(podThatAsksFor('p2', '2'));
+    const told = bench.logger.lines.filter(({ message }) => message.includes('left to the runtime'));
+    expect(told.map(({ level }) => level)).toEqual(['info']);
+  });
+
+  it('are none where nobody wants them', async () => {
+    const bench = await makeBench('v1', { enabled: false });
+    expect(await bench.prepare(podThatAsksFor('p1'))).toBe('');
+    expect(await bench.trees.groups('cpu')).toEqual([]);
+  });
+
+  it('are removed as far as they are empty when the agent ends, and those of living pods stay', async () => {
+    const bench = await makeBench('v1');
+    const lives = `${await bench.prepare(podThatAsksFor('p1'))}/container`;
+    await makeGroups(bench, lives);
+    await bench.prepare(podThatAsksFor('p2', '1'));
+    await bench.cgroups.close();
+    expect(await bench.trees.groups('cpu')).toContain(lives);
+    expect(await bench.trees.groups('cpu')).not.toContain(`${BURSTABLE}/podp2`);
+  });
+});
+
+it('a pod gets no group while options and runtime contradict each other', async () => {
+  const bench = await makeBench('v2');
+  bench.conflict = 'it has systemd';
+  await expect(bench.prepare(podThatAsksFor('p1'))).rejects.toMatchObject({ code: 'CGROUP_DRIVER_CONFLICT' });
+  expect(bench.cgroups.report()).toMatchObject({ driver: 'cgroupfs', conflict: 'it has systemd' });
+  const without = await makeBench('v2', { enabled: false });
+  without.conflict = 'it has systemd';
+  expect(await without.prepare(podThatAsksFor('p1'))).toBe('');
+  expect(await without.cgroups.learn(new Error('refused'))).toBe(false);
+});
+
+describe('a sandbox that is there', () => {
+  let bench: Bench;
+  beforeEach(async () => {
+    bench = await makeBench('v1');
+  });
+
+  it('keeps the parent that is written on it, and its pod is weighed anew', async () => {
+    const parent = `${BEST_EFFORT}/podp1`;
+    const sandbox = sandboxWith({ 'podloop.dev/cgroup-parent': parent });
+    expect(await bench.cgroups.findParent(podThatAsksFor('p1', '1'), sandbox, NEVER)).toBe(parent);
+    expect(bench.trees.show('cpu', parent, 'cpu.shares')).toBe('1024');
+  });
+
+  it('keeps the one that systemd has for it', async () => {
+    bench.driver = 'systemd';
+    const pod = podThatAsksFor('a-b_c');
+    const parent = await bench.prepare(pod);
+    const sandbox = sandboxWith({ 'podloop.dev/cgroup-parent': parent });
+    expect(await bench.cgroups.findParent(pod, sandbox, NEVER)).toBe(parent);
+  });
+
+  it('takes no group of others for that of its pod, whatever is written on it', async () => {
+    const pod = podThatAsksFor('p1', '1');
+    for (const written of [
+      '',
+      '/system.slice',
+      '/system.slice/podp1',
+      `${BEST_EFFORT}/podp2`,
+      '/podloop/ab/kubepods/../../../system.slice',
+      '/podloop/ab/kubepods/../../../system.slice/podp1',
+      'podloop-ab-kubepods-podp1.slice',
+    ]) {
+      const sandbox = sandboxWith({ 'podloop.dev/cgroup-parent': written });
+      expect(await bench.cgroups.findParent(pod, sandbox, NEVER)).toBe('/told-by-the-runtime');
+      await bench.cgroups.grow(pod, sandbox);
+      await bench.cgroups.settle(pod, sandbox);
+    }
+    for (const tree of ['cpu', 'memory']) expect(await bench.trees.groups(tree)).toEqual([]);
+  });
+
+  it('keeps the one that the runtime tells, where somebody else has made it', async () => {
+    const pod = podThatAsksFor('p1', '1');
+    expect(await bench.cgroups.findParent(pod, sandboxWith({}), NEVER)).toBe('/told-by-the-runtime');
+    expect(await bench.trees.groups('cpu')).toEqual([]);
+  });
+});
+
+it('problems of limits are logged once each, also when they take turns', async () => {
+  let calls = 0;
+  const limits = {
+    set: (): Promise<readonly string[]> =>
+      Promise.reject(
+        calls++ % 2 === 0
+          ? new PodloopError('PLATFORM_UNSUPPORTED', 'no cpu')
+          : new PodloopError('CGROUP_DRIVER_CONFLICT', 'no memory'),
+      ),
+  };
+  const bench = await makeBench('v1', { limits });
+  for (let pod = 0; pod < 6; pod++) await bench.prepare(podThatAsksFor(`p${pod}`, '1'));
+  expect(calls).toBe(6);
+  expect(bench.logger.lines.map(({ fields }) => fields['err'])).toEqual(['no cpu', 'no memory']);
+});

@@ -1,0 +1,259 @@
+/**
+ * Gives back what the node is short of: clears up what nobody needs, and ends pods when that is not enough.
+ *
+ * ```
+ * supplies ─► thresholds met ─► clear up (disks alone) ─► look again ─► choose a pod ─► end it ─┐
+ *                  ▲                                                                            │
+ *                  └── look again, once its containers have ended, or ten seconds later if ◄────┘
+ *                      nobody could go
+ * ```
+ *
+ * In: what is left of everything, each time somebody has looked. Out: ends of pods, one at a time and for the most pressing
+ * shortage, each with a reason that names what was short. It assumes that a pod which was told to end does; after a
+ * time nobody waits for it any longer. What a critical pod uses is its own: those are never ended. While a pod takes its
+ * time to end for a soft threshold, no other ends for one: hard ones alone are acted upon.
+ *
+ * Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
+ *
+ * @module
+ */
+import { type NodePod } from '../../../kube/pod/node-pod.js';
+import { formatPod } from '../../../kube/pod/pod-ref.js';
+import { findShortage, type Supplies } from '../../../kube/node/node-supplies.js';
+import { type Clock } from '../../../base/time/clock.js';
+import { type Logger } from '../../../base/log/logger.js';
+import { Wakeup } from '../../../base/async/wakeup.js';
+import { withinTime } from '../../../base/async/within-time.js';
+import { toEvictionMessage } from './eviction-message.js';
+import {
+  AT_ONCE_SECONDS,
+  type EvictionRule,
+  isAboutDisk,
+  resourceOf,
+  type StarvedResource,
+} from './eviction-rules.js';
+import { MetThresholds, type MetThreshold } from './met-thresholds.js';
+import { type DiskParts, diskPartsOf } from './pod-consumption.js';
+import { type EndingPod, untilGone } from './until-gone.js';
+import { VictimChoice, type VictimChoiceOptions } from './victim-choice.js';
+
+/** How a pod is to end. */
+export interface Eviction {
+  /** As the kubelet's label eviction_signal has it: `memory.available`. */
+  readonly signal: string;
+  readonly message: string;
+  /** What the pod's condition DisruptionTarget says: it ends for the sake of others. */
+  readonly disruption: string;
+  readonly gracePeriodSeconds: number;
+}
+
+/** What {@link EvictionManager} needs. */
+export interface EvictionManagerOptions extends VictimChoiceOptions {
+  readonly rules: readonly EvictionRule[];
+  /** evictionMaxPodGracePeriod: the most that a pod gets to end when a soft threshold is met. */
+  readonly maxPodGraceSeconds: number;
+  /** Measures what is left anew. */
+  readonly measureSupplies: (signal: AbortSignal) => Promise<Supplies>;
+  /** Whether images and what containers write have a disk of their own. */
+  readonly hasImageDisk: (signal: AbortSignal) => Promise<boolean>;
+  /** Removes containers and images that nobody uses. */
+  readonly clearUp: (signal: AbortSignal) => Promise<void>;
+  /** Ends the pod for good; returns at once. */
+  readonly evict: (pod: NodePod, eviction: Eviction) => void;
+  /** Resolves when nothing of a pod runs and its volumes are gone. */
+  readonly whenGone: (pod: NodePod, signal: AbortSignal) => Promise<void>;
+  /** The node is short of it, and something is done about it. */
+  readonly onShort: (resource: StarvedResource) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** For so long what nobody uses is removed; the rest goes when it is done again. */
+const CLEAR_UP_LIMIT_MS = 60_000;
+/** A node without memory or disk may hang anywhere. */
+const ASK_LIMIT_MS = 10_000;
+/** After a try that ended no pod. As often as a kubelet looks: what can be done now is done. */
+const REST_MS = 10_000;
+
+/** See the module. */
+export class EvictionManager {
+  readonly #options: EvictionManagerOptions;
+  readonly #met: MetThresholds;
+  #choice: VictimChoice;
+  readonly #wakeup = new Wakeup();
+  #latest: Supplies | undefined;
+  /** Called when a hard threshold is met. */
+  #onHardShortage: (() => void) | undefined;
+  /** Settles when the pod is gone that was told to end for a soft threshold, or nobody waits for it any longer. */
+  #leaving: Promise<void> | undefined;
+
+  constructor(options: EvictionManagerOptions) {
+    this.#options = options;
+    this.#met = new MetThresholds(options.rules);
+    this.#choice = new VictimChoice(options);
+  }
+
+  /** Somebody has looked at what is left. Returns at once. */
+  noteSupplies(supplies: Supplies): void {
+    this.#latest = supplies;
+    this.#wakeup.wake();
+    if (this.#options.rules.some((rule) => rule.isHard && findShortage(rule, supplies)))
+      this.#onHardShortage?.();
+  }
+
+  /** Acts on what is told until the signal aborts; resolves then. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) await this.#actOnce(signal);
+  }
+
+  async #actOnce(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#options;
+    try {
+      await this.#wakeup.wait(clock, undefined, signal);
+      if (this.#latest !== undefined) await this.#relieve(this.#latest, signal);
+      // What was told meanwhile is older than what was measured last.
+      this.#latest = undefined;
+    } catch (error) {
+      if (!signal.aborted) logger.error('Eviction manager: failed', error);
+    }
+  }
+
+  /** Until nothing is short. */
+  async #relieve(told: Supplies, signal: AbortSignal): Promise<void> {
+    const { clock, measureSupplies } = this.#options;
+    this.#choice = new VictimChoice(this.#options);
+    let supplies = told;
+    for (;;) {
+      const met = this.#met.observe(supplies, clock.monotonicMs());
+      if (met.length === 0) return;
+      // The pod that goes for a soft one may be enough, and has its time to show that.
+      const first = this.#leaving === undefined ? met : met.filter(({ rule }) => rule.isHard);
+      if (first.length === 0) await this.#untilLeft();
+      else await this.#relieveNow(first, signal);
+      supplies = await measureSupplies(signal);
+    }
+  }
+
+  async #relieveNow(met: readonly MetThreshold[], signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#options;
+    const evicted = await this.#relieveOfOne(met, signal).catch((error: unknown) => {
+      signal.throwIfAborted();
+      logger.error('Eviction manager: failed to relieve the node', error);
+      return undefined;
+    });
+    if (evicted === undefined) await clock.sleep(REST_MS, signal);
+    else await this.#untilGone(evicted, signal);
+  }
+
+  /** The pod that is being ended for the most pressing of them that anybody can be ended for. */
+  async #relieveOfOne(met: readonly MetThreshold[], signal: AbortSignal): Promise<EndingPod | undefined> {
+    const tried = new Set<string>();
+    for (const each of met) {
+      const { signal: short } = each.rule;
+      const resource = resourceOf(short);
+      const parts = diskPartsOf(short, isAboutDisk(resource) && (await this.#hasImageDisk(signal)));
+      // Several thresholds may tell of one disk.
+      const shortage = `${resource} ${parts.writtenLayers}`;
+      if (tried.has(shortage)) continue;
+      tried.add(shortage);
+      const outcome = await this.#relieveOf(each, parts, signal);
+      if (outcome === 'relieved') return undefined;
+      if (outcome !== 'nobody') return outcome;
+    }
+    return undefined;
+  }
+
+  /** The pod that is being ended for it; or there is enough without that, or nobody can go. */
+  async #relieveOf(
+    met: MetThreshold,
+    parts: DiskParts,
+    signal: AbortSignal,
+  ): Promise<EndingPod | 'relieved' | 'nobody'> {
+    const { logger, onShort } = this.#options;
+    const resource = resourceOf(met.rule.signal);
+    logger.warn('Eviction manager: attempting to reclaim', { resourceName: resource });
+    onShort(resource);
+    const rest = await this.#clearUpFor(met, parts, signal);
+    if (rest === undefined) {
+      logger.info('Eviction manager: able to reduce resource pressure without evicting pods', {
+        resourceName: resource,
+      });
+      return 'relieved';
+    }
+    logger.info('Eviction manager: must evict pod(s) to reclaim', { resourceName: resource });
+    return (await this.#evictOneFor(rest, parts, signal)) ?? 'nobody';
+  }
+
+  /** What is short all the same; undefined when clearing up was enough. Of memory there is nothing to clear up. */
+  async #clearUpFor(
+    met: MetThreshold,
+    parts: DiskParts,
+    signal: AbortSignal,
+  ): Promise<MetThreshold | undefined> {
+    const { clock, clearUp, measureSupplies, logger } = this.#options;
+    // Neither containers nor images are on a disk without written layers.
+    if (!isAboutDisk(resourceOf(met.rule.signal)) || !parts.writtenLayers) return met;
+    try {
+      await withinTime({ clock, signal, limitMs: CLEAR_UP_LIMIT_MS }, clearUp);
+    } catch (error) {
+      signal.throwIfAborted();
+      logger.warn('Eviction manager: what nobody uses could not be removed', { err: error });
+    }
+    const left = this.#met.observe(await measureSupplies(signal), clock.monotonicMs());
+    return left.find(({ rule }) => rule === met.rule);
+  }
+
+  async #evictOneFor(
+    met: MetThreshold,
+    parts: DiskParts,
+    signal: AbortSignal,
+  ): Promise<EndingPod | undefined> {
+    const { evict, logger } = this.#options;
+    const victim = await this.#choice.choose(met.rule.signal, parts, signal);
+    if (victim === undefined) return undefined;
+    const { pod, use } = victim;
+    const { isHard } = met.rule;
+    const gracePeriodSeconds = this.#graceOf(pod, met.rule);
+    const message = toEvictionMessage(pod, use, met);
+    evict(pod, { signal: met.rule.signal, message, disruption: message, gracePeriodSeconds });
+    logger.info('Eviction manager: pod is evicted', {
+      ...{ pod: formatPod(pod.metadata), podUID: pod.metadata.uid, message },
+    });
+    return { pod, gracePeriodSeconds, isHard };
+  }
+
+  async #hasImageDisk(signal: AbortSignal): Promise<boolean> {
+    const { clock, hasImageDisk } = this.#options;
+    return await withinTime({ clock, signal, limitMs: ASK_LIMIT_MS }, hasImageDisk);
+  }
+
+  #graceOf({ spec }: NodePod, { isHard }: EvictionRule): number {
+    if (isHard) return AT_ONCE_SECONDS;
+    const { maxPodGraceSeconds } = this.#options;
+    return Math.min(maxPodGraceSeconds, spec.terminationGracePeriodSeconds ?? maxPodGraceSeconds);
+  }
+
+  async #untilGone(ending: EndingPod, signal: AbortSignal): Promise<void> {
+    const gone = untilGone(ending, this.#options, signal);
+    if (ending.isHard) {
+      await gone;
+      return;
+    }
+    const leaving = gone.finally(() => {
+      if (this.#leaving === leaving) this.#leaving = undefined;
+    });
+    this.#leaving = leaving;
+    await this.#untilLeft();
+  }
+
+  /** A long grace period is for as long as there is something left: nobody waits for it while a hard threshold is met. */
+  async #untilLeft(): Promise<void> {
+    const pressed = new Promise<'pressed'>((resolve) => (this.#onHardShortage = () => resolve('pressed')));
+    try {
+      if ((await Promise.race([this.#leaving, pressed])) !== 'pressed') return;
+      this.#options.logger.info('Eviction manager: a hard threshold is met while a pod ends');
+    } finally {
+      this.#onHardShortage = undefined;
+    }
+  }
+}

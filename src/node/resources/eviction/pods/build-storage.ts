@@ -1,0 +1,69 @@
+import { type CriClient } from '../../../../watch/cri/index.js';
+import { StorageLimits } from '../storage-limits.js';
+import { type NodePod } from '../../../../kube/pod/node-pod.js';
+import { type PodCache } from '../../../../watch/pleg/pod-cache.js';
+import { CriPodUsage } from '../../../../watch/observed/cri-pod-usage.js';
+import { type PodPaths } from '../../../../watch/observed/pod-paths.js';
+import { readNodeUsage } from '../../stats/node-usage.js';
+import { type Clock } from '../../../../base/time/clock.js';
+import { type Logger } from '../../../../base/log/logger.js';
+import { type EmptyDirLimits } from '../../../volumes/empty-dir-limits.js';
+import { FolderCounts } from '../../../volumes/folder-counts.js';
+import { countInodes, measureFolder } from '../../../volumes/measure-folder.js';
+import { type PodVolumes } from '../../../volumes/pod-volumes.js';
+import { type AgentOptions } from '../../../options/agent-options.js';
+import { buildPodFiles } from '../../../parts/build-pod-files.js';
+import { buildVolumeLimits } from '../../../parts/build-volumes.js';
+import { ImageDisk } from './image-disk.js';
+import { type PodEvictor } from './pod-evictor.js';
+import { PodUses } from './pod-uses.js';
+
+/** What {@link buildStorage} needs. */
+export interface StorageOptions {
+  readonly options: Pick<AgentOptions, 'rootDir'>;
+  readonly client: CriClient;
+  readonly cache: Pick<PodCache, 'getLastKnown'>;
+  readonly paths: PodPaths;
+  readonly volumes: PodVolumes;
+  /** Every pod that is wanted. */
+  readonly pods: () => Iterable<NodePod>;
+  readonly evictor: PodEvictor;
+  /** Ends what goes on in the background. */
+  readonly ending: AbortSignal;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What knows how much pods use, and what ends those that use more of the disks than they may. */
+export interface Storage {
+  readonly uses: PodUses;
+  readonly imageDisk: ImageDisk;
+  readonly storageLimits: StorageLimits;
+  readonly volumeLimits: EmptyDirLimits;
+}
+
+const CALL_TIMEOUT_MS = 5_000;
+
+/** Makes them. Nothing is asked of the runtime before somebody is to be ended for what it uses. */
+export function buildStorage(given: StorageOptions): Storage {
+  const { options, client, cache, paths, volumes, pods, evictor, ending, clock, logger } = given;
+  const usage = new CriPodUsage({ client, timeoutMs: CALL_TIMEOUT_MS });
+  const counts = new FolderCounts({ measure: measureFolder, ending, clock });
+  const uses = new PodUses({
+    ...{ usage, cache, pods, ending, clock, logger, readNode: readNodeUsage, logsDir: paths.podLogsDir },
+    files: buildPodFiles({ client, paths, ending }),
+    folderOf: (pod, volume) => volumes.hostPathOf(pod, volume),
+    measureFolder: async (path, signal) => counts.count(path, signal),
+    countInodes,
+  });
+  const imageDisk = new ImageDisk({ rootDir: options.rootDir, usage });
+  const storageLimits = new StorageLimits({
+    pods: () => [...pods()].filter((pod) => evictor.isHeldToLimits(pod)),
+    measurePods: async (limited, signal) => uses.measure(limited, { logs: true, volumes: 'bytes' }, signal),
+    hasImageDisk: async (signal) => imageDisk.isOwn(signal),
+    evict: (pod, eviction) => evictor.evict(pod, eviction),
+    ...{ clock, logger },
+  });
+  const volumeLimits = buildVolumeLimits({ volumes, pods, evictor, counts, clock, logger });
+  return { uses, imageDisk, storageLimits, volumeLimits };
+}

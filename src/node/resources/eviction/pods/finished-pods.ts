@@ -1,0 +1,46 @@
+import { type NodePod } from '../../../../kube/pod/node-pod.js';
+import { isClusterPod } from '../../../../kube/pod/static-pod.js';
+import { isTerminalPhase, type V1PodStatus } from '../../../../kube/pod/v1-pod-status.js';
+import { type EndedPods } from '../../../status/ended-pods.js';
+import { type Clock } from '../../../../base/time/clock.js';
+import { type PodWorkers } from '../../../pods/workers/pod-workers.js';
+
+/** What {@link toIsOver} looks at. */
+export interface FinishedPodsOptions {
+  readonly desired: { find(uid: string): NodePod | undefined };
+  readonly workers: Pick<PodWorkers, 'isFinished'>;
+  readonly endedPods: Pick<EndedPods, 'isKept'>;
+  /** What the API server knows of a pod's status; undefined when it knows none. */
+  readonly findTold: (podUid: string) => V1PodStatus | undefined;
+}
+
+/**
+ * Makes what says whether nothing of a pod is started again, whatever becomes of its containers: not by the next agent either,
+ * which has to know that the pod has ended when its containers tell nothing any more. A disk that is full may not
+ * have taken that.
+ */
+export function toIsOver({
+  desired,
+  workers,
+  endedPods,
+  findTold,
+}: FinishedPodsOptions): (uid: string) => boolean {
+  return (uid) => {
+    const pod = desired.find(uid);
+    if (pod === undefined || !isClusterPod(pod) || !workers.isFinished(uid)) return false;
+    const told = findTold(uid);
+    return endedPods.isKept(uid) || (told !== undefined && isTerminalPhase(told.phase));
+  };
+}
+
+/** As often it is looked whether a pod that ends is gone. */
+const LOOK_EVERY_MS = 500;
+
+/** Resolves when nothing of a pod runs and its volumes are gone. Rejects with the signal's reason. */
+export async function untilFinished(
+  uid: string,
+  { workers, clock }: { readonly workers: Pick<PodWorkers, 'isFinished' | 'isKnown'>; readonly clock: Clock },
+  signal: AbortSignal,
+): Promise<void> {
+  while (workers.isKnown(uid) && !workers.isFinished(uid)) await clock.sleep(LOOK_EVERY_MS, signal);
+}

@@ -1,0 +1,97 @@
+import { abortable } from '../../../base/async/abortable.js';
+import { type Clock } from '../../../base/time/clock.js';
+import { messageOf } from '../../../base/errors/errors.js';
+import { type Logger } from '../../../base/log/logger.js';
+import { settlesWithin } from '../../../base/async/settles-within.js';
+
+/** Something of the node that is read again and again. */
+export interface NodeReading {
+  /** What is read, for the log: `name servers`. */
+  readonly name: string;
+  /** Reads it and keeps what it finds; what was found before holds until then. */
+  readonly read: () => Promise<void>;
+  /** What hardly ever changes is read no more often than that, in milliseconds (default: with every refresh). */
+  readonly everyMs?: number;
+}
+
+/** What {@link NodeReadings} need. */
+export interface NodeReadingsOptions {
+  readonly readings: readonly NodeReading[];
+  /** After which nobody waits for a reading any more. */
+  readonly deadlineMs: number;
+  readonly clock: Pick<Clock, 'setTimer' | 'monotonicMs'>;
+  readonly logger: Logger;
+}
+
+interface Reading {
+  readonly startedAtMs: number;
+  isTold: boolean;
+}
+
+/**
+ * Readings that are made together and do not wait for one another: one that hangs (a mount that does not answer) is named, once, and is
+ * not begun a second time before it has ended. It cannot be stopped, and each has one of the few threads that wait for disks.
+ */
+export class NodeReadings {
+  readonly #options: NodeReadingsOptions;
+  readonly #underWay = new Map<NodeReading, Reading>();
+  readonly #complaints = new Map<NodeReading, string>();
+  /** When each was begun last, in monotonic milliseconds. */
+  readonly #begunAtMs = new Map<NodeReading, number>();
+
+  constructor(options: NodeReadingsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Begins each that is due and not under way, and waits until those are over, the deadline has passed or the signal aborts. Never
+   * rejects: what fails is told once.
+   */
+  async refresh(signal?: AbortSignal): Promise<void> {
+    const { readings, deadlineMs, clock } = this.#options;
+    const begun = readings.filter((each) => this.#isDue(each) && !this.#underWay.has(each));
+    const over = Promise.all(begun.map(async (each) => this.#read(each)));
+    const isOver = await settlesWithin(abortable(over, signal), deadlineMs, clock);
+    if (!isOver) for (const each of begun) this.#tellLate(each);
+  }
+
+  #isDue(reading: NodeReading): boolean {
+    const { everyMs = 0 } = reading;
+    return this.#options.clock.monotonicMs() - (this.#begunAtMs.get(reading) ?? -Infinity) >= everyMs;
+  }
+
+  async #read(reading: NodeReading): Promise<void> {
+    const { clock, logger } = this.#options;
+    const { name } = reading;
+    const current: Reading = { startedAtMs: clock.monotonicMs(), isTold: false };
+    this.#underWay.set(reading, current);
+    this.#begunAtMs.set(reading, current.startedAtMs);
+    try {
+      await reading.read();
+      this.#complaints.delete(reading);
+    } catch (error) {
+      const complaint = messageOf(error);
+      if (complaint !== this.#complaints.get(reading)) {
+        logger.error('Facts of the node cannot be read, what was read before holds', error, {
+          reading: name,
+        });
+      }
+      this.#complaints.set(reading, complaint);
+      this.#begunAtMs.delete(reading);
+    }
+    this.#underWay.delete(reading);
+    if (!current.isTold) return;
+    const tookMs = clock.monotonicMs() - current.startedAtMs;
+    logger.info('Reading facts of the node has come to its end', { reading: name, tookMs });
+  }
+
+  #tellLate(reading: NodeReading): void {
+    const current = this.#underWay.get(reading);
+    if (current === undefined) return;
+    current.isTold = true;
+    const { deadlineMs, logger } = this.#options;
+    logger.warn('Reading facts of the node hangs, what was read before holds', {
+      ...{ reading: reading.name, afterMs: deadlineMs },
+    });
+  }
+}

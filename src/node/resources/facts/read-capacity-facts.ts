@@ -1,0 +1,44 @@
+import { availableParallelism, cpus, totalmem } from 'node:os';
+import type { ResourceFacts } from '../../../cluster/node/compute-resources.js';
+import { parseThresholds } from '../../../kube/node/eviction-thresholds.js';
+import { type AgentOptions } from '../../options/agent-options.js';
+import { EMBEDDED_RUNTIME_NAME } from '../../../base/channels/embedded-runtime-name.js';
+import { findDiskBytes } from './downward-facts.js';
+import { type CapacityFacts } from './node-capacity.js';
+import { readHugePages } from './read-huge-pages.js';
+
+/** What was said of what pods may have. */
+export type CapacityOptions = Pick<
+  AgentOptions,
+  'rootDir' | 'maxPods' | 'podsPerCore' | 'systemReserved' | 'kubeReserved' | 'evictionHard'
+>;
+
+/**
+ * What the machine has now and what is kept back from pods, for the agent itself and for its Node alike. `runtimeName` is
+ * the runtime's own word.
+ */
+export async function readCapacityFacts(
+  options: CapacityOptions,
+  runtimeName: string,
+): Promise<CapacityFacts & ResourceFacts> {
+  return {
+    ...(await readKernelFacts(options, runtimeName)),
+    storageBytes: await findDiskBytes(options.rootDir),
+  };
+}
+
+/** As {@link readCapacityFacts}, but for the disk, which may not answer: the kernel tells the rest by itself. */
+export async function readKernelFacts(
+  options: Omit<CapacityOptions, 'rootDir'>,
+  runtimeName: string,
+): Promise<Omit<CapacityFacts & ResourceFacts, 'storageBytes'>> {
+  const { maxPods, podsPerCore, systemReserved, kubeReserved, evictionHard } = options;
+  return {
+    // What keeps this process to some cores keeps its children to them, as the embedded runtime is one, and nobody else's.
+    cores: runtimeName === EMBEDDED_RUNTIME_NAME ? availableParallelism() : cpus().length,
+    memoryBytes: BigInt(totalmem()),
+    hugePages: await readHugePages(),
+    ...{ maxPods, podsPerCore, reserved: [systemReserved, kubeReserved] },
+    thresholds: parseThresholds(evictionHard),
+  };
+}

@@ -1,0 +1,156 @@
+import { type PodRef } from '../../../kube/pod/pod-ref.js';
+import { type ContainerStatus, type PodStatus } from '../../../watch/observed/runtime.js';
+import { type IsOurs } from '../../../watch/observed/ownership.js';
+
+/** How many dead containers are kept, and for how long. A negative number is no bound. */
+export interface ContainerPolicy {
+  /** No container goes that was made less than this many milliseconds ago. */
+  readonly minAgeMs: number;
+  /** Of each container of each pod. */
+  readonly maxPerPodContainer: number;
+  /** In all. */
+  readonly maxContainers: number;
+}
+
+/** The kubelet's: the newest dead one of each container. */
+export const KEEP_NEWEST_DEAD: ContainerPolicy = { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 };
+
+/** A container that is not running and may be removed. */
+export interface DeadContainer {
+  readonly pod: PodRef;
+  readonly container: ContainerStatus;
+  /** The newest of its name, in a pod that is not gone: nothing else shows that it has run. */
+  readonly isLast: boolean;
+}
+
+/** A pod with its dead containers. */
+export interface PodWithDead {
+  /** Nobody wants it any more: nothing of it has to be kept. */
+  readonly isGone: boolean;
+  readonly dead: readonly DeadContainer[];
+}
+
+/**
+ * The containers of ours in a pod that are not running. Pure.
+ *
+ * The newest of its name that was made and not started is none of them, unless the pod is gone: somebody is about to
+ * start it.
+ */
+export function findDead(status: PodStatus, isGone: boolean, isOurs: IsOurs): PodWithDead {
+  const { uid, namespace, name } = status;
+  const newest = new Map<string, ContainerStatus>();
+  for (const container of status.containers) {
+    const known = newest.get(container.name);
+    if (known === undefined || compareAge(container, known) < 0) newest.set(container.name, container);
+  }
+  const dead = status.containers
+    .filter(({ state }) => state !== 'running')
+    .filter(
+      (container) => isGone || container.state !== 'created' || newest.get(container.name) !== container,
+    )
+    .filter(({ labels }) => isOurs(labels, uid))
+    .map((container) => ({
+      pod: { uid, namespace, name },
+      container,
+      isLast: !isGone && newest.get(container.name) === container,
+    }));
+  return { isGone, dead };
+}
+
+/**
+ * Which dead containers are to go, oldest first: all of pods that are gone, then those beyond the newest of each
+ * container of a pod, then, while there are too many in all, an equal share of each and the oldest of the rest. Pure.
+ *
+ * Unlike the kubelet, which has the pod's status from an API server, it never lets the last container of a name go, as
+ * long as the pod is there: a pod that is to run once would run again.
+ */
+export function planRemovals(
+  pods: readonly PodWithDead[],
+  policy: ContainerPolicy,
+  nowMs: number,
+): DeadContainer[] {
+  const toGo: DeadContainer[] = [];
+  let groups: DeadContainer[][] = [];
+  for (const { isGone, dead } of pods) {
+    const old = dead.filter(({ container }) => isOldEnough(container, policy.minAgeMs, nowMs));
+    if (isGone) toGo.push(...old);
+    else groups.push(...newestFirstByName(old));
+  }
+  const keep = (most: number): void => {
+    const kept = groups.map((group) => Math.max(most, group[0]?.isLast === true ? 1 : 0));
+    groups.forEach((group, index) => toGo.push(...group.slice(kept[index])));
+    groups = groups.map((group, index) => group.slice(0, kept[index]));
+  };
+  if (policy.maxPerPodContainer >= 0) keep(policy.maxPerPodContainer);
+  groups = groups.filter((group) => group.length > 0);
+  const { maxContainers } = policy;
+  if (maxContainers >= 0 && countAll(groups) > maxContainers) {
+    keep(Math.max(1, Math.floor(maxContainers / groups.length)));
+    const rest = groups.flat().toSorted((a, b) => byTime(b.container, a.container));
+    toGo.push(...rest.slice(maxContainers).filter(({ isLast }) => !isLast));
+  }
+  return toGo.toSorted((a, b) => byTime(a.container, b.container));
+}
+
+/**
+ * The containers of that name beyond the dead ones that are kept of each, and beyond the newest, oldest first: what goes
+ * as soon as another has died. Pure.
+ */
+export function planRemovalsOnDeath(
+  pod: PodWithDead,
+  containerName: string,
+  { minAgeMs, maxPerPodContainer: most }: ContainerPolicy,
+  nowMs: number,
+): DeadContainer[] {
+  const dead = pod.dead.filter(
+    ({ container }) => container.name === containerName && container.state === 'exited',
+  );
+  const policy = { minAgeMs, maxPerPodContainer: most < 0 ? most : Math.max(1, most), maxContainers: -1 };
+  return planRemovals([{ ...pod, dead }], policy, nowMs);
+}
+
+/** The sandboxes of ours in a pod that are of no use: not ready, without containers, and not the newest of a pod. Pure. */
+export function planSandboxRemovals(
+  status: PodStatus,
+  isGone: boolean,
+  isOurs: IsOurs,
+  removedContainers: ReadonlySet<string>,
+): string[] {
+  const inUse = new Set(
+    status.containers.filter(({ id }) => !removedContainers.has(id)).map(({ sandboxId }) => sandboxId),
+  );
+  return status.sandboxes
+    .filter((sandbox, index) => isGone || index > 0)
+    .filter(({ id, state }) => state !== 'running' && !inUse.has(id))
+    .filter(({ labels }) => isOurs(labels, status.uid))
+    .map(({ id }) => id)
+    .reverse();
+}
+
+function newestFirstByName(dead: readonly DeadContainer[]): DeadContainer[][] {
+  const groups = new Map<string, DeadContainer[]>();
+  for (const each of dead) {
+    const group = groups.get(each.container.name);
+    if (group === undefined) groups.set(each.container.name, [each]);
+    else group.push(each);
+  }
+  return [...groups.values()].map((group) => group.toSorted((a, b) => compareAge(a.container, b.container)));
+}
+
+/** Newest first: by attempt, which no clock can upset, and then by time. */
+function compareAge(a: ContainerStatus, b: ContainerStatus): number {
+  return b.attempt - a.attempt || byTime(b, a);
+}
+
+function byTime(a: ContainerStatus, b: ContainerStatus): number {
+  return a.createdAtNs < b.createdAtNs ? -1 : a.createdAtNs > b.createdAtNs ? 1 : 0;
+}
+
+function isOldEnough({ createdAtNs }: ContainerStatus, minAgeMs: number, nowMs: number): boolean {
+  // A clock that was set back must not keep what has no minimum age.
+  return minAgeMs <= 0 || nowMs - Number(createdAtNs / 1_000_000n) >= minAgeMs;
+}
+
+function countAll(groups: readonly (readonly unknown[])[]): number {
+  return groups.reduce((count, group) => count + group.length, 0);
+}

@@ -1,0 +1,210 @@
+/**
+ * Removes images that we fetched and nobody uses, once their disk is too full.
+ *
+ * In: the images of the runtime, what containers use, and a record of what we fetched. Out: removals, until there is
+ * room again. It assumes that the runtime's list of containers is whole: where the status of a pod could not be read, as
+ * when one of its containers hangs, the list says what it uses. Without either nothing goes.
+ *
+ * Source: https://kubernetes.io/docs/concepts/architecture/garbage-collection/#container-image-garbage-collection
+ *
+ * @module
+ */
+import { type RuntimeChanges, type RuntimeImage } from '../../runtime/runtime-changes.js';
+import { type ContainerStatus } from '../../../watch/observed/runtime.js';
+import { type Clock } from '../../../base/time/clock.js';
+import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
+import {
+  bytesToFree,
+  DEFAULT_IMAGE_POLICY,
+  type DiskUsage,
+  type ImagePolicy,
+  namesOf,
+  planImageRemovals,
+  usagePercent,
+} from './image-plan.js';
+import { type ObservedPods } from './observed-pods.js';
+import { type PulledImages } from './pulled-images.js';
+
+/** What has to know which images are gone. Times are those of the clock's monotonic time, at which a look or removal began. */
+export interface ImageRecords {
+  /** An image was removed. */
+  forget(id: string, sinceMs: number): Promise<void>;
+  /** All that there are. */
+  keepOnly(images: readonly RuntimeImage[], sinceMs: number): Promise<void>;
+}
+
+/** A container, by every name that it has for its image. */
+export type ImageUser = Pick<ContainerStatus, 'image' | 'imageRef' | 'imageId'>;
+
+/** What {@link ImageCollector} needs. */
+export interface ImageCollectorOptions {
+  readonly clock: Clock;
+  readonly pods: ObservedPods;
+  /** The runtime's list of containers; asked where the status of a pod is not known. Rejects when there is no list. */
+  readonly listContainers: (signal: AbortSignal) => Promise<readonly ImageUser[]>;
+  /** Images by name that desired pods are going to use. */
+  readonly desiredImages: () => Iterable<string>;
+  /** Whether the cache has seen every pod of the runtime at least once. */
+  readonly hasSeenPods: () => boolean;
+  readonly changes: Pick<RuntimeChanges, 'listImages' | 'removeImage'>;
+  readonly pulled: Pick<PulledImages, 'all' | 'observe' | 'forget'>;
+  readonly records?: ImageRecords;
+  /** Of the disk that the runtime keeps images on. */
+  readonly diskUsage: (signal: AbortSignal) => Promise<DiskUsage>;
+  readonly policy?: ImagePolicy;
+  readonly logger?: Logger;
+  /** 5 min unless told. */
+  readonly periodMs?: number;
+}
+
+/** What one pass did. */
+export interface CollectedImages {
+  readonly removed: readonly string[];
+  readonly freedBytes: number;
+  /** Less was freed than the low threshold asks for. */
+  readonly isShort: boolean;
+}
+
+const NOTHING: CollectedImages = { removed: [], freedBytes: 0, isShort: false };
+
+/** See the module. */
+export class ImageCollector {
+  readonly #options: ImageCollectorOptions;
+  readonly #logger: Logger;
+
+  constructor(options: ImageCollectorOptions) {
+    this.#options = options;
+    this.#logger = options.logger ?? SILENT_LOGGER;
+  }
+
+  /** Collects every five minutes, until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, periodMs = 5 * 60_000 } = this.#options;
+    try {
+      for (;;) {
+        await clock.sleep(periodMs, signal);
+        try {
+          await this.collect(signal);
+        } catch (error) {
+          signal.throwIfAborted();
+          this.#logger.error('Image garbage collection failed', error);
+        }
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  /** One pass. Rejects with the signal's reason, or when disk or images cannot be looked at. */
+  async collect(signal: AbortSignal): Promise<CollectedImages> {
+    const { diskUsage, policy = DEFAULT_IMAGE_POLICY } = this.#options;
+    return await this.#free(signal, async () => {
+      const usage = await diskUsage(signal);
+      const toFree = bytesToFree(usage, policy);
+      if (toFree > 0) this.#tellOver(usage, policy, toFree);
+      return toFree;
+    });
+  }
+
+  /** Everything that may go, however full the disk is: the node needs it. Rejects as {@link collect}. */
+  async collectAll(signal: AbortSignal): Promise<CollectedImages> {
+    return await this.#free(signal, async () => Promise.resolve(Infinity));
+  }
+
+  async #free(signal: AbortSignal, howMuch: () => Promise<number>): Promise<CollectedImages> {
+    const { changes, clock, pulled, records, policy = DEFAULT_IMAGE_POLICY } = this.#options;
+    const lookedAtMs = clock.monotonicMs();
+    const known = pulled.all();
+    // What is there before what is in use: an image that comes in between is not on the list.
+    const images = await changes.listImages(signal);
+    await records?.keepOnly(images, lookedAtMs);
+    if (!this.#options.hasSeenPods()) {
+      this.#logger.info('No image is collected: not all containers are known yet', {}, 2);
+      return NOTHING;
+    }
+    const inUse = await this.#namesInUse(signal);
+    const isInUse = (image: RuntimeImage): boolean => namesOf(image).some((name) => inUse.has(name));
+    const idsOf = (some: readonly RuntimeImage[]): Set<string> => new Set(some.map(({ id }) => id));
+    const [present, idsInUse] = [idsOf(images), idsOf(images.filter(isInUse))];
+    await pulled.observe({ known, present, inUse: idsInUse, nowMs: clock.now() });
+
+    const toFree = await howMuch();
+    if (toFree === 0) return NOTHING;
+    const plan = planImageRemovals(images, pulled.all(), isInUse, policy.minAgeMs, clock.now());
+    return await this.#remove(plan, toFree, signal);
+  }
+
+  #tellOver(usage: DiskUsage, policy: ImagePolicy, toFree: number): void {
+    this.#logger.info(
+      'Disk usage on image filesystem is over the high threshold, trying to free bytes down to the low threshold',
+      {
+        usage: usagePercent(usage),
+        highThreshold: policy.highThresholdPercent,
+        amountToFree: toFree,
+        lowThreshold: policy.lowThresholdPercent,
+      },
+    );
+  }
+
+  async #remove(
+    plan: readonly RuntimeImage[],
+    toFree: number,
+    signal: AbortSignal,
+  ): Promise<CollectedImages> {
+    const removed: string[] = [];
+    let freedBytes = 0;
+    for (const image of plan) {
+      if (freedBytes >= toFree) break;
+      signal.throwIfAborted();
+      // A container may have been made of it since, or nobody knows any more.
+      if (!this.#options.hasSeenPods()) continue;
+      const inUse = await this.#namesInUse(signal);
+      if (namesOf(image).some((name) => inUse.has(name))) continue;
+      const size = Number(image.sizeBytes);
+      this.#logger.info('Removing image to free bytes', { imageID: image.id, size });
+      const { changes, clock, records } = this.#options;
+      const [removedAtMs, wallMs] = [clock.monotonicMs(), clock.now()];
+      try {
+        await changes.removeImage(image.id);
+        await records?.forget(image.id, removedAtMs);
+        await this.#forget(image.id, wallMs);
+        removed.push(image.id);
+        freedBytes += size;
+      } catch (error) {
+        this.#logger.error('Failed to remove image', error, { imageID: image.id });
+      }
+    }
+    // All that may go has no amount that it falls short of.
+    const isShort = Number.isFinite(toFree) && freedBytes < toFree;
+    if (isShort) {
+      this.#logger.warn('Failed to garbage collect required amount of images', {
+        attempted: toFree,
+        freed: freedBytes,
+      });
+    }
+    return { removed, freedBytes, isShort };
+  }
+
+  /**
+   * It is none any more that we fetched: whoever fetches it next may be somebody else. It was removed although that cannot
+   * be written.
+   */
+  async #forget(imageId: string, sinceMs: number): Promise<void> {
+    try {
+      await this.#options.pulled.forget(imageId, sinceMs);
+    } catch (error) {
+      this.#logger.error('Image was removed and cannot be noted as gone', error, { imageID: imageId });
+    }
+  }
+
+  /** By every name that a container or a desired pod has for its image. */
+  async #namesInUse(signal: AbortSignal): Promise<ReadonlySet<string>> {
+    const { pods, desiredImages, listContainers } = this.#options;
+    const observed = [...pods.uids()].map((uid) => pods.get(uid));
+    const isListNeeded = observed.some(({ error }) => error !== undefined);
+    const listed = isListNeeded ? await listContainers(signal) : [];
+    const users: readonly ImageUser[] = [...listed, ...observed.flatMap(({ status }) => status.containers)];
+    const names = users.flatMap(({ image, imageRef, imageId }) => [image, imageRef, imageId]);
+    return new Set([...names, ...desiredImages()]);
+  }
+}

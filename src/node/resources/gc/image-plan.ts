@@ -1,0 +1,76 @@
+import { type RuntimeImage } from '../../runtime/runtime-changes.js';
+import { type PulledImage } from './pulled-images.js';
+
+/** When images go, and how many. */
+export interface ImagePolicy {
+  /** The disk is this full, in percent: images go. 100 switches it off. */
+  readonly highThresholdPercent: number;
+  /** Until the disk is no fuller than this. */
+  readonly lowThresholdPercent: number;
+  /** No image goes that was fetched less than this many milliseconds ago: it may be about to be used. */
+  readonly minAgeMs: number;
+}
+
+/** The kubelet's. */
+export const DEFAULT_IMAGE_POLICY: ImagePolicy = {
+  highThresholdPercent: 85,
+  lowThresholdPercent: 80,
+  minAgeMs: 2 * 60_000,
+};
+
+/** The disk that images are on. */
+export interface DiskUsage {
+  readonly capacityBytes: number;
+  readonly availableBytes: number;
+}
+
+/** How full a disk is, in whole percent, as the kubelet counts it. Pure. */
+export function usagePercent({ capacityBytes, availableBytes }: DiskUsage): number {
+  return 100 - Math.floor((Math.min(availableBytes, capacityBytes) * 100) / capacityBytes);
+}
+
+/** How many bytes are to be freed; 0 as long as the disk is not too full. Pure. */
+export function bytesToFree(usage: DiskUsage, policy: ImagePolicy): number {
+  const { highThresholdPercent: high, lowThresholdPercent: low } = policy;
+  if (high >= 100 || usage.capacityBytes <= 0 || usagePercent(usage) < high) return 0;
+  return Math.max(0, Math.floor((usage.capacityBytes * (100 - low)) / 100) - usage.availableBytes);
+}
+
+/**
+ * The images that may go, those first that have not been used for longest: fetched by us, old enough, in use by nobody,
+ * and not pinned by the runtime. Pure.
+ */
+export function planImageRemovals(
+  images: readonly RuntimeImage[],
+  pulled: readonly PulledImage[],
+  isInUse: (image: RuntimeImage) => boolean,
+  minAgeMs: number,
+  nowMs: number,
+): RuntimeImage[] {
+  const ours = new Map(pulled.map((image) => [image.id, image]));
+  const lastNeeded = ({ id }: RuntimeImage): number => ours.get(id)!.lastUsedAtMs ?? Number.NEGATIVE_INFINITY;
+  return images
+    .filter(({ id, pinned }) => ours.has(id) && !pinned)
+    .filter((image) => nowMs - ours.get(image.id)!.pulledAtMs >= minAgeMs && !isInUse(image))
+    .toSorted(
+      (a, b) =>
+        compare(lastNeeded(a), lastNeeded(b)) || ours.get(a.id)!.pulledAtMs - ours.get(b.id)!.pulledAtMs,
+    );
+}
+
+/**
+ * The words by which an image may be called: its id, with and without the algorithm, its tags and digests, and these as
+ * people write them, without the registry, folder and tag that go without saying. Pure.
+ */
+export function namesOf({ id, tags, digests }: RuntimeImage): string[] {
+  const full = [...tags, ...digests];
+  const short = full.flatMap((name) => {
+    const familiar = name.replace(/^docker\.io\/(library\/)?/, '');
+    return [familiar, name.replace(/:latest$/, ''), familiar.replace(/:latest$/, '')];
+  });
+  return [id, id.replace(/^sha256:/, ''), ...full, ...short].filter((name) => name !== '');
+}
+
+function compare(a: number, b: number): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

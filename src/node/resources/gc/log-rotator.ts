@@ -1,0 +1,244 @@
+/**
+ * Rotates the logs of containers that run, so that no container fills the disk.
+ *
+ * In: what was observed of every pod. Out: `0.log` becomes `0.log.20260102-030405` and later `….gz`, as the kubelet
+ * names them. It assumes that it may be killed at any point: what covers that is that a line is in exactly one file at
+ * every moment, or in two for a moment, and that the next pass takes up where the last one ended. A log that is not
+ * there was moved and not opened anew; so that is done first.
+ *
+ * It assumes as well that a runtime may not answer for one container, for minutes. What covers that: logs are rotated
+ * one after another, but nobody waits for one that takes longer than a second; it goes on beside. And of a pod whose status cannot be
+ * had, what was known last holds.
+ *
+ * @module
+ */
+import { constants, createWriteStream, type Stats } from 'node:fs';
+import { lstat, open, rename, rm, unlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { type PodRef } from '../../../kube/pod/pod-ref.js';
+import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
+import { type PodStatus } from '../../../watch/observed/runtime.js';
+import { abortable } from '../../../base/async/abortable.js';
+import { type Clock } from '../../../base/time/clock.js';
+import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
+import { openLinkFree } from '../../../base/fs/link-free-folder.js';
+import { Mutex } from '../../../base/async/mutex.js';
+import { settlesWithin } from '../../../base/async/settles-within.js';
+import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { syncPath } from '../../../base/fs/whole-file.js';
+import { findRotatedLogs, isStrictlyBelow } from './container-logs.js';
+import { planLogRotation, rotatedName } from './log-rotation-plan.js';
+import { type IsOurs } from '../../../watch/observed/ownership.js';
+import { type LastKnownPods } from './observed-pods.js';
+import { StillLogs, type WatchFile } from './still-logs.js';
+
+const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+
+/** What {@link LogRotator} needs. */
+export interface LogRotatorOptions {
+  readonly clock: Clock;
+  readonly pods: LastKnownPods;
+  readonly isOurs: IsOurs;
+  readonly changes: Pick<RuntimeChanges, 'reopenContainerLog'>;
+  /** Logs elsewhere are not touched. */
+  readonly podLogsDir: string;
+  /** A log of this many bytes is rotated (default: 10 MiB). */
+  readonly maxSizeBytes?: number;
+  /** Of one start of a container, the log itself included; 5 unless told, 2 at least. */
+  readonly maxFiles?: number;
+  /** 10 s unless told. */
+  readonly periodMs?: number;
+  /** See {@link StillLogs}. */
+  readonly watch?: WatchFile;
+  readonly logger?: Logger;
+}
+
+interface RunningLog {
+  readonly pod: PodRef;
+  readonly containerId: string;
+  readonly path: string;
+}
+
+/** So long the others wait for a log, in milliseconds: a runtime opens a file in a few. */
+const PATIENCE_MS = 1_000;
+/** So many go on beside the others; a runtime that answers for none of them is better left alone. */
+const MOST_BESIDE = 16;
+
+/** See the module. */
+export class LogRotator {
+  readonly #options: LogRotatorOptions;
+  readonly #logger: Logger;
+  readonly #still: StillLogs;
+  /** The rotations under way, by the path of the log; none rejects. */
+  readonly #going = new Map<string, Promise<void>>();
+  /** It takes a whole core, so there is one at a time. */
+  readonly #compressing = new Mutex();
+  /** Nothing of it changes as long as the pod was not looked at anew. */
+  readonly #logsOf = new WeakMap<PodStatus, readonly RunningLog[]>();
+
+  constructor(options: LogRotatorOptions) {
+    this.#options = options;
+    this.#logger = options.logger ?? SILENT_LOGGER;
+    const { clock, watch } = options;
+    this.#still = new StillLogs({ clock, ...(watch && { watch }) });
+  }
+
+  /** Looks at all logs that may have grown every ten seconds, until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, periodMs = 10_000 } = this.#options;
+    try {
+      for (;;) {
+        await clock.sleep(periodMs, signal);
+        await this.rotate(signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      await Promise.all(this.#going.values());
+      this.#still.close();
+    }
+  }
+
+  /**
+   * One pass over the logs of all running containers of ours; what takes long may go on after it. Rejects with the
+   * signal's reason alone.
+   */
+  async rotate(signal: AbortSignal): Promise<void> {
+    const logs = this.#runningLogs();
+    this.#still.keepOnly(new Set(logs.map(({ path }) => path)));
+    for (const log of logs) {
+      signal.throwIfAborted();
+      if (this.#going.has(log.path) || this.#still.isStill(log.path)) continue;
+      const rotation = this.#tryToRotate(log).finally(() => this.#going.delete(log.path));
+      this.#going.set(log.path, rotation);
+      await settlesWithin(rotation, PATIENCE_MS, this.#options.clock);
+      while (this.#going.size >= MOST_BESIDE) await abortable(Promise.race(this.#going.values()), signal);
+    }
+  }
+
+  /** Never rejects. */
+  async #tryToRotate(log: RunningLog): Promise<void> {
+    try {
+      await this.#rotateIfFull(log);
+    } catch (error) {
+      this.#still.forget(log.path);
+      this.#logger.error('Failed to rotate log for container', error, {
+        pod: log.pod,
+        containerID: log.containerId,
+        path: log.path,
+      });
+    }
+  }
+
+  #runningLogs(): RunningLog[] {
+    const { pods } = this.#options;
+    const all: RunningLog[] = [];
+    for (const uid of pods.uids()) {
+      // One whose status cannot be had writes on.
+      const status = pods.getLastKnown(uid);
+      let logs = this.#logsOf.get(status);
+      if (logs === undefined) {
+        logs = this.#findLogs(uid, status);
+        this.#logsOf.set(status, logs);
+      }
+      all.push(...logs);
+    }
+    return all;
+  }
+
+  #findLogs(uid: string, status: PodStatus): RunningLog[] {
+    const { isOurs, podLogsDir } = this.#options;
+    return status.containers
+      .filter(({ state, labels }) => state === 'running' && isOurs(labels, uid))
+      .filter(({ logPath }) => logPath !== '' && isStrictlyBelow(logPath, podLogsDir))
+      .map(({ id, logPath }) => ({ pod: status, containerId: id, path: logPath }));
+  }
+
+  async #rotateIfFull(log: RunningLog): Promise<void> {
+    const { maxSizeBytes = 10 * 1024 * 1024 } = this.#options;
+    await using folder = await openLinkFree(dirname(log.path));
+    const path = join(folder.path, basename(log.path));
+    let facts = await findFile(path);
+    if (facts === undefined) {
+      await this.#reopen(log);
+      facts = await findFile(path);
+    }
+    if (facts?.isFile() !== true) {
+      this.#still.forget(log.path);
+      return;
+    }
+    if (facts.size < maxSizeBytes) {
+      this.#still.note(log.path, path, facts);
+      return;
+    }
+    this.#still.forget(log.path);
+    await this.#prepare(path);
+    await this.#moveAway(log, path);
+  }
+
+  /** Makes room among the files that it was rotated into, and compresses them: nobody writes to them any more. */
+  async #prepare(path: string): Promise<void> {
+    const { maxFiles = 5 } = this.#options;
+    const folder = dirname(path);
+    const plan = planLogRotation(basename(path), await findRotatedLogs(path), maxFiles);
+    for (const name of plan.remove) await rm(join(folder, name), { force: true });
+    for (const name of plan.compress) await this.#compressing.run(() => compress(join(folder, name)));
+  }
+
+  async #moveAway(log: RunningLog, path: string): Promise<void> {
+    const name = rotatedName(basename(path), await findRotatedLogs(path), this.#options.clock.now());
+    const rotated = join(dirname(path), name);
+    await rename(path, rotated);
+    try {
+      await this.#reopen(log);
+    } catch (error) {
+      // Back where it was, to be tried again; unless the runtime has a new file there after all.
+      if ((await findFile(path)) === undefined) await rename(rotated, path);
+      throw error;
+    }
+  }
+
+  async #reopen({ containerId, pod }: RunningLog): Promise<void> {
+    await this.#options.changes.reopenContainerLog(containerId, { pod });
+  }
+}
+
+/**
+ * Puts `….gz` in the place of a file: whole, and on the disk, before the file goes. No link is followed, to read or to
+ * write: pods that ship logs may write here.
+ */
+async function compress(path: string): Promise<void> {
+  if ((await findFile(path))?.isFile() !== true) return;
+  const temporary = `${path}.tmp`;
+  const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    const { mode } = await file.stat();
+    await rm(temporary, { force: true });
+    await pipeline(
+      file.createReadStream({ autoClose: false }),
+      createGzip(),
+      createWriteStream(temporary, { flags: 'wx', mode: mode & 0o777 }),
+    );
+    await syncPath(temporary);
+    await rename(temporary, `${path}.gz`);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  } finally {
+    await file.close();
+  }
+  await syncPath(dirname(path));
+  await unlink(path);
+}
+
+/** The file itself, not where a link leads. */
+async function findFile(path: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(path);
+  } catch (error) {
+    if (systemCodeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}

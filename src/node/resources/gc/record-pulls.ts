@@ -1,0 +1,45 @@
+import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
+import { type Clock } from '../../../base/time/clock.js';
+import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
+import { type PulledImages } from './pulled-images.js';
+
+/** What {@link recordPulls} needs. */
+export interface RecordPullsOptions {
+  readonly changes: Pick<RuntimeChanges, 'findImage' | 'pullImage' | 'listImages'>;
+  readonly pulled: PulledImages;
+  readonly clock: Clock;
+  readonly logger?: Logger;
+}
+
+/**
+ * The same calls, with a note of every image that a pull brought and that was not there before: an image that somebody
+ * else had fetched is not ours for having been asked for again.
+ *
+ * A pull succeeds although its note cannot be written; the image then stays on the node.
+ */
+export function recordPulls(options: RecordPullsOptions): Pick<RuntimeChanges, 'findImage' | 'pullImage'> {
+  const { changes, pulled, clock, logger = SILENT_LOGGER } = options;
+  return {
+    findImage: (image, lookOptions) => changes.findImage(image, lookOptions),
+    pullImage: async (image, pullOptions) => {
+      const before = await idsBefore(options);
+      const imageRef = await changes.pullImage(image, pullOptions);
+      try {
+        const id = (await changes.findImage(imageRef, { pod: pullOptions?.pod }))?.id;
+        if (id !== undefined && before?.has(id) === false) await pulled.add(id, clock.now());
+      } catch (error) {
+        logger.error('Image was pulled and cannot be noted as ours, it will stay', error, { image });
+      }
+      return imageRef;
+    },
+  };
+}
+
+/** Undefined when it cannot be known: then what comes counts as there already. */
+async function idsBefore({ changes }: RecordPullsOptions): Promise<ReadonlySet<string> | undefined> {
+  try {
+    return new Set((await changes.listImages()).map(({ id }) => id));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,203 @@
+/**
+ * The page `/metrics/cadvisor`: what the node, its pods and their containers use, by cAdvisor's names and labels.
+ *
+ * In: a look at usage, the machine's cgroups, and the metrics that the runtime makes itself. Out: text. A cgroup that
+ * can be read goes first, as it tells most and most exactly; then what the runtime told; and what the runtime's own
+ * metrics have beyond both is taken over from them. It assumes that any of these may be missing.
+ *
+ * Source: https://github.com/google/cadvisor/blob/master/docs/storage/prometheus.md
+ *
+ * @module
+ */
+import { type RuntimeMetrics } from '../../../watch/observed/pod-usage.js';
+import { writeLabels } from '../../../base/text/metrics-lines.js';
+import {
+  type ContainerFacts,
+  CONTAINER_METRICS,
+  NETWORK_METRICS,
+} from '../../../base/proc/usage/container-metrics.js';
+import { type InterfaceUsage } from '../../../base/proc/usage/network-usage.js';
+import { COMMON_LABELS, type UsageMetric, type UsageSample } from '../../../base/proc/usage/usage-metric.js';
+import { type MeasuredAt } from './group-facts.js';
+import { type MachineFacts, machineMetrics } from './machine-facts.js';
+import { type Family, type Labels, PromText } from './prom-text.js';
+import { type RuntimeFamily, sortRuntimeSamples } from './runtime-samples.js';
+import { type UsageLook } from './usage-looks.js';
+
+/** One subject of the page: the node, a pod with its network, or a container. */
+export interface CadvisorSubject {
+  /** That of the sandbox or container; empty for the node. */
+  readonly runtimeId: string;
+  readonly labels: {
+    readonly container: string;
+    /** The path of its cgroup, else the runtime's id. */
+    readonly id: string;
+    readonly image: string;
+    /** The runtime's id. */
+    readonly name: string;
+    readonly namespace: string;
+    readonly pod: string;
+  };
+  readonly facts: ContainerFacts;
+  readonly atMs: MeasuredAt;
+  /** Undefined where it has none of its own. */
+  readonly network: { readonly interfaces: readonly InterfaceUsage[]; readonly atMs: number } | undefined;
+}
+
+/** What {@link renderCadvisorPage} makes the page of. */
+export interface CadvisorScene {
+  readonly look: UsageLook;
+  readonly subjects: readonly CadvisorSubject[];
+  readonly machine: MachineFacts;
+  /** Undefined where the runtime makes none. */
+  readonly runtimeMetrics: RuntimeMetrics | undefined;
+}
+
+/** cAdvisor tells of each core by this label, and of all together if it is not asked to. */
+const ALL_CORES: Labels = { cpu: 'total' };
+const NO_LABELS: Labels = {};
+const NETWORK = 'container_network_';
+const CPU_TOTAL = 'container_cpu_usage_seconds_total';
+const CONTAINER_ERROR: Family = {
+  ...{ name: 'container_scrape_error', type: 'gauge' },
+  help: '1 if pods could not be read, else 0.',
+};
+const MACHINE_ERROR: Family = {
+  ...{ name: 'machine_scrape_error', type: 'gauge' },
+  help: '1 if the machine could not be read, else 0.',
+};
+
+type AnyMetric = (typeof CONTAINER_METRICS)[number] | (typeof NETWORK_METRICS)[number];
+
+const METRICS: readonly AnyMetric[] = [...CONTAINER_METRICS, ...NETWORK_METRICS].sort((one, other) =>
+  one.name < other.name ? -1 : 1,
+);
+
+const METRIC_OF: ReadonlyMap<string, AnyMetric> = new Map(METRICS.map((metric) => [metric.name, metric]));
+
+/** Writes the page. When the runtime did not tell of pods, the node's part is there, and the error is 1. */
+export async function renderCadvisorPage(
+  scene: CadvisorScene,
+  signal?: AbortSignal,
+): Promise<readonly Uint8Array[]> {
+  const { look, machine, runtimeMetrics } = scene;
+  const text = new PromText();
+  const writer = new SubjectWriter(text, scene);
+  const ofMachine = machineMetrics(machine, look.node.memory);
+  const own = [CONTAINER_ERROR, MACHINE_ERROR, ...ofMachine.map(({ family }) => family)];
+  const ofRuntime = await sortRuntimeSamples(
+    runtimeMetrics,
+    own.map(({ name }) => name),
+    (subjectId, name) => writer.lacks(subjectId, name),
+    signal,
+  );
+  for (const metric of METRICS) {
+    const { name, type, help } = metric;
+    text.begin({ name, type, help });
+    await writer.writeOwn(metric);
+    await writer.writeRuntime(name, ofRuntime.get(name));
+    ofRuntime.delete(name);
+  }
+  for (const [name, family] of ofRuntime) {
+    text.begin({ name, type: family.type, help: family.help });
+    await writer.writeRuntime(name, family);
+  }
+  text.begin(CONTAINER_ERROR);
+  text.sample({}, look.problem === undefined ? 0 : 1);
+  for (const { family, labels, value } of ofMachine) {
+    text.begin(family);
+    text.sample(labels, value, look.node.atMs);
+  }
+  text.begin(MACHINE_ERROR);
+  text.sample({}, look.node.memory === undefined ? 1 : 0);
+  return text.end();
+}
+
+/** Writes samples about subjects, whose labels are written out once for all of them. */
+class SubjectWriter {
+  readonly #text: PromText;
+  readonly #subjects: readonly (CadvisorSubject & { readonly text: string })[];
+  readonly #byId: ReadonlyMap<string, CadvisorSubject & { readonly text: string }>;
+  /** Whether it is known who there is: whomever else the runtime tells of has ended, or another has his place. */
+  readonly #isWhole: boolean;
+
+  constructor(text: PromText, { subjects, look }: CadvisorScene) {
+    this.#text = text;
+    this.#subjects = subjects.map((subject) => ({ ...subject, text: writeCommon(subject) }));
+    const known = this.#subjects.filter(({ runtimeId }) => runtimeId !== '');
+    this.#byId = new Map(known.map((subject) => [subject.runtimeId, subject]));
+    this.#isWhole = look.problem === undefined;
+  }
+
+  /** Whether the runtime's metric of that name is the only one about somebody who is on the page. */
+  lacks(subjectId: string, name: string): boolean {
+    const subject = this.#byId.get(subjectId);
+    if (subject === undefined) return !this.#isWhole;
+    const metric = METRIC_OF.get(name);
+    return metric === undefined || !readSamples(metric, subject).some(({ value }) => value !== undefined);
+  }
+
+  /** Writes what was measured. */
+  async writeOwn(metric: AnyMetric): Promise<void> {
+    const { name, labels: keys, divisor } = metric;
+    const common = writeLabels(moreLabels(name));
+    const more = common === '' ? '' : `,${common}`;
+    const unit = Number(divisor);
+    const source = sourceOf(name);
+    for (const subject of this.#subjects) {
+      let isFull = false;
+      for (const { value, labels } of readSamples(metric, subject)) {
+        if (value === undefined) continue;
+        const number = Number(value) / unit;
+        const atMs = source === 'network' ? subject.network?.atMs : subject.atMs[source];
+        const isLast =
+          keys.length === 0
+            ? this.#text.lineOfItsOwn(`${subject.text}${more}`, number, atMs)
+            : this.#text.line(`${subject.text},${writeLabels(toLabels(keys, labels))}`, number, atMs);
+        isFull ||= isLast;
+      }
+      if (isFull) await this.#text.nextSlice();
+    }
+  }
+
+  /** Writes what the runtime tells. */
+  async writeRuntime(name: string, family: RuntimeFamily | undefined): Promise<void> {
+    if (family === undefined) return;
+    const more = moreLabels(name);
+    for (const sample of family.samples) {
+      const { subjectId, value, atMs } = sample;
+      const known = this.#byId.get(subjectId)?.text;
+      const own = known === undefined ? family.allLabels(sample) : family.ownLabels(sample);
+      const parts = [known ?? '', writeLabels({ ...more, ...own })].filter((part) => part !== '');
+      if (this.#text.line(parts.join(','), value, atMs)) await this.#text.nextSlice();
+    }
+  }
+}
+
+/** In the one order that all samples have, whoever made the labels. */
+function writeCommon({ labels }: CadvisorSubject): string {
+  return writeLabels(Object.fromEntries(COMMON_LABELS.map((name) => [name, labels[name]])));
+}
+
+function readSamples(metric: AnyMetric, { facts, network }: CadvisorSubject): readonly UsageSample[] {
+  // A metric is of one of the two kinds; which, is told by its name.
+  if (!metric.name.startsWith(NETWORK)) return (metric as UsageMetric<ContainerFacts>).read(facts);
+  const { read } = metric as UsageMetric<readonly InterfaceUsage[]>;
+  return network === undefined ? [] : read(network.interfaces);
+}
+
+/** What a metric is made from, each part of which was measured at a time of its own. */
+function sourceOf(name: string): keyof MeasuredAt | 'network' {
+  if (name.startsWith(NETWORK)) return 'network';
+  if (name.startsWith('container_cpu_')) return 'cpu';
+  if (name.startsWith('container_memory_')) return 'memory';
+  return name === 'container_fs_usage_bytes' ? 'writable' : 'rest';
+}
+
+function moreLabels(name: string): Labels {
+  return name === CPU_TOTAL ? ALL_CORES : NO_LABELS;
+}
+
+function toLabels(keys: readonly string[], values: readonly string[]): Labels {
+  return Object.fromEntries(keys.map((key, index) => [key, values[index] ?? '']));
+}

@@ -1,0 +1,83 @@
+import { type Clock } from '../../../base/time/clock.js';
+import { type CgroupIo } from '../../../base/proc/cgroups/cgroup-io.js';
+import { CgroupLayout } from '../../../base/proc/cgroups/cgroup-layout.js';
+import { findCgroupMounts, V2_CONTROLLERS } from '../../../base/proc/cgroups/cgroup-mounts.js';
+
+/** What {@link ContainerGroups} needs. */
+export interface ContainerGroupsOptions {
+  readonly layout: CgroupLayout;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+}
+
+/** A container that is in no group that we see is looked for again after this. */
+const SEARCH_AGAIN_MS = 10_000;
+/** More than any node has; a tree that goes on beyond it is not looked through to its end. */
+const MOST_GROUPS = 50_000;
+/**
+ * The whole names of containers' groups: `ID`, `cri-containerd-ID.scope`, `crio-ID` … Others have the id in their names,
+ * too: the helpers that watch over containers (`crio-conmon-ID.scope`), mounts (`…-ID-rootfs.mount`).
+ */
+const GROUP_NAME = /^(?:(?:cri-containerd|crio|docker|libpod)-)?([0-9a-f]{32,64})(?:\.scope)?$/;
+
+/** The machine's cgroups as they can be read, from the text of /proc/self/mountinfo. */
+export function readableCgroups(mountinfo: string, io: CgroupIo): CgroupLayout {
+  const mounts = findCgroupMounts(mountinfo);
+  const taken = mounts.flatMap(({ controllers }) => controllers);
+  const hierarchies = mounts.map((mount) => {
+    if (mount.version === 1) return mount;
+    const there = (io.read(`${mount.mountpoint}/cgroup.controllers`) ?? '').trim().split(' ');
+    return {
+      ...mount,
+      controllers: V2_CONTROLLERS.filter((name) => there.includes(name) && !taken.includes(name)),
+    };
+  });
+  return new CgroupLayout(io, hierarchies);
+}
+
+/**
+ * Finds the cgroups of containers by their ids, which every runtime has in the names of its groups, wherever it puts
+ * them. The tree is gone through only when there is somebody new.
+ */
+export class ContainerGroups {
+  readonly #layout: CgroupLayout;
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  #known = new Map<string, string>();
+  #searchedAtMs = -Infinity;
+  #searched = new Set<string>();
+
+  constructor({ layout, clock }: ContainerGroupsOptions) {
+    this.#layout = layout;
+    this.#clock = clock;
+  }
+
+  /** The groups of these containers and sandboxes, by id; who is in none is left out. */
+  async find(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const missing = ids.filter((id) => !this.#known.has(id));
+    const isNew = missing.some((id) => !this.#searched.has(id));
+    const nowMs = this.#clock.monotonicMs();
+    if (isNew || (missing.length > 0 && nowMs - this.#searchedAtMs >= SEARCH_AGAIN_MS)) {
+      this.#searchedAtMs = nowMs;
+      this.#searched = new Set(ids);
+      this.#known = await this.#search(new Set(ids));
+    }
+    return this.#known;
+  }
+
+  async #search(wanted: ReadonlySet<string>): Promise<Map<string, string>> {
+    const found = new Map<string, string>();
+    const tree = this.#layout.hierarchies[0];
+    if (tree === undefined) return found;
+    const pending = [''];
+    for (let seen = 0; seen < MOST_GROUPS && found.size < wanted.size; seen++) {
+      const group = pending.pop();
+      if (group === undefined) break;
+      for (const name of await this.#layout.io.children(`${tree.mountpoint}${group}`).catch(() => [])) {
+        const path = `${group}/${name}`;
+        const id = GROUP_NAME.exec(name)?.[1];
+        if (id !== undefined && wanted.has(id) && !found.has(id)) found.set(id, path);
+        pending.push(path);
+      }
+    }
+    return found;
+  }
+}

@@ -1,0 +1,65 @@
+import { lstat, readdir, statfs } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { type ImageFilesystems } from '../../../watch/observed/cri-pod-usage.js';
+import { type FilesystemUsage } from '../../../watch/observed/pod-usage.js';
+import { type DiskUse } from './summary-shapes.js';
+
+/** The file system of a path: how large it is and what is free of it. Undefined where that cannot be told. */
+export async function diskAt(path: string, atMs: number): Promise<DiskUse | undefined> {
+  try {
+    const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path);
+    return {
+      atMs,
+      capacityBytes: bsize * blocks,
+      availableBytes: bsize * bavail,
+      usedBytes: bsize * (blocks - bfree),
+      inodes: files,
+      inodesFree: ffree,
+      inodesUsed: files - ffree,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** What somebody uses of a file system that holds the things of others, too. */
+export function usedOf(
+  disk: DiskUse | undefined,
+  used: Pick<DiskUse, 'usedBytes' | 'inodesUsed'> & { readonly atMs?: number },
+): DiskUse {
+  const { atMs = disk?.atMs ?? 0, usedBytes, inodesUsed } = used;
+  return { ...disk, atMs, usedBytes, inodesUsed };
+}
+
+/** Where images and what containers write are, as file systems. */
+export async function imageDisks(
+  { images, containers }: ImageFilesystems,
+  atMs: number,
+): Promise<{ readonly images: DiskUse | undefined; readonly containers: DiskUse | undefined }> {
+  const toDisk = async (used: FilesystemUsage | undefined): Promise<DiskUse | undefined> =>
+    used && usedOf(await diskAt(used.mountpoint, atMs), used);
+  return { images: await toDisk(images), containers: await toDisk(containers) };
+}
+
+/**
+ * How much the logs of one container take, those that were rotated included; undefined where none are known.
+ *
+ * @param logPath as the runtime tells it. Whoever made the container has chosen it, so it counts below `logsDir` alone.
+ */
+export async function logUse(
+  logPath: string,
+  logsDir: string,
+  disk: DiskUse | undefined,
+): Promise<DiskUse | undefined> {
+  const folder = dirname(resolve('/', logPath));
+  const isOfPod = logPath.startsWith('/') && folder.startsWith(`${resolve(logsDir)}/`);
+  if (!isOfPod) return undefined;
+  const names = await readdir(folder).catch(() => undefined);
+  if (names === undefined) return undefined;
+  let usedBytes = 0;
+  for (const name of names) {
+    const facts = await lstat(join(folder, name)).catch(() => undefined);
+    if (facts?.isFile() === true) usedBytes += facts.blocks * 512;
+  }
+  return usedOf(disk, { usedBytes, inodesUsed: names.length });
+}

@@ -1,0 +1,133 @@
+/**
+ * What the node as a whole uses, from the files of /proc: the same on both versions of cgroups, and also where they
+ * may not be read.
+ *
+ * Source: proc_stat(5), proc_meminfo(5), proc_vmstat(5), proc_pid_net(5), proc_loadavg(5). The working set is, as
+ * cAdvisor has it for a machine, the memory that is not free without the file pages that were not used lately.
+ *
+ * @module
+ */
+import { readFile } from 'node:fs/promises';
+import { type InterfaceUsage } from '../../../watch/observed/pod-usage.js';
+
+/** Bytes, counts and nanoseconds; what could not be read is undefined. */
+export interface NodeUsage {
+  /** Milliseconds since the epoch. */
+  readonly atMs: number;
+  /** CPU time since the node's start, over all cores. */
+  readonly cpuTotalNs: number | undefined;
+  readonly memory: NodeMemory | undefined;
+  /** That of the default route first; without loopback and the node's ends of pods' networks. */
+  readonly interfaces: readonly InterfaceUsage[];
+  /** How many processes and threads there are, and may be. */
+  readonly tasks: number | undefined;
+  readonly taskLimit: number | undefined;
+  /** Milliseconds since the epoch. */
+  readonly startedAtMs: number | undefined;
+}
+
+/** The node's memory. */
+export interface NodeMemory {
+  readonly capacityBytes: number;
+  readonly usageBytes: number;
+  readonly workingSetBytes: number;
+  readonly availableBytes: number;
+  readonly rssBytes: number | undefined;
+  readonly cacheBytes: number | undefined;
+  readonly mappedBytes: number | undefined;
+  readonly pageFaults: number | undefined;
+  readonly majorPageFaults: number | undefined;
+  /** Processes that were killed for want of memory. */
+  readonly oomKills: number | undefined;
+  readonly swapBytes: number;
+  readonly swapUsageBytes: number;
+}
+
+/** Linux counts CPU time in hundredths of a second for everybody outside of the kernel. */
+const NS_PER_TICK = 10_000_000;
+/** `user nice system iowait irq softirq steal`; guests are part of user, and idle is not used. */
+const BUSY_COLUMNS = [1, 2, 3, 6, 7, 8];
+/** The nodes' ends of pairs whose other end is in a pod, bridges of pods, and the like. */
+const NOT_THE_NODES = /^(lo|veth.*|cali.*|lxc.*|cni\d*|docker\d*|podloop.*|plv.*|ifb\d+)$/;
+
+/** Reads what the node uses. Never rejects: what cannot be read is undefined. */
+export async function readNodeUsage(nowMs: number, root = '/proc'): Promise<NodeUsage> {
+  const read = async (name: string): Promise<string> =>
+    await readFile(`${root}/${name}`, 'latin1').catch(() => '');
+  const [stat, meminfo, vmstat, netDev, route, loadavg, pidMax, threadsMax] = await Promise.all(
+    [
+      'stat',
+      'meminfo',
+      'vmstat',
+      'net/dev',
+      'net/route',
+      'loadavg',
+      'sys/kernel/pid_max',
+      'sys/kernel/threads-max',
+    ].map(read),
+  );
+  const limits = [pidMax, threadsMax].flatMap((text) => toNumber(text?.trim()) ?? []);
+  return {
+    atMs: nowMs,
+    cpuTotalNs: parseCpu(stat!),
+    memory: parseMemory(meminfo!, vmstat!),
+    interfaces: sortInterfaces(parseNetDev(netDev!), route!),
+    tasks: toNumber(/^\S+ \S+ \S+ \d+\/(\d+)/.exec(loadavg!)?.[1]),
+    taskLimit: limits.length === 0 ? undefined : Math.min(...limits),
+    startedAtMs: times(1000, toNumber(/^btime (\d+)$/m.exec(stat!)?.[1])),
+  };
+}
+
+function parseCpu(stat: string): number | undefined {
+  const columns = /^cpu +(.*)$/m.exec(stat)?.[0].split(/ +/);
+  if (columns === undefined) return undefined;
+  return BUSY_COLUMNS.reduce((sum, column) => sum + (toNumber(columns[column]) ?? 0), 0) * NS_PER_TICK;
+}
+
+function parseMemory(meminfo: string, vmstat: string): NodeMemory | undefined {
+  const kib = (name: string): number | undefined =>
+    times(1024, toNumber(new RegExp(`^${name}: +(\\d+) kB$`, 'm').exec(meminfo)?.[1]));
+  const count = (name: string): number | undefined =>
+    toNumber(new RegExp(`^${name} (\\d+)$`, 'm').exec(vmstat)?.[1]);
+  const [capacityBytes, freeBytes] = [kib('MemTotal'), kib('MemFree')];
+  if (capacityBytes === undefined || freeBytes === undefined) return undefined;
+  const usageBytes = capacityBytes - freeBytes;
+  const workingSetBytes = Math.max(0, usageBytes - (kib('Inactive\\(file\\)') ?? 0));
+  const swapBytes = kib('SwapTotal') ?? 0;
+  return {
+    ...{ capacityBytes, usageBytes, workingSetBytes, swapBytes },
+    availableBytes: capacityBytes - workingSetBytes,
+    rssBytes: kib('AnonPages'),
+    cacheBytes: kib('Cached'),
+    mappedBytes: kib('Mapped'),
+    pageFaults: count('pgfault'),
+    majorPageFaults: count('pgmajfault'),
+    oomKills: count('oom_kill'),
+    swapUsageBytes: swapBytes - (kib('SwapFree') ?? swapBytes),
+  };
+}
+
+/** The default route's destination is zero; see proc_pid_net(5). */
+function sortInterfaces(interfaces: readonly InterfaceUsage[], route: string): InterfaceUsage[] {
+  const first = /^(\S+)\s+00000000\s/m.exec(route)?.[1];
+  const own = interfaces.filter(({ name }) => name === first || !NOT_THE_NODES.test(name));
+  return own.sort((one, other) => Number(other.name === first) - Number(one.name === first));
+}
+
+function parseNetDev(text: string): InterfaceUsage[] {
+  return text.split('\n').flatMap((line) => {
+    const [name = '', numbers] = line.split(':');
+    const values = (numbers ?? '').trim().split(/\s+/);
+    if (numbers === undefined || values.length < 16) return [];
+    const [rxBytes, rxErrors, txBytes, txErrors] = [0, 2, 8, 10].map((column) => toNumber(values[column]));
+    return [{ name: name.trim(), rxBytes, rxErrors, txBytes, txErrors }];
+  });
+}
+
+function toNumber(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
+}
+
+function times(factor: number, value: number | undefined): number | undefined {
+  return value === undefined ? undefined : value * factor;
+}

@@ -1,0 +1,147 @@
+/**
+ * Looks at what the node and its pods use, for pages that are asked for by several scrapers.
+ *
+ * In: the runtime's statistics, /proc, and what the cache of pods knows of their containers. Out: looks, each of which
+ * serves everybody who asks while it is under way and for a second after it. It assumes that the runtime may hang: a
+ * look has a deadline, ends without pods then and says why; nobody else of the agent waits for it, and no second
+ * question is sent while the first is not answered.
+ *
+ * @module
+ */
+import { type ContainerUsage, type PodUsage } from '../../../watch/observed/pod-usage.js';
+import { type ContainerStatus, type PodStatus } from '../../../watch/observed/runtime.js';
+import { abortable } from '../../../base/async/abortable.js';
+import { type Clock } from '../../../base/time/clock.js';
+import { messageOf } from '../../../base/errors/errors.js';
+import { type Logger } from '../../../base/log/logger.js';
+import { type NodeUsage } from './node-usage.js';
+
+/** A container with what is known of it from elsewhere. */
+export interface LookedContainer extends ContainerUsage {
+  /** As it was last inspected; undefined until then. */
+  readonly status: ContainerStatus | undefined;
+}
+
+/** A pod that has something running, with those of its containers that run. */
+export interface LookedPod extends Omit<PodUsage, 'containers'> {
+  /** As it was last inspected; without containers until then. */
+  readonly status: PodStatus;
+  readonly containers: readonly LookedContainer[];
+}
+
+/** What was seen at one time. */
+export interface UsageLook {
+  readonly atMs: number;
+  readonly node: NodeUsage;
+  /** By namespace and name, each once. */
+  readonly pods: readonly LookedPod[];
+  /** Why nothing is known of pods; undefined when it is. */
+  readonly problem: string | undefined;
+}
+
+/** What {@link UsageLooks} needs. */
+export interface UsageLooksOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly listPods: () => Promise<readonly PodUsage[]>;
+  readonly readNode: (nowMs: number) => Promise<NodeUsage>;
+  /** As last inspected; empty for a pod that was not. Never waits. */
+  readonly statusOf: (podUid: string) => PodStatus;
+}
+
+/** For how long a look serves those who ask after it. */
+const FRESH_MS = 1_000;
+
+/** See the module. */
+export class UsageLooks {
+  readonly #options: UsageLooksOptions;
+  #underWay: Promise<UsageLook> | undefined;
+  #last: { readonly look: UsageLook; readonly endedAtMs: number } | undefined;
+  #problem: string | undefined;
+
+  constructor(options: UsageLooksOptions) {
+    this.#options = options;
+  }
+
+  /** What is used now, or was a second ago. The signal ends the wait alone. */
+  async look(signal: AbortSignal): Promise<UsageLook> {
+    signal.throwIfAborted();
+    const last = this.#last;
+    if (last !== undefined && this.#options.clock.monotonicMs() - last.endedAtMs < FRESH_MS) return last.look;
+    this.#underWay ??= this.#lookNow().finally(() => (this.#underWay = undefined));
+    return await abortable(this.#underWay, signal);
+  }
+
+  async #lookNow(): Promise<UsageLook> {
+    const { clock, listPods, readNode } = this.#options;
+    const atMs = clock.now();
+    const [pods, node] = await Promise.all([
+      listPods().catch((error: unknown) => messageOf(error)),
+      readNode(atMs),
+    ]);
+    const problem = typeof pods === 'string' ? pods : undefined;
+    this.#tell(problem);
+    const look = { atMs, node, problem, pods: typeof pods === 'string' ? [] : this.#join(pods) };
+    this.#last = { look, endedAtMs: clock.monotonicMs() };
+    return look;
+  }
+
+  /** Once when it begins and once when it is over, however often somebody scrapes. */
+  #tell(problem: string | undefined): void {
+    const { logger } = this.#options;
+    if (problem !== undefined && this.#problem === undefined) {
+      logger.warn('Statistics of pods cannot be read', { err: problem });
+    } else if (problem === undefined && this.#problem !== undefined) {
+      logger.info('Statistics of pods can be read again');
+    }
+    this.#problem = problem;
+  }
+
+  #join(usages: readonly PodUsage[]): readonly LookedPod[] {
+    const pods = new Map<string, LookedPod>();
+    for (const usage of usages) {
+      const running = usage.containers.filter(isRunning);
+      // Of a sandbox that has ended, runtimes may go on telling what it has used.
+      if (running.length === 0 && usage.cpu === undefined && usage.memory === undefined) continue;
+      const status = this.#options.statusOf(usage.uid);
+      const sandbox = status.sandboxes.find(({ id }) => id === usage.sandboxId);
+      if (sandbox?.state === 'exited' && running.length === 0) continue;
+      const key = `${usage.namespace}/${usage.name}`;
+      const other = pods.get(key);
+      if (other !== undefined && !isNewer(usage, other)) continue;
+      pods.set(key, {
+        ...usage,
+        status,
+        containers: newestOf(running).map((each) => withStatus(each, status)),
+      });
+    }
+    return [...pods.values()];
+  }
+}
+
+function isRunning({ cpu, memory }: ContainerUsage): boolean {
+  return cpu !== undefined || memory !== undefined;
+}
+
+/** Of two sandboxes under the same name: the one in which something runs, else the later. */
+function isNewer(usage: PodUsage, other: LookedPod): boolean {
+  const [own, others] = [usage.containers.some(isRunning), other.containers.length > 0];
+  if (own !== others) return own;
+  return usage.uid === other.uid
+    ? usage.attempt > other.attempt
+    : (usage.cpu?.atMs ?? 0) > (other.cpu?.atMs ?? 0);
+}
+
+/** The last attempt of each name. */
+function newestOf(containers: readonly ContainerUsage[]): ContainerUsage[] {
+  const newest = new Map<string, ContainerUsage>();
+  for (const container of containers) {
+    const other = newest.get(container.name);
+    if (other === undefined || container.attempt >= other.attempt) newest.set(container.name, container);
+  }
+  return [...newest.values()];
+}
+
+function withStatus(container: ContainerUsage, { containers }: PodStatus): LookedContainer {
+  return { ...container, status: containers.find(({ id }) => id === container.id) };
+}

@@ -1,0 +1,14 @@
+import { type PodCache } from '../watch/pleg/pod-cache.js';
+import { type RunningPod } from './api/node/kubelet-pods.js';
+
+/** The pods of which something runs, of all owners, as the runtime has them, or had them when it told last. */
+export function runningPods(cache: Pick<PodCache, 'getLastKnown' | 'uids'>): RunningPod[] {
+  return [...cache.uids()].flatMap((uid): RunningPod[] => {
+    const { namespace, name, containers } = cache.getLastKnown(uid);
+    const running = containers.filter(({ state }) => state === 'running');
+    if (running.length === 0) return [];
+    return [
+      { uid, namespace, name, containers: running.map(({ name: each, image }) => ({ name: each, image })) },
+    ];
+  });
+}

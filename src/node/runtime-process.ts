@@ -1,0 +1,161 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { copyFile, open, readFile, stat, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+import { probeEndpoint } from '../watch/cri/index.js';
+import { type Clock } from '../base/time/clock.js';
+import { messageOf, PodloopError } from '../base/errors/errors.js';
+import { RUNTIME_ROOT_LOCK } from '../base/fs/folder-lock.js';
+
+/** How an embedded runtime is started. */
+export interface RuntimeProcessOptions {
+  /** What starts podloop, to put `runtime …` behind: the interpreter and the script. */
+  readonly podloopCommand: readonly [string, ...string[]];
+  /** An existing folder of its own: socket, state and log go there. */
+  readonly folder: string;
+  readonly clock: Clock;
+  /**
+   * With whom the runtime ends, however that one ended, as soon as no pod is left: a process, or whichever agent works in
+   * a root folder.
+   */
+  readonly endsWith: { readonly processId: number } | { readonly agentRootDir: string };
+  /** Further flags of `podloop runtime`: isolation, images, what to do with pods at the end. */
+  readonly flags: readonly string[];
+}
+
+/**
+ * How long a runtime may take to come up and to go down, in milliseconds. One that ends is noticed at once; one that runs may be
+ * on a machine so busy that it takes minutes to load its program.
+ */
+const START_LIMIT_MS = 300_000;
+const END_LIMIT_MS = 10_000;
+/** How long another runtime may have the folder before its owner is reported. */
+const TAKEN_LIMIT_MS = 20_000;
+const ASK_AGAIN_MS = 50;
+/** How large a log grows before it begins anew, in bytes; what it said until then is kept once. */
+const LARGEST_LOG_BYTES = 10 * 2 ** 20;
+
+/**
+ * An embedded runtime in a process of its own.
+ *
+ * It is in a session of its own, so that a Ctrl-C in the terminal does not reach it. Killed, it leaves its pods as
+ * they are, and the next one with the same folder takes them up; whether it removes them when it is ended is said by
+ * its flags.
+ */
+export class RuntimeProcess {
+  readonly endpoint: string;
+  readonly #options: RuntimeProcessOptions;
+  #child: ChildProcess | undefined;
+  #starts = 0;
+
+  constructor(options: RuntimeProcessOptions) {
+    this.#options = options;
+    this.endpoint = `unix://${join(options.folder, 'cri.sock')}`;
+  }
+
+  /** How often it was started, with and without success. */
+  get starts(): number {
+    return this.#starts;
+  }
+
+  get isRunning(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /**
+   * Starts it, again if need be, and resolves when one answers. Rejects with its last words when none does. One that an
+   * agent before this one has just started, or that is just ending, has the folder: its start or its end is waited for.
+   */
+  async start(signal?: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const untilMs = clock.monotonicMs() + TAKEN_LIMIT_MS;
+    for (;;) {
+      const failure = await this.#tryStart(clock.monotonicMs() + START_LIMIT_MS, signal);
+      if (failure === undefined) return;
+      const isTaken = failure.message.includes(RUNTIME_ROOT_LOCK.owner);
+      if (!isTaken || clock.monotonicMs() > untilMs) throw failure;
+    }
+  }
+
+  /** Why it does not come up; undefined when one answers. */
+  async #tryStart(untilMs: number, signal: AbortSignal | undefined): Promise<PodloopError | undefined> {
+    const { clock } = this.#options;
+    const { said, failed } = await this.#spawn();
+    for (;;) {
+      try {
+        await probeEndpoint(this.endpoint, { signal, clock });
+        return undefined;
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (!this.isRunning || failed() !== undefined || clock.monotonicMs() > untilMs) {
+          const why = failed() ?? (this.isRunning ? messageOf(error) : `it ended: ${await said()}`);
+          const message = `the embedded runtime did not come up: ${why}`;
+          return new PodloopError('CRI_UNAVAILABLE', message, { cause: error });
+        }
+      }
+      await clock.sleep(ASK_AGAIN_MS, signal);
+    }
+  }
+
+  async #spawn(): Promise<{
+    readonly said: () => Promise<string>;
+    readonly failed: () => string | undefined;
+  }> {
+    const { podloopCommand, folder, endsWith, flags } = this.#options;
+    const [program, ...args] = podloopCommand;
+    await this.boundLog();
+    await using log = await open(this.#logPath, 'a');
+    const { size: start } = await log.stat();
+    const place = ['--listen', this.endpoint, '--root', join(folder, 'root')];
+    const lifetime =
+      'processId' in endsWith
+        ? ['--exit-with-parent', String(endsWith.processId)]
+        : ['--exit-with-agent', endsWith.agentRootDir];
+    const words = [...args, 'runtime', ...place, ...lifetime, ...flags];
+    const child = spawn(program, words, { stdio: ['ignore', log.fd, log.fd], detached: true });
+    this.#child = child;
+    this.#starts++;
+    // It may outlive this process, which must not wait for it.
+    child.unref();
+    let failure: string | undefined;
+    child.on('error', (error) => (failure = error.message));
+    return { said: () => this.#lastWords(start), failed: () => failure };
+  }
+
+  /** Ends it, by force if it does not listen; resolves when it has ended. Idempotent. */
+  async stop(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || !this.isRunning) return;
+    const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    child.kill('SIGTERM');
+    const force = this.#options.clock.setTimer(END_LIMIT_MS, () => child.kill('SIGKILL'));
+    await ended;
+    force.cancel();
+  }
+
+  /**
+   * Begins the log anew when it has grown too long; to be called now and then. It is copied and emptied rather than renamed,
+   * as a runtime that outlived its agent has it open, and goes on writing to its end. Never rejects: a disk that is full or
+   * ill is no reason to end anything.
+   */
+  async boundLog(): Promise<void> {
+    const path = this.#logPath;
+    const size = await stat(path).then(
+      (facts) => facts.size,
+      () => 0,
+    );
+    if (size <= LARGEST_LOG_BYTES) return;
+    // A disk without room for a copy is all the more in need of the rest.
+    await copyFile(path, `${path}.1`).catch(() => undefined);
+    await truncate(path).catch(() => undefined);
+  }
+
+  get #logPath(): string {
+    return join(this.#options.folder, 'runtime.log');
+  }
+
+  /** `start`: where the log was when it was started; what stands before is of others. */
+  async #lastWords(start: number): Promise<string> {
+    const log = await readFile(this.#logPath).catch(() => Buffer.alloc(0));
+    return log.subarray(start).toString().trim().split('\n').slice(-3).join(' / ');
+  }
+}

@@ -1,0 +1,138 @@
+import { abortable } from '../../base/async/abortable.js';
+import { type Clock } from '../../base/time/clock.js';
+import { settlesWithin } from '../../base/async/settles-within.js';
+
+import { AdaptiveBound, type AdaptiveBoundOptions } from '../../watch/observed/adaptive-bound.js';
+import { ChangeLane, type LaneFacts } from './change-lane.js';
+import { isOverload } from './unsettled-changes.js';
+
+/** What {@link ChangeLanes} is made with. */
+export interface ChangeLanesOptions {
+  readonly clock: Clock;
+  /** The bound of changes other than stops and commands. */
+  readonly bound?: AdaptiveBoundOptions | undefined;
+}
+
+/** What the lanes are busy with. */
+export interface ChangeLanesFacts {
+  readonly changes: LaneFacts;
+  readonly stops: LaneFacts;
+  readonly commands: LaneFacts;
+}
+
+/** A sandbox may wait for its network for minutes: it gives its slot to others after this. */
+const CHANGE_LEAVES_AFTER_MS = 10_000;
+/** A stop mostly waits for the container, which costs the runtime nothing: only its beginning counts. */
+const STOP_LEAVES_AFTER_MS = 1_000;
+/**
+ * Who goes first of the changes that wait: what is nearly done. A hundred new pods would otherwise all have their
+ * sandboxes before the first of them runs.
+ */
+const RANKS: Readonly<Record<string, number>> = { create_container: 1, run_podsandbox: 2, remove_image: 3 };
+/** Of what clears up: a full node that comes back has hundreds of dead containers, and pods to be restarted. */
+const LAST_RANK = 3;
+const STOPS_AT_ONCE = 32;
+const COMMANDS_AT_ONCE = 32;
+/** A hook that is nearly done is not to be cut off; one that hangs is not to hold up the agent's end. */
+const COMMANDS_SETTLE_MS = 3_000;
+/** Of calls that only wait; what a node could have at most. */
+const MOST_WAITING = 10_000;
+
+/**
+ * The ways into a runtime: one for stops, one for commands, and one with an adaptive bound for everything else.
+ *
+ * What has been let in goes on to its end, whoever leaves; {@link settled} waits for all of it.
+ */
+export class ChangeLanes {
+  readonly #clock: Clock;
+  readonly #bound: AdaptiveBound;
+  readonly #changes: ChangeLane;
+  readonly #stops: ChangeLane;
+  readonly #commands: ChangeLane;
+  readonly #underWay = new Set<Promise<unknown>>();
+  /** Hooks: a change that hangs may yet happen, but nobody reads what becomes of a command. */
+  readonly #commandsUnderWay = new Set<Promise<unknown>>();
+
+  constructor({ clock, bound: options }: ChangeLanesOptions) {
+    const bound = new AdaptiveBound(options);
+    this.#clock = clock;
+    this.#bound = bound;
+    this.#changes = new ChangeLane({
+      clock,
+      limit: () => bound.limit,
+      leaveAfterMs: CHANGE_LEAVES_AFTER_MS,
+      mostOutside: 4 * (options?.most ?? 64),
+    });
+    const waiting = { clock, leaveAfterMs: STOP_LEAVES_AFTER_MS, mostOutside: MOST_WAITING };
+    this.#stops = new ChangeLane({ ...waiting, limit: () => STOPS_AT_ONCE });
+    this.#commands = new ChangeLane({ ...waiting, limit: () => COMMANDS_AT_ONCE });
+  }
+
+  get facts(): ChangeLanesFacts {
+    return { changes: this.#changes.facts, stops: this.#stops.facts, commands: this.#commands.facts };
+  }
+
+  /**
+   * Resolves when nothing that was let in is under way any more. Commands get a few seconds to end, and those that
+   * may be cut get none.
+   */
+  async settled(signal?: AbortSignal): Promise<void> {
+    const commands = this.#settleCommands();
+    while (this.#underWay.size > 0) await abortable(Promise.allSettled(this.#underWay), signal);
+    await abortable(commands, signal);
+  }
+
+  async #settleCommands(): Promise<void> {
+    if (this.#commandsUnderWay.size === 0) return;
+    await settlesWithin(Promise.allSettled(this.#commandsUnderWay), COMMANDS_SETTLE_MS, this.#clock);
+  }
+
+  /** Settles as the work does; the signal ends only the wait for its turn. `canWait`: everything else goes first. */
+  async change<T>(
+    operation: string,
+    signal: AbortSignal | undefined,
+    work: () => Promise<T>,
+    canWait = false,
+  ): Promise<T> {
+    const measured = async (underWay: number): Promise<T> => {
+      const startedMs = this.#clock.monotonicMs();
+      let overloaded = false;
+      try {
+        return await work();
+      } catch (error) {
+        overloaded = isOverload(error);
+        throw error;
+      } finally {
+        const endedMs = this.#clock.monotonicMs();
+        this.#bound.observe({ operation, startedMs, endedMs, underWay, overloaded });
+      }
+    };
+    return await this.#track(this.#changes.run(measured, signal, canWait ? LAST_RANK : RANKS[operation]));
+  }
+
+  /** The signal ends the wait at once: a stop that is overtaken by a shorter one need not be waited for. */
+  async stop(signal: AbortSignal | undefined, work: () => Promise<void>): Promise<void> {
+    await abortable(this.#track(this.#stops.run(work, signal)), signal);
+  }
+
+  /** The signal ends the wait at once. `mayBeCut`: {@link settled} does not wait for it. */
+  async command<T>(signal: AbortSignal | undefined, work: () => Promise<T>, mayBeCut = false): Promise<T> {
+    const command = this.#commands.run(work, signal);
+    return await abortable(mayBeCut ? command : this.#track(command, this.#commandsUnderWay), signal);
+  }
+
+  /** For work whose bound is somebody else's. The signal ends the wait at once. */
+  async unbounded<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    signal?.throwIfAborted();
+    return await abortable(this.#track(work()), signal);
+  }
+
+  async #track<T>(work: Promise<T>, underWay = this.#underWay): Promise<T> {
+    underWay.add(work);
+    try {
+      return await work;
+    } finally {
+      underWay.delete(work);
+    }
+  }
+}

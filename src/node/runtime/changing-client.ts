@@ -1,0 +1,24 @@
+import { type CriClient } from '../../watch/cri/index.js';
+
+/** The calls of a {@link CriClient} that change something, or read back what became of a change. */
+export type ChangingClient = Pick<
+  CriClient,
+  | 'runPodSandbox'
+  | 'stopPodSandbox'
+  | 'removePodSandbox'
+  | 'listPodSandbox'
+  | 'podSandboxStatus'
+  | 'createContainer'
+  | 'startContainer'
+  | 'stopContainer'
+  | 'removeContainer'
+  | 'listContainers'
+  | 'containerStatus'
+  | 'updateContainerResources'
+  | 'reopenContainerLog'
+  | 'execSync'
+  | 'pullImage'
+  | 'imageStatus'
+  | 'listImages'
+  | 'removeImage'
+>;

@@ -1,0 +1,62 @@
+import { type ContainerConfig } from '../runtime-changes.js';
+
+type Arguments = Pick<ContainerConfig, 'envs' | 'command' | 'args'>;
+
+interface Part {
+  /** Never a value: it may be secret. */
+  readonly what: string;
+  /** As the kernel counts: with the name, and the byte that ends it. */
+  readonly bytes: number;
+}
+
+/** MAX_ARG_STRLEN, for a variable with its name or an argument. */
+const MOST_PAGES_OF_ONE = 32;
+/** Three quarters of the largest stack; less where a program's own is limited. */
+const MOST_BYTES = 6 * 1024 * 1024;
+const REMEDY = 'mount large values as files';
+
+/**
+ * What of a container's variables and arguments is so large that Linux starts no program with it; undefined when all
+ * may fit. Runtimes find out late: some call a container started that never ran. Pure.
+ *
+ * Source: execve(2), "Limits on size of arguments and environment"
+ */
+export function findTooLong(config: Arguments, pageSizeBytes: number): string | undefined {
+  const parts = partsOf(config);
+  const most = MOST_PAGES_OF_ONE * pageSizeBytes;
+  const large = parts.find(({ bytes }) => bytes > most);
+  if (large !== undefined) {
+    return `${large.what} has ${large.bytes} bytes, and Linux takes ${most} for one; ${REMEDY}`;
+  }
+  return sumOf(parts) > MOST_BYTES
+    ? `${describeSum(parts)}; Linux takes ${MOST_BYTES}; ${REMEDY}`
+    : undefined;
+}
+
+/** Says what is large when a program could not be started for it (E2BIG), and leaves other messages alone. Pure. */
+export function explainTooLong(message: string, config: Arguments): string {
+  if (!/argument list too long|E2BIG/i.test(message)) return message;
+  return `${message}: ${describeSum(partsOf(config))}; ${REMEDY}`;
+}
+
+function partsOf({ envs, command, args }: Arguments): Part[] {
+  return [
+    ...envs.map(({ key, value }) => ({
+      what: `variable ${key}`,
+      bytes: Buffer.byteLength(key) + value.length + 2,
+    })),
+    ...[...command, ...args].map((text, index) => ({
+      what: `argument ${index}`,
+      bytes: Buffer.byteLength(text) + 1,
+    })),
+  ];
+}
+
+function sumOf(parts: readonly Part[]): number {
+  return parts.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+function describeSum(parts: readonly Part[]): string {
+  const [largest = { what: 'none', bytes: 0 }] = parts.toSorted((one, other) => other.bytes - one.bytes);
+  return `variables and arguments have ${sumOf(parts)} bytes together, the largest is ${largest.what} with ${largest.bytes}`;
+}

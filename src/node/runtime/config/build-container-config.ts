@@ -1,0 +1,137 @@
+import { cri } from '../../../watch/cri/index.js';
+import { type Container } from '../../../kube/container/container.js';
+import { type NodePod } from '../../../kube/pod/node-pod.js';
+
+import { podLabels } from './build-sandbox-config.js';
+import { type ContainerEnvironment } from './container-environment.js';
+import { type ContainerMount } from './container-mount.js';
+import { computeContainerResources } from './container-resources.js';
+import { ANNOTATIONS, LABELS } from '../../../watch/observed/labels.js';
+import { type NodeFacts } from './node-facts.js';
+import { containerLogPath } from '../../../watch/observed/pod-paths.js';
+import { type ContainerConfig } from '../runtime-changes.js';
+import { computeContainerSecurity, type ImageUser } from './security-context.js';
+
+/** What a container's configuration follows from beside the pod. */
+export interface ContainerFacts {
+  readonly node: NodeFacts;
+  readonly kind: 'container' | 'init' | 'ephemeral';
+  /** The container whose processes it sees; those of its own, or of its pod, unless told. */
+  readonly targetId?: string | undefined;
+  /** How many of that name came before: CRI's attempt, and the name of the log. */
+  readonly restartCount: number;
+  /** The image as the runtime resolved it. */
+  readonly imageRef: string;
+  /** Whom the image runs as, as the runtime tells. */
+  readonly imageUser?: ImageUser;
+  /** Everything that is mounted, the file for the termination message included. */
+  readonly mounts: readonly ContainerMount[];
+  /** Of this container, as its values are now. */
+  readonly environment: ContainerEnvironment;
+  /** Ours, and the kubelet's hash. */
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+const PROPAGATION = {
+  private: 'PROPAGATION_PRIVATE',
+  'host-to-container': 'PROPAGATION_HOST_TO_CONTAINER',
+  bidirectional: 'PROPAGATION_BIDIRECTIONAL',
+} as const;
+
+/**
+ * A container, as CRI takes it: with the kubelet's labels and annotations, from which it can be ended without its
+ * manifest, and our mark. Pure. Throws an Error for a command that refers to a variable which is no text.
+ */
+export function buildContainerConfig(
+  pod: NodePod,
+  container: Container,
+  facts: ContainerFacts,
+): ContainerConfig {
+  const { node, restartCount, imageRef, environment } = facts;
+  const expand = (text: string): string => environment.expand(text);
+  return cri.ContainerConfig.fromPartial({
+    metadata: { name: container.name, attempt: restartCount },
+    image: { image: imageRef, userSpecifiedImage: container.image },
+    command: (container.command ?? []).map(expand),
+    args: (container.args ?? []).map(expand),
+    workingDir: container.workingDir ?? '',
+    envs: environment.entries.map(({ name, value }) => ({ key: name, value })),
+    mounts: facts.mounts.map(toMount),
+    labels: { ...podLabels(pod, node.nodeInstance), [LABELS.containerName]: container.name },
+    annotations: { ...describeContainer(pod, container, facts), ...facts.annotations },
+    logPath: containerLogPath(container.name, restartCount),
+    stdin: container.stdin ?? false,
+    stdinOnce: container.stdinOnce ?? false,
+    tty: container.tty ?? false,
+    ...toStopSignal(container.lifecycle?.stopSignal),
+    linux: {
+      resources: computeContainerResources(pod, container, node),
+      securityContext: withTarget(
+        computeContainerSecurity(pod, container, { ...node, imageUser: facts.imageUser }),
+        facts.targetId,
+      ),
+    },
+  });
+}
+
+function withTarget(
+  security: cri.LinuxContainerSecurityContext,
+  targetId: string | undefined,
+): cri.LinuxContainerSecurityContext {
+  if (targetId === undefined) return security;
+  const pid = cri.NamespaceMode.TARGET;
+  const namespaceOptions = cri.NamespaceOption.fromPartial({ ...security.namespaceOptions, pid, targetId });
+  return { ...security, namespaceOptions };
+}
+
+/** What has to be known of a container when its manifest is gone, as the kubelet writes it. */
+function describeContainer(
+  { metadata, spec }: NodePod,
+  container: Container,
+  { kind, restartCount }: ContainerFacts,
+): Record<string, string> {
+  const { terminationGracePeriodSeconds } = spec;
+  const { deletionGracePeriodSeconds } = metadata;
+  const { lifecycle, ports, terminationMessagePath, terminationMessagePolicy } = container;
+  return {
+    [ANNOTATIONS.type]: kind,
+    [ANNOTATIONS.restartCount]: String(restartCount),
+    [ANNOTATIONS.terminationMessagePath]: terminationMessagePath ?? '',
+    [ANNOTATIONS.terminationMessagePolicy]: terminationMessagePolicy ?? '',
+    ...(deletionGracePeriodSeconds === undefined
+      ? {}
+      : { [ANNOTATIONS.podDeletionGracePeriod]: String(deletionGracePeriodSeconds) }),
+    ...(terminationGracePeriodSeconds === undefined
+      ? {}
+      : { [ANNOTATIONS.podTerminationGracePeriod]: String(terminationGracePeriodSeconds) }),
+    ...(lifecycle?.preStop === undefined
+      ? {}
+      : { [ANNOTATIONS.preStopHandler]: JSON.stringify(lifecycle.preStop) }),
+    ...(ports === undefined || ports.length === 0 ? {} : { [ANNOTATIONS.ports]: JSON.stringify(ports) }),
+  };
+}
+
+/** `SIGRTMIN+3` is SIGRTMINPLUS3 in CRI. A name that CRI does not know is left to the image. */
+function toStopSignal(name: string | undefined): { stopSignal?: cri.Signal } {
+  const key = name?.replace('+', 'PLUS').replace('-', 'MINUS');
+  const found = Object.entries(cri.Signal).find(([known]) => known === key);
+  return found === undefined ? {} : { stopSignal: found[1] };
+}
+
+function toMount({
+  containerPath,
+  hostPath,
+  readOnly,
+  recursiveReadOnly = false,
+  propagation = 'private',
+  selinuxRelabel = false,
+}: ContainerMount): cri.DeepPartial<cri.Mount> {
+  return {
+    containerPath,
+    hostPath,
+    readonly: readOnly,
+    recursiveReadOnly,
+    propagation: cri.MountPropagation[PROPAGATION[propagation]],
+    selinuxRelabel,
+  };
+}

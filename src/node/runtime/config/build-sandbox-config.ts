@@ -1,0 +1,89 @@
+import { cri } from '../../../watch/cri/index.js';
+import { type NodePod } from '../../../kube/pod/node-pod.js';
+import { sidecarsOf } from '../../../kube/container/restart-rule.js';
+
+import { computePodOverhead, computePodResources } from './container-resources.js';
+import { LABELS } from '../../../watch/observed/labels.js';
+import { type NodeFacts } from './node-facts.js';
+import { computeHostname } from './pod-hostname.js';
+import { type PodPaths } from '../../../watch/observed/pod-paths.js';
+import { computeResolverConfig, type ResolverFacts } from './resolver-config.js';
+import { type SandboxConfig } from '../runtime-changes.js';
+import { computeSandboxSecurity } from './security-context.js';
+
+/** What a sandbox's configuration follows from beside the pod. */
+export interface SandboxFacts {
+  readonly node: NodeFacts;
+  readonly paths: PodPaths;
+  /** How many sandboxes of the pod came before. */
+  readonly attempt: number;
+  /** Where its cgroups go; empty for the runtime's own choice. */
+  readonly cgroupParent: string;
+  /** Ours, written beside those of the pod. */
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** The sandbox of a pod, as CRI takes it: with the kubelet's labels and our mark. Pure; throws as {@link computeHostname}. */
+export function buildSandboxConfig(pod: NodePod, facts: SandboxFacts): SandboxConfig {
+  const { metadata, spec } = pod;
+  const { name, namespace, uid } = metadata;
+  const { node, paths, attempt } = facts;
+  const overhead = computePodOverhead(pod, node);
+  return cri.PodSandboxConfig.fromPartial({
+    metadata: { name, namespace, uid, attempt },
+    // On the node's network the name is the node's, too.
+    hostname: spec.hostNetwork === true ? '' : computeHostname(pod, node.clusterDomain),
+    logDirectory: paths.logDir(metadata),
+    dnsConfig: toDnsConfig(pod, node),
+    portMappings: spec.hostNetwork === true ? [] : toPortMappings(pod),
+    labels: { ...metadata.labels, ...podLabels(pod, node.nodeInstance) },
+    annotations: { ...metadata.annotations, ...facts.annotations },
+    linux: {
+      cgroupParent: facts.cgroupParent,
+      securityContext: computeSandboxSecurity(pod),
+      sysctls: Object.fromEntries(
+        (spec.securityContext?.sysctls ?? []).map((each) => [each.name, each.value]),
+      ),
+      resources: computePodResources(pod, node),
+      ...(overhead === undefined ? {} : { overhead }),
+    },
+  });
+}
+
+/** What names are resolved by on a node. Pure. */
+export function toResolverFacts({ resolver, clusterDns, clusterDomain }: NodeFacts): ResolverFacts {
+  return { node: resolver, clusterDns, clusterDomain };
+}
+
+/** The labels by which everything of a pod is found, and our mark. */
+export function podLabels(pod: NodePod, nodeInstance: string): Record<string, string> {
+  const { name, namespace, uid } = pod.metadata;
+  return {
+    [LABELS.podName]: name,
+    [LABELS.podNamespace]: namespace,
+    [LABELS.podUid]: uid,
+    [LABELS.nodeInstance]: nodeInstance,
+  };
+}
+
+function toDnsConfig({ metadata, spec }: NodePod, node: NodeFacts): cri.DeepPartial<cri.DNSConfig> {
+  const { servers, searches, options } = computeResolverConfig(
+    spec,
+    metadata.namespace,
+    toResolverFacts(node),
+  );
+  return { servers: [...servers], searches: [...searches], options: [...options] };
+}
+
+function toPortMappings({ spec }: NodePod): cri.DeepPartial<cri.PortMapping>[] {
+  // Sidecars live as long as the pod, other init containers do not.
+  const ports = [...spec.containers, ...sidecarsOf(spec)].flatMap((container) => container.ports ?? []);
+  return ports
+    .filter(({ hostPort = 0 }) => hostPort > 0)
+    .map(({ containerPort, hostPort = 0, hostIP = '', protocol = 'TCP' }) => ({
+      containerPort,
+      hostPort,
+      hostIp: hostIP,
+      protocol: cri.Protocol[protocol],
+    }));
+}

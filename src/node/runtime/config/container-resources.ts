@@ -1,0 +1,103 @@
+import { cri } from '../../../watch/cri/index.js';
+import { type Container } from '../../../kube/container/container.js';
+import { computeContainerRequests, computePodRequests, podOverhead } from '../../../kube/pod/pod-requests.js';
+import { type Pod } from '../../../kube/pod/pod.js';
+
+import { computeHugepageLimits } from './huge-pages.js';
+import { type NodeFacts } from './node-facts.js';
+import { amountOf, computeOomScore, computePodLimit } from './quality-of-service.js';
+import { type ContainerResources } from '../runtime-changes.js';
+
+type ResourceFacts = Pick<
+  NodeFacts,
+  'memoryCapacityBytes' | 'cpuCfsQuota' | 'cpuCfsPeriodUs' | 'hugePageSizes'
+>;
+
+const SHARES_PER_CPU = 1024n;
+const LEAST_SHARES = 2n;
+const MOST_SHARES = 262_144n;
+const LEAST_QUOTA_US = 1000n;
+
+/** CRI's limits of a container: cpu by shares and quota, memory by its limit, and the OOM score. Pure. */
+export function computeContainerResources(
+  pod: Pod,
+  container: Container,
+  facts: ResourceFacts,
+): ContainerResources {
+  const cpuRequest = amountOf(container, 'requests', 'cpu');
+  const cpuLimit = amountOf(container, 'limits', 'cpu');
+  return cri.LinuxContainerResources.fromPartial({
+    cpuShares: toShares(cpuRequest === 0n ? cpuLimit : cpuRequest),
+    ...toQuota(cpuLimit, facts),
+    memoryLimitInBytes: amountOf(container, 'limits', 'memory'),
+    oomScoreAdj: BigInt(computeOomScore(pod, container, facts.memoryCapacityBytes)),
+    hugepageLimits: [...computeHugepageLimits(container, facts.hugePageSizes ?? [])],
+  });
+}
+
+/** What the cgroup of a whole pod is to allow; undefined: no limit. */
+export interface PodLimits {
+  readonly cpuQuotaUs: bigint | undefined;
+  readonly cpuPeriodUs: bigint;
+  readonly memoryBytes: bigint | undefined;
+}
+
+/**
+ * The limits of a whole pod: the sum over its containers, where each of them has one, and what it costs beside them. Pure.
+ *
+ * Source: the kubelet's cgroups of pods, as operators see them.
+ */
+export function computePodLimits(
+  { spec }: Pod,
+  { cpuCfsQuota, cpuCfsPeriodUs }: Pick<ResourceFacts, 'cpuCfsQuota' | 'cpuCfsPeriodUs'>,
+): PodLimits {
+  const facts = { cpuCfsQuota, cpuCfsPeriodUs };
+  const overhead = podOverhead(spec);
+  const cpuMilli = computePodLimit(spec, 'cpu');
+  const memoryBytes = computePodLimit(spec, 'memory');
+  return {
+    cpuQuotaUs: toQuota(cpuMilli === undefined ? 0n : cpuMilli + overhead.cpuMilli, facts).cpuQuota,
+    cpuPeriodUs: BigInt(cpuCfsPeriodUs),
+    memoryBytes: memoryBytes === undefined ? undefined : memoryBytes + overhead.memoryBytes,
+  };
+}
+
+/** What a pod costs beside its containers, for runtimes that size the sandbox by it; undefined for nothing. Pure. */
+export function computePodOverhead({ spec }: Pod, facts: ResourceFacts): ContainerResources | undefined {
+  if (spec.overhead === undefined) return undefined;
+  const { cpuMilli, memoryBytes } = podOverhead(spec);
+  return cri.LinuxContainerResources.fromPartial({
+    ...(cpuMilli > 0n ? { cpuShares: toShares(cpuMilli), ...toQuota(cpuMilli, facts) } : {}),
+    memoryLimitInBytes: memoryBytes,
+  });
+}
+
+/** What the containers of a pod may use together, for runtimes that size the sandbox by it. Pure. */
+export function computePodResources(pod: Pod, facts: ResourceFacts): ContainerResources {
+  return cri.LinuxContainerResources.fromPartial({
+    cpuShares: toShares(computeContainerRequests(pod.spec).cpuMilli),
+    ...toQuota(computePodLimit(pod.spec, 'cpu') ?? 0n, facts),
+    memoryLimitInBytes: computePodLimit(pod.spec, 'memory') ?? 0n,
+  });
+}
+
+/** The share of the CPU that a whole pod asks for, in cgroup v1's measure: 1024 for a core. Pure. */
+export function computePodShares(pod: Pod): bigint {
+  return toShares(computePodRequests(pod.spec).cpuMilli);
+}
+
+/** Thousandths of a core in cgroup v1's measure. Pure. */
+export function toShares(milli: bigint): bigint {
+  const shares = (milli * SHARES_PER_CPU) / 1000n;
+  return shares < LEAST_SHARES ? LEAST_SHARES : shares > MOST_SHARES ? MOST_SHARES : shares;
+}
+
+function toQuota(
+  milli: bigint,
+  { cpuCfsQuota, cpuCfsPeriodUs }: Pick<ResourceFacts, 'cpuCfsQuota' | 'cpuCfsPeriodUs'>,
+): Partial<ContainerResources> {
+  if (!cpuCfsQuota || milli === 0n) return {};
+  const cpuPeriod = BigInt(cpuCfsPeriodUs);
+  const quota = (milli * cpuPeriod) / 1000n;
+  return { cpuPeriod, cpuQuota: quota < LEAST_QUOTA_US ? LEAST_QUOTA_US : quota };
+}

@@ -1,0 +1,40 @@
+import { type NodePod } from '../../../kube/pod/node-pod.js';
+
+/** What a pod is called on the network. */
+export interface PodHostNames {
+  /** One that Linux takes: at most 63 characters, none of `-` and `.` at its end. */
+  readonly short: string;
+  /** `<subdomain>.<namespace>.svc` and the cluster's domain, where there is one; empty without a subdomain. */
+  readonly domain: string;
+}
+
+const LONGEST_SHORT = 63;
+/** What the kernel keeps. */
+const LONGEST_FULL = 64;
+
+/** The names of a pod: what it says itself, else its own name. Pure. */
+export function computeHostNames({ metadata, spec }: NodePod, clusterDomain: string): PodHostNames {
+  const { hostnameOverride, hostname = metadata.name } = spec;
+  const short = (hostnameOverride ?? hostname).slice(0, LONGEST_SHORT).replace(/[-.]+$/, '');
+  const subdomain = hostnameOverride === undefined ? (spec.subdomain ?? '') : '';
+  const domain = [subdomain, metadata.namespace, 'svc', clusterDomain]
+    .filter((part) => part !== '')
+    .join('.');
+  return { short, domain: subdomain === '' ? '' : domain };
+}
+
+/**
+ * The host name in a pod: the short one, or the full one where the pod asks for that. Pure. Throws in the kubelet's
+ * words when the full one is longer than the kernel takes.
+ *
+ * Source: https://kubernetes.io/docs/concepts/workloads/pods/pod-hostname/
+ */
+export function computeHostname(pod: NodePod, clusterDomain: string): string {
+  const { short, domain } = computeHostNames(pod, clusterDomain);
+  if (domain === '' || pod.spec.setHostnameAsFQDN !== true) return short;
+  const full = `${short}.${domain}`;
+  if (full.length <= LONGEST_FULL) return full;
+  throw new Error(
+    `failed to construct FQDN from pod hostname and cluster domain, FQDN ${full} is too long (${LONGEST_FULL} characters is the max, ${full.length} characters requested)`,
+  );
+}

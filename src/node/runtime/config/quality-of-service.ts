@@ -1,0 +1,67 @@
+import { type Container } from '../../../kube/container/container.js';
+import { computePodQos } from '../../../kube/pod/pod-qos.js';
+import { type Pod, type PodSpec } from '../../../kube/pod/pod.js';
+import { findQuantity, toMilliUnits, toWholeUnits } from '../../../kube/fields/quantity.js';
+import { initKindOf } from '../../../kube/container/restart-rule.js';
+
+const GUARANTEED_SCORE = -997;
+const BEST_EFFORT_SCORE = 1000;
+/** Kubernetes' system-node-critical. */
+const CRITICAL_PRIORITY = 2_000_001_000;
+
+/**
+ * The kernel's oom_score_adj of a container, 1000 for the first to go. Pure.
+ *
+ * Burstable containers get less the more of the node's memory they asked for; a sidecar never goes before the
+ * containers that it serves.
+ *
+ * Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#node-out-of-memory-behavior
+ */
+export function computeOomScore(pod: Pod, container: Container, memoryCapacityBytes: bigint): number {
+  const { spec } = pod;
+  if ((spec.priority ?? 0) >= CRITICAL_PRIORITY || spec.priorityClassName === 'system-node-critical') {
+    return GUARANTEED_SCORE;
+  }
+  const qos = computePodQos(spec);
+  if (qos === 'Guaranteed') return GUARANTEED_SCORE;
+  if (qos === 'BestEffort') return BEST_EFFORT_SCORE;
+  const own = burstableScore(container, memoryCapacityBytes);
+  // A regular container may have the same policy of its own.
+  const isInit = spec.initContainers?.some(({ name }) => name === container.name) === true;
+  if (!isInit || initKindOf(container) !== 'sidecar') return own;
+  return Math.min(own, ...spec.containers.map((served) => burstableScore(served, memoryCapacityBytes)));
+}
+
+/** What the pod may use of something at most, undefined when a container has no limit. */
+export function computePodLimit(
+  { containers, initContainers = [] }: PodSpec,
+  name: 'cpu' | 'memory',
+): bigint | undefined {
+  let sidecars = 0n;
+  let mostAtInit = 0n;
+  for (const container of initContainers) {
+    const limit = amountOf(container, 'limits', name);
+    if (limit === 0n) return undefined;
+    if (sidecars + limit > mostAtInit) mostAtInit = sidecars + limit;
+    if (initKindOf(container) === 'sidecar') sidecars += limit;
+  }
+  const limits = containers.map((container) => amountOf(container, 'limits', name));
+  if (limits.includes(0n)) return undefined;
+  const together = limits.reduce((sum, limit) => sum + limit, sidecars);
+  return together > mostAtInit ? together : mostAtInit;
+}
+
+/** What a container asks for or may use at most: millicores of cpu, else whole units; 0n where it does not say. */
+export function amountOf(container: Container, side: 'limits' | 'requests', name: 'cpu' | 'memory'): bigint {
+  const quantity = findQuantity(container.resources?.[side]?.[name] ?? '0');
+  if (quantity === undefined) return 0n;
+  return name === 'cpu' ? toMilliUnits(quantity) : toWholeUnits(quantity);
+}
+
+function burstableScore(container: Container, memoryCapacityBytes: bigint): number {
+  const request = amountOf(container, 'requests', 'memory') || amountOf(container, 'limits', 'memory');
+  const score = 1000n - (1000n * request) / (memoryCapacityBytes > 0n ? memoryCapacityBytes : 1n);
+  const least = BigInt(1000 + GUARANTEED_SCORE);
+  if (score < least) return Number(least);
+  return score >= BigInt(BEST_EFFORT_SCORE) ? BEST_EFFORT_SCORE - 1 : Number(score);
+}

@@ -1,0 +1,45 @@
+import { posix } from 'node:path';
+import { type CallOptions, type CriClient } from '../../../watch/cri/index.js';
+import { isRecord } from '../../../base/text/is-record.js';
+
+/**
+ * The cgroup_parent with which somebody has made a sandbox, as the runtime's verbose status tells it; empty for the
+ * runtime's own choice, and where the runtime does not tell. Rejects as the client does.
+ *
+ * containerd shows the sandbox's whole configuration, CRI-O the group of its first process.
+ */
+export async function readCgroupParent(
+  client: Pick<CriClient, 'podSandboxStatus'>,
+  podSandboxId: string,
+  { signal, pod }: Pick<CallOptions, 'signal' | 'pod'> = {},
+): Promise<string> {
+  const { info } = await client.podSandboxStatus({ podSandboxId, verbose: true }, { signal, pod });
+  return parentInInfo(info['info'] ?? '');
+}
+
+/** See {@link readCgroupParent}: in the text of `info`. Pure. */
+export function parentInInfo(text: string): string {
+  const told = parseObject(text);
+  const config = told['config'];
+  if (isRecord(config)) return stringAt(config, 'linux', 'cgroup_parent');
+  const path = stringAt(told, 'runtimeSpec', 'linux', 'cgroupsPath');
+  // By systemd: SLICE:PREFIX:ID.
+  const [slice = '', ...rest] = path.split(':');
+  if (rest.length === 2) return slice;
+  return path.startsWith('/') ? posix.dirname(path) : '';
+}
+
+function stringAt(from: unknown, ...names: readonly string[]): string {
+  let at = from;
+  for (const name of names) at = isRecord(at) ? at[name] : undefined;
+  return typeof at === 'string' ? at : '';
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : {};
+  } catch {
+    return {};
+  }
+}

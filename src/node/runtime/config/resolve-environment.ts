@@ -1,0 +1,130 @@
+import { type PodObjects } from '../../../kube/objects/config-object.js';
+import { type Container } from '../../../kube/container/container.js';
+import { type DownwardFieldFacts, fieldValue } from '../../../kube/objects/downward-field.js';
+import {
+  type DownwardResourceFacts,
+  resourceValue,
+  selectContainer,
+} from '../../../kube/objects/downward-resource.js';
+import {
+  type EnvFromSource,
+  type EnvVarSource,
+  type KeySelector,
+  type ResourceFieldSelector,
+} from '../../../kube/objects/env-source.js';
+import { type NodePod } from '../../../kube/pod/node-pod.js';
+import { ContainerEnvironment } from './container-environment.js';
+
+/** Where the values of variables come from that do not stand in a manifest. */
+export interface EnvironmentSources {
+  readonly objects: PodObjects;
+  readonly facts: DownwardFieldFacts & DownwardResourceFacts;
+  /** Where the services of a cluster are: of the lowest rank. None unless told. */
+  readonly services?: ReadonlyMap<string, string> | undefined;
+}
+
+/**
+ * The environment of a container as of now: services, then all of envFrom, then env, each of which may refer to what is
+ * set by then; the last of a name holds. Pure.
+ *
+ * Throws an Error in the kubelet's words when an object or key is missing that is not optional. No message has a value
+ * in it.
+ *
+ * Source: https://kubernetes.io/docs/tasks/inject-data-application/define-environment-variable-container/
+ */
+export function resolveEnvironment(
+  pod: NodePod,
+  container: Container,
+  sources: EnvironmentSources,
+): ContainerEnvironment {
+  const environment = new ContainerEnvironment();
+  for (const [name, value] of sources.services ?? []) environment.setVerbatim(name, value);
+  for (const source of container.envFrom ?? []) {
+    const { prefix = '' } = source;
+    for (const [key, value] of entriesOf(pod, source, sources)) {
+      const name = `${prefix}${key}`;
+      if (typeof value === 'string') environment.setVerbatim(name, value);
+      else environment.setSecret(name, value);
+    }
+  }
+  for (const { name, value = '', valueFrom } of container.env ?? []) {
+    if (valueFrom === undefined) {
+      environment.setExpanded(name, value);
+      continue;
+    }
+    const found = valueOf(pod, container, valueFrom, sources);
+    // What is optional and not there leaves what envFrom has set.
+    if (typeof found === 'string') environment.setVerbatim(name, found);
+    else if (found !== undefined) environment.setSecret(name, found);
+  }
+  return environment;
+}
+
+/** All variables of an object, sorted by key: the order of an object says nothing. Bytes are of Secrets, and nothing else is. */
+function entriesOf(
+  pod: NodePod,
+  { configMapRef, secretRef }: EnvFromSource,
+  { objects }: EnvironmentSources,
+): (readonly [string, string | Uint8Array])[] {
+  const entries: (readonly [string, string | Uint8Array])[] = [];
+  if (configMapRef !== undefined) {
+    const map = objects.findConfigMap(pod, configMapRef.name);
+    if (map === undefined && configMapRef.optional !== true) throw notFound('configmap', configMapRef.name);
+    entries.push(...(map?.data ?? []));
+  }
+  if (secretRef !== undefined) {
+    const secret = objects.findSecret(pod, secretRef.name);
+    if (secret === undefined && secretRef.optional !== true) throw notFound('secret', secretRef.name);
+    entries.push(...(secret?.data ?? []));
+  }
+  return entries.sort(([one], [other]) => (one < other ? -1 : 1));
+}
+
+/** Undefined when it is optional and not there. Bytes are of Secrets, and nothing else is. */
+function valueOf(
+  pod: NodePod,
+  container: Container,
+  { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef }: EnvVarSource,
+  { objects, facts }: EnvironmentSources,
+): string | Uint8Array | undefined {
+  if (fieldRef !== undefined) return fieldValue(pod, fieldRef.fieldPath, facts);
+  if (resourceFieldRef !== undefined) return resourceOf(pod, container, resourceFieldRef, facts);
+  if (configMapKeyRef !== undefined) {
+    const map = objects.findConfigMap(pod, configMapKeyRef.name);
+    return keyOf(pod, configMapKeyRef, map?.data, { word: 'configmap', kind: 'ConfigMap' });
+  }
+  if (secretKeyRef !== undefined) {
+    const secret = objects.findSecret(pod, secretKeyRef.name);
+    return keyOf(pod, secretKeyRef, secret?.data, { word: 'secret', kind: 'Secret' });
+  }
+  return '';
+}
+
+function resourceOf(
+  pod: NodePod,
+  own: Container,
+  selector: ResourceFieldSelector,
+  facts: DownwardResourceFacts,
+): string {
+  const container = selectContainer(pod, selector, own);
+  if (container === undefined) throw new Error(`container ${selector.containerName ?? ''} not found`);
+  return resourceValue(container, selector, facts);
+}
+
+function keyOf<Value>(
+  { metadata }: NodePod,
+  { name, key, optional = false }: KeySelector,
+  data: ReadonlyMap<string, Value> | undefined,
+  { word, kind }: { readonly word: string; readonly kind: string },
+): Value | undefined {
+  if (data === undefined && !optional) throw notFound(word, name);
+  const value = data?.get(key);
+  if (value === undefined && !optional) {
+    throw new Error(`couldn't find key ${key} in ${kind} ${metadata.namespace}/${name}`);
+  }
+  return value;
+}
+
+function notFound(word: string, name: string): Error {
+  return new Error(`${word} ${JSON.stringify(name)} not found`);
+}

@@ -1,0 +1,36 @@
+import { type Container } from '../../kube/container/container.js';
+import { expandVariables } from './config/container-environment.js';
+
+/** For people, in the place of what a runtime says that may quote a value of a Secret. */
+export const QUOTE_NOT_SHOWN = 'what the runtime says of it may quote a Secret, and is not shown';
+
+/**
+ * Whether a value of a Secret may stand in the command of a container, and so in what a runtime says of it. Told by the
+ * manifest alone: the Secret may be another one by now, or gone. Pure.
+ */
+export function quotesSecrets({ command = [], args = [], env = [], envFrom = [] }: Container): boolean {
+  const anyName = envFrom.some(({ secretRef }) => secretRef !== undefined);
+  const own = new Set(env.map(({ name }) => name));
+  const secret = new Set<string>();
+  for (const { name, value = '', valueFrom } of env) {
+    if (valueFrom?.secretKeyRef !== undefined || refersTo(value)) secret.add(name);
+  }
+  return [...command, ...args].some(refersTo);
+
+  function refersTo(text: string): boolean {
+    let isFound = false;
+    expandVariables(text, (name) => {
+      if (secret.has(name) || (anyName && !own.has(name))) isFound = true;
+      return undefined;
+    });
+    return isFound;
+  }
+}
+
+/** Whether a container gets values of Secrets in its environment, which a runtime may quote when it cannot make it. Pure. */
+export function takesSecrets({ env = [], envFrom = [] }: Container): boolean {
+  return (
+    env.some(({ valueFrom }) => valueFrom?.secretKeyRef !== undefined) ||
+    envFrom.some(({ secretRef }) => secretRef !== undefined)
+  );
+}

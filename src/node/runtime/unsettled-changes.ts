@@ -1,0 +1,71 @@
+import { hasCode, PodloopError } from '../../base/errors/errors.js';
+
+/** Enough for every pod of a large node; a mark that is lost costs one refused call more. */
+const MOST_MARKS = 10_000;
+
+/**
+ * Which changes were sent and never answered: whether they happened is not known until somebody looks.
+ *
+ * A key names the object and not the call: the same attempt of the same container is the same key.
+ */
+export class UnsettledChanges {
+  readonly #keys = new Set<string>();
+
+  get size(): number {
+    return this.#keys.size;
+  }
+
+  has(key: string): boolean {
+    return this.#keys.has(key);
+  }
+
+  mark(key: string): void {
+    this.#keys.delete(key);
+    this.#keys.add(key);
+    if (this.#keys.size <= MOST_MARKS) return;
+    const [oldest] = this.#keys;
+    this.#keys.delete(oldest!);
+  }
+
+  settle(key: string): void {
+    this.#keys.delete(key);
+  }
+}
+
+/** Whether a change that failed so may have happened, or happen yet. */
+export function isOutcomeUnknown(error: unknown): boolean {
+  return hasCode(
+    error,
+    'CRI_DEADLINE_EXCEEDED',
+    'CRI_UNAVAILABLE',
+    'CRI_CANCELLED',
+    'CRI_ABORTED',
+    'CRI_INTERNAL',
+    'CRI_MALFORMED_RESPONSE',
+  );
+}
+
+/** Whether the failure says that the runtime has too much to do, or none of it. */
+export function isOverload(error: unknown): boolean {
+  return hasCode(error, 'CRI_DEADLINE_EXCEEDED', 'CRI_RESOURCE_EXHAUSTED', 'CRI_UNAVAILABLE');
+}
+
+// containerd: failed to reserve container name "app_web_default_uid_0": name "…" is reserved for "0123…".
+// CRI-O: error reserving ctr name k8s_app_web_default_uid_0 for id 0123…: name is reserved.
+const NAME = /\bname\b/;
+const IS_RESERVED = /\bis reserved\b/;
+
+const CODES_OF_RESERVED = new Set(['CRI_UNKNOWN', 'CRI_INTERNAL', 'CRI_FAILED_PRECONDITION']);
+
+/** Whether the runtime refused a change because it has an object of that name. */
+export function isNameTaken(error: unknown): boolean {
+  return error instanceof PodloopError && saysNameTaken(error.code, error.message);
+}
+
+/** The same by the code and the message of the error. Pure. */
+export function saysNameTaken(code: string, message: string): boolean {
+  if (code === 'CRI_ALREADY_EXISTS') return true;
+  // One word, then the other: both in one expression would look for the second from each of the first.
+  const at = CODES_OF_RESERVED.has(code) ? message.search(NAME) : -1;
+  return at !== -1 && IS_RESERVED.test(message.slice(at));
+}

@@ -1,0 +1,35 @@
+import { type Clock } from '../../base/time/clock.js';
+
+interface Sighting {
+  readonly ageThenMs: number;
+  readonly seenAtMs: number;
+}
+
+/**
+ * How long pods have been active. The start is compared with the clock on the wall once, when it is first asked about;
+ * from then on the monotonic clock counts, so that the wall may jump.
+ */
+export class ActiveTimes {
+  readonly #clock: Clock;
+  readonly #pods = new Map<string, Sighting>();
+
+  constructor(options: { readonly clock: Clock }) {
+    this.#clock = options.clock;
+  }
+
+  /** `startTime`: of the pod's status, RFC 3339. Milliseconds, never negative. */
+  activeForMs(podUid: string, startTime: string): number {
+    const nowMs = this.#clock.monotonicMs();
+    let sighting = this.#pods.get(podUid);
+    if (sighting === undefined) {
+      sighting = { ageThenMs: Math.max(0, this.#clock.now() - Date.parse(startTime)), seenAtMs: nowMs };
+      this.#pods.set(podUid, sighting);
+    }
+    return sighting.ageThenMs + nowMs - sighting.seenAtMs;
+  }
+
+  /** The pod is gone. */
+  forget(podUid: string): void {
+    this.#pods.delete(podUid);
+  }
+}

@@ -1,0 +1,240 @@
+import { type Container } from '../../kube/container/container.js';
+import {
+  type V1ContainerState,
+  type V1ContainerStatus,
+  type V1ContainerTerminated,
+  type V1ContainerUser,
+  type V1ContainerWaiting,
+} from '../../kube/pod/v1-pod-status.js';
+import {
+  type ContainerLimits,
+  type ContainerStatus,
+  type ContainerUser,
+} from '../../watch/observed/runtime.js';
+import {
+  type ContainerStateContext,
+  lostEnd,
+  toV1ContainerId,
+  toV1ContainerState,
+} from './container-state.js';
+import { computeStatusResources } from './container-status-resources.js';
+import { hasRun, mayBeAlive, type PodContainers } from './pod-containers.js';
+import {
+  type ContainerKind,
+  mayRestart,
+  mayRestartFailed,
+  type RestartRule,
+} from '../../kube/container/restart-rule.js';
+import { computeVolumeMountStatuses } from './volume-mount-statuses.js';
+
+const USED_TO_RUN = 'The container could not be located when the pod was synced. It used to be running.';
+
+/** What probes have found out, by container id; undefined before they have. */
+export interface ProbeStates {
+  readiness(containerId: string): boolean | undefined;
+  started(containerId: string): boolean | undefined;
+  /** Why a probe has had the container ended (default: none has). */
+  failure?(containerId: string): unknown;
+}
+
+/** What the statuses of containers follow from. */
+export interface ContainerStatusInputs extends ContainerStateContext {
+  readonly containers: PodContainers;
+  readonly rule: RestartRule;
+  readonly probes: ProbeStates;
+  /** The pod is ending: nothing is started again. */
+  readonly isEnding: boolean;
+  /** Why the last start of a container failed, or when it is tried again. */
+  readonly findStartFailure: (containerName: string) => V1ContainerWaiting | undefined;
+  /** Whether a container was made for what the pod says now; what was not has yet to run. */
+  readonly isCurrent: (container: ContainerStatus) => boolean;
+  /** Before there is a container: PodInitializing in pods with init containers, else ContainerCreating. */
+  readonly waitingReason: string;
+  /** Of an init container that is not to be seen: others came after it, so it completed. */
+  readonly isBehind: boolean;
+  /** Of an init container that is not in the sandbox in use, nor any that comes after it: it runs there from the beginning. */
+  readonly isAhead: boolean;
+  readonly previous: V1ContainerStatus | undefined;
+  /** Which limits hold for a container that runs, as far as anybody can tell. */
+  readonly findLimits?: ((container: ContainerStatus) => ContainerLimits | undefined) | undefined;
+  /** Whether the runtime can mount for the pod what is read-only with all that is mounted below it. */
+  readonly canMountRecursivelyReadOnly: boolean;
+}
+
+/** The status of one container of the spec. Pure. */
+export function computeContainerStatus(
+  container: Container,
+  inputs: ContainerStatusInputs,
+): V1ContainerStatus {
+  const { kind } = inputs.rule;
+  const { all } = inputs.containers.of(container.name);
+  const newest = all.find(mayBeAlive) ?? all[0];
+  const basis =
+    newest === undefined
+      ? withoutContainer(kind, container, inputs)
+      : ofContainer(container, newest, all, inputs);
+  const shown = withStartFailure(kind, container, newest, basis, inputs);
+  const started = newest !== undefined && hasStarted(kind, container, newest, shown, inputs);
+  const actual = newest?.state === 'running' ? inputs.findLimits?.(newest) : undefined;
+  return {
+    ...shown,
+    // As a kubelet, which tells them of whatever container the runtime has, and of no other.
+    ...(newest && computeStatusResources(container, actual)),
+    ...computeVolumeMountStatuses(container, inputs.canMountRecursivelyReadOnly),
+    started,
+    ready: isReady(kind, container, newest, shown, started, inputs),
+  };
+}
+
+function ofContainer(
+  { name, image }: Container,
+  newest: ContainerStatus,
+  all: readonly ContainerStatus[],
+  inputs: ContainerStatusInputs,
+): V1ContainerStatus {
+  const { runtimeName, previous } = inputs;
+  const before = all.find((other) => other !== newest && hasRun(other) && !mayBeAlive(other));
+  const containerID = toV1ContainerId(runtimeName, newest.id);
+  if (newest.isListedOnly === true && previous?.containerID === containerID) {
+    return { ...previous, state: listedState(newest, previous, inputs), ready: false, started: false };
+  }
+  return {
+    name,
+    state: toV1ContainerState(newest, inputs),
+    lastState: before === undefined ? lastStateOf(previous, containerID) : toV1ContainerState(before, inputs),
+    ready: false,
+    restartCount: newest.restartCount,
+    image: newest.image === '' ? image : newest.image,
+    imageID: newest.imageRef,
+    containerID,
+    started: false,
+    ...(newest.user === undefined ? {} : { user: toV1User(newest.user) }),
+  };
+}
+
+/** The state of a container whose status cannot be had any more: what an earlier status says of it, where that still holds. */
+function listedState(
+  container: ContainerStatus,
+  { state, lastState, containerID }: V1ContainerStatus,
+  context: ContainerStateContext,
+): V1ContainerState {
+  const ended = [state, lastState].find(({ terminated }) => terminated?.containerID === containerID);
+  if (container.state === 'exited' && ended !== undefined) return ended;
+  return container.state === 'running' && state.running !== undefined
+    ? state
+    : toV1ContainerState(container, context);
+}
+
+function toV1User({ uid, gid, supplementalGroups }: ContainerUser): V1ContainerUser {
+  return { linux: { uid, gid, ...(supplementalGroups.length === 0 ? {} : { supplementalGroups }) } };
+}
+
+/** What an earlier status knows of the container before this one, once the runtime has lost it. */
+function lastStateOf(previous: V1ContainerStatus | undefined, containerID: string): V1ContainerState {
+  if (previous === undefined) return {};
+  if (previous.containerID === containerID || previous.state.terminated === undefined) {
+    return previous.lastState;
+  }
+  return { terminated: previous.state.terminated };
+}
+
+function withoutContainer(
+  kind: ContainerKind,
+  { name, image }: Container,
+  { previous, waitingReason, rule, isBehind, isAhead, isEnding }: ContainerStatusInputs,
+): V1ContainerStatus {
+  const basis: V1ContainerStatus = {
+    name,
+    state: { waiting: { reason: waitingReason } },
+    lastState: previous?.lastState ?? {},
+    ready: false,
+    restartCount: previous?.restartCount ?? 0,
+    image,
+    imageID: '',
+    started: false,
+  };
+  if (previous?.state.terminated !== undefined) return { ...previous, ready: false, started: false };
+  const isThrough = kind === 'init' && isBehind;
+  // Those that came after it in an earlier sandbox say nothing of a run in this one.
+  if (previous?.state.running !== undefined && (isAhead || !isThrough)) {
+    const terminated = lostEnd(USED_TO_RUN);
+    // To a pod that restarts nothing it is over; others wait for the next one.
+    const isOver = isEnding || !mayRestartFailed(rule);
+    return isOver ? { ...previous, state: { terminated } } : { ...basis, lastState: { terminated } };
+  }
+  if (!isThrough) return basis;
+  const completed: V1ContainerTerminated = {
+    exitCode: 0,
+    reason: 'Completed',
+    startedAt: null,
+    finishedAt: null,
+  };
+  return { ...basis, state: { terminated: completed } };
+}
+
+/** A container that is to be started again waits, for the reason that its last start failed for. */
+function withStartFailure(
+  kind: ContainerKind,
+  { name }: Container,
+  newest: ContainerStatus | undefined,
+  status: V1ContainerStatus,
+  inputs: ContainerStatusInputs,
+): V1ContainerStatus {
+  if (inputs.isEnding) return status;
+  const { terminated } = status.state;
+  const isEdited = newest !== undefined && !mayBeAlive(newest) && !inputs.isCurrent(newest);
+  if (!isEdited && !isToBeStarted(kind, newest, terminated, inputs)) return status;
+  // That it ended well is not its own doing.
+  const isEndedByProbe = terminated?.exitCode === 0 && hasFailedProbe(newest, inputs);
+  const waiting =
+    inputs.findStartFailure(name) ??
+    (isEdited || isEndedByProbe ? { reason: 'ContainerCreating' } : undefined);
+  // Without a reason it is started in a moment: until then how it ended says more.
+  if (waiting === undefined) return status;
+  return { ...status, state: { waiting }, lastState: terminated ? { terminated } : status.lastState };
+}
+
+function isToBeStarted(
+  kind: ContainerKind,
+  newest: ContainerStatus | undefined,
+  terminated: V1ContainerTerminated | undefined,
+  inputs: ContainerStatusInputs,
+): boolean {
+  const { rule, isAhead } = inputs;
+  if (newest?.state === 'running') return false;
+  if (kind === 'init' && isAhead) return true;
+  if (newest?.state === 'unknown') return mayRestartFailed(rule);
+  if (terminated === undefined) return true;
+  if (hasFailedProbe(newest, inputs) && mayRestartFailed(rule)) return true;
+  return mayRestart(rule, terminated.exitCode);
+}
+
+function hasFailedProbe(newest: ContainerStatus | undefined, { probes }: ContainerStatusInputs): boolean {
+  return newest !== undefined && probes.failure?.(newest.id) !== undefined;
+}
+
+function hasStarted(
+  kind: ContainerKind,
+  { startupProbe }: Container,
+  newest: ContainerStatus,
+  { state }: V1ContainerStatus,
+  { probes }: ContainerStatusInputs,
+): boolean {
+  if (state.running === undefined) return false;
+  return kind === 'init' || startupProbe === undefined || probes.started(newest.id) === true;
+}
+
+function isReady(
+  kind: ContainerKind,
+  { readinessProbe }: Container,
+  newest: ContainerStatus | undefined,
+  { state }: V1ContainerStatus,
+  started: boolean,
+  { probes }: ContainerStatusInputs,
+): boolean {
+  if (kind === 'init') return state.terminated?.exitCode === 0;
+  // Nobody waits for it.
+  if (kind === 'ephemeral') return false;
+  if (newest === undefined || !started) return false;
+  return readinessProbe === undefined || probes.readiness(newest.id) === true;
+}

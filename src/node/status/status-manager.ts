@@ -1,0 +1,244 @@
+/**
+ * The latest status of every pod: written by syncs and probes, read by everybody.
+ *
+ * In: statuses as {@link computePodStatus} makes them, each with the stamp at which its inputs were read; readiness as
+ * probes tell it. Out: records with a version that counts up, and changes for any number of readers. A status is kept
+ * after its pod is gone, until housekeeping says which pods are still known.
+ *
+ * Newer is never overwritten by older: a status whose inputs were read before those of the one that is there is
+ * refused, and what a probe said after they were read is put on top of it. A terminal phase, and the last status of a
+ * pod that ended, stay until the pod is forgotten.
+ *
+ * @module
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { type NodePod } from '../../kube/pod/node-pod.js';
+import {
+  isTerminalPhase,
+  type V1ContainerStatus,
+  type V1PodCondition,
+  type V1PodStatus,
+} from '../../kube/pod/v1-pod-status.js';
+import { type Clock, OLDEST_STAMP, type Stamp } from '../../base/time/clock.js';
+import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
+import { computeConditions, findSandboxCondition, type PendingResize } from './compute-conditions.js';
+import { groupByKind } from './compute-pod-status.js';
+import {
+  podStatusChanged,
+  type PodStatusRecord,
+  type StatusChange,
+  StatusChanges,
+} from './status-changes.js';
+import { terminateStatus } from './terminate-status.js';
+
+/** What became of a status: `older` and `finished` ones were refused. */
+export type SetStatusResult = 'changed' | 'same' | 'older' | 'finished';
+
+/** What a {@link StatusManager} needs. */
+export interface StatusManagerOptions {
+  readonly clock: Clock;
+  readonly logger?: Logger;
+  /** How many pods' changes a reader may have waiting (default: 1000). */
+  readonly changeCapacity?: number;
+}
+
+interface ProbeSighting {
+  readonly field: 'ready' | 'started';
+  readonly value: boolean;
+  readonly stamp: Stamp;
+}
+
+interface Entry {
+  record: PodStatusRecord;
+  pod: NodePod;
+  /** Of the inputs of the status. */
+  stamp: Stamp;
+  /** What probes said after that, by container id and field. */
+  readonly probes: Map<string, ProbeSighting>;
+}
+
+const DEFAULT_CHANGE_CAPACITY = 1000;
+
+/** See the module. */
+export class StatusManager {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #changeCapacity: number;
+  readonly #entries = new Map<string, Entry>();
+  readonly #readers = new Set<StatusChanges>();
+
+  constructor(options: StatusManagerOptions) {
+    this.#clock = options.clock;
+    this.#logger = options.logger ?? SILENT_LOGGER;
+    this.#changeCapacity = options.changeCapacity ?? DEFAULT_CHANGE_CAPACITY;
+  }
+
+  /** Undefined for a pod that was never seen, or is forgotten. */
+  find(podUid: string): PodStatusRecord | undefined {
+    return this.#entries.get(podUid)?.record;
+  }
+
+  /** The pod that the status is of, as it was last synced. */
+  findPod(podUid: string): NodePod | undefined {
+    return this.#entries.get(podUid)?.pod;
+  }
+
+  /** All records, in the order in which their pods were first seen. */
+  list(): PodStatusRecord[] {
+    return [...this.#entries.values()].map(({ record }) => record);
+  }
+
+  /** `stamp`: taken before the inputs of the status were read. */
+  setPodStatus(pod: NodePod, status: V1PodStatus, stamp: Stamp): SetStatusResult {
+    const entry = this.#entries.get(pod.metadata.uid);
+    if (entry === undefined) return this.#add(pod, status, stamp);
+    const { record } = entry;
+    if (record.isFinished) return 'finished';
+    if (stamp < entry.stamp) return 'older';
+    if (isTerminalPhase(record.status.phase) && status.phase !== record.status.phase) {
+      const phases = { oldPhase: record.status.phase, phase: status.phase };
+      this.#logger.error('Pod attempted illegal phase transition', undefined, {
+        pod: pod.metadata,
+        ...phases,
+      });
+      return 'finished';
+    }
+    entry.pod = pod;
+    entry.stamp = stamp;
+    for (const [key, probe] of entry.probes) if (probe.stamp < stamp) entry.probes.delete(key);
+    return this.#write(entry, this.#withProbes(entry, status));
+  }
+
+  /** Takes up the status of a pod that ended under an earlier agent; does nothing where there is one already. */
+  restore(pod: NodePod, status: V1PodStatus, isFinished: boolean): void {
+    if (!this.#entries.has(pod.metadata.uid)) this.#add(pod, status, OLDEST_STAMP, isFinished);
+  }
+
+  /** A readiness probe changed its mind. False when no such container is shown as running. */
+  setContainerReadiness(podUid: string, containerId: string, ready: boolean): boolean {
+    return this.#setProbe(podUid, containerId, 'ready', ready);
+  }
+
+  /** A startup probe did. False when no such container is shown as running. */
+  setContainerStartup(podUid: string, containerId: string, started: boolean): boolean {
+    return this.#setProbe(podUid, containerId, 'started', started);
+  }
+
+  /** Makes the status the last one of a pod that ended: see {@link terminateStatus}. */
+  terminatePod(pod: NodePod): void {
+    const entry = this.#entries.get(pod.metadata.uid);
+    if (entry === undefined || entry.record.isFinished) return;
+    this.#write(entry, terminateStatus(pod.spec, entry.record.status, this.#clock.now()), true);
+  }
+
+  /** The pod is to start anew under the same uid. */
+  forget(podUid: string): void {
+    const entry = this.#entries.get(podUid);
+    if (entry === undefined) return;
+    this.#entries.delete(podUid);
+    this.#tell(podUid, { type: 'removed', pod: entry.record.pod });
+  }
+
+  /** Forgets all pods but these. For housekeeping, once every source has been seen. */
+  removeOrphanedStatuses(knownUids: ReadonlySet<string>): void {
+    for (const uid of [...this.#entries.keys()]) if (!knownUids.has(uid)) this.forget(uid);
+  }
+
+  /** Changes from now on, until it is closed. */
+  subscribe(): StatusChanges {
+    const reader = new StatusChanges({
+      capacity: this.#changeCapacity,
+      onClose: (closed) => this.#readers.delete(closed),
+    });
+    this.#readers.add(reader);
+    return reader;
+  }
+
+  #add(pod: NodePod, status: V1PodStatus, stamp: Stamp, isFinished = false): SetStatusResult {
+    const { uid, namespace, name } = pod.metadata;
+    const record = { pod: { uid, namespace, name }, status, version: 1, isFinished };
+    this.#entries.set(uid, { record, pod, stamp, probes: new Map() });
+    this.#tell(uid, { type: 'status', record });
+    return 'changed';
+  }
+
+  #write(entry: Entry, status: V1PodStatus, isFinished = false): SetStatusResult {
+    const { record } = entry;
+    if (isFinished === record.isFinished && isDeepStrictEqual(status, record.status)) {
+      this.#logger.info('Ignoring same status for pod', { pod: entry.pod.metadata }, 4);
+      return 'same';
+    }
+    const { uid, namespace, name } = entry.pod.metadata;
+    entry.record = { pod: { uid, namespace, name }, status, version: record.version + 1, isFinished };
+    this.#tell(uid, { type: 'status', record: entry.record });
+    return 'changed';
+  }
+
+  #setProbe(podUid: string, containerId: string, field: ProbeSighting['field'], value: boolean): boolean {
+    const entry = this.#entries.get(podUid);
+    if (entry === undefined || entry.record.isFinished) return false;
+    entry.probes.set(`${field} ${containerId}`, { field, value, stamp: this.#clock.stamp() });
+    const status = this.#withProbes(entry, entry.record.status);
+    const isShown = allOf(status).some((each) => isRunningAs(each, containerId));
+    if (this.#write(entry, status) === 'same' && isShown) {
+      this.#logger.info(
+        'Container readiness unchanged',
+        { pod: entry.pod.metadata, containerID: containerId },
+        4,
+      );
+    }
+    return isShown;
+  }
+
+  #withProbes({ pod, probes }: Entry, status: V1PodStatus): V1PodStatus {
+    if (probes.size === 0) return status;
+    const apply = (each: V1ContainerStatus): V1ContainerStatus => {
+      let result = each;
+      for (const [key, { field, value }] of probes) {
+        if (isRunningAs(each, key.slice(field.length + 1))) result = { ...result, [field]: value };
+      }
+      // Of an init container that is through "ready" says just that.
+      const hasToStart = result.state.running !== undefined && !result.started;
+      return result.ready && hasToStart ? { ...result, ready: false } : result;
+    };
+    const { initContainerStatuses, containerStatuses, phase, conditions } = status;
+    const init = (initContainerStatuses ?? []).map(apply);
+    const regular = containerStatuses.map(apply);
+    const isTrue = (type: string): boolean =>
+      conditions.some((condition) => condition.type === type && condition.status === 'True');
+    // Init containers that are through have no probes: what was said of their progress holds.
+    const statuses = groupByKind(pod.spec, init, regular, isTrue('Initialized'));
+    return {
+      ...status,
+      conditions: computeConditions({
+        phase,
+        statuses,
+        sandboxFlaw: findSandboxCondition(conditions),
+        previous: conditions,
+        pendingResize: findPendingResize(conditions),
+        nowMs: this.#clock.now(),
+      }),
+      ...(initContainerStatuses === undefined ? {} : { initContainerStatuses: init }),
+      containerStatuses: regular,
+    };
+  }
+
+  #tell(podUid: string, change: StatusChange): void {
+    for (const reader of this.#readers) reader.push(podUid, change);
+    podStatusChanged.publish(change);
+  }
+}
+
+/** As it was computed. */
+function findPendingResize(conditions: readonly V1PodCondition[]): PendingResize | undefined {
+  const found = conditions.find(({ type }) => type === 'PodResizePending');
+  return found === undefined ? undefined : { reason: found.reason ?? '', message: found.message ?? '' };
+}
+
+function isRunningAs({ state, containerID }: V1ContainerStatus, containerId: string): boolean {
+  return state.running !== undefined && containerID?.endsWith(`://${containerId}`) === true;
+}
+
+function allOf({ initContainerStatuses = [], containerStatuses }: V1PodStatus): V1ContainerStatus[] {
+  return [...initContainerStatuses, ...containerStatuses];
+}

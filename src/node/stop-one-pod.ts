@@ -1,0 +1,52 @@
+import { type StoppedPods } from './desired/stopped-pods.js';
+import { DEFAULT_GRACE_SECONDS } from '../kube/pod/default-grace.js';
+import { DEFAULT_NAMESPACE } from '../kube/objects/default-namespace.js';
+import { isClusterPod } from '../kube/pod/static-pod.js';
+import { toV1Time } from '../kube/pod/v1-pod-status.js';
+import { ApiError } from './api/http/api-error.js';
+import { type ServedPod } from './api/objects/served-pod.js';
+import { type DesiredPods } from './pods/loop/desired-pods.js';
+import { type Clock } from '../base/time/clock.js';
+import { messageOf } from '../base/errors/errors.js';
+import { type PodWorkers } from './pods/workers/pod-workers.js';
+
+/** What {@link stopOnePod} works with. */
+export interface StopOnePodPorts {
+  readonly clock: Clock;
+  readonly desired: Pick<DesiredPods, 'has'>;
+  readonly workers: Pick<PodWorkers, 'updatePod'>;
+  readonly stopped: Pick<StoppedPods, 'stop'>;
+  /** Nothing is begun any more. */
+  readonly isEnding: () => boolean;
+}
+
+/**
+ * Stops a pod until its manifest changes. Rejects for one of a cluster, as it would be started again: that is gone when
+ * its API server says so. One that nobody wants any more can only be given less time.
+ */
+export async function stopOnePod(
+  { clock, desired, workers, stopped, isEnding }: StopOnePodPorts,
+  { pod }: ServedPod,
+  asked: number | undefined,
+): Promise<void> {
+  if (isEnding()) throw new ApiError('ServiceUnavailable', 'the agent is ending');
+  if (isClusterPod(pod) && desired.has(pod.metadata.uid)) throw belongsToCluster(pod.metadata);
+  const gracePeriodSeconds = asked ?? pod.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
+  if (!desired.has(pod.metadata.uid)) {
+    workers.updatePod({ type: 'kill', pod, kill: { gracePeriodSeconds } });
+    return;
+  }
+  const deletionTimestamp = toV1Time(clock.now() + gracePeriodSeconds * 1_000);
+  try {
+    await stopped.stop(pod, { deletionTimestamp, gracePeriodSeconds });
+  } catch (error) {
+    const message = `the pod was not stopped, as that cannot be kept on the disk: ${messageOf(error)}`;
+    throw new ApiError('InternalError', message, undefined, { cause: error });
+  }
+}
+
+function belongsToCluster({ namespace, name }: ServedPod['pod']['metadata']): ApiError {
+  const right = `kubectl delete pod ${name}${namespace === DEFAULT_NAMESPACE ? '' : ` -n ${namespace}`}`;
+  const message = `pods ${JSON.stringify(name)} is forbidden: it belongs to the cluster that this node is part of; delete it there: ${right}`;
+  return new ApiError('Forbidden', message, { name, kind: 'pods' });
+}

@@ -1,0 +1,53 @@
+import { readdir } from 'node:fs/promises';
+import { DEFAULT_GRACE_SECONDS } from '../kube/pod/default-grace.js';
+import { type NodePod } from '../kube/pod/node-pod.js';
+import { type Clock } from '../base/time/clock.js';
+import { type Logger } from '../base/log/logger.js';
+import { type AgentParts } from './parts/agent-parts.js';
+
+/** What {@link stopPods} needs. */
+export interface StopPodsOptions {
+  readonly parts: Pick<AgentParts, 'desired' | 'handlers' | 'workers' | 'paths' | 'ownUids' | 'wantNothing'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const LOOK_MS = 200;
+/** How long the clean-up of pods may take beyond their grace period, in milliseconds. */
+const STOP_LIMIT_MS = 30_000;
+
+/**
+ * Ends and removes every pod of this agent, as if nobody wanted any more: what does that at other times does it now,
+ * also to pods of a source that was never seen. Returns false when some are left after their grace period and half a
+ * minute; those are named in the log.
+ */
+export async function stopPods({ parts, clock, logger }: StopPodsOptions): Promise<boolean> {
+  const { desired, handlers, workers, paths, ownUids, wantNothing } = parts;
+  const hasFolders = async (): Promise<boolean> => (await readdir(paths.podsDir).catch(() => [])).length > 0;
+  const startedMs = clock.monotonicMs();
+  const ending = new Set<string>();
+  let longestGraceMs = 0;
+  wantNothing();
+  for (;;) {
+    // What a source had delivered may reach the sync loop a moment later.
+    const pods = [...desired.all()];
+    pods.forEach(({ metadata }) => ending.add(metadata.uid));
+    longestGraceMs = Math.max(longestGraceMs, ...pods.map((pod) => graceSecondsOf(pod) * 1_000));
+    handlers.handlePodRemoves(pods);
+    const isWorkedOn = [...ending].some((uid) => workers.isKnown(uid) && !workers.isFinished(uid));
+    const left = ownUids();
+    if (!isWorkedOn && left.length === 0 && !(await hasFolders())) return true;
+    // Those that only the runtime knows have the grace period that a pod has unless told.
+    if (left.some((uid) => !ending.has(uid)))
+      longestGraceMs = Math.max(longestGraceMs, DEFAULT_GRACE_SECONDS * 1_000);
+    if (clock.monotonicMs() > startedMs + longestGraceMs + STOP_LIMIT_MS) {
+      logger.error('Pods did not end in time, what is left of them stays', undefined, { pods: left });
+      return false;
+    }
+    await clock.sleep(LOOK_MS);
+  }
+}
+
+function graceSecondsOf({ spec, metadata }: NodePod): number {
+  return metadata.deletionGracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
+}

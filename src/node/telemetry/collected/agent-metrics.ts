@@ -1,0 +1,160 @@
+import { type CriClient } from '../../../watch/cri/index.js';
+import { addAdmissionMetrics } from '../metrics/admission-metrics.js';
+import { addCertificateMetrics, addNodeCertificateMetrics } from '../metrics/certificate-metrics.js';
+import { addClusterNodeMetrics } from '../metrics/cluster-node-metrics.js';
+import { addClusterPartsMetrics, type ReadClusterParts } from '../metrics/cluster-parts-metrics.js';
+import { addConfigMetrics } from '../metrics/config-metrics.js';
+import { addContainerEndMetrics } from '../metrics/container-end-metrics.js';
+import { addDelegatedAuthMetrics, type ReadDelegatedAuth } from '../metrics/delegated-auth-metrics.js';
+import { addEventGeneratorMetrics } from '../metrics/event-generator-metrics.js';
+import { addEventLoopMetrics } from '../metrics/event-loop-metrics.js';
+import { addHttpServerMetrics } from '../metrics/http-server-metrics.js';
+import { addImageMetrics } from '../metrics/image-metrics.js';
+import { addJournalMetrics, type JournalStats } from '../metrics/journal-metrics.js';
+import { addKubeClientMetrics } from '../metrics/kube-client-metrics.js';
+import { addLogMetrics, type LogState } from '../metrics/log-metrics.js';
+import { MetricsRegistry } from '../registry/metrics-registry.js';
+import { addNodeMetrics } from '../metrics/node-metrics.js';
+import { addPodCountMetrics } from '../metrics/pod-count-metrics.js';
+import { addPodStartMetrics } from '../metrics/pod-start-metrics.js';
+import { addPodWorkerMetrics } from '../metrics/pod-worker-metrics.js';
+import { addProbeMetrics, addProbeStats } from '../metrics/probe-metrics.js';
+import { addProcessMetrics, addProcessStartTime, readProcessFacts } from '../metrics/process-metrics.js';
+import { addRelistMetrics } from '../metrics/relist-metrics.js';
+import { addRuntimeOperationMetrics } from '../metrics/runtime-operation-metrics.js';
+import { addStartMetrics } from '../metrics/start-metrics.js';
+import { addVolumeMetrics } from '../metrics/volume-metrics.js';
+import { findCgroupMounts } from '../../../base/proc/cgroups/cgroup-mounts.js';
+import { type Clock } from '../../../base/time/clock.js';
+import { type Logger } from '../../../base/log/logger.js';
+import { readOwnMountinfo } from '../../../base/proc/mountinfo.js';
+import { type AgentParts } from '../../parts/agent-parts.js';
+import { EventLoopDelay } from '../../../watch/report/event-loop-delay.js';
+import { countPods } from './count-pods.js';
+import { listWantedVolumes } from './list-wanted-volumes.js';
+import { watchContainerEnds } from './watch-container-ends.js';
+import { watchPodStarts } from './watch-pod-starts.js';
+
+/** What {@link AgentMetrics} reads. */
+export interface AgentMetricsOptions {
+  readonly parts: Pick<
+    AgentParts,
+    'pleg' | 'workers' | 'loop' | 'desired' | 'probes' | 'mounter' | 'pullRecords'
+  >;
+  readonly client: Pick<CriClient, 'callsInFlight' | 'counters' | 'connectionState' | 'connectionGeneration'>;
+  readonly identity: { readonly name: string };
+  readonly runtime: { readonly name: string; readonly version: string };
+  readonly history: { readonly facts: JournalStats };
+  readonly log: LogState;
+  readonly logger: Logger;
+  /** podloop's. */
+  readonly version: string;
+  readonly clock: Clock;
+}
+
+/** What is read of the parts that only a node of a cluster has. */
+export interface ClusterNodeReaders {
+  readonly auth: ReadDelegatedAuth;
+  readonly parts: ReadClusterParts;
+}
+
+/** The numbers of an agent: each page encoded, in pieces, in the format of Prometheus. */
+export class AgentMetrics implements Disposable {
+  /** By how much the event loop is late, for whoever else tells it. */
+  readonly loopDelay: EventLoopDelay;
+  readonly #agent: MetricsRegistry;
+  readonly #clock: Clock;
+  readonly #probes: MetricsRegistry;
+  #readCluster: ReadClusterParts | undefined;
+
+  /** Counts from now on: to be made before anything runs. */
+  static async start(given: AgentMetricsOptions): Promise<AgentMetrics> {
+    const [hierarchy] = findCgroupMounts(await readOwnMountinfo().catch(() => ''));
+    return new AgentMetrics(given, hierarchy?.version);
+  }
+
+  private constructor(given: AgentMetricsOptions, cgroupVersion: 1 | 2 | undefined) {
+    const { parts, client, identity, runtime, history, log, version, clock } = given;
+    const { pleg, probes } = parts;
+    const registry = new MetricsRegistry({ clock });
+    addNodeMetrics(registry, { nodeName: identity.name, version, runtime, cgroupVersion });
+    addProcessMetrics(registry);
+    this.loopDelay = new EventLoopDelay({ clock });
+    registry.onDispose(() => this.loopDelay[Symbol.dispose]());
+    addEventLoopMetrics(registry, () => this.loopDelay.read());
+    addJournalMetrics(registry, () => history.facts);
+    addLogMetrics(registry, log);
+    addRelistMetrics(registry, () => pleg.health());
+    addEventGeneratorMetrics(registry, () => pleg.state());
+    addRuntimeOperationMetrics(registry, client);
+    addConfigMetrics(registry);
+    addHttpServerMetrics(registry);
+    addCertificateMetrics(registry, () => clock.now());
+    addPods(registry, given, () => this.#readCluster?.()?.pods.mirrors ?? 0);
+    addProbeStats(registry, () => probes.stats);
+    this.#agent = registry;
+    this.#clock = clock;
+    this.#probes = new MetricsRegistry({ clock });
+    addProcessStartTime(this.#probes);
+    addProbeMetrics(this.#probes, (uid) => parts.workers.isKnown(uid));
+  }
+
+  /** Counts what a node of a cluster does besides: to be called before it does. */
+  async addClusterNode({ auth, parts }: ClusterNodeReaders): Promise<void> {
+    const { startedAtSeconds, bootedAtSeconds } = await readProcessFacts();
+    addClusterNodeMetrics(this.#agent, {
+      agentStartedAtMs: startedAtSeconds === undefined ? performance.timeOrigin : startedAtSeconds * 1_000,
+      machineStartedAtMs: bootedAtSeconds === undefined ? undefined : bootedAtSeconds * 1_000,
+    });
+    this.#readCluster = parts;
+    addClusterPartsMetrics(this.#agent, parts);
+    addDelegatedAuthMetrics(this.#agent, auth);
+    addKubeClientMetrics(this.#agent, () => this.#clock.now());
+    addNodeCertificateMetrics(this.#agent, () => this.#clock.now());
+  }
+
+  /** The page /metrics. */
+  async metrics(signal?: AbortSignal): Promise<readonly Uint8Array[]> {
+    return await this.#agent.page(signal);
+  }
+
+  /** The page /metrics/probes. */
+  async probes(signal?: AbortSignal): Promise<readonly Uint8Array[]> {
+    return await this.#probes.page(signal);
+  }
+
+  /** Counts no more. Idempotent. */
+  [Symbol.dispose](): void {
+    this.#agent[Symbol.dispose]();
+    this.#probes[Symbol.dispose]();
+  }
+}
+
+function addPods(
+  registry: MetricsRegistry,
+  { parts, clock, logger }: AgentMetricsOptions,
+  countMirrors: () => number,
+): void {
+  const { workers, loop, desired, mounter, pullRecords } = parts;
+  const isOurs = (uid: string): boolean => desired.has(uid);
+  addPodCountMetrics(registry, () => ({ ...countPods(parts), mirrors: countMirrors() }));
+  addPodWorkerMetrics(registry, { workers: () => workers.stats, loop: () => loop.state() });
+  addAdmissionMetrics(registry);
+  addStartMetrics(registry);
+  addImageMetrics(registry, () => pullRecords.counts);
+  addVolumeMetrics(registry, {
+    isKnown: (uid) => workers.isKnown(uid),
+    wanted: () => listWantedVolumes(parts),
+    mountTools: () => mounter.counts,
+  });
+  const listen: MetricsRegistry['listen'] = (channel, listener) => registry.listen(channel, listener);
+  watchPodStarts({
+    ...{ listen, clock, isOurs, logger, observer: addPodStartMetrics(registry) },
+    isEnding: (uid) => workers.isTerminationRequested(uid),
+  });
+  watchContainerEnds({
+    // A pod that is taken away has containers that end, too.
+    ...{ listen, isOurs: (uid) => isOurs(uid) || workers.isKnown(uid) },
+    onEnd: addContainerEndMetrics(registry),
+  });
+}

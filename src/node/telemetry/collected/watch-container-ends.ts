@@ -1,0 +1,54 @@
+import { type ContainerEnd } from '../metrics/container-end-metrics.js';
+import { type MetricsRegistry } from '../registry/metrics-registry.js';
+import { type V1ContainerStatus, type V1PodStatus } from '../../../kube/pod/v1-pod-status.js';
+import { podStatusChanged } from '../../status/status-changes.js';
+
+/** What {@link watchContainerEnds} needs. */
+export interface ContainerEndsOptions {
+  /** Hears a channel for as long as ends are to be told. */
+  readonly listen: MetricsRegistry['listen'];
+  readonly isOurs: (podUid: string) => boolean;
+  readonly onEnd: (end: ContainerEnd) => void;
+}
+
+/**
+ * Tells of each container's end once.
+ *
+ * What a pod's first status shows as ended has ended before this agent looked, and is none of its doing.
+ */
+export function watchContainerEnds({ listen, isOurs, onEnd }: ContainerEndsOptions): void {
+  /** By pod, the containers of its newest status that have ended. */
+  const ended = new Map<string, ReadonlySet<string>>();
+  listen(podStatusChanged, (change) => {
+    if (change.type === 'resync') return;
+    if (change.type === 'removed') {
+      ended.delete(change.pod.uid);
+      return;
+    }
+    const { pod, status } = change.record;
+    if (!isOurs(pod.uid)) return;
+    const before = ended.get(pod.uid);
+    const now = endsOf(status);
+    ended.set(pod.uid, new Set(now.keys()));
+    if (before === undefined) return;
+    for (const [id, end] of now) if (!before.has(id)) onEnd(end);
+  });
+}
+
+function endsOf(status: V1PodStatus): ReadonlyMap<string, ContainerEnd> {
+  const { initContainerStatuses = [], containerStatuses, ephemeralContainerStatuses = [] } = status;
+  const found = new Map<string, ContainerEnd>();
+  const add = (
+    containerType: ContainerEnd['containerType'],
+    { state, lastState }: V1ContainerStatus,
+  ): void => {
+    for (const end of [state.terminated, lastState.terminated]) {
+      if (end?.containerID === undefined) continue;
+      found.set(end.containerID, { containerType, exitCode: end.exitCode, reason: end.reason });
+    }
+  };
+  for (const each of initContainerStatuses) add('init_container', each);
+  for (const each of containerStatuses) add('container', each);
+  for (const each of ephemeralContainerStatuses) add('ephemeral_container', each);
+  return found;
+}

@@ -1,0 +1,24 @@
+import { afterEach, expect, it } from 'vitest';
+import { FakeClock } from '../../../testing/fake-clock.js';
+import { scrape } from '../../../../test/support/clients/metrics-reader.js';
+import { podPreempted, podRejected } from '../../../base/channels/admission-channels.js';
+import { addAdmissionMetrics } from './admission-metrics.js';
+import { MetricsRegistry } from '../registry/metrics-registry.js';
+
+const registry = new MetricsRegistry({ clock: new FakeClock() });
+
+afterEach(() => {
+  registry[Symbol.dispose]();
+});
+
+it('count pods that were not let in, and those that had to go, with no end of labels', async () => {
+  addAdmissionMetrics(registry);
+  podRejected.publish({ reason: 'NodeAffinity' });
+  podRejected.publish({ reason: 'NodeAffinity' });
+  podPreempted.publish({ resource: 'memory' });
+  for (let index = 0; index < 200; index++) podRejected.publish({ reason: `OutOfexample.com/${index}` });
+  const read = await scrape(registry);
+  expect(read('kubelet_admission_rejections_total', { reason: 'NodeAffinity' })).toBe(2);
+  expect(read('kubelet_preemptions', { preemption_signal: 'memory' })).toBe(1);
+  expect(read('kubelet_admission_rejections_total', { reason: 'other' })).toBe(137);
+});

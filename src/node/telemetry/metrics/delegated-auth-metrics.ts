@@ -1,0 +1,142 @@
+import {
+  authAnswerGiven,
+  authFetchEnded,
+  type AuthQuestionKind,
+  authReviewEnded,
+} from '../../../base/channels/auth-channels.js';
+import { DEFAULT_BUCKETS } from '../registry/buckets.js';
+import { type MetricsRegistry } from '../registry/metrics-registry.js';
+
+/** How many answers of one kind there are, and how many are being asked for. */
+export interface DelegatedAuthState {
+  readonly kept: number;
+  /** How many went before their time, for there were too many. */
+  readonly folded: number;
+  /** Questions that were not asked, or given up, for too many were under way. */
+  readonly refused: number;
+  readonly asked: number;
+  /** How many wait for the answer to a question that somebody else has asked. */
+  readonly waiting: number;
+}
+
+/** As of now, by kind of question; undefined for one that is not asked at all. */
+export type ReadDelegatedAuth = () => Readonly<Record<AuthQuestionKind, DelegatedAuthState | undefined>>;
+
+/** As the API machinery that a kubelet shares with API servers has them, in seconds. */
+const REVIEW_SECONDS = [0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10] as const;
+/** What is said of a request that was not answered. */
+const NO_CODE = '<error>';
+const KINDS: readonly AuthQuestionKind[] = ['authn', 'authz'];
+
+/** Counts what an API server is asked about those who ask the node, and what was known already. */
+export function addDelegatedAuthMetrics(registry: MetricsRegistry, read: ReadDelegatedAuth): void {
+  for (const kind of KINDS) addReviews(registry, kind);
+  addTokens(registry, read);
+  addAnswers(registry, read);
+}
+
+function addReviews(registry: MetricsRegistry, kind: AuthQuestionKind): void {
+  const review = kind === 'authn' ? 'TokenReviews' : 'SubjectAccessReviews';
+  const total = registry.counter({
+    name: `apiserver_delegated_${kind}_request_total`,
+    help: `${review} that were sent to the API server, by the code of the answer.`,
+    labels: ['code'],
+  });
+  const duration = registry.histogram(
+    {
+      name: `apiserver_delegated_${kind}_request_duration_seconds`,
+      help: `How long ${review} took.`,
+      labels: ['code'],
+    },
+    REVIEW_SECONDS,
+  );
+  registry.listen(authReviewEnded, (end) => {
+    if (end.kind !== kind) return;
+    const code = end.code === undefined ? NO_CODE : String(end.code);
+    total.inc({ code });
+    duration.observe({ code }, end.durationMs / 1_000);
+  });
+}
+
+function addTokens(registry: MetricsRegistry, read: ReadDelegatedAuth): void {
+  const wanted = registry.counter({
+    name: 'authentication_token_cache_request_total',
+    help: 'Tokens whose owner was looked up, by whether he was known already: hit, miss.',
+    labels: ['status'],
+  });
+  const duration = registry.histogram(
+    {
+      name: 'authentication_token_cache_request_duration_seconds',
+      help: 'How long it took to know whose a token is.',
+      labels: ['status'],
+    },
+    DEFAULT_BUCKETS,
+  );
+  const fetches = registry.counter({
+    name: 'authentication_token_cache_fetch_total',
+    help: 'Tokens of which the API server was asked whose they are, by what came of it: ok, error.',
+    labels: ['status'],
+  });
+  registry.listen(authAnswerGiven, ({ kind, wasKept, durationMs }) => {
+    if (kind !== 'authn') return;
+    const status = wasKept ? 'hit' : 'miss';
+    wanted.inc({ status });
+    duration.observe({ status }, durationMs / 1_000);
+  });
+  registry.listen(authFetchEnded, ({ kind, failed }) => {
+    if (kind === 'authn') fetches.inc({ status: failed ? 'error' : 'ok' });
+  });
+  registry.readGauge(
+    {
+      name: 'authentication_token_cache_active_fetch_count',
+      help: 'Tokens whose owner is being asked for: in_flight; those who wait for an answer that is on its way: blocked.',
+      labels: ['status'],
+    },
+    () => {
+      const { asked = 0, waiting = 0 } = read().authn ?? {};
+      return [
+        { labels: { status: 'blocked' }, value: waiting },
+        { labels: { status: 'in_flight' }, value: asked },
+      ];
+    },
+  );
+}
+
+function addAnswers(registry: MetricsRegistry, read: ReadDelegatedAuth): void {
+  const looks = registry.counter({
+    name: 'podloop_auth_answers_total',
+    help: 'Answers about those who ask the node, by kind (authn, authz) and where they came from: kept, asked, failed.',
+    labels: ['kind', 'from'],
+  });
+  registry.listen(authAnswerGiven, ({ kind, wasKept, failed }) => {
+    looks.inc({ kind, from: wasKept ? 'kept' : failed ? 'failed' : 'asked' });
+  });
+  const byKind = (value: keyof DelegatedAuthState) => () => {
+    const state = read();
+    return KINDS.map((kind) => ({ labels: { kind }, value: state[kind]?.[value] ?? 0 }));
+  };
+  registry.readGauge(
+    {
+      name: 'podloop_auth_answers_kept',
+      help: 'Answers about those who ask the node that are kept, by kind.',
+      labels: ['kind'],
+    },
+    byKind('kept'),
+  );
+  registry.readCounter(
+    {
+      name: 'podloop_auth_answers_folded_total',
+      help: 'Answers that went before their time, as there were too many, by kind.',
+      labels: ['kind'],
+    },
+    byKind('folded'),
+  );
+  registry.readCounter(
+    {
+      name: 'podloop_auth_questions_refused_total',
+      help: 'Questions that the API server was not asked, or that were given up, as too many were under way, by kind.',
+      labels: ['kind'],
+    },
+    byKind('refused'),
+  );
+}

@@ -1,0 +1,86 @@
+import { imageAccessJudged, imagePullEnded, imageRequested } from '../../../base/channels/image-channels.js';
+import { BoundedValues } from '../registry/bounded-values.js';
+import { IMAGE_PULL_BUCKETS } from '../registry/buckets.js';
+import { type MetricsRegistry } from '../registry/metrics-registry.js';
+
+const MIB = 1_024n * 1_024n;
+const GIB = 1_024n * MIB;
+/** Above how many bytes an image counts as of which size, largest first. */
+const SIZES = [
+  [100n * GIB, 'GT100GB'],
+  [60n * GIB, '60GB-100GB'],
+  [40n * GIB, '40GB-60GB'],
+  [30n * GIB, '30GB-40GB'],
+  [20n * GIB, '20GB-30GB'],
+  [10n * GIB, '10GB-20GB'],
+  [5n * GIB, '5GB-10GB'],
+  [GIB, '1GB-5GB'],
+  [500n * MIB, '500MB-1GB'],
+  [100n * MIB, '100MB-500MB'],
+  [10n * MIB, '10MB-100MB'],
+  [0n, '0-10MB'],
+] as const;
+
+/** How many notes of pulls are on the disk: of images that were fetched, and of pulls that have begun. */
+export interface PullRecordCounts {
+  readonly pulled: number;
+  readonly begun: number;
+}
+
+/** Counts what containers ask for of images and what they may use, and times the pulls. */
+export function addImageMetrics(registry: MetricsRegistry, records: () => PullRecordCounts): void {
+  const requests = registry.counter({
+    name: 'kubelet_image_manager_ensure_image_requests_total',
+    help: 'Images that containers asked for, by pull policy, whether they were there, and whether they were pulled.',
+    labels: ['pull_policy', 'present_locally', 'pull_required'],
+  });
+  const policies = new BoundedValues(8);
+  const wordOf = (value: boolean | undefined): string => (value === undefined ? 'unknown' : String(value));
+  registry.listen(imageRequested, ({ pullPolicy, isPresent, mustPull }) =>
+    requests.inc({
+      pull_policy: policies.take(pullPolicy.toLowerCase()),
+      present_locally: wordOf(isPresent),
+      pull_required: wordOf(mustPull),
+    }),
+  );
+  const checks = registry.counter({
+    name: 'kubelet_imagemanager_image_mustpull_checks_total',
+    help: 'Images that were there when a container asked for them, by whether its pod may use them without pulling them again.',
+    labels: ['result'],
+  });
+  registry.listen(imageAccessJudged, ({ result }) => checks.inc({ result }));
+  registry.readGauge(
+    {
+      name: 'kubelet_imagemanager_ondisk_pulledrecords',
+      help: 'Images of which it is on the disk how they were pulled.',
+    },
+    () => records().pulled,
+  );
+  registry.readGauge(
+    {
+      name: 'kubelet_imagemanager_ondisk_pullintents',
+      help: 'Pulls with a login of which it is on the disk that they have begun.',
+    },
+    () => records().begun,
+  );
+  const duration = registry.histogram(
+    {
+      name: 'kubelet_image_pull_duration_seconds',
+      help: 'How long pulls of images took that succeeded, the wait for their turn included, by the size of the image.',
+      labels: ['image_size_in_bytes'],
+    },
+    IMAGE_PULL_BUCKETS,
+  );
+  const errors = registry.counter({
+    name: 'podloop_image_pull_errors_total',
+    help: 'Pulls of images that failed.',
+  });
+  registry.listen(imagePullEnded, ({ durationMs, sizeBytes }) => {
+    if (sizeBytes === undefined) errors.inc();
+    else duration.observe({ image_size_in_bytes: nameSize(sizeBytes) }, durationMs / 1_000);
+  });
+}
+
+function nameSize(bytes: bigint): string {
+  return SIZES.find(([above]) => bytes > above)?.[1] ?? 'N/A';
+}

@@ -1,0 +1,49 @@
+import { type MetricsRegistry } from '../registry/metrics-registry.js';
+
+/** Who serves the numbers, and for which node. */
+export interface NodeMetricsFacts {
+  readonly nodeName: string;
+  /** podloop's. */
+  readonly version: string;
+  readonly runtime: { readonly name: string; readonly version: string };
+  /** Undefined where the node has none. */
+  readonly cgroupVersion: 1 | 2 | undefined;
+}
+
+/** Tells which node this is, and of what build the agent is. */
+export function addNodeMetrics(registry: MetricsRegistry, facts: NodeMetricsFacts): void {
+  const { nodeName, version, runtime, cgroupVersion } = facts;
+  const one = <Label extends string>(labels: Readonly<Record<Label, string>>) => [{ labels, value: 1 }];
+  registry.readGauge(
+    { name: 'kubelet_node_name', help: 'The name of the node; always 1.', labels: ['node'] },
+    () => one({ node: nodeName }),
+  );
+  registry.readGauge(
+    {
+      name: 'kubelet_metrics_provider',
+      help: 'Where the numbers about containers come from: the runtime, by CRI; always 1.',
+      labels: ['provider'],
+    },
+    () => one({ provider: 'cri' }),
+  );
+  registry.readGauge(
+    { name: 'kubelet_cgroup_version', help: 'Which version of cgroups the node has: 1 or 2.' },
+    () => cgroupVersion,
+  );
+  registry.readGauge(
+    {
+      name: 'podloop_build_info',
+      help: 'The version of podloop and of what it runs on; always 1.',
+      labels: ['version', 'node_version', 'platform'],
+    },
+    () => one({ version, node_version: process.version, platform: `${process.platform}/${process.arch}` }),
+  );
+  registry.readGauge(
+    {
+      name: 'podloop_runtime_info',
+      help: 'The container runtime, as it called itself when the agent was started; always 1.',
+      labels: ['name', 'version'],
+    },
+    () => one({ name: runtime.name, version: runtime.version }),
+  );
+}

@@ -1,0 +1,162 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { type MetricsRegistry } from '../registry/metrics-registry.js';
+
+/** What is known of this process; what the kernel does not tell is undefined. */
+export interface ProcessFacts {
+  readonly cpuSeconds: number;
+  readonly residentBytes: number;
+  readonly virtualBytes: number | undefined;
+  readonly virtualLimitBytes: number | undefined;
+  readonly openFiles: number | undefined;
+  readonly openFilesLimit: number | undefined;
+  readonly startedAtSeconds: number | undefined;
+  readonly bootedAtSeconds: number | undefined;
+  readonly receivedBytes: number | undefined;
+  readonly sentBytes: number | undefined;
+}
+
+/** What {@link addProcessMetrics} may be given. */
+export interface ProcessMetricsOptions {
+  /** Reads what the kernel says (default: of this process). */
+  readonly readFacts?: () => Promise<ProcessFacts>;
+}
+
+/** The unit of times in /proc, which Linux has shown to programs as this since 2.4. */
+const TICKS_PER_SECOND = 100;
+
+const FAMILIES = [
+  ['counter', 'process_cpu_seconds_total', 'CPU time that the agent has used.', 'cpuSeconds'],
+  ['gauge', 'process_resident_memory_bytes', 'Memory of the agent that is resident.', 'residentBytes'],
+  ['gauge', 'process_virtual_memory_bytes', 'Address space of the agent.', 'virtualBytes'],
+  [
+    'gauge',
+    'process_virtual_memory_max_bytes',
+    'The most address space that the agent may have; 2^64 - 1 without a limit.',
+    'virtualLimitBytes',
+  ],
+  ['gauge', 'process_open_fds', 'Files that the agent has open.', 'openFiles'],
+  ['gauge', 'process_max_fds', 'Files that the agent may have open.', 'openFilesLimit'],
+  [
+    'counter',
+    'process_network_receive_bytes_total',
+    'Bytes that came in on the network that the agent is in.',
+    'receivedBytes',
+  ],
+  [
+    'counter',
+    'process_network_transmit_bytes_total',
+    'Bytes that went out on the network that the agent is in.',
+    'sentBytes',
+  ],
+] as const;
+
+/** Tells what the agent itself uses, under the names that client libraries have for it. */
+export function addProcessMetrics(
+  registry: MetricsRegistry,
+  { readFacts = readProcessFacts }: ProcessMetricsOptions = {},
+): void {
+  let facts: ProcessFacts | undefined;
+  registry.beforeScrape(async () => {
+    facts = await readFacts();
+  });
+  for (const [type, name, help, field] of FAMILIES) {
+    const read = (): number | undefined => facts?.[field];
+    if (type === 'counter') registry.readCounter({ name, help }, read);
+    else registry.readGauge({ name, help }, read);
+  }
+  addStartTime(registry, () => facts);
+  registry.readGauge(
+    {
+      name: 'kubelet_node_startup_pre_kubelet_duration_seconds',
+      help: 'From the start of the machine until the agent was started.',
+    },
+    () => {
+      const { startedAtSeconds, bootedAtSeconds } = facts ?? {};
+      if (startedAtSeconds === undefined || bootedAtSeconds === undefined) return undefined;
+      return startedAtSeconds - bootedAtSeconds;
+    },
+  );
+}
+
+/** The start time alone, which a page of counters needs: whoever reads them sees by it that they began anew. */
+export function addProcessStartTime(
+  registry: MetricsRegistry,
+  { readFacts = readProcessFacts }: ProcessMetricsOptions = {},
+): void {
+  let facts: ProcessFacts | undefined;
+  registry.beforeScrape(async () => {
+    facts ??= await readFacts();
+  });
+  addStartTime(registry, () => facts);
+}
+
+function addStartTime(registry: MetricsRegistry, facts: () => ProcessFacts | undefined): void {
+  registry.readGauge(
+    { name: 'process_start_time_seconds', help: 'When the agent was started, in seconds since the epoch.' },
+    () => facts()?.startedAtSeconds,
+  );
+}
+
+/** Reads /proc of this process. What cannot be read is left out. */
+export async function readProcessFacts(): Promise<ProcessFacts> {
+  const read = (file: string): Promise<string> => readFile(file, 'utf8').catch(() => '');
+  const [stat, limits, machine, network, files] = await Promise.all([
+    read('/proc/self/stat'),
+    read('/proc/self/limits'),
+    read('/proc/stat'),
+    read('/proc/self/net/dev'),
+    // Without the folder itself, which is open while it is read.
+    readdir('/proc/self/fd').then(
+      (entries) => entries.length - 1,
+      () => undefined,
+    ),
+  ]);
+  const { virtualBytes, startedTicks } = parseProcessStat(stat);
+  const { user, system } = process.cpuUsage();
+  const bootedAtSeconds = numberAfter(machine, /^btime (\d+)/m);
+  const isKnown = bootedAtSeconds !== undefined && startedTicks !== undefined;
+  return {
+    ...{ virtualBytes, bootedAtSeconds, openFiles: files },
+    cpuSeconds: (user + system) / 1e6,
+    residentBytes: process.memoryUsage.rss(),
+    virtualLimitBytes: limitOf(limits, 'Max address space'),
+    openFilesLimit: limitOf(limits, 'Max open files'),
+    startedAtSeconds: isKnown ? bootedAtSeconds + startedTicks / TICKS_PER_SECOND : undefined,
+    ...parseNetworkDevices(network),
+  };
+}
+
+/** Out of /proc/PID/stat, whose second field is a name that may hold anything. */
+export function parseProcessStat(text: string): {
+  readonly virtualBytes: number | undefined;
+  readonly startedTicks: number | undefined;
+} {
+  // From the third field on, as proc(5) counts them.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const field = (number: number): number | undefined => {
+    const value = Number(fields[number - 3] ?? Number.NaN);
+    return Number.isFinite(value) ? value : undefined;
+  };
+  return { virtualBytes: field(23), startedTicks: field(22) };
+}
+
+/** Bytes over all interfaces out of /proc/PID/net/dev. */
+export function parseNetworkDevices(text: string): Pick<ProcessFacts, 'receivedBytes' | 'sentBytes'> {
+  const devices = [...text.matchAll(/^\s*[^\s:]+:\s*(.+)$/gm)].map((match) =>
+    match[1]!.trim().split(/\s+/).map(Number),
+  );
+  if (devices.length === 0) return { receivedBytes: undefined, sentBytes: undefined };
+  const sum = (column: number): number => devices.reduce((bytes, device) => bytes + (device[column] ?? 0), 0);
+  return { receivedBytes: sum(0), sentBytes: sum(8) };
+}
+
+function limitOf(text: string, name: string): number | undefined {
+  const word = new RegExp(`^${name}\\s+(\\S+)`, 'm').exec(text)?.[1];
+  // As Go's clients have it, who know no infinity in an unsigned number.
+  return word === 'unlimited' ? 2 ** 64 : word === undefined ? undefined : Number(word);
+}
+
+function numberAfter(text: string, pattern: RegExp): number | undefined {
+  const digits = pattern.exec(text)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}

@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { FakeClock } from '../../../testing/fake-clock.js';
+import { findMetricsFaults, readMetricsPage } from '../../../../test/support/builders/metrics-page.js';
+import { scrape } from '../../../../test/support/clients/metrics-reader.js';
+import {
+  orphanedVolumesCleaned,
+  volumeMeasured,
+  volumesTearDownEnded,
+  volumeSetUpEnded,
+} from '../../../base/channels/volume-channels.js';
+import { MetricsRegistry } from '../registry/metrics-registry.js';
+import { addVolumeMetrics } from './volume-metrics.js';
+
+let clock: FakeClock;
+let registry: MetricsRegistry;
+let pods: Set<string>;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  registry = new MetricsRegistry({ clock });
+  pods = new Set(['u1', 'u2']);
+  const wanted = (): string[] => ['emptyDir', 'emptyDir', 'secret'];
+  const mountTools = () => ({ running: 4, waiting: 7, refused: 1, expired: 2 });
+  addVolumeMetrics(registry, { isKnown: (uid) => pods.has(uid), wanted, mountTools });
+});
+afterEach(() => {
+  registry[Symbol.dispose]();
+});
+
+function setUp(volume: string, isSetUp: boolean, source = 'configMap', podUid = 'u1'): void {
+  volumeSetUpEnded.publish({ podUid, volume, source, durationMs: 400, isSetUp });
+}
+
+describe('the metrics of volumes', () => {
+  it('tell of mounts that wait, and of those that were never begun', async () => {
+    const read = await scrape(registry);
+    expect(read('podloop_mount_tools', { state: 'running' })).toBe(4);
+    expect(read('podloop_mount_tools', { state: 'waiting' })).toBe(7);
+    expect(read('podloop_mount_tools_not_begun_total', { because: 'too_many' })).toBe(1);
+    expect(read('podloop_mount_tools_not_begun_total', { because: 'too_late' })).toBe(2);
+  });
+
+  it('time each by its plugin, and tell what the last clean-up came to', async () => {
+    setUp('a', true);
+    volumeSetUpEnded.publish({
+      ...{ podUid: 'u1', volume: 'b', source: 'hostPath', durationMs: 5, isSetUp: false },
+    });
+    volumesTearDownEnded.publish({
+      ...{ podUid: 'u1', kinds: ['kubernetes.io~empty-dir', 'kubernetes.io~empty-dir'] },
+      ...{ durationMs: 2_000, isTornDown: true },
+    });
+    volumeMeasured.publish({ durationMs: 30 });
+    orphanedVolumesCleaned.publish({ cleaned: 3, failed: 1 });
+    orphanedVolumesCleaned.publish({ cleaned: 0, failed: 1 });
+    const read = await scrape(registry);
+    const labels = { operation_name: 'volume_mount', status: 'success', migrated: 'false' };
+    const name = 'storage_operation_duration_seconds';
+    expect(read(`${name}_sum`, { ...labels, volume_plugin: 'kubernetes.io/configmap' })).toBe(0.4);
+    const failed = { ...labels, status: 'fail-unknown', volume_plugin: 'kubernetes.io/host-path' };
+    expect(read(`${name}_count`, failed)).toBe(1);
+    const gone = { ...labels, operation_name: 'volume_unmount', volume_plugin: 'kubernetes.io/empty-dir' };
+    expect(read(`${name}_sum`, gone)).toBe(4);
+    expect(read('kubelet_volume_metric_collection_duration_seconds_sum', { metric_source: 'du' })).toBe(0.03);
+    expect(read('kubelet_orphan_pod_cleaned_volumes')).toBe(0);
+    expect(read('kubelet_orphan_pod_cleaned_volumes_errors')).toBe(1);
+    expect(findMetricsFaults(readMetricsPage(await registry.text()))).toEqual([]);
+  });
+
+  it('time a volume once, from the first try until it can be used', async () => {
+    setUp('a', false);
+    await clock.advance(10_000);
+    setUp('a', true);
+    await clock.advance(10_000);
+    setUp('a', true);
+    const read = await scrape(registry);
+    const labels = { plugin_name: 'kubernetes.io/configmap', operation_name: 'overall_volume_mount' };
+    expect(read('volume_operation_total_seconds_sum', labels)).toBe(10.4);
+    expect(read('volume_operation_total_seconds_count', labels)).toBe(1);
+  });
+
+  it('count volumes that are wanted, and those that are made for as long as they are', async () => {
+    setUp('a', true, 'emptyDir');
+    setUp('b', false, 'secret');
+    setUp('c', true, 'emptyDir', 'u2');
+    const total = 'volume_manager_total_volumes';
+    const actual = { plugin_name: 'kubernetes.io/empty-dir', state: 'actual_state_of_world' };
+    const desired = { ...actual, state: 'desired_state_of_world' };
+    let read = await scrape(registry);
+    expect([read(total, actual), read(total, desired)]).toEqual([2, 2]);
+    expect(read(total, { ...actual, plugin_name: 'kubernetes.io/secret' })).toBeUndefined();
+    volumesTearDownEnded.publish({ podUid: 'u1', kinds: [], durationMs: 0, isTornDown: false });
+    read = await scrape(registry);
+    expect(read(total, actual)).toBe(2);
+    volumesTearDownEnded.publish({ podUid: 'u1', kinds: [], durationMs: 0, isTornDown: true });
+    read = await scrape(registry);
+    expect(read(total, actual)).toBe(1);
+    pods.clear();
+    read = await scrape(registry);
+    expect([read(total, actual), read(total, desired)]).toEqual([undefined, 2]);
+  });
+});

@@ -1,0 +1,68 @@
+/**
+ * Where the agent hides the values of Secrets: in what commands answer, in what runtimes say of those that they could not
+ * run, and in what probes say, before anybody logs it or makes an event or a status of it.
+ *
+ * In: words of containers. Out: the same with `***` where a value of their pod's namespace stood. Events and records of
+ * the history go through the same hider once more, as they also quote runtimes.
+ *
+ * @module
+ */
+import { StringDecoder } from 'node:string_decoder';
+import { GrpcStatusError } from '../../../watch/cri/index.js';
+import { type SecretHider } from '../../../kube/objects/secret-hider.js';
+import { type RunProbe } from '../../probes/probe-judge.js';
+import { MOST_OUTPUT_BYTES } from '../../probes/probe-outcome.js';
+import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
+import { PodloopError } from '../../../base/errors/errors.js';
+
+/** Runs commands in containers. */
+type Commands = Pick<RuntimeChanges, 'execSync'>;
+type Hider = Pick<SecretHider, 'hide'>;
+type Hide = (text: string) => string;
+
+/** The same commands, with so much of what they have printed as anybody shows; the error of a runtime may quote it, too. */
+export function hideInCommands(commands: Commands, hider: Hider): Commands {
+  return {
+    execSync: async (...call) => {
+      const [, , , options] = call;
+      const hide: Hide = (text) => hider.hide(text, options?.pod?.namespace);
+      const { exitCode, stdout, stderr } = await commands.execSync(...call).catch((error: unknown) => {
+        throw hideInError(error, hide);
+      });
+      return { exitCode, stdout: hideInBytes(stdout, hide), stderr: hideInBytes(stderr, hide) };
+    },
+  };
+}
+
+/** The same probes: bodies of HTTP answers and messages of gRPC are the container's words, too. */
+export function hideInProbes(runProbe: RunProbe, hider: Hider): RunProbe {
+  return async (...call) => {
+    const outcome = await runProbe(...call);
+    const [{ pod }] = call;
+    const message = hider.hide(outcome.message, pod.namespace);
+    return message === outcome.message ? outcome : { ...outcome, message };
+  };
+}
+
+/** The same error when it holds no value; what else may stand in its cause goes with it. */
+function hideInError(error: unknown, hide: Hide): unknown {
+  if (!(error instanceof Error)) return error;
+  const message = hide(error.message);
+  const said = error.cause instanceof GrpcStatusError ? error.cause : undefined;
+  const details = hide(said?.details ?? '');
+  if (message === error.message && details === (said?.details ?? '')) return error;
+  const cause = said === undefined ? undefined : new GrpcStatusError(said.status, details);
+  return error instanceof PodloopError
+    ? new PodloopError(error.code, message, { cause })
+    : new Error(message, { cause });
+}
+
+/** A character that is cut in two would be another one, and not that of the value. */
+function hideInBytes(bytes: Buffer, hide: Hide): Buffer {
+  const isCut = bytes.length > MOST_OUTPUT_BYTES;
+  const text = isCut
+    ? new StringDecoder('utf8').write(bytes.subarray(0, MOST_OUTPUT_BYTES))
+    : bytes.toString('utf8');
+  const shown = hide(text);
+  return shown === text && !isCut ? bytes : Buffer.from(shown);
+}

@@ -1,0 +1,35 @@
+import { type CriClient } from '../../../watch/cri/index.js';
+import { type Clock } from '../../../base/time/clock.js';
+import { type AgentParts } from '../../parts/agent-parts.js';
+import { PlegReporter, type PlegReporterOptions } from '../../../watch/report/pleg-reporter.js';
+
+/** What {@link startPlegReporter} wires. */
+export interface StartPlegReporterOptions {
+  readonly parts: Pick<AgentParts, 'pleg' | 'cache' | 'manager' | 'cgroups'>;
+  readonly client: Pick<CriClient, 'callsInFlight'>;
+  readonly runtime: { readonly name: string; readonly version: string; readonly url: string };
+  /** What measures the event loop already. */
+  readonly metrics: Required<Pick<PlegReporterOptions, 'loopDelay'>>;
+  readonly clock: Clock;
+  /** How the node gets on with its API server; absent without a cluster. */
+  readonly readCluster?: PlegReporterOptions['cluster'];
+}
+
+/** Begins to count for the report of an agent's event generator. */
+export function startPlegReporter(given: StartPlegReporterOptions): PlegReporter {
+  const { parts, client, runtime, metrics, clock, readCluster } = given;
+  const { pleg, cache, manager } = parts;
+  const { name, version, url: endpoint } = runtime;
+  return new PlegReporter({
+    ...{ clock, pleg, runtime: { name, version, endpoint }, loopDelay: metrics.loopDelay },
+    cluster: readCluster,
+    cgroups: () => parts.cgroups.report(),
+    uids: () => cache.uids(),
+    callsInFlight: () => client.callsInFlight(),
+    podsByPhase: () => {
+      const phases: Record<string, number> = {};
+      for (const { status } of manager.list()) phases[status.phase] = (phases[status.phase] ?? 0) + 1;
+      return phases;
+    },
+  });
+}

@@ -1,0 +1,37 @@
+import { type CriClient } from '../../../watch/cri/index.js';
+import { type Pleg } from '../../../watch/pleg/index.js';
+import { type RuntimeState } from '../../pods/loop/runtime-state.js';
+import { untilNextBeatMs } from '../../../base/async/beat.js';
+import { type Clock } from '../../../base/time/clock.js';
+import { type Logger } from '../../../base/log/logger.js';
+import { HealthReport } from '../../api/agent/health-report.js';
+import { SlowCallsReport } from './slow-calls-report.js';
+
+/** What {@link tellHealth} needs. */
+export interface TellHealthOptions {
+  readonly pleg: Pick<Pleg, 'health'>;
+  readonly runtimeState: Pick<RuntimeState, 'isAnswered'>;
+  readonly client: Pick<CriClient, 'callsInFlight'>;
+  /** After which a call of the runtime is given up, in milliseconds. */
+  readonly requestTimeoutMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** How often it is looked who hangs, in milliseconds. */
+const LOOK_MS = 1_000;
+
+/** Names in the log who hangs, while it hangs, until the signal aborts. */
+export async function tellHealth(given: TellHealthOptions, signal: AbortSignal): Promise<void> {
+  const { pleg, runtimeState, client, requestTimeoutMs, clock, logger } = given;
+  const health = new HealthReport(logger);
+  const calls = new SlowCallsReport({
+    ...{ clock, logger, requestTimeoutMs },
+    callsInFlight: () => client.callsInFlight(),
+  });
+  while (!signal.aborted) {
+    health.update(pleg.health(), runtimeState.isAnswered);
+    calls.update();
+    await clock.sleep(untilNextBeatMs(clock, LOOK_MS), signal).catch(() => undefined);
+  }
+}

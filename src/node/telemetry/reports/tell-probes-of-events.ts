@@ -1,0 +1,17 @@
+import { type Pleg } from '../../../watch/pleg/index.js';
+import { type ProbeManager } from '../../probes/probe-manager.js';
+
+/** What {@link tellProbesOfEvents} needs. */
+export interface TellProbesOptions {
+  readonly pleg: Pick<Pleg, 'subscribe'>;
+  readonly probes: Pick<ProbeManager, 'podChanged'>;
+}
+
+/** Lets probes learn of new containers at once, and not only when they look; until the signal aborts. */
+export async function tellProbesOfEvents(given: TellProbesOptions, signal: AbortSignal): Promise<void> {
+  await using events = given.pleg.subscribe();
+  signal.addEventListener('abort', () => events.close(), { once: true });
+  for await (const event of events) {
+    if ('pod' in event) given.probes.podChanged(event.pod.uid);
+  }
+}

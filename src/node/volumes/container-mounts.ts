@@ -1,0 +1,120 @@
+import { resolve } from 'node:path';
+import { type Container, type VolumeMount } from '../../kube/container/container.js';
+import { type NodePod } from '../../kube/pod/node-pod.js';
+import { isRecursivelyReadOnly } from '../../kube/container/recursive-read-only.js';
+import { type Volume } from '../../kube/pod/volume.js';
+import { type ContainerMount } from '../runtime/config/container-mount.js';
+import { messageOf } from '../../base/errors/errors.js';
+import { systemCodeOf } from '../../base/errors/system-code.js';
+import { UnsafePathError } from '../../base/fs/open-below.js';
+import { type ContainerVariables, resolveSubPath } from './sub-path/resolve-sub-path.js';
+import { type SubPathMounts } from './sub-path/sub-path-mounts.js';
+import { type VolumeKind } from './volume-kind.js';
+import { type VolumePaths } from './volume-paths.js';
+
+/** What {@link ContainerMounts} works with. */
+export interface ContainerMountsOptions {
+  readonly subPaths: Pick<SubPathMounts, 'mount'>;
+  /** As of now: without links once the folder of the pods is there. */
+  readonly paths: () => VolumePaths;
+  readonly kindOf: (volume: Volume) => VolumeKind;
+  /** Where a volume is on the node. */
+  readonly hostPathOf: (pod: NodePod, volume: Volume) => string;
+  /** Whether containers of a pod can have mounts that are read-only with all below them (default: none). */
+  readonly canMountRecursivelyReadOnly?: ((pod: NodePod) => boolean) | undefined;
+}
+
+/** A container that is about to be started, and the variables that paths in volumes are named by. */
+export interface ContainerToMountFor {
+  readonly pod: NodePod;
+  readonly container: Container;
+  readonly variables: ContainerVariables;
+}
+
+const PROPAGATION = {
+  None: 'private',
+  HostToContainer: 'host-to-container',
+  Bidirectional: 'bidirectional',
+} as const;
+
+/** Makes of the volumeMounts of a container what the runtime is told; parts of volumes are mounted for that. */
+export class ContainerMounts {
+  readonly #options: ContainerMountsOptions;
+
+  constructor(options: ContainerMountsOptions) {
+    this.#options = options;
+  }
+
+  /** In the order of the container's volumeMounts. Rejects in the kubelet's words when there is no such part. */
+  async make(start: ContainerToMountFor): Promise<readonly ContainerMount[]> {
+    const { pod, container } = start;
+    const volumes = new Map((pod.spec.volumes ?? []).map((volume) => [volume.name, volume]));
+    const mounts: ContainerMount[] = [];
+    for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
+      mounts.push(await this.#makeOne(start, volumes.get(mount.name)!, mount, index));
+    }
+    return mounts;
+  }
+
+  async #makeOne(
+    start: ContainerToMountFor,
+    volume: Volume,
+    mount: VolumeMount,
+    index: number,
+  ): Promise<ContainerMount> {
+    const { kindOf, hostPathOf } = this.#options;
+    const { mountPath, readOnly = false, mountPropagation = 'None' } = mount;
+    const volumePath = hostPathOf(start.pod, volume);
+    const subPath = resolveSubPath(mount, start.variables);
+    return {
+      containerPath: resolve('/', mountPath),
+      hostPath:
+        subPath === undefined
+          ? volumePath
+          : await this.#mountPart(start, { mount, index, volumePath, subPath }),
+      readOnly:
+        readOnly || volume.persistentVolumeClaim?.readOnly === true || kindOf(volume).isReadOnly === true,
+      ...(this.#isRecursive(start.pod, mount) ? { recursiveReadOnly: true } : {}),
+      propagation: PROPAGATION[mountPropagation],
+    };
+  }
+
+  /** Where the part is mounted. */
+  async #mountPart(
+    { pod, container }: ContainerToMountFor,
+    part: {
+      readonly mount: VolumeMount;
+      readonly index: number;
+      readonly volumePath: string;
+      readonly subPath: string;
+    },
+  ): Promise<string> {
+    const { subPaths, paths } = this.#options;
+    const { mount, index, volumePath, subPath } = part;
+    const target = paths().subPath(pod.metadata.uid, mount.name, container.name, index);
+    try {
+      await subPaths.mount({ volumePath, subPath, target });
+      return target;
+    } catch (cause) {
+      const words = `failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}"`;
+      const { subPathExpr } = mount;
+      throw new Error(
+        `${words}: ${subPathExpr === undefined ? messageOf(cause) : explainExpanded(subPathExpr, cause)}`,
+      );
+    }
+  }
+
+  #isRecursive(pod: NodePod, mount: VolumeMount): boolean {
+    const isSupported = this.#options.canMountRecursivelyReadOnly?.(pod) === true;
+    const isRecursive = isRecursivelyReadOnly(mount, isSupported);
+    if (isRecursive !== undefined) return isRecursive;
+    const words = `volume "${mount.name}" requested recursive read-only mode, but it is not supported by the runtime`;
+    throw new Error(`failed to resolve recursive read-only mode: ${words}`);
+  }
+}
+
+/** Without the path that came of an expression, nor parts of it: variables may hold Secrets. */
+function explainExpanded(expression: string, cause: unknown): string {
+  if (cause instanceof UnsafePathError) return `${expression} leads out of the volume`;
+  return `${expression} cannot be opened (${systemCodeOf(cause) || 'unknown error'})`;
+}

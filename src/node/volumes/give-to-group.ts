@@ -1,0 +1,85 @@
+import { constants } from 'node:fs';
+import { chmod, chown, type FileHandle, lstat, open, readdir, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { goDown, isNoFolder } from '../../base/fs/link-free-folder.js';
+import { pathOfHandle } from '../../base/fs/path-of-handle.js';
+
+/** How {@link giveToGroup} goes about it. */
+export interface GiveToGroupOptions {
+  /** `OnRootMismatch`: nothing is done when the folder itself is as it should be. */
+  readonly policy: 'OnRootMismatch' | 'Always';
+  readonly signal: AbortSignal;
+}
+
+const SETGID = 0o2000;
+/** What the group may do with files, and with folders besides. */
+const FILE_BITS = 0o660;
+const FOLDER_BITS = 0o110 | SETGID;
+
+/** open(2): a place in the tree and no access to what is in it. Node does not name it. */
+const O_PATH = 0o10000000;
+const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
+/** As much as one path can name: nobody reaches what is deeper, and the names of all would fill the memory. */
+const LONGEST_PATH = 4096;
+
+/**
+ * Gives a folder with all that is in it to a group, which may read and write it then; what is made in it later is the
+ * group's, too. Follows no links below the folder, also none that somebody puts in the place of what was looked at:
+ * another pod may have the same volume. What goes meanwhile is passed over, and links have no rights to be given.
+ *
+ * @see https://kubernetes.io/docs/tasks/configure-pod-container/security-context/#configure-volume-permission-and-ownership-change-policy-for-pods
+ */
+export async function giveToGroup(
+  folder: string,
+  group: number,
+  { policy, signal }: GiveToGroupOptions,
+): Promise<void> {
+  const base = await realpath(folder);
+  const root = await lstat(base);
+  const wanted = FILE_BITS | FOLDER_BITS;
+  if (policy === 'OnRootMismatch' && root.gid === group && (root.mode & wanted) === wanted) return;
+  // The root last: while it is not as it should be, nobody takes the rest for done.
+  const folders = [''];
+  for (let at = 0; at < folders.length; at++) {
+    signal.throwIfAborted();
+    const current = folders[at]!;
+    await using opened = await openFolder(base, current);
+    if (opened === undefined) continue;
+    for (const entry of await readdir(pathOfHandle(opened), { withFileTypes: true })) {
+      const path = join(current, entry.name);
+      if (path.length > LONGEST_PATH) throw new Error(`${folder} has folders deeper than a path can name`);
+      if (entry.isDirectory()) folders.push(path);
+      else await giveFile(join(pathOfHandle(opened), entry.name), group);
+    }
+  }
+  for (const each of folders.reverse()) {
+    await using opened = await openFolder(base, each);
+    if (opened !== undefined) await give(opened, group);
+  }
+}
+
+/** Name by name; undefined for what is gone, or has become something else. */
+async function openFolder(base: string, path: string): Promise<FileHandle | undefined> {
+  const root = await open(base, O_RDONLY | O_DIRECTORY);
+  const names = path.split('/').filter((each) => each !== '');
+  return await goDown(root, names).catch(ignoreAbsence);
+}
+
+async function giveFile(path: string, group: number): Promise<void> {
+  await using file = await open(path, O_PATH | O_NOFOLLOW).catch(ignoreAbsence);
+  if (file !== undefined) await give(file, group);
+}
+
+/** What is open, whatever its name leads to by now. */
+async function give(opened: FileHandle, group: number): Promise<void> {
+  const facts = await opened.stat();
+  if (facts.isSymbolicLink()) return;
+  await chown(pathOfHandle(opened), facts.uid, group);
+  const bits = facts.isDirectory() ? FILE_BITS | FOLDER_BITS : FILE_BITS;
+  // After the change of the group, which takes bits away.
+  await chmod(pathOfHandle(opened), (facts.mode & 0o7777) | bits);
+}
+
+function ignoreAbsence(error: unknown): undefined {
+  if (!isNoFolder(error)) throw error;
+}

@@ -1,0 +1,237 @@
+import { type Clock, type ClockTimer } from '../../base/time/clock.js';
+import { MountShell, NoShellError } from './mount-shell.js';
+import { MOUNT_LIMIT_MS, type MountTool, runMountTool } from './mount-tool.js';
+
+/** What {@link MountShells} need. */
+export interface MountShellsOptions {
+  readonly clock: Clock;
+  /** What one tool may take, and may wait for its turn besides, in milliseconds (default: a minute). */
+  readonly limitMs?: number;
+  /** Without work for so long a shell ends, in milliseconds (default: 10 s). */
+  readonly idleMs?: number;
+  /** How many wait at most; 1,000 unless told. */
+  readonly mostWaiting?: number;
+  /** A process that ends by itself when its input does (default: `sh`). */
+  readonly shell?: string;
+}
+
+/** How it stands with {@link MountShells}. */
+export interface MountShellsCounts {
+  /** Tools that are being run, and those that were killed and have not ended yet. */
+  readonly running: number;
+  /** Those that have not begun. */
+  readonly waiting: number;
+  /** Shells without work. */
+  readonly idle: number;
+  /** Since the start: turned away because too many waited. */
+  readonly refused: number;
+  /** Since the start: given up because their turn did not come in time. */
+  readonly expired: number;
+}
+
+interface Job {
+  readonly tool: MountTool;
+  readonly args: readonly string[];
+  readonly place: string;
+  readonly resolve: () => void;
+  readonly reject: (reason: unknown) => void;
+  /** It waits no longer. */
+  readonly leave: () => void;
+}
+
+/** Tools at once. */
+const MOST_AT_ONCE = 4;
+/** To unmount a large file system in memory takes seconds: however many there are, somebody can still mount. */
+const MOST_UNMOUNTS_AT_ONCE = MOST_AT_ONCE - 1;
+/** Pods come and go together: between them it is not worth a process. */
+const IDLE_MS = 10_000;
+const MOST_WAITING = 1_000;
+
+/**
+ * Runs mount(8) and umount(8) from a few shells that are started once.
+ *
+ * To start a program, the kernel copies the tables of the memory of whoever starts it, and Node stands still until that is
+ * done: milliseconds of CPU for each mount in an agent of usual size, next to nothing in a shell. Another shell is started only
+ * while all that are there have work.
+ *
+ * At one place (the last word of a tool) the tools run in the order of asking, each when the one before has ended, also when that was
+ * killed; else each waits for nothing but its turn. It is for mounts that wait for nobody: of file systems in memory. Of tools that
+ * hang, as many as may run at once hold up all others, which are then refused in time.
+ */
+export class MountShells implements AsyncDisposable {
+  readonly #options: Required<MountShellsOptions>;
+  /** In the order of asking. */
+  readonly #waiting = new Set<Job>();
+  readonly #running = new Set<Job>();
+  /** The last one has worked last: with little to do the others end. */
+  readonly #idle: MountShell[] = [];
+  readonly #timers = new Map<MountShell, ClockTimer>();
+  readonly #shells = new Set<MountShell>();
+  /** What runs, until it has ended. Never rejects. */
+  readonly #work = new Set<Promise<void>>();
+  #refused = 0;
+  #expired = 0;
+  #isClosed = false;
+
+  constructor(options: MountShellsOptions) {
+    this.#options = {
+      ...{ limitMs: MOUNT_LIMIT_MS, idleMs: IDLE_MS, mostWaiting: MOST_WAITING, shell: 'sh' },
+      ...options,
+    };
+  }
+
+  get counts(): MountShellsCounts {
+    return {
+      ...{ running: this.#running.size, waiting: this.#waiting.size, idle: this.#idle.length },
+      ...{ refused: this.#refused, expired: this.#expired },
+    };
+  }
+
+  /**
+   * As {@link runMountTool} does; the last of the words is the place. The signal ends the wait for the turn: what has begun is
+   * not given up before its time.
+   *
+   * Rejects with the signal's reason, and with what hangs when too many wait already, or the turn does not come in time.
+   */
+  async run(tool: MountTool, args: readonly string[], signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    if (this.#isClosed) throw new Error(`${tool} was not begun: podloop is ending`);
+    const { clock, limitMs, mostWaiting } = this.#options;
+    await new Promise<void>((resolve, reject) => {
+      const fail = (reason: Error): void => {
+        this.#waiting.delete(job);
+        job.leave();
+        reject(reason);
+        // Whoever wants the same place may have waited for this one alone.
+        this.#beginWhatCan();
+      };
+      const abort = (): void => fail(signal?.reason as Error);
+      const timers: ClockTimer[] = [];
+      const leave = (): void => {
+        for (const timer of timers) timer.cancel();
+        signal?.removeEventListener('abort', abort);
+      };
+      const job: Job = { tool, args, place: args.at(-1) ?? '', resolve, reject, leave };
+      this.#waiting.add(job);
+      this.#beginWhatCan();
+      if (!this.#waiting.has(job)) return;
+      if (this.#waiting.size > mostWaiting) {
+        this.#refused++;
+        fail(new Error(`${tool} was not begun: ${mostWaiting} others wait already, ${this.#blame()}`));
+        return;
+      }
+      const expire = (): void => {
+        this.#expired++;
+        const late = `its turn did not come for ${limitMs / 1_000} s`;
+        fail(new Error(`${tool} was not begun: ${late}, ${this.#blame()}`));
+      };
+      timers.push(clock.setTimer(limitMs, expire));
+      signal?.addEventListener('abort', abort, { once: true });
+    });
+  }
+
+  /** Refuses what waits, lets what runs come to its end, and resolves when no shell is left. Idempotent. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    for (const { tool, leave, reject } of this.#waiting) {
+      leave();
+      reject(new Error(`${tool} was not begun: podloop is ending`));
+    }
+    this.#waiting.clear();
+    for (const shell of [...this.#idle]) this.#dismiss(shell);
+    await Promise.all(this.#work);
+    await Promise.all([...this.#shells].map(async ({ ended }) => ended));
+  }
+
+  #beginWhatCan(): void {
+    // Nobody overtakes at one place, not even when the one before waits for his turn only.
+    const taken = new Set([...this.#running].map(({ place }) => place));
+    for (const job of this.#waiting) {
+      if (this.#running.size >= MOST_AT_ONCE) return;
+      if (!taken.has(job.place) && this.#mayBegin(job)) this.#begin(job);
+      taken.add(job.place);
+    }
+  }
+
+  #mayBegin({ tool }: Job): boolean {
+    if (tool !== 'umount') return true;
+    const unmounts = [...this.#running].filter((each) => each.tool === 'umount').length;
+    return unmounts < MOST_UNMOUNTS_AT_ONCE;
+  }
+
+  #begin(job: Job): void {
+    this.#waiting.delete(job);
+    job.leave();
+    this.#running.add(job);
+    const work = this.#runOne(job).finally(() => {
+      this.#work.delete(work);
+      this.#running.delete(job);
+      this.#beginWhatCan();
+    });
+    this.#work.add(work);
+  }
+
+  /** Until the tool has ended, which may be after its answer. Never rejects. */
+  async #runOne({ tool, args, resolve, reject }: Job): Promise<void> {
+    const shell = this.#takeShell();
+    const work = shell === undefined ? runMountTool(tool, args) : runIn(shell, tool, args);
+    await work.then(resolve, reject);
+    if (shell === undefined) return;
+    if (shell.isUsable && !this.#isClosed) this.#rest(shell);
+    else {
+      shell.end();
+      await shell.ended;
+    }
+  }
+
+  #takeShell(): MountShell | undefined {
+    const idle = this.#idle.pop();
+    if (idle !== undefined) {
+      this.#timers.get(idle)?.cancel();
+      this.#timers.delete(idle);
+      return idle;
+    }
+    const shell = MountShell.start(this.#options);
+    if (shell === undefined) return undefined;
+    this.#shells.add(shell);
+    void shell.ended.then(() => {
+      this.#dismiss(shell);
+      this.#shells.delete(shell);
+    });
+    return shell;
+  }
+
+  #rest(shell: MountShell): void {
+    const { clock, idleMs } = this.#options;
+    this.#idle.push(shell);
+    this.#timers.set(
+      shell,
+      clock.setTimer(idleMs, () => this.#dismiss(shell), { unref: true }),
+    );
+  }
+
+  /** It gets no more work. */
+  #dismiss(shell: MountShell): void {
+    this.#timers.get(shell)?.cancel();
+    this.#timers.delete(shell);
+    const at = this.#idle.indexOf(shell);
+    if (at !== -1) this.#idle.splice(at, 1);
+    shell.end();
+  }
+
+  /** What people are to look at. */
+  #blame(): string {
+    const tools = [...this.#running].map(({ tool, place }) => `${tool} ${place}`).join(', ');
+    return `held up by ${tools}; it is tried again, look at these should they not end`;
+  }
+}
+
+/** No shell is no reason not to mount. */
+async function runIn(shell: MountShell, tool: MountTool, args: readonly string[]): Promise<void> {
+  try {
+    await shell.run(tool, args);
+  } catch (error) {
+    if (!(error instanceof NoShellError)) throw error;
+    await runMountTool(tool, args);
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * Looks whether what pods wait for has appeared on the node: a hostPath that is not there yet, or not what its type says.
+ *
+ * In: pods whose volumes could not be set up. Out: word that a pod can be tried again at once. The pods are tried again
+ * anyway, with the delay of any failed sync: this is only for those who wait for a file that comes within a second.
+ *
+ * @module
+ */
+import { type Clock } from '../../base/time/clock.js';
+import { Wakeup } from '../../base/async/wakeup.js';
+
+/** What a {@link WaitingVolumes} needs. */
+export interface WaitingVolumesOptions {
+  readonly clock: Clock;
+  /** The pod can be synced again. */
+  readonly onReady: (podUid: string) => void;
+}
+
+/** Whether a volume could be had now; cheap. */
+export type VolumeCheck = () => Promise<boolean>;
+
+const PERIOD_MS = 1_000;
+
+/** See the module. */
+export class WaitingVolumes {
+  readonly #options: WaitingVolumesOptions;
+  readonly #checks = new Map<string, readonly VolumeCheck[]>();
+  readonly #wakeup = new Wakeup();
+
+  constructor(options: WaitingVolumesOptions) {
+    this.#options = options;
+  }
+
+  /** The pod waits for these volumes from now on, and for no others; for none when there are none. */
+  set(podUid: string, checks: readonly VolumeCheck[]): void {
+    if (checks.length === 0) this.#checks.delete(podUid);
+    else {
+      this.#checks.set(podUid, checks);
+      this.#wakeup.wake();
+    }
+  }
+
+  /** Looks again and again until the signal aborts; resolves then. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (!signal.aborted) {
+      // Mostly nobody waits.
+      if (this.#checks.size === 0) await this.#wakeup.wait(clock, undefined, signal).catch(() => undefined);
+      await clock.sleep(PERIOD_MS, signal).catch(() => undefined);
+      await Promise.all([...this.#checks].map(([uid, checks]) => this.#look(uid, checks)));
+    }
+  }
+
+  async #look(uid: string, checks: readonly VolumeCheck[]): Promise<void> {
+    const found = await Promise.all(checks.map((check) => check().catch(() => false)));
+    // Meanwhile the pod may have been tried anyway.
+    if (!found.every(Boolean) || this.#checks.get(uid) !== checks) return;
+    this.#checks.delete(uid);
+    this.#options.onReady(uid);
+  }
+}

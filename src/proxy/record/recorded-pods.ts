@@ -1,0 +1,108 @@
+import { ListContainersResponse, ListPodSandboxResponse } from '../../watch/cri/generated/runtime/v1/cri.js';
+import { ifReadable, readString } from '../../base/wire/protobuf-fields.js';
+import { SliceYielder } from '../../base/async/slices.js';
+import { findPodOfRequest, type RecordedPod } from './pod-of-request.js';
+import { type RecordingFile } from './recording-file.js';
+import { type RecordedCall } from './replay/timeline.js';
+
+export { type RecordedPod } from './pod-of-request.js';
+
+const MOST_PODS = 10_000;
+const LISTS_PER_SLICE = 5;
+/** What is made between two lists, and gone in the second, is in no list. */
+const MAKES = new Set(['RunPodSandbox', 'CreateContainer']);
+const MOST_MADE = 100_000;
+
+/**
+ * The pods that were ever listed in a recording, and to which pod ids of containers and sandboxes belong, as lists and the
+ * calls that made them tell.
+ */
+export class RecordedPods {
+  readonly #pods = new Map<string, RecordedPod>();
+  readonly #podOfSandbox = new Map<string, RecordedPod>();
+  readonly #sandboxOfContainer = new Map<string, string>();
+
+  /** Looks into each different list once, and into what made a sandbox or a container. */
+  static async find(
+    file: RecordingFile,
+    calls: readonly RecordedCall[],
+    signal?: AbortSignal,
+  ): Promise<RecordedPods> {
+    const found = new RecordedPods();
+    const seen = new Set<number>();
+    let made = 0;
+    const slices = new SliceYielder({ itemsPerSlice: LISTS_PER_SLICE });
+    for (const call of calls) {
+      const { method, messages } = call;
+      if (MAKES.has(method.name)) {
+        if (++made > MOST_MADE) continue;
+        signal?.throwIfAborted();
+        await found.#learnMade(file, call);
+        if (slices.isFull()) await slices.nextSlice();
+        continue;
+      }
+      const isOfSandboxes = method.name === 'ListPodSandbox' || method.name === 'StreamPodSandboxes';
+      if (!isOfSandboxes && method.name !== 'ListContainers' && method.name !== 'StreamContainers') continue;
+      for (const { blob } of messages) {
+        if (seen.has(blob)) continue;
+        seen.add(blob);
+        signal?.throwIfAborted();
+        const list = await file.readBlob(blob);
+        try {
+          if (isOfSandboxes) found.#learnSandboxes(list);
+          else found.#learnContainers(list);
+        } catch {
+          // One that cannot be read tells of nobody.
+        }
+        if (slices.isFull()) await slices.nextSlice();
+      }
+    }
+    return found;
+  }
+
+  get all(): readonly RecordedPod[] {
+    return [...this.#pods.values()];
+  }
+
+  /** The pod to which a container or a sandbox belongs; undefined when that is not known. */
+  findById(id: string): RecordedPod | undefined {
+    return this.#podOfSandbox.get(this.#sandboxOfContainer.get(id) ?? id);
+  }
+
+  #learnSandboxes(list: Buffer): void {
+    for (const { id, metadata } of ListPodSandboxResponse.decode(list).items) {
+      if (metadata === undefined || this.#podOfSandbox.size >= MOST_PODS) continue;
+      const { namespace, name, uid } = metadata;
+      const pod = this.#pods.get(uid) ?? { namespace, name, uid };
+      this.#pods.set(uid, pod);
+      this.#podOfSandbox.set(id, pod);
+    }
+  }
+
+  #learnContainers(list: Buffer): void {
+    for (const { id, podSandboxId } of ListContainersResponse.decode(list).containers) {
+      this.#learnContainer(id, podSandboxId);
+    }
+  }
+
+  #learnContainer(id: string, sandboxId: string): void {
+    if (this.#sandboxOfContainer.size < MOST_PODS * 10) this.#sandboxOfContainer.set(id, sandboxId);
+  }
+
+  async #learnMade(file: RecordingFile, { method, request, messages }: RecordedCall): Promise<void> {
+    if (request === undefined) return;
+    const pod = findPodOfRequest(method, await file.readBlob(request));
+    const made = messages[0] === undefined ? '' : await readId(file, messages[0].blob);
+    const isContainer = method.name === 'CreateContainer';
+    const sandboxId = isContainer ? await readId(file, request) : made;
+    if (isContainer && made !== '') this.#learnContainer(made, sandboxId);
+    if (pod === undefined || sandboxId === '' || this.#podOfSandbox.size >= MOST_PODS) return;
+    if (!this.#podOfSandbox.has(sandboxId)) this.#podOfSandbox.set(sandboxId, pod);
+  }
+}
+
+/** The first field of a message, where the id is of what it is about; empty when it cannot be read. */
+export async function readId(file: RecordingFile, blob: number): Promise<string> {
+  const message = await file.readBlob(blob);
+  return ifReadable(() => readString(message, 1)) ?? '';
+}

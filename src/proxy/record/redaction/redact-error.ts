@@ -1,0 +1,76 @@
+import { REDACTED } from './redaction-rules.js';
+import { type SecretBook } from './secret-book.js';
+import { type Span } from '../replay/text-index.js';
+
+/** Longer errors say no more: the rest is left out. */
+const LONGEST_ERROR = 16_384;
+/** As much of one is looked at. */
+const LONGEST_READ = 65_536;
+/** A secret may be cut in two where the reading ends. */
+const LONGEST_HALF = 4_096;
+
+/** What a runtime quotes: names of programs, values, paths; also where the end of it is missing. */
+const QUOTED = /"(?:[^"\\]|\\.)*(?:"|\\?$)/gs;
+/** Ids of containers and sandboxes, which may be told. */
+const ID = /^"[0-9a-f]{8,64}"$/;
+
+/**
+ * What opens something to whoever has it, and came from elsewhere: registries send clients to addresses that are
+ * signed, and repeat what they were asked with.
+ */
+const CREDENTIALS = [
+  // Logins and parameters of addresses.
+  /(?<=:\/\/)[^\s/@"'<>?#]+(?=@)/g,
+  /(?<=[?&])[\w.~%+-]+=[^\s"'<>]*/g,
+  /(?<=\b(?:bearer|basic)\s)[^\s"',]+/gi,
+  /(?<=\b(?:password|passwd|token|secret|api_?key|signature)=)"?[^\s"',;&]+/gi,
+  // JSON Web Tokens.
+  /(?<![\w-])eyJ[\w-]+\.[\w-]+\.[\w-]*/g,
+];
+
+/**
+ * An error of a runtime without what was taken out elsewhere and without credentials; with `redactsQuotes` also without
+ * what it quotes, unless that is an id. Of a long one only the begin.
+ */
+export async function redactError(
+  text: string,
+  secrets: SecretBook,
+  redactsQuotes: boolean,
+): Promise<string> {
+  const read = text.slice(0, LONGEST_READ);
+  const spans: Span[] = await secrets.findIn(read);
+  if (text.length > read.length) spans.push([read.length - LONGEST_HALF, read.length]);
+  for (const pattern of CREDENTIALS) {
+    for (const { 0: found, index } of read.matchAll(pattern)) spans.push([index, index + found.length]);
+  }
+  if (redactsQuotes) {
+    for (const { 0: found, index } of read.matchAll(QUOTED)) {
+      const end = index + found.length;
+      const isClosed = found.length > 1 && found.endsWith('"');
+      if (!ID.test(found)) spans.push([index + 1, isClosed ? end - 1 : end]);
+    }
+  }
+  const kept = takeOut(read, spans);
+  const more = Math.max(kept.length - LONGEST_ERROR, 0) + text.length - read.length;
+  return more === 0 ? kept : `${kept.slice(0, LONGEST_ERROR)}… (${more} more characters)`;
+}
+
+/** What overlaps, or is side by side, is taken out as one. */
+function takeOut(text: string, spans: Span[]): string {
+  spans.sort(([one], [other]) => one - other);
+  const parts: string[] = [];
+  let [done, from, to] = [0, 0, 0];
+  const finish = (): void => {
+    if (to > from) parts.push(text.slice(done, from), REDACTED);
+    done = Math.max(done, to);
+  };
+  for (const [begin, end] of spans) {
+    if (begin <= to && to > from) to = Math.max(to, end);
+    else {
+      finish();
+      [from, to] = [begin, end];
+    }
+  }
+  finish();
+  return parts.join('') + text.slice(done);
+}

@@ -1,0 +1,48 @@
+import {
+  type Container,
+  type ContainerFilter,
+  type PodSandbox,
+  type PodSandboxFilter,
+} from '../../../watch/cri/generated/runtime/v1/cri.js';
+
+type Labels = Readonly<Record<string, string>>;
+
+/** Whether a container is one that the filter asks for; empty parts of a filter ask for nothing. */
+export function matchesContainer(item: Container, filter: ContainerFilter | undefined): boolean {
+  if (filter === undefined) return true;
+  const { id, podSandboxId, state, labelSelector } = filter;
+  return (
+    item.id.startsWith(id) &&
+    item.podSandboxId.startsWith(podSandboxId) &&
+    (state === undefined || state.state === item.state) &&
+    matchesLabels(item.labels, labelSelector)
+  );
+}
+
+/** Whether a sandbox is one that the filter asks for. */
+export function matchesSandbox(item: PodSandbox, filter: PodSandboxFilter | undefined): boolean {
+  if (filter === undefined) return true;
+  const { id, state, labelSelector } = filter;
+  return (
+    item.id.startsWith(id) &&
+    (state === undefined || state.state === item.state) &&
+    matchesLabels(item.labels, labelSelector)
+  );
+}
+
+/** Whether an answer to the filter tells of everything there is that it names: also by not telling of it. */
+export function isByIdOnly(filter: ContainerFilter | PodSandboxFilter): boolean {
+  return filter.state === undefined && Object.keys(filter.labelSelector).length === 0;
+}
+
+/** Whether the filter asks for everything. */
+export function isEmptyFilter(filter: ContainerFilter | PodSandboxFilter | undefined): boolean {
+  if (filter === undefined) return true;
+  return (
+    filter.id === '' && (!('podSandboxId' in filter) || filter.podSandboxId === '') && isByIdOnly(filter)
+  );
+}
+
+function matchesLabels(labels: Labels, selector: Labels): boolean {
+  return Object.entries(selector).every(([name, value]) => labels[name] === value);
+}

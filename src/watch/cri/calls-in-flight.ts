@@ -1,0 +1,168 @@
+import { type CriCall, type CriCallPod, criCallEnded, criCallStarted } from '../../base/channels/channels.js';
+import { type Clock } from '../../base/time/clock.js';
+import { startFairDeadline } from '../../base/async/fair-deadline.js';
+
+import { type CallGroup } from './call-group.js';
+import { deadlineExceeded, type FailedCall, toPodloopError } from './errors.js';
+import { type CallSubject } from './methods.js';
+
+/** What a call is begun with. */
+export interface CallStart {
+  readonly method: string;
+  readonly operation: string;
+  readonly streaming: boolean;
+  readonly subject: CallSubject;
+  /** The caller's word on what it is about goes before what the request says. */
+  readonly pod: CriCallPod | undefined;
+  readonly containerId: string | undefined;
+  readonly deadlineMs: number | undefined;
+  readonly ownMs: number;
+  readonly signal: AbortSignal | undefined;
+  readonly group: CallGroup | undefined;
+}
+
+/** What was seen of the answer by the time a call ends. */
+export interface AnswerFacts {
+  unknownFields: number;
+  responseBytes: number;
+}
+
+/** The calls of one client that are not answered yet. Each is published when it begins and when it ends. */
+export class CallsInFlight {
+  readonly #clock: Clock;
+  readonly #calls = new Set<CriCall>();
+  #lastId = 0;
+
+  constructor(options: { readonly clock: Clock }) {
+    this.#clock = options.clock;
+  }
+
+  /** Oldest first. */
+  list(): readonly CriCall[] {
+    return [...this.#calls];
+  }
+
+  /**
+   * Runs one call: `send` starts it and returns its answer and how to give it up.
+   *
+   * Rejects with the signal's or the group's reason as soon as it is given up, with CRI_DEADLINE_EXCEEDED when the
+   * deadline passes, and with the answer's own failure as a PodloopError.
+   */
+  async run<T>(
+    start: CallStart,
+    send: (facts: AnswerFacts, failed: FailedCall) => { readonly answer: Promise<T>; cancel(): void },
+  ): Promise<T> {
+    const { signal, group } = start;
+    signal?.throwIfAborted();
+    group?.throwIfGivenUp();
+    const call = this.#begin(start);
+    const failed = { operation: call.operation, subject: describe(call, start.subject) };
+    const facts: AnswerFacts = { unknownFields: 0, responseBytes: 0 };
+    try {
+      const sent = send(facts, failed);
+      const result = await this.#settle(sent, call, failed, start);
+      this.#end(call, 'ok', facts);
+      return result;
+    } catch (error) {
+      const givenUp = signal?.aborted === true && error === signal.reason;
+      if (givenUp || group?.wasGivenUpFor(error) === true) {
+        this.#end(call, 'aborted', facts);
+        throw error;
+      }
+      const podloopError = toPodloopError(error, failed);
+      this.#end(call, podloopError.code, facts, podloopError.message);
+      throw podloopError;
+    }
+  }
+
+  #settle<T>(
+    sent: { readonly answer: Promise<T>; cancel(): void },
+    call: CriCall,
+    failed: FailedCall,
+    { signal, group }: CallStart,
+  ): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const { deadlineMs } = call;
+      const deadline =
+        deadlineMs === undefined
+          ? undefined
+          : startFairDeadline({
+              clock: this.#clock,
+              deadlineMs,
+              onExpired: () => {
+                reject(deadlineExceeded(failed, deadlineMs));
+                sent.cancel();
+              },
+            });
+      const giveUp = (reason: unknown): void => {
+        // Callers abort with what they want to see again, Error or not.
+        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+        reject(reason);
+        sent.cancel();
+      };
+      const onAbort = (): void => giveUp(signal!.reason);
+      signal?.addEventListener('abort', onAbort, { once: true });
+      group?.join(giveUp);
+      const done = (): void => {
+        deadline?.cancel();
+        signal?.removeEventListener('abort', onAbort);
+        group?.leave(giveUp);
+      };
+      sent.answer.then(
+        (result) => {
+          done();
+          resolve(result);
+        },
+        (error: unknown) => {
+          done();
+          // It comes back as it was thrown; run() gives it its form.
+          // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+          reject(error);
+        },
+      );
+    });
+  }
+
+  #begin(start: CallStart): CriCall {
+    const { subject } = start;
+    const call: CriCall = {
+      id: ++this.#lastId,
+      method: start.method,
+      operation: start.operation,
+      pod: start.pod ?? subject.pod,
+      containerId: start.containerId ?? subject.containerId,
+      sandboxId: subject.sandboxId,
+      startedAtMonotonicMs: this.#clock.monotonicMs(),
+      startedAtMs: this.#clock.now(),
+      deadlineMs: start.deadlineMs,
+      ...(start.ownMs === 0 ? {} : { ownMs: start.ownMs }),
+      streaming: start.streaming,
+    };
+    this.#calls.add(call);
+    criCallStarted.publish(call);
+    return call;
+  }
+
+  #end(call: CriCall, outcome: string, facts: AnswerFacts, error?: string): void {
+    this.#calls.delete(call);
+    if (!criCallEnded.hasSubscribers) return;
+    const durationMs = this.#clock.monotonicMs() - call.startedAtMonotonicMs;
+    criCallEnded.publish({ call, durationMs, outcome, ...facts, ...(error === undefined ? {} : { error }) });
+  }
+}
+
+function describe(call: CriCall, subject: CallSubject): string {
+  let text = '';
+  if (call.containerId !== undefined) text = `container ${inShort(call.containerId)}`;
+  else if (call.sandboxId !== undefined) text = `sandbox ${inShort(call.sandboxId)}`;
+  else if (subject.image !== undefined) text = `image ${inShort(subject.image)}`;
+  if (call.pod === undefined) return text;
+  const { uid, namespace, name } = call.pod;
+  const pod = name === '' ? `pod ${uid}` : `pod ${namespace === '' ? name : `${namespace}/${name}`}`;
+  return text === '' ? pod : `${text} of ${pod}`;
+}
+
+/** An id has 64 characters and an image reference rarely 200; what is longer is nobody's to read in a message. */
+function inShort(word: string): string {
+  return word.length <= 256 ? word : `${word.slice(0, 64)}… (${word.length} characters)`;
+}

@@ -1,0 +1,62 @@
+import { stat } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
+
+import { PodloopError } from '../../base/errors/errors.js';
+
+/** Where a runtime listens. */
+export interface Endpoint {
+  /** `unix:///absolute/path`. */
+  readonly url: string;
+  readonly socketPath: string;
+}
+
+/** Where crictl looks when it is not told: containerd, CRI-O, cri-dockerd. */
+export const DEFAULT_SOCKET_PATHS: readonly string[] = [
+  '/run/containerd/containerd.sock',
+  '/run/crio/crio.sock',
+  '/run/cri-dockerd.sock',
+  '/var/run/cri-dockerd.sock',
+];
+
+// sun_path of Linux holds 108 bytes and ends with a zero.
+const LONGEST_SOCKET_PATH_BYTES = 107;
+
+/** Reads `unix:///absolute/path` or `/absolute/path`; throws ENDPOINT_INVALID and says what would be right. */
+export function parseEndpoint(text: string): Endpoint {
+  const socketPath = text.startsWith('unix://') ? text.slice('unix://'.length) : text;
+  const invalid = (why: string): PodloopError =>
+    new PodloopError('ENDPOINT_INVALID', `runtime endpoint ${JSON.stringify(text)}: ${why}`);
+  if (text === '') throw invalid('it is empty; use unix:///absolute/path.sock');
+  if (text.startsWith('unix://') && !isAbsolute(socketPath)) {
+    throw invalid(
+      `after unix:// comes an absolute path, so three slashes: did you mean unix:///${socketPath}?`,
+    );
+  }
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(socketPath)?.[1];
+  if (scheme !== undefined) throw invalid(`${scheme} is not supported; use unix:///absolute/path.sock`);
+  if (!isAbsolute(socketPath)) throw invalid('the path is not absolute; use unix:///absolute/path.sock');
+  if (socketPath.includes('\0')) throw invalid('the path contains a zero byte');
+  if (Buffer.byteLength(socketPath) > LONGEST_SOCKET_PATH_BYTES) {
+    throw invalid(`the path of a unix socket has at most ${LONGEST_SOCKET_PATH_BYTES} bytes`);
+  }
+  return { url: `unix://${socketPath}`, socketPath };
+}
+
+/**
+ * Finds a runtime's socket at the usual places, in their order. Throws ENDPOINT_NOT_FOUND, saying what was tried.
+ *
+ * @param socketPaths looked at in this order; {@link DEFAULT_SOCKET_PATHS} unless told.
+ */
+export async function findEndpoint(socketPaths: readonly string[] = DEFAULT_SOCKET_PATHS): Promise<Endpoint> {
+  for (const socketPath of socketPaths) {
+    try {
+      if ((await stat(socketPath)).isSocket()) return parseEndpoint(socketPath);
+    } catch {
+      // Not there, or not for us to see: the next one may be.
+    }
+  }
+  throw new PodloopError(
+    'ENDPOINT_NOT_FOUND',
+    `no container runtime found: there is no socket at ${socketPaths.join(', ')}; start the runtime or name its socket with --runtime-endpoint (in a program: runtimeEndpoint)`,
+  );
+}

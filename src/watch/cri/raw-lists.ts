@@ -1,0 +1,48 @@
+import { isUnimplemented } from '../../base/errors/errors.js';
+
+import { type CallOptions, type RawCaller } from './client-core.js';
+import { type DeepPartial } from './generated/runtime/v1/cri.js';
+import { CRI_METHODS, type CriMethod } from './methods.js';
+
+/** Lists all containers and all sandboxes as undecoded messages, for {@link scanList}. */
+export class RawLists {
+  readonly #client: RawCaller;
+  // By streaming method: the generation of the connection in which the runtime said that it has none.
+  readonly #unimplementedIn = new Map<string, number>();
+
+  constructor(options: { readonly client: RawCaller }) {
+    this.#client = options.client;
+  }
+
+  /** Messages whose items, all together, are every container. */
+  containers(options: CallOptions): Promise<readonly Buffer[]> {
+    return this.#list(CRI_METHODS.streamContainers, CRI_METHODS.listContainers, options);
+  }
+
+  /** Messages whose items, all together, are every sandbox. */
+  sandboxes(options: CallOptions): Promise<readonly Buffer[]> {
+    return this.#list(CRI_METHODS.streamPodSandboxes, CRI_METHODS.listPodSandbox, options);
+  }
+
+  /** A stream has no limit on its whole size, so it goes first; a runtime without one is asked once a connection. */
+  async #list<StreamRequest, StreamResponse, Request, Response>(
+    streaming: CriMethod<StreamRequest, StreamResponse, true>,
+    unary: CriMethod<Request, Response, false>,
+    options: CallOptions,
+  ): Promise<readonly Buffer[]> {
+    const client = this.#client;
+    const known = this.#unimplementedIn.get(streaming.name);
+    if (known === undefined || known !== client.connectionGeneration) {
+      try {
+        const messages: Buffer[] = [];
+        const onMessage = (message: Buffer): void => void messages.push(message);
+        await client.streamBytes(streaming, {} as DeepPartial<StreamRequest>, { onMessage }, options);
+        return messages;
+      } catch (error) {
+        if (!isUnimplemented(error)) throw error;
+        this.#unimplementedIn.set(streaming.name, client.connectionGeneration);
+      }
+    }
+    return [await client.callForBytes(unary, {} as DeepPartial<Request>, options)];
+  }
+}

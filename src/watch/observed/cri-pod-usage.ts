@@ -1,0 +1,147 @@
+import { cri, type CriClient } from '../cri/index.js';
+import { CRI_METHODS } from '../cri/index.js';
+import { isUnimplemented, messageOf, PodloopError } from '../../base/errors/errors.js';
+
+import { groupByPod, toFilesystemUsage, toPodUsage } from './convert-usage.js';
+import { type FilesystemUsage, type PodUsage, type RuntimeMetrics, type RuntimeSample } from './pod-usage.js';
+import { readPodSamples } from './read-pod-samples.js';
+import { forEachItem } from './split-items.js';
+
+/** What {@link CriPodUsage} needs. */
+export interface CriPodUsageOptions {
+  readonly client: Pick<
+    CriClient,
+    | 'callForBytes'
+    | 'newReader'
+    | 'connectionGeneration'
+    | 'countMalformedMessage'
+    | 'imageFsInfo'
+    | 'listMetricDescriptors'
+  >;
+  /** Of each call, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** Where the runtime keeps images, and where what containers write. */
+export interface ImageFilesystems {
+  readonly images: FilesystemUsage | undefined;
+  readonly containers: FilesystemUsage | undefined;
+}
+
+type ListMethod = (typeof CRI_METHODS)[
+  'listPodSandboxStats' | 'listContainerStats' | 'listPodSandboxMetrics'];
+type Optional = 'ListPodSandboxStats' | 'ListPodSandboxMetrics';
+
+/**
+ * Asks a runtime what pods use: each kind of question is one call about all of them.
+ *
+ * What a runtime does not implement is asked once a connection. Answers are decoded in slices, as they may be of
+ * megabytes.
+ */
+export class CriPodUsage {
+  readonly #options: CriPodUsageOptions;
+  readonly #unimplementedIn = new Map<Optional, number>();
+
+  constructor(options: CriPodUsageOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * What every sandbox uses, ended ones included; of a runtime without statistics of pods (containerd before 1.7)
+   * every pod that has a container, without network.
+   */
+  async listPods(signal?: AbortSignal): Promise<readonly PodUsage[]> {
+    const pods = await this.#unlessUnimplemented('ListPodSandboxStats', async () => {
+      const found: PodUsage[] = [];
+      await this.#list('ListPodSandboxStats', CRI_METHODS.listPodSandboxStats, signal, (reader) => {
+        found.push(toPodUsage(cri.PodSandboxStats.decode(reader)));
+      });
+      return found;
+    });
+    if (pods !== undefined) return pods;
+    const containers: cri.ContainerStats[] = [];
+    await this.#list('ListContainerStats', CRI_METHODS.listContainerStats, signal, (reader) => {
+      containers.push(cri.ContainerStats.decode(reader));
+    });
+    return groupByPod(containers);
+  }
+
+  /** The metrics that the runtime makes itself; undefined where it makes none. */
+  async listMetrics(signal?: AbortSignal): Promise<RuntimeMetrics | undefined> {
+    const { client, timeoutMs } = this.#options;
+    return await this.#unlessUnimplemented('ListPodSandboxMetrics', async () => {
+      const { descriptors } = await client.listMetricDescriptors({}, { signal, timeoutMs });
+      const answer = await this.#ask(CRI_METHODS.listPodSandboxMetrics, signal);
+      return {
+        descriptors: new Map(
+          descriptors.map(({ name, help, labelKeys }) => [name, { help, labelKeys }] as const),
+        ),
+        readSamples: async (isWanted, reading) => {
+          const samples: RuntimeSample[] = [];
+          await this.#read('ListPodSandboxMetrics', answer, reading, (item) => {
+            for (const sample of readPodSamples(client, item, isWanted)) samples.push(sample);
+          });
+          return samples;
+        },
+      };
+    });
+  }
+
+  /** How much the file systems of images and containers hold. */
+  async imageFilesystems(signal?: AbortSignal): Promise<ImageFilesystems> {
+    const { client, timeoutMs } = this.#options;
+    const { imageFilesystems, containerFilesystems } = await client.imageFsInfo({}, { signal, timeoutMs });
+    return {
+      images: toFilesystemUsage(imageFilesystems[0]),
+      containers: toFilesystemUsage(containerFilesystems[0] ?? imageFilesystems[0]),
+    };
+  }
+
+  async #unlessUnimplemented<T>(method: Optional, ask: () => Promise<T>): Promise<T | undefined> {
+    const { connectionGeneration } = this.#options.client;
+    if (connectionGeneration !== 0 && this.#unimplementedIn.get(method) === connectionGeneration)
+      return undefined;
+    try {
+      return await ask();
+    } catch (error) {
+      if (!isUnimplemented(error)) throw error;
+      this.#unimplementedIn.set(method, this.#options.client.connectionGeneration);
+      return undefined;
+    }
+  }
+
+  async #list(
+    name: string,
+    method: ListMethod,
+    signal: AbortSignal | undefined,
+    read: (reader: ReturnType<CriClient['newReader']>) => void,
+  ): Promise<void> {
+    const { client } = this.#options;
+    const answer = await this.#ask(method, signal);
+    await this.#read(name, answer, signal, (item) => read(client.newReader(item)));
+  }
+
+  async #ask(method: ListMethod, signal: AbortSignal | undefined): Promise<Buffer> {
+    const { client, timeoutMs } = this.#options;
+    // The three requests are empty alike.
+    const ask = method as (typeof CRI_METHODS)['listPodSandboxStats'];
+    return await client.callForBytes(ask, {}, { signal, timeoutMs });
+  }
+
+  async #read(
+    name: string,
+    answer: Buffer,
+    signal: AbortSignal | undefined,
+    read: (item: Buffer) => void,
+  ): Promise<void> {
+    const { client } = this.#options;
+    try {
+      await forEachItem(client, answer, signal, read);
+    } catch (error) {
+      signal?.throwIfAborted();
+      client.countMalformedMessage();
+      const message = `the answer to ${name} cannot be decoded: ${messageOf(error)}`;
+      throw new PodloopError('CRI_MALFORMED_RESPONSE', message, { cause: error });
+    }
+  }
+}

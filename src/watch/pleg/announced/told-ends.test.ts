@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import { type ObservedPod, type ObservedState, type ToldStatuses } from '../../observed/runtime.js';
+import {
+  aContainer,
+  aContainerStatus,
+  aPod,
+  aPodStatus,
+  aSandbox,
+  aSandboxStatus,
+} from '../../../testing/builders.js';
+import { CHECKED_FOR_MS } from './hint-checks.js';
+import { findToldEnds, holdEnds, NO_ENDS, podWithEnds, statusWithEnds } from './told-ends.js';
+
+type States = Readonly<Record<string, ObservedState>>;
+
+const see = (containers: States, sandbox: ObservedState = 'running'): ObservedPod =>
+  aPod({
+    sandboxes: [aSandbox({ id: 's', state: sandbox })],
+    containers: Object.entries(containers).map(([id, state]) => aContainer({ id, name: id, state })),
+  });
+
+const tell = (containers: States, sandbox: ObservedState = 'running'): ToldStatuses => {
+  const pod = see(containers, sandbox);
+  return {
+    sandboxes: pod.sandboxes.map((each) => aSandboxStatus(each)),
+    containers: pod.containers.map((each) => aContainerStatus(each, { exitCode: 7 })),
+  };
+};
+
+/** Which ends are told at once when `a` has ended, says the event. */
+function find(accepted: ObservedPod, told: ToldStatuses, known = aPodStatus(accepted)): string[] {
+  const ends = findToldEnds({ accepted, known, told, containerId: 'a', nowMs: 5 });
+  return [...(ends?.keys() ?? [])];
+}
+
+describe('what an event tells at once', () => {
+  it.each<[string, States, States, string[]]>([
+    ['the end of what ran', { a: 'running' }, { a: 'exited' }, ['a']],
+    ['all ends that it shows', { a: 'running', b: 'running' }, { a: 'exited', b: 'exited' }, ['a', 'b']],
+    ['an end, beside what goes on', { a: 'running', b: 'running' }, { a: 'exited', b: 'running' }, ['a']],
+    [
+      'an end, where it is older than another',
+      { a: 'running', b: 'exited' },
+      { a: 'exited', b: 'running' },
+      ['a'],
+    ],
+    [
+      'an end, and nothing of what it is silent about',
+      { a: 'running', b: 'created' },
+      { a: 'exited' },
+      ['a'],
+    ],
+    ['nothing, when it is late', { a: 'exited' }, { a: 'exited' }, []],
+    ['nothing, when it is from before the end', { a: 'exited' }, { a: 'running' }, []],
+    ['nothing, when the container runs', { a: 'running' }, { a: 'running' }, []],
+    ['nothing of others alone', { a: 'running', b: 'running' }, { a: 'running', b: 'exited' }, []],
+    ['nothing of what was not seen to run', { a: 'created' }, { a: 'exited' }, []],
+    ['nothing of a container in an unknown state', { a: 'unknown' }, { a: 'exited' }, []],
+    ['nothing of a container that nobody has seen', {}, { a: 'exited' }, []],
+    ['nothing beside one that nobody has seen', { a: 'running' }, { a: 'exited', b: 'created' }, []],
+    ['nothing beside a start', { a: 'running', b: 'created' }, { a: 'exited', b: 'running' }, []],
+    [
+      'nothing beside what seems to go back',
+      { a: 'running', b: 'running' },
+      { a: 'exited', b: 'created' },
+      [],
+    ],
+  ])('is %s', (_, accepted, told, ends) => {
+    expect(find(see(accepted), tell(told))).toEqual(ends);
+  });
+
+  it('is nothing beside the end of a sandbox, or a sandbox that nobody has seen', () => {
+    const accepted = see({ a: 'running' });
+    expect(find(accepted, tell({ a: 'exited' }, 'exited'))).toEqual([]);
+    expect(find({ ...accepted, sandboxes: [] }, tell({ a: 'exited' }))).toEqual([]);
+    expect(find(see({ a: 'running' }, 'exited'), tell({ a: 'exited' }))).toEqual(['a']);
+  });
+
+  it('is nothing of a container whose status was gone already', () => {
+    const accepted = see({ a: 'running' });
+    expect(find(accepted, tell({ a: 'exited' }), aPodStatus(accepted, { containers: [] }))).toEqual([]);
+  });
+});
+
+const RUNNING = see({ a: 'running', b: 'running' });
+const ENDS = findToldEnds({
+  ...{ accepted: RUNNING, known: aPodStatus(RUNNING), told: tell({ a: 'exited' }) },
+  ...{ containerId: 'a', nowMs: 1_000 },
+})!;
+
+describe('an end that was told', () => {
+  it('is put into looks and statuses that do not show it, and leaves alone those that do', () => {
+    const pod = podWithEnds(RUNNING, ENDS);
+    expect(pod).toEqual(see({ a: 'exited', b: 'running' }));
+    expect(pod.containers[1]).toBe(RUNNING.containers[1]);
+    // The same object in each look stands for the same.
+    expect(podWithEnds(RUNNING, ENDS).containers[0]).toBe(pod.containers[0]);
+    expect(podWithEnds(pod, ENDS)).toBe(pod);
+    expect(podWithEnds(RUNNING, NO_ENDS)).toBe(RUNNING);
+
+    const status = statusWithEnds(aPodStatus(RUNNING), ENDS);
+    expect(status.containers).toMatchObject([
+      { id: 'a', state: 'exited', exitCode: 7 },
+      { id: 'b', state: 'running' },
+    ]);
+    // What the runtime answers goes before what it told.
+    const [a] = pod.containers;
+    const answered = aPodStatus(pod, { containers: [aContainerStatus(a, { exitCode: 1 })] });
+    expect(statusWithEnds(answered, ENDS).containers).toMatchObject([{ exitCode: 1 }]);
+  });
+
+  it('holds against looks that show the container running, until none for its sake is left', () => {
+    for (const startedMs of [0, 1_000, 1_000 + CHECKED_FOR_MS / 2]) {
+      expect(holdEnds(ENDS, RUNNING, startedMs)).toEqual({ left: ENDS, refuted: [] });
+    }
+    const after = holdEnds(ENDS, RUNNING, 1_000 + CHECKED_FOR_MS);
+    expect(after.left.size).toBe(0);
+    expect(after.refuted).toMatchObject([{ container: { id: 'a' } }]);
+  });
+
+  it('is over once a look shows it, or shows the container no more', () => {
+    for (const pod of [see({ a: 'exited' }), see({ b: 'running' })]) {
+      expect(holdEnds(ENDS, pod, 1_000)).toEqual({ left: NO_ENDS, refuted: [] });
+    }
+  });
+});

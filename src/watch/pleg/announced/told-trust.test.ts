@@ -1,0 +1,77 @@
+import { expect, it } from 'vitest';
+import { type ObservedState, type PodStatus } from '../../observed/runtime.js';
+import { aContainer, aContainerStatus, aPod, aPodStatus } from '../../../testing/builders.js';
+import { ToldTrust } from './told-trust.js';
+
+const see = (state: ObservedState) => aPod({ containers: [aContainer({ state })] });
+const say = (state: ObservedState, exitCode = 0): PodStatus =>
+  aPodStatus(see(state), { containers: [aContainerStatus(aContainer({ state }), { exitCode })] });
+
+const EXITED = see('exited');
+const agree = (trust: ToldTrust): void => trust.compare(EXITED, say('exited', 3), say('exited', 3));
+
+it('is there once the runtime has said the same so many times in a row, and gone when it says something else', () => {
+  const trust = new ToldTrust({ believedAfter: 2 });
+  agree(trust);
+  expect(trust.use()).toBe(false);
+  agree(trust);
+  expect(trust.use()).toBe(true);
+  trust.compare(EXITED, say('exited', 3), say('exited', 4));
+  expect(trust.use()).toBe(false);
+  agree(trust);
+  expect(trust.use()).toBe(false);
+  expect(trust.stats).toEqual({ used: 1, agreed: 3, refuted: 1 });
+});
+
+it('is not touched by what has moved on between the look and the answer', () => {
+  const trust = new ToldTrust({ believedAfter: 1 });
+  agree(trust);
+  trust.compare(see('running'), say('running'), say('exited', 3));
+  trust.compare(see('running'), say('running'), aPodStatus(see('running'), { containers: [] }));
+  expect(trust.use()).toBe(true);
+  expect(trust.stats).toMatchObject({ agreed: 1, refuted: 0 });
+});
+
+it('goes on being checked, one in 64, until the answer is there', () => {
+  const trust = new ToldTrust({ believedAfter: 1 });
+  agree(trust);
+  const uses = (): boolean[] => Array.from({ length: 70 }, () => trust.use());
+  expect(uses().filter(Boolean)).toHaveLength(63);
+  agree(trust);
+  expect(uses().filter(Boolean)).toHaveLength(63);
+  expect(trust.stats).toEqual({ used: 126, agreed: 2, refuted: 0 });
+  agree(trust);
+  trust.reset();
+  expect(trust.use()).toBe(false);
+});
+
+it('goes on while one in 64 of what is told at once is asked about, and is gone when that, or a look, refutes it', () => {
+  const trust = new ToldTrust({ believedAfter: 1 });
+  expect(trust.useAtOnce()).toBe(false);
+  agree(trust);
+  const checks = Array.from({ length: 128 }, () => trust.useAtOnce() && trust.wantsCheck);
+  expect(checks.flatMap((isCheck, index) => (isCheck ? index : []))).toEqual([62, 126]);
+  // What is not told at once waits for the answer, as ever.
+  expect(trust.use()).toBe(false);
+  agree(trust);
+  expect(trust.use()).toBe(true);
+  expect(trust.stats).toEqual({ used: 129, agreed: 2, refuted: 0 });
+  trust.refute();
+  expect([trust.use(), trust.useAtOnce()]).toEqual([false, false]);
+  expect(trust.stats.refuted).toBe(1);
+});
+
+it('is not touched by a lack of memory of which the runtime has learnt since, but by all else that differs', () => {
+  const trust = new ToldTrust({ believedAfter: 1 });
+  const ended = (reason: string, finishedAtNs = 5n): PodStatus =>
+    aPodStatus(EXITED, {
+      containers: [
+        aContainerStatus(aContainer({ state: 'exited' }), { exitCode: 137, reason, finishedAtNs }),
+      ],
+    });
+  trust.compare(EXITED, ended('Error'), ended('OOMKilled'));
+  expect(trust.stats).toMatchObject({ agreed: 1, refuted: 0 });
+  trust.compare(EXITED, ended('Error'), ended('OOMKilled', 6n));
+  trust.compare(EXITED, ended('OOMKilled'), ended('Error'));
+  expect(trust.stats).toMatchObject({ agreed: 1, refuted: 2 });
+});

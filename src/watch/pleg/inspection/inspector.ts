@@ -1,0 +1,381 @@
+import { emptyPodStatus, type PodStatus, type Runtime } from '../../observed/runtime.js';
+import { type Clock, type Stamp } from '../../../base/time/clock.js';
+import { type Logger } from '../../../base/log/logger.js';
+import { areRemovals, diffPods, diffVanished, hasDeath, hasUnreplacedEnd } from '../diff.js';
+import { DuePods } from '../due-pods.js';
+import { EndsAtOnce } from '../announced/ends-at-once.js';
+import { type PodLifecycleEvent, type Trigger } from '../events.js';
+import {
+  beginAttempt,
+  computeNews,
+  type InspectionAttempt,
+  putBack,
+  withoutGone,
+} from './inspection-attempt.js';
+import { InspectionPool } from './inspection-pool.js';
+import { LateReasons } from '../announced/late-reasons.js';
+import { type EventContext, toLookEvents } from '../lifecycle-events.js';
+import { logTransitions } from '../log-transitions.js';
+import { type PodCache } from '../pod-cache.js';
+import { type PodRecord, type PodRecords } from '../pod-records.js';
+import { RuntimeProbe } from '../runtime-probe.js';
+import { type StuckPods } from '../stuck-pods.js';
+import { ToldChecks } from '../announced/told-checks.js';
+import { ToldInspections, type ToldInspectionsOptions } from '../announced/told-inspections.js';
+import { type ToldStats, ToldTrust } from '../announced/told-trust.js';
+import { type WatchConditions } from '../watch-conditions.js';
+
+/** What the inspector works on and reports to. */
+export interface InspectorOptions extends Omit<ToldInspectionsOptions, 'trust'> {
+  readonly runtime: Runtime;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly cache: PodCache;
+  readonly records: PodRecords;
+  readonly conditions: WatchConditions;
+  readonly concurrency: number;
+  readonly slowAfterMs: number;
+  readonly deadlineMs: number;
+  /** So many statuses in events have to prove true before they are believed. */
+  readonly believedAfter: number;
+  /** Lets the event loop turn once between the ends of two inspections (default: setImmediate). */
+  readonly yieldToLoop: (() => Promise<unknown>) | undefined;
+  /** Hands events to every subscriber; synchronous. */
+  readonly deliver: (events: readonly PodLifecycleEvent[]) => void;
+}
+
+/** Counts of {@link Inspector}. */
+export interface InspectorStats {
+  readonly inspections: number;
+  readonly failures: number;
+  readonly displaced: number;
+  readonly queued: number;
+  readonly due: number;
+  readonly told: ToldStats;
+  /** Ends that were told before a look showed them. */
+  readonly toldAtOnce: number;
+}
+
+/** So many times the concurrency may hang outside of the budget. */
+const SLOW_LIMIT_FACTOR = 4;
+/** Why an inspection was cancelled by ourselves: it counts for nothing. */
+const STOPPED = new Error('the event generator was stopped');
+
+/**
+ * Fetches the status of pods that are due, and on success writes the cache, hands out the events and advances the
+ * record, in this order and in one go.
+ *
+ * A pod of which something is only gone, after its end was told of, is told of without one; so is one of which an event of the
+ * runtime has told everything, once such events have proven themselves ({@link ToldInspections}). An end that such an event
+ * tells of is told at once, where nothing else is new ({@link EndsAtOnce}).
+ *
+ * Of containers that were killed the reason may change once more, of which nothing tells: {@link LateReasons}.
+ *
+ * One inspection per pod at a time. A failed one leaves the record where it is and the pod due: it is tried again
+ * at the next look, later with growing delays.
+ */
+export class Inspector {
+  /** What is told straight from events, and held against looks. */
+  readonly ends: EndsAtOnce;
+  readonly #options: InspectorOptions;
+  readonly #pool: InspectionPool;
+  readonly #probe: RuntimeProbe;
+  readonly #due: DuePods;
+  readonly #trust: ToldTrust;
+  readonly #told: ToldInspections;
+  readonly #checks: ToldChecks;
+  readonly #lateReasons: LateReasons;
+  #inspections = 0;
+  #failures = 0;
+
+  constructor(options: InspectorOptions) {
+    this.#options = options;
+    this.#trust = new ToldTrust(options);
+    this.#told = new ToldInspections({ ...options, trust: this.#trust });
+    this.#pool = new InspectionPool({
+      clock: options.clock,
+      concurrency: options.concurrency,
+      slowAfterMs: options.slowAfterMs,
+      slowLimit: options.concurrency * SLOW_LIMIT_FACTOR,
+      deadlineMs: options.deadlineMs,
+      yieldToLoop: options.yieldToLoop,
+    });
+    const { runtime, clock, logger, records } = options;
+    this.#due = new DuePods({
+      clock,
+      onRetry: (record) => {
+        void this.consider(record, 'request', { ignoreDelay: true });
+        this.probe();
+      },
+    });
+    this.#checks = new ToldChecks({ runtime, logger, pool: this.#pool, trust: this.#trust });
+    this.#lateReasons = new LateReasons({ ...options, pool: this.#pool });
+    this.ends = new EndsAtOnce({
+      ...options,
+      trust: this.#trust,
+      isDue: (record) => this.#due.has(record),
+      write: (record, attempt, { status, events }) => this.#write(record, attempt, status, events),
+      check: (seen, status) => this.#checks.check(seen, status),
+    });
+    this.#probe = new RuntimeProbe({
+      runtime,
+      clock,
+      logger,
+      pool: this.#pool,
+      candidates: () => [...records].filter((record) => !this.#due.has(record)),
+      onAnswer: () => this.#due.noteAnswer(),
+    });
+  }
+
+  /** Counters for metrics. */
+  get stats(): InspectorStats {
+    const { displaced, queued } = this.#pool;
+    return {
+      inspections: this.#inspections + this.#probe.probes + this.#checks.begun + this.#lateReasons.begun,
+      failures: this.#failures + this.#probe.failures + this.#checks.failures + this.#lateReasons.failures,
+      displaced,
+      queued,
+      due: this.#due.size,
+      told: this.#trust.stats,
+      toldAtOnce: this.ends.told,
+    };
+  }
+
+  /** Inspections under way, oldest first. */
+  inFlight(): ReturnType<InspectionPool['inFlight']> {
+    return this.#pool.inFlight();
+  }
+
+  /** Retries of failed inspections, and second looks at killed containers, are made by timer from now on, until stopped. */
+  startRetries(): void {
+    this.#due.startRetries();
+    this.#lateReasons.start();
+  }
+
+  /**
+   * Cancels what is under way and leaves no timer behind. Whatever was due stays due, as if it had not been begun:
+   * the next look inspects it.
+   */
+  stop(): void {
+    this.#due.stopRetries();
+    this.#probe.cancel(STOPPED);
+    this.#checks.cancel(STOPPED);
+    this.#lateReasons.stop(STOPPED);
+    for (const record of this.#due) record.inspection?.cancel(STOPPED);
+  }
+
+  /** The runtime answers again after it did not: nobody waits out a delay that it caused. */
+  forgetDelays(): void {
+    this.#due.forgetDelays();
+  }
+
+  /** The runtime's events may be those of another one from now on. */
+  distrustEvents(): void {
+    this.#trust.reset();
+  }
+
+  /**
+   * A look has shown the pod. Inspects it if that is called for.
+   *
+   * Returns what a relist is to wait for: resolves when the inspection is done or slow. Undefined when nothing is due.
+   */
+  consider(
+    record: PodRecord,
+    trigger: Trigger,
+    options: { readonly ignoreDelay: boolean },
+  ): Promise<void> | undefined {
+    const { cache, conditions } = this.#options;
+    const { pod, accepted, seen } = record;
+    const changes = diffPods(accepted, seen);
+    const wanted = changes.length > 0 || record.hasFleeting || record.reinspect || conditions.has(pod.uid);
+    if (!wanted && record.inspection === undefined) {
+      record.accept(seen);
+      this.#settle(record);
+      return undefined;
+    }
+    const isAsKnown = !this.#due.has(record) && !record.reinspect && cache.get(pod.uid).error === undefined;
+    if (isAsKnown && !record.hasFleeting && !conditions.has(pod.uid)) {
+      const known = cache.get(pod.uid).status;
+      const status = areRemovals(changes) ? withoutGone(known, seen) : this.#told.find(record, known);
+      if (status !== undefined) {
+        this.#acceptKnown(record, trigger, status);
+        return undefined;
+      }
+    }
+    cache.markBehind(pod.uid);
+    this.#due.add(record);
+    if (wanted) record.trigger ??= trigger;
+    const hasDied = accepted === undefined ? hasUnreplacedEnd(seen) : hasDeath(changes);
+    const urgent = hasDied || record.hasFleeting;
+    if (record.inspection !== undefined) {
+      if (urgent) record.inspection.hurry();
+      return record.slow ? undefined : this.#untilTakenIn(record);
+    }
+    if (this.#due.mustWait(record, options.ignoreDelay)) return undefined;
+    this.#inspect(record, urgent);
+    return record.inspected;
+  }
+
+  /** Waits for the inspection under way and, as this look may have shown more than that one saw, for the next. */
+  async #untilTakenIn(record: PodRecord): Promise<void> {
+    await record.inspected;
+    if (record.inspection !== undefined && !record.slow) await record.inspected;
+  }
+
+  /** A look has shown the pod to be gone: tells of it at once, whatever an inspection of it does. */
+  remove(record: PodRecord, stamp: Stamp, trigger: Trigger): void {
+    const { records, cache, conditions, clock } = this.#options;
+    const { pod } = record;
+    this.#due.delete(record);
+    record.inspection?.cancel(new Error('the pod is gone'));
+    records.delete(pod.uid);
+    conditions.forget(pod.uid);
+    const status = cache.getLastKnown(pod.uid);
+    cache.delete(pod.uid, stamp);
+    const context = {
+      pod,
+      owner: record.seen.owner,
+      trigger: record.trigger ?? trigger,
+      stamp,
+      observedAtMs: clock.now(),
+    };
+    const changes = diffVanished(record.accepted, record.seen);
+    logTransitions(this.#options.logger, pod.uid, record.accepted ?? record.seen, undefined);
+    this.#options.deliver(toLookEvents(changes, record.fleeting(), [status], context, record.reinspect));
+  }
+
+  /** Pods whose inspection hangs or fails, longest first; at most `limit` of them. */
+  stuckPods(limit: number): StuckPods {
+    return this.#due.stuckPods(limit);
+  }
+
+  /** For how long pods have been due without any inspection succeeding, in milliseconds; 0 when all is well. */
+  fruitlessMs(): number {
+    return this.#due.fruitlessMs();
+  }
+
+  /** Inspects a pod that is not due, if it is time to find out whether the runtime answers for any. */
+  probe(): void {
+    this.#probe.consider(this.fruitlessMs());
+  }
+
+  #inspect(record: PodRecord, urgent: boolean): void {
+    const { runtime, conditions } = this.#options;
+    const { pod } = record;
+    let begun: InspectionAttempt | undefined;
+    const handle = this.#pool.submit<PodStatus>({
+      pod,
+      urgent,
+      knownSlow: record.slow,
+      run: async (signal) => {
+        // What was seen while it stood in the queue is inspected in one go.
+        begun = beginAttempt(record, conditions);
+        return await runtime.getPodStatus(begun.snapshot, signal);
+      },
+    });
+    record.inspection = handle;
+    this.#inspections++;
+    const budgetEnd = handle.budgetEnd.then(() => {
+      if (record.inspection === handle) this.#due.noteSlow(record);
+    });
+    const ended = handle.result.then(
+      (status) => {
+        if (this.#isGone(record)) return;
+        record.inspection = undefined;
+        try {
+          this.#accept(record, begun!, status);
+        } catch (error) {
+          // A status that makes no sense is one more way to fail, of this pod alone.
+          this.#fail(record, begun, error as Error);
+        }
+      },
+      (error: unknown) => {
+        if (this.#isGone(record)) return;
+        record.inspection = undefined;
+        if (error === STOPPED) putBack(record, begun);
+        else this.#fail(record, begun, error as Error);
+      },
+    );
+    record.inspected = Promise.race([budgetEnd, ended]);
+  }
+
+  /** The runtime has nothing to add: nothing has changed in what is left, or an event has told all of it. */
+  #acceptKnown(record: PodRecord, trigger: Trigger, status: PodStatus): void {
+    const { cache, conditions, clock } = this.#options;
+    record.trigger ??= trigger;
+    const attempt = beginAttempt(record, conditions);
+    const known = cache.get(record.pod.uid).status;
+    const news = computeNews(record, attempt, status, known, clock.now());
+    this.#write(record, attempt, news.status, news.events);
+    this.#settle(record);
+  }
+
+  /** Cache, events and record move together or not at all: nothing throws in here. */
+  #write(
+    record: PodRecord,
+    attempt: InspectionAttempt,
+    status: PodStatus,
+    events: readonly PodLifecycleEvent[],
+  ): void {
+    const { cache, logger } = this.#options;
+    const { pod } = record;
+    record.ips = status.ips;
+    cache.set(pod.uid, status, undefined, attempt.stamp);
+    logger.info('PLEG: Write status', { pod, podUID: pod.uid }, 4);
+    logTransitions(logger, pod.uid, record.accepted, attempt.snapshot);
+    this.#options.deliver(events);
+    record.accept(attempt.snapshot);
+    this.#lateReasons.note(events);
+  }
+
+  #accept(record: PodRecord, attempt: InspectionAttempt, fetched: PodStatus): void {
+    const { cache, clock } = this.#options;
+    const known = cache.getLastKnown(record.pod.uid);
+    const { status, events, context } = computeNews(record, attempt, fetched, known, clock.now());
+    // From here on nothing throws.
+    this.#told.compare(record, attempt.snapshot, fetched);
+    this.#due.noteSuccess(record);
+    this.#write(record, attempt, status, [...events, ...this.#conditionsMet(attempt, status, context)]);
+    if (record.seen === attempt.snapshot && !record.reinspect) this.#settle(record);
+    else void this.consider(record, record.trigger ?? 'request', { ignoreDelay: true });
+  }
+
+  #conditionsMet(
+    { conditions }: InspectionAttempt,
+    status: PodStatus,
+    context: EventContext,
+  ): PodLifecycleEvent[] {
+    const { uid } = context.pod;
+    const met = this.#options.conditions.completeMet(uid, conditions, status, (conditionKey, error) =>
+      this.#options.logger.error('Watch condition could not be evaluated', error, {
+        podUID: uid,
+        conditionKey,
+      }),
+    );
+    return met.map((conditionKey) => ({ type: 'ConditionMet', ...context, conditionKey }));
+  }
+
+  #fail(record: PodRecord, attempt: InspectionAttempt | undefined, error: Error): void {
+    const { cache, logger } = this.#options;
+    const { pod } = record;
+    this.#failures++;
+    record.reinspect = true;
+    record.trigger = attempt?.trigger ?? record.trigger;
+    cache.set(pod.uid, { ...emptyPodStatus(pod.uid), ...pod }, error, attempt?.stamp ?? record.seenStamp);
+    this.#due.noteFailure(record, error);
+    logger.error('PLEG: Ignoring events for pod', error, { pod, podUID: pod.uid });
+  }
+
+  #settle(record: PodRecord): void {
+    const { cache } = this.#options;
+    record.trigger = undefined;
+    this.#due.delete(record);
+    cache.markCurrent(record.pod.uid);
+    // A look that found the same while this was under way has claimed nothing: who asked for it is answered now.
+    cache.observe(record.pod.uid, record.seenStamp);
+  }
+
+  #isGone(record: PodRecord): boolean {
+    return this.#options.records.find(record.pod.uid) !== record;
+  }
+}

@@ -1,0 +1,71 @@
+import { type ReportedInspection } from '../../kube/node/pleg-report.js';
+import { type PodRef } from '../../kube/pod/pod-ref.js';
+import { type InspectionInFlight } from '../pleg/index.js';
+import { type InspectionEnd, inspectionEnded } from '../../base/channels/pleg-channels.js';
+
+/** So many pods are remembered: those inspected last. A node has a few hundred. */
+const REMEMBERED_PODS = 2_000;
+/** So many are told of. */
+const REPORTED_PODS = 1_000;
+
+interface Times {
+  readonly pod: PodRef;
+  lastMs: number;
+  longestMs: number;
+  count: number;
+  failed: number;
+}
+
+/** What the inspections of each pod took. */
+export class InspectionTimes implements Disposable {
+  /** By uid, the one inspected last at the end. */
+  readonly #byUid = new Map<string, Times>();
+  readonly #forget: () => void;
+
+  constructor() {
+    this.#forget = inspectionEnded.subscribe((end) => this.#add(end));
+  }
+
+  /** Slowest first: by what the inspection under way has taken so far, or the last one took. Forgets who is not present. */
+  list(inFlight: readonly InspectionInFlight[], present: ReadonlySet<string>): ReportedInspection[] {
+    const agesMs = new Map(inFlight.map(({ pod, ageMs }) => [pod.uid, ageMs]));
+    const pods: ReportedInspection[] = [];
+    for (const [uid, times] of this.#byUid) {
+      if (!present.has(uid)) this.#byUid.delete(uid);
+      else pods.push({ ...times, ...inFlightMs(agesMs.get(uid)) });
+    }
+    for (const { pod, ageMs } of inFlight) {
+      if (this.#byUid.has(pod.uid)) continue;
+      pods.push({ pod, inFlightMs: ageMs, longestMs: 0, count: 0, failed: 0 });
+    }
+    return pods.sort((one, other) => slownessMs(other) - slownessMs(one)).slice(0, REPORTED_PODS);
+  }
+
+  [Symbol.dispose](): void {
+    this.#forget();
+  }
+
+  #add({ pod: { uid, namespace, name }, durationMs, error }: InspectionEnd): void {
+    const { count = 0, failed = 0, longestMs = 0 } = this.#byUid.get(uid) ?? {};
+    this.#byUid.delete(uid);
+    this.#byUid.set(uid, {
+      // An observed pod holds its whole list entry: only its names are kept.
+      pod: { uid, namespace, name },
+      lastMs: durationMs,
+      longestMs: Math.max(longestMs, durationMs),
+      count: count + 1,
+      failed: failed + Number(error !== undefined),
+    });
+    if (this.#byUid.size <= REMEMBERED_PODS) return;
+    const [oldest] = this.#byUid.keys();
+    if (oldest !== undefined) this.#byUid.delete(oldest);
+  }
+}
+
+function inFlightMs(ageMs: number | undefined): { inFlightMs?: number } {
+  return ageMs === undefined ? {} : { inFlightMs: ageMs };
+}
+
+function slownessMs({ inFlightMs: ageMs = 0, lastMs = 0 }: ReportedInspection): number {
+  return Math.max(ageMs, lastMs);
+}

@@ -1,0 +1,10 @@
+import { type PlegReport } from '../../kube/node/pleg-report.js';
+
+/** The report as text: times to a microsecond, of which nobody reads more. */
+export function plegReportJson(report: PlegReport): string {
+  return JSON.stringify(
+    report,
+    (_, value: unknown) => (typeof value === 'number' ? Math.round(value * 1e3) / 1e3 : value),
+    2,
+  );
+}

@@ -1,0 +1,34 @@
+import { type LogFields, type Logger } from '../../../src/base/log/logger.js';
+
+/** A line that was logged. */
+export interface LoggedLine {
+  readonly level: 'info' | 'warn' | 'error';
+  readonly message: string;
+  readonly fields: LogFields;
+}
+
+/** A logger that keeps what it is told, for a test to look at. */
+export class LogRecorder implements Logger {
+  readonly lines: LoggedLine[] = [];
+
+  info(message: string, fields: LogFields = {}): void {
+    this.lines.push({ level: 'info', message, fields });
+  }
+
+  warn(message: string, fields: LogFields = {}): void {
+    this.lines.push({ level: 'warn', message, fields });
+  }
+
+  error(message: string, error?: unknown, fields: LogFields = {}): void {
+    this.lines.push({ level: 'error', message, fields: { ...fields, err: error } });
+  }
+
+  enabled(): boolean {
+    return true;
+  }
+
+  /** The lines that warn or tell of an error. */
+  get complaints(): readonly LoggedLine[] {
+    return this.lines.filter(({ level }) => level !== 'info');
+  }
+}

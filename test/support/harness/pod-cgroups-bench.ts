@@ -1,0 +1,104 @@
+import { GroupLimits } from '../../../src/node/resources/cgroups/group-limits.js';
+import { GroupTrees } from '../../../src/node/resources/cgroups/group-trees.js';
+import { PodCgroups, type PodCgroupsOptions } from '../../../src/node/resources/cgroups/pod-cgroups.js';
+import { type NodePod } from '../../../src/kube/pod/node-pod.js';
+import { type CgroupDriver, toCgroupNames } from '../../../src/node/runtime/config/pod-cgroup-names.js';
+import { type SandboxStatus } from '../../../src/watch/observed/runtime.js';
+import { type CleanupView } from '../../../src/node/pods/loop/housekeeping.js';
+import { PodloopError } from '../../../src/base/errors/errors.js';
+import { type CgroupVersions, FolderCgroups } from '../fakes/folder-cgroups.js';
+import { LogRecorder } from '../fakes/log-recorder.js';
+import { aSpecContainer, aSpecPod } from '../builders/node-pods.js';
+
+/** A signal that never aborts. */
+export const NEVER: AbortSignal = new AbortController().signal;
+
+/** A pod whose container asks for that much cpu, or for nothing. */
+export const podThatAsksFor = (uid: string, cpu?: string): NodePod =>
+  aSpecPod(cpu === undefined ? {} : { containers: [aSpecContainer({ resources: { requests: { cpu } } })] }, {
+    uid,
+  });
+/** A running sandbox with these annotations. */
+export const sandboxWith = (annotations: Record<string, string>): SandboxStatus => ({
+  ...{ id: 's1', name: 'web', attempt: 0, state: 'running', createdAtNs: 0n, ips: [], labels: {} },
+  ...{ annotations, runtimeHandler: '', hostNetwork: false },
+});
+
+/** What {@link PodCgroupsBenches} makes. */
+export type PodCgroupsBench = Awaited<ReturnType<typeof makePodCgroups>>;
+
+/** The cgroups of pods in trees made of folders. */
+async function makePodCgroups(versions: CgroupVersions, options: Partial<PodCgroupsOptions> = {}) {
+  const trees = await FolderCgroups.make(versions);
+  const logger = new LogRecorder();
+  const bench = {
+    ...{ driver: 'cgroupfs' as CgroupDriver, conflict: undefined as string | undefined },
+    ...{ stopped: [] as string[], wanted: new Set<string>() },
+  };
+  const open = (more: Partial<PodCgroupsOptions> = {}): PodCgroups =>
+    new PodCgroups({
+      ...{ enabled: true, ownRoot: toCgroupNames('podloop/ab'), root: undefined, logger },
+      driver: {
+        get driver() {
+          return bench.driver;
+        },
+        get conflict() {
+          return bench.conflict;
+        },
+        source: 'default',
+        throwIfInConflict: () => {
+          if (bench.conflict !== undefined) throw new PodloopError('CGROUP_DRIVER_CONFLICT', bench.conflict);
+        },
+        learn: () => Promise.resolve(true),
+      },
+      trees: new GroupTrees(trees.mountinfo, trees),
+      limits: new GroupLimits(trees.mountinfo, trees),
+      ...{ cpuCfsQuota: true, cpuCfsPeriodUs: 100_000, podPidsLimit: -1 },
+      stopSlice: (slice) => {
+        bench.stopped.push(slice);
+        return Promise.resolve();
+      },
+      readParent: () => Promise.resolve('/told-by-the-runtime'),
+      ownUids: () => [],
+      ...options,
+      ...more,
+    });
+  const cgroups = open();
+  const view: CleanupView = {
+    get desiredUids() {
+      return bench.wanted;
+    },
+    possiblyRunningUids: new Set(),
+    mayRemove: (uid) => !bench.wanted.has(uid),
+  };
+  const prepare = (pod: NodePod): Promise<string> => {
+    bench.wanted.add(pod.metadata.uid);
+    return cgroups.prepare(pod);
+  };
+  return Object.assign(bench, {
+    trees,
+    cgroups,
+    open,
+    logger,
+    prepare,
+    cleanUp: () => cgroups.cleanUp(view, NEVER),
+  });
+}
+
+/** Makes benches for a test file, which disposes of them after each test. */
+export class PodCgroupsBenches implements AsyncDisposable {
+  readonly #trees: FolderCgroups[] = [];
+
+  readonly make = async (
+    versions: CgroupVersions,
+    options: Partial<PodCgroupsOptions> = {},
+  ): Promise<PodCgroupsBench> => {
+    const bench = await makePodCgroups(versions, options);
+    this.#trees.push(bench.trees);
+    return bench;
+  };
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const trees of this.#trees.splice(0)) await trees[Symbol.asyncDispose]();
+  }
+}
