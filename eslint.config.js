@@ -14,7 +14,13 @@ export default tseslint.config(
       },
     },
     plugins: { 'import-x': importX },
-    settings: { 'import-x/resolver-next': [createTypeScriptImportResolver()] },
+    settings: {
+      'import-x/resolver-next': [
+        createTypeScriptImportResolver({
+          conditionNames: ['podloop-source', 'types', 'import', 'node', 'default'],
+        }),
+      ],
+    },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],

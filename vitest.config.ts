@@ -23,6 +23,8 @@ const ownProcess = [...testsBelow('src'), ...testsBelow('test/support')].filter(
  * waits for them and measures, has a process for each file.
  */
 export default defineConfig({
+  // #base and the other names of areas are sources here, not the build.
+  ssr: { resolve: { conditions: ['podloop-source', 'module', 'node', 'development|production'] } },
   test: {
     // Most of the time goes to waiting for programs: as many workers as cores would leave cores idle.
     maxWorkers: Math.max(3, availableParallelism() - 1),

@@ -1,7 +1,7 @@
 import { link, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { findProcess, isAlive, type ProcessIdentity } from '../src/base/proc/process-identity.js';
-import { readIfThere } from '../src/base/fs/whole-file.js';
+import { findProcess, isAlive, type ProcessIdentity } from '#base/proc/process-identity.js';
+import { readIfThere } from '#base/fs/whole-file.js';
 
 /**
  * Takes a file for this process until the returned lock is disposed of. Rejects, with a message for people, while the

@@ -32,7 +32,12 @@ function measureHouse(repository) {
     [...files.keys()].filter((file) => !file.endsWith('/index.ts')),
     (file) => path.posix.basename(file),
   );
-  const single = [...importers.values()].filter((from) => from.size === 1).length;
+  // A file that only a door has is for all who come through that.
+  const single = [...importers.values()]
+    .map((from) => [...from])
+    .filter(
+      ([first, ...rest]) => first !== undefined && rest.length === 0 && !first.endsWith('index.ts'),
+    ).length;
   return [
     { name: 'areas of src', value: new Set([...files.keys()].map(areaOf)).size, aim: '<= 14', limit: 14 },
     {
@@ -71,8 +76,8 @@ function measureHouse(repository) {
 }
 
 // Where an aim is not met yet: what it is today. They only ever go down.
-const BORDER_LIMIT = 90;
-const SINGLE_LIMIT = 42;
+const BORDER_LIMIT = 0;
+const SINGLE_LIMIT = 39;
 const NAMES_LIMIT = 39;
 const WORDS_LIMIT = 66;
 
@@ -91,11 +96,21 @@ function readSources(folder) {
 function findImporters(files) {
   const importers = new Map([...files.keys()].map((file) => [file, new Set()]));
   for (const [from, text] of files) {
-    for (const [, specifier] of text.matchAll(/(?:\bfrom |\bimport\()'(\.[^']+)\.js'/g)) {
-      importers.get(`${path.posix.join(path.posix.dirname(from), specifier)}.ts`)?.add(from);
+    for (const [, specifier] of text.matchAll(/(?:\bfrom |\bimport\()'([.#][^']+)'/g)) {
+      importers.get(resolveSpecifier(from, specifier))?.add(from);
     }
   }
   return importers;
+}
+
+/** The file below src that a relative path or a name of an area (`#base/async/mutex.js`, `#watch`) stands for. */
+function resolveSpecifier(from, specifier) {
+  if (specifier.startsWith('.'))
+    return path.posix.join(path.posix.dirname(from), specifier).replace(/\.js$/, '.ts');
+  if (specifier === '#watch/messages') return 'watch/cri/generated/runtime/v1/cri.ts';
+  return specifier.endsWith('.js')
+    ? specifier.slice(1).replace(/\.js$/, '.ts')
+    : `${specifier.slice(1)}/index.ts`;
 }
 
 function isOpened(file, importers) {

@@ -32,15 +32,10 @@ export {
   type ObserverPorts,
   type PlegHealth,
   type PodLifecycleEvent,
-} from './node/observer.js';
-export {
-  OBSERVER_OPTIONS,
-  type ObserverMode,
-  type ObserverOptions,
-  type OptionFacts,
-} from './node/options/options.js';
-export { formatPod, type PodRef } from './kube/pod/pod-ref.js';
-export { type Clock, type ClockTimer, type Stamp, SystemClock } from './base/time/clock.js';
+} from '#node';
+export { OBSERVER_OPTIONS, type ObserverMode, type ObserverOptions, type OptionFacts } from '#node';
+export { formatPod, type PodRef } from '#kube/pod/pod-ref.js';
+export { type Clock, type ClockTimer, type Stamp, SystemClock } from '#base/time/clock.js';
 export {
   ERROR_CODES,
   type ErrorCode,
@@ -49,7 +44,7 @@ export {
   isNotFound,
   isUnimplemented,
   PodloopError,
-} from './base/errors/errors.js';
-export { formatGoDuration, parseGoDuration } from './base/time/go-duration.js';
-export { KlogLogger, type KlogLoggerOptions } from './base/log/klog.js';
-export { type LogFields, type Logger, SILENT_LOGGER } from './base/log/logger.js';
+} from '#base/errors/errors.js';
+export { formatGoDuration, parseGoDuration } from '#base/time/go-duration.js';
+export { KlogLogger, type KlogLoggerOptions } from '#base/log/klog.js';
+export { type LogFields, type Logger, SILENT_LOGGER } from '#base/log/logger.js';

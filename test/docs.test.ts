@@ -10,7 +10,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
-import { ERROR_CODES, type ErrorCode, type ErrorCodeFacts } from '../src/base/errors/errors.js';
+import { ERROR_CODES, type ErrorCode, type ErrorCodeFacts } from '#base/errors/errors.js';
 import { readPackageJson } from './installed-package.js';
 import { listFiles, readText, REPOSITORY } from './source-tree.js';
 

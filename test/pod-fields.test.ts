@@ -4,8 +4,8 @@
  * @module
  */
 import { expect, it } from 'vitest';
-import { type FieldFacts, type FieldType } from '../src/kube/fields/field-facts.js';
-import { CLUSTER_POD_TABLES, POD_TABLES } from '../src/kube/pod/pod-fields.js';
+import { type FieldFacts, type FieldType } from '#kube/fields/field-facts.js';
+import { CLUSTER_POD_TABLES, POD_TABLES } from '#kube/pod/pod-fields.js';
 import { readText } from './source-tree.js';
 
 type Fields = ReadonlyMap<string, string>;

@@ -1,5 +1,5 @@
-import { describeFieldType, type FieldFacts, type FieldType } from '../src/kube/fields/field-facts.js';
-import { POD_TABLES } from '../src/kube/pod/pod-fields.js';
+import { describeFieldType, type FieldFacts, type FieldType } from '#kube/fields/field-facts.js';
+import { POD_TABLES } from '#kube/pod/pod-fields.js';
 
 /** A field of v1 Pod, as the page of all fields has it. */
 export interface PageRow {

@@ -7,7 +7,7 @@
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { findFreePort } from './support/clients/tcp-client.js';
+import { findFreePort } from '#support/clients/tcp-client.js';
 import { PodloopProcess } from './integration/podloop-process.js';
 import { InstalledPackage, readPackageJson } from './installed-package.js';
 

@@ -15,13 +15,36 @@ it.each([
   [`let other: import('./other.js').Other;`, 'agent/other.ts', true],
 ])('sees the import in: %s', (text, to, typeOnly) => {
   expect(importsOf('agent/agent.ts', text)).toEqual([
-    { from: 'agent/agent.ts', to, isPackage: false, typeOnly },
+    { from: 'agent/agent.ts', to, isPackage: false, isByName: false, typeOnly },
   ]);
 });
 
 it('tells packages from files, and imports from what only looks like them', () => {
   const text = `import { Client } from '@grpc/grpc-js';\n// import './comment.js';\nconst words = "import './text.js'";\n`;
   expect(importsOf('cri/client.ts', text)).toEqual([
-    { from: 'cri/client.ts', to: '@grpc/grpc-js', isPackage: true, typeOnly: false },
+    { from: 'cri/client.ts', to: '@grpc/grpc-js', isPackage: true, isByName: false, typeOnly: false },
   ]);
+});
+
+it.each([
+  [`import { wait } from '#base/async/mutex.js';`, [['base/async/mutex.ts', false]]],
+  [`import { CriClient } from '#box';`, [['box/index.ts', false]]],
+  [`const late = async () => await import('#cluster');`, [['cluster/index.ts', false]]],
+  [
+    `import { type PodCache, Pleg } from '#watch';`,
+    [
+      ['watch/pleg/pod-cache.ts', true],
+      ['watch/pleg/index.ts', false],
+    ],
+  ],
+])('sees what is imported by a name of an area, through its door: %s', (text, expected) => {
+  const seen = importsOf('node/agent.ts', text);
+  expect(seen.map(({ to, typeOnly }) => [to, typeOnly])).toEqual(expected);
+  expect(seen.every(({ isByName, isPackage }) => isByName && !isPackage)).toBe(true);
+});
+
+it('knows of no other names', () => {
+  expect(() => importsOf('node/agent.ts', `import { x } from '#nothing';`)).toThrow(
+    'package.json knows no #nothing',
+  );
 });

@@ -8,8 +8,8 @@
  * @module
  */
 import { writeFileSync } from 'node:fs';
-import { criCallEnded } from '../../src/base/channels/channels.js';
-import { runtimeEventReceived } from '../../src/base/channels/pleg-channels.js';
+import { criCallEnded } from '#base/channels/channels.js';
+import { runtimeEventReceived } from '#base/channels/pleg-channels.js';
 import { type CallTrace, type TracedCall, type TracedEvent } from './trace-calls.js';
 
 /** More than any benchmark makes; what comes later is not kept. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type PodLifecycleEvent } from '../../src/watch/pleg/events.js';
-import { type SyntheticContainer } from '../../src/testing/synthetic-runtime/index.js';
+import { type SyntheticContainer } from '#testing/synthetic-runtime/index.js';
 import { DeathLedger } from './death-ledger.js';
 
 const killed = (id: string, finishedMs: number) =>

@@ -1,5 +1,5 @@
 import { type PodLifecycleEvent } from '../../src/watch/pleg/events.js';
-import { type SyntheticContainer } from '../../src/testing/synthetic-runtime/index.js';
+import { type SyntheticContainer } from '#testing/synthetic-runtime/index.js';
 import { OffHeapNumbers } from './off-heap-numbers.js';
 
 /** Ids in a half: at fifty deaths a second those of 100 s. */

@@ -2,7 +2,7 @@ import { PerformanceObserver } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { untilTrue } from '../../test/support/until-true.js';
+import { untilTrue } from '#support/until-true.js';
 import { MemoryOverTime } from './memory-over-time.js';
 
 it('samples what is resident, and what lives after a full collection', async () => {

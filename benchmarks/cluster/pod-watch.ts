@@ -3,7 +3,7 @@ import { type KubeClient } from '../../src/cluster/client/kube-client.js';
 import { type Pod } from '../../src/cluster/client/kube-objects.js';
 import { Reflector } from '../../src/cluster/watch/reflector.js';
 import { containerIdOf } from '../../src/node/api/objects/choose-container.js';
-import { SystemClock } from '../../src/base/time/clock.js';
+import { SystemClock } from '#base/time/clock.js';
 import { isReady } from '../../test/cluster/harness/is-ready.js';
 
 /** What came of a pod, in wall-clock milliseconds as this process was told of it. */

@@ -12,7 +12,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { abortable } from '../../src/base/async/abortable.js';
+import { abortable } from '#base/async/abortable.js';
 import { findProgram } from '../../test/build-state.js';
 import { BenchProcess } from '../agents/bench-process.js';
 import { Endings } from '../endings.js';

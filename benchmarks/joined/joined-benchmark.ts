@@ -9,7 +9,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Pod } from '../../src/cluster/client/kube-objects.js';
-import { findFreePort } from '../../test/support/clients/tcp-client.js';
+import { findFreePort } from '#support/clients/tcp-client.js';
 import { findClusterBinaries } from '../../test/cluster/harness/cluster-binaries.js';
 import { ControlPlane } from '../../test/cluster/harness/control-plane.js';
 import { isReady } from '../../test/cluster/harness/is-ready.js';

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { findFreePort } from '../../test/support/clients/tcp-client.js';
+import { findFreePort } from '#support/clients/tcp-client.js';
 import { findProgram } from '../../test/build-state.js';
 import { kubeletConfig } from '../../test/containerd/harness/kubelet-config.js';
 import { type HealthAddress } from '../agents/is-healthy.js';

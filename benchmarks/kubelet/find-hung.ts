@@ -1,4 +1,4 @@
-import { type PlegReport } from '../../src/kube/node/pleg-report.js';
+import { type PlegReport } from '#kube/node/pleg-report.js';
 
 /**
  * Which of these pods the report of a generator says to hang; the page is its JSON. That it names them elsewhere, as slow ones or

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type PlegReport } from '../../src/kube/node/pleg-report.js';
+import { type PlegReport } from '#kube/node/pleg-report.js';
 import { readPage } from '../agents/read-page.js';
 import { type AgentProcess } from './agent-process.js';
 

@@ -4,7 +4,7 @@ import { PodCache } from '../../src/watch/pleg/pod-cache.js';
 import { CriRuntime } from '../../src/watch/observed/cri-runtime.js';
 import { toContainerStatus } from '../../src/watch/observed/convert.js';
 import { type ObservedPod } from '../../src/watch/observed/runtime.js';
-import { SystemClock } from '../../src/base/time/clock.js';
+import { SystemClock } from '#base/time/clock.js';
 
 /** Something small that is done often. */
 export interface Operation {

@@ -14,7 +14,7 @@ import {
   ContainerStatusRequest,
   ListContainersResponse,
 } from '../../src/watch/cri/generated/runtime/v1/cri.js';
-import { spawnSyntheticRuntime } from '../../src/testing/synthetic-runtime/index.js';
+import { spawnSyntheticRuntime } from '#testing/synthetic-runtime/index.js';
 import { type Progress } from '../progress.js';
 import { measureUntilNarrow } from '../relist/narrow-rounds.js';
 import { measureSide, type SideSamples } from '../relist/paired-rounds.js';

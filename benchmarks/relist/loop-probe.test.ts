@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { type CriClient } from '../../src/watch/cri/client.js';
 import { CriRuntime } from '../../src/watch/observed/cri-runtime.js';
-import { type CriCall, criCallEnded } from '../../src/base/channels/channels.js';
+import { type CriCall, criCallEnded } from '#base/channels/channels.js';
 import { longest, probeLoop, recordTurns, splitAt } from './loop-probe.js';
 
 it('sees every turn that the loop made meanwhile', async () => {

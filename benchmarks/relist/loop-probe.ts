@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
-import { criCallEnded } from '../../src/base/channels/channels.js';
+import { criCallEnded } from '#base/channels/channels.js';
 
 /** How long a piece of work kept the event loop to itself, in milliseconds. */
 export interface LoopUse {

@@ -11,7 +11,7 @@ import { CriClient } from '../../src/watch/cri/client.js';
 import { GrpcTransport } from '../../src/watch/cri/grpc-transport.js';
 import { Pleg } from '../../src/watch/pleg/pleg.js';
 import { CriRuntime } from '../../src/watch/observed/cri-runtime.js';
-import { spawnSyntheticRuntime } from '../../src/testing/synthetic-runtime/index.js';
+import { spawnSyntheticRuntime } from '#testing/synthetic-runtime/index.js';
 import { BareComparison } from '../lists/bare-lists.js';
 import { type Progress } from '../progress.js';
 import { bootstrapRatio, type Estimate, mean, median, quantile } from '../stats.js';

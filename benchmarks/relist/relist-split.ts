@@ -1,6 +1,6 @@
 import { type Runtime } from '../../src/watch/observed/runtime.js';
-import { criCallEnded } from '../../src/base/channels/channels.js';
-import { relistEnded } from '../../src/base/channels/pleg-channels.js';
+import { criCallEnded } from '#base/channels/channels.js';
+import { relistEnded } from '#base/channels/pleg-channels.js';
 import { mean } from '../stats.js';
 
 /** A moment of a relist. */

@@ -2,8 +2,8 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { FakeClock } from '../testing/fake-clock.js';
-import { type FolderLock, lockFolder, NODE_ROOT_LOCK } from '../base/fs/folder-lock.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { type FolderLock, lockFolder, NODE_ROOT_LOCK } from '#base/fs/folder-lock.js';
 import { waitForAgentEnd } from './agent-watch.js';
 
 let rootDir: string;

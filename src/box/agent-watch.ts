@@ -1,6 +1,6 @@
-import { type Clock } from '../base/time/clock.js';
-import { findOwnerless, type FolderLock, NODE_ROOT_LOCK } from '../base/fs/folder-lock.js';
-import { systemCodeOf } from '../base/errors/system-code.js';
+import { type Clock } from '#base/time/clock.js';
+import { findOwnerless, type FolderLock, NODE_ROOT_LOCK } from '#base/fs/folder-lock.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 
 /** What {@link waitForAgentEnd} needs. */
 export interface AgentWatchOptions {

@@ -18,12 +18,12 @@
  */
 import { resolve } from 'node:path';
 import { Server } from '@grpc/grpc-js';
-import { ImageServiceService, RuntimeServiceService } from '../watch/cri/generated/runtime/v1/cri.js';
-import { SystemClock, type Clock, type ClockTimer } from '../base/time/clock.js';
-import { aboutFolder, PodloopError } from '../base/errors/errors.js';
-import { type FolderLock, lockFolder, RUNTIME_ROOT_LOCK } from '../base/fs/folder-lock.js';
-import { SILENT_LOGGER, type Logger } from '../base/log/logger.js';
-import { parseSocketPath, type PrivateSocket } from '../base/wire/private-socket.js';
+import { ImageServiceService, RuntimeServiceService } from '#watch/messages';
+import { SystemClock, type Clock, type ClockTimer } from '#base/time/clock.js';
+import { aboutFolder, PodloopError } from '#base/errors/errors.js';
+import { type FolderLock, lockFolder, RUNTIME_ROOT_LOCK } from '#base/fs/folder-lock.js';
+import { SILENT_LOGGER, type Logger } from '#base/log/logger.js';
+import { parseSocketPath, type PrivateSocket } from '#base/wire/private-socket.js';
 import { makeContext, type PartChoices } from './make-context.js';
 import { removeOne } from './rpc/containers/remove-container.js';
 import { removePodSandbox } from './rpc/sandboxes/remove-pod-sandbox.js';

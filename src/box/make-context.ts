@@ -6,8 +6,8 @@
  */
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock } from '../base/time/clock.js';
-import { type Logger } from '../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { Cgroups, toCgroupPrefix } from './cgroups/cgroups.js';
 import { PodStats } from './stats/pod-stats.js';
 import { type ContainerHost } from './container/container-host.js';
@@ -23,7 +23,7 @@ import { PodEvents } from './pods/pod-events.js';
 import { PodRegistry } from './pods/pod-registry.js';
 import { readBootId } from './process/process-identity.js';
 import { ProcessTable } from './process/process-table.js';
-import { writeIfOther } from '../base/fs/whole-file.js';
+import { writeIfOther } from '#base/fs/whole-file.js';
 import { type RpcContext } from './rpc/rpc-context.js';
 import { SandboxParts } from './pods/sandbox-parts.js';
 import { streamsOf } from './streaming/runtime-streams.js';

@@ -11,7 +11,7 @@ import {
   type Mount,
   type PodSandbox,
   type PodSandboxStatus,
-} from '../watch/cri/generated/runtime/v1/cri.js';
+} from '#watch/messages';
 import { type Container } from './container/container.js';
 import { type ContainerRecord } from './container/container-record.js';
 import { toReferenceText, tryParseReference } from './images/image-reference.js';

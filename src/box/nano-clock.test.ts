@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FakeClock } from '../testing/index.js';
+import { FakeClock } from '#testing/index.js';
 import { NanoClock } from './nano-clock.js';
 
 it('never gives the same time twice', () => {

@@ -1,4 +1,4 @@
-import { type Clock } from '../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 
 /** Wall-clock time in nanoseconds for records and messages; every reading is newer than the one before. */
 export class NanoClock {

@@ -1,5 +1,5 @@
-import { type Clock } from '../base/time/clock.js';
-import { PodloopError } from '../base/errors/errors.js';
+import { type Clock } from '#base/time/clock.js';
+import { PodloopError } from '#base/errors/errors.js';
 import { findProcess, isAlive } from './process/process-identity.js';
 
 /** What {@link waitForProcessEnd} needs. */

@@ -13,7 +13,7 @@ import {
   type LinuxContainerSecurityContext,
   type LinuxSandboxSecurityContext,
   type PodSandboxConfig,
-} from '../watch/cri/generated/runtime/v1/cri.js';
+} from '#watch/messages';
 import { checkAnyContainer, checkAnySandbox, refuse } from './request-checks.js';
 
 type SharedContext = Pick<

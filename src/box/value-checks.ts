@@ -16,7 +16,7 @@ import {
   type LinuxContainerSecurityContext,
   type NamespaceOption,
   type PodSandboxConfig,
-} from '../watch/cri/generated/runtime/v1/cri.js';
+} from '#watch/messages';
 import { invalidArgument } from './rpc-error.js';
 
 /** Several times what Kubernetes allows for any name. */

@@ -1,5 +1,5 @@
 import { type Readable } from 'node:stream';
-import { type Clock } from '../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { type LineOutput } from './line-output.js';
 import { type LogTarget } from './commands/logs/log-target.js';
 import { type Suspension, type SuspensionHandlers } from './suspension.js';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { OBSERVER_OPTIONS } from '../node/options/options.js';
-import { FakeClock } from '../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { type CliHost } from './cli-host.js';
 import { LineOutput } from './line-output.js';
 import { COMMANDS } from './program.js';

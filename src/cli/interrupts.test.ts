@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { listenForInterrupts } from './interrupts.js';
 
 function listen({ hasTerminal = true } = {}) {

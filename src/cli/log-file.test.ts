@@ -2,7 +2,7 @@ import { type FileHandle, mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { isWrittenOnTheSpot, LogFile, type WriteBytes } from './log-file.js';
 import { LogLines } from './commands/logs/log-lines.js';
 

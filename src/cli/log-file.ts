@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, write as writeToFile, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
-import { type Clock } from '../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { describeWaiting, type LogTarget } from './commands/logs/log-target.js';
 
 /** Writes part of a buffer and says how much of it; fs.write. */

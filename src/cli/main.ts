@@ -9,8 +9,8 @@
  */
 import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
-import { SystemClock } from '../base/time/clock.js';
-import { SourcePlaces } from '../base/log/source-places.js';
+import { SystemClock } from '#base/time/clock.js';
+import { SourcePlaces } from '#base/log/source-places.js';
 import { type CliHost } from './cli-host.js';
 import { setEngineFlags } from './engine-flags.js';
 import { type InterruptSource, listenForInterrupts } from './interrupts.js';

@@ -1,7 +1,7 @@
 import { PassThrough, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import { FakeClock } from '../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { type CliHost } from './cli-host.js';
 import { LineOutput } from './line-output.js';
 import { runProgram } from './program.js';

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { messageOf } from '../base/errors/errors.js';
+import { messageOf } from '#base/errors/errors.js';
 import { type CliHost } from './cli-host.js';
 import { CommandFailure } from './command-failure.js';
 import { escapeTerminal } from './shared/print/terminal-text.js';

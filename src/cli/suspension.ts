@@ -1,4 +1,4 @@
-import { type Clock } from '../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 
 /** What is done round a stop of the process. */
 export interface SuspensionHandlers {

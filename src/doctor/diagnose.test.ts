@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type PlegReport } from '../kube/node/pleg-report.js';
+import { type PlegReport } from '#kube/node/pleg-report.js';
 import {
   aNode,
   someInspections,
@@ -8,7 +8,7 @@ import {
   aPopulation,
   aSlowPod,
   type NodeFactsChanges,
-} from '../../test/support/builders/node-facts-builder.js';
+} from '#support/builders/node-facts-builder.js';
 import { type MeasuredCall } from './facts/call-meter.js';
 import { diagnose, exitCodeOf } from './diagnose.js';
 import { type FindingCode } from './finding-codes.js';

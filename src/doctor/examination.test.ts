@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../testing/fake-clock.js';
-import { FakeRuntimePort } from '../../test/support/fakes/fake-runtime-port.js';
-import { aNode } from '../../test/support/builders/node-facts-builder.js';
-import { PodloopError } from '../base/errors/errors.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { FakeRuntimePort } from '#support/fakes/fake-runtime-port.js';
+import { aNode } from '#support/builders/node-facts-builder.js';
+import { PodloopError } from '#base/errors/errors.js';
 import { diagnose } from './diagnose.js';
 import {
   type EventReading,

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { SystemClock } from '../base/time/clock.js';
+import { SystemClock } from '#base/time/clock.js';
 import { KubeletExaminer, readMetrics } from './examine-kubelet.js';
 import { parseSamples } from './facts/prometheus-text.js';
 

@@ -1,7 +1,7 @@
-import { type Clock } from '../base/time/clock.js';
-import { messageOf } from '../base/errors/errors.js';
-import { linkAbort } from '../base/async/linked-abort.js';
-import { systemCodeOf } from '../base/errors/system-code.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { linkAbort } from '#base/async/linked-abort.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { type HttpAnswer, type HttpCredentials, httpGet } from './facts/http-get.js';
 import {
   type KubeletFacts,

@@ -1,4 +1,4 @@
-import { type Clock } from '../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { type BlockedThread, findStillBlocked, readBlocked } from './facts/blocked-threads.js';
 import { type RuntimeExamination } from './examine-runtime.js';
 import { findPlugins } from './facts/find-plugins.js';

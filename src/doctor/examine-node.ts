@@ -16,8 +16,8 @@
  *
  * @module
  */
-import { type PlegReport } from '../kube/node/pleg-report.js';
-import { type Clock } from '../base/time/clock.js';
+import { type PlegReport } from '#kube/node/pleg-report.js';
+import { type Clock } from '#base/time/clock.js';
 import { type KubeletAddresses, KubeletExaminer } from './examine-kubelet.js';
 import { MachineExaminer } from './examine-machine.js';
 import { type EventReading, examineRuntime, type RuntimeProgress } from './examine-runtime.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../testing/fake-clock.js';
-import { PodloopError } from '../base/errors/errors.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { PodloopError } from '#base/errors/errors.js';
 import { CallPlaces } from './facts/call-places.js';
 import { findChanges, tellsEveryReader } from './facts/event-witness.js';
 import { type ListedContainer, type ListedSandbox } from './runtime-port.js';

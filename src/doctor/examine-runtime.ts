@@ -1,10 +1,10 @@
-import { type Clock } from '../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { CallMeter, type CallUnderWay } from './facts/call-meter.js';
 import { ConnectionWatch } from './facts/connection-watch.js';
 import { EventWitness, type ListedNode, tellsEveryReader } from './facts/event-witness.js';
 import { inspectPods } from './inspect-pods.js';
 import { known, type Looked, notKnown } from './looked.js';
-import { percentileOf } from '../base/text/percentile.js';
+import { percentileOf } from '#base/text/percentile.js';
 import { type EventFacts, type ListFacts, type RuntimeFacts } from './facts/runtime-facts.js';
 import {
   type CallLimits,

@@ -1,4 +1,4 @@
-import { type PodRef } from '../kube/pod/pod-ref.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
 import { type FindingCode } from './finding-codes.js';
 
 /** How bad it is: `critical` ends what a node is there for, `warning` will or does already in part, `info` explains. */

@@ -1,5 +1,5 @@
-import { type PodRef } from '../kube/pod/pod-ref.js';
-import { type Clock } from '../base/time/clock.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { type Clock } from '#base/time/clock.js';
 import { type CallMeter, type CallTarget } from './facts/call-meter.js';
 import { CallPlaces } from './facts/call-places.js';
 import { groupBy } from './group-by.js';

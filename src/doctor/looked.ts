@@ -1,4 +1,4 @@
-import { messageOf } from '../base/errors/errors.js';
+import { messageOf } from '#base/errors/errors.js';
 
 /** What was found out, or why it could not be. */
 export type Looked<T> =

@@ -1,4 +1,4 @@
-import { type PodRef } from '../kube/pod/pod-ref.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
 
 /** A condition that a runtime reports of itself: RuntimeReady, NetworkReady. */
 export interface RuntimeCondition {

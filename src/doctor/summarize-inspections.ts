@@ -1,7 +1,7 @@
-import { type PodRef } from '../kube/pod/pod-ref.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
 import { type MeasuredCall } from './facts/call-meter.js';
 import { groupBy } from './group-by.js';
-import { percentileOf } from '../base/text/percentile.js';
+import { percentileOf } from '#base/text/percentile.js';
 import { type InspectionFacts, type SlowPod } from './facts/runtime-facts.js';
 
 /** A measured call about a pod. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../testing/fake-clock.js';
-import { LogRecorder } from '../../test/support/fakes/log-recorder.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { AgentEnding } from './agent-ending.js';
 
 const NEVER = new Promise<void>(() => undefined);

@@ -1,6 +1,6 @@
-import { type Clock } from '../base/time/clock.js';
-import { type Logger } from '../base/log/logger.js';
-import { settlesWithin } from '../base/async/settles-within.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
+import { settlesWithin } from '#base/async/settles-within.js';
 
 /** What an {@link AgentEnding} needs. */
 export interface AgentEndingOptions {

@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CriClient, probeEndpoint } from '../watch/cri/index.js';
-import { type Clock } from '../base/time/clock.js';
-import { type Logger } from '../base/log/logger.js';
+import { CriClient, probeEndpoint } from '#watch';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { EmbeddedRuntimeKeeper } from './embedded-runtime-keeper.js';
 import { findRuntime } from './find-runtime.js';
 import { RuntimeProcess } from './runtime-process.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { aboutWhole, type ConfigProblem } from './desired/config-problem.js';
-import { type V1ContainerStatus, type V1PodStatus } from '../kube/pod/v1-pod-status.js';
-import { aSpecPod } from '../../test/support/builders/node-pods.js';
+import { type V1ContainerStatus, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
+import { aSpecPod } from '#support/builders/node-pods.js';
 import { findBatchFailures } from './batch-end.js';
 
 const POD = aSpecPod({ restartPolicy: 'Never' });

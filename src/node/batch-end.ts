@@ -1,11 +1,11 @@
 import { type ConfigProblem, formatConfigProblem } from './desired/config-problem.js';
 import { HTTP_SOURCE } from './desired/sources/http-source.js';
-import { type NodePod } from '../kube/pod/node-pod.js';
-import { formatPod } from '../kube/pod/pod-ref.js';
-import { isTerminalPhase, type V1ContainerStatus, type V1PodStatus } from '../kube/pod/v1-pod-status.js';
-import { hasEndlessContainer } from '../kube/container/restart-rule.js';
-import { type Clock } from '../base/time/clock.js';
-import { type Logger } from '../base/log/logger.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { formatPod } from '#kube/pod/pod-ref.js';
+import { isTerminalPhase, type V1ContainerStatus, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
+import { hasEndlessContainer } from '#kube/container/restart-rule.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type AgentParts } from './parts/agent-parts.js';
 
 /** What a batch is judged by, once every source was seen. */

@@ -3,8 +3,8 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { FakeClock } from '../testing/fake-clock.js';
-import { SILENT_LOGGER } from '../base/log/logger.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { EmbeddedRuntimeKeeper } from './embedded-runtime-keeper.js';
 
 let folder: string;

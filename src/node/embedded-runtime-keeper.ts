@@ -1,7 +1,7 @@
-import { type Clock } from '../base/time/clock.js';
-import { Backoff } from '../base/async/backoff.js';
-import { type Logger } from '../base/log/logger.js';
-import { answersAt } from '../base/wire/private-socket.js';
+import { type Clock } from '#base/time/clock.js';
+import { Backoff } from '#base/async/backoff.js';
+import { type Logger } from '#base/log/logger.js';
+import { answersAt } from '#base/wire/private-socket.js';
 import { type RuntimeProcess } from './runtime-process.js';
 
 /** What {@link EmbeddedRuntimeKeeper} needs. */

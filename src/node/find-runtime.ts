@@ -1,5 +1,5 @@
-import { findEndpoint, parseEndpoint, probeEndpoint, type ProbeOptions } from '../watch/cri/index.js';
-import { hasCode, messageOf } from '../base/errors/errors.js';
+import { findEndpoint, parseEndpoint, probeEndpoint, type ProbeOptions } from '#watch';
+import { hasCode, messageOf } from '#base/errors/errors.js';
 
 /**
  * The runtime's `unix:///path` that is meant: the one given, or the one that is found when it is empty. Throws ENDPOINT_….

@@ -1,5 +1,5 @@
-import { messageOf } from '../base/errors/errors.js';
-import { type Logger } from '../base/log/logger.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
 
 /** Where a {@link KeptReading} comes from. */
 export interface ReadingSource<Value> {

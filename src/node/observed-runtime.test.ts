@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { aRuntimeEvent } from '../testing/builders.js';
-import { FakeClock } from '../testing/fake-clock.js';
-import { FakeRuntime } from '../testing/fake-runtime.js';
-import { PodloopError } from '../base/errors/errors.js';
+import { aRuntimeEvent } from '#testing/builders.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { FakeRuntime } from '#testing/fake-runtime.js';
+import { PodloopError } from '#base/errors/errors.js';
 import { ObservedRuntime } from './observed-runtime.js';
 
 function observe(options: { events?: boolean } = {}) {

@@ -1,12 +1,12 @@
-import { meansNoEvents } from '../watch/pleg/announced/event-hints.js';
 import {
+  meansNoEvents,
   type ObservedPod,
   type PodStatus,
   type Runtime,
   type RuntimeEventHandlers,
-} from '../watch/observed/runtime.js';
-import { type Clock } from '../base/time/clock.js';
-import { messageOf } from '../base/errors/errors.js';
+} from '#watch';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
 
 /** What an {@link ObservedRuntime} tells; each once for each change. */
 export interface ObservedRuntimeOptions {

@@ -11,19 +11,26 @@
  *
  * @module
  */
-import { CriClient, findEndpoint, parseEndpoint, probeEndpoint } from '../watch/cri/index.js';
-import { Pleg, type PlegHealth, type Subscription } from '../watch/pleg/index.js';
-import { type PodRef } from '../kube/pod/pod-ref.js';
-import { CriRuntime } from '../watch/observed/index.js';
-import { type Runtime } from '../watch/observed/runtime.js';
-import { type CriCall } from '../base/channels/channels.js';
-import { type Clock, SystemClock } from '../base/time/clock.js';
-import { type Logger, SILENT_LOGGER } from '../base/log/logger.js';
+import {
+  CriClient,
+  CriRuntime,
+  findEndpoint,
+  parseEndpoint,
+  Pleg,
+  type PlegHealth,
+  PlegReporter,
+  probeEndpoint,
+  type Runtime,
+  type Subscription,
+} from '#watch';
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { type CriCall } from '#base/channels/channels.js';
+import { type Clock, SystemClock } from '#base/time/clock.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { ObservedRuntime } from './observed-runtime.js';
 import { type ObserverOptions, resolveObserverOptions } from './options/options.js';
-import { PlegReporter } from '../watch/report/pleg-reporter.js';
 
-export { type ContainerLifecycleEvent, type PodLifecycleEvent } from '../watch/pleg/index.js';
+export { type ContainerLifecycleEvent, type PodLifecycleEvent } from '#watch';
 
 /** What an {@link Observer} is given besides its options. */
 export interface ObserverPorts {

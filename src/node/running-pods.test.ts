@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { PodCache } from '../watch/pleg/pod-cache.js';
 import { emptyPodStatus } from '../watch/observed/runtime.js';
-import { aContainer, aPod, aPodStatus } from '../testing/builders.js';
-import { FakeClock } from '../testing/fake-clock.js';
+import { aContainer, aPod, aPodStatus } from '#testing/builders.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { runningPods } from './running-pods.js';
 
 it('lists pods of which something runs, one whose status cannot be had among them', () => {

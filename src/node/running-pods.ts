@@ -1,4 +1,4 @@
-import { type PodCache } from '../watch/pleg/pod-cache.js';
+import { type PodCache } from '#watch';
 import { type RunningPod } from './api/node/kubelet-pods.js';
 
 /** The pods of which something runs, of all owners, as the runtime has them, or had them when it told last. */

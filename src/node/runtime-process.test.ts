@@ -2,9 +2,9 @@ import { mkdtemp, open, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { FakeClock } from '../testing/fake-clock.js';
-import { findOpenBelow } from '../../test/support/find-open-below.js';
-import { untilTrue } from '../../test/support/until-true.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { findOpenBelow } from '#support/find-open-below.js';
+import { untilTrue } from '#support/until-true.js';
 import { RuntimeProcess } from './runtime-process.js';
 
 let folder: string;

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { copyFile, open, readFile, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
-import { probeEndpoint } from '../watch/cri/index.js';
-import { type Clock } from '../base/time/clock.js';
-import { messageOf, PodloopError } from '../base/errors/errors.js';
-import { RUNTIME_ROOT_LOCK } from '../base/fs/folder-lock.js';
+import { probeEndpoint } from '#watch';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
+import { RUNTIME_ROOT_LOCK } from '#base/fs/folder-lock.js';
 
 /** How an embedded runtime is started. */
 export interface RuntimeProcessOptions {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type NodePod } from '../kube/pod/node-pod.js';
-import { STATIC_POD_ANNOTATIONS } from '../kube/pod/static-pod.js';
-import { FakeClock } from '../testing/fake-clock.js';
-import { aNodePod } from '../../test/support/builders/node-pod-builder.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { type PodWorkRequest } from './pods/workers/work-request.js';
 import { stopOnePod } from './stop-one-pod.js';
 

@@ -1,13 +1,13 @@
 import { type StoppedPods } from './desired/stopped-pods.js';
-import { DEFAULT_GRACE_SECONDS } from '../kube/pod/default-grace.js';
-import { DEFAULT_NAMESPACE } from '../kube/objects/default-namespace.js';
-import { isClusterPod } from '../kube/pod/static-pod.js';
-import { toV1Time } from '../kube/pod/v1-pod-status.js';
+import { DEFAULT_GRACE_SECONDS } from '#kube/pod/default-grace.js';
+import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
+import { isClusterPod } from '#kube/pod/static-pod.js';
+import { toV1Time } from '#kube/pod/v1-pod-status.js';
 import { ApiError } from './api/http/api-error.js';
 import { type ServedPod } from './api/objects/served-pod.js';
 import { type DesiredPods } from './pods/loop/desired-pods.js';
-import { type Clock } from '../base/time/clock.js';
-import { messageOf } from '../base/errors/errors.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
 import { type PodWorkers } from './pods/workers/pod-workers.js';
 
 /** What {@link stopOnePod} works with. */

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
-import { DEFAULT_GRACE_SECONDS } from '../kube/pod/default-grace.js';
-import { type NodePod } from '../kube/pod/node-pod.js';
-import { type Clock } from '../base/time/clock.js';
-import { type Logger } from '../base/log/logger.js';
+import { DEFAULT_GRACE_SECONDS } from '#kube/pod/default-grace.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type AgentParts } from './parts/agent-parts.js';
 
 /** What {@link stopPods} needs. */

@@ -1,5 +1,5 @@
-import { abortable } from '../base/async/abortable.js';
-import { type Clock } from '../base/time/clock.js';
+import { abortable } from '#base/async/abortable.js';
+import { type Clock } from '#base/time/clock.js';
 
 /**
  * The door that calls of one kind pass in a fake: a test makes it slow, shut or broken.

@@ -1,5 +1,5 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
-import { type Clock, type ClockTimer, type Stamp } from '../base/time/clock.js';
+import { type Clock, type ClockTimer, type Stamp } from '#base/time/clock.js';
 
 /** What {@link FakeClock} starts with. */
 export interface FakeClockOptions {

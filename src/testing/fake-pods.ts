@@ -8,7 +8,7 @@ import {
   type RuntimeEvent,
   type SandboxStatus,
 } from '../watch/observed/runtime.js';
-import { type Clock } from '../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { aContainer, aContainerStatus, aSandbox, aSandboxStatus } from './builders.js';
 
 const EVENT_OF_STATE = {

@@ -9,7 +9,7 @@ import {
   type SandboxStatus,
   type ToldStatuses,
 } from '../watch/observed/runtime.js';
-import { type Clock, SystemClock } from '../base/time/clock.js';
+import { type Clock, SystemClock } from '#base/time/clock.js';
 import { CallGate } from './call-gate.js';
 import { FakeEventStream } from './fake-event-stream.js';
 import { FakePods } from './fake-pods.js';

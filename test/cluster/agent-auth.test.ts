@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readMetricsPage } from '../support/builders/metrics-page.js';
-import { askPort, findFreePort } from '../support/clients/tcp-client.js';
+import { readMetricsPage } from '#support/builders/metrics-page.js';
+import { askPort, findFreePort } from '#support/clients/tcp-client.js';
 import { chaptersOf, namesInTables } from '../integration/metrics/kubelet-agent-metrics.js';
 import { ClusterAgent } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';

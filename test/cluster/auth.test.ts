@@ -7,9 +7,9 @@ import { resolveAgentOptions } from '../../src/node/options/resolve-agent-option
 import { ClusterAuth } from '../../src/cluster/auth/cluster-auth.js';
 import { type KubeClients, openKubeClients } from '../../src/cluster/client/open-kube-clients.js';
 import { ApiRouter } from '../../src/node/api/http/api-router.js';
-import { askPort, findFreePort } from '../support/clients/tcp-client.js';
-import { SystemClock } from '../../src/base/time/clock.js';
-import { SILENT_LOGGER } from '../../src/base/log/logger.js';
+import { askPort, findFreePort } from '#support/clients/tcp-client.js';
+import { SystemClock } from '#base/time/clock.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
 import { ControlPlane, TEST_TOKEN } from './harness/control-plane.js';
 

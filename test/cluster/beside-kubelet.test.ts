@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type KubeList, type Node, type Pod } from '../../src/cluster/client/kube-objects.js';
-import { findFreePort } from '../support/clients/tcp-client.js';
+import { findFreePort } from '#support/clients/tcp-client.js';
 import { type Containerd, startContainerd } from '../containerd/harness/containerd.js';
 import { BUSYBOX_IMAGE } from '../containerd/harness/image.js';
 import { findInstaller } from '../containerd/harness/installed.js';

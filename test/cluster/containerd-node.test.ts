@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type KubeList, type Pod } from '../../src/cluster/client/kube-objects.js';
-import { readMetricsPage } from '../support/builders/metrics-page.js';
+import { readMetricsPage } from '#support/builders/metrics-page.js';
 import { type Containerd, startContainerd } from '../containerd/harness/containerd.js';
 import { BUSYBOX_IMAGE, packPrograms } from '../containerd/harness/image.js';
 import { findInstaller, readInstalled } from '../containerd/harness/installed.js';

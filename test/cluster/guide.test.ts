@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findFreePort } from '../support/clients/tcp-client.js';
+import { findFreePort } from '#support/clients/tcp-client.js';
 import { PODLOOP_MAIN } from '../integration/podloop-process.js';
 import { type ClusterBinaries, findClusterBinaries } from './harness/cluster-binaries.js';
 import { untilAsync } from './harness/until-async.js';

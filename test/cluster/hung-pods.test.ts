@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Node, type Pod } from '../../src/cluster/client/kube-objects.js';
-import { readMetricsPage } from '../support/builders/metrics-page.js';
+import { readMetricsPage } from '#support/builders/metrics-page.js';
 import { LocalApiClient } from '../integration/local-api-client.js';
 import { EmbeddedChaosNode } from '../integration/metrics/embedded-chaos-node.js';
 import { ClusterAgent, HOST_IMAGE } from './harness/cluster-agent.js';

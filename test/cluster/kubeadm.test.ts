@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CertificateSigningRequest, type Node } from '../../src/cluster/client/kube-objects.js';
-import { findFreePort } from '../support/clients/tcp-client.js';
+import { findFreePort } from '#support/clients/tcp-client.js';
 import { PodloopProcess } from '../integration/podloop-process.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
 import { ControlPlane } from './harness/control-plane.js';

@@ -7,7 +7,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type KubeList, type Pod } from '../../src/cluster/client/kube-objects.js';
-import { askPort, findFreePort } from '../support/clients/tcp-client.js';
+import { askPort, findFreePort } from '#support/clients/tcp-client.js';
 import { type Containerd, startContainerd } from '../containerd/harness/containerd.js';
 import { BUSYBOX_IMAGE } from '../containerd/harness/image.js';
 import { findInstaller } from '../containerd/harness/installed.js';

@@ -5,7 +5,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Pod } from '../../src/cluster/client/kube-objects.js';
-import { askPort, findFreePort } from '../support/clients/tcp-client.js';
+import { askPort, findFreePort } from '#support/clients/tcp-client.js';
 import { ClusterAgent, HOST_IMAGE } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
 import { ControlPlane } from './harness/control-plane.js';

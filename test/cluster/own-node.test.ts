@@ -6,8 +6,8 @@ import { type KubeClients, openKubeClients } from '../../src/cluster/client/open
 import { ClusterNode } from '../../src/cluster/node/cluster-node.js';
 import { type NodeHealth } from '../../src/cluster/node/node-ports.js';
 import { DEFAULT_NODE_SETTINGS, kubeletVersionOf } from '../../src/cluster/node/node-settings.js';
-import { LogRecorder } from '../support/fakes/log-recorder.js';
-import { SystemClock } from '../../src/base/time/clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { SystemClock } from '#base/time/clock.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
 import { ControlPlane } from './harness/control-plane.js';
 import { untilAsync } from './harness/until-async.js';

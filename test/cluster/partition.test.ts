@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Node } from '../../src/cluster/client/kube-objects.js';
-import { type PageSample, readMetricsPage } from '../support/builders/metrics-page.js';
+import { type PageSample, readMetricsPage } from '#support/builders/metrics-page.js';
 import { LocalApiClient } from '../integration/local-api-client.js';
 import { ClusterAgent } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ContainerStatus, type Node, type Pod } from '../../src/cluster/client/kube-objects.js';
-import { findFreePort } from '../support/clients/tcp-client.js';
+import { findFreePort } from '#support/clients/tcp-client.js';
 import { PODLOOP_MAIN } from '../integration/podloop-process.js';
 import { HOST_IMAGE } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';

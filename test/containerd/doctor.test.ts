@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { type DoctorOptions, type Finding, runDoctor } from '../../src/node/doctor/doctor.js';
 import { ChaosProxy, parseRules } from '../../src/proxy/chaos/index.js';
-import { SystemClock } from '../../src/base/time/clock.js';
+import { SystemClock } from '#base/time/clock.js';
 import { type Containerd, startContainerd } from './harness/containerd.js';
 import { containerConfig, sandboxConfig } from './harness/pod-configs.js';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CriClient } from '../../src/watch/cri/index.js';
-import { SystemClock } from '../../src/base/time/clock.js';
+import { SystemClock } from '#base/time/clock.js';
 import { probeRunner } from '../../src/node/probes/probe-runner.js';
 import { podOf, shell, SyncLab } from '../integration/sync-lab.js';
 import { until } from '../integration/embedded-node.js';

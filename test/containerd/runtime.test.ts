@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { CriClient } from '../../src/watch/cri/index.js';
 import { CriRuntime } from '../../src/watch/observed/index.js';
-import { RUNTIME_CONFORMANCE } from '../../src/testing/index.js';
-import { isUnimplemented } from '../../src/base/errors/errors.js';
+import { RUNTIME_CONFORMANCE } from '#testing/index.js';
+import { isUnimplemented } from '#base/errors/errors.js';
 import { ContainerdConformanceDriver } from './harness/conformance-driver.js';
 import { startContainerd, type Containerd } from './harness/containerd.js';
 import { TRIED_RELEASES } from './harness/tried-releases.js';

@@ -8,7 +8,7 @@ import { buildContainerConfig } from '../../src/node/runtime/config/build-contai
 import { buildSandboxConfig } from '../../src/node/runtime/config/build-sandbox-config.js';
 import { CriRuntimeChanges } from '../../src/node/runtime/cri-runtime-changes.js';
 import { ANNOTATIONS } from '../../src/watch/observed/labels.js';
-import { someNodeFacts } from '../support/builders/node-pods.js';
+import { someNodeFacts } from '#support/builders/node-pods.js';
 import { podOf, shell, SyncLab } from '../integration/sync-lab.js';
 import { startContainerd, type Containerd } from './harness/containerd.js';
 import { BUSYBOX_IMAGE } from './harness/image.js';

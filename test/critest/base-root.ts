@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
-import { type TarMember } from '../support/builders/pack-tar.js';
+import { type TarMember } from '#support/builders/pack-tar.js';
 import { type BasePrograms } from './base-programs.js';
 
 const FOLDERS = ['bin', 'dev', 'etc', 'home', 'mnt', 'proc', 'root', 'run', 'sys', 'usr/sbin', 'var/lib'];

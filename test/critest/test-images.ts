@@ -1,8 +1,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-import { OciLayout } from '../support/fakes/oci-layout.js';
-import { packTar, type TarMember } from '../support/builders/pack-tar.js';
+import { OciLayout } from '#support/fakes/oci-layout.js';
+import { packTar, type TarMember } from '#support/builders/pack-tar.js';
 import { type BasePrograms } from './base-programs.js';
 import { makeBaseRoot } from './base-root.js';
 

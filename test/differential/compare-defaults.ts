@@ -1,6 +1,6 @@
-import { type FieldType } from '../../src/kube/fields/field-facts.js';
-import { POD_TABLES } from '../../src/kube/pod/pod-fields.js';
-import { findQuantity, formatQuantity } from '../../src/kube/fields/quantity.js';
+import { type FieldType } from '#kube/fields/field-facts.js';
+import { POD_TABLES } from '#kube/pod/pod-fields.js';
+import { findQuantity, formatQuantity } from '#kube/fields/quantity.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 

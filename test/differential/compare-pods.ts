@@ -1,5 +1,5 @@
 import { readManifests } from '../../src/node/desired/manifests/manifest-reader.js';
-import { applyPodDefaults } from '../../src/kube/pod/pod-defaults.js';
+import { applyPodDefaults } from '#kube/pod/pod-defaults.js';
 import { type ServerAnswer } from './api-server-program.js';
 import { findDifference } from './deliberate-differences.js';
 import { compareDefaults } from './compare-defaults.js';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { parseYamlDocuments } from '../../src/base/text/yaml/yaml-document.js';
+import { parseYamlDocuments } from '#base/text/yaml/yaml-document.js';
 import { type ServerAnswer } from './api-server-program.js';
 import { findYamlDifference } from './deliberate-differences.js';
 import { type Comparison } from './compare-pods.js';

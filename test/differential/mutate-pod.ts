@@ -6,8 +6,8 @@
  * @module
  */
 import { createSeededRandom } from '../../src/proxy/chaos/faults/seeded-random.js';
-import { type FieldFacts, type FieldType } from '../../src/kube/fields/field-facts.js';
-import { POD_TABLES } from '../../src/kube/pod/pod-fields.js';
+import { type FieldFacts, type FieldType } from '#kube/fields/field-facts.js';
+import { POD_TABLES } from '#kube/pod/pod-fields.js';
 import { type Json } from './seed-pods.js';
 
 /** A pod with one thing changed. */

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { OciLayout } from '../support/fakes/oci-layout.js';
+import { OciLayout } from '#support/fakes/oci-layout.js';
 import { ImageRegistry } from './image-registry.js';
 
 it('serves images under the names of the registries that it stands in for', async () => {

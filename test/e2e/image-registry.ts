@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo } from 'node:net';
 import path from 'node:path';
 
-import { type OciLayout } from '../support/fakes/oci-layout.js';
+import { type OciLayout } from '#support/fakes/oci-layout.js';
 
 /** The parts of a layout's index that are read here. */
 interface LayoutIndex {

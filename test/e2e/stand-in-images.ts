@@ -2,8 +2,8 @@ import { access, constants, readFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { makeCertificate } from '../../src/node/api/tls/make-certificate.js';
-import { OciLayout } from '../support/fakes/oci-layout.js';
-import { packTar, type TarMember } from '../support/builders/pack-tar.js';
+import { OciLayout } from '#support/fakes/oci-layout.js';
+import { packTar, type TarMember } from '#support/builders/pack-tar.js';
 import { librariesOf } from '../critest/base-programs.js';
 import { makeBaseRoot } from '../critest/base-root.js';
 

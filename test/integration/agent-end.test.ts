@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ChaosProxy, parseRules } from '../../src/proxy/chaos/index.js';
-import { LogRecorder } from '../support/fakes/log-recorder.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { EmbeddedNode, until } from './embedded-node.js';
 import { HurriedClock } from './hurried-clock.js';
 import { AgentNode } from './pod-stories/agent-node.js';

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CriClient } from '../../src/watch/cri/index.js';
-import { SystemClock } from '../../src/base/time/clock.js';
-import { lockFolder, RUNTIME_ROOT_LOCK } from '../../src/base/fs/folder-lock.js';
+import { SystemClock } from '#base/time/clock.js';
+import { lockFolder, RUNTIME_ROOT_LOCK } from '#base/fs/folder-lock.js';
 import { PodloopProcess, runPodloop } from './podloop-process.js';
 
 let folder: string;

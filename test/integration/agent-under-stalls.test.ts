@@ -10,7 +10,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ProbeEnd, probeEnded } from '../../src/base/channels/probe-channels.js';
+import { type ProbeEnd, probeEnded } from '#base/channels/probe-channels.js';
 import { EmbeddedNode } from './embedded-node.js';
 import { end, RuntimeProgram } from './embedded-process.js';
 import { AgentNode } from './pod-stories/agent-node.js';

@@ -12,8 +12,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LinuxContainerResources, PodSandboxConfig } from '../../src/watch/cri/generated/runtime/v1/cri.js';
 import { Cgroups } from '../../src/box/cgroups/cgroups.js';
 import { type ContainerCgroup } from '../../src/box/cgroups/container-cgroup.js';
-import { untilTrue } from '../support/until-true.js';
-import { SILENT_LOGGER } from '../../src/base/log/logger.js';
+import { untilTrue } from '#support/until-true.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 
 const PREFIX = `podloop-it${randomBytes(4).toString('hex')}`;
 const mountinfo = readFileSync('/proc/self/mountinfo', 'utf8');

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { CriClient } from '../../src/watch/cri/client.js';
-import { CriTestServer } from '../support/clients/cri-test-server.js';
+import { CriTestServer } from '#support/clients/cri-test-server.js';
 import { VersionResponse } from '../../src/watch/cri/generated/runtime/v1/cri.js';
 import { PodloopProcess } from './podloop-process.js';
 

@@ -8,7 +8,7 @@ import {
   spawnSyntheticRuntime,
   type SyntheticControl,
   type SyntheticRuntimeOptions,
-} from '../../src/testing/synthetic-runtime/index.js';
+} from '#testing/synthetic-runtime/index.js';
 import { PodloopProcess } from './podloop-process.js';
 
 const SCENARIOS = fileURLToPath(new URL('../../examples/chaos/', import.meta.url));

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Observer } from '../../src/node/observer.js';
 import { RecordProxy, ReplayServer, summarizeRecording } from '../../src/proxy/record/index.js';
-import { SystemClock } from '../../src/base/time/clock.js';
+import { SystemClock } from '#base/time/clock.js';
 import { CONTAINER_EXITED, EmbeddedNode, until } from './embedded-node.js';
 import { runPodloop } from './podloop-process.js';
 

@@ -2,7 +2,7 @@ import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type cri, type CriClient } from '../../src/watch/cri/index.js';
-import { PodloopError } from '../../src/base/errors/errors.js';
+import { PodloopError } from '#base/errors/errors.js';
 import { type ContainerParts, EmbeddedNode, HOST_IMAGE } from './embedded-node.js';
 
 const UNKNOWN_ID = 'f'.repeat(64);

@@ -6,7 +6,7 @@ import {
   type PodToMake,
   RUNTIME_CONFORMANCE,
   type RuntimeDriver,
-} from '../../src/testing/index.js';
+} from '#testing/index.js';
 import { EmbeddedNode, ISOLATIONS } from './embedded-node.js';
 
 /** The conformance suite's hand on the embedded runtime. */

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { isNotFound } from '../../src/base/errors/errors.js';
+import { isNotFound } from '#base/errors/errors.js';
 import {
   CONTAINER_CREATED,
   CONTAINER_EXITED,

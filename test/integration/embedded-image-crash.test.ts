@@ -2,7 +2,7 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { OciLayout } from '../support/fakes/oci-layout.js';
+import { OciLayout } from '#support/fakes/oci-layout.js';
 import { EmbeddedNode } from './embedded-node.js';
 import { end, RuntimeProgram } from './embedded-process.js';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CriClient } from '../../src/watch/cri/index.js';
 import { EmbeddedRuntime } from '../../src/box/index.js';
-import { OciLayout } from '../support/fakes/oci-layout.js';
+import { OciLayout } from '#support/fakes/oci-layout.js';
 
 const NAMES = ['example.test/many:1', 'example.test/many:2', 'example.test/many:3'];
 const OTHER = 'example.test/other:1';

@@ -5,7 +5,7 @@
  */
 import { readFile, rmdir } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseMountinfo } from '../../src/base/proc/mountinfo.js';
+import { parseMountinfo } from '#base/proc/mountinfo.js';
 import { IsolatedPod, secured } from './isolated-pod.js';
 
 const isRoot = process.getuid?.() === 0;

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseMountinfo } from '../../src/base/proc/mountinfo.js';
+import { parseMountinfo } from '#base/proc/mountinfo.js';
 import { IsolatedPod } from './isolated-pod.js';
 
 const run = promisify(execFile);

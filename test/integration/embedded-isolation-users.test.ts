@@ -5,7 +5,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type TarMember } from '../support/builders/pack-tar.js';
+import { type TarMember } from '#support/builders/pack-tar.js';
 import { IsolatedPod, secured } from './isolated-pod.js';
 
 const isRoot = process.getuid?.() === 0;

@@ -8,7 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type TarMember } from '../support/builders/pack-tar.js';
+import { type TarMember } from '#support/builders/pack-tar.js';
 import { CONTAINER_EXITED, type ContainerParts, EmbeddedNode, until } from './embedded-node.js';
 import { PROGRAM_IMAGE, writeProgramImage } from './program-image.js';
 

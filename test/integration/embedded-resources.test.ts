@@ -9,7 +9,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { cri } from '../../src/watch/cri/index.js';
 import { Cgroups } from '../../src/box/cgroups/cgroups.js';
-import { SILENT_LOGGER } from '../../src/base/log/logger.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { CONTAINER_RUNNING, type ContainerParts, EmbeddedNode, ISOLATIONS, until } from './embedded-node.js';
 import { end, RuntimeProgram } from './embedded-process.js';
 

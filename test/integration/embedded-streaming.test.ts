@@ -6,8 +6,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ChannelClient } from '../support/clients/channel-client.js';
-import { SpdyClient } from '../support/clients/spdy-client.js';
+import { ChannelClient } from '#support/clients/channel-client.js';
+import { SpdyClient } from '#support/clients/spdy-client.js';
 import { EmbeddedNode, HOST_IMAGE, ISOLATIONS, logLines, until } from './embedded-node.js';
 
 const V5 = 'v5.channel.k8s.io';

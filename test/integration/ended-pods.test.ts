@@ -8,8 +8,8 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type AgentOptions } from '../../src/node/options/agent-options.js';
-import { type V1PodStatus } from '../../src/kube/pod/v1-pod-status.js';
-import { LogRecorder } from '../support/fakes/log-recorder.js';
+import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { EmbeddedNode, until } from './embedded-node.js';
 import { MovableClock } from './movable-clock.js';
 import { AgentNode } from './pod-stories/agent-node.js';

@@ -8,7 +8,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { FORBIDDABLE } from '../../src/kube/node/node-policy.js';
+import { FORBIDDABLE } from '#kube/node/node-policy.js';
 import { AgentNode } from './pod-stories/agent-node.js';
 import { startEmbedded } from './pod-stories/start-embedded.js';
 import { type StoryRuntime } from './pod-stories/story-suite.js';

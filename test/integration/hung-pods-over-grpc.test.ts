@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type SyntheticContainer, type SyntheticPod } from '../../src/testing/synthetic-runtime/index.js';
-import { type RelistEnd, relistEnded } from '../../src/base/channels/pleg-channels.js';
+import { type SyntheticContainer, type SyntheticPod } from '#testing/synthetic-runtime/index.js';
+import { type RelistEnd, relistEnded } from '#base/channels/pleg-channels.js';
 import { type Agent, eventually, SyntheticNode } from './synthetic-node.js';
 
 const PODS = 200;

@@ -1,4 +1,4 @@
-import { type ClockTimer, SystemClock } from '../../src/base/time/clock.js';
+import { type ClockTimer, SystemClock } from '#base/time/clock.js';
 
 /** The machine's clock, on which timers of `fromMs` and more run `times` as fast: limits that are too long for a test. */
 export class HurriedClock extends SystemClock {

@@ -18,8 +18,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Journal } from '../../src/history/journal/journal.js';
 import { type JournalQuery } from '../../src/history/journal/journal-query.js';
 import { type JournalEntry } from '../../src/history/journal/journal-record.js';
-import { LogRecorder } from '../support/fakes/log-recorder.js';
-import { SystemClock } from '../../src/base/time/clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { SystemClock } from '#base/time/clock.js';
 import { SeededRandom } from '../containerd/churn/random.js';
 import { recordResult } from './results-page.js';
 

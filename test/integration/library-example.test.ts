@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
-import { spawnSyntheticRuntime } from '../../src/testing/synthetic-runtime/index.js';
+import { spawnSyntheticRuntime } from '#testing/synthetic-runtime/index.js';
 
 const PROJECT = new URL('../../', import.meta.url);
 const EXAMPLE = new URL('examples/library/print-deaths.ts', PROJECT);

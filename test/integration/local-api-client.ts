@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { WebSocket } from 'ws';
-import { SpdyClient } from '../support/clients/spdy-client.js';
+import { SpdyClient } from '#support/clients/spdy-client.js';
 
 /** An answer, whole. */
 export interface ApiAnswer {

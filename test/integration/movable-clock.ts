@@ -1,4 +1,4 @@
-import { SystemClock } from '../../src/base/time/clock.js';
+import { SystemClock } from '#base/time/clock.js';
 
 /** The machine's clock, whose wall clock can be moved. */
 export class MovableClock extends SystemClock {

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { PodSandboxConfig } from '../../src/watch/cri/generated/runtime/v1/cri.js';
 import { PodNetwork, type PodNetworkOptions } from '../../src/box/network/pod-network.js';
-import { SILENT_LOGGER } from '../../src/base/log/logger.js';
-import { SystemClock } from '../../src/base/time/clock.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
+import { SystemClock } from '#base/time/clock.js';
 
 const execute = promisify(execFile);
 

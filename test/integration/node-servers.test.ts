@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { CriClient } from '../../src/watch/cri/index.js';
-import { askPort, findFreePort } from '../support/clients/tcp-client.js';
+import { askPort, findFreePort } from '#support/clients/tcp-client.js';
 import { LocalApiClient } from './local-api-client.js';
 import { PodloopProcess } from './podloop-process.js';
 import { untilNobodyNames } from './processes-naming.js';

@@ -2,7 +2,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findProcess, readBootId } from '../../src/box/process/process-identity.js';
-import { type LoggedLine, LogRecorder } from '../support/fakes/log-recorder.js';
+import { type LoggedLine, LogRecorder } from '#support/fakes/log-recorder.js';
 import { NetworkLab, NEVER, sandboxConfig, whyNoNetworkLab } from './network-lab.js';
 
 const lacking = whyNoNetworkLab();

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { describe } from 'vitest';
 import { Cgroups } from '../../src/box/cgroups/cgroups.js';
-import { SILENT_LOGGER } from '../../src/base/log/logger.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { startEmbedded } from './pod-stories/start-embedded.js';
 import { defineStoryTests, STORY_LIMIT_MS } from './pod-stories/story-suite.js';
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { findProgram } from '../build-state.js';
-import { patiently } from '../support/patience.js';
+import { patiently } from '#support/patience.js';
 
 /** The built program. */
 export const PODLOOP_MAIN = findProgram();

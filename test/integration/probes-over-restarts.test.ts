@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { type V1ContainerStatus } from '../../src/kube/pod/v1-pod-status.js';
+import { type V1ContainerStatus } from '#kube/pod/v1-pod-status.js';
 import { EmbeddedNode, until } from './embedded-node.js';
 import { AgentNode } from './pod-stories/agent-node.js';
 

@@ -5,10 +5,10 @@
  */
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Probe } from '../../src/kube/container/container.js';
-import { aProbe, aProbedPod } from '../support/harness/probe-harness.js';
-import { SystemClock } from '../../src/base/time/clock.js';
-import { type ProbeEnd, probeEnded } from '../../src/base/channels/probe-channels.js';
+import { type Probe } from '#kube/container/container.js';
+import { aProbe, aProbedPod } from '#support/harness/probe-harness.js';
+import { SystemClock } from '#base/time/clock.js';
+import { type ProbeEnd, probeEnded } from '#base/channels/probe-channels.js';
 import { ProbeManager } from '../../src/node/probes/probe-manager.js';
 import { probeRunner } from '../../src/node/probes/probe-runner.js';
 

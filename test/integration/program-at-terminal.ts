@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type ProcessEnd } from './podloop-process.js';
-import { patiently } from '../support/patience.js';
+import { patiently } from '#support/patience.js';
 
 /** Long enough for a loaded machine: what is not there by then does not come. */
 const LIMIT_MS = patiently(45_000);

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { access, constants, mkdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { OciLayout } from '../support/fakes/oci-layout.js';
-import { packTar, type TarMember } from '../support/builders/pack-tar.js';
+import { OciLayout } from '#support/fakes/oci-layout.js';
+import { packTar, type TarMember } from '#support/builders/pack-tar.js';
 
 /** The image of {@link writeProgramImage}: a shell and a few programs of this machine. */
 export const PROGRAM_IMAGE = 'podloop.test/programs:1';

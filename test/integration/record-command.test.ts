@@ -14,11 +14,8 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { CriClient } from '../../src/watch/cri/client.js';
 import { type RecordingSummary } from '../../src/proxy/record/index.js';
-import {
-  type SpawnedSyntheticRuntime,
-  spawnSyntheticRuntime,
-} from '../../src/testing/synthetic-runtime/index.js';
-import { untilTrue } from '../support/until-true.js';
+import { type SpawnedSyntheticRuntime, spawnSyntheticRuntime } from '#testing/synthetic-runtime/index.js';
+import { untilTrue } from '#support/until-true.js';
 import { deathsIn } from './chaos-node.js';
 import { PodloopProcess } from './podloop-process.js';
 

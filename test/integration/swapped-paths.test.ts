@@ -35,8 +35,8 @@ import { LogRotator } from '../../src/node/resources/gc/log-rotator.js';
 import { PodPaths } from '../../src/watch/observed/pod-paths.js';
 import { readTerminationMessage } from '../../src/watch/observed/termination-message.js';
 import { LogFolder } from '../../src/node/api/logs/log-folder.js';
-import { SystemClock } from '../../src/base/time/clock.js';
-import { openBelow } from '../../src/base/fs/open-below.js';
+import { SystemClock } from '#base/time/clock.js';
+import { openBelow } from '#base/fs/open-below.js';
 
 const ROUNDS = 400;
 const SECRET = 'what-nobody-may-read';

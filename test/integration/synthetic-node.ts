@@ -11,7 +11,7 @@ import {
   type SyntheticControl,
   type SyntheticRuntimeOptions,
   spawnSyntheticRuntime,
-} from '../../src/testing/synthetic-runtime/index.js';
+} from '#testing/synthetic-runtime/index.js';
 
 /** What a test may say of the generator; the runtime is the harness's. */
 export type AgentOptions = Omit<PlegOptions, 'runtime'>;

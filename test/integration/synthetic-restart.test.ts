@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Subscription } from '../../src/watch/pleg/subscription.js';
-import { OLDEST_STAMP } from '../../src/base/time/clock.js';
+import { OLDEST_STAMP } from '#base/time/clock.js';
 import { eventually, SyntheticNode } from './synthetic-node.js';
 
 const PODS = 300;

@@ -8,7 +8,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { patiently } from '../support/patience.js';
+import { patiently } from '#support/patience.js';
 import { PODLOOP_MAIN } from './podloop-process.js';
 import { ProgramAtTerminal } from './program-at-terminal.js';
 

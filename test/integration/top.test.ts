@@ -2,12 +2,12 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type PlegReport } from '../../src/kube/node/pleg-report.js';
+import { type PlegReport } from '#kube/node/pleg-report.js';
 import {
   NO_FAULTS,
   type SpawnedSyntheticRuntime,
   spawnSyntheticRuntime,
-} from '../../src/testing/synthetic-runtime/index.js';
+} from '#testing/synthetic-runtime/index.js';
 import { PODLOOP_MAIN, PodloopProcess, runPodloop } from './podloop-process.js';
 import { untilNobodyNames } from './processes-naming.js';
 import { ProgramAtTerminal } from './program-at-terminal.js';

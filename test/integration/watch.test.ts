@@ -4,10 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CriClient } from '../../src/watch/cri/client.js';
-import {
-  type SpawnedSyntheticRuntime,
-  spawnSyntheticRuntime,
-} from '../../src/testing/synthetic-runtime/index.js';
+import { type SpawnedSyntheticRuntime, spawnSyntheticRuntime } from '#testing/synthetic-runtime/index.js';
 import { PODLOOP_MAIN, PodloopProcess } from './podloop-process.js';
 
 /** The keys of an event as JSON that these tests look at. */

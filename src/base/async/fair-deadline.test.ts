@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { FakeClock } from '../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { startFairDeadline } from './fair-deadline.js';
 
 describe('a fair deadline', () => {

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { Wakeup } from './wakeup.js';
 
 function aWait(delayMs: number | undefined) {

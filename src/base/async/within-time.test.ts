@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { withinTime } from './within-time.js';
 
 function options(clock: FakeClock, signal = new AbortController().signal) {

@@ -4,8 +4,8 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { findOpenBelow } from '../../../test/support/find-open-below.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { findOpenBelow } from '#support/find-open-below.js';
 import {
   findOwnerless,
   type FolderLock,

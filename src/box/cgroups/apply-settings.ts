@@ -1,9 +1,9 @@
 import { dirname, join } from 'node:path';
 import { status } from '@grpc/grpc-js';
-import { messageOf } from '../../base/errors/errors.js';
-import { systemCodeOf } from '../../base/errors/system-code.js';
+import { messageOf } from '#base/errors/errors.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { invalidArgument, refused, RpcError } from '../rpc-error.js';
-import { type CgroupLayout } from '../../base/proc/cgroups/cgroup-layout.js';
+import { type CgroupLayout } from '#base/proc/cgroups/cgroup-layout.js';
 import { type Setting } from './resource-settings.js';
 
 /** A setting with the file that it goes to. */

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { LinuxContainerResources, PodSandboxConfig } from '../../watch/cri/generated/runtime/v1/cri.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { type CgroupVersions, FolderCgroups } from '../../../test/support/fakes/folder-cgroups.js';
-import { LogRecorder } from '../../../test/support/fakes/log-recorder.js';
-import { SILENT_LOGGER } from '../../base/log/logger.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { type CgroupVersions, FolderCgroups } from '#support/fakes/folder-cgroups.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { Cgroups } from './cgroups.js';
 
 const PREFIX = 'podloop-test';

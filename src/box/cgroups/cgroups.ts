@@ -17,22 +17,19 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  type LinuxContainerResources,
-  type PodSandboxConfig,
-} from '../../watch/cri/generated/runtime/v1/cri.js';
-import { SystemClock, type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
-import { systemCodeOf } from '../../base/errors/system-code.js';
+import { type LinuxContainerResources, type PodSandboxConfig } from '#watch/messages';
+import { SystemClock, type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { applySettings } from './apply-settings.js';
-import { type CgroupIo, KERNEL_CGROUPS } from '../../base/proc/cgroups/cgroup-io.js';
+import { type CgroupIo, KERNEL_CGROUPS } from '#base/proc/cgroups/cgroup-io.js';
 import { DEFAULT_PARENT, toCgroupPath } from './cgroup-parent.js';
 import { type CgroupHost, ContainerCgroup } from './container-cgroup.js';
 import { type CgroupsDescription, describeCgroups, toNotice } from './describe-cgroups.js';
 import { type DetectedCgroups, detectCgroups } from './detect-cgroups.js';
 import { type Killer, type ProcessFinder } from './end-group.js';
 import { findPodGroups, listGroups, toPodGroup } from './find-pod-groups.js';
-import { type GroupUsage, readGroupUsage } from '../../base/proc/usage/group-usage.js';
+import { type GroupUsage, readGroupUsage } from '#base/proc/usage/group-usage.js';
 import { findProcess } from '../process/process-identity.js';
 import { GroupParents } from './group-parents.js';
 import { GroupRemovals } from './group-removals.js';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type LinuxContainerResources } from '../../watch/cri/generated/runtime/v1/cri.js';
+import { type LinuxContainerResources } from '#watch/messages';
 import { unimplemented } from '../rpc-error.js';
 import { applySettings } from './apply-settings.js';
 import { killGroup, membersOf } from './end-group.js';
@@ -8,7 +8,7 @@ import {
   readGroupUsage,
   readOomKills,
   type UsageDetail,
-} from '../../base/proc/usage/group-usage.js';
+} from '#base/proc/usage/group-usage.js';
 import { type GroupRemovals, type RemovalHost } from './group-removals.js';
 import { setOomScoreAdj, toOomScoreAdj } from './oom-score.js';
 import { computeSettings } from './resource-settings.js';

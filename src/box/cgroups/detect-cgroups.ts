@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { messageOf } from '../../base/errors/errors.js';
-import { systemCodeOf } from '../../base/errors/system-code.js';
-import { type CgroupIo } from '../../base/proc/cgroups/cgroup-io.js';
-import { CgroupLayout } from '../../base/proc/cgroups/cgroup-layout.js';
-import { findCgroupMounts, type Hierarchy, V2_CONTROLLERS } from '../../base/proc/cgroups/cgroup-mounts.js';
-import { handDown, toWords } from '../../base/proc/cgroups/make-group.js';
-import { describeMissing, remedyOf } from '../../base/proc/cgroups/missing-controller.js';
+import { messageOf } from '#base/errors/errors.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
+import { type CgroupIo } from '#base/proc/cgroups/cgroup-io.js';
+import { CgroupLayout } from '#base/proc/cgroups/cgroup-layout.js';
+import { findCgroupMounts, type Hierarchy, V2_CONTROLLERS } from '#base/proc/cgroups/cgroup-mounts.js';
+import { handDown, toWords } from '#base/proc/cgroups/make-group.js';
+import { describeMissing, remedyOf } from '#base/proc/cgroups/missing-controller.js';
 
 /** What can be used of a machine's cgroups, and why not more. */
 export interface DetectedCgroups {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { messageOf } from '../../base/errors/errors.js';
+import { messageOf } from '#base/errors/errors.js';
 import { type CgroupHost } from './container-cgroup.js';
 
 /** The group of a pod as it was found in a tree. */

@@ -1,16 +1,12 @@
 import { join } from 'node:path';
-import { type CgroupLayout } from '../../base/proc/cgroups/cgroup-layout.js';
-import { systemCodeOf } from '../../base/errors/system-code.js';
+import { type CgroupLayout } from '#base/proc/cgroups/cgroup-layout.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { DEFAULT_PARENT } from './cgroup-parent.js';
-import { makeGroup } from '../../base/proc/cgroups/make-group.js';
-import {
-  describeMissing,
-  type MissingController,
-  remedyOf,
-} from '../../base/proc/cgroups/missing-controller.js';
-import { type Logger } from '../../base/log/logger.js';
-import { RecentKeys } from '../../base/async/recent-keys.js';
-import { removeEmptyGroup } from '../../base/proc/cgroups/remove-empty-group.js';
+import { makeGroup } from '#base/proc/cgroups/make-group.js';
+import { describeMissing, type MissingController, remedyOf } from '#base/proc/cgroups/missing-controller.js';
+import { type Logger } from '#base/log/logger.js';
+import { RecentKeys } from '#base/async/recent-keys.js';
+import { removeEmptyGroup } from '#base/proc/cgroups/remove-empty-group.js';
 
 /** What {@link GroupParents} needs. */
 export interface GroupParentsOptions {

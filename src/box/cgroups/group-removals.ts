@@ -1,7 +1,7 @@
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf } from '../../base/errors/errors.js';
-import { type Logger } from '../../base/log/logger.js';
-import { type CgroupLayout } from '../../base/proc/cgroups/cgroup-layout.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
+import { type CgroupLayout } from '#base/proc/cgroups/cgroup-layout.js';
 import { type Killer, killGroup, type ProcessFinder, removeGroup } from './end-group.js';
 
 /** What the removal of groups needs of its surroundings. */

@@ -1,4 +1,4 @@
-import { LinuxContainerResources } from '../../watch/cri/generated/runtime/v1/cri.js';
+import { LinuxContainerResources } from '#watch/messages';
 
 /**
  * What holds after UpdateContainerResources: of the change every field that is set, of what was before the rest.

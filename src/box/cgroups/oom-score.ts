@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { type LinuxContainerResources } from '../../watch/cri/generated/runtime/v1/cri.js';
+import { type LinuxContainerResources } from '#watch/messages';
 
 /** The bit of CAP_SYS_RESOURCE in a set of capabilities; see capabilities(7). */
 const CAP_SYS_RESOURCE = 24n;

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { LinuxContainerResources, type PodSandboxConfig } from '../../watch/cri/generated/runtime/v1/cri.js';
-import { Mutex } from '../../base/async/mutex.js';
+import { LinuxContainerResources, type PodSandboxConfig } from '#watch/messages';
+import { Mutex } from '#base/async/mutex.js';
 import { applySettings } from './apply-settings.js';
-import { type CgroupLayout } from '../../base/proc/cgroups/cgroup-layout.js';
+import { type CgroupLayout } from '#base/proc/cgroups/cgroup-layout.js';
 import { computeSettings } from './resource-settings.js';
 
 const HIGHEST = { 1: 262_144, 2: 10_000 } as const;

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { type LinuxContainerResources } from '../../watch/cri/generated/runtime/v1/cri.js';
+import { type LinuxContainerResources } from '#watch/messages';
 import { invalidArgument } from '../rpc-error.js';
 
 /** One control file to be written. */

@@ -1,4 +1,4 @@
-import { messageOf } from '../../base/errors/errors.js';
+import { messageOf } from '#base/errors/errors.js';
 import { openConsole } from '../isolation/container-console.js';
 import {
   type ContainerConsole,

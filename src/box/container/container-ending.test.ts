@@ -1,8 +1,8 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { ContainerConfig } from '../../watch/cri/generated/runtime/v1/cri.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { LogRecorder } from '../../../test/support/fakes/log-recorder.js';
-import { SILENT_LOGGER } from '../../base/log/logger.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { Cgroups } from '../cgroups/cgroups.js';
 import { findProcess } from '../process/process-identity.js';
 import { ProcessTable } from '../process/process-table.js';

@@ -1,5 +1,5 @@
 import { status } from '@grpc/grpc-js';
-import { messageOf } from '../../base/errors/errors.js';
+import { messageOf } from '#base/errors/errors.js';
 import { type ContainerCgroup } from '../cgroups/container-cgroup.js';
 import { type ContainerRecord } from './container-record.js';
 import { type ContainerHost } from './container-host.js';

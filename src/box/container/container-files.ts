@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process';
 import { chown, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { LinuxContainerResources } from '../../watch/cri/generated/runtime/v1/cri.js';
+import { LinuxContainerResources } from '#watch/messages';
 import { findClaim, voidClaim, type ProcessClaim } from '../process/process-claim.js';
 import { parseProcessStat, type ProcessIdentity } from '../process/process-identity.js';
-import { namesIn } from '../../base/fs/names-in.js';
-import { readIfThere, syncPath, writeWhole } from '../../base/fs/whole-file.js';
+import { namesIn } from '#base/fs/names-in.js';
+import { readIfThere, syncPath, writeWhole } from '#base/fs/whole-file.js';
 import { SPOOL_MARK, SpoolReader } from './output/spool-reader.js';
 
 /** How a container ended. */

@@ -1,5 +1,5 @@
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type Cgroups } from '../cgroups/cgroups.js';
 import { type ImageStore } from '../images/image-store.js';
 import { type Isolation } from '../isolation/isolation.js';

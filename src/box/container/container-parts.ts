@@ -1,4 +1,4 @@
-import { messageOf } from '../../base/errors/errors.js';
+import { messageOf } from '#base/errors/errors.js';
 import { findImageFolders } from '../image-folders.js';
 import { type ContainerUser } from '../isolation/container-user.js';
 import { rootIdsOf, type ContainerRecord } from './container-record.js';

@@ -1,4 +1,4 @@
-import { ContainerConfig, PodSandboxConfig } from '../../watch/cri/generated/runtime/v1/cri.js';
+import { ContainerConfig, PodSandboxConfig } from '#watch/messages';
 import { type ContainerUser } from '../isolation/container-user.js';
 import { type IsolationKind } from '../isolation/isolation-kind.js';
 

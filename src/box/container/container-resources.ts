@@ -1,4 +1,4 @@
-import { type LinuxContainerResources } from '../../watch/cri/generated/runtime/v1/cri.js';
+import { type LinuxContainerResources } from '#watch/messages';
 import { mergeResources } from '../cgroups/merge-resources.js';
 import { type ContainerFiles } from './container-files.js';
 

@@ -1,5 +1,5 @@
 import { watch, type FSWatcher } from 'node:fs';
-import { type Clock, type ClockTimer } from '../../base/time/clock.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
 
 /** What a {@link ContainerWatch} needs. */
 export interface ContainerWatchOptions {

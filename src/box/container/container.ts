@@ -1,5 +1,5 @@
-import { ContainerState, type LinuxContainerResources } from '../../watch/cri/generated/runtime/v1/cri.js';
-import { messageOf } from '../../base/errors/errors.js';
+import { ContainerState, type LinuxContainerResources } from '#watch/messages';
+import { messageOf } from '#base/errors/errors.js';
 import { type ContainerCgroup } from '../cgroups/container-cgroup.js';
 import { ContainerAccess } from './container-access.js';
 import { type ContainerExit, type ContainerFiles } from './container-files.js';
@@ -16,7 +16,7 @@ import {
   type ProcessRequest,
   type StreamableContainer,
 } from '../isolation/container-process.js';
-import { Mutex } from '../../base/async/mutex.js';
+import { Mutex } from '#base/async/mutex.js';
 import { type ProcessIdentity } from '../process/process-identity.js';
 import { prepareLaunch } from './prepare-launch.js';
 import { notFound, refused } from '../rpc-error.js';

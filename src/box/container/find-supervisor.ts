@@ -1,4 +1,4 @@
-import { type Clock } from '../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { type ProcessClaim } from '../process/process-claim.js';
 import { type ContainerFiles } from './container-files.js';
 

@@ -1,5 +1,5 @@
-import { type LinuxContainerResources } from '../../watch/cri/generated/runtime/v1/cri.js';
-import { messageOf } from '../../base/errors/errors.js';
+import { type LinuxContainerResources } from '#watch/messages';
+import { messageOf } from '#base/errors/errors.js';
 import { toOomScoreAdj } from '../cgroups/oom-score.js';
 import { findSizeFault } from './command-size.js';
 import { type ContainerFiles } from './container-files.js';

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, open, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { normalize, resolve } from 'node:path';
-import { type ContainerConfig } from '../../watch/cri/generated/runtime/v1/cri.js';
+import { type ContainerConfig } from '#watch/messages';
 import { type ContainerRecord, type ImageDefaults } from './container-record.js';
 import { CONTAINER_MARK } from '../process/process-table.js';
 import { DEFAULT_PATH, searchPath } from './search-path.js';

@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { Signal } from '../../watch/cri/generated/runtime/v1/cri.js';
+import { Signal } from '#watch/messages';
 
 /** Names that Linux knows under another one, and real-time signals, which have numbers only (as glibc counts). */
 const SPECIAL: Readonly<Record<string, NodeJS.Signals | number>> = {

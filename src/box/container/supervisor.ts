@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import { type Clock } from '../../base/time/clock.js';
-import { killGroup } from '../../base/proc/kill-group.js';
+import { type Clock } from '#base/time/clock.js';
+import { killGroup } from '#base/proc/kill-group.js';
 import { defer } from '../deferred.js';
 import { isAlive, type ProcessIdentity } from '../process/process-identity.js';
 import { sendGroupSignal } from '../process/process-table.js';

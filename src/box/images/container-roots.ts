@@ -1,9 +1,9 @@
 import { chmod, chown, mkdir, readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { messageOf } from '../../base/errors/errors.js';
-import { type Logger } from '../../base/log/logger.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
 import { invalidArgument, refused } from '../rpc-error.js';
-import { readIfThere, writeWhole } from '../../base/fs/whole-file.js';
+import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 import { runTool } from './run-tool.js';
 import { type Trash } from './trash.js';
 

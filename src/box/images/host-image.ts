@@ -1,4 +1,4 @@
-import { Image } from '../../watch/cri/generated/runtime/v1/cri.js';
+import { Image } from '#watch/messages';
 import { sha256Of } from './archive/digest.js';
 import { type ImageConfig } from './archive/oci-documents.js';
 

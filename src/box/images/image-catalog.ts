@@ -1,5 +1,5 @@
 import { status } from '@grpc/grpc-js';
-import { type Image } from '../../watch/cri/generated/runtime/v1/cri.js';
+import { type Image } from '#watch/messages';
 import { RpcError } from '../rpc-error.js';
 import { HOST, HOST_CONFIG, isHostImage } from './host-image.js';
 import { toImage } from './image-message.js';

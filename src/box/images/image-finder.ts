@@ -1,8 +1,8 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { messageOf } from '../../base/errors/errors.js';
-import { type Logger } from '../../base/log/logger.js';
-import { systemCodeOf } from '../../base/errors/system-code.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { readLayout, type ImageLayout } from './archive/image-layout.js';
 import { folderFiles, tarFiles, type LayoutFiles } from './archive/layout-files.js';
 import { ignoreAbsence } from './root-paths.js';

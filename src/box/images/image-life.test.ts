@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { commonFileHandle } from '../../../test/support/fakes/common-file-handle.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { LogRecorder } from '../../../test/support/fakes/log-recorder.js';
-import { OciLayout, type ImageToMake } from '../../../test/support/fakes/oci-layout.js';
-import { SILENT_LOGGER } from '../../base/log/logger.js';
+import { commonFileHandle } from '#support/fakes/common-file-handle.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { OciLayout, type ImageToMake } from '#support/fakes/oci-layout.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { HOST, HOST_IMAGE } from './host-image.js';
 import { ImageStore, type ImageStoreOptions } from './image-store.js';
 

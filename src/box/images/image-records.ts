@@ -1,8 +1,8 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { messageOf } from '../../base/errors/errors.js';
-import { type Logger } from '../../base/log/logger.js';
-import { readIfThere, writeWhole } from '../../base/fs/whole-file.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
+import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 
 /** An image that was pulled, or was removed while containers use it. */
 export interface ImageRecord {

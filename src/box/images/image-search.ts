@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { status } from '@grpc/grpc-js';
-import { messageOf } from '../../base/errors/errors.js';
-import { type Logger } from '../../base/log/logger.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
 import { RpcError } from '../rpc-error.js';
 import { HOST } from './host-image.js';
 import { ImageFinder } from './image-finder.js';

@@ -20,10 +20,10 @@
  */
 import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
-import { type Image } from '../../watch/cri/generated/runtime/v1/cri.js';
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
-import { Mutex } from '../../base/async/mutex.js';
+import { type Image } from '#watch/messages';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
+import { Mutex } from '#base/async/mutex.js';
 import { RpcError } from '../rpc-error.js';
 import { ChainStore } from './archive/chain-store.js';
 import { ContainerRoots, type ContainerRoot, type CopyTree } from './container-roots.js';

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type TarMember } from '../../../test/support/builders/pack-tar.js';
-import { IS_ROOT, NOTHING_OUTSIDE, RootLab } from '../../../test/support/harness/root-lab.js';
+import { type TarMember } from '#support/builders/pack-tar.js';
+import { IS_ROOT, NOTHING_OUTSIDE, RootLab } from '#support/harness/root-lab.js';
 import { type UnpackLimits } from './archive/unpack-limits.js';
 
 let lab: RootLab;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { IS_ROOT, NOTHING_OUTSIDE, RootLab } from '../../../test/support/harness/root-lab.js';
+import { IS_ROOT, NOTHING_OUTSIDE, RootLab } from '#support/harness/root-lab.js';
 import { StreamSource } from './archive/byte-source.js';
 import { readTar } from './archive/tar-reader.js';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { NOTHING_OUTSIDE, RootLab } from '../../../test/support/harness/root-lab.js';
+import { NOTHING_OUTSIDE, RootLab } from '#support/harness/root-lab.js';
 
 let lab: RootLab;
 

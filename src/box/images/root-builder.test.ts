@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RootLab } from '../../../test/support/harness/root-lab.js';
+import { RootLab } from '#support/harness/root-lab.js';
 
 let lab: RootLab;
 

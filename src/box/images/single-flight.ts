@@ -1,4 +1,4 @@
-import { abortable } from '../../base/async/abortable.js';
+import { abortable } from '#base/async/abortable.js';
 
 interface Flight<V> {
   readonly result: Promise<V>;

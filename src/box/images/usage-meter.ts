@@ -1,4 +1,4 @@
-import { type Clock } from '../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { measureFolder, NO_USAGE, type FolderUsage } from './folder-usage.js';
 
 /** What a folder took at some time. */

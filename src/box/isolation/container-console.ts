@@ -1,9 +1,9 @@
 import { constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { type Readable, type Writable } from 'node:stream';
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf } from '../../base/errors/errors.js';
-import { systemCodeOf } from '../../base/errors/system-code.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { type ContainerFiles } from '../container/container-files.js';
 import { type ContainerOutput } from '../container/output/container-output.js';
 import { PtyResizer } from '../process/pty.js';

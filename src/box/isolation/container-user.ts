@@ -1,7 +1,4 @@
-import {
-  SupplementalGroupsPolicy,
-  type LinuxContainerSecurityContext,
-} from '../../watch/cri/generated/runtime/v1/cri.js';
+import { SupplementalGroupsPolicy, type LinuxContainerSecurityContext } from '#watch/messages';
 import { invalidArgument, refused } from '../rpc-error.js';
 
 /** As whom a container's program runs. */

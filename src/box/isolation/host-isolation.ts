@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { type ContainerConfig, type PodSandboxConfig } from '../../watch/cri/generated/runtime/v1/cri.js';
-import { type Clock } from '../../base/time/clock.js';
+import { type ContainerConfig, type PodSandboxConfig } from '#watch/messages';
+import { type Clock } from '#base/time/clock.js';
 import { findCommandFault } from '../container/resolve-command.js';
 import { refused } from '../rpc-error.js';
 import { type CommandTools, type ContainerCommand, renderCommand } from '../container/supervisor-script.js';

@@ -1,4 +1,4 @@
-import { type ContainerConfig, type PodSandboxConfig } from '../../watch/cri/generated/runtime/v1/cri.js';
+import { type ContainerConfig, type PodSandboxConfig } from '#watch/messages';
 import { type ContainerRecord } from '../container/container-record.js';
 import { type ContainerRoot } from '../images/container-roots.js';
 import { type ProcessIdentity } from '../process/process-identity.js';

@@ -1,6 +1,6 @@
 import { readlinkSync } from 'node:fs';
-import { killSeen } from '../../base/proc/kill-group.js';
-import { type ProcessStat } from '../../base/proc/process-identity.js';
+import { killSeen } from '#base/proc/kill-group.js';
+import { type ProcessStat } from '#base/proc/process-identity.js';
 import { findChildren } from '../process/children-of.js';
 
 /** Deeper trees are none that a command in a container begins with. */

@@ -1,8 +1,4 @@
-import {
-  NamespaceMode,
-  type ContainerConfig,
-  type PodSandboxConfig,
-} from '../../watch/cri/generated/runtime/v1/cri.js';
+import { NamespaceMode, type ContainerConfig, type PodSandboxConfig } from '#watch/messages';
 import { checkAnyContainer, refuse } from '../request-checks.js';
 import { invalidArgument, refused } from '../rpc-error.js';
 import { computeCapabilities } from './script/capabilities.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { LogRecorder } from '../../../test/support/fakes/log-recorder.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { NamespaceIsolation } from './namespace-isolation.js';
 import { warnWithoutStarter } from './script/program-starter.js';
 

@@ -1,12 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  NamespaceMode,
-  PodSandboxConfig,
-  type ContainerConfig,
-} from '../../watch/cri/generated/runtime/v1/cri.js';
+import { NamespaceMode, PodSandboxConfig, type ContainerConfig } from '#watch/messages';
 import { withTerminalVariables } from './script/enter-script.js';
-import { type Clock } from '../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { type ContainerRoot } from '../images/container-roots.js';
 import { readUsers } from '../images/read-users.js';
 import { type ProcessIdentity } from '../process/process-identity.js';

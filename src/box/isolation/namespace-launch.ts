@@ -7,7 +7,7 @@
  * @module
  */
 import { join } from 'node:path';
-import { type ContainerConfig } from '../../watch/cri/generated/runtime/v1/cri.js';
+import { type ContainerConfig } from '#watch/messages';
 import { imageFoldersOf } from '../images/container-roots.js';
 import { type ProcessIdentity } from '../process/process-identity.js';
 import { refused } from '../rpc-error.js';
@@ -19,7 +19,7 @@ import { findFormatFault } from './mounts/find-fault-inside.js';
 import { type LaunchRequest } from './isolation.js';
 import { type LaunchScriptRequest, renderLaunch } from './script/launch-script.js';
 import { API_FOLDERS, type CgroupView, planMounts } from './mounts/mount-plan.js';
-import { findMountOf, parseMountinfo, readOwnMountinfo } from '../../base/proc/mountinfo.js';
+import { findMountOf, parseMountinfo, readOwnMountinfo } from '#base/proc/mountinfo.js';
 import { containerPidScope, type SandboxNamespaces } from './namespace-options.js';
 import { checkApiFolders, placeSandboxFiles } from './mounts/place-sandbox-files.js';
 import { placeVolumes } from './mounts/place-volumes.js';

@@ -3,7 +3,7 @@ import {
   type ContainerConfig,
   type NamespaceOption,
   type PodSandboxConfig,
-} from '../../watch/cri/generated/runtime/v1/cri.js';
+} from '#watch/messages';
 
 const { NODE, CONTAINER, TARGET } = NamespaceMode;
 

@@ -12,8 +12,8 @@
  */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { type Clock } from '../../base/time/clock.js';
-import { systemCodeOf } from '../../base/errors/system-code.js';
+import { type Clock } from '#base/time/clock.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { refused } from '../rpc-error.js';
 import { findClaim, renderClaim, voidClaim } from '../process/process-claim.js';
 import { isAlive, readBootId, type ProcessIdentity } from '../process/process-identity.js';

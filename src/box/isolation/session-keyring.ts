@@ -13,10 +13,10 @@ import { promisify } from 'node:util';
 import {
   type LinuxContainerSecurityContext,
   SecurityProfile_ProfileType as ProfileType,
-} from '../../watch/cri/generated/runtime/v1/cri.js';
+} from '#watch/messages';
 import { findProgram } from '../process/find-program.js';
 import { TOOL_PATH } from '../process/find-tools.js';
-import { type Logger } from '../../base/log/logger.js';
+import { type Logger } from '#base/log/logger.js';
 
 /** How programs get a session keyring of their own on this machine. */
 export interface SessionKeyring {

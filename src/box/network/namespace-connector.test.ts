@@ -6,7 +6,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once, setMaxListeners } from 'node:events';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import {
   HELPER_IDLE_MS,
   isConnectionRefused,

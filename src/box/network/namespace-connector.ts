@@ -1,8 +1,8 @@
 import { readlinkSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { type Duplex } from 'node:stream';
-import { type Clock, type ClockTimer } from '../../base/time/clock.js';
-import { messageOf } from '../../base/errors/errors.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
 import {
   ConnectionHelper,
   type ConnectionHelperOptions,

@@ -1,6 +1,6 @@
-import { type Clock, type ClockTimer } from '../../base/time/clock.js';
-import { messageOf } from '../../base/errors/errors.js';
-import { type Logger } from '../../base/log/logger.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
 import { isAlive } from '../process/process-identity.js';
 import { type AttachmentRecord } from './links/attachment-record.js';
 import { type NetworkParts } from './network-parts.js';

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { TOOL_PATH } from '../process/find-tools.js';
 import { readBootId } from '../process/process-identity.js';
 import { repairAttachments, type LiveSandbox } from './links/attachment-repair.js';

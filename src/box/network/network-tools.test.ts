@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { SystemClock } from '../../base/time/clock.js';
+import { SystemClock } from '#base/time/clock.js';
 import { NetworkTools } from './network-tools.js';
 
 let folder: string;

@@ -17,9 +17,9 @@
  *
  * @module
  */
-import { NamespaceMode, type PodSandboxConfig } from '../../watch/cri/generated/runtime/v1/cri.js';
-import { messageOf } from '../../base/errors/errors.js';
-import { linkAbort, type LinkedAbort } from '../../base/async/linked-abort.js';
+import { NamespaceMode, type PodSandboxConfig } from '#watch/messages';
+import { messageOf } from '#base/errors/errors.js';
+import { linkAbort, type LinkedAbort } from '#base/async/linked-abort.js';
 import { findProcess, isAlive } from '../process/process-identity.js';
 import { refused } from '../rpc-error.js';
 import { type AttachmentRecord } from './links/attachment-record.js';

@@ -1,4 +1,4 @@
-import { ContainerEventType, type ContainerEventResponse } from '../../watch/cri/generated/runtime/v1/cri.js';
+import { ContainerEventType, type ContainerEventResponse } from '#watch/messages';
 
 const DEFAULT_CAPACITY = 1000;
 

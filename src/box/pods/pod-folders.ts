@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { type Logger } from '../../base/log/logger.js';
+import { type Logger } from '#base/log/logger.js';
 import { ContainerFiles } from '../container/container-files.js';
 import {
   decodeContainerRecord,
@@ -8,8 +8,8 @@ import {
   encodeContainerRecord,
   type ContainerRecord,
 } from '../container/container-record.js';
-import { systemCodeOf } from '../../base/errors/system-code.js';
-import { readIfThere, syncPath, writeWhole } from '../../base/fs/whole-file.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
+import { readIfThere, syncPath, writeWhole } from '#base/fs/whole-file.js';
 import { Sandbox, sandboxRecordPath } from './sandbox.js';
 
 /** What {@link PodFolders} needs. */

@@ -8,8 +8,8 @@
  * @module
  */
 import { randomBytes } from 'node:crypto';
-import { type ContainerConfig, type PodSandboxConfig } from '../../watch/cri/generated/runtime/v1/cri.js';
-import { messageOf } from '../../base/errors/errors.js';
+import { type ContainerConfig, type PodSandboxConfig } from '#watch/messages';
+import { messageOf } from '#base/errors/errors.js';
 import {
   containerName,
   rootIdsOf,

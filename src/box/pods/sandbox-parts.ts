@@ -1,6 +1,6 @@
-import { type PodSandboxConfig } from '../../watch/cri/generated/runtime/v1/cri.js';
-import { messageOf } from '../../base/errors/errors.js';
-import { type Logger } from '../../base/log/logger.js';
+import { type PodSandboxConfig } from '#watch/messages';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
 import { type Cgroups, type LivePod } from '../cgroups/cgroups.js';
 import { type Isolation } from '../isolation/isolation.js';
 import { type ProcessIdentity } from '../process/process-identity.js';

@@ -1,15 +1,11 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import {
-  LinuxPodSandboxConfig,
-  PodSandboxState,
-  type PodSandboxConfig,
-} from '../../watch/cri/generated/runtime/v1/cri.js';
+import { LinuxPodSandboxConfig, PodSandboxState, type PodSandboxConfig } from '#watch/messages';
 import { encodeSandboxRecord, type SandboxRecord } from '../container/container-record.js';
 import { findHolder } from '../isolation/sandbox-holder.js';
-import { Mutex } from '../../base/async/mutex.js';
+import { Mutex } from '#base/async/mutex.js';
 import { isAlive, type ProcessIdentity } from '../process/process-identity.js';
-import { syncPath, writeWhole } from '../../base/fs/whole-file.js';
+import { syncPath, writeWhole } from '#base/fs/whole-file.js';
 
 /** What a {@link Sandbox} needs. */
 export interface SandboxOptions {

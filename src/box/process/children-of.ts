@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { findProcess, type ProcessStat } from '../../base/proc/process-identity.js';
+import { findProcess, type ProcessStat } from '#base/proc/process-identity.js';
 
 /** The children of a process now, whichever of its threads has started them; none when it is gone. */
 export function childrenOf(pid: number): readonly number[] {

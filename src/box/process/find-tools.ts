@@ -1,6 +1,6 @@
 import { execFile, type ExecFileException } from 'node:child_process';
 import { promisify } from 'node:util';
-import { PodloopError } from '../../base/errors/errors.js';
+import { PodloopError } from '#base/errors/errors.js';
 import { type CommandTools } from '../container/supervisor-script.js';
 import { findProgram } from './find-program.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { runHelper, runHelperWell, type HelperCall } from './helper-process.js';
 
 function sh(script: string, change: Partial<HelperCall> = {}): HelperCall {

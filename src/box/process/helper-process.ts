@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import { type Clock } from '../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { refused } from '../rpc-error.js';
-import { killGroup } from '../../base/proc/kill-group.js';
+import { killGroup } from '#base/proc/kill-group.js';
 
 /** One run of a helper program. */
 export interface HelperCall {

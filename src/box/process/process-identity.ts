@@ -8,7 +8,7 @@ export {
   parseProcessStat,
   type ProcessIdentity,
   type ProcessStat,
-} from '../../base/proc/process-identity.js';
+} from '#base/proc/process-identity.js';
 
 /** A child of a process by the name of its program; undefined when there is none now. */
 export function findChild(parent: number, name: string): number | undefined {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { SystemClock } from '../../base/time/clock.js';
-import { FakeClock } from '../../testing/fake-clock.js';
+import { SystemClock } from '#base/time/clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { makeProcessPipes, MKFIFO_MS } from './process-pipes.js';
 
 const clock = new SystemClock();

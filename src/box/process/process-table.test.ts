@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SystemClock } from '../../base/time/clock.js';
+import { SystemClock } from '#base/time/clock.js';
 import { findProcess, isAlive, parseProcessStat } from './process-identity.js';
 import { membersOf, ProcessTable, type ProcessEntry, sendSignal } from './process-table.js';
 

@@ -9,7 +9,7 @@
  * @module
  */
 import { readdir, readFile } from 'node:fs/promises';
-import { type Clock } from '../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { quoteWord, quoteWords } from '../isolation/script/shell-words.js';
 import { type TerminalSize } from '../streaming/streaming-ports.js';
 import { findTool } from './find-tools.js';

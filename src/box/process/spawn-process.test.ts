@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import { SystemClock } from '../../base/time/clock.js';
+import { SystemClock } from '#base/time/clock.js';
 import { spawnProcess } from './spawn-process.js';
 
 const clock = new SystemClock();

@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
-import { type Clock } from '../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { type ContainerProcess, type ProcessRequest } from '../isolation/container-process.js';
-import { killGroup, killSeen } from '../../base/proc/kill-group.js';
+import { killGroup, killSeen } from '#base/proc/kill-group.js';
 import { findTool } from './find-tools.js';
 import { findChildren } from './children-of.js';
 import { makeProcessPipes } from './process-pipes.js';

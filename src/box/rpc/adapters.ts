@@ -5,7 +5,7 @@ import {
   type handleUnaryCall,
   type ServerWritableStream,
 } from '@grpc/grpc-js';
-import { messageOf } from '../../base/errors/errors.js';
+import { messageOf } from '#base/errors/errors.js';
 import { RpcError } from '../rpc-error.js';
 import { type RpcContext } from './rpc-context.js';
 

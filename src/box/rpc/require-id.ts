@@ -1,4 +1,4 @@
-import { type ImageSpec } from '../../watch/cri/generated/runtime/v1/cri.js';
+import { type ImageSpec } from '#watch/messages';
 import { refused } from '../rpc-error.js';
 
 /** Passes an id on; an empty one is refused as other runtimes refuse it. Ids may not be abbreviated. */

@@ -1,5 +1,5 @@
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type Cgroups } from '../cgroups/cgroups.js';
 import { type PodStats } from '../stats/pod-stats.js';
 import { type EventHub } from '../pods/event-hub.js';

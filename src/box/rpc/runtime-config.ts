@@ -1,8 +1,4 @@
-import {
-  CgroupDriver,
-  type RuntimeConfigRequest,
-  type RuntimeConfigResponse,
-} from '../../watch/cri/generated/runtime/v1/cri.js';
+import { CgroupDriver, type RuntimeConfigRequest, type RuntimeConfigResponse } from '#watch/messages';
 import { type RpcContext } from './rpc-context.js';
 
 /** CRI RuntimeConfig: which driver an agent should use. Groups are made here without asking systemd. */

@@ -7,10 +7,7 @@
  *
  * @module
  */
-import {
-  type ImageServiceServer,
-  type RuntimeServiceServer,
-} from '../../watch/cri/generated/runtime/v1/cri.js';
+import { type ImageServiceServer, type RuntimeServiceServer } from '#watch/messages';
 import { parts, unary } from './adapters.js';
 import { attach } from './streams/attach.js';
 import { containerStats } from './stats/container-stats.js';

@@ -1,8 +1,4 @@
-import {
-  type RuntimeCondition,
-  StatusResponse,
-  type StatusRequest,
-} from '../../watch/cri/generated/runtime/v1/cri.js';
+import { type RuntimeCondition, StatusResponse, type StatusRequest } from '#watch/messages';
 import { type NetworkStatus } from '../network/network-choice.js';
 import { type RpcContext } from './rpc-context.js';
 

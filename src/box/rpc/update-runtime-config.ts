@@ -1,7 +1,4 @@
-import {
-  type UpdateRuntimeConfigRequest,
-  type UpdateRuntimeConfigResponse,
-} from '../../watch/cri/generated/runtime/v1/cri.js';
+import { type UpdateRuntimeConfigRequest, type UpdateRuntimeConfigResponse } from '#watch/messages';
 import { type RpcContext } from './rpc-context.js';
 
 /** CRI UpdateRuntimeConfig: taken and without effect, since pods have the host's addresses and need no range. */

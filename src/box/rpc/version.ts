@@ -1,5 +1,5 @@
-import { type VersionRequest, type VersionResponse } from '../../watch/cri/generated/runtime/v1/cri.js';
-import { EMBEDDED_RUNTIME_NAME } from '../../base/channels/embedded-runtime-name.js';
+import { type VersionRequest, type VersionResponse } from '#watch/messages';
+import { EMBEDDED_RUNTIME_NAME } from '#base/channels/embedded-runtime-name.js';
 import { type RpcContext } from './rpc-context.js';
 
 /** Version of the kubelet's runtime API; has been 0.1.0 for as long as there is CRI. */

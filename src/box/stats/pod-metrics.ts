@@ -5,19 +5,19 @@ import {
   type MetricDescriptor,
   MetricType,
   type PodSandboxMetrics,
-} from '../../watch/cri/generated/runtime/v1/cri.js';
+} from '#watch/messages';
 import { type NanoClock } from '../nano-clock.js';
 import { type Sandbox } from '../pods/sandbox.js';
-import { COMMON_LABELS, type UsageMetric } from '../../base/proc/usage/usage-metric.js';
+import { COMMON_LABELS, type UsageMetric } from '#base/proc/usage/usage-metric.js';
 import {
   CONTAINER_METRICS,
   type ContainerFacts,
   NETWORK_METRICS,
-} from '../../base/proc/usage/container-metrics.js';
-import { type DiskFacts, findDisk } from '../../base/proc/usage/disk-facts.js';
-import { type UsageLimits } from '../../base/proc/usage/group-limits.js';
+} from '#base/proc/usage/container-metrics.js';
+import { type DiskFacts, findDisk } from '#base/proc/usage/disk-facts.js';
+import { type UsageLimits } from '#base/proc/usage/group-limits.js';
 import { type MeasuredContainer, type PodOfStats, type PodStats, splitByPod } from './pod-stats.js';
-import { countOpenFiles, findOpenFileLimit } from '../../base/proc/usage/process-usage.js';
+import { countOpenFiles, findOpenFileLimit } from '#base/proc/usage/process-usage.js';
 
 /** What {@link listPodMetrics} needs. */
 export interface PodMetricsOptions {

@@ -1,7 +1,7 @@
-import { type ContainerStats, type PodSandboxStats } from '../../watch/cri/generated/runtime/v1/cri.js';
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
-import { SliceYielder } from '../../base/async/slices.js';
+import { type ContainerStats, type PodSandboxStats } from '#watch/messages';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
+import { SliceYielder } from '#base/async/slices.js';
 import { type Container } from '../container/container.js';
 import { type NanoClock } from '../nano-clock.js';
 import { processAgeMs } from '../process/boot-ticks.js';
@@ -9,9 +9,9 @@ import { findProcess } from '../process/process-identity.js';
 import { membersOf, type ProcessEntry, type ProcessTable } from '../process/process-table.js';
 import { type Sandbox } from '../pods/sandbox.js';
 import { type Cgroups } from '../cgroups/cgroups.js';
-import { type GroupUsage, type UsageDetail } from '../../base/proc/usage/group-usage.js';
-import { type InterfaceUsage, readNetworkUsage } from '../../base/proc/usage/network-usage.js';
-import { sumProcessUsage } from '../../base/proc/usage/process-usage.js';
+import { type GroupUsage, type UsageDetail } from '#base/proc/usage/group-usage.js';
+import { type InterfaceUsage, readNetworkUsage } from '#base/proc/usage/network-usage.js';
+import { sumProcessUsage } from '#base/proc/usage/process-usage.js';
 import {
   NO_USAGE_MESSAGES,
   toFilesystemUsage,
@@ -20,7 +20,7 @@ import {
   type UsageMessages,
   type WritableUsage,
 } from './stats-messages.js';
-import { UsageRates } from '../../base/proc/usage/usage-rates.js';
+import { UsageRates } from '#base/proc/usage/usage-rates.js';
 import { WritableUsages } from './writable-usages.js';
 
 /** What {@link PodStats} needs. */

@@ -15,10 +15,10 @@ import {
   type PsiStats,
   type SwapUsage,
   type UInt64Value,
-} from '../../watch/cri/generated/runtime/v1/cri.js';
-import { type CpuUse, type GroupUsage, type MemoryUse } from '../../base/proc/usage/group-usage.js';
-import { type InterfaceUsage } from '../../base/proc/usage/network-usage.js';
-import { type Pressure, type PressureLine } from '../../base/proc/usage/pressure.js';
+} from '#watch/messages';
+import { type CpuUse, type GroupUsage, type MemoryUse } from '#base/proc/usage/group-usage.js';
+import { type InterfaceUsage } from '#base/proc/usage/network-usage.js';
+import { type Pressure, type PressureLine } from '#base/proc/usage/pressure.js';
 
 /** What a group uses, in those messages that a container and a pod have in common. */
 export interface UsageMessages {

@@ -1,6 +1,6 @@
-import { messageOf } from '../../base/errors/errors.js';
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { defer } from '../deferred.js';
 import { type WritableUsage } from './stats-messages.js';
 

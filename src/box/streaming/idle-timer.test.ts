@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { IdleTimer } from './idle-timer.js';
 
 function setUp(timeoutMs: number) {

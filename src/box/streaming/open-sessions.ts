@@ -1,5 +1,5 @@
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type StreamRequest } from './stream-request.js';
 
 /** What an {@link OpenSessions} needs. */

@@ -3,8 +3,8 @@ import { request } from 'node:http';
 import { type Duplex, Transform } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { SpdyClient } from '../../../test/support/clients/spdy-client.js';
-import { StreamingLab } from '../../../test/support/harness/streaming-lab.js';
+import { SpdyClient } from '#support/clients/spdy-client.js';
+import { StreamingLab } from '#support/harness/streaming-lab.js';
 
 let lab: StreamingLab;
 let target: Server;

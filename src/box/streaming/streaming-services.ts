@@ -1,5 +1,5 @@
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type CommandPeer } from './sessions/command-peer.js';
 import { type ConnectQueue } from './sessions/connect-queue.js';
 import { type ConnectPort } from './sessions/forward-port.js';

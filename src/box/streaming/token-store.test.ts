@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { MOST_TOKENS, TOKEN_LIFETIME_MS, TokenStore } from './token-store.js';
 
 function setUp() {

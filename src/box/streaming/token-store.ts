@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { status } from '@grpc/grpc-js';
-import { type Clock } from '../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { RpcError } from '../rpc-error.js';
 
 /** How long a token is good for, as in the kubelet's own streaming server. */

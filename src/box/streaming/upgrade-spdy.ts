@@ -3,7 +3,7 @@ import { listNames, negotiateProtocol } from './negotiate-protocol.js';
 import { serveSpdy } from './sessions/serve-spdy.js';
 import { SPDY_COMMAND_PROTOCOLS } from './sessions/spdy-command.js';
 import { PORT_FORWARD_PROTOCOL } from './sessions/spdy-port-forward.js';
-import { FLOW_CONTROL_HEADER, FLOW_CONTROL_WINDOWS } from '../../base/wire/spdy/spdy-frame.js';
+import { FLOW_CONTROL_HEADER, FLOW_CONTROL_WINDOWS } from '#base/wire/spdy/spdy-frame.js';
 import { type StreamingServices } from './streaming-services.js';
 import { type UpgradeRequest } from './upgrade-request.js';
 

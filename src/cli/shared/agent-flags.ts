@@ -1,9 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { AGENT_OPTIONS, type AgentOptions } from '../../node/options/agent-options.js';
-import { type AgentOptionFacts, type AgentOptionType } from '../../node/options/options-table.js';
-import { type GivenAgentOptions } from '../../node/options/resolve-agent-options.js';
-import { findQuantity, toWholeUnits } from '../../kube/fields/quantity.js';
-import { formatGoDuration } from '../../base/time/go-duration.js';
+import {
+  AGENT_OPTIONS,
+  type AgentOptionFacts,
+  type AgentOptions,
+  type AgentOptionType,
+  type GivenAgentOptions,
+} from '#node';
+import { findQuantity, toWholeUnits } from '#kube/fields/quantity.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
 import { parseDurationFlag, parseWholeFlag } from './flag-values.js';
 
 /** Which flags {@link addAgentFlags} adds, and what it says of them. */

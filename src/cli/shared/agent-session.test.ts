@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { aKubeList, AgentCommandLab, PODS_PATH } from '../../../test/support/harness/agent-command-lab.js';
-import { type FakeAgentServer } from '../../../test/support/fakes/fake-agent-server.js';
+import { aKubeList, AgentCommandLab, PODS_PATH } from '#support/harness/agent-command-lab.js';
+import { type FakeAgentServer } from '#support/fakes/fake-agent-server.js';
 
 let agent: FakeAgentServer;
 let lab: AgentCommandLab;

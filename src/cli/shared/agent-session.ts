@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { DEFAULT_NAMESPACE } from '../../kube/objects/default-namespace.js';
+import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
 import { AgentClient } from './api/agent-client.js';
 import { resolveAgentSocket } from './api/agent-socket.js';
 import { type CliHost } from '../cli-host.js';

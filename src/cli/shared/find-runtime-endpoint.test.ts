@@ -2,8 +2,8 @@ import { mkdir, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { FakeAgentServer } from '../../../test/support/fakes/fake-agent-server.js';
-import { SystemClock } from '../../base/time/clock.js';
+import { FakeAgentServer } from '#support/fakes/fake-agent-server.js';
+import { SystemClock } from '#base/time/clock.js';
 import { AgentClient } from './api/agent-client.js';
 import { chooseRuntimeEndpoint, findRuntimeEndpoint } from './find-runtime-endpoint.js';
 

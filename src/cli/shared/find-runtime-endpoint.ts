@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
-import { findRuntime, getRuntime } from '../../node/find-runtime.js';
-import { type Clock } from '../../base/time/clock.js';
+import { findRuntime, getRuntime } from '#node';
+import { type Clock } from '#base/time/clock.js';
 import { AgentClient } from './api/agent-client.js';
 import { resolveAgentSocket } from './api/agent-socket.js';
 import { askAgent } from './api/ask-agent.js';

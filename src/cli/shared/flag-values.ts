@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { parseGoDuration } from '../../base/time/go-duration.js';
+import { parseGoDuration } from '#base/time/go-duration.js';
 
 /** A duration as Go writes it, in milliseconds. */
 export function parseDurationFlag(text: string): number {

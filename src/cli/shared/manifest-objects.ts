@@ -1,9 +1,9 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { messageOf } from '../../base/errors/errors.js';
-import { parseYamlDocuments } from '../../base/text/yaml/yaml-document.js';
-import { type KubeObject } from '../../kube/columns/kube-object.js';
+import { messageOf } from '#base/errors/errors.js';
+import { parseYamlDocuments } from '#base/text/yaml/yaml-document.js';
+import { type KubeObject } from '#kube/columns/kube-object.js';
 import { findTypeOfKind, type ResourceType } from './api/resource-type.js';
 import { type CliHost } from '../cli-host.js';
 import { failure } from '../command-failure.js';

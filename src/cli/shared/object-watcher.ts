@@ -1,5 +1,5 @@
 import { ApiError } from './api/api-status.js';
-import { type KubeObject } from '../../kube/columns/kube-object.js';
+import { type KubeObject } from '#kube/columns/kube-object.js';
 import { pathOf } from './api/resource-type.js';
 import { watchObjects } from './api/watch-objects.js';
 import { failure } from '../command-failure.js';

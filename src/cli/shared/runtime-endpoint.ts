@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Option } from 'commander';
-import { EMBEDDED_RUNTIME } from '../../node/agent-runtime.js';
-import { PodloopError } from '../../base/errors/errors.js';
+import { EMBEDDED_RUNTIME } from '#node';
+import { PodloopError } from '#base/errors/errors.js';
 
 /** What `--runtime-endpoint` says of itself where the runtime may be left to podloop. */
 export const RUNTIME_ENDPOINT_HELP =

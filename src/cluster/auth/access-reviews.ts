@@ -1,4 +1,4 @@
-import { type Clock } from '../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { KeptAnswers, type KeptAnswersStats } from './kept-answers.js';
 import { postReview } from './post-review.js';

@@ -1,5 +1,5 @@
-import { Backoff } from '../../base/async/backoff.js';
-import { type Clock } from '../../base/time/clock.js';
+import { Backoff } from '#base/async/backoff.js';
+import { type Clock } from '#base/time/clock.js';
 import { ApiError, retryAfterMsOf } from '../client/kube-client.js';
 
 /** What {@link askAgain} goes by. */

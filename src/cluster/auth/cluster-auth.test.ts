@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { BusyError } from '../../base/errors/busy-error.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { BusyError } from '#base/errors/busy-error.js';
 import { ApiError, type KubeRequest } from '../client/kube-client.js';
 import { ClusterAuth, type ClusterAuthSettings } from './cluster-auth.js';
 import { KeptAnswers } from './kept-answers.js';

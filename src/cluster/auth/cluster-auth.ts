@@ -13,8 +13,8 @@
  *
  * @module
  */
-import { type AuthQuestionKind } from '../../base/channels/auth-channels.js';
-import { type Clock } from '../../base/time/clock.js';
+import { type AuthQuestionKind } from '#base/channels/auth-channels.js';
+import { type Clock } from '#base/time/clock.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { AccessReviews, type NodeAccess } from './access-reviews.js';
 import { type KeptAnswersStats } from './kept-answers.js';

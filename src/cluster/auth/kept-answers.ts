@@ -1,4 +1,4 @@
-import { authAnswerGiven } from '../../base/channels/auth-channels.js';
+import { authAnswerGiven } from '#base/channels/auth-channels.js';
 import { AnswerStore, type AnswerStoreOptions, type AnswerStoreStats } from './answer-store.js';
 import {
   type Ask,

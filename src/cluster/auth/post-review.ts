@@ -1,6 +1,6 @@
-import { authReviewEnded, type AuthQuestionKind } from '../../base/channels/auth-channels.js';
-import { type Clock } from '../../base/time/clock.js';
-import { isRecord } from '../../base/text/is-record.js';
+import { authReviewEnded, type AuthQuestionKind } from '#base/channels/auth-channels.js';
+import { type Clock } from '#base/time/clock.js';
+import { isRecord } from '#base/text/is-record.js';
 import { ApiError, type KubeClient } from '../client/kube-client.js';
 import { askAgain } from './ask-again.js';
 

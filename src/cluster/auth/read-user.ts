@@ -1,4 +1,4 @@
-import { isRecord } from '../../base/text/is-record.js';
+import { isRecord } from '#base/text/is-record.js';
 
 /** Somebody as the API server knows him: authentication.k8s.io/v1 UserInfo. */
 export interface ClusterUser {

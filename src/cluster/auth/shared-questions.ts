@@ -1,8 +1,8 @@
-import { abortable } from '../../base/async/abortable.js';
-import { authFetchEnded, type AuthQuestionKind } from '../../base/channels/auth-channels.js';
-import { BusyError } from '../../base/errors/busy-error.js';
-import { type Clock } from '../../base/time/clock.js';
-import { withinTime } from '../../base/async/within-time.js';
+import { abortable } from '#base/async/abortable.js';
+import { authFetchEnded, type AuthQuestionKind } from '#base/channels/auth-channels.js';
+import { BusyError } from '#base/errors/busy-error.js';
+import { type Clock } from '#base/time/clock.js';
+import { withinTime } from '#base/async/within-time.js';
 
 /** What {@link SharedQuestions} work with. */
 export interface SharedQuestionsOptions {

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { type Clock } from '../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { KeptAnswers, type KeptAnswersStats } from './kept-answers.js';
 import { postReview } from './post-review.js';

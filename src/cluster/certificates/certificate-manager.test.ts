@@ -4,16 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CertificatePair, makeCertificate } from '../../node/api/tls/make-certificate.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { InMemoryApi } from '../../testing/in-memory-api/in-memory-api.js';
-import { LogRecorder } from '../../../test/support/fakes/log-recorder.js';
-import { RequestSigner } from '../../../test/support/clients/request-signer.js';
-import { untilTrue } from '../../../test/support/until-true.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { InMemoryApi } from '#testing/in-memory-api/in-memory-api.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { RequestSigner } from '#support/clients/request-signer.js';
+import { untilTrue } from '#support/until-true.js';
 import {
   nodeCertificateFailed,
   type NodeCertificateHeld,
   nodeCertificateHeld,
-} from '../../base/channels/certificate-channels.js';
+} from '#base/channels/certificate-channels.js';
 import { type NodeAddress } from '../node/node-object.js';
 import { type NodeEvent } from '../node/node-ports.js';
 import { CertificateManager, type CertificateManagerOptions } from './certificate-manager.js';

@@ -19,17 +19,17 @@
  *
  * @module
  */
-import { Backoff } from '../../base/async/backoff.js';
+import { Backoff } from '#base/async/backoff.js';
 import {
   nodeCertificateFailed,
   nodeCertificateHeld,
   type NodeCertificateUse,
-} from '../../base/channels/certificate-channels.js';
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf } from '../../base/errors/errors.js';
-import { linkAbort } from '../../base/async/linked-abort.js';
-import { type Logger } from '../../base/log/logger.js';
-import { Wakeup } from '../../base/async/wakeup.js';
+} from '#base/channels/certificate-channels.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { linkAbort } from '#base/async/linked-abort.js';
+import { type Logger } from '#base/log/logger.js';
+import { Wakeup } from '#base/async/wakeup.js';
 import { type KubeClient, retryAfterMsOf } from '../client/kube-client.js';
 import { type NodeEvent } from '../node/node-ports.js';
 import { type CertificateStore } from './certificate-store.js';

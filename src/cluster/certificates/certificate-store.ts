@@ -16,12 +16,12 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { readdir, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf } from '../../base/errors/errors.js';
-import { type Logger } from '../../base/log/logger.js';
-import { makeFolder } from '../../base/fs/make-folder.js';
-import { privateKeyIn } from '../../base/wire/pem.js';
-import { readIfThere, syncPath, writeWhole } from '../../base/fs/whole-file.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
+import { makeFolder } from '#base/fs/make-folder.js';
+import { privateKeyIn } from '#base/wire/pem.js';
+import { readIfThere, syncPath, writeWhole } from '#base/fs/whole-file.js';
 import { type HeldCertificate, isOfKey, readHeldCertificate } from './held-certificate.js';
 
 /** What a {@link CertificateStore} needs. */

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CertificatePair, makeCertificate } from '../../node/api/tls/make-certificate.js';
-import { KubeApiLab } from '../../../test/support/harness/kube-api-lab.js';
-import { LogRecorder } from '../../../test/support/fakes/log-recorder.js';
-import { signRequest } from '../../../test/support/clients/request-signer.js';
-import { SystemClock } from '../../base/time/clock.js';
+import { KubeApiLab } from '#support/harness/kube-api-lab.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { signRequest } from '#support/clients/request-signer.js';
+import { SystemClock } from '#base/time/clock.js';
 import {
   type ClientEnrollment,
   type ClientEnrollmentOptions,

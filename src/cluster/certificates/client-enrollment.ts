@@ -17,10 +17,10 @@
  */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { messageOf } from '../../base/errors/errors.js';
-import { type Logger } from '../../base/log/logger.js';
-import { untilAborted } from '../../base/async/until-aborted.js';
-import { readIfThere } from '../../base/fs/whole-file.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
+import { untilAborted } from '#base/async/until-aborted.js';
+import { readIfThere } from '#base/fs/whole-file.js';
 import { type Kubeconfig, type PemSource } from '../client/kubeconfig.js';
 import {
   type KubeClients,

@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { certificatesIn, privateKeyIn } from '../../base/wire/pem.js';
+import { certificatesIn, privateKeyIn } from '#base/wire/pem.js';
 import { type CertificateSubject, formatName } from './certificate-subject.js';
 
 /** A certificate with its key, and what of it matters to its holder. Times are in milliseconds since the epoch. */

@@ -1,9 +1,9 @@
 import { type KeyObject } from 'node:crypto';
-import { abortable } from '../../base/async/abortable.js';
-import { type Clock, type ClockTimer } from '../../base/time/clock.js';
-import { formatGoDuration } from '../../base/time/go-duration.js';
-import { linkAbort } from '../../base/async/linked-abort.js';
-import { type Logger } from '../../base/log/logger.js';
+import { abortable } from '#base/async/abortable.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
+import { linkAbort } from '#base/async/linked-abort.js';
+import { type Logger } from '#base/log/logger.js';
 import { isAnswer, type KubeClient } from '../client/kube-client.js';
 import { type CertificateSigningRequest } from '../client/kube-objects.js';
 import { Reflector } from '../watch/reflector.js';

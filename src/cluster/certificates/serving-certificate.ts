@@ -1,5 +1,5 @@
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { type NodeAddress } from '../node/node-object.js';
 import { type NodeEvent } from '../node/node-ports.js';

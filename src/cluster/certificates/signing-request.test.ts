@@ -7,7 +7,7 @@ import {
 } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { makeCertificate } from '../../node/api/tls/make-certificate.js';
-import { signRequest } from '../../../test/support/clients/request-signer.js';
+import { signRequest } from '#support/clients/request-signer.js';
 import { type CertificateSubject, nodeSubject, servingSubject } from './certificate-subject.js';
 import { CLIENT_ORDER, makeSigningRequest, nameSigningRequest, SERVING_ORDER } from './signing-request.js';
 

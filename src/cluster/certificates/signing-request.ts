@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, type KeyObject, webcrypto } from 'node:crypto';
 import { Attribute, CertificationRequest, CryptoEngine, Extensions } from 'pkijs';
-import { toPem } from '../../base/wire/pem.js';
-import { ECDSA_P256, OIDS, toDistinguishedName, toSubjectAltName } from '../../base/wire/x509-parts.js';
+import { toPem } from '#base/wire/pem.js';
+import { ECDSA_P256, OIDS, toDistinguishedName, toSubjectAltName } from '#base/wire/x509-parts.js';
 import { type CertificateSubject } from './certificate-subject.js';
 
 /** What a certificate is asked for. */

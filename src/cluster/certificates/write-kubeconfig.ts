@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
-import { makeFolder } from '../../base/fs/make-folder.js';
-import { writeWhole } from '../../base/fs/whole-file.js';
+import { makeFolder } from '#base/fs/make-folder.js';
+import { writeWhole } from '#base/fs/whole-file.js';
 import { type Kubeconfig } from '../client/kubeconfig.js';
 
 /**

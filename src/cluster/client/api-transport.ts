@@ -1,6 +1,6 @@
-import { type Clock } from '../../base/time/clock.js';
-import { abortable } from '../../base/async/abortable.js';
-import { joinHostPort } from '../../base/wire/join-host-port.js';
+import { type Clock } from '#base/time/clock.js';
+import { abortable } from '#base/async/abortable.js';
+import { joinHostPort } from '#base/wire/join-host-port.js';
 import { type TlsIdentity } from './credentials.js';
 import { Http1Connections } from './http1-connections.js';
 import { Http2Connection } from './http2-connection.js';

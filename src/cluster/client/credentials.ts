@@ -9,10 +9,10 @@
  */
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf, PodloopError } from '../../base/errors/errors.js';
-import { type Logger } from '../../base/log/logger.js';
-import { basicAuthorization } from '../../base/wire/basic-authorization.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
+import { basicAuthorization } from '#base/wire/basic-authorization.js';
 import { ExecPlugin } from './exec-plugin.js';
 import { type Kubeconfig, type PemSource } from './kubeconfig.js';
 

@@ -3,8 +3,8 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { untilTrue } from '../../../test/support/until-true.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { untilTrue } from '#support/until-true.js';
 import { ExecPlugin } from './exec-plugin.js';
 import { type ExecCommand } from './kubeconfig.js';
 

@@ -1,8 +1,8 @@
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf, PodloopError } from '../../base/errors/errors.js';
-import { formatGoDuration } from '../../base/time/go-duration.js';
-import { kubeExecEnded } from '../../base/channels/kube-client-channels.js';
-import { systemCodeOf } from '../../base/errors/system-code.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
+import { kubeExecEnded } from '#base/channels/kube-client-channels.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { type ExecCommand } from './kubeconfig.js';
 import { type GroupEnd, runInGroup } from './run-in-group.js';
 

@@ -9,9 +9,9 @@
  * @module
  */
 import { BlockList, isIP } from 'node:net';
-import { basicAuthorization } from '../../base/wire/basic-authorization.js';
-import { messageOf, PodloopError } from '../../base/errors/errors.js';
-import { isLoopback } from '../../base/wire/is-loopback.js';
+import { basicAuthorization } from '#base/wire/basic-authorization.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
+import { isLoopback } from '#base/wire/is-loopback.js';
 import { type HttpEndpoint, toHttpEndpoint } from './http-endpoint.js';
 
 /** A proxy that connects further when it is asked to. */

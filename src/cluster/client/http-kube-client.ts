@@ -1,8 +1,8 @@
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf } from '../../base/errors/errors.js';
-import { kubeRequestEnded } from '../../base/channels/kube-client-channels.js';
-import { linkAbort, type LinkedAbort } from '../../base/async/linked-abort.js';
-import { withinTime } from '../../base/async/within-time.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { kubeRequestEnded } from '#base/channels/kube-client-channels.js';
+import { linkAbort, type LinkedAbort } from '#base/async/linked-abort.js';
+import { withinTime } from '#base/async/within-time.js';
 import { ApiTransport } from './api-transport.js';
 import { type Credentials } from './credentials.js';
 import { type ProxyAddress } from './find-proxy.js';

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf, PodloopError } from '../../base/errors/errors.js';
-import { type Logger } from '../../base/log/logger.js';
-import { joinHostPort } from '../../base/wire/join-host-port.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
+import { joinHostPort } from '#base/wire/join-host-port.js';
 import { type ClientPairSource, Credentials } from './credentials.js';
 import { findProxy, readProxyUrl } from './find-proxy.js';
 import { HttpKubeClient } from './http-kube-client.js';

@@ -6,10 +6,10 @@ import {
   type SecureContext,
   TLSSocket,
 } from 'node:tls';
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf } from '../../base/errors/errors.js';
-import { withinTime } from '../../base/async/within-time.js';
-import { joinHostPort } from '../../base/wire/join-host-port.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { withinTime } from '#base/async/within-time.js';
+import { joinHostPort } from '#base/wire/join-host-port.js';
 import { type ProxyAddress } from './find-proxy.js';
 import { type HttpEndpoint } from './http-endpoint.js';
 import { openTunnel } from './open-tunnel.js';

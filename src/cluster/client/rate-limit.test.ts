@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { RateLimit } from './rate-limit.js';
 
 const signal = new AbortController().signal;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import { type Clock, type ClockTimer } from '../../base/time/clock.js';
-import { killGroup } from '../../base/proc/kill-group.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
+import { killGroup } from '#base/proc/kill-group.js';
 
 /** What {@link runInGroup} needs. */
 export interface RunInGroupOptions {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { InMemoryApi } from '../../testing/in-memory-api/in-memory-api.js';
-import { SILENT_LOGGER } from '../../base/log/logger.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { InMemoryApi } from '#testing/in-memory-api/in-memory-api.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { ApiError, type KubeRequest, NoAnswerError } from '../client/kube-client.js';
 import { ClusterEvents, type ClusterEventsOptions } from './cluster-events.js';
 

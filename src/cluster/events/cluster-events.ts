@@ -15,12 +15,12 @@
  * @see https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
  * @module
  */
-import { containerFieldPath } from '../../kube/container/container-field-path.js';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type PodEvent, type PodEventRecorder } from '../../kube/pod/pod-event-recorder.js';
-import { type PodRef } from '../../kube/pod/pod-ref.js';
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
+import { containerFieldPath } from '#kube/container/container-field-path.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodEvent, type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { type NodeEvent } from '../node/node-ports.js';
 import { EventCorrelator } from './event-correlator.js';

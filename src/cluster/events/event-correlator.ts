@@ -11,7 +11,7 @@
  *
  * @module
  */
-import { type Clock } from '../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { type CountedEvent, eventName, type EventObject, type ToldEvent } from './kube-event.js';
 import { RecentMap } from './recent-map.js';
 

@@ -1,4 +1,4 @@
-import { type Clock } from '../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { type CorrelatedEvent } from './event-correlator.js';
 import { eventNamespace } from './kube-event.js';
 

@@ -1,7 +1,7 @@
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf } from '../../base/errors/errors.js';
-import { type Logger } from '../../base/log/logger.js';
-import { Wakeup } from '../../base/async/wakeup.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
+import { Wakeup } from '#base/async/wakeup.js';
 import { ApiError, isAnswer, type KubeClient, NoAnswerError, retryAfterMsOf } from '../client/kube-client.js';
 import { RateLimit } from '../client/rate-limit.js';
 import { type CorrelatedEvent } from './event-correlator.js';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { toV1Time } from '../../kube/pod/v1-pod-status.js';
+import { toV1Time } from '#kube/pod/v1-pod-status.js';
 
 /** What an event is about: an ObjectReference of core/v1. */
 export interface EventObject {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { FakeNodeServer } from '../../../test/support/fakes/fake-node-server.js';
-import { LogRecorder } from '../../../test/support/fakes/log-recorder.js';
-import { nodeStatusSynced } from '../../base/channels/node-channels.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { FakeNodeServer } from '#support/fakes/fake-node-server.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { nodeStatusSynced } from '#base/channels/node-channels.js';
 import { ApiError, type KubeRequest } from '../client/kube-client.js';
 import { ClusterNode, type ClusterNodeOptions } from './cluster-node.js';
 import { type NodeObject } from './node-object.js';

@@ -19,12 +19,12 @@
  * @module
  */
 import { setMaxListeners } from 'node:events';
-import { abortable } from '../../base/async/abortable.js';
-import { type Clock } from '../../base/time/clock.js';
-import { linkAbort } from '../../base/async/linked-abort.js';
-import { type Logger } from '../../base/log/logger.js';
-import { nodeConnectionDropped, nodeRegistrationStepped } from '../../base/channels/node-channels.js';
-import { settlesWithin } from '../../base/async/settles-within.js';
+import { abortable } from '#base/async/abortable.js';
+import { type Clock } from '#base/time/clock.js';
+import { linkAbort } from '#base/async/linked-abort.js';
+import { type Logger } from '#base/log/logger.js';
+import { nodeConnectionDropped, nodeRegistrationStepped } from '#base/channels/node-channels.js';
+import { settlesWithin } from '#base/async/settles-within.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { type FollowedState } from '../watch/reflector.js';
 import { type NodePressure } from './compute-conditions.js';
@@ -42,8 +42,8 @@ import { type NodeSettings } from './node-settings.js';
 import { NodeStatusReporter } from './node-status-reporter.js';
 import { OwnNode } from './own-node.js';
 import { RivalWatch } from './rival-watch.js';
-import { type EvictionThreshold } from '../../kube/node/eviction-thresholds.js';
-import { type Supplies } from '../../kube/node/node-supplies.js';
+import { type EvictionThreshold } from '#kube/node/eviction-thresholds.js';
+import { type Supplies } from '#kube/node/node-supplies.js';
 import { DEFAULT_TRANSITION_PERIOD_MS, PressureWatch, type SupplyReaders } from './pressure-watch.js';
 
 /** What {@link ClusterNode} needs. */

@@ -1,4 +1,4 @@
-import { toV1Time } from '../../kube/pod/v1-pod-status.js';
+import { toV1Time } from '#kube/pod/v1-pod-status.js';
 import { type NodeCondition } from './node-object.js';
 import { type NodeEvent, type NodeHealth } from './node-ports.js';
 

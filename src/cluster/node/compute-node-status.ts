@@ -1,5 +1,5 @@
-import { isExtendedResource } from '../../kube/pod/pod-requests.js';
-import { findQuantity, formatQuantity } from '../../kube/fields/quantity.js';
+import { isExtendedResource } from '#kube/pod/pod-requests.js';
+import { findQuantity, formatQuantity } from '#kube/fields/quantity.js';
 import { computeConditions, type NodePressure } from './compute-conditions.js';
 import { type NodeResources } from './compute-resources.js';
 import { mergeAddresses } from './node-addresses.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { computeResources, type ResourceFacts } from './compute-resources.js';
-import { DEFAULT_HARD_THRESHOLDS, parseThresholds } from '../../kube/node/eviction-thresholds.js';
+import { DEFAULT_HARD_THRESHOLDS, parseThresholds } from '#kube/node/eviction-thresholds.js';
 
 const GI = 1024n ** 3n;
 const MACHINE: ResourceFacts = {

@@ -4,9 +4,9 @@ import {
   formatBytes,
   formatQuantity,
   type Quantity,
-} from '../../kube/fields/quantity.js';
+} from '#kube/fields/quantity.js';
 import { type Amounts } from './node-object.js';
-import { type EvictionThreshold, reservedByThresholds } from '../../kube/node/eviction-thresholds.js';
+import { type EvictionThreshold, reservedByThresholds } from '#kube/node/eviction-thresholds.js';
 
 /** What a machine has, and what of it is not for pods. */
 export interface ResourceFacts {

@@ -1,4 +1,4 @@
-import { EMBEDDED_RUNTIME_NAME } from '../../base/channels/embedded-runtime-name.js';
+import { EMBEDDED_RUNTIME_NAME } from '#base/channels/embedded-runtime-name.js';
 
 /**
  * The API server hands the WebSockets of `kubectl exec`, `attach` and `port-forward` on to the node, instead of translating

@@ -1,8 +1,8 @@
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf } from '../../base/errors/errors.js';
-import { formatGoDuration } from '../../base/time/go-duration.js';
-import { type Logger } from '../../base/log/logger.js';
-import { SharedLook } from '../../base/async/shared-look.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
+import { type Logger } from '#base/log/logger.js';
+import { SharedLook } from '#base/async/shared-look.js';
 
 /** What a {@link KeptFact} needs. */
 export interface KeptFactOptions<Value> {

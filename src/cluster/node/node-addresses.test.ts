@@ -1,6 +1,6 @@
 import { type NetworkInterfaceInfo } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { findIpProblem, type NodeIpFacts } from '../../base/wire/node-ip.js';
+import { findIpProblem, type NodeIpFacts } from '#base/wire/node-ip.js';
 import { computeAddresses, mergeAddresses } from './node-addresses.js';
 
 const of = (address: string): NetworkInterfaceInfo => ({

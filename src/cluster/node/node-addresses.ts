@@ -6,7 +6,7 @@
  * @module
  */
 import { isDeepStrictEqual } from 'node:util';
-import { chooseNodeIps, type NodeIpFacts } from '../../base/wire/node-ip.js';
+import { chooseNodeIps, type NodeIpFacts } from '#base/wire/node-ip.js';
 import { type NodeAddress } from './node-object.js';
 
 /** The addresses of a node, as {@link chooseNodeIps} has them, and its host name. Throws as that does. Pure. */

@@ -1,6 +1,6 @@
-import { Backoff } from '../../base/async/backoff.js';
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
+import { Backoff } from '#base/async/backoff.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { adoptNode } from './compute-initial-node.js';
 import { askedDelayMs, isGone, type NodeApi } from './node-api.js';
 import { type NodeObject } from './node-object.js';

@@ -1,12 +1,12 @@
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type NodeFacts } from './compute-node-status.js';
 import { computeResources, type NodeResources } from './compute-resources.js';
 import { KeptFact } from './kept-fact.js';
 import { computeAddresses } from './node-addresses.js';
 import { type NodeAddress, type NodeImage } from './node-object.js';
 import { type MachineInfo, type NodeFactsPort, type RuntimeInfo } from './node-ports.js';
-import { type EvictionThreshold } from '../../kube/node/eviction-thresholds.js';
+import { type EvictionThreshold } from '#kube/node/eviction-thresholds.js';
 
 /** What {@link NodeFactsWatch} needs. */
 export interface NodeFactsWatchOptions {

@@ -1,4 +1,4 @@
-import { checkLabelValue, checkQualifiedName } from '../../kube/validation/name-rules.js';
+import { checkLabelValue, checkQualifiedName } from '#kube/validation/name-rules.js';
 import { type NodeTaint, type TaintEffect } from './node-object.js';
 
 /** Labels under Kubernetes' own names that a node may give itself. */

@@ -11,12 +11,12 @@
  *
  * @module
  */
-import { Backoff } from '../../base/async/backoff.js';
-import { type Clock } from '../../base/time/clock.js';
-import { formatGoDuration } from '../../base/time/go-duration.js';
-import { isRecord } from '../../base/text/is-record.js';
-import { type Logger } from '../../base/log/logger.js';
-import { type NodeLeaseTry, nodeLeaseTried } from '../../base/channels/node-channels.js';
+import { Backoff } from '#base/async/backoff.js';
+import { type Clock } from '#base/time/clock.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
+import { isRecord } from '#base/text/is-record.js';
+import { type Logger } from '#base/log/logger.js';
+import { type NodeLeaseTry, nodeLeaseTried } from '#base/channels/node-channels.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { isSurelyOlder } from '../watch/resource-version.js';
 import { askedDelayMs, isConflict, isGone } from './node-api.js';

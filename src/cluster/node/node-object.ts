@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { isRecord } from '../../base/text/is-record.js';
+import { isRecord } from '#base/text/is-record.js';
 
 /** A Node as it is sent, and as {@link readNode} has understood it. Times are RFC 3339, amounts are quantities. */
 export interface NodeObject {

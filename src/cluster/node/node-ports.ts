@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type NodeIpFacts } from '../../base/wire/node-ip.js';
+import { type NodeIpFacts } from '#base/wire/node-ip.js';
 import { type ResourceFacts } from './compute-resources.js';
 import { type NodeImage, type NodeInfo, type NodeRuntimeHandler } from './node-object.js';
 

@@ -1,7 +1,7 @@
-import { Backoff } from '../../base/async/backoff.js';
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf } from '../../base/errors/errors.js';
-import { type Logger } from '../../base/log/logger.js';
+import { Backoff } from '#base/async/backoff.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
 import { ApiError } from '../client/kube-client.js';
 import { findUnheeded } from './compute-initial-node.js';
 import { askedDelayMs, isThereAlready, type NodeApi } from './node-api.js';

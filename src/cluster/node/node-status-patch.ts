@@ -10,7 +10,7 @@
  * @module
  */
 import { isDeepStrictEqual } from 'node:util';
-import { compareQuantities, findQuantity } from '../../kube/fields/quantity.js';
+import { compareQuantities, findQuantity } from '#kube/fields/quantity.js';
 import { type NodeCondition, type NodeObject, type NodeStatus } from './node-object.js';
 
 /** What differs between two Nodes. */

@@ -13,16 +13,16 @@
  *
  * @module
  */
-import { Backoff } from '../../base/async/backoff.js';
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf } from '../../base/errors/errors.js';
-import { type Logger } from '../../base/log/logger.js';
+import { Backoff } from '#base/async/backoff.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
 import {
   nodeRegistrationStepped,
   type NodeStatusSync,
   nodeStatusSynced,
-} from '../../base/channels/node-channels.js';
-import { Wakeup } from '../../base/async/wakeup.js';
+} from '#base/channels/node-channels.js';
+import { Wakeup } from '#base/async/wakeup.js';
 import { askedDelayMs, isGone, type NodeApi } from './node-api.js';
 import { type NodeObject } from './node-object.js';
 import { type NodeEvent } from './node-ports.js';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { InMemoryApi } from '../../testing/in-memory-api/in-memory-api.js';
-import { SILENT_LOGGER } from '../../base/log/logger.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { InMemoryApi } from '#testing/in-memory-api/in-memory-api.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { type NodeObject, readNode } from './node-object.js';
 import { OwnNode } from './own-node.js';
 

@@ -1,5 +1,5 @@
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { type KubeObject } from '../watch/kube-object.js';
 import { type FollowedState, Reflector } from '../watch/reflector.js';

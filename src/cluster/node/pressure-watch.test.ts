@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { LogRecorder } from '../../../test/support/fakes/log-recorder.js';
-import { parseThresholds } from '../../kube/node/eviction-thresholds.js';
-import { type Supplies } from '../../kube/node/node-supplies.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { parseThresholds } from '#kube/node/eviction-thresholds.js';
+import { type Supplies } from '#kube/node/node-supplies.js';
 import { PressureWatch } from './pressure-watch.js';
 
 const NONE = { memory: false, disk: false, pid: false };

@@ -12,15 +12,15 @@
  *
  * @module
  */
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf } from '../../base/errors/errors.js';
-import { formatGoDuration } from '../../base/time/go-duration.js';
-import { type Logger } from '../../base/log/logger.js';
-import { nodePressureChanged } from '../../base/channels/node-channels.js';
-import { SharedLook } from '../../base/async/shared-look.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
+import { type Logger } from '#base/log/logger.js';
+import { nodePressureChanged } from '#base/channels/node-channels.js';
+import { SharedLook } from '#base/async/shared-look.js';
 import { type NodePressure } from './compute-conditions.js';
-import { type EvictionSignal, type EvictionThreshold, leastOf } from '../../kube/node/eviction-thresholds.js';
-import { findShortage, type Supplies, type Supply } from '../../kube/node/node-supplies.js';
+import { type EvictionSignal, type EvictionThreshold, leastOf } from '#kube/node/eviction-thresholds.js';
+import { findShortage, type Supplies, type Supply } from '#kube/node/node-supplies.js';
 
 /** Measures what is left, one thing after the other apart: what hangs holds up nothing else. */
 export type SupplyReaders = Readonly<Record<string, (signal: AbortSignal) => Promise<Supplies>>>;

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { LogRecorder } from '../../../test/support/fakes/log-recorder.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { readNode } from './node-object.js';
 import { type MachineInfo, type NodeEvent } from './node-ports.js';
 import { RivalWatch } from './rival-watch.js';

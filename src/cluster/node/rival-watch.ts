@@ -1,5 +1,5 @@
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type NodeInfo, type NodeObject } from './node-object.js';
 import { type MachineInfo, type NodeEvent } from './node-ports.js';
 

@@ -1,6 +1,6 @@
-import { Backoff } from '../../base/async/backoff.js';
-import { type Clock } from '../../base/time/clock.js';
-import { Wakeup } from '../../base/async/wakeup.js';
+import { Backoff } from '#base/async/backoff.js';
+import { type Clock } from '#base/time/clock.js';
+import { Wakeup } from '#base/async/wakeup.js';
 
 /** What {@link AwaitedThings} works with. */
 export interface AwaitedThingsOptions {

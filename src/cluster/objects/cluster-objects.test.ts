@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Secret } from '../../kube/objects/config-object.js';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { readClusterPod } from '../../kube/pod/read-cluster-pod.js';
-import { SecretHider } from '../../kube/objects/secret-hider.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { InMemoryApi } from '../../testing/in-memory-api/in-memory-api.js';
-import { messageOf } from '../../base/errors/errors.js';
+import { type Secret } from '#kube/objects/config-object.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { readClusterPod } from '#kube/pod/read-cluster-pod.js';
+import { SecretHider } from '#kube/objects/secret-hider.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { InMemoryApi } from '#testing/in-memory-api/in-memory-api.js';
+import { messageOf } from '#base/errors/errors.js';
 import { ClusterObjects } from './cluster-objects.js';
 
 const NEVER = new AbortController().signal;

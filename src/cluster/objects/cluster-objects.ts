@@ -13,16 +13,16 @@
  *
  * @module
  */
-import { type ConfigMap, type PodObjects, type Secret } from '../../kube/objects/config-object.js';
-import { type Container } from '../../kube/container/container.js';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { containerReferences, volumeReferences } from '../../kube/pod/pod-references.js';
-import { isClusterPod } from '../../kube/pod/static-pod.js';
-import { type Volume } from '../../kube/pod/volume.js';
-import { abortable } from '../../base/async/abortable.js';
-import { type Clock } from '../../base/time/clock.js';
-import { PodloopError } from '../../base/errors/errors.js';
-import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
+import { type ConfigMap, type PodObjects, type Secret } from '#kube/objects/config-object.js';
+import { type Container } from '#kube/container/container.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { containerReferences, volumeReferences } from '#kube/pod/pod-references.js';
+import { isClusterPod } from '#kube/pod/static-pod.js';
+import { type Volume } from '#kube/pod/volume.js';
+import { abortable } from '#base/async/abortable.js';
+import { type Clock } from '#base/time/clock.js';
+import { PodloopError } from '#base/errors/errors.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { type ApiNode } from '../node/api-node.js';
 import { AwaitedThings } from './awaited-things.js';

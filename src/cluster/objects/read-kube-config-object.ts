@@ -1,4 +1,4 @@
-import { type ConfigObject } from '../../kube/objects/config-object.js';
+import { type ConfigObject } from '#kube/objects/config-object.js';
 
 /** A ConfigMap or Secret as an API server sends it; read leniently. */
 export interface KubeConfigObject {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { type Secret } from '../../kube/objects/config-object.js';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { containerReferences, volumeReferences } from '../../kube/pod/pod-references.js';
-import { type PodSpec } from '../../kube/pod/pod.js';
-import { type Volume } from '../../kube/pod/volume.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { InMemoryApi } from '../../testing/in-memory-api/in-memory-api.js';
-import { SILENT_LOGGER } from '../../base/log/logger.js';
+import { type Secret } from '#kube/objects/config-object.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { containerReferences, volumeReferences } from '#kube/pod/pod-references.js';
+import { type PodSpec } from '#kube/pod/pod.js';
+import { type Volume } from '#kube/pod/volume.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { InMemoryApi } from '#testing/in-memory-api/in-memory-api.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { ApiError } from '../client/kube-client.js';
 import { ReferencedObjects } from './referenced-objects.js';
 

@@ -17,11 +17,11 @@ import {
   type ConfigObject,
   type PodObjects,
   type Secret,
-} from '../../kube/objects/config-object.js';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type PodReference, podReferences } from '../../kube/pod/pod-references.js';
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
+} from '#kube/objects/config-object.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodReference, podReferences } from '#kube/pod/pod-references.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { type ConfigObjectId } from './read-kube-config-object.js';
 import { WatchedObject } from './watched-object.js';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { SILENT_LOGGER } from '../../base/log/logger.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { ApiError, type KubeRequest } from '../client/kube-client.js';
 import { ServiceAccountTokens } from './service-account-tokens.js';
 

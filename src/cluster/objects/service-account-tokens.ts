@@ -1,9 +1,9 @@
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type ServiceAccountTokenProjection } from '../../kube/pod/volume.js';
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf } from '../../base/errors/errors.js';
-import { type Logger } from '../../base/log/logger.js';
-import { settlesWithin } from '../../base/async/settles-within.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type ServiceAccountTokenProjection } from '#kube/pod/volume.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
+import { settlesWithin } from '#base/async/settles-within.js';
 import { isAnswer, type KubeClient } from '../client/kube-client.js';
 
 /** What {@link ServiceAccountTokens} works with. */

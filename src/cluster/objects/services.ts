@@ -1,6 +1,6 @@
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { type FollowedState, Reflector } from '../watch/reflector.js';
 import { Synced } from './synced.js';

@@ -1,4 +1,4 @@
-import { type Clock } from '../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 
 /** How long pods are held up by a list that does not come. */
 const LIMIT_MS = 10_000;

@@ -1,6 +1,6 @@
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type Volume } from '../../kube/pod/volume.js';
-import { messageOf, PodloopError } from '../../base/errors/errors.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type Volume } from '#kube/pod/volume.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { type ApiNode } from '../node/api-node.js';
 import { matchesNodeSelector, type NodeSelectorTerm } from '../node/match-node-selector.js';

@@ -1,8 +1,8 @@
-import { type ConfigObject } from '../../kube/objects/config-object.js';
-import { hasSameContent } from '../../kube/objects/config-object-update.js';
-import { type Clock } from '../../base/time/clock.js';
-import { linkAbort, type LinkedAbort } from '../../base/async/linked-abort.js';
-import { type Logger } from '../../base/log/logger.js';
+import { type ConfigObject } from '#kube/objects/config-object.js';
+import { hasSameContent } from '#kube/objects/config-object-update.js';
+import { type Clock } from '#base/time/clock.js';
+import { linkAbort, type LinkedAbort } from '#base/async/linked-abort.js';
+import { type Logger } from '#base/log/logger.js';
 import { isAnswer, type KubeClient } from '../client/kube-client.js';
 import { Reflector } from '../watch/reflector.js';
 import {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { aNodePod } from '../../../test/support/builders/node-pod-builder.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { admitUnderPressure } from './admit-under-pressure.js';
 
 const CALM = { memory: false, disk: false, pid: false };

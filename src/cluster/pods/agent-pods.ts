@@ -1,6 +1,6 @@
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type PodRef } from '../../kube/pod/pod-ref.js';
-import { type V1PodStatus } from '../../kube/pod/v1-pod-status.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 
 /** What the node knows of a pod's status. */
 export interface AgentPodStatus {

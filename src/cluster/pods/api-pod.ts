@@ -1,5 +1,5 @@
-import { type PodRef } from '../../kube/pod/pod-ref.js';
-import { STATIC_POD_ANNOTATIONS } from '../../kube/pod/static-pod.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
 import { type NodeSelection } from '../node/match-node-selector.js';
 
 /** As much of a pod of an API server as the node reads by itself; the whole goes to `readClusterPod`. Nothing is sure to be there. */

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { aRunningStatus } from '../../../test/support/builders/a-running-status.js';
-import { ClusterPodsScene, podPath, SCENE_NODE } from '../../../test/support/harness/cluster-pods-scene.js';
-import { type StoredObject } from '../../testing/in-memory-api/stored-object.js';
-import { aNodePod } from '../../../test/support/builders/node-pod-builder.js';
-import { podStatusTold } from '../../base/channels/cluster-pod-channels.js';
-import { type NodePod } from '../../kube/pod/node-pod.js';
+import { aRunningStatus } from '#support/builders/a-running-status.js';
+import { ClusterPodsScene, podPath, SCENE_NODE } from '#support/harness/cluster-pods-scene.js';
+import { type StoredObject } from '#testing/in-memory-api/stored-object.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
+import { podStatusTold } from '#base/channels/cluster-pod-channels.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 
 describe('pods of an API server', () => {
   it('are delivered once all were listed and the node was seen, and not before', async () => {

@@ -13,12 +13,12 @@
  * @module
  */
 import { isDeepStrictEqual } from 'node:util';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type PodEventRecorder } from '../../kube/pod/pod-event-recorder.js';
-import { isClusterPod } from '../../kube/pod/static-pod.js';
-import { isTerminalPhase, type V1PodStatus } from '../../kube/pod/v1-pod-status.js';
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
+import { isClusterPod } from '#kube/pod/static-pod.js';
+import { isTerminalPhase, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { type ApiNode } from '../node/api-node.js';
 import { type NodePressure } from '../node/compute-conditions.js';

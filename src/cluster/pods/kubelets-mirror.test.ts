@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { readPod } from '../../kube/pod/read-pod.js';
-import { STATIC_POD_ANNOTATIONS, toStaticPod } from '../../kube/pod/static-pod.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { readPod } from '#kube/pod/read-pod.js';
+import { STATIC_POD_ANNOTATIONS, toStaticPod } from '#kube/pod/static-pod.js';
 import { type NamedApiPod } from './api-pod.js';
 import { isKubeletsMirrorOf } from './kubelets-mirror.js';
 

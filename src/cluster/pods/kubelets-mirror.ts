@@ -7,15 +7,15 @@
  *
  * @module
  */
-import { type Container } from '../../kube/container/container.js';
-import { decodeObject } from '../../kube/fields/decode-object.js';
-import { DEFAULT_NAMESPACE } from '../../kube/objects/default-namespace.js';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { applyPodDefaults } from '../../kube/pod/pod-defaults.js';
-import { POD_TABLES } from '../../kube/pod/pod-fields.js';
-import { type Pod } from '../../kube/pod/pod.js';
-import { SUPPORTED_FIELDS } from '../../kube/pod/read-pod.js';
-import { hashPod, STATIC_POD_ANNOTATIONS } from '../../kube/pod/static-pod.js';
+import { type Container } from '#kube/container/container.js';
+import { decodeObject } from '#kube/fields/decode-object.js';
+import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { applyPodDefaults } from '#kube/pod/pod-defaults.js';
+import { POD_TABLES } from '#kube/pod/pod-fields.js';
+import { type Pod } from '#kube/pod/pod.js';
+import { SUPPORTED_FIELDS } from '#kube/pod/read-pod.js';
+import { hashPod, STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
 import { MIRROR_ANNOTATION, type NamedApiPod } from './api-pod.js';
 import { mirrorTolerations } from './mirror-tolerations.js';
 

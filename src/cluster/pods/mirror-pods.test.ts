@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../client/kube-client.js';
-import { aRunningStatus } from '../../../test/support/builders/a-running-status.js';
-import { ClusterPodsScene, podPath, SCENE_NODE } from '../../../test/support/harness/cluster-pods-scene.js';
-import { laggingWatch } from '../../../test/support/fakes/lagging-watch.js';
-import { aNodePod } from '../../../test/support/builders/node-pod-builder.js';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { STATIC_POD_ANNOTATIONS } from '../../kube/pod/static-pod.js';
+import { aRunningStatus } from '#support/builders/a-running-status.js';
+import { ClusterPodsScene, podPath, SCENE_NODE } from '#support/harness/cluster-pods-scene.js';
+import { laggingWatch } from '#support/fakes/lagging-watch.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
 
 describe('mirror pods', () => {
   const staticPod = (version = 'v1') =>

@@ -9,17 +9,17 @@
  * @see https://kubernetes.io/docs/tasks/configure-pod-container/static-pod/
  * @module
  */
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type PodEventRecorder } from '../../kube/pod/pod-event-recorder.js';
-import { STATIC_POD_ANNOTATIONS } from '../../kube/pod/static-pod.js';
-import { type PodRef } from '../../kube/pod/pod-ref.js';
-import { isTerminalPhase } from '../../kube/pod/v1-pod-status.js';
-import { Backoff } from '../../base/async/backoff.js';
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf } from '../../base/errors/errors.js';
-import { isRecord } from '../../base/text/is-record.js';
-import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
-import { Wakeup } from '../../base/async/wakeup.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
+import { STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { isTerminalPhase } from '#kube/pod/v1-pod-status.js';
+import { Backoff } from '#base/async/backoff.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { isRecord } from '#base/text/is-record.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { Wakeup } from '#base/async/wakeup.js';
 import { ApiError, isAnswer, type KubeClient } from '../client/kube-client.js';
 import { type ApiNode } from '../node/api-node.js';
 import { type AgentPods } from './agent-pods.js';

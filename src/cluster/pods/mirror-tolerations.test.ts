@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { type Toleration } from '../../kube/pod/pod.js';
-import { aNodePod } from '../../../test/support/builders/node-pod-builder.js';
+import { type Toleration } from '#kube/pod/pod.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { mirrorTolerations } from './mirror-tolerations.js';
 
 const FOR_EVER: Toleration = { operator: 'Exists', effect: 'NoExecute' };

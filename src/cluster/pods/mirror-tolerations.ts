@@ -1,4 +1,4 @@
-import { type Pod, type Toleration } from '../../kube/pod/pod.js';
+import { type Pod, type Toleration } from '#kube/pod/pod.js';
 
 /** Nobody who drives pods off the node may take a mirror pod for one that can go. */
 const NEVER_DRIVEN_OFF: Toleration = { operator: 'Exists', effect: 'NoExecute' };

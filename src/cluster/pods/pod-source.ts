@@ -11,12 +11,12 @@
  * @module
  */
 import { isDeepStrictEqual } from 'node:util';
-import { formatFieldProblem } from '../../kube/fields/field-problem.js';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type PodEventRecorder } from '../../kube/pod/pod-event-recorder.js';
-import { readClusterPod } from '../../kube/pod/read-cluster-pod.js';
-import { type V1PodStatus } from '../../kube/pod/v1-pod-status.js';
-import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
+import { formatFieldProblem } from '#kube/fields/field-problem.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
+import { readClusterPod } from '#kube/pod/read-cluster-pod.js';
+import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { hasEndedThere, isMirrorPod, type NamedApiPod, refOf } from './api-pod.js';
 import { type KnownPods } from './known-pods.js';
 import { toNodeStatus, untakenStatus } from './to-node-status.js';

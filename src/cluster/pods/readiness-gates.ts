@@ -1,4 +1,4 @@
-import { type V1PodCondition } from '../../kube/pod/v1-pod-status.js';
+import { type V1PodCondition } from '#kube/pod/v1-pod-status.js';
 import { type NamedApiPod } from './api-pod.js';
 
 /** What makes a pod unready although its containers are ready. */

@@ -8,12 +8,7 @@
  * @see https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
  * @module
  */
-import {
-  isTerminalPhase,
-  toV1Time,
-  type V1PodCondition,
-  type V1PodStatus,
-} from '../../kube/pod/v1-pod-status.js';
+import { isTerminalPhase, toV1Time, type V1PodCondition, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { type ApiPodCondition, type ApiPodStatus, hasEndedThere, type NamedApiPod } from './api-pod.js';
 import { isSameJson } from './is-same-json.js';
 import { withGates } from './readiness-gates.js';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../client/kube-client.js';
-import { aRunningStatus } from '../../../test/support/builders/a-running-status.js';
-import { ClusterPodsScene, podPath } from '../../../test/support/harness/cluster-pods-scene.js';
-import { laggingWatch } from '../../../test/support/fakes/lagging-watch.js';
+import { aRunningStatus } from '#support/builders/a-running-status.js';
+import { ClusterPodsScene, podPath } from '#support/harness/cluster-pods-scene.js';
+import { laggingWatch } from '#support/fakes/lagging-watch.js';
 
 describe('statuses', () => {
   it('are told once, and not again by the next agent', async () => {

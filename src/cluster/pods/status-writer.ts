@@ -11,13 +11,13 @@
  *
  * @module
  */
-import { type V1PodStatus } from '../../kube/pod/v1-pod-status.js';
-import { Backoff } from '../../base/async/backoff.js';
-import { type Clock, type ClockTimer } from '../../base/time/clock.js';
-import { podStatusTold } from '../../base/channels/cluster-pod-channels.js';
-import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
-import { readUntilAborted } from '../../base/async/read-until-aborted.js';
-import { SliceYielder } from '../../base/async/slices.js';
+import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
+import { Backoff } from '#base/async/backoff.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
+import { podStatusTold } from '#base/channels/cluster-pod-channels.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { readUntilAborted } from '#base/async/read-until-aborted.js';
+import { SliceYielder } from '#base/async/slices.js';
 import { isAnswer, type KubeClient, retryAfterMsOf } from '../client/kube-client.js';
 import { type AgentPods } from './agent-pods.js';
 import {

@@ -3,7 +3,7 @@ import {
   type V1ContainerStatus,
   type V1PodCondition,
   type V1PodStatus,
-} from '../../kube/pod/v1-pod-status.js';
+} from '#kube/pod/v1-pod-status.js';
 import { type NamedApiPod } from './api-pod.js';
 
 /** The status that the API server has of a pod, in the shape that the node computes: lists are there, if empty. */

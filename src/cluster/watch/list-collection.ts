@@ -1,4 +1,4 @@
-import { isRecord } from '../../base/text/is-record.js';
+import { isRecord } from '#base/text/is-record.js';
 import { ApiError, type KubeClient } from '../client/kube-client.js';
 import { type KubeList, type KubeObject } from './kube-object.js';
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { InMemoryApi } from '../../testing/in-memory-api/in-memory-api.js';
-import { type StoredObject } from '../../testing/in-memory-api/stored-object.js';
-import { KubeApiLab } from '../../../test/support/harness/kube-api-lab.js';
-import { untilTrue } from '../../../test/support/until-true.js';
-import { SystemClock } from '../../base/time/clock.js';
-import { SILENT_LOGGER } from '../../base/log/logger.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { InMemoryApi } from '#testing/in-memory-api/in-memory-api.js';
+import { type StoredObject } from '#testing/in-memory-api/stored-object.js';
+import { KubeApiLab } from '#support/harness/kube-api-lab.js';
+import { untilTrue } from '#support/until-true.js';
+import { SystemClock } from '#base/time/clock.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { ApiError } from '../client/kube-client.js';
 import { openKubeClients } from '../client/open-kube-clients.js';
 import { Reflector, type ReflectorOptions } from './reflector.js';

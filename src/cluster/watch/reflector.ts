@@ -17,12 +17,12 @@
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  * @module
  */
-import { Backoff } from '../../base/async/backoff.js';
-import { type Clock, type ClockTimer } from '../../base/time/clock.js';
-import { linkAbort } from '../../base/async/linked-abort.js';
-import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
-import { readUntilAborted } from '../../base/async/read-until-aborted.js';
-import { Wakeup } from '../../base/async/wakeup.js';
+import { Backoff } from '#base/async/backoff.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
+import { linkAbort } from '#base/async/linked-abort.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { readUntilAborted } from '#base/async/read-until-aborted.js';
+import { Wakeup } from '#base/async/wakeup.js';
 import { isTooNew, type KubeClient, retryAfterMsOf, type WatchEvent } from '../client/kube-client.js';
 import { type KubeObject } from './kube-object.js';
 import { isGone, listCollection } from './list-collection.js';

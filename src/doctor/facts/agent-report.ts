@@ -1,4 +1,4 @@
-import { type PlegReport } from '../../kube/node/pleg-report.js';
+import { type PlegReport } from '#kube/node/pleg-report.js';
 
 /** What a part of an answer has to be; a name that ends in `?` may be absent. */
 type Shape = 'string' | 'number' | 'boolean' | readonly [Shape] | { readonly [name: string]: Shape };

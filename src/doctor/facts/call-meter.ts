@@ -1,8 +1,8 @@
-import { type PodRef } from '../../kube/pod/pod-ref.js';
-import { type Clock } from '../../base/time/clock.js';
-import { hasCode, messageOf } from '../../base/errors/errors.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { type Clock } from '#base/time/clock.js';
+import { hasCode, messageOf } from '#base/errors/errors.js';
 import { OwnLateness } from './own-lateness.js';
-import { percentileOf } from '../../base/text/percentile.js';
+import { percentileOf } from '#base/text/percentile.js';
 
 /** What a call is about. */
 export interface CallTarget {

@@ -1,4 +1,4 @@
-import { type Clock } from '../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 
 /** How {@link CallPlaces} bounds what is under way. */
 export interface CallPlacesOptions {

@@ -1,5 +1,5 @@
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf, PodloopError } from '../../base/errors/errors.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
 import { type CallMeter } from './call-meter.js';
 import { type ConnectionFacts } from './runtime-facts.js';
 import { type CallLimits, type RuntimePort } from '../runtime-port.js';

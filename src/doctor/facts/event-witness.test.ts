@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { FakeRuntimePort } from '../../../test/support/fakes/fake-runtime-port.js';
-import { PodloopError } from '../../base/errors/errors.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { FakeRuntimePort } from '#support/fakes/fake-runtime-port.js';
+import { PodloopError } from '#base/errors/errors.js';
 import { EventWitness, type ListedNode } from './event-witness.js';
 import { type EventFacts } from './runtime-facts.js';
 

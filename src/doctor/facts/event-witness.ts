@@ -1,7 +1,7 @@
-import { type PodRef } from '../../kube/pod/pod-ref.js';
-import { type Clock } from '../../base/time/clock.js';
-import { EMBEDDED_RUNTIME_NAME } from '../../base/channels/embedded-runtime-name.js';
-import { hasCode, messageOf } from '../../base/errors/errors.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { type Clock } from '#base/time/clock.js';
+import { EMBEDDED_RUNTIME_NAME } from '#base/channels/embedded-runtime-name.js';
+import { hasCode, messageOf } from '#base/errors/errors.js';
 import { type EventFacts } from './runtime-facts.js';
 import { type ListedContainer, type ListedSandbox, type RuntimePort } from '../runtime-port.js';
 

@@ -1,4 +1,4 @@
-import { formatPod } from '../../kube/pod/pod-ref.js';
+import { formatPod } from '#kube/pod/pod-ref.js';
 import { type ListedNode } from './event-witness.js';
 import { type HostFiles } from './host-files.js';
 import { known, type Looked, notKnown } from '../looked.js';

@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import { readdir, readFile, readlink, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock } from '../../base/time/clock.js';
-import { abortable } from '../../base/async/abortable.js';
-import { linkAbort } from '../../base/async/linked-abort.js';
+import { type Clock } from '#base/time/clock.js';
+import { abortable } from '#base/async/abortable.js';
+import { linkAbort } from '#base/async/linked-abort.js';
 
 /** A file that takes longer to be read is on a disk that hangs. */
 const READ_LIMIT_MS = 5_000;

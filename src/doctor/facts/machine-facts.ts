@@ -1,4 +1,4 @@
-import { type PodRef } from '../../kube/pod/pod-ref.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
 import { type Looked } from '../looked.js';
 
 /** What was found out about the machine itself. */

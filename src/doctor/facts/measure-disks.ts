@@ -1,14 +1,14 @@
 import { constants } from 'node:fs';
 import { open, stat, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock } from '../../base/time/clock.js';
-import { closeOnFailure } from '../../base/async/close-on-failure.js';
-import { messageOf } from '../../base/errors/errors.js';
+import { type Clock } from '#base/time/clock.js';
+import { closeOnFailure } from '#base/async/close-on-failure.js';
+import { messageOf } from '#base/errors/errors.js';
 import { type HostFiles, SilentFilesError } from './host-files.js';
 import { known, type Looked, notKnown } from '../looked.js';
 import { type DiskFacts, type FsyncFacts, type SilentDisk } from './machine-facts.js';
-import { percentileOf } from '../../base/text/percentile.js';
-import { systemCodeOf } from '../../base/errors/system-code.js';
+import { percentileOf } from '#base/text/percentile.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { readReadOnlyMounts } from './read-only-mounts.js';
 
 /** A folder whose file system matters. */

@@ -1,4 +1,4 @@
-import { type PlegReport } from '../../kube/node/pleg-report.js';
+import { type PlegReport } from '#kube/node/pleg-report.js';
 import { type KubeletFacts } from './kubelet-facts.js';
 import { type Looked } from '../looked.js';
 import { type MachineFacts } from './machine-facts.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Clock } from '../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { OwnLateness } from './own-lateness.js';
 
 /** A clock whose time the test sets, and whose timers fire only when the test lets the loop turn. */

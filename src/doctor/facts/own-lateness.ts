@@ -1,4 +1,4 @@
-import { type Clock, type ClockTimer } from '../../base/time/clock.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
 
 /** Of a stall that begins between two ticks the rest of the first is not seen: half of that much, on average. */
 const TICK_MS = 5;

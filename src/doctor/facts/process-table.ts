@@ -1,4 +1,4 @@
-import { parseProcessStat } from '../../base/proc/process-identity.js';
+import { parseProcessStat } from '#base/proc/process-identity.js';
 import { type HostFiles } from './host-files.js';
 import { type NamedProcess } from './machine-facts.js';
 

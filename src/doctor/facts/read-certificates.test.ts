@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { SystemClock } from '../../base/time/clock.js';
+import { SystemClock } from '#base/time/clock.js';
 import { HostFiles } from './host-files.js';
 import { readCertificates } from './read-certificates.js';
 

@@ -1,4 +1,4 @@
-import { findMountOf, parseMountinfo } from '../../base/proc/mountinfo.js';
+import { findMountOf, parseMountinfo } from '#base/proc/mountinfo.js';
 import { type HostFiles } from './host-files.js';
 
 /** As the first process of the machine sees them, which is in no container. */

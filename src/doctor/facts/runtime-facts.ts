@@ -1,4 +1,4 @@
-import { type PodRef } from '../../kube/pod/pod-ref.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
 import { type MeasuredCall, type OperationFacts } from './call-meter.js';
 import { type Looked } from '../looked.js';
 import { type RuntimeCondition } from '../runtime-port.js';

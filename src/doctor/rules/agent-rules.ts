@@ -1,8 +1,8 @@
-import { type PlegReport, type ReportedCall } from '../../kube/node/pleg-report.js';
-import { formatPod } from '../../kube/pod/pod-ref.js';
+import { type PlegReport, type ReportedCall } from '#kube/node/pleg-report.js';
+import { formatPod } from '#kube/pod/pod-ref.js';
 import { type Finding } from '../finding.js';
 import { valueOf } from '../looked.js';
-import { percentileOf } from '../../base/text/percentile.js';
+import { percentileOf } from '#base/text/percentile.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
 import { count, formatMs } from './words.js';

@@ -1,4 +1,4 @@
-import { type ReportedCgroupProblem } from '../../kube/node/pleg-report.js';
+import { type ReportedCgroupProblem } from '#kube/node/pleg-report.js';
 import { type Finding } from '../finding.js';
 import { valueOf } from '../looked.js';
 import { type Rule } from './rule.js';

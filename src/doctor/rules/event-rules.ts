@@ -1,4 +1,4 @@
-import { formatPod } from '../../kube/pod/pod-ref.js';
+import { formatPod } from '#kube/pod/pod-ref.js';
 import { valueOf } from '../looked.js';
 import { type Rule } from './rule.js';
 import { count, formatMs, nameSome } from './words.js';

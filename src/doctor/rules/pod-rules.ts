@@ -1,4 +1,4 @@
-import { formatPod, type PodRef } from '../../kube/pod/pod-ref.js';
+import { formatPod, type PodRef } from '#kube/pod/pod-ref.js';
 import { type MeasuredCall } from '../facts/call-meter.js';
 import { type Finding } from '../finding.js';
 import { groupBy } from '../group-by.js';

@@ -1,4 +1,4 @@
-import { formatPod } from '../../kube/pod/pod-ref.js';
+import { formatPod } from '#kube/pod/pod-ref.js';
 import { type Finding } from '../finding.js';
 import { valueOf } from '../looked.js';
 import { type PopulationFacts, type RuntimeFacts } from '../facts/runtime-facts.js';

@@ -1,4 +1,4 @@
-import { NOT_RECORDED } from '../../base/channels/recording-words.js';
+import { NOT_RECORDED } from '#base/channels/recording-words.js';
 import { type OperationFacts } from '../facts/call-meter.js';
 import { type Finding } from '../finding.js';
 import { valueOf } from '../looked.js';

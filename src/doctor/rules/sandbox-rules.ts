@@ -1,4 +1,4 @@
-import { formatPod, type PodRef } from '../../kube/pod/pod-ref.js';
+import { formatPod, type PodRef } from '#kube/pod/pod-ref.js';
 import { type Finding } from '../finding.js';
 import { valueOf } from '../looked.js';
 import { type RunningPlugin } from '../facts/machine-facts.js';

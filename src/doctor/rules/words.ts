@@ -1,4 +1,4 @@
-import { formatGoDuration } from '../../base/time/go-duration.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
 
 /** A duration for people: `3ms`, `1.2s`, `2m5s`. */
 export function formatMs(ms: number): string {

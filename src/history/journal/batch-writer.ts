@@ -1,5 +1,5 @@
-import { type Clock } from '../../base/time/clock.js';
-import { journalWritten } from '../../base/channels/journal-channels.js';
+import { type Clock } from '#base/time/clock.js';
+import { journalWritten } from '#base/channels/journal-channels.js';
 import { FIRST_KEY, JournalIds, toKey } from './journal-id.js';
 import { isUrgent } from './journal-record.js';
 import { type JournalStore, type StoredPair } from './journal-store.js';

@@ -1,4 +1,4 @@
-import { type Clock } from '../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 
 /** Faster than any clock that is kept in step drifts. */
 const JUMP_MS = 60_000;

@@ -1,4 +1,4 @@
-import { type Clock } from '../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { BelievedTime } from './believed-time.js';
 import { FIRST_KEY, findId, keyAtTime, keyBehind, timeOfId } from './journal-id.js';
 import { type JournalStore } from './journal-store.js';

@@ -1,5 +1,5 @@
-import { DEFAULT_NAMESPACE } from '../../kube/objects/default-namespace.js';
-import { type HistoryFilter } from '../../kube/node/history-filter.js';
+import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
+import { type HistoryFilter } from '#kube/node/history-filter.js';
 import { type JournalEntry } from './journal-record.js';
 
 /** Which records are read; pods by what they are called here. */

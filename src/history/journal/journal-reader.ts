@@ -1,7 +1,7 @@
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf, PodloopError } from '../../base/errors/errors.js';
-import { linkAbort } from '../../base/async/linked-abort.js';
-import { type Logger } from '../../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
+import { linkAbort } from '#base/async/linked-abort.js';
+import { type Logger } from '#base/log/logger.js';
 import { type ChangeWaiters } from './change-waiters.js';
 import { type JournalQuery } from './journal-query.js';
 import { type JournalEntry } from './journal-record.js';

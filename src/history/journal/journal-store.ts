@@ -1,9 +1,9 @@
 import { access, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
-import { messageOf } from '../../base/errors/errors.js';
-import { makeFolder } from '../../base/fs/make-folder.js';
-import { systemCodeOf } from '../../base/errors/system-code.js';
+import { messageOf } from '#base/errors/errors.js';
+import { makeFolder } from '#base/fs/make-folder.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { END_KEY, findId, FIRST_KEY } from './journal-id.js';
 
 /**

@@ -17,12 +17,12 @@
  *
  * @module
  */
-import { Backoff } from '../../base/async/backoff.js';
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf } from '../../base/errors/errors.js';
-import { journalWritten } from '../../base/channels/journal-channels.js';
-import { type Logger } from '../../base/log/logger.js';
-import { Wakeup } from '../../base/async/wakeup.js';
+import { Backoff } from '#base/async/backoff.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { journalWritten } from '#base/channels/journal-channels.js';
+import { type Logger } from '#base/log/logger.js';
+import { Wakeup } from '#base/async/wakeup.js';
 import { BatchWriter } from './batch-writer.js';
 import { ChangeWaiters } from './change-waiters.js';
 import { type JournalLimits, LimitKeeper, LOOK_MS } from './journal-limits.js';

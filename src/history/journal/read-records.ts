@@ -1,4 +1,4 @@
-import { PodloopError } from '../../base/errors/errors.js';
+import { PodloopError } from '#base/errors/errors.js';
 import {
   countBetween,
   END_KEY,

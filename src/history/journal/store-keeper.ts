@@ -1,6 +1,6 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Logger } from '../../base/log/logger.js';
+import { type Logger } from '#base/log/logger.js';
 import { JournalStore, toStoreError } from './journal-store.js';
 
 /** What a {@link StoreKeeper} needs. */

@@ -1,6 +1,6 @@
 import { type JournalRecord } from '../journal/journal-record.js';
-import { type CriCall, criCallEnded } from '../../base/channels/channels.js';
-import { formatGoDuration } from '../../base/time/go-duration.js';
+import { type CriCall, criCallEnded } from '#base/channels/channels.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
 import { type RecordMaker } from './sync-records.js';
 
 /** What {@link CallRecords} needs. */

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type JournalRecord } from '../journal/journal-record.js';
 import { type ContainerLifecycleEvent } from '../../watch/pleg/index.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { type CriCall, criCallEnded, criConnectionChanged } from '../../base/channels/channels.js';
-import { OLDEST_STAMP } from '../../base/time/clock.js';
-import { type RelistEnd, relistEnded } from '../../base/channels/pleg-channels.js';
-import { podSyncEnded } from '../../base/channels/worker-channels.js';
-import { SILENT_LOGGER } from '../../base/log/logger.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { type CriCall, criCallEnded, criConnectionChanged } from '#base/channels/channels.js';
+import { OLDEST_STAMP } from '#base/time/clock.js';
+import { type RelistEnd, relistEnded } from '#base/channels/pleg-channels.js';
+import { podSyncEnded } from '#base/channels/worker-channels.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { PodEventLog } from '../../node/telemetry/reports/pod-event-log.js';
 import { CallRecords } from './call-records.js';
 import { hideInRecord } from './hide-in-record.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FIRST_KEY } from '../journal/journal-id.js';
 import { JournalStore, type StoredPair } from '../journal/journal-store.js';
-import { FakeClock } from '../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { LentStore } from './lent-store.js';
 
 const PAIRS: readonly StoredPair[] = [

@@ -2,7 +2,7 @@ import { END_KEY } from '../journal/journal-id.js';
 import { type RecordSource } from '../journal/read-records.js';
 import { decodeRecord } from '../journal/record-codec.js';
 import { JournalStore, type StoredPair } from '../journal/journal-store.js';
-import { type Clock, type ClockTimer } from '../../base/time/clock.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
 
 /** Longer than it takes to print a page, and short for an agent that wants it. */
 const IDLE_MS = 250;

@@ -1,6 +1,6 @@
 import { type JournalRecord } from '../journal/journal-record.js';
-import { type ContainerLifecycleEvent, type PodLifecycleEvent } from '../../watch/pleg/index.js';
-import { formatRfc3339 } from '../../base/time/rfc3339.js';
+import { type ContainerLifecycleEvent, type PodLifecycleEvent } from '#watch';
+import { formatRfc3339 } from '#base/time/rfc3339.js';
 
 /** An event of the generator as a record; undefined for what is news to nobody. */
 export function toLifecycleRecord(event: PodLifecycleEvent): JournalRecord | undefined {

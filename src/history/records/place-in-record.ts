@@ -1,5 +1,5 @@
 import { type JournalRecord } from '../journal/journal-record.js';
-import { containerFieldPath, type SpecialContainers } from '../../kube/container/container-field-path.js';
+import { containerFieldPath, type SpecialContainers } from '#kube/container/container-field-path.js';
 
 /** The same record with where in the spec of its pod the container stands, for one that is not among the regular ones. */
 export function placeInRecord(record: JournalRecord, spec: SpecialContainers | undefined): JournalRecord {

@@ -1,6 +1,6 @@
 import { type JournalRecord } from '../journal/journal-record.js';
-import { type Clock } from '../../base/time/clock.js';
-import { formatGoDuration } from '../../base/time/go-duration.js';
+import { type Clock } from '#base/time/clock.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
 
 /** What {@link Repeats} needs. */
 export interface RepeatsOptions {

@@ -1,9 +1,9 @@
 import { type JournalPod, type JournalRecord } from '../journal/journal-record.js';
-import { type CriCallEnd, criCallEnded } from '../../base/channels/channels.js';
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf } from '../../base/errors/errors.js';
-import { formatGoDuration } from '../../base/time/go-duration.js';
-import { type PodSyncEnd, podSyncEnded } from '../../base/channels/worker-channels.js';
+import { type CriCallEnd, criCallEnded } from '#base/channels/channels.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
+import { type PodSyncEnd, podSyncEnded } from '#base/channels/worker-channels.js';
 import { type Repeats } from './repeats.js';
 
 /** What those that make records share. */

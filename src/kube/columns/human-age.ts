@@ -1,4 +1,4 @@
-import { formatHumanDuration } from '../../base/time/human-duration.js';
+import { formatHumanDuration } from '#base/time/human-duration.js';
 
 /** How long ago a moment was, as kubectl's tables have it; `<unknown>` for none. */
 export function formatAge(timestamp: string | null | undefined, nowMs: number): string {

@@ -9,8 +9,8 @@ import {
   unsupportedValue,
 } from './field-problem.js';
 import { findQuantity, formatQuantity } from './quantity.js';
-import { isRecord } from '../../base/text/is-record.js';
-import { findSimilarWord } from '../../base/text/similar-word.js';
+import { isRecord } from '#base/text/is-record.js';
+import { findSimilarWord } from '#base/text/similar-word.js';
 
 /** Which fields a reader honours, of those that the tables know. */
 export type SupportRule = (type: string, field: string, facts: FieldFacts) => boolean;

@@ -1,7 +1,7 @@
 import { decodeObject } from './decode-object.js';
 import { type FieldTable, supported } from './field-facts.js';
 import { type FieldProblem } from './field-problem.js';
-import { isRecord } from '../../base/text/is-record.js';
+import { isRecord } from '#base/text/is-record.js';
 
 /** A table out of `name: type` words. */
 function fields(types: Readonly<Record<string, string>>): FieldTable {

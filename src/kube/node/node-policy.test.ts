@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { aNodePod } from '../../../test/support/builders/node-pod-builder.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { formatFieldProblem } from '../fields/field-problem.js';
 import {
   findAllowedHostPath,

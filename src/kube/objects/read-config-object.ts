@@ -1,4 +1,4 @@
-import { isRecord } from '../../base/text/is-record.js';
+import { isRecord } from '#base/text/is-record.js';
 import { type ConfigMap, type ConfigObject, type ConfigObjectMeta, type Secret } from './config-object.js';
 import { CONFIG_OBJECT_TABLES } from './config-object-fields.js';
 import { decodeObject } from '../fields/decode-object.js';

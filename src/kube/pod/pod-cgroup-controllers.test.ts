@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type NodePod } from './node-pod.js';
 import { toCgroupNames } from '../../node/runtime/config/pod-cgroup-names.js';
-import { aSpecContainer, aSpecPod } from '../../../test/support/builders/node-pods.js';
+import { aSpecContainer, aSpecPod } from '#support/builders/node-pods.js';
 import {
   NEVER,
   type PodCgroupsBench as Bench,
   PodCgroupsBenches,
   sandboxWith,
-} from '../../../test/support/harness/pod-cgroups-bench.js';
+} from '#support/harness/pod-cgroups-bench.js';
 
 const benches = new PodCgroupsBenches();
 afterEach(() => benches[Symbol.asyncDispose]());

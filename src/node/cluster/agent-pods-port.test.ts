@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aNodePod } from '../../../test/support/builders/node-pod-builder.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { buildAgentPods } from './agent-pods-port.js';
 
 const UID = 'uid-web';

@@ -1,6 +1,6 @@
-import type { AgentPods } from '../../cluster/pods/agent-pods.js';
-import { API_SOURCE, isClusterPod } from '../../kube/pod/static-pod.js';
-import { isTerminalPhase } from '../../kube/pod/v1-pod-status.js';
+import type { AgentPods } from '#cluster';
+import { API_SOURCE, isClusterPod } from '#kube/pod/static-pod.js';
+import { isTerminalPhase } from '#kube/pod/v1-pod-status.js';
 import { toRunDefinition } from '../pods/loop/asks-for-new-run.js';
 import { isRunning } from '../pods/loop/housekeeping-owner.js';
 import { type AgentParts } from '../parts/agent-parts.js';

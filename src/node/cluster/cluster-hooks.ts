@@ -1,6 +1,6 @@
-import type { ClusterObjects, ClusterObjectsListener } from '../../cluster/objects/cluster-objects.js';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type V1PodStatus } from '../../kube/pod/v1-pod-status.js';
+import type { ClusterObjects, ClusterObjectsListener } from '#cluster';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { type Rejection } from '../pods/loop/desired-pods.js';
 
 /** What the parts of an agent ask a cluster, and tell it. */

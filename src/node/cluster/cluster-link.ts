@@ -7,30 +7,32 @@
  * @module
  */
 import { networkInterfaces } from 'node:os';
-import type { ClusterAuth, ClusterAuthOptions } from '../../cluster/auth/cluster-auth.js';
-import type { CertificateManager } from '../../cluster/certificates/certificate-manager.js';
-import type { ClientEnrollment } from '../../cluster/certificates/client-enrollment.js';
-import type { KubeClients } from '../../cluster/client/open-kube-clients.js';
-import type { ClusterNode } from '../../cluster/node/cluster-node.js';
-import type { NodeEvent } from '../../cluster/node/node-ports.js';
-import type { NodeObject, NodeTaint } from '../../cluster/node/node-object.js';
 import type {
+  CertificateManager,
+  ClientEnrollment,
+  ClusterAuth,
+  ClusterAuthOptions,
+  ClusterNode,
   ClusterObjects,
   ClusterObjectsListener,
   ClusterObjectsOptions,
-} from '../../cluster/objects/cluster-objects.js';
-import type { ClusterPods } from '../../cluster/pods/cluster-pods.js';
-import { type CriClient } from '../../watch/cri/index.js';
+  ClusterPods,
+  KubeClients,
+  NodeEvent,
+  NodeObject,
+  NodeTaint,
+} from '#cluster';
+import { type CriClient } from '#watch';
 import { type EvictionManager } from '../resources/eviction/eviction-manager.js';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type ReportedCluster } from '../../kube/node/pleg-report.js';
-import { type V1PodStatus } from '../../kube/pod/v1-pod-status.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type ReportedCluster } from '#kube/node/pleg-report.js';
+import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { type Rejection } from '../pods/loop/desired-pods.js';
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf, PodloopError } from '../../base/errors/errors.js';
-import { type Logger } from '../../base/log/logger.js';
-import { settlesWithin } from '../../base/async/settles-within.js';
-import { findIpProblem, splitNodeIps, usableAddresses } from '../../base/wire/node-ip.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
+import { settlesWithin } from '#base/async/settles-within.js';
+import { findIpProblem, splitNodeIps, usableAddresses } from '#base/wire/node-ip.js';
 import { type AgentOptions } from '../options/agent-options.js';
 import { type AgentParts } from '../parts/agent-parts.js';
 import { buildClusterEvents, type BuiltClusterEvents } from './events/build-cluster-events.js';
@@ -92,22 +94,16 @@ const NO_PRESSURE = { memory: false, disk: false, pid: false };
 /** Reads the kubeconfig and what it names. Rejects with KUBECONFIG_INVALID or OPTION_INVALID; connects to nobody yet. */
 export async function openClusterLink(given: ClusterLinkOptions): Promise<ClusterLink> {
   const { options, version, environment, clock, logger } = given;
-  const [auth, { openClientEnrollment }, { parseNodeLabels, parseTaint }, objects, pods] = await Promise.all([
-    import('../../cluster/auth/cluster-auth.js'),
-    import('../../cluster/certificates/client-enrollment.js'),
-    import('../../cluster/node/node-labels.js'),
-    import('../../cluster/objects/cluster-objects.js'),
-    import('../../cluster/pods/cluster-pods.js'),
-  ]);
+  const cluster = await import('#cluster');
   const addressProblem = findAddressProblem(options.nodeIp);
   if (addressProblem !== undefined) logger.warn('Node has no addresses', { why: addressProblem });
   const perSecond = options.kubeApiQps < 0 ? Infinity : options.kubeApiQps;
   const leaseMs = options.nodeLeaseDurationSeconds * 1_000;
-  const labels = attempt('--node-labels', () => parseNodeLabels(options.nodeLabels));
+  const labels = attempt('--node-labels', () => cluster.parseNodeLabels(options.nodeLabels));
   const taints = attempt('--register-with-taints', () =>
-    options.registerWithTaints.map((text) => parseTaint(text)),
+    options.registerWithTaints.map((text) => cluster.parseTaint(text)),
   );
-  const enrollment = await openClientEnrollment({
+  const enrollment = await cluster.openClientEnrollment({
     ...{ kubeconfig: options.kubeconfig, bootstrapKubeconfig: options.bootstrapKubeconfig },
     ...{ certFolder: certFolderOf(options), nodeName: given.nodeName },
     ...{ isRotated: options.rotateCertificates, version, environment, clock, logger },
@@ -117,9 +113,9 @@ export async function openClusterLink(given: ClusterLinkOptions): Promise<Cluste
   return new ClusterLink(given, {
     addressProblem,
     ...{ labels, taints, enrollment, clients: enrollment.clients },
-    makeAuth: (more) => new auth.ClusterAuth(more),
-    makeObjects: (more) => new objects.ClusterObjects(more),
-    ClusterPods: pods.ClusterPods,
+    makeAuth: (more) => new cluster.ClusterAuth(more),
+    makeObjects: (more) => new cluster.ClusterObjects(more),
+    ClusterPods: cluster.ClusterPods,
   });
 }
 
@@ -233,7 +229,7 @@ export class ClusterLink implements ClusterHooks {
     const { clients, labels, taints, ClusterPods } = this.#loaded;
     const { api, heartbeat } = clients;
     const { eventRecordQps, eventBurst } = options;
-    const { computeInitialLabels } = await import('../../cluster/node/compute-initial-node.js');
+    const { computeInitialLabels } = await import('#cluster');
     const events = await buildClusterEvents({
       ...{ nodeName, parts, api, eventRecordQps, eventBurst, clock, logger },
       nodeUid: () => this.#node?.node.node?.metadata.uid,
@@ -300,7 +296,7 @@ export class ClusterLink implements ClusterHooks {
       events.recordNode({ type: 'Warning', reason: 'InvalidNodeIP', message: addressProblem });
     }
     if (options.serverTlsBootstrap && kubeletPort() !== undefined) {
-      const { openServingCertificate } = await import('../../cluster/certificates/serving-certificate.js');
+      const { openServingCertificate } = await import('#cluster');
       this.#serving = openServingCertificate({
         ...{ certFolder: certFolderOf(options), nodeName, client: api, clock, logger },
         addresses: () => this.node?.addresses ?? [],

@@ -1,4 +1,4 @@
-import { type NodePod } from '../../kube/pod/node-pod.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 
 /** A source that wants a pod. */
 export interface PodClaim {

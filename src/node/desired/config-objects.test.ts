@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type ConfigMap, type Secret } from '../../kube/objects/config-object.js';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type PodSpec } from '../../kube/pod/pod.js';
+import { type ConfigMap, type Secret } from '#kube/objects/config-object.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodSpec } from '#kube/pod/pod.js';
 import { ConfigObjects, isConcerned, type ObjectChange } from './config-objects.js';
 import { PodConfig } from './pod-config.js';
 

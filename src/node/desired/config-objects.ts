@@ -3,11 +3,11 @@ import {
   type ConfigObject,
   type PodObjects,
   type Secret,
-} from '../../kube/objects/config-object.js';
-import { hasSameContent } from '../../kube/objects/config-object-update.js';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { podReferences } from '../../kube/pod/pod-references.js';
-import { STATIC_POD_ANNOTATIONS } from '../../kube/pod/static-pod.js';
+} from '#kube/objects/config-object.js';
+import { hasSameContent } from '#kube/objects/config-object-update.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { podReferences } from '#kube/pod/pod-references.js';
+import { STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
 
 /** Objects of one source that say something else now, or are new, or are gone. */
 export interface ObjectChange {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type NodePod } from '../../kube/pod/node-pod.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 import { changedUids, diffPods, type PodSet } from './diff-pods.js';
 import { judgeByContent, judgeByManifest } from './manifests/judge-pod.js';
 

@@ -1,5 +1,5 @@
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type PodUpdateType } from '../../kube/pod/pod-update.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodUpdateType } from '#kube/pod/pod-update.js';
 import { type PodJudge } from './manifests/judge-pod.js';
 
 /** The pods of one source by uid, in its order. */

@@ -1,4 +1,4 @@
-import { podReferences } from '../../kube/pod/pod-references.js';
+import { podReferences } from '#kube/pod/pod-references.js';
 import { type MergedFiles } from './sources/file-versions.js';
 
 /**

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type PodUpdate } from '../../kube/pod/pod-update.js';
-import { watchPromise } from '../../../test/support/watch-promise.js';
-import { configDelivered, type ConfigDelivery } from '../../base/channels/config-channels.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodUpdate } from '#kube/pod/pod-update.js';
+import { watchPromise } from '#support/watch-promise.js';
+import { configDelivered, type ConfigDelivery } from '#base/channels/config-channels.js';
 import { formatConfigProblem } from './config-problem.js';
 import { judgeByContent } from './manifests/judge-pod.js';
 import { PodConfig, type PodSourcePort } from './pod-config.js';

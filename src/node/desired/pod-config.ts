@@ -12,12 +12,12 @@
  *
  * @module
  */
-import { type ConfigObject } from '../../kube/objects/config-object.js';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type PodUpdate } from '../../kube/pod/pod-update.js';
-import { configDelivered, configUpdateHandedOut } from '../../base/channels/config-channels.js';
-import { PodloopError } from '../../base/errors/errors.js';
-import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
+import { type ConfigObject } from '#kube/objects/config-object.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodUpdate } from '#kube/pod/pod-update.js';
+import { configDelivered, configUpdateHandedOut } from '#base/channels/config-channels.js';
+import { PodloopError } from '#base/errors/errors.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { arbitratePods, fullName, type PodClaim, type RefusedClaim } from './arbitrate-pods.js';
 import { ConfigObjects } from './config-objects.js';
 import { type ConfigProblem } from './config-problem.js';

@@ -2,10 +2,10 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type PodUpdate } from '../../kube/pod/pod-update.js';
-import { STATIC_POD_ANNOTATIONS } from '../../kube/pod/static-pod.js';
-import { aNodePod } from '../../../test/support/builders/node-pod-builder.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodUpdate } from '#kube/pod/pod-update.js';
+import { STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { PodConfig } from './pod-config.js';
 import { StoppedPods } from './stopped-pods.js';
 

@@ -17,12 +17,12 @@
  *
  * @module
  */
-import { manifestUidOf, type NodePod } from '../../kube/pod/node-pod.js';
-import { STATIC_POD_ANNOTATIONS } from '../../kube/pod/static-pod.js';
-import { PodloopError } from '../../base/errors/errors.js';
-import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
-import { Mutex } from '../../base/async/mutex.js';
-import { readIfThere, writeWhole } from '../../base/fs/whole-file.js';
+import { manifestUidOf, type NodePod } from '#kube/pod/node-pod.js';
+import { STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
+import { PodloopError } from '#base/errors/errors.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { Mutex } from '#base/async/mutex.js';
+import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 
 /** A pod that was stopped. */
 export interface StoppedPod {

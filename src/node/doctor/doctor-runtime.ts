@@ -1,4 +1,4 @@
-import { cri, CRI_METHODS, CriClient, probeEndpoint, readContainerEvents } from '../../watch/cri/index.js';
+import { cri, CRI_METHODS, CriClient, probeEndpoint, readContainerEvents } from '#watch';
 import {
   type CallLimits,
   type ImageFilesystem,
@@ -7,8 +7,8 @@ import {
   type ListedSandbox,
   type RuntimeCondition,
   type RuntimePort,
-} from '../../doctor/runtime-port.js';
-import { type Clock } from '../../base/time/clock.js';
+} from '#doctor';
+import { type Clock } from '#base/time/clock.js';
 
 /** So that a list that a kubelet would refuse can be measured. */
 const MOST_BYTES = 256 * 1024 * 1024;

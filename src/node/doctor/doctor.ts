@@ -5,23 +5,20 @@
  *
  * @module
  */
-import { diagnose } from '../../doctor/diagnose.js';
-import { examineNode, type ExamineNodeOptions } from '../../doctor/examine-node.js';
-import { type Finding } from '../../doctor/finding.js';
-import { type NodeFacts } from '../../doctor/facts/node-facts.js';
+import { diagnose, examineNode, type ExamineNodeOptions, type Finding, type NodeFacts } from '#doctor';
 import { DoctorRuntime } from './doctor-runtime.js';
 import { findRuntime } from '../find-runtime.js';
 
-export { isWholeReport } from '../../doctor/facts/agent-report.js';
-export { EXIT_CODES, exitCodeOf } from '../../doctor/diagnose.js';
-export { type EventReading, type RuntimeProgress } from '../../doctor/examine-runtime.js';
-export { type Finding, type Severity } from '../../doctor/finding.js';
-export { FINDING_CODES, type FindingCode } from '../../doctor/finding-codes.js';
-export { type HttpCredentials } from '../../doctor/facts/http-get.js';
-export { type Looked } from '../../doctor/looked.js';
-export { type NodeFacts } from '../../doctor/facts/node-facts.js';
-export { CERTIFICATE_FOLDERS } from '../../doctor/facts/read-certificates.js';
-export { formatBytes, formatMs } from '../../doctor/rules/words.js';
+export { isWholeReport } from '#doctor';
+export { EXIT_CODES, exitCodeOf } from '#doctor';
+export { type EventReading, type RuntimeProgress } from '#doctor';
+export { type Finding, type Severity } from '#doctor';
+export { FINDING_CODES, type FindingCode } from '#doctor';
+export { type HttpCredentials } from '#doctor';
+export { type Looked } from '#doctor';
+export { type NodeFacts } from '#doctor';
+export { CERTIFICATE_FOLDERS } from '#doctor';
+export { formatBytes, formatMs } from '#doctor';
 
 /** How {@link runDoctor} looks. */
 export interface DoctorOptions extends Omit<ExamineNodeOptions, 'runtime'> {

@@ -7,28 +7,30 @@
  *
  * @module
  */
-import { Journal, type JournalFacts } from '../../history/journal/journal.js';
-import { type JournalQuery } from '../../history/journal/journal-query.js';
 import {
+  CallRecords,
+  hideInRecord,
+  historyFolder,
+  Journal,
   type JournalEntry,
+  type JournalFacts,
   type JournalPod,
+  type JournalQuery,
   type JournalRecord,
-} from '../../history/journal/journal-record.js';
-import { type CriClient } from '../../watch/cri/index.js';
-import { untilNextBeatMs } from '../../base/async/beat.js';
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
+  placeInRecord,
+  type RecordMaker,
+  recordSyncs,
+  Repeats,
+  toLifecycleRecord,
+} from '#history';
+import { type CriClient } from '#watch';
+import { untilNextBeatMs } from '#base/async/beat.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type AgentOptions } from '../options/agent-options.js';
 import { type AgentParts } from '../parts/agent-parts.js';
-import { CallRecords } from '../../history/records/call-records.js';
-import { hideInRecord } from '../../history/records/hide-in-record.js';
-import { historyFolder } from '../../history/records/history-folder.js';
-import { placeInRecord } from '../../history/records/place-in-record.js';
-import { toLifecycleRecord } from '../../history/records/lifecycle-records.js';
 import { recordPodEvents, recordRestarts, toProbeRecord } from './pod-records.js';
-import { Repeats } from '../../history/records/repeats.js';
 import { RuntimeRecords } from './runtime-records.js';
-import { type RecordMaker, recordSyncs } from '../../history/records/sync-records.js';
 
 /** What an {@link AgentHistory} listens to. */
 export interface AgentHistoryOptions {

@@ -1,14 +1,10 @@
-import { type JournalEntry } from '../../history/journal/journal-record.js';
-import { JournalStoreError } from '../../history/journal/journal-store.js';
-import { readRecords } from '../../history/journal/read-records.js';
-import { type HistoryFilter } from '../../kube/node/history-filter.js';
-import { type Clock } from '../../base/time/clock.js';
-import { PodloopError } from '../../base/errors/errors.js';
-import { historyFolder } from '../../history/records/history-folder.js';
-import { LentStore } from '../../history/records/lent-store.js';
+import { historyFolder, type JournalEntry, JournalStoreError, LentStore, readRecords } from '#history';
+import { type HistoryFilter } from '#kube/node/history-filter.js';
+import { type Clock } from '#base/time/clock.js';
+import { PodloopError } from '#base/errors/errors.js';
 import { podNames } from './serve-history.js';
 
-export { JOURNAL_KINDS, type JournalEntry } from '../../history/journal/journal-record.js';
+export { JOURNAL_KINDS, type JournalEntry } from '#history';
 
 /** What of a history on the disk is read. */
 export interface DiskQuery {

@@ -1,9 +1,8 @@
 import { type ProbeResult, titleOf } from '../probes/probe-result.js';
 import { podStatusChanged } from '../status/status-changes.js';
-import { type JournalRecord } from '../../history/journal/journal-record.js';
-import { type V1ContainerStatus, type V1PodStatus } from '../../kube/pod/v1-pod-status.js';
+import { type JournalRecord, type RecordMaker } from '#history';
+import { type V1ContainerStatus, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { podEventRecorded } from '../telemetry/reports/pod-event-log.js';
-import { type RecordMaker } from '../../history/records/sync-records.js';
 
 /** Records what is told of pods in the words of Kubernetes, until the returned function is called. */
 export function recordPodEvents({ clock, repeats }: RecordMaker): () => void {

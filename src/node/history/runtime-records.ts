@@ -1,10 +1,9 @@
-import { type JournalRecord } from '../../history/journal/journal-record.js';
-import { type PlegHealth } from '../../watch/pleg/index.js';
-import { type CriConnectionChange, criConnectionChanged } from '../../base/channels/channels.js';
-import { formatGoDuration } from '../../base/time/go-duration.js';
-import { type RelistEnd, relistEnded } from '../../base/channels/pleg-channels.js';
+import { type JournalRecord, type RecordMaker } from '#history';
+import { type PlegHealth } from '#watch';
+import { type CriConnectionChange, criConnectionChanged } from '#base/channels/channels.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
+import { type RelistEnd, relistEnded } from '#base/channels/pleg-channels.js';
 import { type HealthChange, HealthChanges } from '../telemetry/reports/health-changes.js';
-import { type RecordMaker } from '../../history/records/sync-records.js';
 
 /** What {@link RuntimeRecords} needs. */
 export interface RuntimeRecordsOptions extends RecordMaker {

@@ -1,5 +1,4 @@
-import { isId } from '../../history/journal/journal-id.js';
-import { JOURNAL_KINDS } from '../../history/journal/journal-record.js';
+import { isId, JOURNAL_KINDS } from '#history';
 import { type ServedJournal } from '../api/objects/journal-events.js';
 import { type AgentHistory } from './agent-history.js';
 

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
-import { type Logger } from '../../base/log/logger.js';
-import { makeFolder } from '../../base/fs/make-folder.js';
-import { readIfThere, syncPath, writeWhole } from '../../base/fs/whole-file.js';
+import { type Logger } from '#base/log/logger.js';
+import { makeFolder } from '#base/fs/make-folder.js';
+import { readIfThere, syncPath, writeWhole } from '#base/fs/whole-file.js';
 import { readKubeletPulls } from './kubelet-pulls.js';
 import { type PullRecords } from './pull-records.js';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { aNodePod } from '../../../test/support/builders/node-pod-builder.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { desiredImagesOf } from './desired-images.js';
 
 it('images that are wanted are those of pods that may start something', () => {

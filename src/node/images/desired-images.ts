@@ -1,6 +1,6 @@
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type PodSpec } from '../../kube/pod/pod.js';
-import { isClusterPod } from '../../kube/pod/static-pod.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodSpec } from '#kube/pod/pod.js';
+import { isClusterPod } from '#kube/pod/static-pod.js';
 
 /**
  * Images by name that wanted pods are going to use. A pod of a cluster that has ended for good starts nothing any more; one of a

@@ -1,5 +1,5 @@
-import { type Secret } from '../../kube/objects/config-object.js';
-import { isRecord } from '../../base/text/is-record.js';
+import { type Secret } from '#kube/objects/config-object.js';
+import { isRecord } from '#base/text/is-record.js';
 
 /** Who to be at a registry. Its password is in no message, log or event. */
 export interface RegistryLogin {

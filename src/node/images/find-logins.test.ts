@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Secret } from '../../kube/objects/config-object.js';
+import { type Secret } from '#kube/objects/config-object.js';
 import { readDockerConfig } from './docker-config.js';
 import { findLogins } from './find-logins.js';
 

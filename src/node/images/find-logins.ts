@@ -1,4 +1,4 @@
-import { matchesWildcards } from '../../base/text/matches-wildcards.js';
+import { matchesWildcards } from '#base/text/matches-wildcards.js';
 import { type RegistryLogin } from './docker-config.js';
 import { repositoryOf } from './image-name.js';
 

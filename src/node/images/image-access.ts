@@ -1,7 +1,7 @@
 import { type RuntimeImage } from '../runtime/runtime-changes.js';
 import { isOutcomeUnknown } from '../runtime/unsettled-changes.js';
-import { imageAccessJudged } from '../../base/channels/image-channels.js';
-import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
+import { imageAccessJudged } from '#base/channels/image-channels.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { repositoryOf } from './image-name.js';
 import { judgeAccess } from './judge-access.js';
 import { type PullCredential } from './pull-logins.js';

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { GrpcStatusError } from '../../watch/cri/index.js';
-import { type Secret } from '../../kube/objects/config-object.js';
-import { type ImagePullPolicy } from '../../kube/container/container.js';
-import { type PodEvent } from '../../kube/pod/pod-event-recorder.js';
-import { FakeRuntimeChanges } from '../../../test/support/fakes/fake-runtime-changes.js';
-import { FakeClock } from '../../testing/index.js';
-import { aSpecPod, aSpecContainer } from '../../../test/support/builders/node-pods.js';
-import { PodloopError } from '../../base/errors/errors.js';
+import { type Secret } from '#kube/objects/config-object.js';
+import { type ImagePullPolicy } from '#kube/container/container.js';
+import { type PodEvent } from '#kube/pod/pod-event-recorder.js';
+import { FakeRuntimeChanges } from '#support/fakes/fake-runtime-changes.js';
+import { FakeClock } from '#testing/index.js';
+import { aSpecPod, aSpecContainer } from '#support/builders/node-pods.js';
+import { PodloopError } from '#base/errors/errors.js';
 import { ImageManager, type ImageOutcome } from './image-manager.js';
 
 const NEVER = new AbortController().signal;

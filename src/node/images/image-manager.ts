@@ -9,20 +9,20 @@
  * @module
  */
 import { createHash } from 'node:crypto';
-import { type PodObjects } from '../../kube/objects/config-object.js';
-import { type Container } from '../../kube/container/container.js';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type PodEvent, type PodEventRecorder } from '../../kube/pod/pod-event-recorder.js';
-import { describeRuntimeError, quoteRuntimeError } from '../../watch/observed/describe-runtime-error.js';
+import { type PodObjects } from '#kube/objects/config-object.js';
+import { type Container } from '#kube/container/container.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodEvent, type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
+import { describeRuntimeError, quoteRuntimeError } from '#watch';
 import {
   type PullOptions,
   type RuntimeChanges,
   type RuntimeImage,
   type SandboxConfig,
 } from '../runtime/runtime-changes.js';
-import { type Clock, SystemClock } from '../../base/time/clock.js';
-import { formatGoDuration } from '../../base/time/go-duration.js';
-import { imagePullEnded, imageRequested } from '../../base/channels/image-channels.js';
+import { type Clock, SystemClock } from '#base/time/clock.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
+import { imagePullEnded, imageRequested } from '#base/channels/image-channels.js';
 
 import { type ImageAccess } from './image-access.js';
 import { withDefaultTag } from './image-name.js';

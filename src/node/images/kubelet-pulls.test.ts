@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, rename, rm, symlink, utimes, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { KubeletPullsFolder } from '../../../test/support/fakes/kubelet-pulls-folder.js';
-import { LogRecorder } from '../../../test/support/fakes/log-recorder.js';
+import { KubeletPullsFolder } from '#support/fakes/kubelet-pulls-folder.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { type KubeletPulls, readKubeletPulls } from './kubelet-pulls.js';
 import { keyOf } from './pull-record-files.js';
 

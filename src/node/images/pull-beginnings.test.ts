@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RuntimeImage } from '../runtime/runtime-changes.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { LogRecorder } from '../../../test/support/fakes/log-recorder.js';
-import { Mutex } from '../../base/async/mutex.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { Mutex } from '#base/async/mutex.js';
 import { PullBeginnings, type PullBeginningsOptions } from './pull-beginnings.js';
 import { type KeptBeginning, keyOf, PullRecordFiles } from './pull-record-files.js';
 

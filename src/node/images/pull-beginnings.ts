@@ -19,11 +19,11 @@
  * @module
  */
 import { type RuntimeImage } from '../runtime/runtime-changes.js';
-import { Absences } from '../../base/async/absences.js';
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf } from '../../base/errors/errors.js';
-import { type Logger } from '../../base/log/logger.js';
-import { type Mutex } from '../../base/async/mutex.js';
+import { Absences } from '#base/async/absences.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
+import { type Mutex } from '#base/async/mutex.js';
 import { fullNameOf } from './image-name.js';
 import {
   type KeptBeginning,

@@ -1,5 +1,5 @@
-import { type PodObjects, type Secret } from '../../kube/objects/config-object.js';
-import { type NodePod } from '../../kube/pod/node-pod.js';
+import { type PodObjects, type Secret } from '#kube/objects/config-object.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 import { readDockerConfig, type RegistryLogin } from './docker-config.js';
 import { findLogins, type PlacedLogin } from './find-logins.js';
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/index.js';
+import { FakeClock } from '#testing/index.js';
 import { PullQueue } from './pull-queue.js';
 
 const NEVER = new AbortController().signal;

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type Logger } from '../../base/log/logger.js';
-import { makeFolder } from '../../base/fs/make-folder.js';
-import { systemCodeOf } from '../../base/errors/system-code.js';
-import { readIfThere, syncPath, writeWhole } from '../../base/fs/whole-file.js';
+import { type Logger } from '#base/log/logger.js';
+import { makeFolder } from '#base/fs/make-folder.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
+import { readIfThere, syncPath, writeWhole } from '#base/fs/whole-file.js';
 import { type PulledNames, type UsedLogin } from './pulled-names.js';
 
 /** What is on the disk of an image. */

@@ -25,10 +25,10 @@
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { type RuntimeImage } from '../runtime/runtime-changes.js';
-import { Absences } from '../../base/async/absences.js';
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
-import { Mutex } from '../../base/async/mutex.js';
+import { Absences } from '#base/async/absences.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { Mutex } from '#base/async/mutex.js';
 import { type RegistryLogin } from './docker-config.js';
 import { repositoryOf } from './image-name.js';
 import { type KubeletPulls } from './kubelet-pulls.js';

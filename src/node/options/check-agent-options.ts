@@ -1,13 +1,13 @@
 import { isIP } from 'node:net';
 import { isAbsolute } from 'node:path';
 import { findAllowlistProblem } from '../images/verification-policy.js';
-import { checkIp, checkSubdomain } from '../../kube/validation/name-rules.js';
-import { checkSysctlPattern } from '../../kube/validation/sysctl-names.js';
+import { checkIp, checkSubdomain } from '#kube/validation/name-rules.js';
+import { checkSysctlPattern } from '#kube/validation/sysctl-names.js';
 import { CIPHER_SUITES } from '../api/tls/cipher-suites.js';
 import { checkCgroupRoot } from '../runtime/config/pod-cgroup-names.js';
-import { messageOf } from '../../base/errors/errors.js';
-import { formatGoDuration } from '../../base/time/go-duration.js';
-import { splitNodeIps } from '../../base/wire/node-ip.js';
+import { messageOf } from '#base/errors/errors.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
+import { splitNodeIps } from '#base/wire/node-ip.js';
 import { type AgentOptions } from './agent-options.js';
 import { findPolicyProblem } from './read-node-policy.js';
 

@@ -1,4 +1,4 @@
-import { PLEG_MODES, type PlegMode } from '../../watch/pleg/index.js';
+import { PLEG_MODES, type PlegMode } from '#watch';
 import { USUAL_ROOT_DIR } from './usual-places.js';
 import { type OptionsTable } from './options-table.js';
 

@@ -1,5 +1,5 @@
-import { PLEG_MODES, type PlegMode } from '../../watch/pleg/index.js';
-import { PodloopError } from '../../base/errors/errors.js';
+import { PLEG_MODES, type PlegMode } from '#watch';
+import { PodloopError } from '#base/errors/errors.js';
 
 /** How the event generator is triggered; see docs/guides/watch-your-node.md. */
 export type ObserverMode = PlegMode;

@@ -1,4 +1,4 @@
-import { FORBIDDABLE } from '../../kube/node/node-policy.js';
+import { FORBIDDABLE } from '#kube/node/node-policy.js';
 import { CGROUP_DRIVERS, type CgroupDriver } from '../runtime/config/pod-cgroup-names.js';
 import { type OptionsTable } from './options-table.js';
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type * as Maker from '../api/tls/make-certificate.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { LogRecorder } from '../../../test/support/fakes/log-recorder.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { type GivenAgentOptions, resolveAgentOptions } from './resolve-agent-options.js';
 import { TlsFiles } from '../api/agent/tls-files.js';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { DEFAULT_HARD_THRESHOLDS } from '../../kube/node/eviction-thresholds.js';
+import { DEFAULT_HARD_THRESHOLDS } from '#kube/node/eviction-thresholds.js';
 import { resolveAgentOptions } from './resolve-agent-options.js';
 
 it('hard thresholds that are written stand for all of them, as with a kubelet, unless they are to be merged', () => {

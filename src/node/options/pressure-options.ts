@@ -1,4 +1,4 @@
-import { DEFAULT_HARD_THRESHOLDS, type WrittenThresholds } from '../../kube/node/eviction-thresholds.js';
+import { DEFAULT_HARD_THRESHOLDS, type WrittenThresholds } from '#kube/node/eviction-thresholds.js';
 import { type OptionsTable } from './options-table.js';
 
 /** What an agent is told of when its node is short of something. */

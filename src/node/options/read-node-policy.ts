@@ -3,8 +3,8 @@ import {
   type Forbiddable,
   type NodePolicy,
   parseAllowedHostPath,
-} from '../../kube/node/node-policy.js';
-import { messageOf } from '../../base/errors/errors.js';
+} from '#kube/node/node-policy.js';
+import { messageOf } from '#base/errors/errors.js';
 import { type AgentOptions } from './agent-options.js';
 
 /** What of the options says what pods may not have. */

@@ -1,4 +1,4 @@
-import { isLoopback } from '../../base/wire/is-loopback.js';
+import { isLoopback } from '#base/wire/is-loopback.js';
 import { OWN_ADDRESS } from './port-address.js';
 import { type ServerOptions } from './server-options.js';
 

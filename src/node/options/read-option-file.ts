@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { messageOf, PodloopError } from '../../base/errors/errors.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
 
 /** More than certificates, keys and tokens have. */
 const LARGEST_FILE_BYTES = 1024 * 1024;

@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path';
-import { PodloopError } from '../../base/errors/errors.js';
-import { formatGoDuration } from '../../base/time/go-duration.js';
+import { PodloopError } from '#base/errors/errors.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
 import { AGENT_OPTIONS, type AgentOptions } from './agent-options.js';
 import { findOptionProblem } from './check-agent-options.js';
 import { type KubeletConfig } from './kubelet-config/kubelet-config.js';

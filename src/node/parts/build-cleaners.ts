@@ -1,6 +1,6 @@
-import type { ClusterObjects } from '../../cluster/objects/cluster-objects.js';
+import type { ClusterObjects } from '#cluster';
 import { type StoppedPods } from '../desired/stopped-pods.js';
-import { manifestUidOf } from '../../kube/pod/node-pod.js';
+import { manifestUidOf } from '#kube/pod/node-pod.js';
 import { type ProbeManager } from '../probes/probe-manager.js';
 import { type EndedPods } from '../status/ended-pods.js';
 import { type StatusManager } from '../status/status-manager.js';

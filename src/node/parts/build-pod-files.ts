@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { type CriClient } from '../../watch/cri/index.js';
-import { type PodPaths } from '../../watch/observed/pod-paths.js';
+import { type CriClient, type PodPaths } from '#watch';
 import { PodFiles } from '../resources/stats/pod-files.js';
 
 /** What {@link buildPodFiles} wires. */

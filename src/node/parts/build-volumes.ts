@@ -1,10 +1,10 @@
-import { type PodObjects } from '../../kube/objects/config-object.js';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type NodePolicy } from '../../kube/node/node-policy.js';
-import { type PodEventRecorder } from '../../kube/pod/pod-event-recorder.js';
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
-import { readOwnMounts } from '../../base/proc/mountinfo.js';
+import { type PodObjects } from '#kube/objects/config-object.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type NodePolicy } from '#kube/node/node-policy.js';
+import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
+import { readOwnMounts } from '#base/proc/mountinfo.js';
 import {
   contentVolumeKinds,
   type ContentVolumesOptions,

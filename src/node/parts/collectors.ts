@@ -1,4 +1,4 @@
-import { type CriClient } from '../../watch/cri/index.js';
+import { type CriClient, type IsOurs, type PodPaths, type Runtime } from '#watch';
 import { ContainerCollector } from '../resources/gc/container-collector.js';
 import { diskUsageAt } from '../resources/gc/disk-usage.js';
 import { ImageCollector, type ImageRecords, type ImageUser } from '../resources/gc/image-collector.js';
@@ -7,12 +7,9 @@ import { LogRotator } from '../resources/gc/log-rotator.js';
 import { type LastKnownPods, type ObservedPods } from '../resources/gc/observed-pods.js';
 import { PodFolderCollector } from '../resources/gc/pod-folder-collector.js';
 import { type PulledImages } from '../resources/gc/pulled-images.js';
-import { type IsOurs } from '../../watch/observed/ownership.js';
-import { type PodPaths } from '../../watch/observed/pod-paths.js';
 import { type RuntimeChanges } from '../runtime/runtime-changes.js';
-import { type Runtime } from '../../watch/observed/runtime.js';
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type PodVolumes } from '../volumes/pod-volumes.js';
 import { type AgentOptions } from '../options/agent-options.js';
 

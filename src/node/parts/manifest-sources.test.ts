@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { cri } from '../../watch/cri/index.js';
-import { SILENT_LOGGER } from '../../base/log/logger.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { claimManifestSources, findMissingManifests, nameBatch, SOURCES_FILE } from './manifest-sources.js';
 import { validateManifests } from '../desired/changes/validate-manifests.js';
 

@@ -18,9 +18,9 @@ import { type PullCredential, type SecretId } from '../images/pull-logins.js';
 import { keyOf } from '../images/pull-record-files.js';
 import { type PullRecords } from '../images/pull-records.js';
 import { type RuntimeImage } from '../runtime/runtime-changes.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { KubeletPullsFolder } from '../../../test/support/fakes/kubelet-pulls-folder.js';
-import { LogRecorder } from '../../../test/support/fakes/log-recorder.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { KubeletPullsFolder } from '#support/fakes/kubelet-pulls-folder.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { openPullRecords } from './open-pull-records.js';
 
 const APP = 'r.test/team/app:1';

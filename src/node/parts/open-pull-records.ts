@@ -2,9 +2,9 @@ import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { adoptKubeletPulls } from '../images/adopt-kubelet-pulls.js';
 import { PullRecords } from '../images/pull-records.js';
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
-import { parseSocketPath } from '../../base/wire/private-socket.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
+import { parseSocketPath } from '#base/wire/private-socket.js';
 import { type AgentOptions } from '../options/agent-options.js';
 
 /** What {@link openPullRecords} needs. */

@@ -13,9 +13,9 @@ import { type AppliedObject } from '../desired/manifests/manifest-writer.js';
 import { type ManifestParser } from '../desired/manifests/parse-manifest.js';
 import { PromptManifestParser } from '../desired/manifests/prompt-manifest-parser.js';
 import { ThreadedManifestParser } from '../desired/manifests/threaded-manifest-parser.js';
-import { API_SOURCE } from '../../kube/pod/static-pod.js';
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
+import { API_SOURCE } from '#kube/pod/static-pod.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type AgentOptions } from '../options/agent-options.js';
 
 /** What {@link PodSources} needs. */

@@ -1,10 +1,10 @@
 import { beforeEach, expect, it } from 'vitest';
 import { type SourceConfigObject } from '../desired/config-objects.js';
-import { type ConfigObject } from '../../kube/objects/config-object.js';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { SecretHider } from '../../kube/objects/secret-hider.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { aSpecPod } from '../../../test/support/builders/node-pods.js';
+import { type ConfigObject } from '#kube/objects/config-object.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { SecretHider } from '#kube/objects/secret-hider.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { aSpecPod } from '#support/builders/node-pods.js';
 import { SecretsCleaner } from './secrets-cleaner.js';
 
 const LONG_MS = 10 * 60_000;

@@ -1,8 +1,8 @@
 import { type ConfigObjects } from '../desired/config-objects.js';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type SecretHider } from '../../kube/objects/secret-hider.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type SecretHider } from '#kube/objects/secret-hider.js';
 import { type CleanupView, type PodCleaner } from '../pods/loop/housekeeping.js';
-import { type Clock } from '../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 
 /** What {@link SecretsCleaner} works with. */
 export interface SecretsCleanerOptions {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type RuntimeChanges } from '../runtime/runtime-changes.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { PodloopError } from '../../base/errors/errors.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { PodloopError } from '#base/errors/errors.js';
 import { probeByExec } from './exec-probe.js';
 import { type ProbeOutcome } from './probe-outcome.js';
 import { type ProbeType } from './probe-result.js';

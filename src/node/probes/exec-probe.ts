@@ -1,8 +1,8 @@
-import { type PodRef } from '../../kube/pod/pod-ref.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
 import { type RuntimeChanges } from '../runtime/runtime-changes.js';
-import { type Clock } from '../../base/time/clock.js';
-import { hasCode, messageOf } from '../../base/errors/errors.js';
-import { formatGoDuration } from '../../base/time/go-duration.js';
+import { type Clock } from '#base/time/clock.js';
+import { hasCode, messageOf } from '#base/errors/errors.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
 import {
   errored,
   failed,

@@ -4,11 +4,11 @@ import {
   connect,
   type IncomingHttpHeaders,
 } from 'node:http2';
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf } from '../../base/errors/errors.js';
-import { startFairDeadline } from '../../base/async/fair-deadline.js';
-import { formatGoDuration } from '../../base/time/go-duration.js';
-import { joinHostPort } from '../../base/wire/join-host-port.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { startFairDeadline } from '#base/async/fair-deadline.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
+import { joinHostPort } from '#base/wire/join-host-port.js';
 import { type DialAddress, outcomeOfSocketError } from './socket-error.js';
 import { decodeHealthResponse, encodeHealthRequest } from './health-message.js';
 import { failed, MOST_OUTPUT_BYTES, type ProbeOutcome, silent, succeeded } from './probe-outcome.js';

@@ -1,5 +1,5 @@
-import { type HttpGetAction } from '../../kube/container/container.js';
-import { joinHostPort } from '../../base/wire/join-host-port.js';
+import { type HttpGetAction } from '#kube/container/container.js';
+import { joinHostPort } from '#base/wire/join-host-port.js';
 
 /** Where an HTTP probe goes. Throws when that is no URL. Pure. */
 export function probeUrl(action: HttpGetAction, host: string, port: number): URL {

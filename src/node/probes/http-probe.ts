@@ -1,9 +1,9 @@
 import { type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf } from '../../base/errors/errors.js';
-import { startFairDeadline } from '../../base/async/fair-deadline.js';
-import { linkAbort } from '../../base/async/linked-abort.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { startFairDeadline } from '#base/async/fair-deadline.js';
+import { linkAbort } from '#base/async/linked-abort.js';
 import { outcomeOfSocketError } from './socket-error.js';
 import {
   errored,

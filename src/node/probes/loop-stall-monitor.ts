@@ -1,4 +1,4 @@
-import { type Clock, type ClockTimer } from '../../base/time/clock.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
 
 /** How much of a span of time this process could not use. */
 export interface StallTime {

@@ -9,8 +9,8 @@ import {
   status as grpcStatus,
 } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type HttpGetAction, type Probe } from '../../kube/container/container.js';
-import { FakeClock } from '../../testing/fake-clock.js';
+import { type HttpGetAction, type Probe } from '#kube/container/container.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { probeRunner } from './probe-runner.js';
 import { decodeHealthResponse, encodeHealthRequest } from './health-message.js';
 import { type ProbeOutcome } from './probe-outcome.js';

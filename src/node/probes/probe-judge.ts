@@ -1,7 +1,7 @@
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf } from '../../base/errors/errors.js';
-import { type Logger } from '../../base/log/logger.js';
-import { probeEnded } from '../../base/channels/probe-channels.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
+import { probeEnded } from '#base/channels/probe-channels.js';
 import { type LoopStallMonitor, type StallTime } from './loop-stall-monitor.js';
 import { errored, type ProbeOutcome } from './probe-outcome.js';
 import { titleOf } from './probe-result.js';

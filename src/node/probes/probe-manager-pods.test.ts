@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { aProbe, aProbedPod, ProbeHarness } from '../../../test/support/harness/probe-harness.js';
-import { probeEnded, type ProbeEnd } from '../../base/channels/probe-channels.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { aProbe, aProbedPod, ProbeHarness } from '#support/harness/probe-harness.js';
+import { probeEnded, type ProbeEnd } from '#base/channels/probe-channels.js';
 import { type ProbeMemory, type RememberedProbes } from './probe-memory.js';
 
 const UID = 'uid-web';

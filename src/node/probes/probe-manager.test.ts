@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
-import {
-  aProbe,
-  aProbedPod,
-  ProbeHarness,
-  type ScriptedOutcome,
-} from '../../../test/support/harness/probe-harness.js';
-import { probeNotRun } from '../../base/channels/probe-channels.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { aProbe, aProbedPod, ProbeHarness, type ScriptedOutcome } from '#support/harness/probe-harness.js';
+import { probeNotRun } from '#base/channels/probe-channels.js';
 
 const UID = 'uid-web';
 

@@ -7,10 +7,10 @@
  *
  * @module
  */
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
-import { probeNotRun } from '../../base/channels/probe-channels.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { probeNotRun } from '#base/channels/probe-channels.js';
 import { LoopStallMonitor } from './loop-stall-monitor.js';
 import { type ProbeFailure, ProbeFindings } from './probe-findings.js';
 import { ProbeJudge, type RunProbe } from './probe-judge.js';

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { SILENT_LOGGER } from '../../base/log/logger.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { ProbeFiles } from './probe-memory.js';
 
 let folder: string;

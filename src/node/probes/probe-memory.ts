@@ -1,9 +1,9 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { messageOf } from '../../base/errors/errors.js';
-import { forEachAtOnce } from '../../base/async/for-each-at-once.js';
-import { type Logger } from '../../base/log/logger.js';
-import { readIfThere, writeWhole } from '../../base/fs/whole-file.js';
+import { messageOf } from '#base/errors/errors.js';
+import { forEachAtOnce } from '#base/async/for-each-at-once.js';
+import { type Logger } from '#base/log/logger.js';
+import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 
 /** What probes had found out of a container by the time the last agent ended. */
 export interface RememberedProbes {

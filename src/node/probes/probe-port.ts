@@ -1,4 +1,4 @@
-import { type Container } from '../../kube/container/container.js';
+import { type Container } from '#kube/container/container.js';
 
 /** The number of a probe's port: itself, or that of the container's port of that name. Throws when there is none. Pure. */
 export function resolvePort(port: number | string, container: Container): number {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { type ProbeResult } from './probe-result.js';
 import { ProbeResults } from './probe-results.js';
 

@@ -1,6 +1,6 @@
-import { PodloopError } from '../../base/errors/errors.js';
-import { Wakeup } from '../../base/async/wakeup.js';
-import { type Clock } from '../../base/time/clock.js';
+import { PodloopError } from '#base/errors/errors.js';
+import { Wakeup } from '#base/async/wakeup.js';
+import { type Clock } from '#base/time/clock.js';
 import { type ProbeResult } from './probe-result.js';
 
 /** What {@link ProbeResults} needs. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { probeRunner } from './probe-runner.js';
 
 it('puts into the command of a probe what the manifest has of its variables', async () => {

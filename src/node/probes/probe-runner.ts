@@ -1,7 +1,7 @@
-import { type Container, type HttpGetAction, type Probe } from '../../kube/container/container.js';
+import { type Container, type HttpGetAction, type Probe } from '#kube/container/container.js';
 import { expandVariables, MOST_EXPANDED } from '../runtime/config/container-environment.js';
 import { type RuntimeChanges } from '../runtime/runtime-changes.js';
-import { type Clock } from '../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { probeByExec } from './exec-probe.js';
 import { probeByGrpc } from './grpc-probe.js';
 import { probeByHttp } from './http-probe.js';

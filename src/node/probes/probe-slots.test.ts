@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { ProbeSlots } from './probe-slots.js';
 
 /** Slots, and work that ends when the test says so. */

@@ -1,4 +1,4 @@
-import { type Clock, type ClockTimer } from '../../base/time/clock.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
 
 /** What {@link ProbeSlots} is bounded by. */
 export interface ProbeSlotsOptions {

@@ -1,6 +1,6 @@
-import { type Container } from '../../kube/container/container.js';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { restartRuleOf, runsOnce, sidecarsOf } from '../../kube/container/restart-rule.js';
+import { type Container } from '#kube/container/container.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { restartRuleOf, runsOnce, sidecarsOf } from '#kube/container/restart-rule.js';
 import { type ProbeType } from './probe-result.js';
 import { type ProbeSubject } from './probe-worker.js';
 

@@ -1,4 +1,4 @@
-import { type Probe } from '../../kube/container/container.js';
+import { type Probe } from '#kube/container/container.js';
 
 /** A probe's numbers with Kubernetes' defaults filled in, times in milliseconds. */
 export interface ProbeTiming {

@@ -9,7 +9,7 @@ import {
   aSandbox,
   aSandboxStatus,
   BUILT_AT_NS,
-} from '../../testing/builders.js';
+} from '#testing/builders.js';
 import { observedTargets } from './probe-targets.js';
 
 const find = (status: PodStatus, error?: Error, name = 'main', nodeIp = '192.0.2.7') =>

@@ -1,5 +1,4 @@
-import { LABELS } from '../../watch/observed/labels.js';
-import { type ContainerStatus, type PodStatus } from '../../watch/observed/runtime.js';
+import { type ContainerStatus, LABELS, type PodStatus } from '#watch';
 
 /** A container as the last look at its pod showed it: the newest of its name. */
 export interface ProbeTarget {

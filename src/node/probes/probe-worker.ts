@@ -1,7 +1,7 @@
-import { type Container, type Probe } from '../../kube/container/container.js';
-import { type PodRef } from '../../kube/pod/pod-ref.js';
-import { type Clock } from '../../base/time/clock.js';
-import { Wakeup } from '../../base/async/wakeup.js';
+import { type Container, type Probe } from '#kube/container/container.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { type Clock } from '#base/time/clock.js';
+import { Wakeup } from '#base/async/wakeup.js';
 import { type ProbeOutcome } from './probe-outcome.js';
 import { type ProbeType } from './probe-result.js';
 import { type ProbeTarget, type ProbeTargets } from './probe-targets.js';

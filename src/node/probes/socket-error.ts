@@ -1,5 +1,5 @@
-import { systemCodeOf } from '../../base/errors/system-code.js';
-import { joinHostPort } from '../../base/wire/join-host-port.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
+import { joinHostPort } from '#base/wire/join-host-port.js';
 import { errored, failed, type ProbeOutcome, silent } from './probe-outcome.js';
 
 /** A connection as it is named in messages. */

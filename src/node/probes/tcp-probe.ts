@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
-import { type Clock } from '../../base/time/clock.js';
-import { startFairDeadline } from '../../base/async/fair-deadline.js';
-import { joinHostPort } from '../../base/wire/join-host-port.js';
+import { type Clock } from '#base/time/clock.js';
+import { startFairDeadline } from '#base/async/fair-deadline.js';
+import { joinHostPort } from '#base/wire/join-host-port.js';
 import { type DialAddress, outcomeOfSocketError } from './socket-error.js';
 import { type ProbeOutcome, silent, succeeded } from './probe-outcome.js';
 

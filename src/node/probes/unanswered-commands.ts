@@ -1,4 +1,4 @@
-import { type Clock } from '../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 
 /** So many unanswered commands of one probe leave their processes in a container at once. */
 export const MAX_UNANSWERED = 5;

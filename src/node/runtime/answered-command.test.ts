@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { PodloopError } from '../../base/errors/errors.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { PodloopError } from '#base/errors/errors.js';
 import { runAnsweredCommand } from './answered-command.js';
 
 const ANSWER = { stdout: Buffer.from('fine'), stderr: Buffer.alloc(0), exitCode: 0 };

@@ -1,9 +1,9 @@
-import { type cri } from '../../watch/cri/index.js';
-import { type PodRef } from '../../kube/pod/pod-ref.js';
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf, PodloopError } from '../../base/errors/errors.js';
-import { startFairDeadline } from '../../base/async/fair-deadline.js';
-import { formatGoDuration } from '../../base/time/go-duration.js';
+import { type cri } from '#watch';
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
+import { startFairDeadline } from '#base/async/fair-deadline.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
 import { type ChangingClient } from './changing-client.js';
 import { type CommandOptions } from './runtime-changes.js';
 

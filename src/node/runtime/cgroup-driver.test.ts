@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { cri } from '../../watch/cri/index.js';
-import { PodloopError } from '../../base/errors/errors.js';
+import { PodloopError } from '#base/errors/errors.js';
 import { findDriverInError, findDriverInStatus, readCgroupDriver } from './cgroup-driver.js';
 
 const UNIMPLEMENTED = new PodloopError('CRI_UNIMPLEMENTED', 'unknown method RuntimeConfig');

@@ -1,6 +1,6 @@
-import { cri, type CriClient } from '../../watch/cri/index.js';
-import { isUnimplemented } from '../../base/errors/errors.js';
-import { isRecord } from '../../base/text/is-record.js';
+import { cri, type CriClient } from '#watch';
+import { isUnimplemented } from '#base/errors/errors.js';
+import { isRecord } from '#base/text/is-record.js';
 import { type CgroupDriver } from './config/pod-cgroup-names.js';
 
 /** The cgroup driver that a runtime reports, and in which of its answers. */

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/index.js';
+import { FakeClock } from '#testing/index.js';
 import { ChangeLane } from './change-lane.js';
 
 let clock: FakeClock;

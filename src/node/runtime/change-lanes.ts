@@ -1,8 +1,8 @@
-import { abortable } from '../../base/async/abortable.js';
-import { type Clock } from '../../base/time/clock.js';
-import { settlesWithin } from '../../base/async/settles-within.js';
+import { abortable } from '#base/async/abortable.js';
+import { type Clock } from '#base/time/clock.js';
+import { settlesWithin } from '#base/async/settles-within.js';
 
-import { AdaptiveBound, type AdaptiveBoundOptions } from '../../watch/observed/adaptive-bound.js';
+import { AdaptiveBound, type AdaptiveBoundOptions } from '#watch';
 import { ChangeLane, type LaneFacts } from './change-lane.js';
 import { isOverload } from './unsettled-changes.js';
 

@@ -1,4 +1,4 @@
-import { type CriClient } from '../../watch/cri/index.js';
+import { type CriClient } from '#watch';
 
 /** The calls of a {@link CriClient} that change something, or read back what became of a change. */
 export type ChangingClient = Pick<

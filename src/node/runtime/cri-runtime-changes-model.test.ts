@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { cri } from '../../watch/cri/index.js';
-import { FakeClock } from '../../testing/index.js';
-import { PodloopError } from '../../base/errors/errors.js';
+import { FakeClock } from '#testing/index.js';
+import { PodloopError } from '#base/errors/errors.js';
 import { type ChangingClient } from './changing-client.js';
 import { CriRuntimeChanges } from './cri-runtime-changes.js';
 import { ANNOTATIONS, LABELS } from '../../watch/observed/labels.js';

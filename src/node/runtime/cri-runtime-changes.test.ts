@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { cri } from '../../watch/cri/index.js';
-import { LogRecorder } from '../../../test/support/fakes/log-recorder.js';
-import { FakeClock } from '../../testing/index.js';
-import { type ErrorCode, PodloopError } from '../../base/errors/errors.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { FakeClock } from '#testing/index.js';
+import { type ErrorCode, PodloopError } from '#base/errors/errors.js';
 import { type ChangingClient } from './changing-client.js';
 import { CriRuntimeChanges } from './cri-runtime-changes.js';
 import { ANNOTATIONS, LABELS } from '../../watch/observed/labels.js';

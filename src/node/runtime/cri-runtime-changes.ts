@@ -1,15 +1,13 @@
-import { type CallOptions, cri } from '../../watch/cri/index.js';
-import { type PodRef } from '../../kube/pod/pod-ref.js';
-import { type Clock, SystemClock } from '../../base/time/clock.js';
-import { isNotFound, PodloopError } from '../../base/errors/errors.js';
-import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
+import { type AdaptiveBoundOptions, ANNOTATIONS, type CallOptions, cri } from '#watch';
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { type Clock, SystemClock } from '#base/time/clock.js';
+import { isNotFound, PodloopError } from '#base/errors/errors.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 
-import { type AdaptiveBoundOptions } from '../../watch/observed/adaptive-bound.js';
 import { runAnsweredCommand } from './answered-command.js';
 import { ChangeLanes, type ChangeLanesFacts } from './change-lanes.js';
 import { type ChangingClient } from './changing-client.js';
 import { findSameContainer, findSameSandbox } from './find-same-attempt.js';
-import { ANNOTATIONS } from '../../watch/observed/labels.js';
 import {
   type ChangeOptions,
   type CommandOptions,

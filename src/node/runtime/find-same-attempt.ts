@@ -1,6 +1,5 @@
-import { type CallOptions, type cri, type CriClient } from '../../watch/cri/index.js';
+import { type CallOptions, type cri, type CriClient, LABELS } from '#watch';
 
-import { LABELS } from '../../watch/observed/labels.js';
 import { type ContainerConfig, type SandboxConfig } from './runtime-changes.js';
 
 /**

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { type Container } from '../../kube/container/container.js';
-import { aSpecContainer } from '../../../test/support/builders/node-pods.js';
+import { type Container } from '#kube/container/container.js';
+import { aSpecContainer } from '#support/builders/node-pods.js';
 import { quotesSecrets } from './quotes-secrets.js';
 
 const SECRET = { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'keys', key: 'token' } } };

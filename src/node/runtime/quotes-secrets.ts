@@ -1,4 +1,4 @@
-import { type Container } from '../../kube/container/container.js';
+import { type Container } from '#kube/container/container.js';
 import { expandVariables } from './config/container-environment.js';
 
 /** For people, in the place of what a runtime says that may quote a value of a Secret. */

@@ -7,8 +7,8 @@
  *
  * @module
  */
-import { type cri } from '../../watch/cri/index.js';
-import { type PodRef } from '../../kube/pod/pod-ref.js';
+import { type cri } from '#watch';
+import { type PodRef } from '#kube/pod/pod-ref.js';
 
 /** A sandbox as it is to be: CRI's own message. */
 export type SandboxConfig = cri.PodSandboxConfig;

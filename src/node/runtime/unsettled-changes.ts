@@ -1,4 +1,4 @@
-import { hasCode, PodloopError } from '../../base/errors/errors.js';
+import { hasCode, PodloopError } from '#base/errors/errors.js';
 
 /** Enough for every pod of a large node; a mark that is lost costs one refused call more. */
 const MOST_MARKS = 10_000;

@@ -4,7 +4,7 @@ import {
   toV1Time,
   type V1ContainerStatus,
   type V1PodCondition,
-} from '../../kube/pod/v1-pod-status.js';
+} from '#kube/pod/v1-pod-status.js';
 import { type ContainerStatuses } from './compute-phase.js';
 import { SANDBOX_CONDITIONS } from './sandbox-flaw.js';
 

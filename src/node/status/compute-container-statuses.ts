@@ -1,16 +1,12 @@
-import { type Container } from '../../kube/container/container.js';
+import { type Container } from '#kube/container/container.js';
 import {
   type V1ContainerState,
   type V1ContainerStatus,
   type V1ContainerTerminated,
   type V1ContainerUser,
   type V1ContainerWaiting,
-} from '../../kube/pod/v1-pod-status.js';
-import {
-  type ContainerLimits,
-  type ContainerStatus,
-  type ContainerUser,
-} from '../../watch/observed/runtime.js';
+} from '#kube/pod/v1-pod-status.js';
+import { type ContainerLimits, type ContainerStatus, type ContainerUser } from '#watch';
 import {
   type ContainerStateContext,
   lostEnd,
@@ -24,7 +20,7 @@ import {
   mayRestart,
   mayRestartFailed,
   type RestartRule,
-} from '../../kube/container/restart-rule.js';
+} from '#kube/container/restart-rule.js';
 import { computeVolumeMountStatuses } from './volume-mount-statuses.js';
 
 const USED_TO_RUN = 'The container could not be located when the pod was synced. It used to be running.';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type RestartPolicy } from '../../kube/container/container.js';
-import { type V1ContainerState, type V1ContainerStatus } from '../../kube/pod/v1-pod-status.js';
+import { type RestartPolicy } from '#kube/container/container.js';
+import { type V1ContainerState, type V1ContainerStatus } from '#kube/pod/v1-pod-status.js';
 import { computePhase, type ContainerStatuses } from './compute-phase.js';
-import { type RestartRule } from '../../kube/container/restart-rule.js';
+import { type RestartRule } from '#kube/container/restart-rule.js';
 
 const POLICIES = ['Always', 'OnFailure', 'Never'] as const satisfies readonly RestartPolicy[];
 const ended = (exitCode: number): V1ContainerState => ({

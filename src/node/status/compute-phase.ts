@@ -1,5 +1,5 @@
-import { type PodPhase, type V1ContainerStatus } from '../../kube/pod/v1-pod-status.js';
-import { mayRestart, type RestartRule } from '../../kube/container/restart-rule.js';
+import { type PodPhase, type V1ContainerStatus } from '#kube/pod/v1-pod-status.js';
+import { mayRestart, type RestartRule } from '#kube/container/restart-rule.js';
 
 /** The rule of a container of the spec, by its name. */
 export type FindRule = (containerName: string) => RestartRule;

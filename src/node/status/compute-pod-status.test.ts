@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { type Container } from '../../kube/container/container.js';
-import { type V1ContainerStatus, type V1PodStatus } from '../../kube/pod/v1-pod-status.js';
+import { type Container } from '#kube/container/container.js';
+import { type V1ContainerStatus, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { ANNOTATIONS } from '../../watch/observed/labels.js';
 import { type PodStatus } from '../../watch/observed/runtime.js';
-import { BUILT_AT_NS } from '../../testing/builders.js';
+import { BUILT_AT_NS } from '#testing/builders.js';
 import {
   aPodActionsScene,
   aSidecar,
   aBareContainer,
   type SceneBlueprint,
-} from '../../../test/support/harness/pod-actions-scene.js';
+} from '#support/harness/pod-actions-scene.js';
 import { computePodStatus, type PodStatusInputs } from './compute-pod-status.js';
 
 const NOW_MS = Date.UTC(2026, 0, 2, 3, 10, 0);

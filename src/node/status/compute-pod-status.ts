@@ -10,10 +10,10 @@
  *
  * @module
  */
-import { type Container } from '../../kube/container/container.js';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type PodSpec } from '../../kube/pod/pod.js';
-import { computePodQos } from '../../kube/pod/pod-qos.js';
+import { type Container } from '#kube/container/container.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodSpec } from '#kube/pod/pod.js';
+import { computePodQos } from '#kube/pod/pod-qos.js';
 import {
   isTerminalPhase,
   type PodPhase,
@@ -21,9 +21,9 @@ import {
   type V1ContainerStatus,
   type V1ContainerWaiting,
   type V1PodStatus,
-} from '../../kube/pod/v1-pod-status.js';
+} from '#kube/pod/v1-pod-status.js';
 import { quotesSecrets } from '../runtime/quotes-secrets.js';
-import { type ContainerLimits, type ContainerStatus, type PodStatus } from '../../watch/observed/runtime.js';
+import { type ContainerLimits, type ContainerStatus, type PodStatus } from '#watch';
 import { computeConditions, type PendingResize } from './compute-conditions.js';
 import {
   computeContainerStatus,
@@ -35,7 +35,7 @@ import { cutMessages } from './cut-messages.js';
 import { hasRun, PodContainers } from './pod-containers.js';
 import { choosePodIps } from './pod-ips.js';
 import { findPodStartMs } from './pod-start-time.js';
-import { initKindOf, isRunOnce, restartRuleOf } from '../../kube/container/restart-rule.js';
+import { initKindOf, isRunOnce, restartRuleOf } from '#kube/container/restart-rule.js';
 import { findSandboxFlaw } from './sandbox-flaw.js';
 
 /** Why a pod ends, when not by itself. */

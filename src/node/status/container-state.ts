@@ -1,6 +1,6 @@
 import { QUOTE_NOT_SHOWN } from '../runtime/quotes-secrets.js';
-import { type ContainerStatus } from '../../watch/observed/runtime.js';
-import { toV1Time, type V1ContainerState, type V1ContainerTerminated } from '../../kube/pod/v1-pod-status.js';
+import { type ContainerStatus } from '#watch';
+import { toV1Time, type V1ContainerState, type V1ContainerTerminated } from '#kube/pod/v1-pod-status.js';
 
 /** What is said of a container whose end nobody saw. */
 const UNKNOWN_END = { exitCode: 137, reason: 'ContainerStatusUnknown' } as const;

@@ -1,17 +1,13 @@
-import {
-  type Container,
-  type ResourceList,
-  type ResourceRequirements,
-} from '../../kube/container/container.js';
+import { type Container, type ResourceList, type ResourceRequirements } from '#kube/container/container.js';
 import {
   formatBytes,
   formatQuantity,
   getQuantity,
   toMilliUnits,
   toWholeUnits,
-} from '../../kube/fields/quantity.js';
+} from '#kube/fields/quantity.js';
 import { toShares } from '../runtime/config/container-resources.js';
-import { type ContainerLimits } from '../../watch/observed/runtime.js';
+import { type ContainerLimits } from '#watch';
 
 /** The part of a v1 ContainerStatus that is about resources. */
 export interface StatusResources {

@@ -1,9 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type V1ContainerState,
-  type V1ContainerStatus,
-  type V1PodStatus,
-} from '../../kube/pod/v1-pod-status.js';
+import { type V1ContainerState, type V1ContainerStatus, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { cutMessages } from './cut-messages.js';
 
 const LONG = 'é'.repeat(1_000_000);

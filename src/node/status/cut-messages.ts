@@ -1,9 +1,5 @@
-import {
-  type V1ContainerState,
-  type V1ContainerStatus,
-  type V1PodStatus,
-} from '../../kube/pod/v1-pod-status.js';
-import { cutText } from '../../base/text/cut-text.js';
+import { type V1ContainerState, type V1ContainerStatus, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
+import { cutText } from '#base/text/cut-text.js';
 
 /** Of one message. An API server takes no object of more than about 1.5 MiB, and a pod has many containers. */
 const MOST_BYTES = 32 * 1024;

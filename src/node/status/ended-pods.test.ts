@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type V1PodStatus } from '../../kube/pod/v1-pod-status.js';
+import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { PodPaths } from '../../watch/observed/pod-paths.js';
-import { LogRecorder } from '../../../test/support/fakes/log-recorder.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { EndedPods, type EndedPod } from './ended-pods.js';
 
 const STATUS: V1PodStatus = {

@@ -11,13 +11,13 @@
  * @module
  */
 import { mkdir, rm } from 'node:fs/promises';
-import { isTerminalPhase, type V1PodStatus } from '../../kube/pod/v1-pod-status.js';
-import { type PodPaths } from '../../watch/observed/pod-paths.js';
-import { forEachAtOnce } from '../../base/async/for-each-at-once.js';
-import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
-import { namesIn } from '../../base/fs/names-in.js';
-import { systemCodeOf } from '../../base/errors/system-code.js';
-import { readIfThere, writeWhole } from '../../base/fs/whole-file.js';
+import { isTerminalPhase, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
+import { type PodPaths } from '#watch';
+import { forEachAtOnce } from '#base/async/for-each-at-once.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { namesIn } from '#base/fs/names-in.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
+import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 
 /** How a pod ended. */
 export interface EndedPod {

@@ -1,5 +1,4 @@
-import { type ContainerStatus, type PodStatus } from '../../watch/observed/runtime.js';
-import { ANNOTATIONS, LABELS } from '../../watch/observed/labels.js';
+import { ANNOTATIONS, type ContainerStatus, LABELS, type PodStatus } from '#watch';
 
 /** The containers of one name, newest first. */
 export interface ContainerHistory {

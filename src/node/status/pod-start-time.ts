@@ -1,5 +1,4 @@
-import { ANNOTATIONS } from '../../watch/observed/labels.js';
-import { type PodStatus } from '../../watch/observed/runtime.js';
+import { ANNOTATIONS, type PodStatus } from '#watch';
 
 /**
  * Since when a pod is on this node, milliseconds since the epoch, as far as the runtime can tell; undefined when nothing

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type V1PodCondition } from '../../kube/pod/v1-pod-status.js';
+import { type V1PodCondition } from '#kube/pod/v1-pod-status.js';
 import { type SandboxStatus } from '../../watch/observed/runtime.js';
-import { aPodActionsScene } from '../../../test/support/harness/pod-actions-scene.js';
+import { aPodActionsScene } from '#support/harness/pod-actions-scene.js';
 import { findSandboxCondition } from './compute-conditions.js';
 import { computePodStatus } from './compute-pod-status.js';
 

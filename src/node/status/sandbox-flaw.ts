@@ -1,6 +1,5 @@
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { ANNOTATIONS } from '../../watch/observed/labels.js';
-import { type PodStatus } from '../../watch/observed/runtime.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { ANNOTATIONS, type PodStatus } from '#watch';
 
 /** Why the sandboxes of a pod will not do. */
 export interface SandboxFlaw {

@@ -1,4 +1,4 @@
-import { type V1ContainerWaiting } from '../../kube/pod/v1-pod-status.js';
+import { type V1ContainerWaiting } from '#kube/pod/v1-pod-status.js';
 
 /**
  * Why the last start of each container failed: what the status shows while a container waits.

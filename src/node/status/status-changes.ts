@@ -1,7 +1,7 @@
-import { type PodRef } from '../../kube/pod/pod-ref.js';
-import { type V1PodStatus } from '../../kube/pod/v1-pod-status.js';
-import { definePublishingChannel } from '../../base/channels/publishing-channel.js';
-import { PodloopError } from '../../base/errors/errors.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
+import { definePublishingChannel } from '#base/channels/publishing-channel.js';
+import { PodloopError } from '#base/errors/errors.js';
 
 /** What the status manager holds of a pod. Immutable. */
 export interface PodStatusRecord {

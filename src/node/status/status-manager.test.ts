@@ -1,12 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type V1PodStatus } from '../../kube/pod/v1-pod-status.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import {
-  aPodActionsScene,
-  aSidecar,
-  type SceneBlueprint,
-} from '../../../test/support/harness/pod-actions-scene.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { aPodActionsScene, aSidecar, type SceneBlueprint } from '#support/harness/pod-actions-scene.js';
 import { computePodStatus } from './compute-pod-status.js';
 import { podStatusChanged } from './status-changes.js';
 import { StatusManager } from './status-manager.js';

@@ -12,15 +12,15 @@
  * @module
  */
 import { isDeepStrictEqual } from 'node:util';
-import { type NodePod } from '../../kube/pod/node-pod.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 import {
   isTerminalPhase,
   type V1ContainerStatus,
   type V1PodCondition,
   type V1PodStatus,
-} from '../../kube/pod/v1-pod-status.js';
-import { type Clock, OLDEST_STAMP, type Stamp } from '../../base/time/clock.js';
-import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
+} from '#kube/pod/v1-pod-status.js';
+import { type Clock, OLDEST_STAMP, type Stamp } from '#base/time/clock.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { computeConditions, findSandboxCondition, type PendingResize } from './compute-conditions.js';
 import { groupByKind } from './compute-pod-status.js';
 import {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type V1ContainerStatus, type V1PodStatus } from '../../kube/pod/v1-pod-status.js';
+import { type V1ContainerStatus, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import {
   aPodActionsScene,
   aSidecar,
   aBareContainer,
   type SceneBlueprint,
-} from '../../../test/support/harness/pod-actions-scene.js';
+} from '#support/harness/pod-actions-scene.js';
 import { computePodStatus } from './compute-pod-status.js';
 import { terminateStatus } from './terminate-status.js';
 

@@ -1,5 +1,5 @@
-import { type PodSpec } from '../../kube/pod/pod.js';
-import { isTerminalPhase, type V1ContainerStatus, type V1PodStatus } from '../../kube/pod/v1-pod-status.js';
+import { type PodSpec } from '#kube/pod/pod.js';
+import { isTerminalPhase, type V1ContainerStatus, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { computeConditions, findSandboxCondition } from './compute-conditions.js';
 import { groupByKind } from './compute-pod-status.js';
 import { lostEnd } from './container-state.js';

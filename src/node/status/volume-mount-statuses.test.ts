@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type VolumeMount } from '../../kube/container/container.js';
+import { type VolumeMount } from '#kube/container/container.js';
 import { computeVolumeMountStatuses } from './volume-mount-statuses.js';
 
 const mount = (rest: Partial<VolumeMount> = {}): VolumeMount => ({

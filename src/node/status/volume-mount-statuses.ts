@@ -1,6 +1,6 @@
-import { type Container, type VolumeMount } from '../../kube/container/container.js';
-import { isRecursivelyReadOnly } from '../../kube/container/recursive-read-only.js';
-import { type V1VolumeMountStatus } from '../../kube/pod/v1-pod-status.js';
+import { type Container, type VolumeMount } from '#kube/container/container.js';
+import { isRecursivelyReadOnly } from '#kube/container/recursive-read-only.js';
+import { type V1VolumeMountStatus } from '#kube/pod/v1-pod-status.js';
 
 /**
  * What a status says of a container's mounts: all of them, in the order of the spec; nothing where there are none. Pure.

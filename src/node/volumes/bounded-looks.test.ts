@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { BoundedLooks, UnansweredError } from './bounded-looks.js';
 import { type LookPlace } from './find-look-place.js';
 

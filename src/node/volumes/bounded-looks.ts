@@ -12,8 +12,8 @@
  *
  * @module
  */
-import { type Clock } from '../../base/time/clock.js';
-import { settlesWithin } from '../../base/async/settles-within.js';
+import { type Clock } from '#base/time/clock.js';
+import { settlesWithin } from '#base/async/settles-within.js';
 import { type LookPlace } from './find-look-place.js';
 
 /** Nothing is known of a place, because it does not answer. */

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { BoundedLooks } from './bounded-looks.js';
-import { type AllowedHostPath } from '../../kube/node/node-policy.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { aNodePod } from '../../../test/support/builders/node-pod-builder.js';
+import { type AllowedHostPath } from '#kube/node/node-policy.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { checkHostPath } from './check-host-path.js';
 import { HostPath } from './host-path.js';
 

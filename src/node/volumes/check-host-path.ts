@@ -1,8 +1,8 @@
 import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { type AllowedHostPath, findAllowedHostPath } from '../../kube/node/node-policy.js';
-import { isBelow } from '../../base/proc/mountinfo.js';
-import { systemCodeOf } from '../../base/errors/system-code.js';
+import { type AllowedHostPath, findAllowedHostPath } from '#kube/node/node-policy.js';
+import { isBelow } from '#base/proc/mountinfo.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 
 /**
  * Rejects for a path of the node that is not below an allowed one, or that links lead out of it. What is not there yet

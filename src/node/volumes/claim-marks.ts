@@ -1,7 +1,7 @@
-import { makeFolder } from '../../base/fs/make-folder.js';
-import { namesIn } from '../../base/fs/names-in.js';
-import { systemCodeOf } from '../../base/errors/system-code.js';
-import { readIfThere, writeWhole } from '../../base/fs/whole-file.js';
+import { makeFolder } from '#base/fs/make-folder.js';
+import { namesIn } from '#base/fs/names-in.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
+import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 import { type PodVolume } from './volume-kind.js';
 import { VolumePaths } from './volume-paths.js';
 

@@ -13,12 +13,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type PodSpec } from '../../kube/pod/pod.js';
-import { type Volume } from '../../kube/pod/volume.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { FakeMounts } from '../../../test/support/fakes/fake-mounts.js';
-import { aSpecPod } from '../../../test/support/builders/node-pods.js';
-import { untilTrue } from '../../../test/support/until-true.js';
+import { type PodSpec } from '#kube/pod/pod.js';
+import { type Volume } from '#kube/pod/volume.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { FakeMounts } from '#support/fakes/fake-mounts.js';
+import { aSpecPod } from '#support/builders/node-pods.js';
+import { untilTrue } from '#support/until-true.js';
 import { BoundedLooks } from './bounded-looks.js';
 import { ClaimMarks } from './claim-marks.js';
 import { type ClaimedPlace, ClaimedVolumes } from './claimed-volumes.js';

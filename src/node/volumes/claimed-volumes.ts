@@ -1,9 +1,9 @@
 import { realpath, stat } from 'node:fs/promises';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type PodEventRecorder } from '../../kube/pod/pod-event-recorder.js';
-import { type HostPathType, type Volume } from '../../kube/pod/volume.js';
-import { abortable } from '../../base/async/abortable.js';
-import { syncPath } from '../../base/fs/whole-file.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
+import { type HostPathType, type Volume } from '#kube/pod/volume.js';
+import { abortable } from '#base/async/abortable.js';
+import { syncPath } from '#base/fs/whole-file.js';
 import { type ClaimMarks } from './claim-marks.js';
 import { giveToGroup } from './give-to-group.js';
 import { type PodVolume, type VolumeKind } from './volume-kind.js';

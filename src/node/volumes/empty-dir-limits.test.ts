@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type Volume } from '../../kube/pod/volume.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { LogRecorder } from '../../../test/support/fakes/log-recorder.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type Volume } from '#kube/pod/volume.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { EmptyDirLimits } from './empty-dir-limits.js';
 
 const NEVER = new AbortController().signal;

@@ -9,11 +9,11 @@
  *
  * @module
  */
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type Volume } from '../../kube/pod/volume.js';
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
-import { repeatWithRests } from '../../base/async/repeat-with-rests.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type Volume } from '#kube/pod/volume.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { repeatWithRests } from '#base/async/repeat-with-rests.js';
 import { sizeLimitOf } from './empty-dir.js';
 import { measureFolder } from './measure-folder.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type NodePod } from '../../kube/pod/node-pod.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 import { computeMemorySize, sizeLimitOf } from './empty-dir.js';
 
 const NODE_BYTES = 8n << 30n;

@@ -1,10 +1,10 @@
 import { chmod, chown, lstat, mkdir, realpath, rename } from 'node:fs/promises';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { findQuantity, toWholeUnits } from '../../kube/fields/quantity.js';
-import { type EmptyDirVolume } from '../../kube/pod/volume.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { findQuantity, toWholeUnits } from '#kube/fields/quantity.js';
+import { type EmptyDirVolume } from '#kube/pod/volume.js';
 import { computePodLimit } from '../runtime/config/quality-of-service.js';
-import { type MountEntry } from '../../base/proc/mountinfo.js';
-import { systemCodeOf } from '../../base/errors/system-code.js';
+import { type MountEntry } from '#base/proc/mountinfo.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { type Mounter } from './mounter.js';
 import { type PodVolume, type VolumeKind } from './volume-kind.js';
 

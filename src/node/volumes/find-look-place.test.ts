@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type MountEntry } from '../../base/proc/mountinfo.js';
+import { type MountEntry } from '#base/proc/mountinfo.js';
 import { findLookPlace } from './find-look-place.js';
 
 let folder: string;

@@ -1,6 +1,6 @@
 import { readlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { findMountOf, type MountEntry } from '../../base/proc/mountinfo.js';
+import { findMountOf, type MountEntry } from '#base/proc/mountinfo.js';
 
 /** What answers, or does not, when a path is looked at: all that is mounted at one place does so together. */
 export interface LookPlace {

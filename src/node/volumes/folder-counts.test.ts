@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { FolderCounts } from './folder-counts.js';
 
 const never = new AbortController().signal;

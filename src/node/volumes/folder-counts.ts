@@ -1,5 +1,5 @@
-import { abortable } from '../../base/async/abortable.js';
-import { type Clock } from '../../base/time/clock.js';
+import { abortable } from '#base/async/abortable.js';
+import { type Clock } from '#base/time/clock.js';
 
 /** What {@link FolderCounts} needs. */
 export interface FolderCountsOptions {

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { chmod, chown, type FileHandle, lstat, open, readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { goDown, isNoFolder } from '../../base/fs/link-free-folder.js';
-import { pathOfHandle } from '../../base/fs/path-of-handle.js';
+import { goDown, isNoFolder } from '#base/fs/link-free-folder.js';
+import { pathOfHandle } from '#base/fs/path-of-handle.js';
 
 /** How {@link giveToGroup} goes about it. */
 export interface GiveToGroupOptions {

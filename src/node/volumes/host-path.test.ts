@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BoundedLooks } from './bounded-looks.js';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { FakeClock } from '../../testing/fake-clock.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { HostPath } from './host-path.js';
 import { type PodVolume } from './volume-kind.js';
 

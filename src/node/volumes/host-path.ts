@@ -1,4 +1,4 @@
-import { type HostPathType } from '../../kube/pod/volume.js';
+import { type HostPathType } from '#kube/pod/volume.js';
 import { type BoundedLooks, UnansweredError } from './bounded-looks.js';
 import { prepareHostPath } from './prepare-host-path.js';
 import { type PodVolume, type VolumeKind } from './volume-kind.js';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
-import { volumeMeasured } from '../../base/channels/volume-channels.js';
+import { volumeMeasured } from '#base/channels/volume-channels.js';
 
 /** Many millions of files on a slow disk; what takes longer than this is not known. */
 const LIMIT_MS = 10 * 60_000;

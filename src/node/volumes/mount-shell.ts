@@ -1,9 +1,9 @@
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { Socket } from 'node:net';
 import { type Readable, type Writable } from 'node:stream';
-import { type Clock, type ClockTimer } from '../../base/time/clock.js';
-import { startFairDeadline } from '../../base/async/fair-deadline.js';
-import { killGroup } from '../../base/proc/kill-group.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
+import { startFairDeadline } from '#base/async/fair-deadline.js';
+import { killGroup } from '#base/proc/kill-group.js';
 import { MOUNT_ENVIRONMENT, type MountTool, MountToolFailure, toMountFailure } from './mount-tool.js';
 
 /** What a {@link MountShell} needs. */

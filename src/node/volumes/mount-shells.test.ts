@@ -2,8 +2,8 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { SystemClock } from '../../base/time/clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { SystemClock } from '#base/time/clock.js';
 import { MountShells, type MountShellsOptions } from './mount-shells.js';
 
 let folder: string;

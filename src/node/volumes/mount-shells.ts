@@ -1,4 +1,4 @@
-import { type Clock, type ClockTimer } from '../../base/time/clock.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
 import { MountShell, NoShellError } from './mount-shell.js';
 import { MOUNT_LIMIT_MS, type MountTool, runMountTool } from './mount-tool.js';
 

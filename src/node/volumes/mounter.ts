@@ -1,4 +1,4 @@
-import { type Clock } from '../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { MountShells, type MountShellsCounts } from './mount-shells.js';
 import { MountToolFailure, runMountTool } from './mount-tool.js';
 

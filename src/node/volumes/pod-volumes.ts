@@ -18,19 +18,19 @@
  * @module
  */
 import { realpath } from 'node:fs/promises';
-import { type Container } from '../../kube/container/container.js';
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { type PodEventRecorder } from '../../kube/pod/pod-event-recorder.js';
-import { type Volume } from '../../kube/pod/volume.js';
+import { type Container } from '#kube/container/container.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
+import { type Volume } from '#kube/pod/volume.js';
 import { type ContainerMount } from '../runtime/config/container-mount.js';
-import { type Clock } from '../../base/time/clock.js';
-import { hasCode, messageOf, PodloopError } from '../../base/errors/errors.js';
-import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
-import { makeFolder } from '../../base/fs/make-folder.js';
-import { type MountEntry } from '../../base/proc/mountinfo.js';
-import { namesIn } from '../../base/fs/names-in.js';
-import { systemCodeOf } from '../../base/errors/system-code.js';
-import { volumesTearDownEnded, volumeSetUpEnded } from '../../base/channels/volume-channels.js';
+import { type Clock } from '#base/time/clock.js';
+import { hasCode, messageOf, PodloopError } from '#base/errors/errors.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { makeFolder } from '#base/fs/make-folder.js';
+import { type MountEntry } from '#base/proc/mountinfo.js';
+import { namesIn } from '#base/fs/names-in.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
+import { volumesTearDownEnded, volumeSetUpEnded } from '#base/channels/volume-channels.js';
 import { type Mounter } from './mounter.js';
 import { ContainerMounts } from './container-mounts.js';
 import { type ContainerVariables } from './sub-path/resolve-sub-path.js';

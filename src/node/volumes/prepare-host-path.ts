@@ -1,8 +1,8 @@
 import { type Stats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
-import { type HostPathType, type HostPathVolume } from '../../kube/pod/volume.js';
-import { makeFolder } from '../../base/fs/make-folder.js';
-import { systemCodeOf } from '../../base/errors/system-code.js';
+import { type HostPathType, type HostPathVolume } from '#kube/pod/volume.js';
+import { makeFolder } from '#base/fs/make-folder.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 
 interface Expectation {
   /** For the message, as a kubelet says it. */

@@ -1,5 +1,5 @@
-import { type NodePod } from '../../kube/pod/node-pod.js';
-import { FOREIGN_VOLUME_SOURCES, type Volume } from '../../kube/pod/volume.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { FOREIGN_VOLUME_SOURCES, type Volume } from '#kube/pod/volume.js';
 
 /** Which field of a volume says what it is: exactly one is set. */
 export type VolumeSource = Exclude<keyof Volume, 'name'>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LogRecorder } from '../../../test/support/fakes/log-recorder.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { VolumeLog } from './volume-log.js';
 
 const web = { uid: 'u1', namespace: 'default', name: 'web' };

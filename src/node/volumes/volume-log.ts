@@ -1,5 +1,5 @@
-import { type PodRef } from '../../kube/pod/pod-ref.js';
-import { type Logger } from '../../base/log/logger.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { type Logger } from '#base/log/logger.js';
 
 /** A pod, or what is left of one that nobody knows any more. */
 type KnownPod = Pick<PodRef, 'uid'> & Partial<PodRef>;

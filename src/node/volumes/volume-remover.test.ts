@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { FakeMounts } from '../../../test/support/fakes/fake-mounts.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { FakeMounts } from '#support/fakes/fake-mounts.js';
 import { VolumePaths } from './volume-paths.js';
 import { VolumeRemover } from './volume-remover.js';
 

@@ -11,12 +11,12 @@
  */
 import { readdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf, PodloopError } from '../../base/errors/errors.js';
-import { isBelow, type MountEntry } from '../../base/proc/mountinfo.js';
-import { systemCodeOf } from '../../base/errors/system-code.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
+import { isBelow, type MountEntry } from '#base/proc/mountinfo.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { type Mounter } from './mounter.js';
-import { removeTree } from '../../base/fs/remove-tree.js';
+import { removeTree } from '#base/fs/remove-tree.js';
 import { removeTarget } from './sub-path/sub-path-mounts.js';
 import { type VolumePaths } from './volume-paths.js';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { WaitingVolumes } from './waiting-volumes.js';
 
 it('tells once of a pod for which everything is there, and of none that waits for something else by now', async () => {

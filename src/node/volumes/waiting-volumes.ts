@@ -6,8 +6,8 @@
  *
  * @module
  */
-import { type Clock } from '../../base/time/clock.js';
-import { Wakeup } from '../../base/async/wakeup.js';
+import { type Clock } from '#base/time/clock.js';
+import { Wakeup } from '#base/async/wakeup.js';
 
 /** What a {@link WaitingVolumes} needs. */
 export interface WaitingVolumesOptions {

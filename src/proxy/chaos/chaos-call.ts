@@ -7,8 +7,8 @@ import {
   type SideMode,
   type SideName,
 } from '../relay/index.js';
-import { type ClockTimer } from '../../base/time/clock.js';
-import { formatGoDuration } from '../../base/time/go-duration.js';
+import { type ClockTimer } from '#base/time/clock.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
 import { AnswerHistory } from './faults/answer-history.js';
 import { type ChaosContext } from './chaos-context.js';
 import { EVENTS_METHOD, isCri, isUnary } from './cri-method.js';
@@ -19,7 +19,7 @@ import { guardDeferred } from './faults/guard-deferred.js';
 import { applyListFault } from './faults/list-faults.js';
 import { applyNotReady } from './faults/not-ready.js';
 import { type ListScanner } from './faults/list-scanner.js';
-import { ifReadable } from '../../base/wire/protobuf-fields.js';
+import { ifReadable } from '#base/wire/protobuf-fields.js';
 import { changesAnswer, type Fault, hitsAnswer } from './rule.js';
 import { type ActiveRule } from './rule-book.js';
 import { type Subject } from './subject.js';

@@ -1,5 +1,5 @@
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type AnswerHistory } from './faults/answer-history.js';
 import { type Injections } from './faults/injections.js';
 import { type PodDirectory } from './pod-directory.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aRule, ChaosHarness, idsOf } from '../../../test/support/harness/chaos-harness.js';
+import { aRule, ChaosHarness, idsOf } from '#support/harness/chaos-harness.js';
 
 const WEB = { containerId: idsOf('web').containerId };
 const DB = { containerId: idsOf('db').containerId };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { aRule, ChaosHarness, followCall, idsOf } from '../../../test/support/harness/chaos-harness.js';
-import { untilTrue } from '../../../test/support/until-true.js';
+import { aRule, ChaosHarness, followCall, idsOf } from '#support/harness/chaos-harness.js';
+import { untilTrue } from '#support/until-true.js';
 
 const WEB = { containerId: idsOf('web').containerId };
 const DB = { containerId: idsOf('db').containerId };

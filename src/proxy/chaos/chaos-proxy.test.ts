@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { CriClient } from '../../watch/cri/client.js';
-import { aRule, ChaosHarness, followCall } from '../../../test/support/harness/chaos-harness.js';
-import { untilTrue } from '../../../test/support/until-true.js';
-import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
+import { aRule, ChaosHarness, followCall } from '#support/harness/chaos-harness.js';
+import { untilTrue } from '#support/until-true.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 
 describe('a call that no rule hits', () => {
   it('is answered as the runtime answers, errors and unknown methods included', async () => {

@@ -12,8 +12,8 @@
  * @module
  */
 import { type CallPlan, type CallStart, FrameRelay, type RelayCounts } from '../relay/index.js';
-import { type Clock, SystemClock } from '../../base/time/clock.js';
-import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
+import { type Clock, SystemClock } from '#base/time/clock.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { AnswerHistory } from './faults/answer-history.js';
 import { ChaosCall } from './chaos-call.js';
 import { type ChaosContext } from './chaos-context.js';

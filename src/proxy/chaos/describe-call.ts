@@ -7,7 +7,7 @@ import {
   SUBJECT_REQUEST_FIELDS,
 } from './cri-fields.js';
 import { type KnownId, type PodDirectory, readPodOfConfig } from './pod-directory.js';
-import { findBytes, readString } from '../../base/wire/protobuf-fields.js';
+import { findBytes, readString } from '#base/wire/protobuf-fields.js';
 import { lookUpOnce, type Subject } from './subject.js';
 
 /** What a call is about, by its request. A request that cannot be read is about nothing in particular. */

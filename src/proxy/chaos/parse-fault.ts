@@ -1,5 +1,5 @@
 import { GRPC_STATUS_NAMES } from '../relay/index.js';
-import { type YamlValue } from '../../base/text/yaml/yaml-value.js';
+import { type YamlValue } from '#base/text/yaml/yaml-value.js';
 import { readDuration } from './read-duration.js';
 import { type Fault, type FaultPlace, type FaultType, RUNTIME_CONDITIONS } from './rule.js';
 

@@ -16,13 +16,7 @@ import {
   SANDBOX_STATUS_ANSWER_FIELDS,
 } from './cri-fields.js';
 import { ListScanner, type SeenIds } from './faults/list-scanner.js';
-import {
-  findAllBytes,
-  findBytes,
-  findInMap,
-  ifReadable,
-  readString,
-} from '../../base/wire/protobuf-fields.js';
+import { findAllBytes, findBytes, findInMap, ifReadable, readString } from '#base/wire/protobuf-fields.js';
 
 /** A pod as people name it. */
 export interface PodName {

@@ -1,6 +1,6 @@
-import { messageOf } from '../../base/errors/errors.js';
-import { parseGoDuration } from '../../base/time/go-duration.js';
-import { type YamlValue } from '../../base/text/yaml/yaml-value.js';
+import { messageOf } from '#base/errors/errors.js';
+import { parseGoDuration } from '#base/time/go-duration.js';
+import { type YamlValue } from '#base/text/yaml/yaml-value.js';
 
 /** No longer than a timer of Node can be set, delay and jitter together. */
 const LONGEST_MS = 250 * 3_600_000;

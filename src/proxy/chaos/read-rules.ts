@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
-import { messageOf, PodloopError } from '../../base/errors/errors.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
 import { MOST_RULES_BYTES } from './rules-file.js';
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hasCode } from '../../base/errors/errors.js';
+import { hasCode } from '#base/errors/errors.js';
 import { FAULT_TYPES } from './parse-fault.js';
 import { MOST_RULES_BYTES, parseRules } from './rules-file.js';
 

@@ -1,6 +1,6 @@
-import { PodloopError } from '../../base/errors/errors.js';
-import { findSimilarWord } from '../../base/text/similar-word.js';
-import { YamlValue } from '../../base/text/yaml/yaml-value.js';
+import { PodloopError } from '#base/errors/errors.js';
+import { findSimilarWord } from '#base/text/similar-word.js';
+import { YamlValue } from '#base/text/yaml/yaml-value.js';
 import { concernsPod, CRI_METHOD_NAMES, isList, isListOfPods, shortMethod } from './cri-method.js';
 import { parseFault } from './parse-fault.js';
 import { readDuration } from './read-duration.js';

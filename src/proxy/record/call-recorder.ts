@@ -6,7 +6,7 @@ import {
   type GrpcMessage,
   type SideName,
 } from '../relay/index.js';
-import { type Clock } from '../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { type RecordedMethod } from './recorded-method.js';
 import { type Recorder } from './recorder.js';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CriClient } from '../../watch/cri/client.js';
-import { FakeClock } from '../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { ReplayServer, summarizeRecording } from './index.js';
 import { RecordingParts } from './recording-parts.js';
 import { STRICT_RULES } from './redaction/redaction-rules.js';

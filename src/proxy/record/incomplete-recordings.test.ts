@@ -10,9 +10,9 @@ import {
   StatusResponse,
 } from '../../watch/cri/generated/runtime/v1/cri.js';
 import { GrpcMessage } from '../relay/index.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { readRecording } from '../../../test/support/harness/record-harness.js';
-import { SILENT_LOGGER } from '../../base/log/logger.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { readRecording } from '#support/harness/record-harness.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { ReplayServer, summarizeRecording } from './index.js';
 import { RECORDED_METHODS } from './recorded-method.js';
 import { Recorder } from './recorder.js';

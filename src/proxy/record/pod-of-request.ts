@@ -1,4 +1,4 @@
-import { findBytes, ifReadable, readString } from '../../base/wire/protobuf-fields.js';
+import { findBytes, ifReadable, readString } from '#base/wire/protobuf-fields.js';
 import { type RecordedMethod } from './recorded-method.js';
 
 /** A pod that was listed, or that a request named. */

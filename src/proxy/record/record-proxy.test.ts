@@ -9,8 +9,8 @@ import {
   ListContainersResponse,
   VersionResponse,
 } from '../../watch/cri/generated/runtime/v1/cri.js';
-import { readRecording, RecordHarness } from '../../../test/support/harness/record-harness.js';
-import { untilTrue } from '../../../test/support/until-true.js';
+import { readRecording, RecordHarness } from '#support/harness/record-harness.js';
+import { untilTrue } from '#support/until-true.js';
 import { RecordProxy } from './record-proxy.js';
 import { type RecordedFrame } from './recorded-frame.js';
 import { RecordingFile } from './recording-file.js';

@@ -13,9 +13,9 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { type CallPlan, type CallStart, findHeader, FrameRelay, type RelayCounts } from '../relay/index.js';
-import { type Clock, SystemClock } from '../../base/time/clock.js';
-import { messageOf, PodloopError } from '../../base/errors/errors.js';
-import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
+import { type Clock, SystemClock } from '#base/time/clock.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { CallRecorder } from './call-recorder.js';
 import { RECORDED_METHODS } from './recorded-method.js';
 import { type RecordCounts, Recorder } from './recorder.js';

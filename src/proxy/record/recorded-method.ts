@@ -1,4 +1,4 @@
-import { ImageServiceService, RuntimeServiceService } from '../../watch/cri/generated/runtime/v1/cri.js';
+import { ImageServiceService, RuntimeServiceService } from '#watch/messages';
 
 /** A method of CRI v1, as recordings know it. */
 export interface RecordedMethod {

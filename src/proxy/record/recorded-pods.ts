@@ -1,6 +1,6 @@
-import { ListContainersResponse, ListPodSandboxResponse } from '../../watch/cri/generated/runtime/v1/cri.js';
-import { ifReadable, readString } from '../../base/wire/protobuf-fields.js';
-import { SliceYielder } from '../../base/async/slices.js';
+import { ListContainersResponse, ListPodSandboxResponse } from '#watch/messages';
+import { ifReadable, readString } from '#base/wire/protobuf-fields.js';
+import { SliceYielder } from '#base/async/slices.js';
 import { findPodOfRequest, type RecordedPod } from './pod-of-request.js';
 import { type RecordingFile } from './recording-file.js';
 import { type RecordedCall } from './replay/timeline.js';

@@ -1,6 +1,6 @@
 import { type GrpcMessage } from '../relay/index.js';
-import { type Clock } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type RecordedMethod } from './recorded-method.js';
 import { LARGEST_MESSAGE, type EndFrame } from './recording-format.js';
 import { type RecordingParts } from './recording-parts.js';

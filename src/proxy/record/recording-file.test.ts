@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { readRecording } from '../../../test/support/harness/record-harness.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { readRecording } from '#support/harness/record-harness.js';
 import {
   encodeBlock,
   encodeFrame,

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { messageOf, PodloopError } from '../../base/errors/errors.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
 import { decodeJsonFrame, type RecordedFrame } from './recorded-frame.js';
 import {
   BLOCK_HEADER_BYTES,

@@ -14,7 +14,7 @@
  */
 import { promisify } from 'node:util';
 import { crc32, deflateRaw, inflateRaw } from 'node:zlib';
-import { encodeVarint } from '../../base/wire/protobuf-fields.js';
+import { encodeVarint } from '#base/wire/protobuf-fields.js';
 import { type RedactionRules } from './redaction/redaction-rules.js';
 
 const deflate = promisify(deflateRaw);

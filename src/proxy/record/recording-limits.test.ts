@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { RecordingFile } from './recording-file.js';
 import { RecordingParts, type RecordingPartsOptions } from './recording-parts.js';
 import { STRICT_RULES } from './redaction/redaction-rules.js';

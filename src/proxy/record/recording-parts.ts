@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { lstat, rename, rm } from 'node:fs/promises';
-import { type Clock } from '../../base/time/clock.js';
-import { messageOf, PodloopError } from '../../base/errors/errors.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
 import { hashInSlices } from './redaction/hash-in-slices.js';
 import {
   type BeginFrame,

@@ -1,8 +1,8 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { type Clock, type ClockTimer } from '../../base/time/clock.js';
-import { messageOf, PodloopError } from '../../base/errors/errors.js';
-import { systemCodeOf } from '../../base/errors/system-code.js';
-import { writeFully } from '../../base/fs/write-fully.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
+import { writeFully } from '#base/fs/write-fully.js';
 import { encodeBlock, encodePreamble, PREAMBLE_BYTES } from './recording-format.js';
 
 /** How a {@link RecordingWriter} is made. */

@@ -5,9 +5,9 @@ import { describe, expect, it } from 'vitest';
 import { CriClient } from '../../watch/cri/client.js';
 import { Pleg } from '../../watch/pleg/pleg.js';
 import { CriRuntime } from '../../watch/observed/cri-runtime.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { takeAll } from '../../../test/support/harness/pleg-harness.js';
-import { serveSyntheticRuntime, type SyntheticControl } from '../../testing/synthetic-runtime/index.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { takeAll } from '#support/harness/pleg-harness.js';
+import { serveSyntheticRuntime, type SyntheticControl } from '#testing/synthetic-runtime/index.js';
 import { RecordProxy, ReplayServer, summarizeRecording } from './index.js';
 
 const ROUNDS = 25;

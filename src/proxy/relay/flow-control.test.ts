@@ -6,9 +6,9 @@ import {
   rawFrame,
   type RawHttp2Peer,
   uint32,
-} from '../../../test/support/clients/raw-http2-peer.js';
-import { RelayHarness } from '../../../test/support/harness/relay-harness.js';
-import { untilTrue } from '../../../test/support/until-true.js';
+} from '#support/clients/raw-http2-peer.js';
+import { RelayHarness } from '#support/harness/relay-harness.js';
+import { untilTrue } from '#support/until-true.js';
 import { type CallControl, type CallHandler, type CallInterceptor } from './call-handler.js';
 import { encodeStateless } from './hpack/encode-stateless.js';
 import { GrpcMessage } from './grpc-message.js';

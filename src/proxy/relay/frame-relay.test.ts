@@ -10,9 +10,9 @@ import {
   RawHttp2Peer,
   toBytes,
   uint32,
-} from '../../../test/support/clients/raw-http2-peer.js';
-import { RelayHarness, treatAll } from '../../../test/support/harness/relay-harness.js';
-import { untilTrue } from '../../../test/support/until-true.js';
+} from '#support/clients/raw-http2-peer.js';
+import { RelayHarness, treatAll } from '#support/harness/relay-harness.js';
+import { untilTrue } from '#support/until-true.js';
 import { encodeStateless } from './hpack/encode-stateless.js';
 
 const END_STREAM = 0x1;

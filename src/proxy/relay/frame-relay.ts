@@ -1,6 +1,6 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
-import { type PrivateSocket, listenPrivately, parseSocketPath } from '../../base/wire/private-socket.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { type PrivateSocket, listenPrivately, parseSocketPath } from '#base/wire/private-socket.js';
 import { type CallInterceptor } from './call-handler.js';
 import { RelayConnection } from './relay-connection.js';
 import { ReusedBuffer } from './reused-buffer.js';

@@ -23,7 +23,7 @@ import {
   status,
 } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
-import { treatAll } from '../../../test/support/harness/relay-harness.js';
+import { treatAll } from '#support/harness/relay-harness.js';
 import { FrameRelay } from './index.js';
 
 const MIB = 2 ** 20;

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { untilTrue } from '../../../test/support/until-true.js';
+import { untilTrue } from '#support/until-true.js';
 import { type CallInterceptor } from './call-handler.js';
 import { FrameRelay } from './index.js';
 

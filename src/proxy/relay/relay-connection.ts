@@ -1,5 +1,5 @@
 import { type Socket } from 'node:net';
-import { type Logger } from '../../base/log/logger.js';
+import { type Logger } from '#base/log/logger.js';
 import { type CallHeaders, type CallInterceptor, type SideName } from './call-handler.js';
 import { findHeader } from './hpack/header-field.js';
 import { HpackError } from './hpack/hpack-error.js';

@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import {
-  RAW_PREFACE,
-  rawFrame,
-  type RawHttp2Peer,
-  uint32,
-} from '../../../test/support/clients/raw-http2-peer.js';
-import { RelayHarness, treatAll } from '../../../test/support/harness/relay-harness.js';
-import { untilTrue } from '../../../test/support/until-true.js';
+import { RAW_PREFACE, rawFrame, type RawHttp2Peer, uint32 } from '#support/clients/raw-http2-peer.js';
+import { RelayHarness, treatAll } from '#support/harness/relay-harness.js';
+import { untilTrue } from '#support/until-true.js';
 import { type CallControl, type CallHandler, type CallHeaders } from './call-handler.js';
 import { GrpcMessage } from './grpc-message.js';
 import { encodeStateless } from './hpack/encode-stateless.js';

@@ -17,8 +17,8 @@ import {
   type WatchEvent,
   type WatchRequest,
 } from '../../cluster/client/kube-client.js';
-import { toV1Time } from '../../kube/pod/v1-pod-status.js';
-import { type Clock } from '../../base/time/clock.js';
+import { toV1Time } from '#kube/pod/v1-pod-status.js';
+import { type Clock } from '#base/time/clock.js';
 import { MemoryWatches } from './memory-watches.js';
 import { makeSelector } from './select-objects.js';
 import { mergePatch, strategicMergePatch } from './strategic-merge.js';

@@ -1,4 +1,4 @@
-import { isRecord } from '../../base/text/is-record.js';
+import { isRecord } from '#base/text/is-record.js';
 
 /** By which key the items of a list are told apart, for lists that a strategic merge patch merges item by item. */
 const MERGE_KEYS: Readonly<Record<string, string>> = {

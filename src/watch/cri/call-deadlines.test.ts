@@ -5,9 +5,9 @@ import { Worker } from 'node:worker_threads';
 
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { CriTestServer } from '../../../test/support/clients/cri-test-server.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { hasCode } from '../../base/errors/errors.js';
+import { CriTestServer } from '#support/clients/cri-test-server.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { hasCode } from '#base/errors/errors.js';
 
 import { CriClient } from './client.js';
 import { VersionResponse } from './generated/runtime/v1/cri.js';

@@ -1,6 +1,6 @@
-import { type CriCall, type CriCallPod, criCallEnded, criCallStarted } from '../../base/channels/channels.js';
-import { type Clock } from '../../base/time/clock.js';
-import { startFairDeadline } from '../../base/async/fair-deadline.js';
+import { type CriCall, type CriCallPod, criCallEnded, criCallStarted } from '#base/channels/channels.js';
+import { type Clock } from '#base/time/clock.js';
+import { startFairDeadline } from '#base/async/fair-deadline.js';
 
 import { type CallGroup } from './call-group.js';
 import { deadlineExceeded, type FailedCall, toPodloopError } from './errors.js';

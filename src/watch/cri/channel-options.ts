@@ -1,6 +1,6 @@
 import { type ChannelOptions } from '@grpc/grpc-js';
 
-import { type Clock } from '../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 
 /** How to reach a gRPC server on a unix socket. */
 export interface GrpcTransportOptions {

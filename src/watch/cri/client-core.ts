@@ -1,7 +1,7 @@
-import { criConnectionChanged, type CriCall, type CriCallPod } from '../../base/channels/channels.js';
-import { type Clock, SystemClock } from '../../base/time/clock.js';
-import { PodloopError } from '../../base/errors/errors.js';
-import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
+import { criConnectionChanged, type CriCall, type CriCallPod } from '#base/channels/channels.js';
+import { type Clock, SystemClock } from '#base/time/clock.js';
+import { PodloopError } from '#base/errors/errors.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 
 import { type CallGroup } from './call-group.js';
 import { type AnswerFacts, type CallStart, CallsInFlight } from './calls-in-flight.js';

@@ -3,11 +3,11 @@ import { setTimeout as sleepFor } from 'node:timers/promises';
 import { status as grpcStatus } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { CriTestServer, type CriTestServerOptions } from '../../../test/support/clients/cri-test-server.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { untilTrue } from '../../../test/support/until-true.js';
-import { criCallEnded, type CriCallEnd, criCallStarted, type CriCall } from '../../base/channels/channels.js';
-import { PodloopError } from '../../base/errors/errors.js';
+import { CriTestServer, type CriTestServerOptions } from '#support/clients/cri-test-server.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { untilTrue } from '#support/until-true.js';
+import { criCallEnded, type CriCallEnd, criCallStarted, type CriCall } from '#base/channels/channels.js';
+import { PodloopError } from '#base/errors/errors.js';
 
 import { CriClient } from './client.js';
 import { type CriClientOptions } from './client-core.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { FakeClock } from '../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 
 import { type DeafConnection, DeafConnectionWatch } from './deaf-connection-watch.js';
 

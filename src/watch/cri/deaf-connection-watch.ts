@@ -18,8 +18,8 @@
  *
  * @module
  */
-import { type Clock, type ClockTimer } from '../../base/time/clock.js';
-import { startFairDeadline } from '../../base/async/fair-deadline.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
+import { startFairDeadline } from '#base/async/fair-deadline.js';
 
 /** What one connection has moved so far, in bytes. */
 export interface MovedBytes {

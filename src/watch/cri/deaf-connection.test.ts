@@ -8,8 +8,8 @@ import { join } from 'node:path';
 
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { FakeClock } from '../../testing/fake-clock.js';
-import { type PodloopError } from '../../base/errors/errors.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { type PodloopError } from '#base/errors/errors.js';
 
 import { CriClient } from './client.js';
 import { VersionResponse } from './generated/runtime/v1/cri.js';

@@ -8,9 +8,9 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { CriTestServer } from '../../../test/support/clients/cri-test-server.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { PodloopError } from '../../base/errors/errors.js';
+import { CriTestServer } from '#support/clients/cri-test-server.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { PodloopError } from '#base/errors/errors.js';
 
 import { findEndpoint, parseEndpoint } from './endpoint.js';
 import { VersionResponse } from './generated/runtime/v1/cri.js';

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 
-import { PodloopError } from '../../base/errors/errors.js';
+import { PodloopError } from '#base/errors/errors.js';
 
 /** Where a runtime listens. */
 export interface Endpoint {

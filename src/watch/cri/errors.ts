@@ -1,4 +1,4 @@
-import { type ErrorCode, PodloopError } from '../../base/errors/errors.js';
+import { type ErrorCode, PodloopError } from '#base/errors/errors.js';
 
 import { GrpcStatusError } from './transport.js';
 

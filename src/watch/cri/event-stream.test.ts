@@ -1,8 +1,8 @@
 import { type ServerWritableStream } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { CriTestServer } from '../../../test/support/clients/cri-test-server.js';
-import { criConnectionChanged, type CriConnectionChange } from '../../base/channels/channels.js';
+import { CriTestServer } from '#support/clients/cri-test-server.js';
+import { criConnectionChanged, type CriConnectionChange } from '#base/channels/channels.js';
 
 import { CriClient } from './client.js';
 import { readContainerEvents } from './event-stream.js';

@@ -1,5 +1,5 @@
-import { messageOf } from '../../base/errors/errors.js';
-import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 
 import { type CallOptions, type RawCaller } from './client-core.js';
 import { type ContainerEventResponse } from './generated/runtime/v1/cri.js';

@@ -21,7 +21,7 @@ import {
   status as grpcStatus,
 } from '@grpc/grpc-js';
 
-import { SystemClock } from '../../base/time/clock.js';
+import { SystemClock } from '#base/time/clock.js';
 
 import { type GrpcTransportOptions, toChannelOptions } from './channel-options.js';
 import { type DeafConnection, DeafConnectionWatch, type MovedBytes } from './deaf-connection-watch.js';

@@ -60,7 +60,7 @@ export {
   criCallStarted,
   type CriConnectionChange,
   criConnectionChanged,
-} from '../../base/channels/channels.js';
+} from '#base/channels/channels.js';
 
 /** The messages, enums and services of CRI v1, as generated. */
 export * as cri from './generated/runtime/v1/cri.js';

@@ -1,4 +1,4 @@
-import { linkAbort } from '../../base/async/linked-abort.js';
+import { linkAbort } from '#base/async/linked-abort.js';
 
 import { type CallOptions, type RawCaller } from './client-core.js';
 import { type DeepPartial } from './generated/runtime/v1/cri.js';

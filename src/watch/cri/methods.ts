@@ -1,4 +1,4 @@
-import { type CriCallPod } from '../../base/channels/channels.js';
+import { type CriCallPod } from '#base/channels/channels.js';
 
 import * as cri from './generated/runtime/v1/cri.js';
 

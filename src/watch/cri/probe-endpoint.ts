@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 
-import { type Clock, SystemClock } from '../../base/time/clock.js';
-import { hasCode, messageOf, PodloopError } from '../../base/errors/errors.js';
-import { startFairDeadline } from '../../base/async/fair-deadline.js';
+import { type Clock, SystemClock } from '#base/time/clock.js';
+import { hasCode, messageOf, PodloopError } from '#base/errors/errors.js';
+import { startFairDeadline } from '#base/async/fair-deadline.js';
 
 import { CriClient } from './client.js';
 import { type Endpoint, parseEndpoint } from './endpoint.js';

@@ -1,4 +1,4 @@
-import { isUnimplemented } from '../../base/errors/errors.js';
+import { isUnimplemented } from '#base/errors/errors.js';
 
 import { type CallOptions, type RawCaller } from './client-core.js';
 import { type DeepPartial } from './generated/runtime/v1/cri.js';

@@ -1,4 +1,4 @@
-import { type CriConnectionChange } from '../../base/channels/channels.js';
+import { type CriConnectionChange } from '#base/channels/channels.js';
 
 /** The state of a connection, as gRPC names its states, in plain words. */
 export type ConnectionState = CriConnectionChange['state'];

@@ -4,7 +4,7 @@
  * @module
  */
 import { type cri } from '../cri/index.js';
-import { sumIfKnown } from '../../base/text/sum-if-known.js';
+import { sumIfKnown } from '#base/text/sum-if-known.js';
 
 import { LABELS } from './labels.js';
 import {

@@ -5,7 +5,7 @@ import {
   type CriHandlers,
   CriRuntimeHarness,
   kubernetesLabels,
-} from '../../../test/support/harness/cri-runtime-harness.js';
+} from '#support/harness/cri-runtime-harness.js';
 import { CriPodUsage } from './cri-pod-usage.js';
 
 const AT_NS = 1_700_000_000_123_000_000n;

@@ -1,6 +1,6 @@
 import { cri, type CriClient } from '../cri/index.js';
 import { CRI_METHODS } from '../cri/index.js';
-import { isUnimplemented, messageOf, PodloopError } from '../../base/errors/errors.js';
+import { isUnimplemented, messageOf, PodloopError } from '#base/errors/errors.js';
 
 import { groupByPod, toFilesystemUsage, toPodUsage } from './convert-usage.js';
 import { type FilesystemUsage, type PodUsage, type RuntimeMetrics, type RuntimeSample } from './pod-usage.js';

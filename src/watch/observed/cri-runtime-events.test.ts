@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 
 import { cri } from '../cri/index.js';
 import { type RuntimeEvent } from './runtime.js';
-import { CriRuntimeHarness, kubernetesLabels } from '../../../test/support/harness/cri-runtime-harness.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { untilTrue } from '../../../test/support/until-true.js';
-import { hasCode } from '../../base/errors/errors.js';
+import { CriRuntimeHarness, kubernetesLabels } from '#support/harness/cri-runtime-harness.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { untilTrue } from '#support/until-true.js';
+import { hasCode } from '#base/errors/errors.js';
 
 describe('watching events', () => {
   it('hands out what the runtime says happened, until it ends the stream', async () => {

@@ -8,7 +8,7 @@ import {
   listedContainer,
   listedSandbox,
   listing,
-} from '../../../test/support/harness/cri-runtime-harness.js';
+} from '#support/harness/cri-runtime-harness.js';
 
 describe('finding one pod', () => {
   it('asks by label, reuses what the list had, and leaves the index alone', async () => {

@@ -11,10 +11,10 @@ import {
   listedContainer,
   listedSandbox,
   listing,
-} from '../../../test/support/harness/cri-runtime-harness.js';
-import { CriTestServer } from '../../../test/support/clients/cri-test-server.js';
-import { untilTrue } from '../../../test/support/until-true.js';
-import { hasCode } from '../../base/errors/errors.js';
+} from '#support/harness/cri-runtime-harness.js';
+import { CriTestServer } from '#support/clients/cri-test-server.js';
+import { untilTrue } from '#support/until-true.js';
+import { hasCode } from '#base/errors/errors.js';
 
 import { type ObservedPod } from './runtime.js';
 

@@ -8,8 +8,8 @@ import {
   listedContainer,
   listedSandbox,
   listing,
-} from '../../../test/support/harness/cri-runtime-harness.js';
-import { untilTrue } from '../../../test/support/until-true.js';
+} from '#support/harness/cri-runtime-harness.js';
+import { untilTrue } from '#support/until-true.js';
 
 describe('the status of a pod', () => {
   const world: CriWorld = {

@@ -9,7 +9,7 @@ import {
   listedContainer,
   listedSandbox,
   listing,
-} from '../../../test/support/harness/cri-runtime-harness.js';
+} from '#support/harness/cri-runtime-harness.js';
 
 describe('listing pods', () => {
   it('groups sandboxes and containers by pod uid, newest sandbox first, containers in order of creation', async () => {

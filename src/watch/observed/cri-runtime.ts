@@ -11,10 +11,10 @@ import {
   SANDBOX_LIST,
   scanList,
 } from '../cri/index.js';
-import { type Clock, SystemClock } from '../../base/time/clock.js';
-import { messageOf, PodloopError } from '../../base/errors/errors.js';
-import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
-import { PriorityLock } from '../../base/async/priority-lock.js';
+import { type Clock, SystemClock } from '#base/time/clock.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { PriorityLock } from '#base/async/priority-lock.js';
 
 import { toRuntimeEvent } from './convert.js';
 import { findPodInRuntime } from './pod-finder.js';

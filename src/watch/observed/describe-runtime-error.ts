@@ -1,5 +1,5 @@
 import { GrpcStatusError } from '../cri/index.js';
-import { messageOf, PodloopError } from '../../base/errors/errors.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
 
 /** What the runtime itself said, as the kubelet prints it: `rpc error: code = NotFound desc = …`. Never throws. */
 export function quoteRuntimeError(error: unknown): string {

@@ -31,4 +31,4 @@ export {
   type RuntimeEventHandlers,
   type SandboxStatus,
 } from './runtime.js';
-export { formatPod, type PodRef } from '../../kube/pod/pod-ref.js';
+export { formatPod, type PodRef } from '#kube/pod/pod-ref.js';

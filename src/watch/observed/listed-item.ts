@@ -1,5 +1,5 @@
 import { type cri } from '../cri/index.js';
-import { type PodRef } from '../../kube/pod/pod-ref.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
 
 import { type ConvertCounters, toContainerState, toSandboxState } from './convert.js';
 import { type Labels, LABELS, ownerOf } from './labels.js';

@@ -1,5 +1,5 @@
 import { CallGroup, type CriClient } from '../cri/index.js';
-import { PodloopError, isNotFound } from '../../base/errors/errors.js';
+import { PodloopError, isNotFound } from '#base/errors/errors.js';
 
 import { composePodStatus } from './compose-pod-status.js';
 import { type ConvertCounters, toContainerStatus, toSandboxStatus } from './convert.js';

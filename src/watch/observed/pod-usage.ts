@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { type PodRef } from '../../kube/pod/pod-ref.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
 
 /** CPU time of a pod or container. */
 export interface CpuUsage {

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { type PodRef } from '../../kube/pod/pod-ref.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
 
 /** The state of a container, and of a sandbox taken as one (ready is running, not ready is exited). */
 export type ObservedState = 'created' | 'running' | 'exited' | 'unknown';

@@ -1,5 +1,5 @@
 import { type CriClient } from '../cri/index.js';
-import { SliceYielder } from '../../base/async/slices.js';
+import { SliceYielder } from '#base/async/slices.js';
 
 /** How much of an answer is decoded between two turns of the event loop: some two milliseconds' worth. */
 const BYTES_PER_SLICE = 64 * 1024;

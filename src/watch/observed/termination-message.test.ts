@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { aContainer, aContainerStatus, aPodStatus } from '../../testing/index.js';
+import { aContainer, aContainerStatus, aPodStatus } from '#testing/index.js';
 import { ANNOTATIONS } from './labels.js';
 import { PodPaths } from './pod-paths.js';
 import { type ContainerStatus } from './runtime.js';

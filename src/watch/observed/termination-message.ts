@@ -3,7 +3,7 @@ import { open, readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { openLinkFree } from '../../base/fs/link-free-folder.js';
+import { openLinkFree } from '#base/fs/link-free-folder.js';
 
 import { ANNOTATIONS } from './labels.js';
 import { type PodPaths } from './pod-paths.js';

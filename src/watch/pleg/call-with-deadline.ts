@@ -1,6 +1,6 @@
-import { type Clock } from '../../base/time/clock.js';
-import { PodloopError } from '../../base/errors/errors.js';
-import { startFairDeadline } from '../../base/async/fair-deadline.js';
+import { type Clock } from '#base/time/clock.js';
+import { PodloopError } from '#base/errors/errors.js';
+import { startFairDeadline } from '#base/async/fair-deadline.js';
 
 /** For how long a call may take, and who else may end it. */
 export interface CallDeadline {

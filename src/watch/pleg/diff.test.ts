@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aContainer, aPod, aSandbox } from '../../testing/builders.js';
+import { aContainer, aPod, aSandbox } from '#testing/builders.js';
 import { type ObservedPod, type ObservedState } from '../observed/runtime.js';
 import { diffPods, diffVanished, endsOf, hasDeath, hasUnreplacedEnd } from './diff.js';
 

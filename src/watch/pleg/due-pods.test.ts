@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { podOf } from '../../../test/support/harness/pleg-harness.js';
-import { PodloopError } from '../../base/errors/errors.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { podOf } from '#support/harness/pleg-harness.js';
+import { PodloopError } from '#base/errors/errors.js';
 import { DuePods } from './due-pods.js';
 import { PodRecord } from './pod-records.js';
 

@@ -1,5 +1,5 @@
-import { type Clock } from '../../base/time/clock.js';
-import { hasCode } from '../../base/errors/errors.js';
+import { type Clock } from '#base/time/clock.js';
+import { hasCode } from '#base/errors/errors.js';
 import { type PodRecord } from './pod-records.js';
 import { computeStuckPods, type StuckPods } from './stuck-pods.js';
 

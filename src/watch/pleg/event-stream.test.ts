@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { aRuntimeEvent } from '../../testing/builders.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { FakeRuntime } from '../../testing/fake-runtime.js';
-import { podOf } from '../../../test/support/harness/pleg-harness.js';
+import { aRuntimeEvent } from '#testing/builders.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { FakeRuntime } from '#testing/fake-runtime.js';
+import { podOf } from '#support/harness/pleg-harness.js';
 import { type RuntimeEvent, type ToldStatuses } from '../observed/runtime.js';
-import { SILENT_LOGGER } from '../../base/log/logger.js';
-import { type RuntimeEventReceipt, runtimeEventReceived } from '../../base/channels/pleg-channels.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
+import { type RuntimeEventReceipt, runtimeEventReceived } from '#base/channels/pleg-channels.js';
 import { EventStream } from './event-stream.js';
 
 function setUp({ events = true } = {}) {

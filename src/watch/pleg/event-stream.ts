@@ -1,7 +1,7 @@
 import { type ObservedPod, type Runtime, type RuntimeEvent, type ToldStatuses } from '../observed/runtime.js';
-import { type Clock, type ClockTimer, OLDEST_STAMP, type Stamp } from '../../base/time/clock.js';
-import { type Logger } from '../../base/log/logger.js';
-import { runtimeEventReceived } from '../../base/channels/pleg-channels.js';
+import { type Clock, type ClockTimer, OLDEST_STAMP, type Stamp } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
+import { runtimeEventReceived } from '#base/channels/pleg-channels.js';
 import { ANNOUNCE_GRACE_MS, Announcements } from './announced/announcements.js';
 import { diffPods } from './diff.js';
 import { EventHints, type StreamInfo, type StreamState } from './announced/event-hints.js';

@@ -1,6 +1,6 @@
-import { type PodRef } from '../../kube/pod/pod-ref.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
 import { type PodOwner } from '../observed/runtime.js';
-import { type Stamp } from '../../base/time/clock.js';
+import { type Stamp } from '#base/time/clock.js';
 
 /**
  * What made the generator look: the first relist after its start, the period, an event of the runtime, or a

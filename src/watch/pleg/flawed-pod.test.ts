@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type ObservedPod } from '../observed/runtime.js';
-import { aContainer, aPod } from '../../testing/builders.js';
-import { drain, setUpPleg } from '../../../test/support/harness/pleg-harness.js';
-import { SILENT_LOGGER } from '../../base/log/logger.js';
+import { aContainer, aPod } from '#testing/builders.js';
+import { drain, setUpPleg } from '#support/harness/pleg-harness.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { findFlaw } from './flawed-pod.js';
 
 const FLAWED: readonly [unknown, string][] = [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { aContainer, aContainerStatus, aPod, aPodStatus, aSandbox } from '../../testing/builders.js';
-import { FakeClock } from '../../testing/fake-clock.js';
+import { aContainer, aContainerStatus, aPod, aPodStatus, aSandbox } from '#testing/builders.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { type ContainerStatus, type PodStatus } from '../observed/runtime.js';
 import { type ContainerChange } from './diff.js';
 import { toLifecycleEvents } from './lifecycle-events.js';

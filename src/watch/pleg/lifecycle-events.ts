@@ -1,11 +1,11 @@
-import { type PodRef } from '../../kube/pod/pod-ref.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
 import {
   type ContainerStatus,
   type ObservedContainer,
   type PodOwner,
   type PodStatus,
 } from '../observed/runtime.js';
-import { type Stamp } from '../../base/time/clock.js';
+import { type Stamp } from '#base/time/clock.js';
 import { type ContainerChange, endsOf } from './diff.js';
 import { type ContainerLifecycleEvent, type PodLifecycleEvent, type Trigger } from './events.js';
 

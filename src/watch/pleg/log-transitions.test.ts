@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { LogRecorder } from '../../../test/support/fakes/log-recorder.js';
-import { podOf } from '../../../test/support/harness/pleg-harness.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { podOf } from '#support/harness/pleg-harness.js';
 import { logTransitions } from './log-transitions.js';
 
 it('says of each container what became of it, in the kubelet’s words, and nothing of those that stayed as they were', () => {

@@ -1,5 +1,5 @@
 import { type ObservedPod, type ObservedState } from '../observed/runtime.js';
-import { type Logger } from '../../base/log/logger.js';
+import { type Logger } from '#base/log/logger.js';
 
 /** The kubelet's words; it takes a container that was only made for one of which it knows nothing. */
 const STATE_WORDS: Readonly<Record<ObservedState, string>> = {

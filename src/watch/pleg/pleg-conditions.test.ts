@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { drain, podOf, setUpPleg, takeAll } from '../../../test/support/harness/pleg-harness.js';
+import { drain, podOf, setUpPleg, takeAll } from '#support/harness/pleg-harness.js';
 import { runningContainerCondition } from './watch-conditions.js';
 
 const always = (): boolean => true;

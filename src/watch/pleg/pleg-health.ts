@@ -1,4 +1,4 @@
-import { formatGoDuration } from '../../base/time/go-duration.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
 import { type StuckPod } from './stuck-pods.js';
 
 /** Why the generator is unhealthy. */

@@ -1,14 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
-import {
-  drain,
-  lineOf,
-  nodeOf,
-  numbers,
-  podOf,
-  setUpPleg,
-  takeAll,
-} from '../../../test/support/harness/pleg-harness.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { drain, lineOf, nodeOf, numbers, podOf, setUpPleg, takeAll } from '#support/harness/pleg-harness.js';
 
 describe.each([1, 20])('with %d of 200 pods hung', (hung) => {
   it('everybody else’s events arrive within one relist, and health names the pods', async () => {

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type ObservedState, type ToldStatuses } from '../observed/runtime.js';
-import { aRuntimeEvent } from '../../testing/builders.js';
-import { Believer } from '../../../test/support/believer.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { FakeRuntime } from '../../testing/fake-runtime.js';
-import { lineOf, podOf, takeAll } from '../../../test/support/harness/pleg-harness.js';
-import { PodloopError } from '../../base/errors/errors.js';
+import { aRuntimeEvent } from '#testing/builders.js';
+import { Believer } from '#support/believer.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { FakeRuntime } from '#testing/fake-runtime.js';
+import { lineOf, podOf, takeAll } from '#support/harness/pleg-harness.js';
+import { PodloopError } from '#base/errors/errors.js';
 import { type PodLifecycleEvent } from './events.js';
 import { Pleg } from './pleg.js';
 import { type CachedPod } from './pod-cache.js';

@@ -1,13 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { aRuntimeEvent } from '../../testing/builders.js';
-import {
-  drain,
-  type PlegHarness,
-  podOf,
-  setUpPleg,
-  takeAll,
-} from '../../../test/support/harness/pleg-harness.js';
-import { PodloopError } from '../../base/errors/errors.js';
+import { aRuntimeEvent } from '#testing/builders.js';
+import { drain, type PlegHarness, podOf, setUpPleg, takeAll } from '#support/harness/pleg-harness.js';
+import { PodloopError } from '#base/errors/errors.js';
 import { type PlegOptions } from './pleg-options.js';
 
 const BROKEN = new Error('connection reset');

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FakeRuntime } from '../../testing/fake-runtime.js';
+import { FakeRuntime } from '#testing/fake-runtime.js';
 import { type PlegOptions, resolvePlegOptions } from './pleg-options.js';
 
 const runtime = new FakeRuntime();

@@ -1,7 +1,7 @@
 import { type Runtime } from '../observed/runtime.js';
-import { type Clock, SystemClock } from '../../base/time/clock.js';
-import { PodloopError } from '../../base/errors/errors.js';
-import { type Logger, SILENT_LOGGER } from '../../base/log/logger.js';
+import { type Clock, SystemClock } from '#base/time/clock.js';
+import { PodloopError } from '#base/errors/errors.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { PodCache } from './pod-cache.js';
 import { type CadenceOptions, DEFAULT_CADENCE, PLEG_MODES, type PlegMode } from './relist/relist-cadence.js';
 

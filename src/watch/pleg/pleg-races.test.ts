@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { type ObservedPod } from '../observed/runtime.js';
-import { drain, podOf, setUpPleg, takeAll } from '../../../test/support/harness/pleg-harness.js';
+import { drain, podOf, setUpPleg, takeAll } from '#support/harness/pleg-harness.js';
 import { type CachedPod } from './pod-cache.js';
 
 function watch(wait: Promise<CachedPod>): { cached: CachedPod | undefined } {

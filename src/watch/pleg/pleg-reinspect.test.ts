@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { drain, podOf, setUpPleg } from '../../../test/support/harness/pleg-harness.js';
+import { drain, podOf, setUpPleg } from '#support/harness/pleg-harness.js';
 
 const BROKEN = new Error('shim is gone');
 

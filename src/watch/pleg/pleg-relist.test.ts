@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ObservedPod, type ObservedState } from '../observed/runtime.js';
-import { type FakeRuntime } from '../../testing/fake-runtime.js';
-import { drain, lineOf, podOf, setUpPleg, takeAll } from '../../../test/support/harness/pleg-harness.js';
+import { type FakeRuntime } from '#testing/fake-runtime.js';
+import { drain, lineOf, podOf, setUpPleg, takeAll } from '#support/harness/pleg-harness.js';
 
 type States = Readonly<Record<string, ObservedState>>;
 

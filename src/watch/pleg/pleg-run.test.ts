@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { OLDEST_STAMP } from '../../base/time/clock.js';
+import { OLDEST_STAMP } from '#base/time/clock.js';
 import { type CachedPod } from './pod-cache.js';
-import { drain, podOf, setUpPleg, takeAll } from '../../../test/support/harness/pleg-harness.js';
+import { drain, podOf, setUpPleg, takeAll } from '#support/harness/pleg-harness.js';
 
 function watch(wait: Promise<CachedPod>): { cached: CachedPod | undefined } {
   const seen: { cached: CachedPod | undefined } = { cached: undefined };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { drain, nodeOf, numbers } from '../../../test/support/harness/pleg-harness.js';
-import { PodloopError } from '../../base/errors/errors.js';
+import { drain, nodeOf, numbers } from '#support/harness/pleg-harness.js';
+import { PodloopError } from '#base/errors/errors.js';
 
 describe('a runtime that is away for ten seconds', () => {
   it('delays nobody after its return, and blames no pod', async () => {

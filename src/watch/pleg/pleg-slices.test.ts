@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type ObservedPod, type Runtime } from '../observed/runtime.js';
-import { aPodStatus } from '../../testing/builders.js';
-import { podOf, setUpPleg } from '../../../test/support/harness/pleg-harness.js';
+import { aPodStatus } from '#testing/builders.js';
+import { podOf, setUpPleg } from '#support/harness/pleg-harness.js';
 import { ITEMS_PER_SLICE } from './relist/looks.js';
 
 /** A node whose pods count who looks into them: in all, and between two turns of the event loop. */

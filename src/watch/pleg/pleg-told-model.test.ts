@@ -6,8 +6,8 @@ import {
   type RuntimeEvent,
   type ToldStatuses,
 } from '../observed/runtime.js';
-import { aRuntimeEvent } from '../../testing/builders.js';
-import { drain, podOf, setUpPleg } from '../../../test/support/harness/pleg-harness.js';
+import { aRuntimeEvent } from '#testing/builders.js';
+import { drain, podOf, setUpPleg } from '#support/harness/pleg-harness.js';
 import { type Subscription } from './subscription.js';
 
 const UIDS = ['a', 'b'];

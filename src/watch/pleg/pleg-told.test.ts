@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { drain, podOf, setUpPleg, takeAll } from '../../../test/support/harness/pleg-harness.js';
+import { drain, podOf, setUpPleg, takeAll } from '#support/harness/pleg-harness.js';
 
 /** A generator on a runtime whose events tell of their pods, with one running container, told of. */
 async function setUp(believedAfter = 1) {

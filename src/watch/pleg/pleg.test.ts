@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { drain, podOf, setUpPleg as setUp } from '../../../test/support/harness/pleg-harness.js';
+import { drain, podOf, setUpPleg as setUp } from '#support/harness/pleg-harness.js';
 
 describe('a relist called by hand', () => {
   it('stores the error of a failing status, tells nothing of that pod, and catches up at the next', async () => {

@@ -17,11 +17,11 @@
  * @module
  */
 import { type ObservedPod } from '../observed/runtime.js';
-import { abortable } from '../../base/async/abortable.js';
-import { type Clock, type Stamp } from '../../base/time/clock.js';
-import { PodloopError } from '../../base/errors/errors.js';
-import { type Logger } from '../../base/log/logger.js';
-import { Wakeup } from '../../base/async/wakeup.js';
+import { abortable } from '#base/async/abortable.js';
+import { type Clock, type Stamp } from '#base/time/clock.js';
+import { PodloopError } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
+import { Wakeup } from '#base/async/wakeup.js';
 import { type PodLifecycleEvent } from './events.js';
 import { EventStream } from './event-stream.js';
 import { Inspector } from './inspection/inspector.js';

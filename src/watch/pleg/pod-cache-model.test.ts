@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { aPodStatus, aPod } from '../../testing/builders.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { type WatchedPromise, watchPromise } from '../../../test/support/watch-promise.js';
+import { aPodStatus, aPod } from '#testing/builders.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { type WatchedPromise, watchPromise } from '#support/watch-promise.js';
 import { type PodStatus } from '../observed/runtime.js';
-import { type Stamp } from '../../base/time/clock.js';
+import { type Stamp } from '#base/time/clock.js';
 import { type CachedPod, PodCache } from './pod-cache.js';
 
 const statusOf = (uid: string): PodStatus => aPodStatus(aPod({ uid }));

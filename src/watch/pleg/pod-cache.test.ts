@@ -1,10 +1,10 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { aPodStatus, aPod } from '../../testing/builders.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { watchPromise } from '../../../test/support/watch-promise.js';
+import { aPodStatus, aPod } from '#testing/builders.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { watchPromise } from '#support/watch-promise.js';
 import { emptyPodStatus, type PodStatus } from '../observed/runtime.js';
-import { OLDEST_STAMP } from '../../base/time/clock.js';
+import { OLDEST_STAMP } from '#base/time/clock.js';
 import { PodCache } from './pod-cache.js';
 
 const statusOf = (uid: string): PodStatus => aPodStatus(aPod({ uid }));

@@ -1,5 +1,5 @@
 import { emptyPodStatus, type PodStatus } from '../observed/runtime.js';
-import { OLDEST_STAMP, type Stamp } from '../../base/time/clock.js';
+import { OLDEST_STAMP, type Stamp } from '#base/time/clock.js';
 
 /** What the cache knows of a pod. */
 export interface CachedPod {

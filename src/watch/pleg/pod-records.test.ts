@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { podOf } from '../../../test/support/harness/pleg-harness.js';
-import { FakeClock } from '../../testing/fake-clock.js';
+import { podOf } from '#support/harness/pleg-harness.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { type ObservedPod } from '../observed/runtime.js';
 import { FLEETING_LIMIT, PodRecord, PodRecords } from './pod-records.js';
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { aRuntimeEvent } from '../../testing/builders.js';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { FakeRuntime } from '../../testing/fake-runtime.js';
-import { podOf, takeAll } from '../../../test/support/harness/pleg-harness.js';
+import { aRuntimeEvent } from '#testing/builders.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { FakeRuntime } from '#testing/fake-runtime.js';
+import { podOf, takeAll } from '#support/harness/pleg-harness.js';
 import { Pleg } from './pleg.js';
 
 const USUAL_MS = 1_000;

@@ -1,4 +1,4 @@
-import { type Clock } from '../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { type PodRecord } from './pod-records.js';
 import { SideInspections, type SideInspectionsOptions } from './inspection/side-inspections.js';
 

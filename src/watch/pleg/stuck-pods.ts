@@ -1,4 +1,4 @@
-import { type PodRef } from '../../kube/pod/pod-ref.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
 import { type PodRecord } from './pod-records.js';
 
 /** A pod whose inspection hangs or fails. */

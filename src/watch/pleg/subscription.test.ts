@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.js';
-import { lineOf, takeAll } from '../../../test/support/harness/pleg-harness.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { lineOf, takeAll } from '#support/harness/pleg-harness.js';
 import { type PodLifecycleEvent } from './events.js';
 import { Subscription } from './subscription.js';
 

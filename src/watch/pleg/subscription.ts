@@ -1,6 +1,6 @@
-import { type PodRef } from '../../kube/pod/pod-ref.js';
-import { type Clock, type Stamp } from '../../base/time/clock.js';
-import { PodloopError } from '../../base/errors/errors.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { type Clock, type Stamp } from '#base/time/clock.js';
+import { PodloopError } from '#base/errors/errors.js';
 import { type PodLifecycleEvent, type Trigger } from './events.js';
 
 /** What a subscription has been through, for metrics. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aContainerStatus, aContainer, aPod, aPodStatus } from '../../testing/builders.js';
+import { aContainerStatus, aContainer, aPod, aPodStatus } from '#testing/builders.js';
 import { type ObservedState, type PodStatus } from '../observed/runtime.js';
 import { runningContainerCondition, WatchConditions } from './watch-conditions.js';
 

@@ -1,6 +1,6 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
-import { type ReportedEventLoop } from '../../kube/node/pleg-report.js';
-import { type Clock } from '../../base/time/clock.js';
+import { type ReportedEventLoop } from '#kube/node/pleg-report.js';
+import { type Clock } from '#base/time/clock.js';
 
 /**
  * How often it is measured. A stall that is longer is met for certain, a shorter one by chance, as likely as it is long;

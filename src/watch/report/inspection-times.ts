@@ -1,7 +1,7 @@
-import { type ReportedInspection } from '../../kube/node/pleg-report.js';
-import { type PodRef } from '../../kube/pod/pod-ref.js';
+import { type ReportedInspection } from '#kube/node/pleg-report.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
 import { type InspectionInFlight } from '../pleg/index.js';
-import { type InspectionEnd, inspectionEnded } from '../../base/channels/pleg-channels.js';
+import { type InspectionEnd, inspectionEnded } from '#base/channels/pleg-channels.js';
 
 /** So many pods are remembered: those inspected last. A node has a few hundred. */
 const REMEMBERED_PODS = 2_000;

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { criCallEnded } from '../../base/channels/channels.js';
+import { criCallEnded } from '#base/channels/channels.js';
 import { OperationTimes, REMEMBERED_CALLS } from './operation-times.js';
 
 let times: OperationTimes | undefined;

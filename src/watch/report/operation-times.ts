@@ -1,7 +1,7 @@
 import { isEndless } from '../cri/index.js';
-import { type ReportedOperation } from '../../kube/node/pleg-report.js';
-import { type CriCallEnd, criCallEnded } from '../../base/channels/channels.js';
-import { percentileOf } from '../../base/text/percentile.js';
+import { type ReportedOperation } from '#kube/node/pleg-report.js';
+import { type CriCallEnd, criCallEnded } from '#base/channels/channels.js';
+import { percentileOf } from '#base/text/percentile.js';
 
 /** Of so many of its last calls an operation's times are told. */
 export const REMEMBERED_CALLS = 128;

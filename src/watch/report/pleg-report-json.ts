@@ -1,4 +1,4 @@
-import { type PlegReport } from '../../kube/node/pleg-report.js';
+import { type PlegReport } from '#kube/node/pleg-report.js';
 
 /** The report as text: times to a microsecond, of which nobody reads more. */
 export function plegReportJson(report: PlegReport): string {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type CriCall } from '../../base/channels/channels.js';
-import { numbers, podOf, setUpPleg } from '../../../test/support/harness/pleg-harness.js';
+import { type CriCall } from '#base/channels/channels.js';
+import { numbers, podOf, setUpPleg } from '#support/harness/pleg-harness.js';
 import { PlegReporter } from './pleg-reporter.js';
 import { REMEMBERED_RELISTS } from './relist-history.js';
 

@@ -15,10 +15,10 @@ import {
   type ReportedCgroups,
   type ReportedCluster,
   type ReportedHealth,
-} from '../../kube/node/pleg-report.js';
+} from '#kube/node/pleg-report.js';
 import { type PlegHealth, type PlegState } from '../pleg/index.js';
-import { type CriCall } from '../../base/channels/channels.js';
-import { type Clock } from '../../base/time/clock.js';
+import { type CriCall } from '#base/channels/channels.js';
+import { type Clock } from '#base/time/clock.js';
 import { EventLoopDelay } from './event-loop-delay.js';
 import { InspectionTimes } from './inspection-times.js';
 import { OperationTimes } from './operation-times.js';

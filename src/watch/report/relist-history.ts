@@ -1,6 +1,6 @@
-import { type ReportedRelist } from '../../kube/node/pleg-report.js';
-import { type Clock } from '../../base/time/clock.js';
-import { type RelistEnd, relistEnded } from '../../base/channels/pleg-channels.js';
+import { type ReportedRelist } from '#kube/node/pleg-report.js';
+import { type Clock } from '#base/time/clock.js';
+import { type RelistEnd, relistEnded } from '#base/channels/pleg-channels.js';
 
 /** How many relists are remembered. */
 export const REMEMBERED_RELISTS = 60;

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { askPort, findFreePort } from '../../support/clients/tcp-client.js';
+import { askPort, findFreePort } from '#support/clients/tcp-client.js';
 import { kubeletConfig } from '../../containerd/harness/kubelet-config.js';
 import { type ClusterAgent } from './cluster-agent.js';
 import { Component } from './component.js';

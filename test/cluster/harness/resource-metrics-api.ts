@@ -4,7 +4,7 @@ import { type AddressInfo } from 'node:net';
 import { type KubeList } from '../../../src/cluster/client/kube-objects.js';
 import { type KubeClient } from '../../../src/cluster/client/kube-client.js';
 import { makeCertificate } from '../../../src/node/api/tls/make-certificate.js';
-import { askPort } from '../../support/clients/tcp-client.js';
+import { askPort } from '#support/clients/tcp-client.js';
 
 const GROUP_VERSION = 'metrics.k8s.io/v1beta1';
 const HOUR_MS = 3_600_000;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { type PodSandboxConfig } from '../../../src/watch/cri/generated/runtime/v1/cri.js';
 import { type Runtime } from '../../../src/watch/observed/runtime.js';
-import { type ContainerToMake, type PodToMake, type RuntimeDriver } from '../../../src/testing/index.js';
+import { type ContainerToMake, type PodToMake, type RuntimeDriver } from '#testing/index.js';
 import { type Containerd } from './containerd.js';
 import { runtimeService } from './cri-driver.js';
 import { containerConfig, sandboxConfig } from './pod-configs.js';

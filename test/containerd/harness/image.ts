@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
-import { OciLayout } from '../../support/fakes/oci-layout.js';
-import { packTar, type TarMember } from '../../support/builders/pack-tar.js';
+import { OciLayout } from '#support/fakes/oci-layout.js';
+import { packTar, type TarMember } from '#support/builders/pack-tar.js';
 import { USER_IMAGES } from '../../integration/program-image.js';
 
 /** What the tests' containers run: every applet of busybox, a shell as the default command. */

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
-import { type ImageToMake, OciLayout } from '../../support/fakes/oci-layout.js';
+import { type ImageToMake, OciLayout } from '#support/fakes/oci-layout.js';
 
 /** The password of user `me`. */
 export const REGISTRY_PASSWORD = 'correct horse:battery';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type CriCall, criCallEnded, criCallStarted } from '../../../src/base/channels/channels.js';
+import { type CriCall, criCallEnded, criCallStarted } from '#base/channels/channels.js';
 import { readThreadTime, Stretches, type ThreadTime, timeSince } from './thread-time.js';
 
 /** Calls that change the runtime; the others only look at it. */

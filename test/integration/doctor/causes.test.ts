@@ -5,8 +5,8 @@
  * @module
  */
 import { describe, expect, it, vi } from 'vitest';
-import { formatPod } from '../../../src/kube/pod/pod-ref.js';
-import { type SyntheticRuntimeOptions } from '../../../src/testing/synthetic-runtime/index.js';
+import { formatPod } from '#kube/pod/pod-ref.js';
+import { type SyntheticRuntimeOptions } from '#testing/synthetic-runtime/index.js';
 import { type GuideRow, readGuide } from './guide.js';
 import { SickNode } from './sick-node.js';
 

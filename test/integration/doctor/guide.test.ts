@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { RuntimeState } from '../../../src/node/pods/loop/runtime-state.js';
-import { FakeClock } from '../../../src/testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { readGuide } from './guide.js';
 
 const COMMANDS = /^crictl (ps|version)$/;

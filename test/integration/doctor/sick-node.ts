@@ -2,7 +2,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type NodeFacts } from '../../../src/doctor/facts/node-facts.js';
 import { type Finding } from '../../../src/doctor/finding.js';
-import { type SyntheticRuntimeOptions } from '../../../src/testing/synthetic-runtime/index.js';
+import { type SyntheticRuntimeOptions } from '#testing/synthetic-runtime/index.js';
 import { ChaosNode } from '../chaos-node.js';
 import { runPodloop } from '../podloop-process.js';
 

@@ -8,7 +8,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type SyntheticPod } from '../../../src/testing/synthetic-runtime/index.js';
+import { type SyntheticPod } from '#testing/synthetic-runtime/index.js';
 import { AlertsLab } from './alerts-lab.js';
 import { EmbeddedChaosNode } from './embedded-chaos-node.js';
 

@@ -1,4 +1,4 @@
-import { type PageSample, readMetricsPage } from '../../support/builders/metrics-page.js';
+import { type PageSample, readMetricsPage } from '#support/builders/metrics-page.js';
 
 /** One sample of a page in Prometheus' text format. */
 export type ExposedSample = PageSample;

@@ -1,7 +1,7 @@
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { readdir, readFile, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findCgroupMountpoints, findCgroupMounts } from '../../../src/base/proc/cgroups/cgroup-mounts.js';
+import { findCgroupMountpoints, findCgroupMounts } from '#base/proc/cgroups/cgroup-mounts.js';
 
 const mountinfo = readFileSync('/proc/self/mountinfo', 'utf8');
 const MOUNTPOINTS = findCgroupMountpoints(mountinfo);

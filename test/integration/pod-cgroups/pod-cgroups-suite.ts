@@ -6,13 +6,13 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type AgentOptions } from '../../../src/node/options/agent-options.js';
 import { ownCgroupRoot } from '../../../src/node/resources/cgroups/build-pod-cgroups.js';
 import { cri } from '../../../src/watch/cri/index.js';
-import { LogRecorder } from '../../support/fakes/log-recorder.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { until } from '../embedded-node.js';
 import { AgentNode } from '../pod-stories/agent-node.js';
 import { type StoryRuntime } from '../pod-stories/story-suite.js';
 import { ForeignNode } from '../whose-pods/foreign-node.js';
 import { cpuGroupOf, findByWord, readWeight, removeGroups, treesWith } from './machine-groups.js';
-import { patiently } from '../../support/patience.js';
+import { patiently } from '#support/patience.js';
 
 /** In the command lines of this run's containers and of no others. */
 const MARK = `podloop-groups-${randomBytes(4).toString('hex')}`;

@@ -9,8 +9,8 @@ import { INLINE_PARSER } from '../../../src/node/desired/manifests/parse-manifes
 import { CriClient } from '../../../src/watch/cri/index.js';
 import { PodPaths } from '../../../src/watch/observed/pod-paths.js';
 import { type PodStatusRecord } from '../../../src/node/status/status-changes.js';
-import { type Clock, SystemClock } from '../../../src/base/time/clock.js';
-import { type Logger, SILENT_LOGGER } from '../../../src/base/log/logger.js';
+import { type Clock, SystemClock } from '#base/time/clock.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { type StoryNode } from './play-story.js';
 import { readLogLines } from './read-log-lines.js';
 

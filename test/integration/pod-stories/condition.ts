@@ -1,8 +1,4 @@
-import {
-  type V1ContainerState,
-  type V1ContainerStatus,
-  type V1PodStatus,
-} from '../../../src/kube/pod/v1-pod-status.js';
+import { type V1ContainerState, type V1ContainerStatus, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { describeState } from './describe-status.js';
 
 /** Whether a status is as a line of a story says. */

@@ -1,8 +1,4 @@
-import {
-  type V1ContainerState,
-  type V1ContainerStatus,
-  type V1PodStatus,
-} from '../../../src/kube/pod/v1-pod-status.js';
+import { type V1ContainerState, type V1ContainerStatus, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 
 /** A status in one line, in the words of stories, for whoever looks into a failure. */
 export function describeStatus(status: V1PodStatus | undefined): string {

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type V1PodStatus } from '../../../src/kube/pod/v1-pod-status.js';
+import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { podStatusChanged } from '../../../src/node/status/status-changes.js';
 import { findForbidden, playStory, type StoryNode } from './play-story.js';
 import { readLogLines, toLines } from './read-log-lines.js';

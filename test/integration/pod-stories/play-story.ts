@@ -1,8 +1,8 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { isTerminalPhase } from '../../../src/kube/pod/v1-pod-status.js';
-import { messageOf } from '../../../src/base/errors/errors.js';
+import { isTerminalPhase } from '#kube/pod/v1-pod-status.js';
+import { messageOf } from '#base/errors/errors.js';
 import { describeStatus } from './describe-status.js';
 import { type SeenStatus, type StatusHistory } from './status-history.js';
 import { type Story, type StoryStep } from './story.js';

@@ -1,4 +1,4 @@
-import { type V1PodStatus } from '../../../src/kube/pod/v1-pod-status.js';
+import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { podStatusChanged } from '../../../src/node/status/status-changes.js';
 
 /** One status of a pod, as the agent made it; undefined when the pod was forgotten. */

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type AgentOptions } from '../../../src/node/options/agent-options.js';
-import { messageOf } from '../../../src/base/errors/errors.js';
-import { findMountOf, readOwnMounts } from '../../../src/base/proc/mountinfo.js';
+import { messageOf } from '#base/errors/errors.js';
+import { findMountOf, readOwnMounts } from '#base/proc/mountinfo.js';
 import { AgentNode } from './agent-node.js';
 import { findForbidden, playStory, type StoryOutcome } from './play-story.js';
 import { StatusHistory } from './status-history.js';
 import { readStory, type Story } from './story.js';
-import { patiently } from '../../support/patience.js';
+import { patiently } from '#support/patience.js';
 
 /** A runtime that has the image of the stories. */
 export interface StoryRuntime {

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { type V1PodStatus } from '../../../src/kube/pod/v1-pod-status.js';
+import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { parseCondition } from './condition.js';
 import { parseStory, readStory } from './story.js';
 

@@ -1,6 +1,6 @@
 import { type sendUnaryData, type ServerUnaryCall, type ServerWritableStream, status } from '@grpc/grpc-js';
 import { cri } from '../../../src/watch/cri/index.js';
-import { CriTestServer } from '../../support/clients/cri-test-server.js';
+import { CriTestServer } from '#support/clients/cri-test-server.js';
 import { type MemoryContainer, MemoryPods, type MemorySandbox } from './memory-pods.js';
 
 type EventReader = ServerWritableStream<cri.GetEventsRequest, cri.ContainerEventResponse>;

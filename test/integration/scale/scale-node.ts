@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type AgentOptions } from '../../../src/node/options/agent-options.js';
 import { AgentNode } from '../pod-stories/agent-node.js';
-import { type Logger, SILENT_LOGGER } from '../../../src/base/log/logger.js';
-import { relistEnded } from '../../../src/base/channels/pleg-channels.js';
-import { podSyncEnded } from '../../../src/base/channels/worker-channels.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { relistEnded } from '#base/channels/pleg-channels.js';
+import { podSyncEnded } from '#base/channels/worker-channels.js';
 import { MemoryRuntime } from './memory-runtime.js';
 
 /** How much an agent has done so far. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { cri } from '../../../src/watch/cri/index.js';
-import { LogRecorder } from '../../support/fakes/log-recorder.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { until } from '../embedded-node.js';
 import { LocalApiClient } from '../local-api-client.js';
 import { AgentNode } from '../pod-stories/agent-node.js';

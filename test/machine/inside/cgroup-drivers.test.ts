@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AgentOptions } from '../../../src/node/options/agent-options.js';
 import { type CgroupDriver } from '../../../src/node/runtime/config/pod-cgroup-names.js';
-import { LogRecorder } from '../../support/fakes/log-recorder.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { until } from '../../integration/embedded-node.js';
 import { cpuGroupOf, findByWord } from '../../integration/pod-cgroups/machine-groups.js';
 import { AgentNode } from '../../integration/pod-stories/agent-node.js';

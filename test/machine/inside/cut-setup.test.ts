@@ -16,7 +16,7 @@ import { expect, it } from 'vitest';
 import { cniConfig, containerdConfig, type InstanceNames } from '../../containerd/harness/config.js';
 import { packImages } from '../../containerd/harness/image.js';
 import { LocalApiClient } from '../../integration/local-api-client.js';
-import { OciLayout } from '../../support/fakes/oci-layout.js';
+import { OciLayout } from '#support/fakes/oci-layout.js';
 import { RELEASE } from './node-containerd.js';
 
 const run = promisify(execFile);

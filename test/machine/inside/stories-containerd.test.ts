@@ -6,7 +6,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { describe } from 'vitest';
-import { patiently } from '../../support/patience.js';
+import { patiently } from '#support/patience.js';
 import { defineStoryTests, STORY_LIMIT_MS } from '../../integration/pod-stories/story-suite.js';
 import { CGROUP_DRIVER, RELEASE, startNodeContainerd } from './node-containerd.js';
 

@@ -7,7 +7,7 @@
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { EmbeddedRuntime } from '../../../src/box/index.js';
-import { patiently } from '../../support/patience.js';
+import { patiently } from '#support/patience.js';
 import {
   defineStoryTests,
   STORY_LIMIT_MS,

@@ -1,4 +1,4 @@
-import { type PlegReport } from '../../../src/kube/node/pleg-report.js';
+import { type PlegReport } from '#kube/node/pleg-report.js';
 import { type OperationFacts } from '../../../src/doctor/facts/call-meter.js';
 import { known, notKnown } from '../../../src/doctor/looked.js';
 import { type MachineFacts } from '../../../src/doctor/facts/machine-facts.js';

@@ -1,5 +1,5 @@
-import { type NodePod, type NodePodMeta } from '../../../src/kube/pod/node-pod.js';
-import { type PodSpec } from '../../../src/kube/pod/pod.js';
+import { type NodePod, type NodePodMeta } from '#kube/pod/node-pod.js';
+import { type PodSpec } from '#kube/pod/pod.js';
 
 /** What {@link aNodePod} takes: any field of metadata and spec. */
 export interface NodePodBlueprint extends Partial<NodePodMeta> {

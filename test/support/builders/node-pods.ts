@@ -1,6 +1,6 @@
-import { type Container } from '../../../src/kube/container/container.js';
-import { type NodePod, type NodePodMeta } from '../../../src/kube/pod/node-pod.js';
-import { type PodSpec } from '../../../src/kube/pod/pod.js';
+import { type Container } from '#kube/container/container.js';
+import { type NodePod, type NodePodMeta } from '#kube/pod/node-pod.js';
+import { type PodSpec } from '#kube/pod/pod.js';
 import { type NodeFacts } from '../../../src/node/runtime/config/node-facts.js';
 
 /** A container `app`, as it is with defaults. */

@@ -1,8 +1,4 @@
-import {
-  type PlegReport,
-  type ReportedInspection,
-  type ReportedRelist,
-} from '../../../src/kube/node/pleg-report.js';
+import { type PlegReport, type ReportedInspection, type ReportedRelist } from '#kube/node/pleg-report.js';
 
 /** A healthy node of a few pods, or what a test makes of it. */
 export function aPlegReport(changes: Partial<PlegReport> = {}): PlegReport {

@@ -1,5 +1,5 @@
-import { type NodePod } from '../../../src/kube/pod/node-pod.js';
-import { type Container } from '../../../src/kube/container/container.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type Container } from '#kube/container/container.js';
 import { ANNOTATIONS, LABELS } from '../../../src/watch/observed/labels.js';
 import {
   type ContainerStatus,
@@ -9,14 +9,8 @@ import {
 } from '../../../src/watch/observed/runtime.js';
 import { sandboxHash } from '../../../src/node/pods/actions/container-hash.js';
 import { type ContainerToStart, type PodActions } from '../../../src/node/pods/actions/pod-actions.js';
-import {
-  aContainer,
-  aContainerStatus,
-  aPodStatus,
-  aSandbox,
-  aSandboxStatus,
-} from '../../../src/testing/builders.js';
-import { type FakeClock } from '../../../src/testing/fake-clock.js';
+import { aContainer, aContainerStatus, aPodStatus, aSandbox, aSandboxStatus } from '#testing/builders.js';
+import { type FakeClock } from '#testing/fake-clock.js';
 
 /** A container of a {@link PodModel}, with what only the model knows. */
 export interface ModelContainer {

@@ -6,7 +6,7 @@ import { type CliHost } from '../../../src/cli/cli-host.js';
 import { LineOutput } from '../../../src/cli/line-output.js';
 import { runProgram } from '../../../src/cli/program.js';
 import { CriTestServer, type CriTestServerOptions } from './cri-test-server.js';
-import { FakeClock } from '../../../src/testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { untilTrue } from '../until-true.js';
 
 /** How a {@link CommandUnderTest} is prepared. */

@@ -2,10 +2,10 @@ import { createPrivateKey, randomBytes, webcrypto } from 'node:crypto';
 import { Integer } from 'asn1js';
 import { Certificate, CertificationRequest, CryptoEngine, Extensions, ExtKeyUsage } from 'pkijs';
 import { type CertificatePair } from '../../../src/node/api/tls/make-certificate.js';
-import { type Clock } from '../../../src/base/time/clock.js';
-import { fromPem, toPem } from '../../../src/base/wire/pem.js';
-import { ECDSA_P256, OIDS, toExtension } from '../../../src/base/wire/x509-parts.js';
-import { type InMemoryApi } from '../../../src/testing/in-memory-api/in-memory-api.js';
+import { type Clock } from '#base/time/clock.js';
+import { fromPem, toPem } from '#base/wire/pem.js';
+import { ECDSA_P256, OIDS, toExtension } from '#base/wire/x509-parts.js';
+import { type InMemoryApi } from '#testing/in-memory-api/in-memory-api.js';
 
 const PATH = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
 

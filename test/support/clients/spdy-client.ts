@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { type Duplex } from 'node:stream';
 import { constants, createDeflate, createInflate, type Deflate, type Inflate } from 'node:zlib';
-import { makeHeaderDictionary } from '../../../src/base/wire/spdy/header-dictionary.js';
+import { makeHeaderDictionary } from '#base/wire/spdy/header-dictionary.js';
 
 /** What became of a stream, as its client sees it. */
 export class SpdyClientStream {

@@ -1,4 +1,4 @@
-import { type MountEntry } from '../../../src/base/proc/mountinfo.js';
+import { type MountEntry } from '#base/proc/mountinfo.js';
 import { type Mounter, type TmpfsMount, type UnmountManner } from '../../../src/node/volumes/mounter.js';
 
 /** A node's table of mounts that nothing is behind: what is mounted is in it, and what is unmounted is not. */

@@ -5,8 +5,8 @@ import {
   type WatchEvent,
   type WatchRequest,
 } from '../../../src/cluster/client/kube-client.js';
-import { Wakeup } from '../../../src/base/async/wakeup.js';
-import { SystemClock } from '../../../src/base/time/clock.js';
+import { Wakeup } from '#base/async/wakeup.js';
+import { SystemClock } from '#base/time/clock.js';
 
 type Fields = Record<string, unknown>;
 

@@ -1,4 +1,4 @@
-import { type NodePod } from '../../../src/kube/pod/node-pod.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 import {
   type PodSyncer,
   type SyncPodResult,

@@ -16,9 +16,9 @@ import {
   type Runtime,
   type SandboxStatus,
 } from '../../../src/watch/observed/runtime.js';
-import { type Clock } from '../../../src/base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 
-import { CallGate } from '../../../src/testing/call-gate.js';
+import { CallGate } from '#testing/call-gate.js';
 
 type Changing = Exclude<keyof RuntimeChanges, 'listImages' | 'getSandboxIps'>;
 

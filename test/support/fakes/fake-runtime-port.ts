@@ -7,8 +7,8 @@ import {
   type RuntimeCondition,
   type RuntimePort,
 } from '../../../src/doctor/runtime-port.js';
-import { type Clock } from '../../../src/base/time/clock.js';
-import { PodloopError } from '../../../src/base/errors/errors.js';
+import { type Clock } from '#base/time/clock.js';
+import { PodloopError } from '#base/errors/errors.js';
 
 /** What a call does: answers after so many milliseconds, hangs, or fails. */
 export type PortBehavior = number | 'hang' | PodloopError;

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { type CgroupIo } from '../../../src/base/proc/cgroups/cgroup-io.js';
-import { systemCodeOf } from '../../../src/base/errors/system-code.js';
+import { type CgroupIo } from '#base/proc/cgroups/cgroup-io.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 
 type Files = Readonly<Record<string, string>>;
 

@@ -1,4 +1,4 @@
-import { type LogFields, type Logger } from '../../../src/base/log/logger.js';
+import { type LogFields, type Logger } from '#base/log/logger.js';
 
 /** A line that was logged. */
 export interface LoggedLine {

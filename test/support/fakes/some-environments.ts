@@ -1,4 +1,4 @@
-import { type PodObjects } from '../../../src/kube/objects/config-object.js';
+import { type PodObjects } from '#kube/objects/config-object.js';
 import { resolveEnvironment } from '../../../src/node/runtime/config/resolve-environment.js';
 import { type ContainerEnvironments } from '../../../src/node/pods/sync/sync-pod-ports.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseMountinfo } from '../../../src/base/proc/mountinfo.js';
+import { parseMountinfo } from '#base/proc/mountinfo.js';
 import { visibleMountsBelow } from './visible-mounts.js';
 
 const TABLE = parseMountinfo(`22 27 0:21 / /proc rw,nosuid,nodev,noexec,relatime shared:5 - proc proc rw

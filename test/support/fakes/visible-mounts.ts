@@ -1,4 +1,4 @@
-import { isBelow, type NumberedMount } from '../../../src/base/proc/mountinfo.js';
+import { isBelow, type NumberedMount } from '#base/proc/mountinfo.js';
 
 /** The mounts strictly below a path without links that a path leads to: those that others hide are left out. */
 export function visibleMountsBelow<T extends NumberedMount>(

@@ -3,7 +3,7 @@ import { type CliHost } from '../../../src/cli/cli-host.js';
 import { LineOutput } from '../../../src/cli/line-output.js';
 import { runProgram } from '../../../src/cli/program.js';
 import { FakeAgentServer } from '../fakes/fake-agent-server.js';
-import { FakeClock } from '../../../src/testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 
 /** The path of the default namespace's pods on an agent. */
 export const PODS_PATH = '/api/v1/namespaces/default/pods';

@@ -15,9 +15,9 @@ import {
   StatusResponse,
   VersionResponse,
 } from '../../../src/watch/cri/generated/runtime/v1/cri.js';
-import { type Logger, SILENT_LOGGER } from '../../../src/base/log/logger.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { CriTestServer } from '../clients/cri-test-server.js';
-import { FakeClock } from '../../../src/testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { untilTrue } from '../until-true.js';
 
 /** Pods of the runtime behind a {@link ChaosHarness}: each has one container, `app`. */

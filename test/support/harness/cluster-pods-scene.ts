@@ -6,13 +6,13 @@ import {
   type AgentStatusChange,
 } from '../../../src/cluster/pods/agent-pods.js';
 import { ClusterPods } from '../../../src/cluster/pods/cluster-pods.js';
-import { type NodePod } from '../../../src/kube/pod/node-pod.js';
-import { type PodEvent } from '../../../src/kube/pod/pod-event-recorder.js';
-import { type V1PodStatus } from '../../../src/kube/pod/v1-pod-status.js';
-import { SILENT_LOGGER } from '../../../src/base/log/logger.js';
-import { FakeClock } from '../../../src/testing/fake-clock.js';
-import { InMemoryApi, type ObjectToMake } from '../../../src/testing/in-memory-api/in-memory-api.js';
-import { type StoredObject } from '../../../src/testing/in-memory-api/stored-object.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodEvent } from '#kube/pod/pod-event-recorder.js';
+import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { InMemoryApi, type ObjectToMake } from '#testing/in-memory-api/in-memory-api.js';
+import { type StoredObject } from '#testing/in-memory-api/stored-object.js';
 import { PushedItems } from '../clients/pushed-items.js';
 
 /** The name of the scene's node. */

@@ -2,7 +2,7 @@ import { cri, CriClient } from '../../../src/watch/cri/index.js';
 import { CriRuntime } from '../../../src/watch/observed/cri-runtime.js';
 import { type ObservedPod } from '../../../src/watch/observed/runtime.js';
 import { CriTestServer, type CriTestServerOptions } from '../clients/cri-test-server.js';
-import { type FakeClock } from '../../../src/testing/fake-clock.js';
+import { type FakeClock } from '#testing/fake-clock.js';
 
 /** What the server of a test answers with. */
 export type CriHandlers = NonNullable<CriTestServerOptions['handlers']>;

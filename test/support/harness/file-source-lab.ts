@@ -18,10 +18,10 @@ import { INLINE_PARSER } from '../../../src/node/desired/manifests/parse-manifes
 import { PodConfig } from '../../../src/node/desired/pod-config.js';
 import { ProblemBook } from '../../../src/node/desired/problem-book.js';
 import { type FolderChange } from '../../../src/node/desired/sources/watch-folder.js';
-import { type NodePod } from '../../../src/kube/pod/node-pod.js';
-import { sourceLookEnded } from '../../../src/base/channels/config-channels.js';
-import { type LogFields, SILENT_LOGGER } from '../../../src/base/log/logger.js';
-import { FakeClock } from '../../../src/testing/fake-clock.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { sourceLookEnded } from '#base/channels/config-channels.js';
+import { type LogFields, SILENT_LOGGER } from '#base/log/logger.js';
+import { FakeClock } from '#testing/fake-clock.js';
 
 const LIMIT_MS = 30_000;
 

@@ -3,9 +3,9 @@ import { type PodLifecycleEvent } from '../../../src/watch/pleg/events.js';
 import { type PlegOptions } from '../../../src/watch/pleg/pleg-options.js';
 import { Pleg } from '../../../src/watch/pleg/pleg.js';
 import { type Subscription } from '../../../src/watch/pleg/subscription.js';
-import { aContainer, aPod, aSandbox } from '../../../src/testing/builders.js';
-import { FakeClock } from '../../../src/testing/fake-clock.js';
-import { FakeRuntime, type FakeRuntimeOptions } from '../../../src/testing/fake-runtime.js';
+import { aContainer, aPod, aSandbox } from '#testing/builders.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { FakeRuntime, type FakeRuntimeOptions } from '#testing/fake-runtime.js';
 
 /** An event generator on a fake runtime and a fake clock, with one subscriber. */
 export interface PlegHarness {

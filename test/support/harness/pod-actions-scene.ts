@@ -1,6 +1,6 @@
-import { type Container } from '../../../src/kube/container/container.js';
-import { type NodePod } from '../../../src/kube/pod/node-pod.js';
-import { type PodSpec } from '../../../src/kube/pod/pod.js';
+import { type Container } from '#kube/container/container.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodSpec } from '#kube/pod/pod.js';
 import { ANNOTATIONS, LABELS } from '../../../src/watch/observed/labels.js';
 import {
   type ContainerStatus,
@@ -9,13 +9,7 @@ import {
 } from '../../../src/watch/observed/runtime.js';
 import { containerHash, sandboxHash } from '../../../src/node/pods/actions/container-hash.js';
 import { type PodActionInputs, type PodActions } from '../../../src/node/pods/actions/pod-actions.js';
-import {
-  aContainer,
-  aContainerStatus,
-  aPodStatus,
-  aSandbox,
-  aSandboxStatus,
-} from '../../../src/testing/builders.js';
+import { aContainer, aContainerStatus, aPodStatus, aSandbox, aSandboxStatus } from '#testing/builders.js';
 import { aNodePod } from '../builders/node-pod-builder.js';
 
 /** A container of a {@link PodActionsScene} as its runtime shows it. */

@@ -1,6 +1,6 @@
-import { type Container, type Probe } from '../../../src/kube/container/container.js';
-import { type NodePod } from '../../../src/kube/pod/node-pod.js';
-import { type RestartPolicy } from '../../../src/kube/container/container.js';
+import { type Container, type Probe } from '#kube/container/container.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type RestartPolicy } from '#kube/container/container.js';
 import { ProbeManager, type ProbeManagerOptions } from '../../../src/node/probes/probe-manager.js';
 import {
   errored,
@@ -14,7 +14,7 @@ import {
 import { type ProbeResult } from '../../../src/node/probes/probe-result.js';
 import { type ProbeTarget } from '../../../src/node/probes/probe-targets.js';
 import { type ProbeRun } from '../../../src/node/probes/probe-worker.js';
-import { FakeClock } from '../../../src/testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 
 /** What a probe of the harness is to find: an outcome, or one for each run in turn (the last one stays). */
 export type ScriptedOutcome =

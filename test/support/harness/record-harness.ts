@@ -10,7 +10,7 @@ import {
 } from '../../../src/proxy/record/index.js';
 import { type LogRecorder } from '../fakes/log-recorder.js';
 import { CriTestServer, type CriTestServerOptions } from '../clients/cri-test-server.js';
-import { FakeClock } from '../../../src/testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 
 /** What a {@link RecordHarness} may be told besides the runtime's answers. */
 export type RecordHarnessOptions = Partial<Omit<RecordProxyOptions, 'upstream' | 'listen' | 'clock'>> & {

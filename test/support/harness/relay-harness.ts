@@ -7,7 +7,7 @@ import {
   FrameRelay,
   type SideMode,
 } from '../../../src/proxy/relay/index.js';
-import { SILENT_LOGGER } from '../../../src/base/log/logger.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { RawHttp2Peer, RawHttp2Server } from '../clients/raw-http2-peer.js';
 import { untilTrue } from '../until-true.js';
 

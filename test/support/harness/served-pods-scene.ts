@@ -1,4 +1,4 @@
-import { type V1PodStatus } from '../../../src/kube/pod/v1-pod-status.js';
+import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { PodTable } from '../../../src/node/api/objects/pod-table.js';
 import { type ServedPod } from '../../../src/node/api/objects/served-pod.js';
 import { aNodePod, type NodePodBlueprint } from '../builders/node-pod-builder.js';

@@ -5,8 +5,8 @@ import { type ContainerConsole } from '../../../src/box/isolation/container-proc
 import { spawnProcess } from '../../../src/box/process/spawn-process.js';
 import { type StreamRequest } from '../../../src/box/streaming/stream-request.js';
 import { StreamingServer, type StreamingServerOptions } from '../../../src/box/streaming/streaming-server.js';
-import { SystemClock } from '../../../src/base/time/clock.js';
-import { SILENT_LOGGER } from '../../../src/base/log/logger.js';
+import { SystemClock } from '#base/time/clock.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { ChannelClient } from '../clients/channel-client.js';
 
 const STEADY_LOOKS = 5;

@@ -1,5 +1,5 @@
-import { type NodePod } from '../../../src/kube/pod/node-pod.js';
-import { type PodUpdate } from '../../../src/kube/pod/pod-update.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodUpdate } from '#kube/pod/pod-update.js';
 import { type PodLifecycleEvent } from '../../../src/watch/pleg/events.js';
 import { PodCache } from '../../../src/watch/pleg/pod-cache.js';
 import { type ProbeResult } from '../../../src/node/probes/probe-result.js';
@@ -8,7 +8,7 @@ import { toObservedPod } from '../../../src/node/pods/loop/housekeeping-owner.js
 import { SyncLoop } from '../../../src/node/pods/loop/sync-loop.js';
 import { type SyncHandlers } from '../../../src/node/pods/loop/pod-handlers.js';
 import { type SyncLoopOptions } from '../../../src/node/pods/loop/sync-loop-ports.js';
-import { FakeClock } from '../../../src/testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { LogRecorder } from '../fakes/log-recorder.js';
 import { PushedItems } from '../clients/pushed-items.js';
 

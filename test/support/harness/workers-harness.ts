@@ -1,7 +1,7 @@
 import { PodCache } from '../../../src/watch/pleg/pod-cache.js';
 import { type SyncPodResult } from '../../../src/node/pods/workers/pod-syncer.js';
 import { PodWorkers, type PodWorkersOptions } from '../../../src/node/pods/workers/pod-workers.js';
-import { FakeClock } from '../../../src/testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { FakePodSyncer } from '../fakes/fake-pod-syncer.js';
 import { LogRecorder } from '../fakes/log-recorder.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FolderCgroups } from '../../../../test/support/fakes/folder-cgroups.js';
+import { FolderCgroups } from '#support/fakes/folder-cgroups.js';
 import { CgroupLayout } from './cgroup-layout.js';
 import { findCgroupMounts, type Hierarchy } from './cgroup-mounts.js';
 import { handDownTo, makeGroup } from './make-group.js';

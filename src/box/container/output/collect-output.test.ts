@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { status } from '@grpc/grpc-js';
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { collectOutput } from './collect-output.js';
 import { defer } from '../../deferred.js';
 

@@ -1,7 +1,7 @@
 import { type Readable } from 'node:stream';
 import { status } from '@grpc/grpc-js';
-import { type Clock, type ClockTimer } from '../../../base/time/clock.js';
-import { startFairDeadline } from '../../../base/async/fair-deadline.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
+import { startFairDeadline } from '#base/async/fair-deadline.js';
 import { defer } from '../../deferred.js';
 import { type ContainerProcess } from '../../isolation/container-process.js';
 import { RpcError } from '../../rpc-error.js';

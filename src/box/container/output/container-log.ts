@@ -1,12 +1,12 @@
 import { truncate, type FileHandle } from 'node:fs/promises';
-import { messageOf } from '../../../base/errors/errors.js';
-import { type Logger } from '../../../base/log/logger.js';
-import { formatRfc3339 } from '../../../base/time/rfc3339.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
+import { formatRfc3339 } from '#base/time/rfc3339.js';
 import { type ContainerFiles } from '../container-files.js';
 import { formatCriLog, type LogStream } from './cri-log-format.js';
 import { readLogPosition, recoverPosition, writeLogPosition } from './log-position.js';
 import { openLogFile } from './open-log-file.js';
-import { Mutex } from '../../../base/async/mutex.js';
+import { Mutex } from '#base/async/mutex.js';
 import { type NanoClock } from '../../nano-clock.js';
 import { type SpoolReader } from './spool-reader.js';
 import { SPOOL_FILE_BYTES } from '../supervisor-script.js';

@@ -1,7 +1,7 @@
 import { lstat, open, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { measureCriLog } from './cri-log-format.js';
-import { readIfThere, writeWhole } from '../../../base/fs/whole-file.js';
+import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 
 /** How far output was carried from the spools into the log. */
 export interface LogPosition {

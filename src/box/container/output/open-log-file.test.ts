@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { commonFileHandle } from '../../../../test/support/fakes/common-file-handle.js';
-import { findOpenBelow } from '../../../../test/support/find-open-below.js';
+import { commonFileHandle } from '#support/fakes/common-file-handle.js';
+import { findOpenBelow } from '#support/find-open-below.js';
 import { openLogFile } from './open-log-file.js';
 
 let root: string;

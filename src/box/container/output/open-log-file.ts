@@ -1,9 +1,9 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { closeOnFailure } from '../../../base/async/close-on-failure.js';
-import { makeLinkFree } from '../../../base/fs/link-free-folder.js';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { closeOnFailure } from '#base/async/close-on-failure.js';
+import { makeLinkFree } from '#base/fs/link-free-folder.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
 

@@ -1,7 +1,7 @@
 import { open, rm, stat, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { namesIn } from '../../../base/fs/names-in.js';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { namesIn } from '#base/fs/names-in.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { SPOOL_FILE_BYTES } from '../supervisor-script.js';
 
 /** Stands in the name of every file of a spool, between the stream and the position. */

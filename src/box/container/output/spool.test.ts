@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findOpenBelow } from '../../../../test/support/find-open-below.js';
+import { findOpenBelow } from '#support/find-open-below.js';
 import { SpoolReader } from './spool-reader.js';
 import { SPOOL_FILE_BYTES, SPOOL_FILES, SUPERVISOR_SCRIPT } from '../supervisor-script.js';
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { messageOf } from '../../../base/errors/errors.js';
-import { type Logger } from '../../../base/log/logger.js';
-import { readIfThere, syncPath, writeWhole } from '../../../base/fs/whole-file.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
+import { readIfThere, syncPath, writeWhole } from '#base/fs/whole-file.js';
 import { measureFolder, type FolderUsage } from '../folder-usage.js';
 import { readLayer, type Layer } from './layer-stream.js';
 import { RootBuilder } from '../root-builder.js';

@@ -1,7 +1,7 @@
 import { chmod, lchown, lutimes, open, utimes } from 'node:fs/promises';
 import { constants } from 'node:fs';
 import { dirname } from 'node:path';
-import { writeFully } from '../../../base/fs/write-fully.js';
+import { writeFully } from '#base/fs/write-fully.js';
 import { toMode, toTime } from './entry-facts.js';
 import { addCapabilities, CAPABILITIES } from './file-capabilities.js';
 import { makeSpecialFile } from './special-file.js';

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { commonFileHandle } from '../../../../test/support/fakes/common-file-handle.js';
-import { findOpenBelow } from '../../../../test/support/find-open-below.js';
+import { commonFileHandle } from '#support/fakes/common-file-handle.js';
+import { findOpenBelow } from '#support/find-open-below.js';
 import { openFile, readText } from './file-region.js';
 
 let folder: string;

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
-import { closeOnFailure } from '../../../base/async/close-on-failure.js';
+import { closeOnFailure } from '#base/async/close-on-failure.js';
 import { refused } from '../../rpc-error.js';
 import { FileSource } from './byte-source.js';
 import { DigestCheck } from './digest.js';

@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { OciLayout } from '../../../../test/support/fakes/oci-layout.js';
-import { isRecord } from '../../../base/text/is-record.js';
-import { SILENT_LOGGER } from '../../../base/log/logger.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { OciLayout } from '#support/fakes/oci-layout.js';
+import { isRecord } from '#base/text/is-record.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { sha256Of } from './digest.js';
 import { ImageStore } from '../image-store.js';
 

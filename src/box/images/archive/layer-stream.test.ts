@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import * as zlib from 'node:zlib';
 import { status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
-import { packTar } from '../../../../test/support/builders/pack-tar.js';
+import { packTar } from '#support/builders/pack-tar.js';
 import { sha256Of } from './digest.js';
 import { readLayer, type Layer, type LayerBounds } from './layer-stream.js';
 

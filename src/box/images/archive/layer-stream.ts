@@ -1,6 +1,6 @@
 import { pipeline, Readable, type Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { unimplemented, refused } from '../../rpc-error.js';
 import { StreamSource } from './byte-source.js';
 import { DigestCheck } from './digest.js';

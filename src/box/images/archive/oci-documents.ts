@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { isRecord } from '../../../base/text/is-record.js';
+import { isRecord } from '#base/text/is-record.js';
 import { refused, unimplemented } from '../../rpc-error.js';
 import { isDigest } from './digest.js';
 

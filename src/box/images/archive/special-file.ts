@@ -1,4 +1,4 @@
-import { messageOf } from '../../../base/errors/errors.js';
+import { messageOf } from '#base/errors/errors.js';
 import { runTool } from '../run-tool.js';
 import { type TarEntry } from './tar-entry.js';
 

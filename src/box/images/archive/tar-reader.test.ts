@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { packRaw, packTar, type TarMember } from '../../../../test/support/builders/pack-tar.js';
+import { packRaw, packTar, type TarMember } from '#support/builders/pack-tar.js';
 import { StreamSource } from './byte-source.js';
 import { readTar } from './tar-reader.js';
 

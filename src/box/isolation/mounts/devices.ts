@@ -1,9 +1,9 @@
 import { type Stats } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import { type Device } from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type Device } from '#watch/messages';
 import { invalidArgument, refused, unimplemented } from '../../rpc-error.js';
-import { isBelow } from '../../../base/proc/mountinfo.js';
+import { isBelow } from '#base/proc/mountinfo.js';
 
 /** A node of the host's /dev, and where a container finds it. */
 export interface DeviceNode {

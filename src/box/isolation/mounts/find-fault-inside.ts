@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { type ContainerCommand } from '../../container/supervisor-script.js';
 import { findCandidates } from '../script/command-candidates.js';
-import { isBelow } from '../../../base/proc/mountinfo.js';
+import { isBelow } from '#base/proc/mountinfo.js';
 import { openPathInRoot } from '../../images/path-in-root.js';
 
 const MISSING = 'no such file or directory';

@@ -2,7 +2,7 @@ import { lstat, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MAX_LINKS, splitPath } from '../../images/path-in-root.js';
 import { refused } from '../../rpc-error.js';
-import { isBelow } from '../../../base/proc/mountinfo.js';
+import { isBelow } from '#base/proc/mountinfo.js';
 
 /**
  * The path without links that a path means to a process whose `/` are these files; what is not there is kept as it is

@@ -17,7 +17,7 @@
  */
 import { type ContainerRoot } from '../../images/container-roots.js';
 import { type FstabEntry } from './fstab.js';
-import { isBelow } from '../../../base/proc/mountinfo.js';
+import { isBelow } from '#base/proc/mountinfo.js';
 import { planSubmountRules, type SubmountRule } from './submount-rules.js';
 import { type Volume } from './volumes.js';
 

@@ -4,7 +4,7 @@ import { splitPath } from '../../images/path-in-root.js';
 import { refused } from '../../rpc-error.js';
 import { findLinkFreePath } from './link-free-path.js';
 import { API_FOLDERS, type BoundFile } from './mount-plan.js';
-import { isBelow } from '../../../base/proc/mountinfo.js';
+import { isBelow } from '#base/proc/mountinfo.js';
 import { SANDBOX_FILES, sandboxFilePath } from './sandbox-files.js';
 import { type Volume } from './volumes.js';
 

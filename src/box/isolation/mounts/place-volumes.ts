@@ -1,7 +1,7 @@
 import { refused } from '../../rpc-error.js';
 import { findLinkFreePath } from './link-free-path.js';
 import { API_FOLDERS, isInOurDev } from './mount-plan.js';
-import { isBelow } from '../../../base/proc/mountinfo.js';
+import { isBelow } from '#base/proc/mountinfo.js';
 import { DEV_LINKS } from '../script/tool-kit.js';
 import { inOrderOfDepth, type Volume } from './volumes.js';
 

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { type ApiPath } from './mount-plan.js';
-import { isBelow } from '../../../base/proc/mountinfo.js';
+import { isBelow } from '#base/proc/mountinfo.js';
 
 /** Paths to be masked or protected, by who makes what is there. */
 export interface ProtectedPaths {

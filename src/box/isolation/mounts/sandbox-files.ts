@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { type DNSConfig, type PodSandboxConfig } from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type DNSConfig, type PodSandboxConfig } from '#watch/messages';
 import { type SandboxNamespaces } from '../namespace-options.js';
 
 /** Files of a pod that its containers find in their /etc, unless they mount something else there. */

@@ -1,6 +1,6 @@
 import { mkdir, readdir, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { runTool } from '../../images/run-tool.js';
 
 /** What a pod's containers may share in memory, as with other runtimes. */

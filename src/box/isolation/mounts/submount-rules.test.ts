@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { parseMountinfo } from '../../../base/proc/mountinfo.js';
+import { parseMountinfo } from '#base/proc/mountinfo.js';
 import { planSubmountRules, renderSubmountRules, type SubmountRule } from './submount-rules.js';
 import { type Volume } from './volumes.js';
 

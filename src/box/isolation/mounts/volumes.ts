@@ -1,6 +1,6 @@
 import { realpath, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
-import { MountPropagation, type Mount } from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { MountPropagation, type Mount } from '#watch/messages';
 import { invalidArgument, refused, unimplemented } from '../../rpc-error.js';
 import {
   findMountOf,
@@ -8,11 +8,11 @@ import {
   parseMountinfo,
   readOwnMountinfo,
   type NumberedMount,
-} from '../../../base/proc/mountinfo.js';
+} from '#base/proc/mountinfo.js';
 import { isPlainDevice } from './devices.js';
 import { resolveInRoot } from '../../images/path-in-root.js';
-import { makeFolder } from '../../../base/fs/make-folder.js';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { makeFolder } from '#base/fs/make-folder.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 
 /** Something of the host that a container sees at a path of its own. */
 export interface Volume {

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { type Capability } from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type Capability } from '#watch/messages';
 import { invalidArgument, unimplemented } from '../../rpc-error.js';
 
 /** All that Linux has, by their numbers; see capabilities(7). */

@@ -1,5 +1,5 @@
 import { type CarriedEnvironment, nameCarriers, renderExports } from '../../process/carried-environment.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type Logger } from '#base/log/logger.js';
 import { quoteBytes } from './shell-words.js';
 
 /** What is said of a folder that is not the container's. Other runtimes say it in these words. */

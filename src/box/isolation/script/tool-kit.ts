@@ -28,7 +28,7 @@ import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { findProgram } from '../../process/find-program.js';
 import { findTool, TOOL_PATH } from '../../process/find-tools.js';
-import { syncPath } from '../../../base/fs/whole-file.js';
+import { syncPath } from '#base/fs/whole-file.js';
 import { readElfInterpreter } from './elf-interpreter.js';
 import { OPENER, renderStarter } from './program-starter.js';
 

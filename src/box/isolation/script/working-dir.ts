@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { isBelow } from '../../../base/proc/mountinfo.js';
+import { isBelow } from '#base/proc/mountinfo.js';
 import { refused } from '../../rpc-error.js';
 import { findLinkFreePath } from '../mounts/link-free-path.js';
 import { API_FOLDERS } from '../mounts/mount-plan.js';

@@ -1,4 +1,4 @@
-import { type PodSandboxConfig } from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type PodSandboxConfig } from '#watch/messages';
 import { isAlive } from '../../process/process-identity.js';
 import { refused } from '../../rpc-error.js';
 import { type AttachmentRecord, type CniNetworkList, type CniResult } from '../links/attachment-record.js';

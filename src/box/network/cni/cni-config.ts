@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { messageOf } from '../../../base/errors/errors.js';
-import { namesIn } from '../../../base/fs/names-in.js';
+import { messageOf } from '#base/errors/errors.js';
+import { namesIn } from '#base/fs/names-in.js';
 import { type CniNetworkList, type CniPlugin } from '../links/attachment-record.js';
 import { findProgram } from '../../process/find-program.js';
 

@@ -1,4 +1,4 @@
-import { type PodSandboxConfig } from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type PodSandboxConfig } from '#watch/messages';
 import { type HostPort } from '../links/attachment-record.js';
 
 /** The CNI_ARGS by which plugins learn which pod it is; the names are those that every runtime uses. */

@@ -1,4 +1,4 @@
-import { type PodSandboxConfig } from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type PodSandboxConfig } from '#watch/messages';
 import { findProcess } from '../../process/process-identity.js';
 import { choosePortsBy, type BridgeAttachmentsOptions } from './bridge-attachments.js';
 import { toHostPorts } from '../rules/host-port.js';

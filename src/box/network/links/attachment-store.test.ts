@@ -2,8 +2,8 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
-import { SILENT_LOGGER } from '../../../base/log/logger.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { type AttachmentRecord } from './attachment-record.js';
 import { AttachmentStore } from './attachment-store.js';
 

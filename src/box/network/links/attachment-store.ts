@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Logger } from '../../../base/log/logger.js';
-import { readIfThere, writeWhole } from '../../../base/fs/whole-file.js';
+import { type Logger } from '#base/log/logger.js';
+import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 import { decodeAttachment, type AttachmentRecord } from './attachment-record.js';
 
 /** What {@link AttachmentStore.open} takes. */

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Logger } from '../../../base/log/logger.js';
-import { readIfThere, writeWhole } from '../../../base/fs/whole-file.js';
+import { type Logger } from '#base/log/logger.js';
+import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 import { formatIpv4Range, parseIpv4Range } from './ipv4-range.js';
 
 /** What is written down before the bridge is made. */

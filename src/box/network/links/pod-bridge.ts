@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { access } from 'node:fs/promises';
-import { type Logger } from '../../../base/log/logger.js';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { type Logger } from '#base/log/logger.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { refused } from '../../rpc-error.js';
 import {
   deleteBridgeRecord,

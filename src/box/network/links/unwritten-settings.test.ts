@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { hostLinkSettings, podLinkSettings } from './link-settings.js';
 import { UnwrittenSettings } from './unwritten-settings.js';
 

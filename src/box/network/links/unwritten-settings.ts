@@ -1,5 +1,5 @@
-import { type Logger } from '../../../base/log/logger.js';
-import { RecentKeys } from '../../../base/async/recent-keys.js';
+import { type Logger } from '#base/log/logger.js';
+import { RecentKeys } from '#base/async/recent-keys.js';
 
 /** How many settings are remembered, so that each is logged once. */
 const MAX_LOGGED = 100;

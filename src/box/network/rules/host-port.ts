@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { Protocol, type PortMapping } from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { Protocol, type PortMapping } from '#watch/messages';
 import { invalidArgument, refused, unimplemented } from '../../rpc-error.js';
 import { type AttachmentRecord, type HostPort } from '../links/attachment-record.js';
 

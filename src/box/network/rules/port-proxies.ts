@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock } from '../../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { defer } from '../../deferred.js';
 import { isAlive, type ProcessIdentity } from '../../process/process-identity.js';
 import { sendSignal } from '../../process/process-table.js';
-import { readIfThere, writeIfOther } from '../../../base/fs/whole-file.js';
+import { readIfThere, writeIfOther } from '#base/fs/whole-file.js';
 import { refused } from '../../rpc-error.js';
 import { type AttachmentRecord, type HostPort } from '../links/attachment-record.js';
 import { PORT_PROXY_SCRIPT } from './port-proxy-script.js';

@@ -1,7 +1,4 @@
-import {
-  type ContainerStatusRequest,
-  type ContainerStatusResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type ContainerStatusRequest, type ContainerStatusResponse } from '#watch/messages';
 import { toContainerStatus } from '../../messages.js';
 import { requireId } from '../require-id.js';
 import { type RpcContext } from '../rpc-context.js';

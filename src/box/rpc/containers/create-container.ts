@@ -3,7 +3,7 @@ import {
   type ContainerConfig,
   type CreateContainerRequest,
   type CreateContainerResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+} from '#watch/messages';
 import { type ContainerRecord } from '../../container/container-record.js';
 import { HOST, HOST_IMAGE } from '../../images/host-image.js';
 import { type ImageStore } from '../../images/image-store.js';

@@ -1,8 +1,4 @@
-import {
-  ContainerState,
-  type ExecSyncRequest,
-  type ExecSyncResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { ContainerState, type ExecSyncRequest, type ExecSyncResponse } from '#watch/messages';
 import { collectOutput } from '../../container/output/collect-output.js';
 import { refused } from '../../rpc-error.js';
 import { checkCommand } from './check-command.js';

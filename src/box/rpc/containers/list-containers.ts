@@ -3,7 +3,7 @@ import {
   type ContainerFilter,
   type ListContainersRequest,
   type ListContainersResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+} from '#watch/messages';
 import { toContainer } from '../../messages.js';
 import { matchesLabels } from '../label-selector.js';
 import { type RpcContext } from '../rpc-context.js';

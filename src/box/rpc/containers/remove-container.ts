@@ -1,7 +1,4 @@
-import {
-  type RemoveContainerRequest,
-  type RemoveContainerResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type RemoveContainerRequest, type RemoveContainerResponse } from '#watch/messages';
 import { type Container } from '../../container/container.js';
 import { requireId } from '../require-id.js';
 import { type RpcContext } from '../rpc-context.js';

@@ -1,7 +1,4 @@
-import {
-  type ReopenContainerLogRequest,
-  type ReopenContainerLogResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type ReopenContainerLogRequest, type ReopenContainerLogResponse } from '#watch/messages';
 import { requireId } from '../require-id.js';
 import { type RpcContext } from '../rpc-context.js';
 

@@ -1,7 +1,4 @@
-import {
-  type StartContainerRequest,
-  type StartContainerResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type StartContainerRequest, type StartContainerResponse } from '#watch/messages';
 import { refused } from '../../rpc-error.js';
 import { requireId } from '../require-id.js';
 import { type RpcContext } from '../rpc-context.js';

@@ -1,7 +1,4 @@
-import {
-  type StreamContainersRequest,
-  type StreamContainersResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type StreamContainersRequest, type StreamContainersResponse } from '#watch/messages';
 import { inPieces } from '../in-pieces.js';
 import { selectContainers } from './list-containers.js';
 import { type RpcContext } from '../rpc-context.js';

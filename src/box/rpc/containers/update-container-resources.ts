@@ -2,7 +2,7 @@ import {
   type LinuxContainerResources,
   type UpdateContainerResourcesRequest,
   type UpdateContainerResourcesResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+} from '#watch/messages';
 import { type Container } from '../../container/container.js';
 import { unimplemented } from '../../rpc-error.js';
 import { requireId } from '../require-id.js';

@@ -1,9 +1,5 @@
 import { join } from 'node:path';
-import {
-  type FilesystemUsage,
-  type ImageFsInfoRequest,
-  type ImageFsInfoResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type FilesystemUsage, type ImageFsInfoRequest, type ImageFsInfoResponse } from '#watch/messages';
 import { addUsage, measureFolder, type FolderUsage } from '../../images/folder-usage.js';
 import { type RpcContext } from '../rpc-context.js';
 

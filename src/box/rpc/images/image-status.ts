@@ -1,7 +1,4 @@
-import {
-  type ImageStatusRequest,
-  type ImageStatusResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type ImageStatusRequest, type ImageStatusResponse } from '#watch/messages';
 import { requireImage } from '../require-id.js';
 import { type RpcContext } from '../rpc-context.js';
 

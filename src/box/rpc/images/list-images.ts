@@ -1,7 +1,4 @@
-import {
-  type ListImagesRequest,
-  type ListImagesResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type ListImagesRequest, type ListImagesResponse } from '#watch/messages';
 import { type RpcContext } from '../rpc-context.js';
 
 /** CRI ListImages: the images that are pulled, or the one that the filter names. */

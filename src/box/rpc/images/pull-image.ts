@@ -1,7 +1,4 @@
-import {
-  type PullImageRequest,
-  type PullImageResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type PullImageRequest, type PullImageResponse } from '#watch/messages';
 import { requireImage } from '../require-id.js';
 import { type RpcContext } from '../rpc-context.js';
 

@@ -1,7 +1,4 @@
-import {
-  type RemoveImageRequest,
-  type RemoveImageResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type RemoveImageRequest, type RemoveImageResponse } from '#watch/messages';
 import { requireImage } from '../require-id.js';
 import { type RpcContext } from '../rpc-context.js';
 

@@ -1,7 +1,4 @@
-import {
-  type StreamImagesRequest,
-  type StreamImagesResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type StreamImagesRequest, type StreamImagesResponse } from '#watch/messages';
 import { inPieces } from '../in-pieces.js';
 import { listImages } from './list-images.js';
 import { type RpcContext } from '../rpc-context.js';

@@ -3,7 +3,7 @@ import {
   type ListPodSandboxResponse,
   type PodSandbox,
   type PodSandboxFilter,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+} from '#watch/messages';
 import { toPodSandbox } from '../../messages.js';
 import { matchesLabels } from '../label-selector.js';
 import { type RpcContext } from '../rpc-context.js';

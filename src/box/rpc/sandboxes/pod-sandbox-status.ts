@@ -1,7 +1,4 @@
-import {
-  type PodSandboxStatusRequest,
-  type PodSandboxStatusResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type PodSandboxStatusRequest, type PodSandboxStatusResponse } from '#watch/messages';
 import { toContainerStatus, toPodSandboxStatus } from '../../messages.js';
 import { requireId } from '../require-id.js';
 import { type RpcContext } from '../rpc-context.js';

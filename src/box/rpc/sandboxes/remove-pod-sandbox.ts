@@ -1,7 +1,4 @@
-import {
-  type RemovePodSandboxRequest,
-  type RemovePodSandboxResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type RemovePodSandboxRequest, type RemovePodSandboxResponse } from '#watch/messages';
 import { removeOne } from '../containers/remove-container.js';
 import { requireId } from '../require-id.js';
 import { type RpcContext } from '../rpc-context.js';

@@ -2,7 +2,7 @@ import {
   type PodSandboxConfig,
   type RunPodSandboxRequest,
   type RunPodSandboxResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+} from '#watch/messages';
 import { refused } from '../../rpc-error.js';
 import { type RpcContext } from '../rpc-context.js';
 

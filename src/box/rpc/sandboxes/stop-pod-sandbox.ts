@@ -1,9 +1,5 @@
-import {
-  PodSandboxState,
-  type StopPodSandboxRequest,
-  type StopPodSandboxResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
-import { messageOf } from '../../../base/errors/errors.js';
+import { PodSandboxState, type StopPodSandboxRequest, type StopPodSandboxResponse } from '#watch/messages';
+import { messageOf } from '#base/errors/errors.js';
 import { type Sandbox } from '../../pods/sandbox.js';
 import { requireId } from '../require-id.js';
 import { type RpcContext } from '../rpc-context.js';

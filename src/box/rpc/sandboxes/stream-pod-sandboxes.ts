@@ -1,7 +1,4 @@
-import {
-  type StreamPodSandboxesRequest,
-  type StreamPodSandboxesResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type StreamPodSandboxesRequest, type StreamPodSandboxesResponse } from '#watch/messages';
 import { inPieces } from '../in-pieces.js';
 import { selectSandboxes } from './list-pod-sandbox.js';
 import { type RpcContext } from '../rpc-context.js';

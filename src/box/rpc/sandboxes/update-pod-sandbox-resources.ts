@@ -1,7 +1,7 @@
 import {
   type UpdatePodSandboxResourcesRequest,
   type UpdatePodSandboxResourcesResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+} from '#watch/messages';
 import { refused } from '../../rpc-error.js';
 import { requireId } from '../require-id.js';
 import { type RpcContext } from '../rpc-context.js';

@@ -3,7 +3,7 @@ import {
   type ContainerStatsFilter,
   type ListContainerStatsRequest,
   type ListContainerStatsResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+} from '#watch/messages';
 import { type Container } from '../../container/container.js';
 import { matchesLabels } from '../label-selector.js';
 import { type RpcContext } from '../rpc-context.js';

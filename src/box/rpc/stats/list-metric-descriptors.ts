@@ -1,7 +1,4 @@
-import {
-  type ListMetricDescriptorsRequest,
-  type ListMetricDescriptorsResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type ListMetricDescriptorsRequest, type ListMetricDescriptorsResponse } from '#watch/messages';
 import { describeMetrics } from '../../stats/pod-metrics.js';
 import { type RpcContext } from '../rpc-context.js';
 

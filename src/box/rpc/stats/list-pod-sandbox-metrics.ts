@@ -1,7 +1,4 @@
-import {
-  type ListPodSandboxMetricsRequest,
-  type ListPodSandboxMetricsResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type ListPodSandboxMetricsRequest, type ListPodSandboxMetricsResponse } from '#watch/messages';
 import { listPodMetrics } from '../../stats/pod-metrics.js';
 import { selectPods } from './list-pod-sandbox-stats.js';
 import { type RpcContext } from '../rpc-context.js';

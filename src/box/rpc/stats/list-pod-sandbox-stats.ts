@@ -2,7 +2,7 @@ import {
   type ListPodSandboxStatsRequest,
   type ListPodSandboxStatsResponse,
   type PodSandboxStatsFilter,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+} from '#watch/messages';
 import { type PodOfStats } from '../../stats/pod-stats.js';
 import { type Container } from '../../container/container.js';
 import { matchesLabels } from '../label-selector.js';

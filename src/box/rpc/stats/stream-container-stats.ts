@@ -1,7 +1,4 @@
-import {
-  type StreamContainerStatsRequest,
-  type StreamContainerStatsResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type StreamContainerStatsRequest, type StreamContainerStatsResponse } from '#watch/messages';
 import { inPieces } from '../in-pieces.js';
 import { collectContainerStats } from './list-container-stats.js';
 import { type RpcContext } from '../rpc-context.js';

@@ -1,7 +1,4 @@
-import {
-  type StreamPodSandboxMetricsRequest,
-  type StreamPodSandboxMetricsResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type StreamPodSandboxMetricsRequest, type StreamPodSandboxMetricsResponse } from '#watch/messages';
 import { listPodMetrics } from '../../stats/pod-metrics.js';
 import { inPieces } from '../in-pieces.js';
 import { selectPods } from './list-pod-sandbox-stats.js';

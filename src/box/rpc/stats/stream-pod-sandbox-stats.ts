@@ -1,7 +1,4 @@
-import {
-  type StreamPodSandboxStatsRequest,
-  type StreamPodSandboxStatsResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type StreamPodSandboxStatsRequest, type StreamPodSandboxStatsResponse } from '#watch/messages';
 import { inPieces } from '../in-pieces.js';
 import { selectPods } from './list-pod-sandbox-stats.js';
 import { type RpcContext } from '../rpc-context.js';

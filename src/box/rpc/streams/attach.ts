@@ -1,4 +1,4 @@
-import { type AttachRequest, type AttachResponse } from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type AttachRequest, type AttachResponse } from '#watch/messages';
 import { checkStreams, requireRunningContainer, type StreamingContext } from './grant-streams.js';
 
 /** CRI Attach: the URL at which a client finds the streams of a container's entrypoint, once and within a minute. */

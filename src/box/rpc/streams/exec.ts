@@ -1,4 +1,4 @@
-import { type ExecRequest, type ExecResponse } from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type ExecRequest, type ExecResponse } from '#watch/messages';
 import { checkCommand } from '../containers/check-command.js';
 import { checkStreams, requireRunningContainer, type StreamingContext } from './grant-streams.js';
 

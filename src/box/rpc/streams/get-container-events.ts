@@ -1,8 +1,5 @@
 import { Metadata, status, type ServerWritableStream } from '@grpc/grpc-js';
-import {
-  type ContainerEventResponse,
-  type GetEventsRequest,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { type ContainerEventResponse, type GetEventsRequest } from '#watch/messages';
 import { type RpcContext } from '../rpc-context.js';
 
 /**

@@ -1,4 +1,4 @@
-import { ContainerState } from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { ContainerState } from '#watch/messages';
 import { type Container } from '../../container/container.js';
 import { invalidArgument, refused } from '../../rpc-error.js';
 import { requireId } from '../require-id.js';

@@ -1,8 +1,4 @@
-import {
-  PodSandboxState,
-  type PortForwardRequest,
-  type PortForwardResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+import { PodSandboxState, type PortForwardRequest, type PortForwardResponse } from '#watch/messages';
 import { invalidArgument, refused } from '../../rpc-error.js';
 import { type StreamingContext } from './grant-streams.js';
 import { requireId } from '../require-id.js';

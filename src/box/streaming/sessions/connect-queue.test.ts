@@ -1,7 +1,7 @@
 import { PassThrough, type Duplex } from 'node:stream';
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { CONNECT_MS, ConnectQueue, ENTER_MS } from './connect-queue.js';
 
 function setUp() {

@@ -1,6 +1,6 @@
 import { type Duplex } from 'node:stream';
-import { type Clock, type ClockTimer } from '../../../base/time/clock.js';
-import { linkAbort } from '../../../base/async/linked-abort.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
+import { linkAbort } from '#base/async/linked-abort.js';
 import { refused } from '../../rpc-error.js';
 
 /** How many connections into sandboxes are being made at once: each holds a socket and a timer. */

@@ -1,6 +1,6 @@
 import { type Duplex, type Readable, type Writable } from 'node:stream';
-import { type Clock } from '../../../base/time/clock.js';
-import { messageOf } from '../../../base/errors/errors.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
 import { IdleTimer } from '../idle-timer.js';
 
 /** How a port of a pod is reached: rejects with a sentence when nobody listens there. */

@@ -1,11 +1,7 @@
 import fc from 'fast-check';
 import { buffer } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import {
-  INITIAL_WINDOW_BYTES,
-  SHARED_STREAMS,
-  SHARED_WINDOW_BYTES,
-} from '../../../base/wire/spdy/spdy-frame.js';
+import { INITIAL_WINDOW_BYTES, SHARED_STREAMS, SHARED_WINDOW_BYTES } from '#base/wire/spdy/spdy-frame.js';
 import { InboundStream } from './inbound-stream.js';
 
 /** A stream, and what its connection counts. */

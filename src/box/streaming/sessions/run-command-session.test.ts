@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { type ContainerProcess } from '../../isolation/container-process.js';
 import { type CommandPeer } from './command-peer.js';
 import { type CommandOutcome } from './command-status.js';

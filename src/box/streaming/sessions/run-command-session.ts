@@ -1,7 +1,7 @@
 import { type Readable, type Writable } from 'node:stream';
-import { abortable } from '../../../base/async/abortable.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { messageOf } from '../../../base/errors/errors.js';
+import { abortable } from '#base/async/abortable.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
 import { type ContainerConsole, type ContainerProcess } from '../../isolation/container-process.js';
 import { type CommandPeer } from './command-peer.js';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { SpdyClient, type SpdyClientStream } from '../../../../test/support/clients/spdy-client.js';
-import { execRequest, StreamingLab } from '../../../../test/support/harness/streaming-lab.js';
+import { SpdyClient, type SpdyClientStream } from '#support/clients/spdy-client.js';
+import { execRequest, StreamingLab } from '#support/harness/streaming-lab.js';
 import { type StreamRequest } from '../stream-request.js';
 
 let lab: StreamingLab;

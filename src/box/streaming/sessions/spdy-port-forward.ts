@@ -1,5 +1,5 @@
 import { finished } from 'node:stream/promises';
-import { type Clock, type ClockTimer } from '../../../base/time/clock.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
 import { forwardPort, type ConnectPort } from './forward-port.js';
 import { type SpdyStream } from '../spdy/spdy-stream.js';
 

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { Writable, type Readable } from 'node:stream';
 import { type RawData, type WebSocket } from 'ws';
-import { type Clock, type ClockTimer } from '../../../base/time/clock.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
 import { IdleTimer } from '../idle-timer.js';
 import { InboundStream } from './inbound-stream.js';
 import { ReadAhead } from './read-ahead.js';

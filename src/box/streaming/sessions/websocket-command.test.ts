@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ChannelClient } from '../../../../test/support/clients/channel-client.js';
-import { execRequest, StreamingLab } from '../../../../test/support/harness/streaming-lab.js';
+import { ChannelClient } from '#support/clients/channel-client.js';
+import { execRequest, StreamingLab } from '#support/harness/streaming-lab.js';
 import { type StreamRequest } from '../stream-request.js';
 
 let lab: StreamingLab;

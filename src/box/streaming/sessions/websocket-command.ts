@@ -1,7 +1,7 @@
 import { finished } from 'node:stream/promises';
 import { type Readable, type Writable } from 'node:stream';
 import { type WebSocket } from 'ws';
-import { type Clock } from '../../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { type CommandPeer } from './command-peer.js';
 import { renderOutcome, type CommandOutcome } from './command-status.js';
 import { type CommandRequest } from '../stream-request.js';

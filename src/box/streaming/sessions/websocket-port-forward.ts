@@ -1,5 +1,5 @@
 import { type WebSocket } from 'ws';
-import { type Clock } from '../../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { forwardPort, type ConnectPort } from './forward-port.js';
 import { MOST_CHANNELS, WebSocketChannels } from './websocket-channels.js';
 

@@ -5,8 +5,8 @@ import { connect, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { SpdyClient } from '../../../../test/support/clients/spdy-client.js';
-import { execRequest, StreamingLab } from '../../../../test/support/harness/streaming-lab.js';
+import { SpdyClient } from '#support/clients/spdy-client.js';
+import { execRequest, StreamingLab } from '#support/harness/streaming-lab.js';
 import { MOST_STREAMS } from './spdy-stream-table.js';
 
 let lab: StreamingLab;

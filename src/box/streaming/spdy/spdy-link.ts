@@ -1,8 +1,8 @@
 import { type IdleTimer } from '../idle-timer.js';
 import { type ReadAhead } from '../sessions/read-ahead.js';
-import { encodeRstStream, encodeSynReply } from '../../../base/wire/spdy/encode-frame.js';
-import { encodeHeaderBlock } from '../../../base/wire/spdy/header-block.js';
-import { HeaderDeflater } from '../../../base/wire/spdy/header-deflater.js';
+import { encodeRstStream, encodeSynReply } from '#base/wire/spdy/encode-frame.js';
+import { encodeHeaderBlock } from '#base/wire/spdy/header-block.js';
+import { HeaderDeflater } from '#base/wire/spdy/header-deflater.js';
 import { type SpdyOutput } from './spdy-output.js';
 import { type SpdyLink, type SpdyStream } from './spdy-stream.js';
 

@@ -1,10 +1,10 @@
 import { type Duplex } from 'node:stream';
-import { type Clock, type ClockTimer } from '../../../base/time/clock.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
 import { ReadAhead } from '../sessions/read-ahead.js';
-import { encodeDataHead, encodePing } from '../../../base/wire/spdy/encode-frame.js';
-import { gatherWrites } from '../../../base/wire/spdy/gather-writes.js';
-import { ReceiveWindows } from '../../../base/wire/spdy/receive-windows.js';
-import { SendWindows } from '../../../base/wire/spdy/send-windows.js';
+import { encodeDataHead, encodePing } from '#base/wire/spdy/encode-frame.js';
+import { gatherWrites } from '#base/wire/spdy/gather-writes.js';
+import { ReceiveWindows } from '#base/wire/spdy/receive-windows.js';
+import { SendWindows } from '#base/wire/spdy/send-windows.js';
 import { type SpdyStream } from './spdy-stream.js';
 
 /** What a {@link SpdyOutput} needs. */

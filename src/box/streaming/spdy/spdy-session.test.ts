@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { Duplex, PassThrough } from 'node:stream';
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { SpdyClient } from '../../../../test/support/clients/spdy-client.js';
-import { INITIAL_WINDOW_BYTES } from '../../../base/wire/spdy/spdy-frame.js';
-import { SILENT_LOGGER } from '../../../base/log/logger.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { SpdyClient } from '#support/clients/spdy-client.js';
+import { INITIAL_WINDOW_BYTES } from '#base/wire/spdy/spdy-frame.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { SpdySession } from './spdy-session.js';
 import { type SpdyStream } from './spdy-stream.js';
 

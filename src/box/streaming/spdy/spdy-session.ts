@@ -1,14 +1,14 @@
 import { setMaxListeners } from 'node:events';
 import { type Duplex } from 'node:stream';
-import { type Clock, type ClockTimer } from '../../../base/time/clock.js';
-import { messageOf } from '../../../base/errors/errors.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
 import { IdleTimer } from '../idle-timer.js';
 import { ReadAhead } from '../sessions/read-ahead.js';
-import { encodeGoAway, encodePing, encodeRstStream } from '../../../base/wire/spdy/encode-frame.js';
-import { FrameReader } from '../../../base/wire/spdy/frame-reader.js';
-import { decodeHeaderBlock } from '../../../base/wire/spdy/header-block.js';
-import { HeaderInflater } from '../../../base/wire/spdy/header-inflater.js';
+import { encodeGoAway, encodePing, encodeRstStream } from '#base/wire/spdy/encode-frame.js';
+import { FrameReader } from '#base/wire/spdy/frame-reader.js';
+import { decodeHeaderBlock } from '#base/wire/spdy/header-block.js';
+import { HeaderInflater } from '#base/wire/spdy/header-inflater.js';
 import {
   FLAG_FIN,
   FLAG_UNIDIRECTIONAL,
@@ -17,7 +17,7 @@ import {
   SHARED_WINDOW_BYTES,
   SpdyError,
   type SpdyFrame,
-} from '../../../base/wire/spdy/spdy-frame.js';
+} from '#base/wire/spdy/spdy-frame.js';
 import { linkStreams } from './spdy-link.js';
 import { SpdyOutput } from './spdy-output.js';
 import { SpdyStream, type SpdyLink } from './spdy-stream.js';

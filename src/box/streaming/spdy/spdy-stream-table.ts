@@ -1,4 +1,4 @@
-import { ResetStatus } from '../../../base/wire/spdy/spdy-frame.js';
+import { ResetStatus } from '#base/wire/spdy/spdy-frame.js';
 import { type SpdyStream } from './spdy-stream.js';
 
 /** Open streams at once; a forwarded connection has two. A further one is refused. */

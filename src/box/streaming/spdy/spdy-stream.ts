@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { InboundStream } from '../sessions/inbound-stream.js';
-import { INITIAL_WINDOW_BYTES, ResetStatus, type SpdyHeaders } from '../../../base/wire/spdy/spdy-frame.js';
+import { INITIAL_WINDOW_BYTES, ResetStatus, type SpdyHeaders } from '#base/wire/spdy/spdy-frame.js';
 
 /** What a stream asks of its connection. */
 export interface SpdyLink {

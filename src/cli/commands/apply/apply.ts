@@ -14,7 +14,7 @@ import { DRY_RUN_WORDS, type DryRun, dryRunOption } from '../../shared/dry-run.j
 import { type FileFlags, fileOptions } from '../../shared/file-flags.js';
 import { type ManifestItem, readManifestObjects } from '../../shared/manifest-objects.js';
 import { toJsonText, toYamlText } from '../../shared/print/object-text.js';
-import { type KubeObject } from '../../../kube/columns/kube-object.js';
+import { type KubeObject } from '#kube/columns/kube-object.js';
 
 interface ApplyFlags extends SessionFlags, FileFlags {
   readonly dryRun: DryRun;

@@ -2,9 +2,9 @@ import { rm, stat, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { CriClient } from '../../../watch/cri/client.js';
 import { VersionResponse } from '../../../watch/cri/generated/runtime/v1/cri.js';
-import { CommandUnderTest } from '../../../../test/support/clients/command-under-test.js';
-import { CriTestServer } from '../../../../test/support/clients/cri-test-server.js';
-import { untilTrue } from '../../../../test/support/until-true.js';
+import { CommandUnderTest } from '#support/clients/command-under-test.js';
+import { CriTestServer } from '#support/clients/cri-test-server.js';
+import { untilTrue } from '#support/until-true.js';
 
 const FAILS = 'rules:\n  - {name: fails, match: {methods: [Version]}, fault: {type: error}}\n';
 

@@ -7,9 +7,9 @@ import {
   parseRules,
   readRules,
   watchRules,
-} from '../../../proxy/chaos/index.js';
-import { findRuntimeFault } from '../../../node/find-runtime.js';
-import { type Logger } from '../../../base/log/logger.js';
+} from '#proxy/chaos';
+import { findRuntimeFault } from '#node';
+import { type Logger } from '#base/log/logger.js';
 import { type CliHost } from '../../cli-host.js';
 import { createLogger, verbosityOption } from '../logs/log-output.js';
 

@@ -1,5 +1,5 @@
 import { type Command } from 'commander';
-import { DEFAULT_NAMESPACE } from '../../../kube/objects/default-namespace.js';
+import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
 import { AgentClient } from '../../shared/api/agent-client.js';
 import { resolveAgentSocket } from '../../shared/api/agent-socket.js';
 import { type CliHost } from '../../cli-host.js';

@@ -5,8 +5,8 @@ import {
   AgentCommandLab,
   PODS_PATH,
   type Ran,
-} from '../../../../test/support/harness/agent-command-lab.js';
-import { type FakeAgentServer } from '../../../../test/support/fakes/fake-agent-server.js';
+} from '#support/harness/agent-command-lab.js';
+import { type FakeAgentServer } from '#support/fakes/fake-agent-server.js';
 
 let agent: FakeAgentServer;
 let lab: AgentCommandLab;

@@ -1,6 +1,6 @@
-import { DEFAULT_NAMESPACE } from '../../../kube/objects/default-namespace.js';
+import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
 import { type AgentClient } from '../../shared/api/agent-client.js';
-import { type KubeObject, type PodObject } from '../../../kube/columns/kube-object.js';
+import { type KubeObject, type PodObject } from '#kube/columns/kube-object.js';
 import { pathOf, PODS, type ResourceType } from '../../shared/api/resource-type.js';
 
 /** The names that a running agent knows; none when there is no agent, or it does not answer at once. */

@@ -2,7 +2,7 @@ import { lstat } from 'node:fs/promises';
 import { basename, posix, resolve } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { Command, Option } from 'commander';
-import { messageOf } from '../../../base/errors/errors.js';
+import { messageOf } from '#base/errors/errors.js';
 import {
   addSessionFlags,
   type AgentSession,
@@ -10,7 +10,7 @@ import {
   stripEquals,
   withAgent,
 } from '../../shared/agent-session.js';
-import { type PodObject } from '../../../kube/columns/kube-object.js';
+import { type PodObject } from '#kube/columns/kube-object.js';
 import { chooseContainer } from '../../shared/api/pod-containers.js';
 import { pathOf, PODS } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';

@@ -1,4 +1,4 @@
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 
 /** What the system says of files that are reached through an open folder: meaningless to people. */
 const BY_HANDLE = /\/proc\/self\/fd\/\d+[^']*/g;

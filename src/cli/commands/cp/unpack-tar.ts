@@ -1,17 +1,11 @@
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { closeOnFailure } from '../../../base/async/close-on-failure.js';
-import { makeFolder } from '../../../base/fs/make-folder.js';
-import {
-  O_PATH,
-  openBelow,
-  type OpenedPlace,
-  openPlaceIn,
-  UnsafePathError,
-} from '../../../base/fs/open-below.js';
-import { pathOfHandle } from '../../../base/fs/path-of-handle.js';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { closeOnFailure } from '#base/async/close-on-failure.js';
+import { makeFolder } from '#base/fs/make-folder.js';
+import { O_PATH, openBelow, type OpenedPlace, openPlaceIn, UnsafePathError } from '#base/fs/open-below.js';
+import { pathOfHandle } from '#base/fs/path-of-handle.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { failure } from '../../command-failure.js';
 import { naming } from './naming.js';
 import { type TarEntry } from './read-tar.js';

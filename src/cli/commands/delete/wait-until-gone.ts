@@ -1,4 +1,4 @@
-import { type Clock } from '../../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { type AgentSession } from '../../shared/agent-session.js';
 import { pathOf, type ResourceType } from '../../shared/api/resource-type.js';
 import { watchObjects } from '../../shared/api/watch-objects.js';

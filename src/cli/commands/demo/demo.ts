@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander';
 import { tmpdir } from 'node:os';
-import { type Agent } from '../../../node/agent.js';
+import { type Agent } from '#node';
 import { Demo } from './story/demo.js';
-import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { AgentScreen } from '../../shared/screen/agent-screen.js';
 import { type CliHost } from '../../cli-host.js';
 import { createEventPrinter, OUTPUT_FORMATS, type OutputFormat } from '../events/event-printer.js';

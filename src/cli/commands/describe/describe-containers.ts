@@ -5,7 +5,7 @@ import {
   type PodObject,
   type PortObject,
   type ResourcesObject,
-} from '../../../kube/columns/kube-object.js';
+} from '#kube/columns/kube-object.js';
 import { describeEnv } from './describe-env.js';
 import { describeProbe } from './describe-probe.js';
 import { formatRfc1123 } from './rfc1123.js';

@@ -3,7 +3,7 @@ import {
   type EnvObject,
   type KeyRefObject,
   type PodObject,
-} from '../../../kube/columns/kube-object.js';
+} from '#kube/columns/kube-object.js';
 import { cell, type TabWriter } from './tab-writer.js';
 
 /** The environment of a container as its pod says it: where a value comes from, and never a Secret's. */

@@ -1,5 +1,5 @@
-import { type EventObject } from '../../../kube/columns/kube-object.js';
-import { formatAge, parseTime } from '../../../kube/columns/human-age.js';
+import { type EventObject } from '#kube/columns/kube-object.js';
+import { formatAge, parseTime } from '#kube/columns/human-age.js';
 import { cell, type TabWriter } from './tab-writer.js';
 
 /** The table of what happened to an object, oldest first. */

@@ -3,7 +3,7 @@ import {
   type EventObject,
   type KubeObject,
   type NodeObject,
-} from '../../../kube/columns/kube-object.js';
+} from '#kube/columns/kube-object.js';
 import { type ResourceType } from '../../shared/api/resource-type.js';
 import { toYamlText } from '../../shared/print/object-text.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';

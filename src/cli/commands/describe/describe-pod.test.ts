@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type PodObject } from '../../../kube/columns/kube-object.js';
+import { type PodObject } from '#kube/columns/kube-object.js';
 import { describePod } from './describe-pod.js';
 
 const NOW = Date.parse('2026-01-01T00:10:00Z');

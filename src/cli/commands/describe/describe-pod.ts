@@ -1,9 +1,5 @@
-import {
-  type EventObject,
-  type PodObject,
-  type TolerationObject,
-} from '../../../kube/columns/kube-object.js';
-import { formatAge } from '../../../kube/columns/human-age.js';
+import { type EventObject, type PodObject, type TolerationObject } from '#kube/columns/kube-object.js';
+import { formatAge } from '#kube/columns/human-age.js';
 import { describeContainers, describeResources } from './describe-containers.js';
 import { describeEvents } from './describe-events.js';
 import { describeVolumes } from './describe-volumes.js';

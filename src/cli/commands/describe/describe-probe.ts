@@ -1,4 +1,4 @@
-import { type ProbeObject } from '../../../kube/columns/kube-object.js';
+import { type ProbeObject } from '#kube/columns/kube-object.js';
 
 /** A probe in one line: what it does, and its times. */
 export function describeProbe(probe: ProbeObject): string {

@@ -1,4 +1,4 @@
-import { type ProjectedSourceObject, type VolumeObject } from '../../../kube/columns/kube-object.js';
+import { type ProjectedSourceObject, type VolumeObject } from '#kube/columns/kube-object.js';
 import { cell, type TabWriter } from './tab-writer.js';
 
 /** The volumes of a pod: what each of them is and where it comes from. */

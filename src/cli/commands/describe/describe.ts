@@ -6,7 +6,7 @@ import {
   withAgent,
 } from '../../shared/agent-session.js';
 import { ApiError } from '../../shared/api/api-status.js';
-import { type EventObject, type KubeObject } from '../../../kube/columns/kube-object.js';
+import { type EventObject, type KubeObject } from '#kube/columns/kube-object.js';
 import { readSelection } from '../../shared/api/object-selection.js';
 import { pathOf, type ResourceType } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { type Diagnosis, exitCodeOf } from '../../../node/doctor/doctor.js';
+import { type Diagnosis, exitCodeOf } from '#node';
 
 /** A diagnosis as one object: everything that was found out, and what is wrong. */
 function toDiagnosisObject({ facts, findings }: Diagnosis): object {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aNode, anAgentReport } from '../../../../test/support/builders/node-facts-builder.js';
+import { aNode, anAgentReport } from '#support/builders/node-facts-builder.js';
 import { toDiagnosisLines } from './diagnosis-text.js';
 
 const silent = { known: false, why: 'nobody listens' } as const;

@@ -1,12 +1,5 @@
-import {
-  type Diagnosis,
-  type Finding,
-  formatBytes,
-  formatMs,
-  type Looked,
-  type NodeFacts,
-} from '../../../node/doctor/doctor.js';
-import { formatPod } from '../../../kube/pod/pod-ref.js';
+import { type Diagnosis, type Finding, formatBytes, formatMs, type Looked, type NodeFacts } from '#node';
+import { formatPod } from '#kube/pod/pod-ref.js';
 import { DESCRIBE_LAYOUT, layOutTabs, TABLE_LAYOUT } from '../../shared/print/tab-columns.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
 

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type EventReading, type HttpCredentials } from '../../../node/doctor/doctor.js';
-import { messageOf } from '../../../base/errors/errors.js';
-import { formatGoDuration } from '../../../base/time/go-duration.js';
+import { type EventReading, type HttpCredentials } from '#node';
+import { messageOf } from '#base/errors/errors.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
 import { parseDurationFlag } from '../../shared/flag-values.js';
 import { kubeletsEndpointOption, RUNTIME_ENDPOINT_HELP } from '../../shared/runtime-endpoint.js';
 

@@ -1,15 +1,8 @@
 import { Command } from 'commander';
-import {
-  CERTIFICATE_FOLDERS,
-  type Diagnosis,
-  EXIT_CODES,
-  exitCodeOf,
-  isWholeReport,
-  runDoctor,
-} from '../../../node/doctor/doctor.js';
-import { type PlegReport } from '../../../kube/node/pleg-report.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { messageOf } from '../../../base/errors/errors.js';
+import { CERTIFICATE_FOLDERS, type Diagnosis, EXIT_CODES, exitCodeOf, isWholeReport, runDoctor } from '#node';
+import { type PlegReport } from '#kube/node/pleg-report.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
 import { AgentClient } from '../../shared/api/agent-client.js';
 import { resolveAgentSocket } from '../../shared/api/agent-socket.js';
 import { askAgent } from '../../shared/api/ask-agent.js';

@@ -1,5 +1,5 @@
-import { formatMs, type RuntimeProgress } from '../../../node/doctor/doctor.js';
-import { formatPod } from '../../../kube/pod/pod-ref.js';
+import { formatMs, type RuntimeProgress } from '#node';
+import { formatPod } from '#kube/pod/pod-ref.js';
 import { type CliHost } from '../../cli-host.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
 

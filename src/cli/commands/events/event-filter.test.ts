@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type PodLifecycleEvent } from '../../../node/observer.js';
-import { SystemClock } from '../../../base/time/clock.js';
+import { SystemClock } from '#base/time/clock.js';
 import { describeNoMatch, type EventFilter, matchesFilter as matches } from './event-filter.js';
 
 /** On the node n1. */

@@ -1,5 +1,5 @@
-import { type PodLifecycleEvent } from '../../../node/observer.js';
-import { formatPod, type PodRef } from '../../../kube/pod/pod-ref.js';
+import { type PodLifecycleEvent } from '#node';
+import { formatPod, type PodRef } from '#kube/pod/pod-ref.js';
 
 /** Which events are of interest; undefined takes all. */
 export interface EventFilter {

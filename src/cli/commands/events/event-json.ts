@@ -1,5 +1,5 @@
-import { type ContainerLifecycleEvent, type PodLifecycleEvent } from '../../../node/observer.js';
-import { formatRfc3339 } from '../../../base/time/rfc3339.js';
+import { type ContainerLifecycleEvent, type PodLifecycleEvent } from '#node';
+import { formatRfc3339 } from '#base/time/rfc3339.js';
 
 /**
  * An event as `-o json` prints it: plain data, keys that have no value left out.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { type ContainerLifecycleEvent, type PodLifecycleEvent } from '../../../node/observer.js';
-import { SystemClock } from '../../../base/time/clock.js';
+import { SystemClock } from '#base/time/clock.js';
 import { createEventPrinter } from './event-printer.js';
 
 const AT_MS = Date.UTC(2026, 10, 21, 10, 26, 42, 444);

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
-import { type PodLifecycleEvent } from '../../../node/observer.js';
+import { type PodLifecycleEvent } from '#node';
 import { toEventRecord } from './event-json.js';
-import { SourcePlaces } from '../../../base/log/source-places.js';
+import { SourcePlaces } from '#base/log/source-places.js';
 import { formatEventText } from './event-text.js';
 
 /** The forms that events are printed in. */

@@ -1,5 +1,5 @@
-import { DEFAULT_NAMESPACE } from '../../../kube/objects/default-namespace.js';
-import { formatHumanDuration } from '../../../base/time/human-duration.js';
+import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
+import { formatHumanDuration } from '#base/time/human-duration.js';
 import { RememberedWidths } from '../../shared/print/remembered-widths.js';
 import { toCell } from '../../shared/print/terminal-text.js';
 import { type HistoryRecord } from './history-reader.js';

@@ -1,7 +1,7 @@
-import { type PodLifecycleEvent } from '../../../node/observer.js';
-import { formatGoDuration } from '../../../base/time/go-duration.js';
-import { formatKlogLine } from '../../../base/log/klog-text.js';
-import { type SourcePlaces } from '../../../base/log/source-places.js';
+import { type PodLifecycleEvent } from '#node';
+import { formatGoDuration } from '#base/time/go-duration.js';
+import { formatKlogLine } from '#base/log/klog-text.js';
+import { type SourcePlaces } from '#base/log/source-places.js';
 import { latencyMsOf } from './event-json.js';
 
 /** How {@link formatEventText} writes. */

@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { JOURNAL_KINDS } from '../../../node/history/history-on-disk.js';
-import { type HistoryFilter } from '../../../kube/node/history-filter.js';
-import { parseGoDuration } from '../../../base/time/go-duration.js';
+import { JOURNAL_KINDS } from '#node';
+import { type HistoryFilter } from '#kube/node/history-filter.js';
+import { parseGoDuration } from '#base/time/go-duration.js';
 import {
   addSessionFlags,
   type AgentSession,

@@ -1,7 +1,7 @@
-import { containerFieldPath } from '../../../kube/container/container-field-path.js';
-import { DEFAULT_NAMESPACE } from '../../../kube/objects/default-namespace.js';
-import { toV1Time } from '../../../kube/pod/v1-pod-status.js';
-import { type EventObject } from '../../../kube/columns/kube-object.js';
+import { containerFieldPath } from '#kube/container/container-field-path.js';
+import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
+import { toV1Time } from '#kube/pod/v1-pod-status.js';
+import { type EventObject } from '#kube/columns/kube-object.js';
 import { type HistoryRecord } from './history-reader.js';
 
 /** The label that has the kind of a record. */

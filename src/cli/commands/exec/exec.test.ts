@@ -1,11 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  aKubePod,
-  AgentCommandLab,
-  PODS_PATH,
-  type Ran,
-} from '../../../../test/support/harness/agent-command-lab.js';
-import { type FakeAgentServer, sendStatus } from '../../../../test/support/fakes/fake-agent-server.js';
+import { aKubePod, AgentCommandLab, PODS_PATH, type Ran } from '#support/harness/agent-command-lab.js';
+import { type FakeAgentServer, sendStatus } from '#support/fakes/fake-agent-server.js';
 
 let agent: FakeAgentServer;
 let lab: AgentCommandLab;

@@ -1,7 +1,7 @@
 import { type AgentSession } from '../../shared/agent-session.js';
 import { type Query } from '../../shared/api/agent-client.js';
 import { ApiError } from '../../shared/api/api-status.js';
-import { type KubeObject } from '../../../kube/columns/kube-object.js';
+import { type KubeObject } from '#kube/columns/kube-object.js';
 import { type ObjectSelection } from '../../shared/api/object-selection.js';
 import { pathOf, type ResourceType } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { KlogLogger } from '../../../base/log/klog.js';
-import { type LogSettings } from '../../../base/log/log-settings.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { KlogLogger } from '#base/log/klog.js';
+import { type LogSettings } from '#base/log/log-settings.js';
+import { type Logger } from '#base/log/logger.js';
 import { type CliHost } from '../../cli-host.js';
 import { LogLines } from './log-lines.js';
 

@@ -5,7 +5,7 @@ import { pathOf, PODS } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure } from '../../command-failure.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
-import { messageOf } from '../../../base/errors/errors.js';
+import { messageOf } from '#base/errors/errors.js';
 
 /** What `podloop logs` was told by flags. Durations are in milliseconds. */
 export interface LogFlags extends SessionFlags {

@@ -1,7 +1,7 @@
 import { isIP, type Socket } from 'node:net';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { messageOf } from '../../../base/errors/errors.js';
-import { untilAborted } from '../../../base/async/until-aborted.js';
+import { messageOf } from '#base/errors/errors.js';
+import { untilAborted } from '#base/async/until-aborted.js';
 import {
   addSessionFlags,
   type AgentSession,
@@ -9,7 +9,7 @@ import {
   withAgent,
 } from '../../shared/agent-session.js';
 import { ApiError } from '../../shared/api/api-status.js';
-import { type PodObject } from '../../../kube/columns/kube-object.js';
+import { type PodObject } from '#kube/columns/kube-object.js';
 import { readPodName } from '../../shared/api/object-selection.js';
 import { pathOf, PODS } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';

@@ -6,9 +6,9 @@ import {
   ListPodSandboxResponse,
   VersionResponse,
 } from '../../../watch/cri/generated/runtime/v1/cri.js';
-import { CommandUnderTest } from '../../../../test/support/clients/command-under-test.js';
-import { readRecording } from '../../../../test/support/harness/record-harness.js';
-import { untilTrue } from '../../../../test/support/until-true.js';
+import { CommandUnderTest } from '#support/clients/command-under-test.js';
+import { readRecording } from '#support/harness/record-harness.js';
+import { untilTrue } from '#support/until-true.js';
 
 /** `podloop record` in front of a runtime without pods. */
 function prepare(): Promise<CommandUnderTest> {

@@ -1,5 +1,5 @@
-import { type CallSummary, type RecordingSummary } from '../../../proxy/record/index.js';
-import { formatGoDuration } from '../../../base/time/go-duration.js';
+import { type CallSummary, type RecordingSummary } from '#proxy/record';
+import { formatGoDuration } from '#base/time/go-duration.js';
 import { escapeTerminal, toCell } from '../../shared/print/terminal-text.js';
 
 /** A summary of a recording for people: what there was, then what hung, what was slow, what failed. */

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { type RecordingSummary, ReplayServer, summarizeRecording } from '../../../proxy/record/index.js';
-import { formatGoDuration } from '../../../base/time/go-duration.js';
-import { untilAborted } from '../../../base/async/until-aborted.js';
+import { type RecordingSummary, ReplayServer, summarizeRecording } from '#proxy/record';
+import { formatGoDuration } from '#base/time/go-duration.js';
+import { untilAborted } from '#base/async/until-aborted.js';
 import { type CliHost } from '../../cli-host.js';
 import { usageFailure } from '../../command-failure.js';
 import { parseDurationFlag } from '../../shared/flag-values.js';

@@ -1,8 +1,8 @@
 import { lstatSync, type Stats } from 'node:fs';
 import { chmod, lstat, mkdir } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-import { aboutFolder, PodloopError } from '../../../base/errors/errors.js';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { aboutFolder, PodloopError } from '#base/errors/errors.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 
 /** The one of somebody without a home: where everybody may make a folder of that name. */
 export const SHARED_ROOT_DIR = '/tmp/podloop';

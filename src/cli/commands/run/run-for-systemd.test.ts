@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type AgentEnd } from '../../../node/agent.js';
 import { type SyncLoopState } from '../../../node/pods/loop/sync-loop.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { runForSystemd } from './run-for-systemd.js';
 
 const READY = 'READY=1 STATUS=Keeps pods running';

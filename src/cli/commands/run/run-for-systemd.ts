@@ -1,6 +1,6 @@
-import { type Agent, type AgentEnd } from '../../../node/agent.js';
-import { findSystemdNotifier } from '../../../base/proc/systemd-notifier.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type Agent, type AgentEnd } from '#node';
+import { findSystemdNotifier } from '#base/proc/systemd-notifier.js';
+import { type Logger } from '#base/log/logger.js';
 import { type CliHost } from '../../cli-host.js';
 
 /**

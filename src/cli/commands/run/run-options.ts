@@ -1,9 +1,13 @@
 import { join } from 'node:path';
-import { type AgentOptions } from '../../../node/options/agent-options.js';
-import { type KubeletConfig } from '../../../node/options/kubelet-config/kubelet-config.js';
-import { nameBatch } from '../../../node/parts/manifest-sources.js';
-import { type GivenAgentOptions, resolveAgentOptions } from '../../../node/options/resolve-agent-options.js';
-import { BATCHES_FOLDER, USUAL_ROOT_DIR } from '../../../node/options/usual-places.js';
+import {
+  type AgentOptions,
+  BATCHES_FOLDER,
+  type GivenAgentOptions,
+  type KubeletConfig,
+  nameBatch,
+  resolveAgentOptions,
+  USUAL_ROOT_DIR,
+} from '#node';
 import { ownRootDir } from './own-root-dir.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;

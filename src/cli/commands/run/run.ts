@@ -1,14 +1,17 @@
 import { Command, Option } from 'commander';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { Agent, type AgentEnd } from '../../../node/agent.js';
-import { type KubeletConfig } from '../../../node/options/kubelet-config/kubelet-config.js';
-import { readKubeletConfig } from '../../../node/options/kubelet-config/read-kubelet-config.js';
-import { type GivenAgentOptions } from '../../../node/options/resolve-agent-options.js';
-import { findMissingManifests } from '../../../node/parts/manifest-sources.js';
-import { messageOf, PodloopError } from '../../../base/errors/errors.js';
-import { type LogSettings, parseVModule, type VModuleRule } from '../../../base/log/log-settings.js';
-import { type Logger } from '../../../base/log/logger.js';
+import {
+  Agent,
+  type AgentEnd,
+  findMissingManifests,
+  type GivenAgentOptions,
+  type KubeletConfig,
+  readKubeletConfig,
+} from '#node';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
+import { type LogSettings, parseVModule, type VModuleRule } from '#base/log/log-settings.js';
+import { type Logger } from '#base/log/logger.js';
 import { addAgentFlags, readAgentFlags } from '../../shared/agent-flags.js';
 import { AgentScreen } from '../../shared/screen/agent-screen.js';
 import { type CliHost } from '../../cli-host.js';

@@ -1,15 +1,10 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { resolve } from 'node:path';
-import {
-  closeInheritedDescriptors,
-  EmbeddedRuntime,
-  waitForAgentEnd,
-  waitForProcessEnd,
-} from '../../../box/index.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { type FolderLock } from '../../../base/fs/folder-lock.js';
-import { findSystemdNotifier } from '../../../base/proc/systemd-notifier.js';
-import { untilAborted } from '../../../base/async/until-aborted.js';
+import { closeInheritedDescriptors, EmbeddedRuntime, waitForAgentEnd, waitForProcessEnd } from '#box';
+import { type Clock } from '#base/time/clock.js';
+import { type FolderLock } from '#base/fs/folder-lock.js';
+import { findSystemdNotifier } from '#base/proc/systemd-notifier.js';
+import { untilAborted } from '#base/async/until-aborted.js';
 import { type CliHost } from '../../cli-host.js';
 import { createLogger, verbosityOption } from '../logs/log-output.js';
 

@@ -1,4 +1,4 @@
-import { type PlegReport } from '../../../kube/node/pleg-report.js';
+import { type PlegReport } from '#kube/node/pleg-report.js';
 
 /** How many rates are remembered. */
 const REMEMBERED = 120;

@@ -1,4 +1,4 @@
-import { formatHumanDuration } from '../../../base/time/human-duration.js';
+import { formatHumanDuration } from '#base/time/human-duration.js';
 
 /** A measured time in three digits or so: `0.4ms`, `12ms`, `1.20s`, `45.3s`, `3m5s`. */
 export function formatMs(ms: number | undefined): string {

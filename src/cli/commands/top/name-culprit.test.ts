@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type PlegReport, type ReportedCall, type ReportedStuckPod } from '../../../kube/node/pleg-report.js';
-import { aPlegReport, aRelist } from '../../../../test/support/builders/pleg-report-builder.js';
+import { type PlegReport, type ReportedCall, type ReportedStuckPod } from '#kube/node/pleg-report.js';
+import { aPlegReport, aRelist } from '#support/builders/pleg-report-builder.js';
 import { nameCulprit } from './name-culprit.js';
 
 const MESSAGE = 'pleg was last seen active 3m5s ago; threshold is 3m0s';

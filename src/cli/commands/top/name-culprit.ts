@@ -1,5 +1,5 @@
-import { type PlegReport, type ReportedCall, type ReportedStuckPod } from '../../../kube/node/pleg-report.js';
-import { formatPod } from '../../../kube/pod/pod-ref.js';
+import { type PlegReport, type ReportedCall, type ReportedStuckPod } from '#kube/node/pleg-report.js';
+import { formatPod } from '#kube/pod/pod-ref.js';
 import { formatMs } from './format-ms.js';
 
 /** How the node is, in one sentence that names who is to blame. */

@@ -1,4 +1,4 @@
-import { type PlegReport, type ReportedRelist } from '../../../kube/node/pleg-report.js';
+import { type PlegReport, type ReportedRelist } from '#kube/node/pleg-report.js';
 import { printable } from '../../shared/screen/screen-text.js';
 import { type EventRates } from './event-rates.js';
 import { formatMs } from './format-ms.js';

@@ -1,6 +1,6 @@
-import { Observer } from '../../../node/observer.js';
-import { type PlegReport } from '../../../kube/node/pleg-report.js';
-import { type Clock } from '../../../base/time/clock.js';
+import { Observer } from '#node';
+import { type PlegReport } from '#kube/node/pleg-report.js';
+import { type Clock } from '#base/time/clock.js';
 import { type AgentClient } from '../../shared/api/agent-client.js';
 import { failure } from '../../command-failure.js';
 

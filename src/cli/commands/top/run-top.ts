@@ -1,6 +1,6 @@
 import { type Readable } from 'node:stream';
-import { abortable } from '../../../base/async/abortable.js';
-import { messageOf } from '../../../base/errors/errors.js';
+import { abortable } from '#base/async/abortable.js';
+import { messageOf } from '#base/errors/errors.js';
 import { type CliHost } from '../../cli-host.js';
 import { isTerminalInput, makeRaw } from '../../shared/streaming/raw-terminal.js';
 import { type Terminal } from '../../terminal.js';

@@ -1,9 +1,5 @@
-import {
-  type PlegReport,
-  type ReportedInspection,
-  type ReportedStuckPod,
-} from '../../../kube/node/pleg-report.js';
-import { formatPod } from '../../../kube/pod/pod-ref.js';
+import { type PlegReport, type ReportedInspection, type ReportedStuckPod } from '#kube/node/pleg-report.js';
+import { formatPod } from '#kube/pod/pod-ref.js';
 
 /** A pod as the table has it. */
 export interface PodRow extends ReportedInspection {

@@ -1,5 +1,5 @@
-import { type PlegReport } from '../../../kube/node/pleg-report.js';
-import { formatPod } from '../../../kube/pod/pod-ref.js';
+import { type PlegReport } from '#kube/node/pleg-report.js';
+import { formatPod } from '#kube/pod/pod-ref.js';
 import { cut, pad, printable, textWidth } from '../../shared/screen/screen-text.js';
 import { formatMs } from './format-ms.js';
 import { type Row } from './row.js';

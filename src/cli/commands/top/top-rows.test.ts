@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type PlegReport } from '../../../kube/node/pleg-report.js';
-import { aPlegReport, anInspection } from '../../../../test/support/builders/pleg-report-builder.js';
+import { type PlegReport } from '#kube/node/pleg-report.js';
+import { aPlegReport, anInspection } from '#support/builders/pleg-report-builder.js';
 import { EventRates } from './event-rates.js';
 import { paintRows, plainRows } from './row.js';
 import { POD_ORDERS, type PodOrder, selectPods } from './sort-pods.js';

@@ -1,4 +1,4 @@
-import { type PlegReport } from '../../../kube/node/pleg-report.js';
+import { type PlegReport } from '#kube/node/pleg-report.js';
 import { type ScreenSize } from '../../shared/screen/screen-text.js';
 import { type EventRates } from './event-rates.js';
 import { overviewRows } from './overview-rows.js';

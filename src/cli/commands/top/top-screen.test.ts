@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { aPlegReport } from '../../../../test/support/builders/pleg-report-builder.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { aPlegReport } from '#support/builders/pleg-report-builder.js';
 import { type Terminal } from '../../terminal.js';
 import { TopScreen } from './top-screen.js';
 import { INITIAL_VIEW } from './top-view.js';

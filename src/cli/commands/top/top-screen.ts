@@ -1,5 +1,5 @@
-import { type PlegReport } from '../../../kube/node/pleg-report.js';
-import { type Clock } from '../../../base/time/clock.js';
+import { type PlegReport } from '#kube/node/pleg-report.js';
+import { type Clock } from '#base/time/clock.js';
 import { LiveScreen } from '../../shared/screen/live-screen.js';
 import { type ScreenSize } from '../../shared/screen/screen-text.js';
 import { type Terminal } from '../../terminal.js';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { Command, Option } from 'commander';
-import { plegReportJson } from '../../../watch/report/pleg-report-json.js';
+import { plegReportJson } from '#watch';
 import { AgentClient } from '../../shared/api/agent-client.js';
 import { resolveAgentSocket } from '../../shared/api/agent-socket.js';
 import { type CliHost } from '../../cli-host.js';

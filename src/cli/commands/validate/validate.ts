@@ -1,16 +1,16 @@
 import { hostname } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { readNodePolicy } from '../../../node/options/read-node-policy.js';
-import { resolveAgentOptions } from '../../../node/options/resolve-agent-options.js';
 import {
   formatManifestProblem,
-  validateManifests,
-  type Validation,
   isAbsentFile,
   type ManifestProblem,
-} from '../../../node/desired/changes/validate-manifests.js';
-import { checkSubdomain } from '../../../kube/validation/name-rules.js';
-import { PodloopError } from '../../../base/errors/errors.js';
+  readNodePolicy,
+  resolveAgentOptions,
+  validateManifests,
+  type Validation,
+} from '#node';
+import { checkSubdomain } from '#kube/validation/name-rules.js';
+import { PodloopError } from '#base/errors/errors.js';
 import { addAgentFlags, readAgentFlags } from '../../shared/agent-flags.js';
 import { type CliHost } from '../../cli-host.js';
 

@@ -1,15 +1,13 @@
 import { Command, Option } from 'commander';
 import { hostname } from 'node:os';
-import { Observer } from '../../../node/observer.js';
-import { OBSERVER_OPTIONS, type ObserverMode } from '../../../node/options/options.js';
-import { formatGoDuration } from '../../../base/time/go-duration.js';
-import { SILENT_LOGGER } from '../../../base/log/logger.js';
+import { HealthReport, Observer, OBSERVER_OPTIONS, type ObserverMode } from '#node';
+import { formatGoDuration } from '#base/time/go-duration.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { type CliHost } from '../../cli-host.js';
 import { describeNoMatch, type EventFilter, matchesFilter } from '../events/event-filter.js';
 import { createEventPrinter, OUTPUT_FORMATS, type OutputFormat } from '../events/event-printer.js';
 import { chooseRuntimeEndpoint } from '../../shared/find-runtime-endpoint.js';
 import { parsePositiveDuration } from '../../shared/flag-values.js';
-import { HealthReport } from '../../../node/api/agent/health-report.js';
 import { createLogger, verbosityOption } from '../logs/log-output.js';
 import { kubeletsEndpointOption, RUNTIME_ENDPOINT_HELP } from '../../shared/runtime-endpoint.js';
 

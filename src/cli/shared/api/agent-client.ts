@@ -1,12 +1,12 @@
 import { type IncomingMessage, request } from 'node:http';
 import { type Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { type Clock } from '../../../base/time/clock.js';
-import { isRecord } from '../../../base/text/is-record.js';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { type Clock } from '#base/time/clock.js';
+import { isRecord } from '#base/text/is-record.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { CommandFailure, failure } from '../../command-failure.js';
 import { toApiError } from './api-status.js';
-import { type KubeObject } from '../../../kube/columns/kube-object.js';
+import { type KubeObject } from '#kube/columns/kube-object.js';
 
 /** What an {@link AgentClient} needs. */
 export interface AgentClientOptions {

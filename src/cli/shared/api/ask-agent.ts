@@ -1,6 +1,6 @@
-import { type Clock } from '../../../base/time/clock.js';
-import { messageOf } from '../../../base/errors/errors.js';
-import { linkAbort } from '../../../base/async/linked-abort.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { linkAbort } from '#base/async/linked-abort.js';
 import { failure } from '../../command-failure.js';
 import { type AgentClient } from './agent-client.js';
 

@@ -1,5 +1,5 @@
 import { failure } from '../../command-failure.js';
-import { type ContainerObject, type PodObject } from '../../../kube/columns/kube-object.js';
+import { type ContainerObject, type PodObject } from '#kube/columns/kube-object.js';
 
 /** The annotation that says which container is meant when none is named. */
 const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container';

@@ -1,6 +1,6 @@
 import { type AgentClient, type Query } from './agent-client.js';
 import { ApiError, type StatusBody } from './api-status.js';
-import { type KubeObject } from '../../../kube/columns/kube-object.js';
+import { type KubeObject } from '#kube/columns/kube-object.js';
 
 /** A change that a watch tells of. */
 export interface WatchEvent {

@@ -1,4 +1,4 @@
-import { isRecord } from '../../../base/text/is-record.js';
+import { isRecord } from '#base/text/is-record.js';
 import { type Path, PathError, type PathNode } from './path-node.js';
 
 /** How a path is followed. */

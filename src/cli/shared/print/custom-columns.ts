@@ -1,4 +1,4 @@
-import { type KubeObject } from '../../../kube/columns/kube-object.js';
+import { type KubeObject } from '#kube/columns/kube-object.js';
 import { parseTemplate, relaxTemplate } from '../jsonpath/parse-template.js';
 import { PathError, type TemplatePart } from '../jsonpath/path-node.js';
 import { findResults } from '../jsonpath/run-template.js';

@@ -1,4 +1,4 @@
-import { type KubeObject } from '../../../kube/columns/kube-object.js';
+import { type KubeObject } from '#kube/columns/kube-object.js';
 import { findTypeOfKind, type ResourceType } from '../api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { failure } from '../../command-failure.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type EventObject, type PodObject } from '../../../kube/columns/kube-object.js';
+import { type EventObject, type PodObject } from '#kube/columns/kube-object.js';
 import { CustomTable, parseColumnsFile, parseCustomColumns } from './custom-columns.js';
 import { ObjectTable, type ObjectTableOptions } from './object-table.js';
 import { toJsonText, toYamlText } from './object-text.js';

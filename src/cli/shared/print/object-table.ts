@@ -1,5 +1,5 @@
-import { type KubeObject } from '../../../kube/columns/kube-object.js';
-import { columnsOf, type ResourceColumns } from '../../../kube/columns/resource-columns.js';
+import { type KubeObject } from '#kube/columns/kube-object.js';
+import { columnsOf, type ResourceColumns } from '#kube/columns/resource-columns.js';
 import { RememberedWidths } from './remembered-widths.js';
 import { toCell } from './terminal-text.js';
 

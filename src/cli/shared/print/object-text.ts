@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { type KubeObject } from '../../../kube/columns/kube-object.js';
+import { type KubeObject } from '#kube/columns/kube-object.js';
 import { sortKeys } from '../jsonpath/run-template.js';
 
 /** An object as kubectl prints it with `-o json`: keys in order, four spaces. */

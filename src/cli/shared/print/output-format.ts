@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { messageOf } from '../../../base/errors/errors.js';
+import { messageOf } from '#base/errors/errors.js';
 import { failure } from '../../command-failure.js';
 import { parseTemplate } from '../jsonpath/parse-template.js';
 import { type TemplatePart } from '../jsonpath/path-node.js';

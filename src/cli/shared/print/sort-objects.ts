@@ -1,8 +1,8 @@
-import { type KubeObject } from '../../../kube/columns/kube-object.js';
+import { type KubeObject } from '#kube/columns/kube-object.js';
 import { failure } from '../../command-failure.js';
 import { parseTemplate, relaxTemplate } from '../jsonpath/parse-template.js';
 import { findResults } from '../jsonpath/run-template.js';
-import { findQuantity } from '../../../kube/fields/quantity.js';
+import { findQuantity } from '#kube/fields/quantity.js';
 
 /** The objects in the order of a field, as `--sort-by` wants it: those without it first. Throws a CommandFailure. */
 export function sortObjects<T extends KubeObject>(objects: readonly T[], field: string): T[] {

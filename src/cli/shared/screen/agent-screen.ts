@@ -1,6 +1,6 @@
-import { type Agent } from '../../../node/agent.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type Agent } from '#node';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { LiveScreen } from './live-screen.js';
 import { ScreenLog } from './screen-log.js';
 import { SummaryNews } from './summary-news.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { LiveScreen } from './live-screen.js';
 import { formatSummary, type Summary } from './summary-text.js';
 import { type Terminal } from '../../terminal.js';

@@ -1,4 +1,4 @@
-import { type Clock } from '../../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { type ScreenSize } from './screen-text.js';
 import { type Terminal } from '../../terminal.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type PodLifecycleEvent } from '../../../node/observer.js';
 import { type RecordedPodEvent } from '../../../node/telemetry/reports/pod-event-log.js';
-import { OLDEST_STAMP } from '../../../base/time/clock.js';
+import { OLDEST_STAMP } from '#base/time/clock.js';
 import { SummaryNews } from './summary-news.js';
 
 const pod = { uid: 'u', namespace: 'default', name: 'web' };

@@ -1,6 +1,5 @@
-import { type PodLifecycleEvent } from '../../../node/observer.js';
-import { type RecordedPodEvent } from '../../../node/telemetry/reports/pod-event-log.js';
-import { formatPod } from '../../../kube/pod/pod-ref.js';
+import { type PodLifecycleEvent, type RecordedPodEvent } from '#node';
+import { formatPod } from '#kube/pod/pod-ref.js';
 import { type NewsLine } from './summary-text.js';
 
 const DEFAULT_CAPACITY = 200;

@@ -1,5 +1,5 @@
-import { type PodLine } from '../../../node/telemetry/reports/pod-lines.js';
-import { formatHumanDuration } from '../../../base/time/human-duration.js';
+import { type PodLine } from '#node';
+import { formatHumanDuration } from '#base/time/human-duration.js';
 import { cut, pad, printable, type ScreenSize, textWidth } from './screen-text.js';
 
 /** Something that happened, as the screen shows it. */

@@ -4,9 +4,9 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { type Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FLOW_CONTROL_HEADER, SHARED_STREAMS } from '../../../base/wire/spdy/spdy-frame.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { StreamingLab } from '../../../../test/support/harness/streaming-lab.js';
+import { FLOW_CONTROL_HEADER, SHARED_STREAMS } from '#base/wire/spdy/spdy-frame.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { StreamingLab } from '#support/harness/streaming-lab.js';
 import { type Upgrade } from '../api/agent-client.js';
 import { forwardConnection } from './forward-connection.js';
 import { ForwardSessions, type ForwardSessionsOptions } from './forward-sessions.js';

@@ -1,10 +1,6 @@
-import { type Clock, type ClockTimer } from '../../../base/time/clock.js';
-import { SpdyClientSession, type SpdyClientStream } from '../../../base/wire/spdy/spdy-client-session.js';
-import {
-  FLOW_CONTROL_HEADER,
-  FLOW_CONTROL_WINDOWS,
-  SHARED_STREAMS,
-} from '../../../base/wire/spdy/spdy-frame.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
+import { SpdyClientSession, type SpdyClientStream } from '#base/wire/spdy/spdy-client-session.js';
+import { FLOW_CONTROL_HEADER, FLOW_CONTROL_WINDOWS, SHARED_STREAMS } from '#base/wire/spdy/spdy-frame.js';
 import { type AgentClient } from '../api/agent-client.js';
 import { toApiError } from '../api/api-status.js';
 

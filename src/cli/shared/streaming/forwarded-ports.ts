@@ -1,4 +1,4 @@
-import { type PodObject } from '../../../kube/columns/kube-object.js';
+import { type PodObject } from '#kube/columns/kube-object.js';
 import { failure } from '../../command-failure.js';
 
 /** A port here and the one of the pod behind it; 0 stands for any free port. */

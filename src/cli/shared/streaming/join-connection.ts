@@ -1,6 +1,6 @@
 import { type Socket } from 'node:net';
 import { type Readable } from 'node:stream';
-import { type SpdyClientStream } from '../../../base/wire/spdy/spdy-client-session.js';
+import { type SpdyClientStream } from '#base/wire/spdy/spdy-client-session.js';
 
 /** More of what went wrong helps nobody. */
 const MAX_MESSAGE_LENGTH = 16 * 1024;

@@ -1,5 +1,5 @@
 import { type AddressInfo, createServer, isIPv6, type Server, type Socket } from 'node:net';
-import { messageOf } from '../../../base/errors/errors.js';
+import { messageOf } from '#base/errors/errors.js';
 import { failure } from '../../command-failure.js';
 import { type ForwardedPort } from './forwarded-ports.js';
 

@@ -1,6 +1,6 @@
 import { type Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { SpdyClientSession } from '../../../base/wire/spdy/spdy-client-session.js';
+import { SpdyClientSession } from '#base/wire/spdy/spdy-client-session.js';
 import { type CommandConnection, readOutcome, type StreamChoice } from './command-connection.js';
 
 /** The protocol in X-Stream-Protocol-Version: the first that tells exit codes apart from failures. */

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { type PodObject } from '../../../kube/columns/kube-object.js';
+import { type PodObject } from '#kube/columns/kube-object.js';
 import { addSessionFlags, type SessionFlags, stripEquals } from '../agent-session.js';
 import { type AgentClient } from '../api/agent-client.js';
 import { failure } from '../../command-failure.js';

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { Writable } from 'node:stream';
 import { type RawData, WebSocket } from 'ws';
-import { Inlet } from '../../../base/wire/spdy/inlet.js';
+import { Inlet } from '#base/wire/spdy/inlet.js';
 import { type CommandConnection, readOutcome, type StreamChoice } from './command-connection.js';
 
 /** The protocol in Sec-WebSocket-Protocol: the first in which the end of standard input can be told. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
-import { BusyError } from '../../../base/errors/busy-error.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { BusyError } from '#base/errors/busy-error.js';
 import { ApiError } from '../http/api-error.js';
 import { authorizeByCluster, type AuthorizeByClusterOptions } from './authorize-by-cluster.js';
 import { type ApiUser, TokenTable } from './token-table.js';

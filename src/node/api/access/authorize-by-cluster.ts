@@ -1,6 +1,6 @@
-import { BusyError } from '../../../base/errors/busy-error.js';
-import { messageOf } from '../../../base/errors/errors.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { BusyError } from '#base/errors/busy-error.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
 import { ApiError } from '../http/api-error.js';
 import { type ApiClient, type AskedRequest, type Authorize, type Verdict } from '../http/api-request.js';
 import {

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isLoopback } from '../../../base/wire/is-loopback.js';
+import { isLoopback } from '#base/wire/is-loopback.js';
 import { ApiError } from '../http/api-error.js';
 import { type Authorize } from '../http/api-request.js';
 import { withoutPrefix } from './peer-network.js';

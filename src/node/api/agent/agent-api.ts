@@ -8,9 +8,9 @@ import { nodePageHandlers } from '../node/node-pages.js';
 import { PodTable } from '../objects/pod-table.js';
 import { ResourceVersions } from '../objects/resource-versions.js';
 import { isRunning } from '../../pods/loop/housekeeping-owner.js';
-import { PodloopError } from '../../../base/errors/errors.js';
-import { type Logger } from '../../../base/log/logger.js';
-import { makeFolder } from '../../../base/fs/make-folder.js';
+import { PodloopError } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
+import { makeFolder } from '#base/fs/make-folder.js';
 import { type AgentMetrics } from '../../telemetry/collected/agent-metrics.js';
 import { type AgentOptions } from '../../options/agent-options.js';
 import { AgentServers, type AgentServersOptions } from './agent-servers.js';
@@ -24,7 +24,7 @@ import {
   startPlegReporter,
   type StartPlegReporterOptions,
 } from '../../telemetry/reports/start-pleg-reporter.js';
-import { type PlegReporter } from '../../../watch/report/pleg-reporter.js';
+import { type PlegReporter } from '#watch';
 import { followPods, ServedPods } from './served-pods.js';
 import { SOCKET_NAME } from '../../options/usual-places.js';
 

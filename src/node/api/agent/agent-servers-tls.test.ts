@@ -7,15 +7,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ApiRouter } from '../http/api-router.js';
 import { healthHandlers } from '../node/health.js';
 import { type CertificatePair, makeCertificate } from '../tls/make-certificate.js';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
-import {
-  askPort,
-  findFreePort,
-  type PortAnswer,
-  RawClient,
-} from '../../../../test/support/clients/tcp-client.js';
-import { SystemClock } from '../../../base/time/clock.js';
-import { settlesWithin } from '../../../base/async/settles-within.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { askPort, findFreePort, type PortAnswer, RawClient } from '#support/clients/tcp-client.js';
+import { SystemClock } from '#base/time/clock.js';
+import { settlesWithin } from '#base/async/settles-within.js';
 import { AgentServers } from './agent-servers.js';
 import { type GivenAgentOptions, resolveAgentOptions } from '../../options/resolve-agent-options.js';
 

@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ApiRouter } from '../http/api-router.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
-import { askPort, findFreePort } from '../../../../test/support/clients/tcp-client.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { askPort, findFreePort } from '#support/clients/tcp-client.js';
 import { AgentServers, type AgentServersOptions } from './agent-servers.js';
 import { resolveAgentOptions } from '../../options/resolve-agent-options.js';
 

@@ -1,8 +1,8 @@
-import { type CriClient } from '../../../watch/cri/index.js';
+import { type CriClient } from '#watch';
 import { type ApiPorts } from '../objects/api-routes.js';
 import { type ServedConfigMap } from '../objects/config-maps.js';
 import { type PodTable } from '../objects/pod-table.js';
-import { type Clock } from '../../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { type AgentOptions } from '../../options/agent-options.js';
 import { type AgentParts } from '../../parts/agent-parts.js';
 import { applyManifests } from '../../desired/changes/apply-manifest.js';

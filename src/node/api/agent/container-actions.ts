@@ -1,9 +1,8 @@
 import { join } from 'node:path';
-import { type CriClient } from '../../../watch/cri/index.js';
-import { quoteRuntimeError } from '../../../watch/observed/describe-runtime-error.js';
+import { type CriClient, quoteRuntimeError } from '#watch';
 import { type ContainerActions } from '../objects/container-actions.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { makeFolder } from '../../../base/fs/make-folder.js';
+import { type Clock } from '#base/time/clock.js';
+import { makeFolder } from '#base/fs/make-folder.js';
 
 /** What {@link containerActions} needs. */
 export interface ContainerActionsOptions {

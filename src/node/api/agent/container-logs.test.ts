@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { type ObservedContainer, type ObservedPod } from '../../../watch/observed/runtime.js';
 import { PodCache } from '../../../watch/pleg/pod-cache.js';
-import { aContainer, aContainerStatus, aPod, aPodStatus } from '../../../testing/builders.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
+import { aContainer, aContainerStatus, aPod, aPodStatus } from '#testing/builders.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { emptyPodStatus } from '../../../watch/observed/runtime.js';
 import { containerLogs } from './container-logs.js';
 

@@ -1,5 +1,4 @@
-import { type Pleg } from '../../../watch/pleg/index.js';
-import { type PodCache } from '../../../watch/pleg/pod-cache.js';
+import { type Pleg, type PodCache } from '#watch';
 import { type ContainerLogs } from '../objects/pod-log.js';
 
 /** What {@link containerLogs} asks. */

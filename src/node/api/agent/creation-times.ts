@@ -6,9 +6,9 @@
  *
  * @module
  */
-import { type Clock } from '../../../base/time/clock.js';
-import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
-import { readIfThere, writeWhole } from '../../../base/fs/whole-file.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 
 /** What {@link CreationTimes} needs. */
 export interface CreationTimesOptions {

@@ -1,5 +1,5 @@
-import { messageOf } from '../../../base/errors/errors.js';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { messageOf } from '#base/errors/errors.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { findPortHolder } from './find-port-holder.js';
 
 /** Why nobody can listen at a port, and what to do: a sentence for people. */

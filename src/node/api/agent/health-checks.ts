@@ -1,5 +1,5 @@
 import { type HealthCheck, type HealthChecks } from '../node/health.js';
-import { formatGoDuration } from '../../../base/time/go-duration.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
 import { type AgentOptions } from '../../options/agent-options.js';
 import { type AgentParts } from '../../parts/agent-parts.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { HealthReport } from './health-report.js';
-import { type LogFields, type Logger } from '../../../base/log/logger.js';
+import { type LogFields, type Logger } from '#base/log/logger.js';
 
 type Health = Parameters<HealthReport['update']>[0];
 

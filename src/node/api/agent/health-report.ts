@@ -1,6 +1,6 @@
-import { type PlegHealth } from '../../../watch/pleg/index.js';
-import { formatGoDuration } from '../../../base/time/go-duration.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type PlegHealth } from '#watch';
+import { formatGoDuration } from '#base/time/go-duration.js';
+import { type Logger } from '#base/log/logger.js';
 import { type HealthChange, HealthChanges } from '../../telemetry/reports/health-changes.js';
 
 /** Turns health, asked for again and again, into one log line for each change of it. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { type MountEntry } from '../../../base/proc/mountinfo.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { type MountEntry } from '#base/proc/mountinfo.js';
 import { logFileLooks } from './log-file-looks.js';
 
 const mountAt = (mountPoint: string, fsType: string): MountEntry => ({

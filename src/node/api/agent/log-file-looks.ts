@@ -1,7 +1,7 @@
 import { ApiError } from '../http/api-error.js';
 import { type FileLooks } from '../node/serve-log-files.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { type MountEntry, readOwnMounts } from '../../../base/proc/mountinfo.js';
+import { type Clock } from '#base/time/clock.js';
+import { type MountEntry, readOwnMounts } from '#base/proc/mountinfo.js';
 import { BoundedLooks, UnansweredError } from '../../volumes/bounded-looks.js';
 import { findLookPlace } from '../../volumes/find-look-place.js';
 

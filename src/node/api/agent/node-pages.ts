@@ -1,14 +1,12 @@
-import { type CriClient } from '../../../watch/cri/index.js';
+import { type CriClient, type PlegReporter, plegReportJson } from '#watch';
 import { type NodePages } from '../node/node-pages.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type AgentOptions } from '../../options/agent-options.js';
 import { type AgentMetrics } from '../../telemetry/collected/agent-metrics.js';
 import { type AgentParts } from '../../parts/agent-parts.js';
 import { kubeletConfigPage } from '../../options/kubelet-config/kubelet-config-page.js';
 import { type NodeIdentity } from '../../resources/facts/node-identity.js';
-import { plegReportJson } from '../../../watch/report/pleg-report-json.js';
-import { type PlegReporter } from '../../../watch/report/pleg-reporter.js';
 import { buildUsagePages } from './usage-pages.js';
 
 /** What {@link buildNodePages} wires. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { aPod, aSandbox } from '../../../testing/builders.js';
+import { aPod, aSandbox } from '#testing/builders.js';
 import { runtimeStreams } from './runtime-streams.js';
 
 const { signal } = new AbortController();

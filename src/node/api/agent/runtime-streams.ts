@@ -1,8 +1,7 @@
-import { type CriClient } from '../../../watch/cri/index.js';
-import { type PodRef } from '../../../kube/pod/pod-ref.js';
-import { type Pleg } from '../../../watch/pleg/index.js';
+import { type CriClient, type Pleg } from '#watch';
+import { type PodRef } from '#kube/pod/pod-ref.js';
 import { type RuntimeStreams } from '../node/stream-container.js';
-import { PodloopError } from '../../../base/errors/errors.js';
+import { PodloopError } from '#base/errors/errors.js';
 
 /** What {@link runtimeStreams} asks. */
 export interface RuntimeStreamsOptions {

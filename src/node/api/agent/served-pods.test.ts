@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type V1PodStatus } from '../../../kube/pod/v1-pod-status.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
-import { aServedStatus } from '../../../../test/support/harness/served-pods-scene.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
+import { aServedStatus } from '#support/harness/served-pods-scene.js';
 import { StatusManager } from '../../status/status-manager.js';
 import { DesiredPods } from '../../pods/loop/desired-pods.js';
 import { type CreationTimes } from './creation-times.js';

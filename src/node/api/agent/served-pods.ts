@@ -1,15 +1,15 @@
 import { type StoppedPods } from '../../desired/stopped-pods.js';
-import { DEFAULT_GRACE_SECONDS } from '../../../kube/pod/default-grace.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { computePodQos } from '../../../kube/pod/pod-qos.js';
-import { toV1Time, type V1PodStatus } from '../../../kube/pod/v1-pod-status.js';
+import { DEFAULT_GRACE_SECONDS } from '#kube/pod/default-grace.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { computePodQos } from '#kube/pod/pod-qos.js';
+import { toV1Time, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { type PodTable, type PodViews } from '../objects/pod-table.js';
 import { type PodDeletion, type ServedPod } from '../objects/served-pod.js';
 import { type StatusManager } from '../../status/status-manager.js';
 import { type DesiredPods } from '../../pods/loop/desired-pods.js';
-import { untilNextBeatMs } from '../../../base/async/beat.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { readUntilAborted } from '../../../base/async/read-until-aborted.js';
+import { untilNextBeatMs } from '#base/async/beat.js';
+import { type Clock } from '#base/time/clock.js';
+import { readUntilAborted } from '#base/async/read-until-aborted.js';
 import { type PodWorkers } from '../../pods/workers/pod-workers.js';
 import { type CreationTimes } from './creation-times.js';
 

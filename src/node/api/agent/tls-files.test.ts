@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { connect, createServer, getCiphers, type SecureContextOptions } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { makeCertificate } from '../tls/make-certificate.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
-import { type CertificatesRead, certificatesRead } from '../../../base/channels/certificate-channels.js';
-import { type PodloopError } from '../../../base/errors/errors.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { type CertificatesRead, certificatesRead } from '#base/channels/certificate-channels.js';
+import { type PodloopError } from '#base/errors/errors.js';
 import { type GivenAgentOptions, resolveAgentOptions } from '../../options/resolve-agent-options.js';
 import { TlsFiles } from './tls-files.js';
 

@@ -6,9 +6,9 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { cri } from '../../../watch/cri/index.js';
 import { PodPaths } from '../../../watch/observed/pod-paths.js';
 import { emptyPodStatus } from '../../../watch/observed/runtime.js';
-import { type CriHandlers, CriRuntimeHarness } from '../../../../test/support/harness/cri-runtime-harness.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
+import { type CriHandlers, CriRuntimeHarness } from '#support/harness/cri-runtime-harness.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { buildUsagePages, type UsagePages } from './usage-pages.js';
 
 const { signal } = new AbortController();

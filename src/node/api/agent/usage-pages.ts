@@ -1,8 +1,5 @@
 import { dirname } from 'node:path';
-import { type CriClient } from '../../../watch/cri/index.js';
-import { type PodCache } from '../../../watch/pleg/pod-cache.js';
-import { CriPodUsage } from '../../../watch/observed/cri-pod-usage.js';
-import { type PodPaths } from '../../../watch/observed/pod-paths.js';
+import { type CriClient, CriPodUsage, type PodCache, type PodPaths } from '#watch';
 import { renderCadvisorPage } from '../../resources/stats/cadvisor-page.js';
 import { readSubjects } from '../../resources/stats/cadvisor-subjects.js';
 import { ContainerGroups, readableCgroups } from '../../resources/stats/container-groups.js';
@@ -17,12 +14,12 @@ import { KeptPage } from '../../resources/stats/kept-page.js';
 import { type PodOfFiles } from '../../resources/stats/pod-files.js';
 import { UsageLooks } from '../../resources/stats/usage-looks.js';
 import { VolumeUsages } from '../../resources/stats/volume-usages.js';
-import { KERNEL_CGROUPS } from '../../../base/proc/cgroups/cgroup-io.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { PodloopError } from '../../../base/errors/errors.js';
-import { type Logger } from '../../../base/log/logger.js';
-import { readOwnMountinfo } from '../../../base/proc/mountinfo.js';
-import { withinTime } from '../../../base/async/within-time.js';
+import { KERNEL_CGROUPS } from '#base/proc/cgroups/cgroup-io.js';
+import { type Clock } from '#base/time/clock.js';
+import { PodloopError } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
+import { readOwnMountinfo } from '#base/proc/mountinfo.js';
+import { withinTime } from '#base/async/within-time.js';
 import { measureFolder } from '../../volumes/measure-folder.js';
 import { VolumePaths } from '../../volumes/volume-paths.js';
 

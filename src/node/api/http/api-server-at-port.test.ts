@@ -2,15 +2,15 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import os from 'node:os';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { askPort, findFreePort, RawClient } from '../../../../test/support/clients/tcp-client.js';
-import { SystemClock } from '../../../base/time/clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { askPort, findFreePort, RawClient } from '#support/clients/tcp-client.js';
+import { SystemClock } from '#base/time/clock.js';
 import {
   httpConnectionDropped,
   type HttpRequestEnd,
   httpRequestEnded,
-} from '../../../base/channels/http-channels.js';
-import { untilAborted } from '../../../base/async/until-aborted.js';
+} from '#base/channels/http-channels.js';
+import { untilAborted } from '#base/async/until-aborted.js';
 import { ApiRouter } from './api-router.js';
 import { ApiServer, type ApiServerOptions } from './api-server.js';
 import { allowOwnHosts } from '../access/check-host.js';

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { findFreePort, RawClient } from '../../../../test/support/clients/tcp-client.js';
-import { untilAborted } from '../../../base/async/until-aborted.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { findFreePort, RawClient } from '#support/clients/tcp-client.js';
+import { untilAborted } from '#base/async/until-aborted.js';
 import { ApiError } from './api-error.js';
 import { ApiRouter } from './api-router.js';
 import { ApiServer, type ApiServerOptions } from './api-server.js';

@@ -1,10 +1,6 @@
 import { type ServerResponse } from 'node:http';
-import { type Clock } from '../../../base/time/clock.js';
-import {
-  type HttpRequest,
-  httpRequestEnded,
-  httpRequestStarted,
-} from '../../../base/channels/http-channels.js';
+import { type Clock } from '#base/time/clock.js';
+import { type HttpRequest, httpRequestEnded, httpRequestStarted } from '#base/channels/http-channels.js';
 
 /**
  * Tells of a request to whoever counts them: now, and of its end when the returned function is called, with the code

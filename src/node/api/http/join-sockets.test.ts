@@ -1,6 +1,6 @@
 import { duplexPair } from 'node:stream';
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { joinSockets } from './join-sockets.js';
 
 function setUp({ idleMs = 1_000 } = {}) {

@@ -1,5 +1,5 @@
 import { type Duplex } from 'node:stream';
-import { type Clock, type ClockTimer } from '../../../base/time/clock.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
 
 /** How two sockets are held together. */
 export interface JoinLimits {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from 'vitest';
-import { untilTrue } from '../../../../test/support/until-true.js';
+import { untilTrue } from '#support/until-true.js';
 import { makeHttpServer } from './make-http-server.js';
 import { makeCertificate } from '../tls/make-certificate.js';
 

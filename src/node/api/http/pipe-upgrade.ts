@@ -8,8 +8,8 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { type Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type Clock } from '../../../base/time/clock.js';
-import { messageOf } from '../../../base/errors/errors.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
 import { ApiError } from './api-error.js';
 import { joinSockets } from './join-sockets.js';
 

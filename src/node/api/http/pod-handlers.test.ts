@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type V1PodStatus } from '../../../kube/pod/v1-pod-status.js';
-import { aServedStatus, ServedPodsScene } from '../../../../test/support/harness/served-pods-scene.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { PodloopError } from '../../../base/errors/errors.js';
+import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
+import { aServedStatus, ServedPodsScene } from '#support/harness/served-pods-scene.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { PodloopError } from '#base/errors/errors.js';
 import { type ApiAnswer, type ApiRequest } from './api-request.js';
 import { applyObject, type ObjectToApply } from '../objects/apply-object.js';
 import { deletePod } from '../objects/delete-pod.js';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { PodloopError } from '../../../base/errors/errors.js';
+import { PodloopError } from '#base/errors/errors.js';
 import { ApiError } from './api-error.js';
 import { type ApiAnswer, type BytesAnswer, type JsonAnswer, type StreamAnswer } from './api-request.js';
 

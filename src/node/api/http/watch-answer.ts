@@ -2,8 +2,8 @@ import { ApiError } from './api-error.js';
 import { type ApiAnswer, type ApiRequest } from './api-request.js';
 import { eventLine } from '../objects/pod-watch.js';
 import { readWhole } from './read-number.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { linkAbort } from '../../../base/async/linked-abort.js';
+import { type Clock } from '#base/time/clock.js';
+import { linkAbort } from '#base/async/linked-abort.js';
 
 /** How many watches or followed logs there may be at once: each holds a connection for as long as it likes. */
 export class WatchPlaces {

@@ -1,6 +1,6 @@
 import { type FileHandle } from 'node:fs/promises';
 import { createGunzip } from 'node:zlib';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 
 const BLOCK_BYTES = 64 * 1024;
 

@@ -1,6 +1,6 @@
 import { type FSWatcher, watch } from 'node:fs';
-import { type Clock } from '../../../base/time/clock.js';
-import { Wakeup } from '../../../base/async/wakeup.js';
+import { type Clock } from '#base/time/clock.js';
+import { Wakeup } from '#base/async/wakeup.js';
 
 /** So long at most passes until a follower looks, whatever he was told: the end of a container shows in no file. */
 const LOOK_MS = 1_000;

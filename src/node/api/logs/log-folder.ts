@@ -14,8 +14,8 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { goDown, isNoFolder } from '../../../base/fs/link-free-folder.js';
-import { pathOfHandle } from '../../../base/fs/path-of-handle.js';
+import { goDown, isNoFolder } from '#base/fs/link-free-folder.js';
+import { pathOfHandle } from '#base/fs/path-of-handle.js';
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 

@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { pathOfHandle } from '../../../base/fs/path-of-handle.js';
+import { pathOfHandle } from '#base/fs/path-of-handle.js';
 import { type LogFile, type LogFolder } from './log-folder.js';
 
 /** A file of a log as it was found: by its name, or held open where its name is about to change. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { ServedPodsScene } from '../../../../test/support/harness/served-pods-scene.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { ServedPodsScene } from '#support/harness/served-pods-scene.js';
 import { type ApiRequest, type StreamAnswer } from '../http/api-request.js';
 import { kubeletPodFinder } from './find-kubelet-pod.js';
 import { listAllPods, listRunningPods, readContainerLog } from './kubelet-pods.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ApiRequest } from '../http/api-request.js';
-import { ServedPodsScene } from '../../../../test/support/harness/served-pods-scene.js';
+import { ServedPodsScene } from '#support/harness/served-pods-scene.js';
 import { ApiRouter } from '../http/api-router.js';
 import { kubeletPodFinder } from './find-kubelet-pod.js';
 import { addKubeletStreams } from './kubelet-streams.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { type ApiAnswer, type ApiRequest } from '../http/api-request.js';
 import { nodePageHandlers } from './node-pages.js';
 

@@ -7,8 +7,8 @@
  *
  * @module
  */
-import { type Clock } from '../../../base/time/clock.js';
-import { SharedLook } from '../../../base/async/shared-look.js';
+import { type Clock } from '#base/time/clock.js';
+import { SharedLook } from '#base/async/shared-look.js';
 import { ApiError } from '../http/api-error.js';
 import { type ApiHandler } from '../http/api-request.js';
 

@@ -3,15 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { spawnSync } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { commonFileHandle } from '../../../../test/support/fakes/common-file-handle.js';
-import { findOpenBelow } from '../../../../test/support/find-open-below.js';
-import {
-  askPort,
-  findFreePort,
-  type PortAnswer,
-  RawClient,
-} from '../../../../test/support/clients/tcp-client.js';
-import { SystemClock } from '../../../base/time/clock.js';
+import { commonFileHandle } from '#support/fakes/common-file-handle.js';
+import { findOpenBelow } from '#support/find-open-below.js';
+import { askPort, findFreePort, type PortAnswer, RawClient } from '#support/clients/tcp-client.js';
+import { SystemClock } from '#base/time/clock.js';
 import { ApiError } from '../http/api-error.js';
 import { ApiRouter } from '../http/api-router.js';
 import { ApiServer } from '../http/api-server.js';

@@ -11,8 +11,8 @@
 import { type Dirent, type Stats } from 'node:fs';
 import { type FileHandle, lstat, readdir, realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { closeOnFailure } from '../../../base/async/close-on-failure.js';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { closeOnFailure } from '#base/async/close-on-failure.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { ApiError } from '../http/api-error.js';
 import { type ApiAnswer, type ApiHandler, type ApiRequest } from '../http/api-request.js';
 import { LogFolder } from '../logs/log-folder.js';

@@ -1,4 +1,4 @@
-import { toV1Time } from '../../../kube/pod/v1-pod-status.js';
+import { toV1Time } from '#kube/pod/v1-pod-status.js';
 import { ApiError, notFoundError } from '../http/api-error.js';
 import { type ApiHandler, isTrue, jsonAnswer } from '../http/api-request.js';
 import { parseFieldSelector, type SelectableFields } from '../objects/field-selector.js';

@@ -1,5 +1,5 @@
-import { type PodRef } from '../../../kube/pod/pod-ref.js';
-import { hasCode, messageOf } from '../../../base/errors/errors.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { hasCode, messageOf } from '#base/errors/errors.js';
 import { ApiError, badRequest, invalidError, notFoundError } from '../http/api-error.js';
 import { type ApiRequest, isTrue, type UpgradeHandler } from '../http/api-request.js';
 import { chooseContainer, containerIdOf, findContainerStatus } from '../objects/choose-container.js';

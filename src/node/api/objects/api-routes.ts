@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { type Clock } from '../../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { type ApiHandler, jsonAnswer } from '../http/api-request.js';
 import { ApiRouter } from '../http/api-router.js';
 import { APPLICABLE_KINDS, applyObject, type ApplyObject } from './apply-object.js';

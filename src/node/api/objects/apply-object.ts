@@ -1,5 +1,5 @@
-import { DEFAULT_NAMESPACE } from '../../../kube/objects/default-namespace.js';
-import { isRecord } from '../../../base/text/is-record.js';
+import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
+import { isRecord } from '#base/text/is-record.js';
 import { ApiError, type ApiStatusCause, badRequest, invalidError } from '../http/api-error.js';
 import { type ApiAnswer, type ApiHandler, type ApiRequest, jsonAnswer } from '../http/api-request.js';
 import { isDryRun } from './delete-pod.js';

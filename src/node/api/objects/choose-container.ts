@@ -1,4 +1,4 @@
-import { type V1ContainerStatus, type V1PodStatus } from '../../../kube/pod/v1-pod-status.js';
+import { type V1ContainerStatus, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { type ApiError, badRequest } from '../http/api-error.js';
 import { type ServedPod } from './served-pod.js';
 

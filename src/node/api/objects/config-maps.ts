@@ -1,6 +1,6 @@
-import { type ConfigMap } from '../../../kube/objects/config-object.js';
-import { toV1ConfigObject } from '../../../kube/objects/config-object-json.js';
-import { toV1Time } from '../../../kube/pod/v1-pod-status.js';
+import { type ConfigMap } from '#kube/objects/config-object.js';
+import { toV1ConfigObject } from '#kube/objects/config-object-json.js';
+import { toV1Time } from '#kube/pod/v1-pod-status.js';
 import { ApiError, notFoundError } from '../http/api-error.js';
 import { type ApiHandler, type ApiRequest, isTrue, jsonAnswer } from '../http/api-request.js';
 import { parseFieldSelector, type SelectableFields } from './field-selector.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aServedStatus, ServedPodsScene } from '../../../../test/support/harness/served-pods-scene.js';
+import { aServedStatus, ServedPodsScene } from '#support/harness/served-pods-scene.js';
 import { type ApiAnswer } from '../http/api-request.js';
 import { checkpointContainer, type ContainerActions, runInContainer } from './container-actions.js';
 import { kubeletPodFinder } from '../node/find-kubelet-pod.js';

@@ -1,5 +1,5 @@
-import { type PodRef } from '../../../kube/pod/pod-ref.js';
-import { messageOf } from '../../../base/errors/errors.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { messageOf } from '#base/errors/errors.js';
 import { ApiError } from '../http/api-error.js';
 import { type ApiAnswer, type ApiHandler, type ApiRequest } from '../http/api-request.js';
 import { containerIdOf, containerNamesOf, findContainerStatus } from './choose-container.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { type ApiAnswer, type ApiRequest } from '../http/api-request.js';
 import { journalEvents, type ServedJournalQuery, type ServedRecord } from './journal-events.js';
 import { WatchPlaces } from '../http/watch-answer.js';

@@ -1,6 +1,6 @@
-import { type HistoryFilter } from '../../../kube/node/history-filter.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { linkAbort } from '../../../base/async/linked-abort.js';
+import { type HistoryFilter } from '#kube/node/history-filter.js';
+import { type Clock } from '#base/time/clock.js';
+import { linkAbort } from '#base/async/linked-abort.js';
 import { badRequest } from '../http/api-error.js';
 import { type ApiHandler, type ApiRequest } from '../http/api-request.js';
 import { type WatchPlaces } from '../http/watch-answer.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { type PodEvent } from '../../../kube/pod/pod-event-recorder.js';
-import { type PodRef } from '../../../kube/pod/pod-ref.js';
-import { toV1Time } from '../../../kube/pod/v1-pod-status.js';
+import { type PodEvent } from '#kube/pod/pod-event-recorder.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { toV1Time } from '#kube/pod/v1-pod-status.js';
 import { ApiError } from '../http/api-error.js';
 import { type ApiHandler, isTrue, jsonAnswer } from '../http/api-request.js';
 import { parseFieldSelector, type SelectableFields } from './field-selector.js';

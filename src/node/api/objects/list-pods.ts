@@ -1,5 +1,5 @@
-import { staticPodName } from '../../../kube/pod/static-pod.js';
-import { type Clock } from '../../../base/time/clock.js';
+import { staticPodName } from '#kube/pod/static-pod.js';
+import { type Clock } from '#base/time/clock.js';
 import { badRequest, notFoundError } from '../http/api-error.js';
 import { type ApiHandler, type ApiRequest, isTrue } from '../http/api-request.js';
 import { parseFieldSelector, type SelectableFields } from './field-selector.js';

@@ -1,4 +1,4 @@
-import { isRecord } from '../../../base/text/is-record.js';
+import { isRecord } from '#base/text/is-record.js';
 
 /** An object of JSON. */
 export type JsonObject = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ServedPodsScene } from '../../../../test/support/harness/served-pods-scene.js';
+import { ServedPodsScene } from '#support/harness/served-pods-scene.js';
 import { type ApiRequest } from '../http/api-request.js';
 import { type ApplyObject, type ObjectToApply } from './apply-object.js';
 import { podFinder } from './list-pods.js';

@@ -1,5 +1,5 @@
-import { STATIC_POD_ANNOTATIONS } from '../../../kube/pod/static-pod.js';
-import { isRecord } from '../../../base/text/is-record.js';
+import { STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
+import { isRecord } from '#base/text/is-record.js';
 import { badRequest } from '../http/api-error.js';
 import { type ApiHandler, type ApiRequest } from '../http/api-request.js';
 import { applyBody, type ApplyObject, refusal } from './apply-object.js';

@@ -1,6 +1,6 @@
 import { relative, sep } from 'node:path';
-import { type V1ContainerStatus } from '../../../kube/pod/v1-pod-status.js';
-import { type Clock } from '../../../base/time/clock.js';
+import { type V1ContainerStatus } from '#kube/pod/v1-pod-status.js';
+import { type Clock } from '#base/time/clock.js';
 import { badRequest } from '../http/api-error.js';
 import { type ApiHandler, type ApiRequest, isTrue } from '../http/api-request.js';
 import { chooseContainer, containerIdOf, findContainerStatus } from './choose-container.js';

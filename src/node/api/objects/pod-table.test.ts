@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ServedPodsScene } from '../../../../test/support/harness/served-pods-scene.js';
+import { ServedPodsScene } from '#support/harness/served-pods-scene.js';
 
 const state = (scene: ServedPodsScene, name: string, version: number): unknown => {
   const row = scene.table.list().find(({ served }) => served.pod.metadata.name === name)!;

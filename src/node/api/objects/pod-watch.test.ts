@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aServedStatus, ServedPodsScene } from '../../../../test/support/harness/served-pods-scene.js';
+import { aServedStatus, ServedPodsScene } from '#support/harness/served-pods-scene.js';
 import { PodWatch, type PodWatchOptions } from './pod-watch.js';
 import { type V1Pod } from './render-pod.js';
 

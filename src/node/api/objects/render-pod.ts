@@ -1,6 +1,5 @@
-import { type V1PodStatus } from '../../../kube/pod/v1-pod-status.js';
-import { toV1Time } from '../../../kube/pod/v1-pod-status.js';
-import { type PodSpec } from '../../../kube/pod/pod.js';
+import { toV1Time, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
+import { type PodSpec } from '#kube/pod/pod.js';
 import { type ServedPod } from './served-pod.js';
 
 /** A v1 Pod as `kubectl get -o json` shows it. */

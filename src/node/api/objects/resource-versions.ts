@@ -6,8 +6,8 @@
  *
  * @module
  */
-import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
-import { readIfThere, writeWhole } from '../../../base/fs/whole-file.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 
 /** What a {@link ResourceVersions} needs. */
 export interface ResourceVersionsOptions {

@@ -1,5 +1,5 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type V1PodStatus } from '../../../kube/pod/v1-pod-status.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 
 /** A pod of the node with everything that is said of it. */
 export interface ServedPod {

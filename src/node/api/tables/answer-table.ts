@@ -1,5 +1,5 @@
-import { type KubeObject } from '../../../kube/columns/kube-object.js';
-import { type Clock } from '../../../base/time/clock.js';
+import { type KubeObject } from '#kube/columns/kube-object.js';
+import { type Clock } from '#base/time/clock.js';
 import { type ApiAnswer, type ApiHandler, type ApiRequest } from '../http/api-request.js';
 import { readTableForm } from './read-table-form.js';
 import { TableWriter } from './table-writer.js';

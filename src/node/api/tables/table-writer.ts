@@ -1,6 +1,6 @@
-import { type KubeObject, type ObjectMetadata } from '../../../kube/columns/kube-object.js';
-import { columnsOf, type ResourceColumns } from '../../../kube/columns/resource-columns.js';
-import { type Clock } from '../../../base/time/clock.js';
+import { type KubeObject, type ObjectMetadata } from '#kube/columns/kube-object.js';
+import { columnsOf, type ResourceColumns } from '#kube/columns/resource-columns.js';
+import { type Clock } from '#base/time/clock.js';
 import { type TableForm } from './read-table-form.js';
 
 /** What a {@link TableWriter} needs. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type KubeObject } from '../../../kube/columns/kube-object.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { ServedPodsScene } from '../../../../test/support/harness/served-pods-scene.js';
+import { type KubeObject } from '#kube/columns/kube-object.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { ServedPodsScene } from '#support/harness/served-pods-scene.js';
 import { type ApiAnswer, type ApiRequest, jsonAnswer } from '../http/api-request.js';
 import { getPod, listPods, podFinder } from '../objects/list-pods.js';
 import { WatchPlaces } from '../http/watch-answer.js';

@@ -1,14 +1,14 @@
 import { webcrypto } from 'node:crypto';
 import { Integer } from 'asn1js';
 import { BasicConstraints, Certificate, CryptoEngine, ExtKeyUsage } from 'pkijs';
-import { fromPem, toPem } from '../../../base/wire/pem.js';
+import { fromPem, toPem } from '#base/wire/pem.js';
 import {
   ECDSA_P256,
   OIDS,
   toDistinguishedName,
   toExtension,
   toSubjectAltName,
-} from '../../../base/wire/x509-parts.js';
+} from '#base/wire/x509-parts.js';
 
 /** A certificate and its key, in PEM. */
 export interface CertificatePair {

@@ -1,8 +1,6 @@
-import type { KubeClient } from '../../../cluster/client/kube-client.js';
-import type { ClusterEventsStats } from '../../../cluster/events/cluster-events.js';
-import type { NodeEvent } from '../../../cluster/node/node-ports.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { type Logger } from '../../../base/log/logger.js';
+import type { ClusterEventsStats, KubeClient, NodeEvent } from '#cluster';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type AgentParts } from '../../parts/agent-parts.js';
 
 /** What {@link buildClusterEvents} needs. */
@@ -35,7 +33,7 @@ export interface BuiltClusterEvents {
 /** Sends the agent's events to an API server: those of pods from now on, told by its log of events. Loads what only a node of a cluster needs. */
 export async function buildClusterEvents(given: ClusterEventsParts): Promise<BuiltClusterEvents> {
   const { nodeName, nodeUid, parts, api: client, clock, logger, eventRecordQps, eventBurst } = given;
-  const { ClusterEvents } = await import('../../../cluster/events/cluster-events.js');
+  const { ClusterEvents } = await import('#cluster');
   const { events: log, hide, manager } = parts;
   const events = new ClusterEvents({
     ...{ client, nodeName, nodeUid, hide, clock, logger },

@@ -1,12 +1,9 @@
-import type { KubeClient } from '../../../cluster/client/kube-client.js';
-import type { ClusterNode } from '../../../cluster/node/cluster-node.js';
-import type { NodeEvent } from '../../../cluster/node/node-ports.js';
-import type { NodeSettings } from '../../../cluster/node/node-settings.js';
-import { parseThresholds } from '../../../kube/node/eviction-thresholds.js';
-import { type Supplies } from '../../../kube/node/node-supplies.js';
-import { type CriClient } from '../../../watch/cri/index.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { type Logger } from '../../../base/log/logger.js';
+import type { ClusterNode, KubeClient, NodeEvent, NodeSettings } from '#cluster';
+import { parseThresholds } from '#kube/node/eviction-thresholds.js';
+import { type Supplies } from '#kube/node/node-supplies.js';
+import { type CriClient } from '#watch';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type AgentOptions } from '../../options/agent-options.js';
 import { type AgentParts } from '../../parts/agent-parts.js';
 import { type PressureOptions } from '../../options/pressure-options.js';
@@ -57,12 +54,8 @@ export interface BuiltClusterNode {
 /** Makes this machine a node of a cluster. Loads what only such a node needs. */
 export async function buildClusterNode(given: ClusterNodeParts): Promise<BuiltClusterNode> {
   const { options, nodeName, parts, client, clock, logger } = given;
-  const [{ ClusterNode }, { DEFAULT_NODE_SETTINGS, kubeletVersionOf }, { declaredFeaturesOf }] =
-    await Promise.all([
-      import('../../../cluster/node/cluster-node.js'),
-      import('../../../cluster/node/node-settings.js'),
-      import('../../../cluster/node/declared-features.js'),
-    ]);
+  const { ClusterNode, DEFAULT_NODE_SETTINGS, kubeletVersionOf, declaredFeaturesOf } =
+    await import('#cluster');
   const settings: NodeSettings = {
     ...DEFAULT_NODE_SETTINGS,
     // The name of a node is its host name, as with a kubelet's --hostname-override.

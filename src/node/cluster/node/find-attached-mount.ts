@@ -1,4 +1,4 @@
-import { type MountEntry } from '../../../base/proc/mountinfo.js';
+import { type MountEntry } from '#base/proc/mountinfo.js';
 
 /** Volumes that are made on the node and of which the control plane knows nothing, by the names of their folders. */
 const OF_THE_NODE = [

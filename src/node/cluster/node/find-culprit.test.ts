@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type PlegHealth } from '../../../watch/pleg/index.js';
-import { type CriCall } from '../../../base/channels/channels.js';
+import { type CriCall } from '#base/channels/channels.js';
 import { findCulprit } from './find-culprit.js';
 
 type Stuck = PlegHealth['stuckPods'][number];

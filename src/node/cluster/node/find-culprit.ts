@@ -1,6 +1,6 @@
-import { type PlegHealth } from '../../../watch/pleg/index.js';
-import { type CriCall } from '../../../base/channels/channels.js';
-import { formatGoDuration } from '../../../base/time/go-duration.js';
+import { type PlegHealth } from '#watch';
+import { type CriCall } from '#base/channels/channels.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
 
 /** What is known of who hangs. */
 export interface CulpritFacts {

@@ -1,10 +1,9 @@
 import { lookup } from 'node:dns/promises';
-import type { NodeFactsPort, RuntimeInfo } from '../../../cluster/node/node-ports.js';
-import { type CriClient } from '../../../watch/cri/index.js';
-import { formatRuntimeVersion } from '../../../watch/observed/format-runtime-version.js';
+import type { NodeFactsPort, RuntimeInfo } from '#cluster';
+import { type CriClient, formatRuntimeVersion } from '#watch';
 import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
-import { readOwnMounts } from '../../../base/proc/mountinfo.js';
-import { splitNodeIps } from '../../../base/wire/node-ip.js';
+import { readOwnMounts } from '#base/proc/mountinfo.js';
+import { splitNodeIps } from '#base/wire/node-ip.js';
 import { type AgentOptions } from '../../options/agent-options.js';
 import { readNodeIpFacts } from '../../resources/facts/host-ips.js';
 import { type CapacityOptions, readCapacityFacts } from '../../resources/facts/read-capacity-facts.js';

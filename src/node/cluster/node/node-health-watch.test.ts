@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type PlegHealth } from '../../../watch/pleg/index.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { type RelistEnd, relistEnded } from '../../../base/channels/pleg-channels.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { type RelistEnd, relistEnded } from '#base/channels/pleg-channels.js';
 import { NodeHealthWatch } from './node-health-watch.js';
 
 const RELIST: RelistEnd = {

@@ -1,9 +1,8 @@
-import type { NodeHealth, NodeHealthPort } from '../../../cluster/node/node-ports.js';
-import { type CriClient } from '../../../watch/cri/index.js';
-import { type Pleg } from '../../../watch/pleg/index.js';
+import type { NodeHealth, NodeHealthPort } from '#cluster';
+import { type CriClient, type Pleg } from '#watch';
 import { type RuntimeState } from '../../pods/loop/runtime-state.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { relistEnded } from '../../../base/channels/pleg-channels.js';
+import { type Clock } from '#base/time/clock.js';
+import { relistEnded } from '#base/channels/pleg-channels.js';
 import { findCulprit } from './find-culprit.js';
 
 /** What {@link NodeHealthWatch} needs. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
-import { PodloopError } from '../../../base/errors/errors.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { PodloopError } from '#base/errors/errors.js';
 import { PodRangeTeller } from './pod-range-teller.js';
 
 let clock: FakeClock;

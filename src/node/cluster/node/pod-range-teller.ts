@@ -1,9 +1,9 @@
-import { type CriClient } from '../../../watch/cri/index.js';
-import { Backoff } from '../../../base/async/backoff.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { isUnimplemented, messageOf } from '../../../base/errors/errors.js';
-import { type Logger } from '../../../base/log/logger.js';
-import { Wakeup } from '../../../base/async/wakeup.js';
+import { type CriClient } from '#watch';
+import { Backoff } from '#base/async/backoff.js';
+import { type Clock } from '#base/time/clock.js';
+import { isUnimplemented, messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
+import { Wakeup } from '#base/async/wakeup.js';
 
 /** What {@link PodRangeTeller} needs. */
 export interface PodRangeTellerOptions {

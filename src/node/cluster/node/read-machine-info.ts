@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { arch, release } from 'node:os';
-import type { MachineInfo } from '../../../cluster/node/node-ports.js';
+import type { MachineInfo } from '#cluster';
 import { readMachineFacts } from '../../resources/stats/machine-facts.js';
 
 /** Where it is read from, besides what names the machine. */

@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
-import type { SupplyReaders } from '../../../cluster/node/pressure-watch.js';
-import { type Supplies, type Supply } from '../../../kube/node/node-supplies.js';
+import type { SupplyReaders } from '#cluster';
+import { type Supplies, type Supply } from '#kube/node/node-supplies.js';
 import { readNodeUsage } from '../../resources/stats/node-usage.js';
 import { type ImageDisk } from '../../resources/eviction/pods/image-disk.js';
 

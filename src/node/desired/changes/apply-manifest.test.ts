@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ApplyObject } from '../../api/objects/apply-object.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { applyManifests } from './apply-manifest.js';
 import { WritableManifests } from './writable-manifests.js';
 

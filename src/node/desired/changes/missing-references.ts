@@ -1,8 +1,8 @@
-import { type ConfigObject } from '../../../kube/objects/config-object.js';
-import { DEFAULT_NAMESPACE } from '../../../kube/objects/default-namespace.js';
-import { formatFieldPath } from '../../../kube/fields/field-path.js';
-import { formatValue } from '../../../kube/fields/field-problem.js';
-import { type PodReference, podReferences } from '../../../kube/pod/pod-references.js';
+import { type ConfigObject } from '#kube/objects/config-object.js';
+import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
+import { formatFieldPath } from '#kube/fields/field-path.js';
+import { formatValue } from '#kube/fields/field-problem.js';
+import { type PodReference, podReferences } from '#kube/pod/pod-references.js';
 import { type ManifestProblem } from '../manifests/manifest-problem.js';
 import { type ManifestObject, type ManifestPod } from '../manifests/manifest-reader.js';
 

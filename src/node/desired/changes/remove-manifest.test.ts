@@ -2,8 +2,8 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type ConfigObject } from '../../../kube/objects/config-object.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
+import { type ConfigObject } from '#kube/objects/config-object.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { removeManifests } from './remove-manifest.js';
 import { WritableManifests } from './writable-manifests.js';
 

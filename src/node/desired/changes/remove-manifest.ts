@@ -1,4 +1,4 @@
-import { type ConfigObject } from '../../../kube/objects/config-object.js';
+import { type ConfigObject } from '#kube/objects/config-object.js';
 import { type RemoveObject } from '../../api/objects/delete-object.js';
 import { explainObstacle } from './explain-obstacle.js';
 import { type WritableManifests } from './writable-manifests.js';

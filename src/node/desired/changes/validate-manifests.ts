@@ -2,11 +2,11 @@ import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Readable } from 'node:stream';
-import { type ConfigObject } from '../../../kube/objects/config-object.js';
-import { type FieldPath, formatFieldPath } from '../../../kube/fields/field-path.js';
-import { formatValue } from '../../../kube/fields/field-problem.js';
-import { findForbidden, type NodePolicy } from '../../../kube/node/node-policy.js';
-import { toStaticPod } from '../../../kube/pod/static-pod.js';
+import { type ConfigObject } from '#kube/objects/config-object.js';
+import { type FieldPath, formatFieldPath } from '#kube/fields/field-path.js';
+import { formatValue } from '#kube/fields/field-problem.js';
+import { findForbidden, type NodePolicy } from '#kube/node/node-policy.js';
+import { toStaticPod } from '#kube/pod/static-pod.js';
 import { MANIFEST_ENDINGS, manifestNameKind } from '../manifests/manifest-names.js';
 import { type ManifestProblem } from '../manifests/manifest-problem.js';
 import {
@@ -17,13 +17,9 @@ import {
   readManifests,
 } from '../manifests/manifest-reader.js';
 import { objectName, objectTwinProblem } from '../manifests/source-object.js';
-import {
-  APPARMOR_PREFIX,
-  SECCOMP_POD,
-  SECCOMP_PREFIX,
-} from '../../../kube/validation/validate-pod-annotations.js';
-import { messageOf } from '../../../base/errors/errors.js';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { APPARMOR_PREFIX, SECCOMP_POD, SECCOMP_PREFIX } from '#kube/validation/validate-pod-annotations.js';
+import { messageOf } from '#base/errors/errors.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { findMissingReferences } from './missing-references.js';
 
 /** Whether there is no such file at all, and so no line in it. */

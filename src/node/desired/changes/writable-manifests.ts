@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { ManifestWriter } from '../manifests/manifest-writer.js';
-import { findForbidden, type NodePolicy } from '../../../kube/node/node-policy.js';
-import { type Clock } from '../../../base/time/clock.js';
+import { findForbidden, type NodePolicy } from '#kube/node/node-policy.js';
+import { type Clock } from '#base/time/clock.js';
 import { type ManifestPlaces } from '../../parts/pod-sources.js';
 
 /** What {@link WritableManifests} needs. */

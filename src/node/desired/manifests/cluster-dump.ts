@@ -1,5 +1,5 @@
-import { isRecord } from '../../../base/text/is-record.js';
-import { STATIC_POD_ANNOTATIONS } from '../../../kube/pod/static-pod.js';
+import { isRecord } from '#base/text/is-record.js';
+import { STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
 import { toWrittenObject } from './written-object.js';
 
 /** A pod as somebody wrote it, and the fields that were left out because a cluster or an agent had put them there. */

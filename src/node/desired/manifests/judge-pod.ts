@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { STATIC_POD_ANNOTATIONS } from '../../../kube/pod/static-pod.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
 
 /** What became of a pod between two deliveries: `reconcile` when only the status on record is another. */
 export type PodVerdict = 'same' | 'changed' | 'reconcile';

@@ -1,13 +1,8 @@
-import { type ConfigObject } from '../../../kube/objects/config-object.js';
-import {
-  describeValue,
-  type FieldProblem,
-  formatValue,
-  required,
-} from '../../../kube/fields/field-problem.js';
-import { isRecord } from '../../../base/text/is-record.js';
-import { type YamlStep } from '../../../base/text/yaml/yaml-path.js';
-import { findSimilarWord } from '../../../base/text/similar-word.js';
+import { type ConfigObject } from '#kube/objects/config-object.js';
+import { describeValue, type FieldProblem, formatValue, required } from '#kube/fields/field-problem.js';
+import { isRecord } from '#base/text/is-record.js';
+import { type YamlStep } from '#base/text/yaml/yaml-path.js';
+import { findSimilarWord } from '#base/text/similar-word.js';
 import { type ManifestProblemKind } from './manifest-problem.js';
 
 /** An object of a document: one to be read, or something that is none. */

@@ -1,4 +1,4 @@
-import { type FieldProblemKind } from '../../../kube/fields/field-problem.js';
+import { type FieldProblemKind } from '#kube/fields/field-problem.js';
 
 /**
  * What is wrong: a {@link FieldProblemKind}, or of the text as such: `syntax` (also a key that stands twice, too much

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { toV1ConfigObject } from '../../../kube/objects/config-object-json.js';
+import { toV1ConfigObject } from '#kube/objects/config-object-json.js';
 import { formatManifestProblem } from './manifest-problem.js';
 import { LARGEST_MANIFEST_BYTES, type ManifestReading, readManifests } from './manifest-reader.js';
 

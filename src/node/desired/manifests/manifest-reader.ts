@@ -8,17 +8,17 @@
  *
  * @module
  */
-import { type ConfigObject } from '../../../kube/objects/config-object.js';
-import { type SupportRule } from '../../../kube/fields/decode-object.js';
-import { type FieldPath, formatFieldPath, toPlainPath } from '../../../kube/fields/field-path.js';
-import { describeValue } from '../../../kube/fields/field-problem.js';
-import { type Pod } from '../../../kube/pod/pod.js';
-import { readConfigObject } from '../../../kube/objects/read-config-object.js';
-import { readPod } from '../../../kube/pod/read-pod.js';
-import { checkStaticPod } from '../../../kube/pod/static-pod.js';
-import { validateNewPod } from '../../../kube/validation/validate-new-pod.js';
-import { isRecord } from '../../../base/text/is-record.js';
-import { parseYamlDocuments, type YamlDocument } from '../../../base/text/yaml/yaml-document.js';
+import { type ConfigObject } from '#kube/objects/config-object.js';
+import { type SupportRule } from '#kube/fields/decode-object.js';
+import { type FieldPath, formatFieldPath, toPlainPath } from '#kube/fields/field-path.js';
+import { describeValue } from '#kube/fields/field-problem.js';
+import { type Pod } from '#kube/pod/pod.js';
+import { readConfigObject } from '#kube/objects/read-config-object.js';
+import { readPod } from '#kube/pod/read-pod.js';
+import { checkStaticPod } from '#kube/pod/static-pod.js';
+import { validateNewPod } from '#kube/validation/validate-new-pod.js';
+import { isRecord } from '#base/text/is-record.js';
+import { parseYamlDocuments, type YamlDocument } from '#base/text/yaml/yaml-document.js';
 import { toWrittenPod } from './cluster-dump.js';
 import { findObjects, type FoundKind, type FoundObject } from './list-objects.js';
 import { type ManifestPlace, type ManifestProblem, type ManifestProblemKind } from './manifest-problem.js';

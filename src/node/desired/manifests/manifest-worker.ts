@@ -7,7 +7,7 @@
  * @module
  */
 import { parentPort } from 'node:worker_threads';
-import { messageOf } from '../../../base/errors/errors.js';
+import { messageOf } from '#base/errors/errors.js';
 import { type ManifestProblem } from './manifest-problem.js';
 import { type ParseRequest, parseManifest } from './parse-manifest.js';
 import { type SourceObject } from './source-object.js';

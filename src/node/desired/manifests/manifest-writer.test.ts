@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { parse } from 'yaml';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { toV1ConfigObject } from '../../../kube/objects/config-object-json.js';
-import { forbidden } from '../../../kube/fields/field-problem.js';
-import { type Pod } from '../../../kube/pod/pod.js';
-import { toStaticPod } from '../../../kube/pod/static-pod.js';
+import { toV1ConfigObject } from '#kube/objects/config-object-json.js';
+import { forbidden } from '#kube/fields/field-problem.js';
+import { type Pod } from '#kube/pod/pod.js';
+import { toStaticPod } from '#kube/pod/static-pod.js';
 import { readManifests } from './manifest-reader.js';
 import { type AppliedObject, ManifestWriter } from './manifest-writer.js';
 

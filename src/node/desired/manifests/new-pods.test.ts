@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { FileSourceLab } from '../../../../test/support/harness/file-source-lab.js';
+import { FileSourceLab } from '#support/harness/file-source-lab.js';
 import { readManifests } from './manifest-reader.js';
 import { ManifestWriter } from './manifest-writer.js';
 

@@ -1,5 +1,5 @@
-import { type StaticPodOrigin } from '../../../kube/pod/static-pod.js';
-import { messageOf } from '../../../base/errors/errors.js';
+import { type StaticPodOrigin } from '#kube/pod/static-pod.js';
+import { messageOf } from '#base/errors/errors.js';
 import { aboutFile, readManifests } from './manifest-reader.js';
 import { toSourceObject } from './source-object.js';
 import { type ParsedManifest, toSourcePod } from './source-pod.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Clock, SystemClock } from '../../../base/time/clock.js';
+import { type Clock, SystemClock } from '#base/time/clock.js';
 import { type ManifestParser, parseManifest, type ParseRequest } from './parse-manifest.js';
 import { PromptManifestParser } from './prompt-manifest-parser.js';
 

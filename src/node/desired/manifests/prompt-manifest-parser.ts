@@ -1,4 +1,4 @@
-import { type Clock } from '../../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { type ManifestParser, type ParseOutcome, type ParseRequest, parseHere } from './parse-manifest.js';
 
 /** What a {@link PromptManifestParser} needs. */

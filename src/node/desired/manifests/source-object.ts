@@ -1,12 +1,12 @@
-import { type ConfigObject } from '../../../kube/objects/config-object.js';
-import { checkConfigObjectUpdate } from '../../../kube/objects/config-object-update.js';
+import { type ConfigObject } from '#kube/objects/config-object.js';
+import { checkConfigObjectUpdate } from '#kube/objects/config-object-update.js';
 import {
   fromV1ConfigObject,
   toV1ConfigObject,
   type V1ConfigObject,
-} from '../../../kube/objects/config-object-json.js';
-import { formatFieldPath } from '../../../kube/fields/field-path.js';
-import { formatValue } from '../../../kube/fields/field-problem.js';
+} from '#kube/objects/config-object-json.js';
+import { formatFieldPath } from '#kube/fields/field-path.js';
+import { formatValue } from '#kube/fields/field-problem.js';
 import { type ManifestPlace, type ManifestProblem } from './manifest-problem.js';
 import { type ManifestObject } from './manifest-reader.js';
 

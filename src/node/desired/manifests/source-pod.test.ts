@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Pod } from '../../../kube/pod/pod.js';
+import { type Pod } from '#kube/pod/pod.js';
 import { type ManifestProblem } from './manifest-problem.js';
 import { keepPods, type SourcePod, toSourcePod } from './source-pod.js';
 

@@ -1,7 +1,7 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type StaticPodOrigin, toStaticPod } from '../../../kube/pod/static-pod.js';
-import { formatFieldPath } from '../../../kube/fields/field-path.js';
-import { validateNewPod } from '../../../kube/validation/validate-new-pod.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type StaticPodOrigin, toStaticPod } from '#kube/pod/static-pod.js';
+import { formatFieldPath } from '#kube/fields/field-path.js';
+import { validateNewPod } from '#kube/validation/validate-new-pod.js';
 import { fullName } from '../arbitrate-pods.js';
 import { type ManifestPod } from './manifest-reader.js';
 import { type ManifestPlace, type ManifestProblem } from './manifest-problem.js';

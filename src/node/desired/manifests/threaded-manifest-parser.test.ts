@@ -3,10 +3,10 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
-import { SystemClock } from '../../../base/time/clock.js';
-import { SILENT_LOGGER } from '../../../base/log/logger.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { SystemClock } from '#base/time/clock.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { parseManifest, type ParseRequest } from './parse-manifest.js';
 import { ThreadedManifestParser, type ThreadedManifestParserOptions } from './threaded-manifest-parser.js';
 
@@ -36,7 +36,8 @@ let folder: string;
 let entry: URL;
 let stuckEntry: URL;
 
-const inFolder = (name: string): URL => pathToFileURL(join(folder, 'node/desired/manifests', `${name}.js`));
+const inFolder = (name: string): URL =>
+  pathToFileURL(join(folder, 'dist/node/desired/manifests', `${name}.js`));
 async function writeThread(name: string, code: string): Promise<URL> {
   await writeFile(inFolder(name), code);
   return inFolder(name);
@@ -53,7 +54,7 @@ beforeAll(async () => {
       const { outputText } = ts.transpileModule(await readFile(join(PROJECT, 'src', part, source), 'utf8'), {
         compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
       });
-      const compiled = join(folder, part, source.replace(/\.ts$/, '.js'));
+      const compiled = join(folder, 'dist', part, source.replace(/\.ts$/, '.js'));
       await mkdir(dirname(compiled), { recursive: true });
       await writeFile(compiled, outputText);
     }

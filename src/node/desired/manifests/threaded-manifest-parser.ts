@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { abortable } from '../../../base/async/abortable.js';
-import { type Clock, type ClockTimer } from '../../../base/time/clock.js';
-import { messageOf } from '../../../base/errors/errors.js';
-import { startFairDeadline } from '../../../base/async/fair-deadline.js';
-import { type Logger } from '../../../base/log/logger.js';
-import { Mutex } from '../../../base/async/mutex.js';
+import { abortable } from '#base/async/abortable.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { startFairDeadline } from '#base/async/fair-deadline.js';
+import { type Logger } from '#base/log/logger.js';
+import { Mutex } from '#base/async/mutex.js';
 import { type WorkerAnswer, type WorkerRequest } from './manifest-worker.js';
 import { type SourceObject } from './source-object.js';
 import { type ParsedManifest, type SourcePod } from './source-pod.js';

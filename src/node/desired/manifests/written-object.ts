@@ -1,6 +1,6 @@
-import { DEFAULT_NAMESPACE } from '../../../kube/objects/default-namespace.js';
-import { STATIC_POD_ANNOTATIONS, staticPodName, staticPodUid } from '../../../kube/pod/static-pod.js';
-import { isRecord } from '../../../base/text/is-record.js';
+import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
+import { STATIC_POD_ANNOTATIONS, staticPodName, staticPodUid } from '#kube/pod/static-pod.js';
+import { isRecord } from '#base/text/is-record.js';
 
 /** What an API server adds, and nobody writes. */
 const SERVED_META = [

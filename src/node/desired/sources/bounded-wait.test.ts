@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { watchPromise } from '../../../../test/support/watch-promise.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { watchPromise } from '#support/watch-promise.js';
 import { BoundedWait } from './bounded-wait.js';
 
 const never = new AbortController().signal;

@@ -1,5 +1,5 @@
-import { abortable } from '../../../base/async/abortable.js';
-import { type Clock, type ClockTimer } from '../../../base/time/clock.js';
+import { abortable } from '#base/async/abortable.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
 
 /**
  * Waits for calls of the file system, which nothing can take back, no longer than a deadline.

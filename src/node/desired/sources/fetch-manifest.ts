@@ -1,8 +1,8 @@
-import { type Clock } from '../../../base/time/clock.js';
-import { messageOf } from '../../../base/errors/errors.js';
-import { startFairDeadline } from '../../../base/async/fair-deadline.js';
-import { linkAbort } from '../../../base/async/linked-abort.js';
-import { basicAuthorization } from '../../../base/wire/basic-authorization.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { startFairDeadline } from '#base/async/fair-deadline.js';
+import { linkAbort } from '#base/async/linked-abort.js';
+import { basicAuthorization } from '#base/wire/basic-authorization.js';
 import { LARGEST_MANIFEST_BYTES } from '../manifests/manifest-reader.js';
 
 /** A request for manifests. */

@@ -1,5 +1,5 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { STATIC_POD_ANNOTATIONS } from '../../../kube/pod/static-pod.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
 import { heldName } from './held.js';
 import { type SourceObject } from '../manifests/source-object.js';
 import { type SourcePod } from '../manifests/source-pod.js';

@@ -1,9 +1,9 @@
 import { link, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { aManifest, BROKEN_MANIFEST } from '../../../../test/support/builders/a-manifest.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { FileSourceLab } from '../../../../test/support/harness/file-source-lab.js';
+import { aManifest, BROKEN_MANIFEST } from '#support/builders/a-manifest.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { FileSourceLab } from '#support/harness/file-source-lab.js';
 
 describe('a file that changes', () => {
   it('is not judged before it stands still', async () => {

@@ -1,8 +1,8 @@
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { aManifest } from '../../../../test/support/builders/a-manifest.js';
-import { FileSourceLab } from '../../../../test/support/harness/file-source-lab.js';
+import { aManifest } from '#support/builders/a-manifest.js';
+import { FileSourceLab } from '#support/harness/file-source-lab.js';
 
 const copies = ['aaa.yaml', 'one-copy.yaml', 'one.json', 'One.yaml', '0.yml', 'two.yaml', 'zzz.yaml'];
 

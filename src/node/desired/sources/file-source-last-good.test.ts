@@ -1,8 +1,8 @@
 import { link, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { aManifest, BROKEN_MANIFEST } from '../../../../test/support/builders/a-manifest.js';
-import { FileSourceLab } from '../../../../test/support/harness/file-source-lab.js';
+import { aManifest, BROKEN_MANIFEST } from '#support/builders/a-manifest.js';
+import { FileSourceLab } from '#support/harness/file-source-lab.js';
 import { aboutFile } from '../manifests/manifest-reader.js';
 import { INLINE_PARSER, type ManifestParser } from '../manifests/parse-manifest.js';
 

@@ -7,8 +7,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { untilTrue } from '../../../../test/support/until-true.js';
-import { SystemClock } from '../../../base/time/clock.js';
+import { untilTrue } from '#support/until-true.js';
+import { SystemClock } from '#base/time/clock.js';
 import { formatConfigProblem } from '../config-problem.js';
 import { FileSource } from './file-source.js';
 import { INLINE_PARSER, type ManifestParser } from '../manifests/parse-manifest.js';

@@ -8,10 +8,10 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { aManifest } from '../../../../test/support/builders/a-manifest.js';
-import { untilTrue } from '../../../../test/support/until-true.js';
-import { SystemClock } from '../../../base/time/clock.js';
-import { sourceLookEnded } from '../../../base/channels/config-channels.js';
+import { aManifest } from '#support/builders/a-manifest.js';
+import { untilTrue } from '#support/until-true.js';
+import { SystemClock } from '#base/time/clock.js';
+import { sourceLookEnded } from '#base/channels/config-channels.js';
 import { formatConfigProblem } from '../config-problem.js';
 import { FileSource } from './file-source.js';
 import { INLINE_PARSER } from '../manifests/parse-manifest.js';

@@ -1,8 +1,8 @@
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { aManifest, BROKEN_MANIFEST } from '../../../../test/support/builders/a-manifest.js';
-import { FileSourceLab } from '../../../../test/support/harness/file-source-lab.js';
+import { aManifest, BROKEN_MANIFEST } from '#support/builders/a-manifest.js';
+import { FileSourceLab } from '#support/harness/file-source-lab.js';
 import { INLINE_PARSER } from '../manifests/parse-manifest.js';
 
 describe('a folder of manifests', () => {

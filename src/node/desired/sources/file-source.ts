@@ -13,11 +13,11 @@
  */
 import { basename, dirname, join, resolve } from 'node:path';
 import { setImmediate as immediate } from 'node:timers/promises';
-import { sourceLookEnded } from '../../../base/channels/config-channels.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { messageOf } from '../../../base/errors/errors.js';
-import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
-import { Wakeup } from '../../../base/async/wakeup.js';
+import { sourceLookEnded } from '#base/channels/config-channels.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { Wakeup } from '#base/async/wakeup.js';
 import { BoundedWait } from './bounded-wait.js';
 import { aboutWhole } from '../config-problem.js';
 import { FileVersions, type MergedFiles } from './file-versions.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SILENT_LOGGER } from '../../../base/log/logger.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { FolderWatch } from './folder-watch.js';
 import { type FolderWatchEvents } from './watch-folder.js';
 

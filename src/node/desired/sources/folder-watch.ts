@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
-import { messageOf } from '../../../base/errors/errors.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
 import { manifestNameKind } from '../manifests/manifest-names.js';
 import { type FolderChange, type WatchFolder } from './watch-folder.js';
 

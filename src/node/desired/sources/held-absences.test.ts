@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aManifest } from '../../../../test/support/builders/a-manifest.js';
+import { aManifest } from '#support/builders/a-manifest.js';
 import { type Holding, holdingNames } from './file-holding.js';
 import { HeldAbsences } from './held-absences.js';
 import { parseManifest } from '../manifests/parse-manifest.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type ConfigObject } from '../../../kube/objects/config-object.js';
-import { type Pod } from '../../../kube/pod/pod.js';
+import { type ConfigObject } from '#kube/objects/config-object.js';
+import { type Pod } from '#kube/pod/pod.js';
 import { mergeHeld } from './held.js';
 import { formatManifestProblem } from '../manifests/manifest-problem.js';
 import { type SourceObject, toSourceObject } from '../manifests/source-object.js';

@@ -1,4 +1,4 @@
-import { formatValue } from '../../../kube/fields/field-problem.js';
+import { formatValue } from '#kube/fields/field-problem.js';
 import { fullName } from '../arbitrate-pods.js';
 import { type ManifestPlace, type ManifestProblem } from '../manifests/manifest-problem.js';
 import { objectName, objectTwinProblem, type SourceObject } from '../manifests/source-object.js';

@@ -10,10 +10,10 @@
  * @module
  */
 import { createHash } from 'node:crypto';
-import { Backoff } from '../../../base/async/backoff.js';
-import { sourceLookEnded } from '../../../base/channels/config-channels.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
+import { Backoff } from '#base/async/backoff.js';
+import { sourceLookEnded } from '#base/channels/config-channels.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { aboutWhole } from '../config-problem.js';
 import { fetchManifest } from './fetch-manifest.js';
 import { FileVersions } from './file-versions.js';

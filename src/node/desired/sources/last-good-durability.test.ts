@@ -2,14 +2,14 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type * as wholeFile from '../../../base/fs/whole-file.js';
+import type * as wholeFile from '#base/fs/whole-file.js';
 import { type LastGood, LastGoodStore } from './last-good-store.js';
 
 /** What was asked of the disk, in its order. */
 const asked: string[] = [];
 let syncFailure: Error | undefined;
 
-vi.mock('../../../base/fs/whole-file.js', async (importOriginal) => {
+vi.mock('#base/fs/whole-file.js', async (importOriginal) => {
   const whole = await importOriginal<typeof wholeFile>();
   return {
     ...whole,

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Pod } from '../../../kube/pod/pod.js';
+import { type Pod } from '#kube/pod/pod.js';
 import { type LastGood, LastGoodStore } from './last-good-store.js';
 import { type SourcePod, toSourcePod } from '../manifests/source-pod.js';
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Pod } from '../../../kube/pod/pod.js';
-import { messageOf } from '../../../base/errors/errors.js';
-import { SliceYielder } from '../../../base/async/slices.js';
-import { syncPath, writeWhole } from '../../../base/fs/whole-file.js';
+import { type Pod } from '#kube/pod/pod.js';
+import { messageOf } from '#base/errors/errors.js';
+import { SliceYielder } from '#base/async/slices.js';
+import { syncPath, writeWhole } from '#base/fs/whole-file.js';
 import { type ManifestPlace } from '../manifests/manifest-problem.js';
 import { restoreSourceObject, type SourceObject } from '../manifests/source-object.js';
 import { type SourcePod, toSourcePod } from '../manifests/source-pod.js';

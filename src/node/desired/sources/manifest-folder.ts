@@ -1,9 +1,9 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { lstat, open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { messageOf } from '../../../base/errors/errors.js';
-import { SliceYielder } from '../../../base/async/slices.js';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { messageOf } from '#base/errors/errors.js';
+import { SliceYielder } from '#base/async/slices.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { manifestNameKind } from '../manifests/manifest-names.js';
 import { LARGEST_MANIFEST_BYTES } from '../manifests/manifest-reader.js';
 import { QuickStats } from './quick-stats.js';

@@ -1,4 +1,4 @@
-import { Backoff } from '../../../base/async/backoff.js';
+import { Backoff } from '#base/async/backoff.js';
 
 /** What became of a file that was read: well or not, it was judged; or there was nothing to judge. */
 export type ReadVerdict = 'judged' | 'unreadable' | 'gave-up';

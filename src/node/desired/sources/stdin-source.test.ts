@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { aManifest } from '../../../../test/support/builders/a-manifest.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
+import { aManifest } from '#support/builders/a-manifest.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { formatConfigProblem } from '../config-problem.js';
 import { INLINE_PARSER, type ManifestParser } from '../manifests/parse-manifest.js';
 import { type DeliveryOptions } from '../pod-config.js';

@@ -7,10 +7,10 @@
  * @module
  */
 import { type Readable } from 'node:stream';
-import { sourceLookEnded } from '../../../base/channels/config-channels.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { messageOf } from '../../../base/errors/errors.js';
-import { Wakeup } from '../../../base/async/wakeup.js';
+import { sourceLookEnded } from '#base/channels/config-channels.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { Wakeup } from '#base/async/wakeup.js';
 import { aboutWhole, type ConfigProblem } from '../config-problem.js';
 import { LARGEST_MANIFEST_BYTES } from '../manifests/manifest-reader.js';
 import { type ManifestParser } from '../manifests/parse-manifest.js';

@@ -1,18 +1,18 @@
 import { findAllowlistProblem } from '../../images/verification-policy.js';
-import { type FieldProblem, invalid } from '../../../kube/fields/field-problem.js';
-import { findQuantity } from '../../../kube/fields/quantity.js';
-import { inRange, ProblemList, type Rule } from '../../../kube/validation/problem-list.js';
+import { type FieldProblem, invalid } from '#kube/fields/field-problem.js';
+import { findQuantity } from '#kube/fields/quantity.js';
+import { inRange, ProblemList, type Rule } from '#kube/validation/problem-list.js';
 import {
   EVICTION_SIGNALS,
   isEvictionSignal,
   parseReclaims,
   parseThresholds,
   type WrittenThresholds,
-} from '../../../kube/node/eviction-thresholds.js';
-import { checkIp, checkSubdomain } from '../../../kube/validation/name-rules.js';
-import { checkSysctlPattern } from '../../../kube/validation/sysctl-names.js';
-import { messageOf } from '../../../base/errors/errors.js';
-import { findPatternProblem } from '../../../base/log/log-settings.js';
+} from '#kube/node/eviction-thresholds.js';
+import { checkIp, checkSubdomain } from '#kube/validation/name-rules.js';
+import { checkSysctlPattern } from '#kube/validation/sysctl-names.js';
+import { messageOf } from '#base/errors/errors.js';
+import { findPatternProblem } from '#base/log/log-settings.js';
 import { checkCgroupRoot } from '../../runtime/config/pod-cgroup-names.js';
 import { CIPHER_SUITES } from '../../api/tls/cipher-suites.js';
 import { type KubeletConfig } from './kubelet-config.js';

@@ -1,4 +1,4 @@
-import { type FieldFacts, type FieldTable, ignored, supported } from '../../../kube/fields/field-facts.js';
+import { type FieldFacts, type FieldTable, ignored, supported } from '#kube/fields/field-facts.js';
 
 const NO_API_SERVER = 'it is about an API server, and there is none';
 const NO_POD_LIMITS = 'podloop sets limits for containers and pods, and none for all pods together';

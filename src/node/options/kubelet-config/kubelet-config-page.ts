@@ -1,4 +1,4 @@
-import { formatGoDuration } from '../../../base/time/go-duration.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
 import { AGENT_OPTIONS, type AgentOptions } from '../agent-options.js';
 import { CLUSTER_FIELDS } from './kubelet-config-fields.js';
 import { portAddressOf } from '../port-address.js';

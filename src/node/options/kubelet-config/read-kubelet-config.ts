@@ -1,11 +1,11 @@
 import { dirname, isAbsolute, resolve } from 'node:path';
-import { decodeObject } from '../../../kube/fields/decode-object.js';
-import { type FieldFacts } from '../../../kube/fields/field-facts.js';
-import { type FieldPath, formatFieldPath, toPlainPath } from '../../../kube/fields/field-path.js';
-import { type FieldProblem, invalid } from '../../../kube/fields/field-problem.js';
-import { findQuantity, toWholeUnits } from '../../../kube/fields/quantity.js';
-import { PodloopError } from '../../../base/errors/errors.js';
-import { parseYamlDocuments, type TextPlace } from '../../../base/text/yaml/yaml-document.js';
+import { decodeObject } from '#kube/fields/decode-object.js';
+import { type FieldFacts } from '#kube/fields/field-facts.js';
+import { type FieldPath, formatFieldPath, toPlainPath } from '#kube/fields/field-path.js';
+import { type FieldProblem, invalid } from '#kube/fields/field-problem.js';
+import { findQuantity, toWholeUnits } from '#kube/fields/quantity.js';
+import { PodloopError } from '#base/errors/errors.js';
+import { parseYamlDocuments, type TextPlace } from '#base/text/yaml/yaml-document.js';
 import { checkKubeletConfig } from './check-kubelet-config.js';
 import { CLUSTER_FIELDS, KUBELET_CONFIG_TABLES } from './kubelet-config-fields.js';
 import { type KubeletConfig } from './kubelet-config.js';

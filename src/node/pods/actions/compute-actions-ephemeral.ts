@@ -1,4 +1,4 @@
-import { type EphemeralContainer } from '../../../kube/container/container.js';
+import { type EphemeralContainer } from '#kube/container/container.js';
 import { type ContainerPlanner } from '../containers/container-planner.js';
 
 /**

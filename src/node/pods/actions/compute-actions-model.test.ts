@@ -1,15 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type RestartPolicy } from '../../../kube/container/container.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
-import { aSidecar, aBareContainer } from '../../../../test/support/harness/pod-actions-scene.js';
-import {
-  type ModelContainer,
-  PodModel,
-  specContainersOf,
-} from '../../../../test/support/builders/pod-model.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type RestartPolicy } from '#kube/container/container.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
+import { aSidecar, aBareContainer } from '#support/harness/pod-actions-scene.js';
+import { type ModelContainer, PodModel, specContainersOf } from '#support/builders/pod-model.js';
 import { computePodActions, isNothingToDo } from './compute-actions.js';
 import { ContainerAges } from './container-ages.js';
 import { containerHash, sandboxHash } from './container-hash.js';

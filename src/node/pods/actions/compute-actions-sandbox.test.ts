@@ -6,7 +6,7 @@ import {
   aBareContainer,
   sayActions,
   type SceneBlueprint,
-} from '../../../../test/support/harness/pod-actions-scene.js';
+} from '#support/harness/pod-actions-scene.js';
 import { computePodActions, isNothingToDo } from './compute-actions.js';
 import { sandboxHash } from './container-hash.js';
 

@@ -1,5 +1,5 @@
-import { type Container } from '../../../kube/container/container.js';
-import { initKindOf } from '../../../kube/container/restart-rule.js';
+import { type Container } from '#kube/container/container.js';
+import { initKindOf } from '#kube/container/restart-rule.js';
 import { type ContainerPlanner, type PlannedContainer } from '../containers/container-planner.js';
 import { findNewestRun, mayBeAlive } from '../../status/pod-containers.js';
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { type RestartPolicy } from '../../../kube/container/container.js';
+import { type RestartPolicy } from '#kube/container/container.js';
 import {
   aPodActionsScene,
   aSidecar,
   aBareContainer,
   sayActions as say,
   type SceneBlueprint,
-} from '../../../../test/support/harness/pod-actions-scene.js';
+} from '#support/harness/pod-actions-scene.js';
 import { computePodActions, isNothingToDo } from './compute-actions.js';
 import { type PodActions } from './pod-actions.js';
 

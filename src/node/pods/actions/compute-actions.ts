@@ -11,7 +11,7 @@
  *
  * @module
  */
-import { type PodStatus } from '../../../watch/observed/runtime.js';
+import { type PodStatus } from '#watch';
 import { findSandboxFlaw } from '../../status/sandbox-flaw.js';
 import { planEphemeralContainers } from './compute-actions-ephemeral.js';
 import { planInitContainers } from './compute-actions-init.js';

@@ -1,5 +1,5 @@
-import { type PodSpec } from '../../../kube/pod/pod.js';
-import { initKindOf } from '../../../kube/container/restart-rule.js';
+import { type PodSpec } from '#kube/pod/pod.js';
+import { initKindOf } from '#kube/container/restart-rule.js';
 
 /**
  * In which order the containers of a pod are stopped: waves, each stopped at once and gone before the next. Pure.

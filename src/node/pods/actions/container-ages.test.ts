@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type ContainerStatus } from '../../../watch/observed/runtime.js';
-import { aContainer, aContainerStatus } from '../../../testing/builders.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
+import { aContainer, aContainerStatus } from '#testing/builders.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { ContainerAges } from './container-ages.js';
 import { type RunTimes } from './pod-actions.js';
 

@@ -1,5 +1,5 @@
-import { type ContainerStatus } from '../../../watch/observed/runtime.js';
-import { type Clock } from '../../../base/time/clock.js';
+import { type ContainerStatus } from '#watch';
+import { type Clock } from '#base/time/clock.js';
 import { type RunTimes } from './pod-actions.js';
 
 interface Sighting {

@@ -1,7 +1,6 @@
-import { type Container } from '../../../kube/container/container.js';
-import { type Pod } from '../../../kube/pod/pod.js';
-import { ANNOTATIONS, ownerOf } from '../../../watch/observed/labels.js';
-import { type ContainerStatus, type SandboxStatus } from '../../../watch/observed/runtime.js';
+import { type Container } from '#kube/container/container.js';
+import { type Pod } from '#kube/pod/pod.js';
+import { ANNOTATIONS, type ContainerStatus, ownerOf, type SandboxStatus } from '#watch';
 import { containerHash, podHash, sandboxHash } from './container-hash.js';
 import { type ContainerBaseline, type PodActionInputs } from './pod-actions.js';
 

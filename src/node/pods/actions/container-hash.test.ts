@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type Container } from '../../../kube/container/container.js';
-import { applyPodDefaults } from '../../../kube/pod/pod-defaults.js';
-import { type Pod, type PodSpec } from '../../../kube/pod/pod.js';
-import { PLANNED_FIELDS } from '../../../kube/pod/read-pod.js';
+import { type Container } from '#kube/container/container.js';
+import { applyPodDefaults } from '#kube/pod/pod-defaults.js';
+import { type Pod, type PodSpec } from '#kube/pod/pod.js';
+import { PLANNED_FIELDS } from '#kube/pod/read-pod.js';
 import { containerHash, sandboxHash } from './container-hash.js';
 
 const BASE: Container = {

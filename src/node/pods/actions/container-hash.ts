@@ -12,13 +12,13 @@
  * @module
  */
 import { createHash } from 'node:crypto';
-import { type Container } from '../../../kube/container/container.js';
-import { saysNothing } from '../../../kube/fields/decode-object.js';
-import { DEFAULT_NAMESPACE } from '../../../kube/objects/default-namespace.js';
-import { type FieldType } from '../../../kube/fields/field-facts.js';
-import { type Pod, type PodSpec } from '../../../kube/pod/pod.js';
-import { POD_TABLES } from '../../../kube/pod/pod-fields.js';
-import { computePodQos } from '../../../kube/pod/pod-qos.js';
+import { type Container } from '#kube/container/container.js';
+import { saysNothing } from '#kube/fields/decode-object.js';
+import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
+import { type FieldType } from '#kube/fields/field-facts.js';
+import { type Pod, type PodSpec } from '#kube/pod/pod.js';
+import { POD_TABLES } from '#kube/pod/pod-fields.js';
+import { computePodQos } from '#kube/pod/pod-qos.js';
 import { CONTAINER_UPDATES, fixedResources, SPEC_UPDATES } from '../loop/update-class.js';
 
 /** What a change of a field asks for: a new container, a new sandbox, or nothing but to be heeded from then on. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { aPodActionsScene, aBareContainer } from '../../../../test/support/harness/pod-actions-scene.js';
+import { aPodActionsScene, aBareContainer } from '#support/harness/pod-actions-scene.js';
 import { computePodActions } from './compute-actions.js';
 import { describeActions } from './describe-actions.js';
 

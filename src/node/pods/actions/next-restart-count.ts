@@ -1,4 +1,4 @@
-import { type ContainerStatus } from '../../../watch/observed/runtime.js';
+import { type ContainerStatus } from '#watch';
 import { hasRun } from '../../status/pod-containers.js';
 
 /**

@@ -1,8 +1,8 @@
-import { type Container } from '../../../kube/container/container.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
+import { type Container } from '#kube/container/container.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 import { type LimitChange } from '../../runtime/config/limit-change.js';
-import { type ContainerStatus, type PodStatus } from '../../../watch/observed/runtime.js';
-import { type ContainerKind } from '../../../kube/container/restart-rule.js';
+import { type ContainerStatus, type PodStatus } from '#watch';
+import { type ContainerKind } from '#kube/container/restart-rule.js';
 import { type ContainerResizes } from '../containers/container-resizes.js';
 import { type RestartBackoffOptions } from './restart-backoff.js';
 

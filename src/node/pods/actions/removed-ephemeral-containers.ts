@@ -1,7 +1,6 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type PodEventRecorder } from '../../../kube/pod/pod-event-recorder.js';
-import { ANNOTATIONS, ownerOf } from '../../../watch/observed/labels.js';
-import { type PodStatus } from '../../../watch/observed/runtime.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
+import { ANNOTATIONS, ownerOf, type PodStatus } from '#watch';
 
 /** Tells, once of each, of ephemeral containers that an edit took out of a pod and that go on all the same. */
 export class RemovedEphemeralContainers {

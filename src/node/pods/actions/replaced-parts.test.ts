@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PodPaths } from '../../../watch/observed/pod-paths.js';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
-import { aPodActionsScene, type SceneBlueprint } from '../../../../test/support/harness/pod-actions-scene.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { aPodActionsScene, type SceneBlueprint } from '#support/harness/pod-actions-scene.js';
 import { computePodActions } from './compute-actions.js';
 import { findReplaced, ReplacedParts, sandboxIdsOf } from './replaced-parts.js';
 

@@ -11,13 +11,12 @@
  * @module
  */
 import { mkdir } from 'node:fs/promises';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type PodPaths } from '../../../watch/observed/pod-paths.js';
-import { type PodStatus } from '../../../watch/observed/runtime.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodPaths, type PodStatus } from '#watch';
 import { mayBeAlive } from '../../status/pod-containers.js';
-import { restartsAlways } from '../../../kube/container/restart-rule.js';
-import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
-import { readIfThere, writeWhole } from '../../../base/fs/whole-file.js';
+import { restartsAlways } from '#kube/container/restart-rule.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 import { type KillReason, type PodActions } from './pod-actions.js';
 
 /** What {@link ReplacedParts} are made of. */

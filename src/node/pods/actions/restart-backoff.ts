@@ -1,6 +1,5 @@
-import { type ContainerStatus } from '../../../watch/observed/runtime.js';
-import { ANNOTATIONS } from '../../../watch/observed/labels.js';
-import { formatGoDuration } from '../../../base/time/go-duration.js';
+import { ANNOTATIONS, type ContainerStatus } from '#watch';
+import { formatGoDuration } from '#base/time/go-duration.js';
 
 /** How long a container that keeps ending waits before it is started again. */
 export interface RestartBackoffOptions {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { computePodRequests } from '../../../kube/pod/pod-requests.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { computePodRequests } from '#kube/pod/pod-requests.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { ActivePods } from './active-pods.js';
 import { type HostPort, hostPortsOf } from './host-ports.js';
 

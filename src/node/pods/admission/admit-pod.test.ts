@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type ContainerPort } from '../../../kube/container/container.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
+import { type ContainerPort } from '#kube/container/container.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 import { type Admission, admitPod, type NodeCapacity } from './admit-pod.js';
 import { NodeClaims } from './node-claims.js';
 

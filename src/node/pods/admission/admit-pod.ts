@@ -10,12 +10,8 @@
  *
  * @module
  */
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import {
-  computeOtherRequests,
-  computePodRequests,
-  isExtendedResource,
-} from '../../../kube/pod/pod-requests.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { computeOtherRequests, computePodRequests, isExtendedResource } from '#kube/pod/pod-requests.js';
 import { hostPortsOf } from './host-ports.js';
 import { type NodeClaims } from './node-claims.js';
 

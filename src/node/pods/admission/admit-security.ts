@@ -6,9 +6,9 @@
  *
  * @module
  */
-import { type Container } from '../../../kube/container/container.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { findSysctlProblem } from '../../../kube/validation/sysctl-names.js';
+import { type Container } from '#kube/container/container.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { findSysctlProblem } from '#kube/validation/sysctl-names.js';
 
 import { type Admission } from './admit-pod.js';
 

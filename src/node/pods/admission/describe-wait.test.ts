@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { describeWait } from './describe-wait.js';
 
 const asking = (name: string, { cpu, ports = [] }: { cpu?: string; ports?: object[] }): NodePod =>

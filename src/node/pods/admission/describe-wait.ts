@@ -1,5 +1,5 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { formatPod } from '../../../kube/pod/pod-ref.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { formatPod } from '#kube/pod/pod-ref.js';
 import { type Shortage } from './admit-pod.js';
 import { type Wait } from '../loop/desired-pods.js';
 import { type HostPort, hostPortsOf, TakenHostPorts } from './host-ports.js';

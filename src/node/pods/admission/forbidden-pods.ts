@@ -1,7 +1,7 @@
-import { formatFieldProblem } from '../../../kube/fields/field-problem.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { findForbidden, type NodePolicy, POD_FORBIDDEN } from '../../../kube/node/node-policy.js';
-import { PodloopError } from '../../../base/errors/errors.js';
+import { formatFieldProblem } from '#kube/fields/field-problem.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { findForbidden, type NodePolicy, POD_FORBIDDEN } from '#kube/node/node-policy.js';
+import { PodloopError } from '#base/errors/errors.js';
 import { type PodSyncer } from '../workers/pod-syncer.js';
 
 import { type Rejection } from '../loop/desired-pods.js';

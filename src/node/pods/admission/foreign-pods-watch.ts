@@ -1,9 +1,7 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type PodCache } from '../../../watch/pleg/pod-cache.js';
-import { type IsOurs } from '../../../watch/observed/ownership.js';
-import { type PodStatus } from '../../../watch/observed/runtime.js';
-import { PodloopError } from '../../../base/errors/errors.js';
-import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type IsOurs, type PodCache, type PodStatus } from '#watch';
+import { PodloopError } from '#base/errors/errors.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { type PodSyncer } from '../workers/pod-syncer.js';
 
 import { type DesiredPods, type Rejection } from '../loop/desired-pods.js';

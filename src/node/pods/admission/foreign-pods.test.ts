@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { ANNOTATIONS, LABELS } from '../../../watch/observed/labels.js';
 import { ownedBy } from '../../../watch/observed/ownership.js';
 import { type PodOwner, type PodStatus } from '../../../watch/observed/runtime.js';
-import { aContainerStatus, aPod, aPodStatus, aSandboxStatus } from '../../../testing/builders.js';
-import { FakePodSyncer } from '../../../../test/support/fakes/fake-pod-syncer.js';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
+import { aContainerStatus, aPod, aPodStatus, aSandboxStatus } from '#testing/builders.js';
+import { FakePodSyncer } from '#support/fakes/fake-pod-syncer.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { findForeignClaim, isForeign } from './foreign-pods.js';
 import { ForeignPodsWatch, sparingForeignPods } from './foreign-pods-watch.js';
 

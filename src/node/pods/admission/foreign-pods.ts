@@ -3,11 +3,9 @@
  *
  * @module
  */
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { formatPod } from '../../../kube/pod/pod-ref.js';
-import { ANNOTATIONS, LABELS } from '../../../watch/observed/labels.js';
-import { type IsOurs } from '../../../watch/observed/ownership.js';
-import { type ContainerStatus, type PodStatus } from '../../../watch/observed/runtime.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { formatPod } from '#kube/pod/pod-ref.js';
+import { ANNOTATIONS, type ContainerStatus, type IsOurs, LABELS, type PodStatus } from '#watch';
 
 import { type HostPort, hostPortsOf, TakenHostPorts } from './host-ports.js';
 import { isRunning } from '../loop/housekeeping-owner.js';

@@ -1,6 +1,6 @@
-import { type ContainerPort } from '../../../kube/container/container.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { sidecarsOf } from '../../../kube/container/restart-rule.js';
+import { type ContainerPort } from '#kube/container/container.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { sidecarsOf } from '#kube/container/restart-rule.js';
 
 /** A port of the node that a pod takes, at one address or at all. */
 export interface HostPort {

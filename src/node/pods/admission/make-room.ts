@@ -1,7 +1,7 @@
-import { isCriticalPod } from '../../../kube/pod/critical-pod.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { podPreempted } from '../../../base/channels/admission-channels.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { isCriticalPod } from '#kube/pod/critical-pod.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { podPreempted } from '#base/channels/admission-channels.js';
+import { type Logger } from '#base/log/logger.js';
 import { podRefOf } from '../workers/pod-demand.js';
 import { type PodWorkers } from '../workers/pod-workers.js';
 import { type Shortage } from './admit-pod.js';

@@ -1,9 +1,5 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import {
-  computeOtherRequests,
-  computePodRequests,
-  type PodRequests,
-} from '../../../kube/pod/pod-requests.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { computeOtherRequests, computePodRequests, type PodRequests } from '#kube/pod/pod-requests.js';
 import { type HostPort, hostPortsOf, TakenHostPorts } from './host-ports.js';
 
 interface Claim {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { isCriticalPod } from '../../../kube/pod/critical-pod.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
+import { isCriticalPod } from '#kube/pod/critical-pod.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { chooseVictims, computeNeeds, mayPreempt } from './preemption.js';
 
 const CRITICAL = 2_000_000_000;

@@ -8,13 +8,13 @@
  *
  * @module
  */
-import { isCriticalPod } from '../../../kube/pod/critical-pod.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { priorityOf } from '../../../kube/pod/pod-priority.js';
-import { computePodQos } from '../../../kube/pod/pod-qos.js';
-import { computeOtherRequests, computePodRequests } from '../../../kube/pod/pod-requests.js';
-import { isClusterPod } from '../../../kube/pod/static-pod.js';
-import { type PodQosClass } from '../../../kube/pod/v1-pod-status.js';
+import { isCriticalPod } from '#kube/pod/critical-pod.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { priorityOf } from '#kube/pod/pod-priority.js';
+import { computePodQos } from '#kube/pod/pod-qos.js';
+import { computeOtherRequests, computePodRequests } from '#kube/pod/pod-requests.js';
+import { isClusterPod } from '#kube/pod/static-pod.js';
+import { type PodQosClass } from '#kube/pod/v1-pod-status.js';
 import { type Shortage } from './admit-pod.js';
 
 /** How much of each resource is to be given back. */

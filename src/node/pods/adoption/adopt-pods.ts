@@ -11,14 +11,13 @@
  *
  * @module
  */
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type PodUpdate } from '../../../kube/pod/pod-update.js';
-import { API_SOURCE, isClusterPod, STATIC_POD_ANNOTATIONS } from '../../../kube/pod/static-pod.js';
-import { ownerOf } from '../../../watch/observed/labels.js';
-import { type ObservedPod, type PodStatus, type Runtime } from '../../../watch/observed/runtime.js';
-import { Backoff } from '../../../base/async/backoff.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodUpdate } from '#kube/pod/pod-update.js';
+import { API_SOURCE, isClusterPod, STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
+import { type ObservedPod, ownerOf, type PodStatus, type Runtime } from '#watch';
+import { Backoff } from '#base/async/backoff.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 
 import { type AdoptedPod, type AdoptedPods } from './adopted-pods.js';
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { STATIC_POD_ANNOTATIONS } from '../../../kube/pod/static-pod.js';
-import { aPod, aPodStatus } from '../../../testing/builders.js';
-import { OLDEST_STAMP } from '../../../base/time/clock.js';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
+import { STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
+import { aPod, aPodStatus } from '#testing/builders.js';
+import { OLDEST_STAMP } from '#base/time/clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { AdoptedPodsCleaner, type AdoptedPodsCleanerOptions } from './adopted-pods-cleaner.js';
 
 const ofApi = aNodePod({ uid: 'wanted', annotations: { [STATIC_POD_ANNOTATIONS.source]: 'api' } });

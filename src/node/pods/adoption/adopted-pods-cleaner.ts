@@ -1,7 +1,6 @@
-import { isClusterPod } from '../../../kube/pod/static-pod.js';
-import { type PodCache } from '../../../watch/pleg/pod-cache.js';
-import { type PodStatus } from '../../../watch/observed/runtime.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { isClusterPod } from '#kube/pod/static-pod.js';
+import { type PodCache, type PodStatus } from '#watch';
+import { type Logger } from '#base/log/logger.js';
 import { type PodWorkers } from '../workers/pod-workers.js';
 
 import { type PodAdoption } from './adopt-pods.js';

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ANNOTATIONS } from '../../../watch/observed/labels.js';
-import { aContainerStatus, aPod, aPodStatus } from '../../../testing/builders.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
+import { aContainerStatus, aPod, aPodStatus } from '#testing/builders.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { AdoptedPods } from './adopted-pods.js';
 import { containerHash, sandboxHash } from '../actions/container-hash.js';
 

@@ -1,9 +1,8 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { ANNOTATIONS } from '../../../watch/observed/labels.js';
-import { type PodStatus } from '../../../watch/observed/runtime.js';
-import { PodloopError } from '../../../base/errors/errors.js';
-import { Mutex } from '../../../base/async/mutex.js';
-import { readIfThere, writeWhole } from '../../../base/fs/whole-file.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { ANNOTATIONS, type PodStatus } from '#watch';
+import { PodloopError } from '#base/errors/errors.js';
+import { Mutex } from '#base/async/mutex.js';
+import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 
 import { containerHash, sandboxHash } from '../actions/container-hash.js';
 import { type ContainerBaseline } from '../actions/pod-actions.js';

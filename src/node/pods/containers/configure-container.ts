@@ -1,17 +1,15 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 import { findTooLong } from '../../runtime/config/argument-limits.js';
 import { buildContainerConfig } from '../../runtime/config/build-container-config.js';
 import { type ContainerEnvironment } from '../../runtime/config/container-environment.js';
 import { type ContainerMount } from '../../runtime/config/container-mount.js';
-import { ANNOTATIONS } from '../../../watch/observed/labels.js';
+import { ANNOTATIONS, type PodPaths, type PodStatus } from '#watch';
 import { type NodeFacts } from '../../runtime/config/node-facts.js';
-import { type PodPaths } from '../../../watch/observed/pod-paths.js';
 import {
   type ContainerConfig,
   type RuntimeImage,
   type SandboxConfig,
 } from '../../runtime/runtime-changes.js';
-import { type PodStatus } from '../../../watch/observed/runtime.js';
 import { findRootUser } from '../../runtime/config/security-context.js';
 
 import { podHash } from '../actions/container-hash.js';

@@ -1,6 +1,6 @@
-import { type Container } from '../../../kube/container/container.js';
-import { DEFAULT_GRACE_SECONDS } from '../../../kube/pod/default-grace.js';
-import { type ContainerStatus } from '../../../watch/observed/runtime.js';
+import { type Container } from '#kube/container/container.js';
+import { DEFAULT_GRACE_SECONDS } from '#kube/pod/default-grace.js';
+import { type ContainerStatus } from '#watch';
 import {
   type ContainerKind,
   isRunOnce,
@@ -8,7 +8,7 @@ import {
   mayRestartFailed,
   restartRuleOf,
   type RestartRule,
-} from '../../../kube/container/restart-rule.js';
+} from '#kube/container/restart-rule.js';
 import { type ContainerDefinitions } from '../actions/container-definition.js';
 import { computeNextRestartCount } from '../actions/next-restart-count.js';
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { someNodeFacts } from '../../../../test/support/builders/node-pods.js';
+import { someNodeFacts } from '#support/builders/node-pods.js';
 import { ContainerResizes } from './container-resizes.js';
 
 const LIMITS = { cpuShares: 2, cpuQuotaUs: undefined, memoryBytes: undefined } as never;

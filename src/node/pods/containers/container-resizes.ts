@@ -1,10 +1,9 @@
-import { type Container } from '../../../kube/container/container.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
+import { type Container } from '#kube/container/container.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 import { computeContainerResources } from '../../runtime/config/container-resources.js';
-import { toContainerLimits } from '../../../watch/observed/convert.js';
+import { type ContainerLimits, type ContainerStatus, toContainerLimits } from '#watch';
 import { findLimitChange, type LimitChange } from '../../runtime/config/limit-change.js';
 import { type NodeFacts } from '../../runtime/config/node-facts.js';
-import { type ContainerLimits, type ContainerStatus } from '../../../watch/observed/runtime.js';
 
 /**
  * Which limits hold for containers that run, and which should: the runtime's word, but for those that were changed since

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
-import { SILENT_LOGGER } from '../../../base/log/logger.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { findResizeObstacle, type ResizeObstacle } from '../admission/admit-pod.js';
 import { DesiredPods } from '../loop/desired-pods.js';
 import { HeldResizes } from './held-resizes.js';

@@ -1,6 +1,6 @@
-import { type Container } from '../../../kube/container/container.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type Container } from '#kube/container/container.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type Logger } from '#base/log/logger.js';
 import { podRefOf } from '../workers/pod-demand.js';
 import { type PodWorkers } from '../workers/pod-workers.js';
 import { type ResizeObstacle } from '../admission/admit-pod.js';

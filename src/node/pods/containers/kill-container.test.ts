@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type PodEvent } from '../../../kube/pod/pod-event-recorder.js';
-import { FakeRuntimeChanges } from '../../../../test/support/fakes/fake-runtime-changes.js';
-import { FakeClock } from '../../../testing/index.js';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
+import { type PodEvent } from '#kube/pod/pod-event-recorder.js';
+import { FakeRuntimeChanges } from '#support/fakes/fake-runtime-changes.js';
+import { FakeClock } from '#testing/index.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { ContainerKiller, type ContainerKill } from './kill-container.js';
 import { LifecycleHooks } from '../hooks/lifecycle-hook.js';
 

@@ -1,10 +1,10 @@
-import { type Container, type LifecycleHandler } from '../../../kube/container/container.js';
-import { type PodEventRecorder } from '../../../kube/pod/pod-event-recorder.js';
-import { type PodRef } from '../../../kube/pod/pod-ref.js';
+import { type Container, type LifecycleHandler } from '#kube/container/container.js';
+import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
 import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
-import { abortable } from '../../../base/async/abortable.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { type LogFields, type Logger } from '../../../base/log/logger.js';
+import { abortable } from '#base/async/abortable.js';
+import { type Clock } from '#base/time/clock.js';
+import { type LogFields, type Logger } from '#base/log/logger.js';
 
 import { type LifecycleHooks } from '../hooks/lifecycle-hook.js';
 

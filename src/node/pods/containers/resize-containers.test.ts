@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { type ContainerLimits } from '../../../watch/observed/runtime.js';
-import { aSpecPod } from '../../../../test/support/builders/node-pods.js';
-import { SILENT_LOGGER } from '../../../base/log/logger.js';
+import { aSpecPod } from '#support/builders/node-pods.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { type ContainerToResize } from '../actions/pod-actions.js';
 import { ContainerResizer } from './resize-containers.js';
 

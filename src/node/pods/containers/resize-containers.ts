@@ -1,11 +1,11 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type PodEventRecorder } from '../../../kube/pod/pod-event-recorder.js';
-import { type PodRef } from '../../../kube/pod/pod-ref.js';
-import { describeRuntimeError } from '../../../watch/observed/describe-runtime-error.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { describeRuntimeError } from '#watch';
 import { toResourceUpdate } from '../../runtime/config/limit-change.js';
 import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
-import { messageOf, PodloopError } from '../../../base/errors/errors.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
 import { type ContainerResizes } from './container-resizes.js';
 import { type ContainerToResize } from '../actions/pod-actions.js';
 import { type SyncFailure } from '../sync/sync-failure.js';

@@ -1,16 +1,15 @@
 import { type ImageLook, type ImageManager } from '../../images/image-manager.js';
-import { type Container } from '../../../kube/container/container.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type PodEvent, type PodEventRecorder } from '../../../kube/pod/pod-event-recorder.js';
+import { type Container } from '#kube/container/container.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodEvent, type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
 import { explainTooLong } from '../../runtime/config/argument-limits.js';
-import { describeRuntimeError } from '../../../watch/observed/describe-runtime-error.js';
+import { describeRuntimeError, type PodPaths } from '#watch';
 import { type NodeFacts } from '../../runtime/config/node-facts.js';
-import { type PodPaths } from '../../../watch/observed/pod-paths.js';
 import { type ContainerConfig, type RuntimeChanges } from '../../runtime/runtime-changes.js';
 import { QUOTE_NOT_SHOWN, quotesSecrets } from '../../runtime/quotes-secrets.js';
-import { messageOf } from '../../../base/errors/errors.js';
-import { type Logger } from '../../../base/log/logger.js';
-import { containerStartEnded } from '../../../base/channels/start-channels.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
+import { containerStartEnded } from '#base/channels/start-channels.js';
 
 import { configureContainer, type ContainerStart } from './configure-container.js';
 import { type ContainerKiller } from './kill-container.js';

@@ -1,9 +1,5 @@
 import { expect, it } from 'vitest';
-import {
-  aPodActionsScene,
-  aBareContainer,
-  type SceneContainer,
-} from '../../../../test/support/harness/pod-actions-scene.js';
+import { aPodActionsScene, aBareContainer, type SceneContainer } from '#support/harness/pod-actions-scene.js';
 import { UnheededStopSignals } from './unheeded-stop-signals.js';
 
 function look(main: SceneContainer, stopSignal?: string): string[] {

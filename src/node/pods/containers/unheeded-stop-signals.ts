@@ -1,6 +1,6 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type PodEventRecorder } from '../../../kube/pod/pod-event-recorder.js';
-import { type PodStatus } from '../../../watch/observed/runtime.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
+import { type PodStatus } from '#watch';
 
 /**
  * Tells, once of each, of containers that will be ended by another signal than their `lifecycle.stopSignal`, because the

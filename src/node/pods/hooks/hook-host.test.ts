@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { aSandbox, aSandboxStatus } from '../../../testing/builders.js';
+import { aSandbox, aSandboxStatus } from '#testing/builders.js';
 import { hookHostOf } from './hook-host.js';
 
 it.each([

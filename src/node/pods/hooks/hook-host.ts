@@ -1,4 +1,4 @@
-import { type PodStatus } from '../../../watch/observed/runtime.js';
+import { type PodStatus } from '#watch';
 
 /**
  * Where the ports of a pod's containers are, for hooks: the pod's address, or this machine on the node's network; empty

@@ -1,6 +1,6 @@
 import { request as requestPlainly } from 'node:http';
 import { request as requestSecurely } from 'node:https';
-import { type Container, type HttpGetAction } from '../../../kube/container/container.js';
+import { type Container, type HttpGetAction } from '#kube/container/container.js';
 import { MOST_REDIRECTS, nextUrl } from '../../probes/http-probe.js';
 import { probeUrl } from '../../probes/http-probe-request.js';
 

@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type LifecycleHandler } from '../../../kube/container/container.js';
-import { FakeRuntimeChanges } from '../../../../test/support/fakes/fake-runtime-changes.js';
-import { FakeClock } from '../../../testing/index.js';
-import { hookSleepCutShort } from '../../../base/channels/hook-channels.js';
+import { type LifecycleHandler } from '#kube/container/container.js';
+import { FakeRuntimeChanges } from '#support/fakes/fake-runtime-changes.js';
+import { FakeClock } from '#testing/index.js';
+import { hookSleepCutShort } from '#base/channels/hook-channels.js';
 import { LifecycleHooks } from './lifecycle-hook.js';
 
 const NEVER = new AbortController().signal;

@@ -1,9 +1,9 @@
-import { type Container, type LifecycleHandler } from '../../../kube/container/container.js';
-import { formatPod, type PodRef } from '../../../kube/pod/pod-ref.js';
-import { describeRuntimeError } from '../../../watch/observed/describe-runtime-error.js';
+import { type Container, type LifecycleHandler } from '#kube/container/container.js';
+import { formatPod, type PodRef } from '#kube/pod/pod-ref.js';
+import { describeRuntimeError } from '#watch';
 import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { hookSleepCutShort } from '../../../base/channels/hook-channels.js';
+import { type Clock } from '#base/time/clock.js';
+import { hookSleepCutShort } from '#base/channels/hook-channels.js';
 
 import { requestHook } from './hook-request.js';
 

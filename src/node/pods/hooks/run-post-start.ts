@@ -1,7 +1,7 @@
-import { type Container } from '../../../kube/container/container.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type PodEventRecorder } from '../../../kube/pod/pod-event-recorder.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type Container } from '#kube/container/container.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
+import { type Logger } from '#base/log/logger.js';
 import { type ContainerKiller } from '../containers/kill-container.js';
 import { type LifecycleHooks } from './lifecycle-hook.js';
 

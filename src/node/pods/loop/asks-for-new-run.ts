@@ -1,4 +1,4 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 import { containerHash, sandboxHash } from '../actions/container-hash.js';
 
 /**

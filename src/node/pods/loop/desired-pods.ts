@@ -1,4 +1,4 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 
 /** Why a pod that is wanted does not run here: for its status. */
 export interface Rejection {

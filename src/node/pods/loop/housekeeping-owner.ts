@@ -1,5 +1,4 @@
-import { type IsOurs } from '../../../watch/observed/ownership.js';
-import { type ObservedContainer, type ObservedPod, type PodStatus } from '../../../watch/observed/runtime.js';
+import { type IsOurs, type ObservedContainer, type ObservedPod, type PodStatus } from '#watch';
 
 /** Whether everything in the pod is this agent's. False when nothing is visible, or when anything is somebody else's. */
 export function isOwnPod(status: PodStatus, isOurs: IsOurs): boolean {

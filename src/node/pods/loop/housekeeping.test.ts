@@ -7,9 +7,9 @@ import {
   type PodOwner,
   type PodStatus,
 } from '../../../watch/observed/runtime.js';
-import { aContainerStatus, aPod, aPodStatus, aSandboxStatus } from '../../../testing/builders.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
-import { workersHarness, type WorkersHarness } from '../../../../test/support/harness/workers-harness.js';
+import { aContainerStatus, aPod, aPodStatus, aSandboxStatus } from '#testing/builders.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
+import { workersHarness, type WorkersHarness } from '#support/harness/workers-harness.js';
 import { DesiredPods } from './desired-pods.js';
 import { type CleanupView, Housekeeping, type PodCleaner } from './housekeeping.js';
 import { toObservedPod } from './housekeeping-owner.js';

@@ -10,17 +10,14 @@
  *
  * @module
  */
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { POD_FORBIDDEN } from '../../../kube/node/node-policy.js';
-import { isStaticPod } from '../../../kube/pod/static-pod.js';
-import { type PodCache } from '../../../watch/pleg/pod-cache.js';
-import { LABELS } from '../../../watch/observed/labels.js';
-import { type IsOurs } from '../../../watch/observed/ownership.js';
-import { type ObservedPod, type PodStatus } from '../../../watch/observed/runtime.js';
-import { type Clock, OLDEST_STAMP, type Stamp } from '../../../base/time/clock.js';
-import { formatGoDuration } from '../../../base/time/go-duration.js';
-import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
-import { orphanFound, podStartedAnew } from '../../../base/channels/start-channels.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { POD_FORBIDDEN } from '#kube/node/node-policy.js';
+import { isStaticPod } from '#kube/pod/static-pod.js';
+import { type IsOurs, LABELS, type ObservedPod, type PodCache, type PodStatus } from '#watch';
+import { type Clock, OLDEST_STAMP, type Stamp } from '#base/time/clock.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { orphanFound, podStartedAnew } from '#base/channels/start-channels.js';
 import { podRefOf } from '../workers/pod-demand.js';
 import { type PodWorkers } from '../workers/pod-workers.js';
 import { type DesiredPods } from './desired-pods.js';

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { ANNOTATIONS, LABELS } from '../../../watch/observed/labels.js';
 import { type ObservedPod } from '../../../watch/observed/runtime.js';
-import { aContainerStatus, aPod, aPodStatus, aSandboxStatus } from '../../../testing/builders.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
+import { aContainerStatus, aPod, aPodStatus, aSandboxStatus } from '#testing/builders.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { lookAtParts } from './look-at-parts.js';
 
 const OURS = { [LABELS.podUid]: 'uid-web', [LABELS.nodeInstance]: 'node-1' };

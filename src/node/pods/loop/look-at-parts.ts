@@ -1,18 +1,19 @@
-import { composePodStatus } from '../../../watch/observed/compose-pod-status.js';
-import { LABELS, type Labels } from '../../../watch/observed/labels.js';
 import {
+  composePodStatus,
   type ContainerStatus,
   emptyPodStatus,
+  LABELS,
+  type Labels,
   type ObservedContainer,
   type PodStatus,
   type Runtime,
   type SandboxStatus,
-} from '../../../watch/observed/runtime.js';
+} from '#watch';
 import { lostEnd } from '../../status/container-state.js';
 import { mayBeAlive } from '../../status/pod-containers.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { forEachAtOnce } from '../../../base/async/for-each-at-once.js';
-import { withinTime } from '../../../base/async/within-time.js';
+import { type Clock } from '#base/time/clock.js';
+import { forEachAtOnce } from '#base/async/for-each-at-once.js';
+import { withinTime } from '#base/async/within-time.js';
 
 /** What {@link lookAtParts} works with. */
 export interface PartsLookOptions {

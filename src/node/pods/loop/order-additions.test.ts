@@ -4,7 +4,7 @@ import {
   type ObservedPod,
   type ObservedState,
 } from '../../../watch/observed/runtime.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { orderAdditions } from './order-additions.js';
 
 const part = (kind: ObservedContainer['kind'], name: string, state: ObservedState): ObservedContainer => ({

@@ -1,5 +1,5 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type ObservedPod } from '../../../watch/observed/runtime.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type ObservedPod } from '#watch';
 import { isRunning } from './housekeeping-owner.js';
 
 /**

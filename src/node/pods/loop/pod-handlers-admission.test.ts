@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
-import { aPod, aPodStatus } from '../../../testing/builders.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
-import { setUpHandlers } from '../../../../test/support/harness/pod-handlers-scene.js';
-import { type Stamp } from '../../../base/time/clock.js';
+import { aPod, aPodStatus } from '#testing/builders.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
+import { setUpHandlers } from '#support/harness/pod-handlers-scene.js';
+import { type Stamp } from '#base/time/clock.js';
 
 const web = aNodePod();
 const db = aNodePod({ name: 'db' });

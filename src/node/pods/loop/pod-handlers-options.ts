@@ -1,6 +1,6 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type ObservedPod } from '../../../watch/observed/runtime.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type ObservedPod } from '#watch';
+import { type Logger } from '#base/log/logger.js';
 import { type PodWorkers } from '../workers/pod-workers.js';
 import { type ResizeObstacle, type Shortage } from '../admission/admit-pod.js';
 import { type DesiredPods, type Rejection, type Wait } from './desired-pods.js';

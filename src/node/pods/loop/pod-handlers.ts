@@ -1,10 +1,10 @@
-import { isCriticalPod } from '../../../kube/pod/critical-pod.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { POD_FORBIDDEN } from '../../../kube/node/node-policy.js';
-import { isClusterPod } from '../../../kube/pod/static-pod.js';
-import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
-import { podRejected } from '../../../base/channels/admission-channels.js';
-import { podAdded } from '../../../base/channels/start-channels.js';
+import { isCriticalPod } from '#kube/pod/critical-pod.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { POD_FORBIDDEN } from '#kube/node/node-policy.js';
+import { isClusterPod } from '#kube/pod/static-pod.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { podRejected } from '#base/channels/admission-channels.js';
+import { podAdded } from '#base/channels/start-channels.js';
 import { podRefOf } from '../workers/pod-demand.js';
 import { type ResizeObstacle, type Shortage } from '../admission/admit-pod.js';
 import { ActivePods } from '../admission/active-pods.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { CallGate } from '../../../testing/call-gate.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
+import { CallGate } from '#testing/call-gate.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { formatErrors, type HealthCheck, type RuntimeCondition, RuntimeState } from './runtime-state.js';
 
 const RUNTIME_READY = condition('RuntimeReady', true);

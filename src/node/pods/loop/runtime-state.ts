@@ -9,11 +9,11 @@
  *
  * @module
  */
-import { callWithDeadline } from '../../../watch/pleg/call-with-deadline.js';
-import { Backoff } from '../../../base/async/backoff.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { cutText } from '../../../base/text/cut-text.js';
-import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
+import { callWithDeadline } from '#watch';
+import { Backoff } from '#base/async/backoff.js';
+import { type Clock } from '#base/time/clock.js';
+import { cutText } from '#base/text/cut-text.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 
 /**
  * What is told of a message that a runtime sends, in bytes: it goes into the Node, which an API server refuses where it

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type Volume } from '../../../kube/pod/volume.js';
-import { aPod, aPodStatus } from '../../../testing/builders.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
+import { type Volume } from '#kube/pod/volume.js';
+import { aPod, aPodStatus } from '#testing/builders.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { type SyncPodResult } from '../workers/pod-syncer.js';
 import { SettledPods } from './settled-pods.js';
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type Volume } from '../../../kube/pod/volume.js';
-import { type PodStatus } from '../../../watch/observed/runtime.js';
-import { type Clock } from '../../../base/time/clock.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type Volume } from '#kube/pod/volume.js';
+import { type PodStatus } from '#watch';
+import { type Clock } from '#base/time/clock.js';
 import { type SyncPodResult } from '../workers/pod-syncer.js';
 
 /** What {@link SettledPods} are made with. */

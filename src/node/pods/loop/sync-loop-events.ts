@@ -1,4 +1,4 @@
-import { type PodLifecycleEvent } from '../../../watch/pleg/events.js';
+import { type PodLifecycleEvent } from '#watch';
 
 /** What has happened to one pod since it was last taken. */
 export interface PodEvents {

@@ -1,4 +1,4 @@
-import { readUntilAborted } from '../../../base/async/read-until-aborted.js';
+import { readUntilAborted } from '#base/async/read-until-aborted.js';
 
 /**
  * Hands things one at a time from somebody who reads a queue to a loop that works on them when it can. What is not read

@@ -1,10 +1,8 @@
-import { type PodUpdate } from '../../../kube/pod/pod-update.js';
-import { type PodLifecycleEvent } from '../../../watch/pleg/events.js';
-import { type PodCache } from '../../../watch/pleg/pod-cache.js';
+import { type PodUpdate } from '#kube/pod/pod-update.js';
+import { type ObservedPod, type PodCache, type PodLifecycleEvent, type PodStatus } from '#watch';
 import { type ProbeResult } from '../../probes/probe-result.js';
-import { type ObservedPod, type PodStatus } from '../../../watch/observed/runtime.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type PodWorkers } from '../workers/pod-workers.js';
 import { type DesiredPods } from './desired-pods.js';
 import { type RuntimeState } from './runtime-state.js';

@@ -6,17 +6,17 @@
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { PodConfig, type PodSourcePort } from '../../desired/pod-config.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 import { Pleg } from '../../../watch/pleg/pleg.js';
 import { LABELS } from '../../../watch/observed/labels.js';
 import { ownedBy } from '../../../watch/observed/ownership.js';
 import { type ObservedPod } from '../../../watch/observed/runtime.js';
-import { aPod } from '../../../testing/builders.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { FakeRuntime } from '../../../testing/fake-runtime.js';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
-import { PushedItems } from '../../../../test/support/clients/pushed-items.js';
+import { aPod } from '#testing/builders.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { FakeRuntime } from '#testing/fake-runtime.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
+import { PushedItems } from '#support/clients/pushed-items.js';
 import { type PodSyncer } from '../workers/pod-syncer.js';
 import { PodWorkers } from '../workers/pod-workers.js';
 import { admitPod, findShortages } from '../admission/admit-pod.js';

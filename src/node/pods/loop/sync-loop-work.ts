@@ -1,9 +1,9 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type PodUpdate, type PodUpdateType } from '../../../kube/pod/pod-update.js';
-import { type PodLifecycleEvent } from '../../../watch/pleg/events.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodUpdate, type PodUpdateType } from '#kube/pod/pod-update.js';
+import { type PodLifecycleEvent } from '#watch';
 import { type ProbeResult } from '../../probes/probe-result.js';
-import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
-import { untilNextBeatMs } from '../../../base/async/beat.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { untilNextBeatMs } from '#base/async/beat.js';
 import { podRefOf } from '../workers/pod-demand.js';
 import { EarlyEvents } from './early-events.js';
 import { orderAdditions } from './order-additions.js';

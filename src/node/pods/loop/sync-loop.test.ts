@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { type PodLifecycleEvent } from '../../../watch/pleg/events.js';
 import { type ProbeResult } from '../../probes/probe-result.js';
-import { aPod, aPodStatus } from '../../../testing/builders.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
-import { syncLoopHarness } from '../../../../test/support/harness/sync-loop-harness.js';
-import { OLDEST_STAMP, type Stamp } from '../../../base/time/clock.js';
+import { aPod, aPodStatus } from '#testing/builders.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
+import { syncLoopHarness } from '#support/harness/sync-loop-harness.js';
+import { OLDEST_STAMP, type Stamp } from '#base/time/clock.js';
 
 const web = aNodePod();
 const base = { trigger: 'relist', stamp: OLDEST_STAMP, observedAtMs: 0 } as const;

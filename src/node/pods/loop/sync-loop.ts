@@ -21,14 +21,14 @@
  * @module
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type PodUpdate } from '../../../kube/pod/pod-update.js';
-import { type PodLifecycleEvent } from '../../../watch/pleg/events.js';
+import { type PodUpdate } from '#kube/pod/pod-update.js';
+import { type PodLifecycleEvent } from '#watch';
 import { type ProbeResult } from '../../probes/probe-result.js';
-import { Backoff } from '../../../base/async/backoff.js';
-import { linkAbort } from '../../../base/async/linked-abort.js';
-import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
-import { readUntilAborted } from '../../../base/async/read-until-aborted.js';
-import { Wakeup } from '../../../base/async/wakeup.js';
+import { Backoff } from '#base/async/backoff.js';
+import { linkAbort } from '#base/async/linked-abort.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { readUntilAborted } from '#base/async/read-until-aborted.js';
+import { Wakeup } from '#base/async/wakeup.js';
 import { formatErrors } from './runtime-state.js';
 import { SyncLoopEvents } from './sync-loop-events.js';
 import { Handoff } from './sync-loop-handoff.js';

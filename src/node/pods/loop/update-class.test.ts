@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { type Container } from '../../../kube/container/container.js';
-import { applyPodDefaults } from '../../../kube/pod/pod-defaults.js';
-import { CLUSTER_POD_TABLES, POD_TABLES } from '../../../kube/pod/pod-fields.js';
-import { type Pod, type PodSpec } from '../../../kube/pod/pod.js';
-import { PLANNED_FIELDS } from '../../../kube/pod/read-pod.js';
+import { type Container } from '#kube/container/container.js';
+import { applyPodDefaults } from '#kube/pod/pod-defaults.js';
+import { CLUSTER_POD_TABLES, POD_TABLES } from '#kube/pod/pod-fields.js';
+import { type Pod, type PodSpec } from '#kube/pod/pod.js';
+import { PLANNED_FIELDS } from '#kube/pod/read-pod.js';
 import { podHash } from '../actions/container-hash.js';
 import { CONTAINER_UPDATES, METADATA_UPDATES, SPEC_UPDATES } from './update-class.js';
 

@@ -10,8 +10,8 @@
  *
  * @module
  */
-import { type Container, type ResourceRequirements } from '../../../kube/container/container.js';
-import { type ObjectMeta, type PodSpec } from '../../../kube/pod/pod.js';
+import { type Container, type ResourceRequirements } from '#kube/container/container.js';
+import { type ObjectMeta, type PodSpec } from '#kube/pod/pod.js';
 
 /** See the module. */
 export type UpdateClass = 'in place' | 'container' | 'pod';

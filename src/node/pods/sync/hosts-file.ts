@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { type HostAlias } from '../../../kube/pod/pod.js';
+import { type HostAlias } from '#kube/pod/pod.js';
 import { type PodHostNames } from '../../runtime/config/pod-hostname.js';
-import { type PodPaths } from '../../../watch/observed/pod-paths.js';
+import { type PodPaths } from '#watch';
 
 import { writeInPlace } from './write-in-place.js';
 

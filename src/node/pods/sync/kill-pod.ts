@@ -1,13 +1,11 @@
-import { type Container, type LifecycleHandler } from '../../../kube/container/container.js';
-import { DEFAULT_GRACE_SECONDS } from '../../../kube/pod/default-grace.js';
-import { type PodSpec } from '../../../kube/pod/pod.js';
-import { formatPod, type PodRef } from '../../../kube/pod/pod-ref.js';
-import { quoteRuntimeError } from '../../../watch/observed/describe-runtime-error.js';
-import { ANNOTATIONS } from '../../../watch/observed/labels.js';
+import { type Container, type LifecycleHandler } from '#kube/container/container.js';
+import { DEFAULT_GRACE_SECONDS } from '#kube/pod/default-grace.js';
+import { type PodSpec } from '#kube/pod/pod.js';
+import { formatPod, type PodRef } from '#kube/pod/pod-ref.js';
+import { ANNOTATIONS, type ContainerStatus, type PodStatus, quoteRuntimeError } from '#watch';
 import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
-import { type ContainerStatus, type PodStatus } from '../../../watch/observed/runtime.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { settlesWithin } from '../../../base/async/settles-within.js';
+import { type Clock } from '#base/time/clock.js';
+import { settlesWithin } from '#base/async/settles-within.js';
 
 import { computeStopOrder } from '../actions/compute-stop-order.js';
 import { hookHostOf } from '../hooks/hook-host.js';

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { PodPaths } from '../../../watch/observed/pod-paths.js';
-import { aSpecPod } from '../../../../test/support/builders/node-pods.js';
+import { aSpecPod } from '#support/builders/node-pods.js';
 import { linkContainerLog, makePodFolders, makeTerminationFile, readLastRestartCount } from './pod-files.js';
 
 let folder: string;

@@ -1,8 +1,8 @@
 import { readdir, symlink, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type PodPaths } from '../../../watch/observed/pod-paths.js';
-import { makeFolder } from '../../../base/fs/make-folder.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodPaths } from '#watch';
+import { makeFolder } from '#base/fs/make-folder.js';
 
 import { writeInPlace } from './write-in-place.js';
 

@@ -1,6 +1,6 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type PodPaths } from '../../../watch/observed/pod-paths.js';
-import { type Clock } from '../../../base/time/clock.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodPaths } from '#watch';
+import { type Clock } from '#base/time/clock.js';
 import { makePodFolders } from './pod-files.js';
 
 /** What a {@link PodFolders} needs. */

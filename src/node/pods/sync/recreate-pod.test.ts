@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { aSpecPod } from '../../../../test/support/builders/node-pods.js';
-import { aPodActionsScene } from '../../../../test/support/harness/pod-actions-scene.js';
+import { aSpecPod } from '#support/builders/node-pods.js';
+import { aPodActionsScene } from '#support/harness/pod-actions-scene.js';
 import { emptyPodStatus } from '../../../watch/observed/runtime.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { SILENT_LOGGER } from '../../../base/log/logger.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { PodRecreation } from './recreate-pod.js';
 
 const SIGNAL = new AbortController().signal;

@@ -1,7 +1,7 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type PodEventRecorder } from '../../../kube/pod/pod-event-recorder.js';
-import { type PodStatus } from '../../../watch/observed/runtime.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
+import { type PodStatus } from '#watch';
+import { type Logger } from '#base/log/logger.js';
 import { podHash } from '../actions/container-hash.js';
 import { type ReplacedParts, sandboxIdsOf } from '../actions/replaced-parts.js';
 import { type PodPlanner } from './sync-pod-planner.js';

@@ -1,17 +1,14 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type PodEventRecorder } from '../../../kube/pod/pod-event-recorder.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
 import { buildSandboxConfig, toResolverFacts } from '../../runtime/config/build-sandbox-config.js';
-import { quoteRuntimeError } from '../../../watch/observed/describe-runtime-error.js';
-import { ANNOTATIONS } from '../../../watch/observed/labels.js';
+import { ANNOTATIONS, type PodPaths, type PodStatus, quoteRuntimeError } from '#watch';
 import { type NodeFacts } from '../../runtime/config/node-facts.js';
 import { computeHostNames, type PodHostNames } from '../../runtime/config/pod-hostname.js';
-import { type PodPaths } from '../../../watch/observed/pod-paths.js';
 import { describeResolverLimits, lacksClusterDns } from '../../runtime/config/resolver-config.js';
 import { type RuntimeChanges, type SandboxConfig } from '../../runtime/runtime-changes.js';
-import { type PodStatus } from '../../../watch/observed/runtime.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { hasCode } from '../../../base/errors/errors.js';
-import { sandboxStartEnded } from '../../../base/channels/start-channels.js';
+import { type Clock } from '#base/time/clock.js';
+import { hasCode } from '#base/errors/errors.js';
+import { sandboxStartEnded } from '#base/channels/start-channels.js';
 
 import { podHash, sandboxHash } from '../actions/container-hash.js';
 import { formatHostsFile, formatNodeHostsFile, readNodeHosts, writeHostsFile } from './hosts-file.js';

@@ -1,4 +1,4 @@
-import { PodloopError } from '../../../base/errors/errors.js';
+import { PodloopError } from '#base/errors/errors.js';
 
 /** Something of a pod that did not work, in the kubelet's words. */
 export interface SyncFailure {

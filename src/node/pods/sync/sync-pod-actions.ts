@@ -1,9 +1,8 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type PodEventRecorder } from '../../../kube/pod/pod-event-recorder.js';
-import { quoteRuntimeError } from '../../../watch/observed/describe-runtime-error.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
+import { type PodStatus, quoteRuntimeError } from '#watch';
 import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
-import { type PodStatus } from '../../../watch/observed/runtime.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type Logger } from '#base/log/logger.js';
 
 import { hookHostOf } from '../hooks/hook-host.js';
 import { hookOf, killPod, type PodKillTools } from './kill-pod.js';

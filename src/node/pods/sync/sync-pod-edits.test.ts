@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Container } from '../../../kube/container/container.js';
-import { type PodSpec } from '../../../kube/pod/pod.js';
-import { aSpecPod, aSpecContainer } from '../../../../test/support/builders/node-pods.js';
-import { SyncPodBench } from '../../../../test/support/harness/sync-pod-bench.js';
-import { PodloopError } from '../../../base/errors/errors.js';
+import { type Container } from '#kube/container/container.js';
+import { type PodSpec } from '#kube/pod/pod.js';
+import { aSpecPod, aSpecContainer } from '#support/builders/node-pods.js';
+import { SyncPodBench } from '#support/harness/sync-pod-bench.js';
+import { PodloopError } from '#base/errors/errors.js';
 
 let bench: SyncPodBench;
 beforeEach(async () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { aSpecPod, aSpecContainer } from '../../../../test/support/builders/node-pods.js';
-import { SyncPodBench } from '../../../../test/support/harness/sync-pod-bench.js';
+import { aSpecPod, aSpecContainer } from '#support/builders/node-pods.js';
+import { SyncPodBench } from '#support/harness/sync-pod-bench.js';
 import { type PodStatus } from '../../../watch/observed/runtime.js';
 import { lookAtParts } from '../loop/look-at-parts.js';
 

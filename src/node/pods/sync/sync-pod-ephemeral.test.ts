@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type PodSpec } from '../../../kube/pod/pod.js';
-import { type V1ContainerStatus } from '../../../kube/pod/v1-pod-status.js';
-import { aSpecPod, aSpecContainer } from '../../../../test/support/builders/node-pods.js';
-import { SyncPodBench } from '../../../../test/support/harness/sync-pod-bench.js';
+import { type PodSpec } from '#kube/pod/pod.js';
+import { type V1ContainerStatus } from '#kube/pod/v1-pod-status.js';
+import { aSpecPod, aSpecContainer } from '#support/builders/node-pods.js';
+import { SyncPodBench } from '#support/harness/sync-pod-bench.js';
 
 let bench: SyncPodBench;
 beforeEach(async () => {

@@ -1,6 +1,6 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type PodStatus } from '../../../watch/observed/runtime.js';
-import { type Clock } from '../../../base/time/clock.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodStatus } from '#watch';
+import { type Clock } from '#base/time/clock.js';
 
 import { computePodActions } from '../actions/compute-actions.js';
 import { ContainerAges } from '../actions/container-ages.js';

@@ -3,12 +3,12 @@
  *
  * @module
  */
-import { type Container } from '../../../kube/container/container.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type V1PodStatus } from '../../../kube/pod/v1-pod-status.js';
+import { type Container } from '#kube/container/container.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { type ContainerEnvironment } from '../../runtime/config/container-environment.js';
 import { type ContainerMount } from '../../runtime/config/container-mount.js';
-import { type PodStatus, type SandboxStatus } from '../../../watch/observed/runtime.js';
+import { type PodStatus, type SandboxStatus } from '#watch';
 import { type PodStatusOverride } from '../workers/pod-syncer.js';
 
 import { type ContainerBaseline } from '../actions/pod-actions.js';

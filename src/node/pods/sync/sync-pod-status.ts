@@ -1,13 +1,7 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { POD_FORBIDDEN } from '../../../kube/node/node-policy.js';
-import {
-  isTerminalPhase,
-  type V1ContainerStatus,
-  type V1PodStatus,
-} from '../../../kube/pod/v1-pod-status.js';
-import { type PodPaths } from '../../../watch/observed/pod-paths.js';
-import { emptyPodStatus, type PodStatus } from '../../../watch/observed/runtime.js';
-import { TerminationMessages } from '../../../watch/observed/termination-messages.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { POD_FORBIDDEN } from '#kube/node/node-policy.js';
+import { isTerminalPhase, type V1ContainerStatus, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
+import { emptyPodStatus, type PodPaths, type PodStatus, TerminationMessages } from '#watch';
 import { checkActiveDeadline } from '../../status/active-deadline.js';
 import { ActiveTimes } from '../../status/active-times.js';
 import { mayBeAlive } from '../../status/pod-containers.js';
@@ -17,8 +11,8 @@ import { computePodStatus, type NodeFacts, type PodEnd } from '../../status/comp
 import { type EndedPods } from '../../status/ended-pods.js';
 import { type StartFailures } from '../../status/start-failures.js';
 import { type StatusManager } from '../../status/status-manager.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 
 import { type ResizeObstacle } from '../admission/admit-pod.js';
 import { toRunDefinition } from '../loop/asks-for-new-run.js';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { aSpecPod, aSpecContainer } from '../../../../test/support/builders/node-pods.js';
-import { SyncPodBench } from '../../../../test/support/harness/sync-pod-bench.js';
-import { PodloopError } from '../../../base/errors/errors.js';
+import { aSpecPod, aSpecContainer } from '#support/builders/node-pods.js';
+import { SyncPodBench } from '#support/harness/sync-pod-bench.js';
+import { PodloopError } from '#base/errors/errors.js';
 
 const NEVER = new AbortController().signal;
 

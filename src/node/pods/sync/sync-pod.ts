@@ -14,20 +14,19 @@
  * @module
  */
 import { type ImageManager } from '../../images/image-manager.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type PodEventRecorder } from '../../../kube/pod/pod-event-recorder.js';
-import { type PodRef } from '../../../kube/pod/pod-ref.js';
-import { isTerminalPhase } from '../../../kube/pod/v1-pod-status.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { isTerminalPhase } from '#kube/pod/v1-pod-status.js';
 import { type NodeFacts } from '../../runtime/config/node-facts.js';
-import { type PodPaths } from '../../../watch/observed/pod-paths.js';
+import { emptyPodStatus, type PodPaths, type PodStatus, type Runtime } from '#watch';
 import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
-import { emptyPodStatus, type PodStatus, type Runtime } from '../../../watch/observed/runtime.js';
 import { toV1ContainerId } from '../../status/container-state.js';
 import { type StartFailures } from '../../status/start-failures.js';
-import { type Clock, SystemClock } from '../../../base/time/clock.js';
-import { hasCode, messageOf, PodloopError } from '../../../base/errors/errors.js';
-import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
-import { withinTime } from '../../../base/async/within-time.js';
+import { type Clock, SystemClock } from '#base/time/clock.js';
+import { hasCode, messageOf, PodloopError } from '#base/errors/errors.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { withinTime } from '#base/async/within-time.js';
 import {
   type PodSyncer,
   type SyncPodResult,

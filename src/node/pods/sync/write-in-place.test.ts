@@ -3,8 +3,8 @@ import { link, lstat, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { commonFileHandle } from '../../../../test/support/fakes/common-file-handle.js';
-import { findOpenBelow } from '../../../../test/support/find-open-below.js';
+import { commonFileHandle } from '#support/fakes/common-file-handle.js';
+import { findOpenBelow } from '#support/find-open-below.js';
 import { writeInPlace } from './write-in-place.js';
 
 let folder: string;

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { open, type FileHandle, unlink } from 'node:fs/promises';
-import { closeOnFailure } from '../../../base/async/close-on-failure.js';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { closeOnFailure } from '#base/async/close-on-failure.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants;
 

@@ -1,4 +1,4 @@
-import { type Logger } from '../../../base/log/logger.js';
+import { type Logger } from '#base/log/logger.js';
 import { type PodWorker } from './pod-worker.js';
 import { type PodWorkRequest } from './work-request.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { computeGracePeriod } from './grace-period.js';
 
 const pod = aNodePod({ spec: { terminationGracePeriodSeconds: 45 } });

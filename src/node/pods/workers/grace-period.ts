@@ -1,5 +1,5 @@
-import { DEFAULT_GRACE_SECONDS } from '../../../kube/pod/default-grace.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
+import { DEFAULT_GRACE_SECONDS } from '#kube/pod/default-grace.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 
 /** What a grace period follows from; in seconds. */
 export interface GraceFacts {

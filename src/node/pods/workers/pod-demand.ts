@@ -1,7 +1,7 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type PodRef } from '../../../kube/pod/pod-ref.js';
-import { isStaticPod } from '../../../kube/pod/static-pod.js';
-import { type ObservedPod } from '../../../watch/observed/runtime.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { isStaticPod } from '#kube/pod/static-pod.js';
+import { type ObservedPod } from '#watch';
 import { computeGracePeriod } from './grace-period.js';
 import { type PodStatusOverride, type SyncReason } from './pod-syncer.js';
 import { type KillOptions } from './work-request.js';

@@ -1,5 +1,5 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type ObservedPod, type PodStatus } from '../../../watch/observed/runtime.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type ObservedPod, type PodStatus } from '#watch';
 
 /** Why a pod is synced: first seen here, changed, or nothing new but time, an event, a probe. */
 export type SyncReason = 'create' | 'update' | 'sync';

@@ -1,11 +1,10 @@
-import { type PodRef } from '../../../kube/pod/pod-ref.js';
-import { type PodCache } from '../../../watch/pleg/pod-cache.js';
-import { type PodStatus } from '../../../watch/observed/runtime.js';
-import { type Clock, type Stamp } from '../../../base/time/clock.js';
-import { linkAbort, type LinkedAbort } from '../../../base/async/linked-abort.js';
-import { hasCode } from '../../../base/errors/errors.js';
-import { type Logger } from '../../../base/log/logger.js';
-import { podSyncEnded } from '../../../base/channels/worker-channels.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { type PodCache, type PodStatus } from '#watch';
+import { type Clock, type Stamp } from '#base/time/clock.js';
+import { linkAbort, type LinkedAbort } from '#base/async/linked-abort.js';
+import { hasCode } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
+import { podSyncEnded } from '#base/channels/worker-channels.js';
 import { type PodDemand, type PendingWork } from './pod-demand.js';
 import { type PodSyncer, type SyncPodResult } from './pod-syncer.js';
 import { type SyncOutcome } from './requeue-delay.js';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { emptyPodStatus } from '../../../watch/observed/runtime.js';
-import { aPod, aPodStatus } from '../../../testing/builders.js';
-import { aNodePod, type NodePodBlueprint } from '../../../../test/support/builders/node-pod-builder.js';
-import { workersHarness, type WorkersHarness } from '../../../../test/support/harness/workers-harness.js';
-import { PodloopError } from '../../../base/errors/errors.js';
-import { type PodSyncEnd, podSyncEnded } from '../../../base/channels/worker-channels.js';
+import { aPod, aPodStatus } from '#testing/builders.js';
+import { aNodePod, type NodePodBlueprint } from '#support/builders/node-pod-builder.js';
+import { workersHarness, type WorkersHarness } from '#support/harness/workers-harness.js';
+import { PodloopError } from '#base/errors/errors.js';
+import { type PodSyncEnd, podSyncEnded } from '#base/channels/worker-channels.js';
 import { type PodWorkRequest } from './work-request.js';
 
 /** A harness whose pod `web` is synced at the moment. */

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { emptyPodStatus } from '../../../watch/observed/runtime.js';
-import { aPod } from '../../../testing/builders.js';
-import { type FakeSync } from '../../../../test/support/fakes/fake-pod-syncer.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
-import { workersHarness } from '../../../../test/support/harness/workers-harness.js';
+import { aPod } from '#testing/builders.js';
+import { type FakeSync } from '#support/fakes/fake-pod-syncer.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
+import { workersHarness } from '#support/harness/workers-harness.js';
 
 const UID = 'uid-web';
 const grace = fc.option(fc.integer({ min: 0, max: 90 }), { nil: undefined });

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { aPod } from '../../../testing/builders.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
-import { type FakeSync } from '../../../../test/support/fakes/fake-pod-syncer.js';
-import { workersHarness } from '../../../../test/support/harness/workers-harness.js';
+import { aPod } from '#testing/builders.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
+import { type FakeSync } from '#support/fakes/fake-pod-syncer.js';
+import { workersHarness } from '#support/harness/workers-harness.js';
 import { emptyPodStatus } from '../../../watch/observed/runtime.js';
 import { WORKER_EDGES, type WorkerPhase } from './worker-state.js';
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { aPod } from '../../../testing/builders.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
-import { workersHarness } from '../../../../test/support/harness/workers-harness.js';
-import { PodloopError } from '../../../base/errors/errors.js';
-import { podSyncEnded, type PodSyncEnd } from '../../../base/channels/worker-channels.js';
+import { aPod } from '#testing/builders.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
+import { workersHarness } from '#support/harness/workers-harness.js';
+import { PodloopError } from '#base/errors/errors.js';
+import { podSyncEnded, type PodSyncEnd } from '#base/channels/worker-channels.js';
 import { type SyncPodResult } from './pod-syncer.js';
 
 describe('pod workers', () => {

@@ -20,12 +20,12 @@
  * @module
  */
 import { setMaxListeners } from 'node:events';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type PodRef } from '../../../kube/pod/pod-ref.js';
-import { type PodCache } from '../../../watch/pleg/pod-cache.js';
-import { type Clock, OLDEST_STAMP, type Stamp } from '../../../base/time/clock.js';
-import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
-import { settlesWithin } from '../../../base/async/settles-within.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { type PodCache } from '#watch';
+import { type Clock, OLDEST_STAMP, type Stamp } from '#base/time/clock.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { settlesWithin } from '#base/async/settles-within.js';
 import { acceptRequest, endOrphan, type RequestEffects } from './accept-request.js';
 import { PodDemand, podRefOf } from './pod-demand.js';
 import { type PodSyncer } from './pod-syncer.js';

@@ -1,4 +1,4 @@
-import { hasCode } from '../../../base/errors/errors.js';
+import { hasCode } from '#base/errors/errors.js';
 import { type SyncPodResult } from './pod-syncer.js';
 
 /** How long until a pod is synced again; milliseconds. */

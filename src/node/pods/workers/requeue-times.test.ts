@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { RequeueTimes } from './requeue-times.js';
 
 const uid = fc.constantFrom('a', 'b', 'c', 'd');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
-import { workersHarness, type WorkersHarness } from '../../../../test/support/harness/workers-harness.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
+import { workersHarness, type WorkersHarness } from '#support/harness/workers-harness.js';
 
 const pod = aNodePod();
 const uid = 'uid-web';

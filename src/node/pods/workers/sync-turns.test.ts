@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { SyncTurns } from './sync-turns.js';
 
 /** Takes turns for `names`; `begun` has those that it was the turn of, with how to end them. */

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Clock } from '../../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 
 /** How {@link SyncTurns} cuts the work. */
 export interface SyncTurnsOptions {

@@ -1,5 +1,5 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type ObservedPod } from '../../../watch/observed/runtime.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type ObservedPod } from '#watch';
 import { type PodStatusOverride, type SyncReason } from './pod-syncer.js';
 
 /** How a pod is to be ended. Several of these add up: the grace period can only shrink, `evict` stays set. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { SILENT_LOGGER } from '../../../base/log/logger.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { WORKER_EDGES, type WorkerPhase, WorkerState, workTypeOf } from './worker-state.js';
 
 const PHASES = Object.keys(WORKER_EDGES) as WorkerPhase[];

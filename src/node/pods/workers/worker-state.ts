@@ -1,5 +1,5 @@
-import { type Clock } from '../../../base/time/clock.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 
 /**
  * Where a pod is in its life on this node.

@@ -1,9 +1,9 @@
-import { type CriClient } from '../../../watch/cri/index.js';
+import { type CriClient } from '#watch';
 import { readCgroupDriver } from '../../runtime/cgroup-driver.js';
 import { type CgroupNames, toCgroupNames } from '../../runtime/config/pod-cgroup-names.js';
 import { readCgroupParent } from '../../runtime/config/read-cgroup-parent.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type AgentOptions } from '../../options/agent-options.js';
 import { type CgroupDriverRecord } from './cgroup-driver-record.js';
 import { CgroupDriverWatch } from './cgroup-driver-watch.js';

@@ -1,7 +1,7 @@
 import { CGROUP_DRIVERS, type CgroupDriver } from '../../runtime/config/pod-cgroup-names.js';
-import { isRecord } from '../../../base/text/is-record.js';
-import { type Logger } from '../../../base/log/logger.js';
-import { readIfThere, writeIfOther } from '../../../base/fs/whole-file.js';
+import { isRecord } from '#base/text/is-record.js';
+import { type Logger } from '#base/log/logger.js';
+import { readIfThere, writeIfOther } from '#base/fs/whole-file.js';
 
 /** What {@link CgroupDriverRecord.open} needs. */
 export interface CgroupDriverRecordOptions {

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ReportedCgroupDriver } from '../../runtime/cgroup-driver.js';
 import { type CgroupDriver } from '../../runtime/config/pod-cgroup-names.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
-import { EMBEDDED_RUNTIME_NAME } from '../../../base/channels/embedded-runtime-name.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { EMBEDDED_RUNTIME_NAME } from '#base/channels/embedded-runtime-name.js';
 import { CgroupDriverRecord } from './cgroup-driver-record.js';
 import { CgroupDriverWatch } from './cgroup-driver-watch.js';
 

@@ -1,9 +1,9 @@
 import { findDriverInError, type ReportedCgroupDriver } from '../../runtime/cgroup-driver.js';
 import { type CgroupDriver } from '../../runtime/config/pod-cgroup-names.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { EMBEDDED_RUNTIME_NAME } from '../../../base/channels/embedded-runtime-name.js';
-import { messageOf, PodloopError } from '../../../base/errors/errors.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { EMBEDDED_RUNTIME_NAME } from '#base/channels/embedded-runtime-name.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
 import { type CgroupDriverRecord } from './cgroup-driver-record.js';
 
 /** What {@link CgroupDriverWatch} needs. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { CgroupProblems } from './cgroup-problems.js';
 
 describe('the problems of cgroups', () => {

@@ -1,12 +1,8 @@
-import { type Logger } from '../../../base/log/logger.js';
-import {
-  describeMissing,
-  type MissingController,
-  remedyOf,
-} from '../../../base/proc/cgroups/missing-controller.js';
-import { messageOf } from '../../../base/errors/errors.js';
-import { RecentKeys } from '../../../base/async/recent-keys.js';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { type Logger } from '#base/log/logger.js';
+import { describeMissing, type MissingController, remedyOf } from '#base/proc/cgroups/missing-controller.js';
+import { messageOf } from '#base/errors/errors.js';
+import { RecentKeys } from '#base/async/recent-keys.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 
 /** Something that pods go without for want of cgroups, in words. */
 export interface CgroupProblem {

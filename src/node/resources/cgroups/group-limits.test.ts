@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { type CgroupVersions, FolderCgroups } from '../../../../test/support/fakes/folder-cgroups.js';
+import { type CgroupVersions, FolderCgroups } from '#support/fakes/folder-cgroups.js';
 import { GroupLimits, type Limits } from './group-limits.js';
 
 let folders: FolderCgroups | undefined;

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { type CgroupIo, KERNEL_CGROUPS } from '../../../base/proc/cgroups/cgroup-io.js';
-import { CgroupLayout } from '../../../base/proc/cgroups/cgroup-layout.js';
-import { findCgroupMounts, type Hierarchy } from '../../../base/proc/cgroups/cgroup-mounts.js';
-import { makeGroup, toWords } from '../../../base/proc/cgroups/make-group.js';
-import { PodloopError } from '../../../base/errors/errors.js';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { type CgroupIo, KERNEL_CGROUPS } from '#base/proc/cgroups/cgroup-io.js';
+import { CgroupLayout } from '#base/proc/cgroups/cgroup-layout.js';
+import { findCgroupMounts, type Hierarchy } from '#base/proc/cgroups/cgroup-mounts.js';
+import { makeGroup, toWords } from '#base/proc/cgroups/make-group.js';
+import { PodloopError } from '#base/errors/errors.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 
 /** What a group may use at most; undefined: as much as there is. */
 export interface Limits {

@@ -1,17 +1,17 @@
 import { join } from 'node:path';
-import { type CgroupIo, KERNEL_CGROUPS } from '../../../base/proc/cgroups/cgroup-io.js';
-import { CgroupLayout } from '../../../base/proc/cgroups/cgroup-layout.js';
+import { type CgroupIo, KERNEL_CGROUPS } from '#base/proc/cgroups/cgroup-io.js';
+import { CgroupLayout } from '#base/proc/cgroups/cgroup-layout.js';
 import {
   findCgroupMountpoints,
   findCgroupMounts,
   type Hierarchy,
   V2_CONTROLLERS,
-} from '../../../base/proc/cgroups/cgroup-mounts.js';
-import { handDownTo, makeGroup, toWords } from '../../../base/proc/cgroups/make-group.js';
-import { type MissingController } from '../../../base/proc/cgroups/missing-controller.js';
-import { removeEmptyGroup } from '../../../base/proc/cgroups/remove-empty-group.js';
-import { SliceYielder } from '../../../base/async/slices.js';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+} from '#base/proc/cgroups/cgroup-mounts.js';
+import { handDownTo, makeGroup, toWords } from '#base/proc/cgroups/make-group.js';
+import { type MissingController } from '#base/proc/cgroups/missing-controller.js';
+import { removeEmptyGroup } from '#base/proc/cgroups/remove-empty-group.js';
+import { SliceYielder } from '#base/async/slices.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 
 const SHARES = { least: 2, most: 262_144 } as const;
 const WEIGHT = { least: 1, most: 10_000 } as const;

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { toCgroupNames } from '../../runtime/config/pod-cgroup-names.js';
-import { PodloopError } from '../../../base/errors/errors.js';
+import { PodloopError } from '#base/errors/errors.js';
 import {
   NEVER,
   type PodCgroupsBench as Bench,
   PodCgroupsBenches,
   podThatAsksFor,
   sandboxWith,
-} from '../../../../test/support/harness/pod-cgroups-bench.js';
+} from '#support/harness/pod-cgroups-bench.js';
 
 const benches = new PodCgroupsBenches();
 afterEach(() => benches[Symbol.asyncDispose]());

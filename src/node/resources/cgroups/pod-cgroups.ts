@@ -13,11 +13,11 @@
  * @module
  */
 import { posix } from 'node:path';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type ReportedCgroups } from '../../../kube/node/pleg-report.js';
-import { type PodRef } from '../../../kube/pod/pod-ref.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type ReportedCgroups } from '#kube/node/pleg-report.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
 import { computePodLimits, computePodShares } from '../../runtime/config/container-resources.js';
-import { ANNOTATIONS } from '../../../watch/observed/labels.js';
+import { ANNOTATIONS, type SandboxStatus } from '#watch';
 import {
   CGROUP_DRIVERS,
   type CgroupDriver,
@@ -27,13 +27,12 @@ import {
   podGroup,
   toCgroupPath,
 } from '../../runtime/config/pod-cgroup-names.js';
-import { type SandboxStatus } from '../../../watch/observed/runtime.js';
 import { type CleanupView, type PodCleaner } from '../../pods/loop/housekeeping.js';
 import { type PodCgroupParents, type PodLimits } from '../../pods/sync/sync-pod-ports.js';
-import { messageOf, PodloopError } from '../../../base/errors/errors.js';
-import { type Logger } from '../../../base/log/logger.js';
-import { RecentKeys } from '../../../base/async/recent-keys.js';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
+import { RecentKeys } from '#base/async/recent-keys.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { type CgroupDriverWatch } from './cgroup-driver-watch.js';
 import { CgroupProblems } from './cgroup-problems.js';
 import { GroupLayout, type PodGroup } from './group-layout.js';

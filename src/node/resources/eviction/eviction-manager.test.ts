@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type EvictionSignal } from '../../../kube/node/eviction-thresholds.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type Supplies } from '../../../kube/node/node-supplies.js';
-import { type PodUse, type PodUseNeeds } from '../../../kube/pod/pod-use.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
+import { type EvictionSignal } from '#kube/node/eviction-thresholds.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type Supplies } from '#kube/node/node-supplies.js';
+import { type PodUse, type PodUseNeeds } from '#kube/pod/pod-use.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { EvictionManager, type EvictionManagerOptions } from './eviction-manager.js';
 import { toEvictionRules } from './eviction-rules.js';
 

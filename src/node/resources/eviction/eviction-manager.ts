@@ -17,13 +17,13 @@
  *
  * @module
  */
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { formatPod } from '../../../kube/pod/pod-ref.js';
-import { findShortage, type Supplies } from '../../../kube/node/node-supplies.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { type Logger } from '../../../base/log/logger.js';
-import { Wakeup } from '../../../base/async/wakeup.js';
-import { withinTime } from '../../../base/async/within-time.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { formatPod } from '#kube/pod/pod-ref.js';
+import { findShortage, type Supplies } from '#kube/node/node-supplies.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
+import { Wakeup } from '#base/async/wakeup.js';
+import { withinTime } from '#base/async/within-time.js';
 import { toEvictionMessage } from './eviction-message.js';
 import {
   AT_ONCE_SECONDS,

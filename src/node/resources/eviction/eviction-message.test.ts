@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { type EvictionSignal } from '../../../kube/node/eviction-thresholds.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
+import { type EvictionSignal } from '#kube/node/eviction-thresholds.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { toEvictionMessage } from './eviction-message.js';
 import { toEvictionRules } from './eviction-rules.js';
 

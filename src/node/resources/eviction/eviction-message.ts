@@ -1,7 +1,7 @@
-import { leastOf } from '../../../kube/node/eviction-thresholds.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type ContainerUse, type PodUse } from '../../../kube/pod/pod-use.js';
-import { formatBytes, wholeUnitsOf } from '../../../kube/fields/quantity.js';
+import { leastOf } from '#kube/node/eviction-thresholds.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type ContainerUse, type PodUse } from '#kube/pod/pod-use.js';
+import { formatBytes, wholeUnitsOf } from '#kube/fields/quantity.js';
 import { resourceOf, type StarvedResource } from './eviction-rules.js';
 import { type MetThreshold } from './met-thresholds.js';
 

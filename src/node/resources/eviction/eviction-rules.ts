@@ -13,8 +13,8 @@ import {
   parseReclaims,
   parseThresholds,
   type WrittenThresholds,
-} from '../../../kube/node/eviction-thresholds.js';
-import { messageOf } from '../../../base/errors/errors.js';
+} from '#kube/node/eviction-thresholds.js';
+import { messageOf } from '#base/errors/errors.js';
 
 /** What pods are evicted for. */
 export type StarvedResource = 'memory' | 'ephemeral-storage' | 'inodes' | 'pids';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type EvictionSignal } from '../../../kube/node/eviction-thresholds.js';
+import { type EvictionSignal } from '#kube/node/eviction-thresholds.js';
 import { toEvictionRules, type WrittenRules } from './eviction-rules.js';
 import { MetThresholds } from './met-thresholds.js';
 

@@ -1,5 +1,5 @@
-import { leastOf } from '../../../kube/node/eviction-thresholds.js';
-import { type Supplies, type Supply } from '../../../kube/node/node-supplies.js';
+import { leastOf } from '#kube/node/eviction-thresholds.js';
+import { type Supplies, type Supply } from '#kube/node/node-supplies.js';
 import { enoughOf, type EvictionRule, resourceOf } from './eviction-rules.js';
 
 /** A threshold that something has to be done about, and what is left. */

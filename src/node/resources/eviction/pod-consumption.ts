@@ -1,7 +1,7 @@
-import { type EvictionSignal } from '../../../kube/node/eviction-thresholds.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { computeOtherRequests, computePodRequests } from '../../../kube/pod/pod-requests.js';
-import { type ContainerUse, type PodUse, type PodUseNeeds } from '../../../kube/pod/pod-use.js';
+import { type EvictionSignal } from '#kube/node/eviction-thresholds.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { computeOtherRequests, computePodRequests } from '#kube/pod/pod-requests.js';
+import { type ContainerUse, type PodUse, type PodUseNeeds } from '#kube/pod/pod-use.js';
 import { isAboutDisk, resourceOf } from './eviction-rules.js';
 
 /** What of a pod lies on the disk that a signal is about. */

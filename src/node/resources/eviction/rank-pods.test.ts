@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type EvictionSignal } from '../../../kube/node/eviction-thresholds.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type ContainerUse, type PodUse } from '../../../kube/pod/pod-use.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
+import { type EvictionSignal } from '#kube/node/eviction-thresholds.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type ContainerUse, type PodUse } from '#kube/pod/pod-use.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { diskPartsOf } from './pod-consumption.js';
 import { rankPods } from './rank-pods.js';
 

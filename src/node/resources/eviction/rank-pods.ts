@@ -9,10 +9,10 @@
  *
  * @module
  */
-import { type EvictionSignal } from '../../../kube/node/eviction-thresholds.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { priorityOf } from '../../../kube/pod/pod-priority.js';
-import { type PodUse } from '../../../kube/pod/pod-use.js';
+import { type EvictionSignal } from '#kube/node/eviction-thresholds.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { priorityOf } from '#kube/pod/pod-priority.js';
+import { type PodUse } from '#kube/pod/pod-use.js';
 import { resourceOf } from './eviction-rules.js';
 import { consumptionOf, type DiskParts, requestOf } from './pod-consumption.js';
 

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type PodUse } from '../../../kube/pod/pod-use.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodUse } from '#kube/pod/pod-use.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { StorageLimits } from './storage-limits.js';
 
 const never = new AbortController().signal;

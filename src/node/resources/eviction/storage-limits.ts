@@ -8,16 +8,16 @@
  *
  * @module
  */
-import { type Container } from '../../../kube/container/container.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { computeOtherLimit } from '../../../kube/pod/pod-requests.js';
-import { type PodUse } from '../../../kube/pod/pod-use.js';
-import { formatBytes, wholeUnitsOf } from '../../../kube/fields/quantity.js';
-import { sidecarsOf } from '../../../kube/container/restart-rule.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { messageOf } from '../../../base/errors/errors.js';
-import { type Logger } from '../../../base/log/logger.js';
-import { repeatWithRests } from '../../../base/async/repeat-with-rests.js';
+import { type Container } from '#kube/container/container.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { computeOtherLimit } from '#kube/pod/pod-requests.js';
+import { type PodUse } from '#kube/pod/pod-use.js';
+import { formatBytes, wholeUnitsOf } from '#kube/fields/quantity.js';
+import { sidecarsOf } from '#kube/container/restart-rule.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
+import { repeatWithRests } from '#base/async/repeat-with-rests.js';
 
 /** What {@link StorageLimits} needs. */
 export interface StorageLimitsOptions {

@@ -1,8 +1,8 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { formatPod } from '../../../kube/pod/pod-ref.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { type Logger } from '../../../base/log/logger.js';
-import { settlesWithin } from '../../../base/async/settles-within.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { formatPod } from '#kube/pod/pod-ref.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
+import { settlesWithin } from '#base/async/settles-within.js';
 
 /** A pod that was told to end. */
 export interface EndingPod {

@@ -1,11 +1,11 @@
-import { isCriticalPod } from '../../../kube/pod/critical-pod.js';
-import { type EvictionSignal } from '../../../kube/node/eviction-thresholds.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { formatPod } from '../../../kube/pod/pod-ref.js';
-import { type PodUse, type PodUseNeeds } from '../../../kube/pod/pod-use.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { type Logger } from '../../../base/log/logger.js';
-import { withinTime } from '../../../base/async/within-time.js';
+import { isCriticalPod } from '#kube/pod/critical-pod.js';
+import { type EvictionSignal } from '#kube/node/eviction-thresholds.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { formatPod } from '#kube/pod/pod-ref.js';
+import { type PodUse, type PodUseNeeds } from '#kube/pod/pod-use.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
+import { withinTime } from '#base/async/within-time.js';
 import { type DiskParts, needsOf } from './pod-consumption.js';
 import { rankPods } from './rank-pods.js';
 

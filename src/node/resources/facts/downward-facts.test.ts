@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { aSpecPod } from '../../../../test/support/builders/node-pods.js';
+import { aSpecPod } from '#support/builders/node-pods.js';
 import { computeDownwardFacts, findDiskBytes } from './downward-facts.js';
 
 const NODE = {

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
-import { type DownwardFieldFacts } from '../../../kube/objects/downward-field.js';
-import { type DownwardResourceFacts, type NodeAllocatable } from '../../../kube/objects/downward-resource.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
+import { type DownwardFieldFacts } from '#kube/objects/downward-field.js';
+import { type DownwardResourceFacts, type NodeAllocatable } from '#kube/objects/downward-resource.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 import { choosePodIps } from '../../status/pod-ips.js';
 
 /** What the downward API tells of the node. */

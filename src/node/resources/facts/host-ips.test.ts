@@ -1,7 +1,7 @@
 import { type NetworkInterfaceInfo } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
-import { type NodeIpFacts, splitNodeIps } from '../../../base/wire/node-ip.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { type NodeIpFacts, splitNodeIps } from '#base/wire/node-ip.js';
 import { HostIps } from './host-ips.js';
 
 const at = (address: string): NetworkInterfaceInfo => ({

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
-import { type Logger } from '../../../base/log/logger.js';
-import { chooseNodeIps, type NodeIpFacts } from '../../../base/wire/node-ip.js';
+import { type Logger } from '#base/log/logger.js';
+import { chooseNodeIps, type NodeIpFacts } from '#base/wire/node-ip.js';
 
 /** What {@link HostIps} needs. */
 export interface HostIpsOptions {

@@ -1,5 +1,5 @@
-import { type CriClient } from '../../../watch/cri/index.js';
-import { type PodRef } from '../../../kube/pod/pod-ref.js';
+import { type CriClient } from '#watch';
+import { type PodRef } from '#kube/pod/pod-ref.js';
 
 /**
  * Asks the runtime how many bytes of memory a container uses, as its limit counts them without what the kernel could

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { computeResources } from '../../../cluster/node/compute-resources.js';
-import { DEFAULT_HARD_THRESHOLDS, parseThresholds } from '../../../kube/node/eviction-thresholds.js';
-import { getQuantity, toMilliUnits, toWholeUnits } from '../../../kube/fields/quantity.js';
+import { DEFAULT_HARD_THRESHOLDS, parseThresholds } from '#kube/node/eviction-thresholds.js';
+import { getQuantity, toMilliUnits, toWholeUnits } from '#kube/fields/quantity.js';
 import { type CapacityFacts, computeCapacity, computeWholeMachine } from './node-capacity.js';
 
 const FACTS: CapacityFacts = { cores: 2, memoryBytes: 1_000n, maxPods: 110, podsPerCore: 0, reserved: [] };

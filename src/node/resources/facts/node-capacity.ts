@@ -1,6 +1,6 @@
 import { type NodeCapacity } from '../../pods/admission/admit-pod.js';
-import { type EvictionThreshold, reservedByThresholds } from '../../../kube/node/eviction-thresholds.js';
-import { findQuantity, formatBytes, toMilliUnits, toWholeUnits } from '../../../kube/fields/quantity.js';
+import { type EvictionThreshold, reservedByThresholds } from '#kube/node/eviction-thresholds.js';
+import { findQuantity, formatBytes, toMilliUnits, toWholeUnits } from '#kube/fields/quantity.js';
 
 const NO_PAGES: ReadonlyMap<bigint, bigint> = new Map();
 

@@ -3,9 +3,9 @@ import { hostname, totalmem } from 'node:os';
 import { parseHugepageFolder } from '../../runtime/config/huge-pages.js';
 import { type NodeFacts } from '../../runtime/config/node-facts.js';
 import { parseResolverConfig, type ResolverConfig } from '../../runtime/config/resolver-config.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { messageOf } from '../../../base/errors/errors.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
 import { type NodeReading, NodeReadings } from './node-readings.js';
 
 /** What {@link NodeFactsWatch} needs. */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { checkSubdomain } from '../../../kube/validation/name-rules.js';
-import { PodloopError } from '../../../base/errors/errors.js';
-import { readIfThere, writeWhole } from '../../../base/fs/whole-file.js';
+import { checkSubdomain } from '#kube/validation/name-rules.js';
+import { PodloopError } from '#base/errors/errors.js';
+import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 
 /** Who this node is. */
 export interface NodeIdentity {

@@ -1,5 +1,5 @@
 import { arch, release } from 'node:os';
-import { formatRuntimeVersion } from '../../../watch/observed/format-runtime-version.js';
+import { formatRuntimeVersion } from '#watch';
 import { type ServedNode } from '../../api/node/serve-node.js';
 import { type NodeCapacity } from '../../pods/admission/admit-pod.js';
 import { type NodeIdentity } from './node-identity.js';

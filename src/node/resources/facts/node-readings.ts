@@ -1,8 +1,8 @@
-import { abortable } from '../../../base/async/abortable.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { messageOf } from '../../../base/errors/errors.js';
-import { type Logger } from '../../../base/log/logger.js';
-import { settlesWithin } from '../../../base/async/settles-within.js';
+import { abortable } from '#base/async/abortable.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
+import { settlesWithin } from '#base/async/settles-within.js';
 
 /** Something of the node that is read again and again. */
 export interface NodeReading {

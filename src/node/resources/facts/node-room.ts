@@ -1,4 +1,4 @@
-import { findQuantity, toMilliUnits, wholeUnitsOf } from '../../../kube/fields/quantity.js';
+import { findQuantity, toMilliUnits, wholeUnitsOf } from '#kube/fields/quantity.js';
 import { type NodeCapacity } from '../../pods/admission/admit-pod.js';
 import { type CapacityFacts, computeCapacity, computeWholeMachine } from './node-capacity.js';
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { parseThresholds } from '../../../kube/node/eviction-thresholds.js';
+import { parseThresholds } from '#kube/node/eviction-thresholds.js';
 import { buildNodeFactsPort } from '../../cluster/node/node-facts-port.js';
 import { readCapacityFacts, readKernelFacts } from './read-capacity-facts.js';
 import { resolveAgentOptions } from '../../options/resolve-agent-options.js';

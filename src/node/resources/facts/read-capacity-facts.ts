@@ -1,8 +1,8 @@
 import { availableParallelism, cpus, totalmem } from 'node:os';
-import type { ResourceFacts } from '../../../cluster/node/compute-resources.js';
-import { parseThresholds } from '../../../kube/node/eviction-thresholds.js';
+import type { ResourceFacts } from '#cluster';
+import { parseThresholds } from '#kube/node/eviction-thresholds.js';
 import { type AgentOptions } from '../../options/agent-options.js';
-import { EMBEDDED_RUNTIME_NAME } from '../../../base/channels/embedded-runtime-name.js';
+import { EMBEDDED_RUNTIME_NAME } from '#base/channels/embedded-runtime-name.js';
 import { findDiskBytes } from './downward-facts.js';
 import { type CapacityFacts } from './node-capacity.js';
 import { readHugePages } from './read-huge-pages.js';

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { type cri } from '../../../watch/cri/index.js';
+import { type cri } from '#watch';
 
 /** What the kernel and the runtime can do for the safety of pods, as far as they have told. */
 export class SecurityFacts {

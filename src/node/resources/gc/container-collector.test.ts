@@ -12,8 +12,8 @@ import {
   aPodStatus,
   aSandbox,
   aSandboxStatus,
-} from '../../../testing/builders.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
+} from '#testing/builders.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { ContainerCollector } from './container-collector.js';
 import { ownedBy } from '../../../watch/observed/ownership.js';
 

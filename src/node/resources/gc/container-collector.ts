@@ -10,15 +10,14 @@
  * @module
  */
 import { rm } from 'node:fs/promises';
-import { type PodRef } from '../../../kube/pod/pod-ref.js';
-import { type PodPaths } from '../../../watch/observed/pod-paths.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { type IsOurs, type PodPaths, type PodStatus } from '#watch';
 import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
-import { type PodStatus } from '../../../watch/observed/runtime.js';
-import { Backoff } from '../../../base/async/backoff.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { forEachAtOnce } from '../../../base/async/for-each-at-once.js';
-import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
-import { settlesWithin } from '../../../base/async/settles-within.js';
+import { Backoff } from '#base/async/backoff.js';
+import { type Clock } from '#base/time/clock.js';
+import { forEachAtOnce } from '#base/async/for-each-at-once.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { settlesWithin } from '#base/async/settles-within.js';
 import { removeContainerLog } from './container-logs.js';
 import {
   type ContainerPolicy,
@@ -29,7 +28,6 @@ import {
   planRemovalsOnDeath,
   planSandboxRemovals,
 } from './dead-containers.js';
-import { type IsOurs } from '../../../watch/observed/ownership.js';
 import { type ObservedPods } from './observed-pods.js';
 
 /** What {@link ContainerCollector} needs. */

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { openLinkFree } from '../../../base/fs/link-free-folder.js';
-import { namesIn } from '../../../base/fs/names-in.js';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { openLinkFree } from '#base/fs/link-free-folder.js';
+import { namesIn } from '#base/fs/names-in.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 
 /** Whether a path is below a folder, and not the folder itself, once its dots are resolved. Pure; follows no links. */
 export function isStrictlyBelow(path: string, folder: string): boolean {

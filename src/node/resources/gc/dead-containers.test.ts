@@ -10,7 +10,7 @@ import {
   aSandbox,
   aSandboxStatus,
   BUILT_AT_NS,
-} from '../../../testing/builders.js';
+} from '#testing/builders.js';
 import {
   type ContainerPolicy,
   findDead,

@@ -1,6 +1,5 @@
-import { type PodRef } from '../../../kube/pod/pod-ref.js';
-import { type ContainerStatus, type PodStatus } from '../../../watch/observed/runtime.js';
-import { type IsOurs } from '../../../watch/observed/ownership.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { type ContainerStatus, type IsOurs, type PodStatus } from '#watch';
 
 /** How many dead containers are kept, and for how long. A negative number is no bound. */
 export interface ContainerPolicy {

@@ -10,9 +10,9 @@
  * @module
  */
 import { type RuntimeChanges, type RuntimeImage } from '../../runtime/runtime-changes.js';
-import { type ContainerStatus } from '../../../watch/observed/runtime.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
+import { type ContainerStatus } from '#watch';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import {
   bytesToFree,
   DEFAULT_IMAGE_POLICY,

@@ -1,4 +1,4 @@
-import { type PodStatus } from '../../../watch/observed/runtime.js';
+import { type PodStatus } from '#watch';
 
 /** What was observed of every pod; the cache of the event generator is one. */
 export interface ObservedPods {

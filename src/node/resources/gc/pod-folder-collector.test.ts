@@ -4,9 +4,9 @@ import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PodPaths } from '../../../watch/observed/pod-paths.js';
 import { emptyPodStatus, type ObservedPod, type PodStatus } from '../../../watch/observed/runtime.js';
-import { aContainer, aContainerStatus, aPod, aPodStatus } from '../../../testing/builders.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { pathOfHandle } from '../../../base/fs/path-of-handle.js';
+import { aContainer, aContainerStatus, aPod, aPodStatus } from '#testing/builders.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { pathOfHandle } from '#base/fs/path-of-handle.js';
 import { PodFolderCollector } from './pod-folder-collector.js';
 
 const never = new AbortController().signal;

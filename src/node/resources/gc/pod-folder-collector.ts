@@ -9,15 +9,14 @@
  */
 import { lstat, readlink, realpath, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type PodPaths } from '../../../watch/observed/pod-paths.js';
-import { type Runtime } from '../../../watch/observed/runtime.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
-import { findMountBelow, parseMountinfo, readOwnMountinfo } from '../../../base/proc/mountinfo.js';
-import { namesIn } from '../../../base/fs/names-in.js';
-import { removeTree } from '../../../base/fs/remove-tree.js';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
-import { orphanedVolumesCleaned } from '../../../base/channels/volume-channels.js';
+import { type PodPaths, type Runtime } from '#watch';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { findMountBelow, parseMountinfo, readOwnMountinfo } from '#base/proc/mountinfo.js';
+import { namesIn } from '#base/fs/names-in.js';
+import { removeTree } from '#base/fs/remove-tree.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
+import { orphanedVolumesCleaned } from '#base/channels/volume-channels.js';
 import { isStrictlyBelow } from './container-logs.js';
 import { type ObservedPods } from './observed-pods.js';
 

@@ -1,7 +1,7 @@
-import { Absences } from '../../../base/async/absences.js';
-import { type Clock, SystemClock } from '../../../base/time/clock.js';
-import { Mutex } from '../../../base/async/mutex.js';
-import { readIfThere, writeWhole } from '../../../base/fs/whole-file.js';
+import { Absences } from '#base/async/absences.js';
+import { type Clock, SystemClock } from '#base/time/clock.js';
+import { Mutex } from '#base/async/mutex.js';
+import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 
 /** An image that this agent fetched. Times in milliseconds since the epoch. */
 export interface PulledImage {

@@ -1,6 +1,6 @@
 import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { type PulledImages } from './pulled-images.js';
 
 /** What {@link recordPulls} needs. */

@@ -2,7 +2,7 @@ import { appendFile, lstat, mkdtemp, rename, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { StillLogs } from './still-logs.js';
 
 const LOG = '/logs/web/0.log';

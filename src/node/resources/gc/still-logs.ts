@@ -12,7 +12,7 @@
  * @module
  */
 import { type Stats, watch } from 'node:fs';
-import { type Clock } from '../../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 
 /** Tells once that something may have happened to a file, or that it can tell no more; until it is closed. Throws when it cannot. */
 export type WatchFile = (path: string, onNews: () => void) => { close(): void };

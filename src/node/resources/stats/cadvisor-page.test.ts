@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { type RuntimeMetrics, type RuntimeSample } from '../../../watch/observed/pod-usage.js';
-import { NODE_USAGE } from '../../../../test/support/builders/usage-builders.js';
-import { CgroupLayout } from '../../../base/proc/cgroups/cgroup-layout.js';
-import { type CgroupIo } from '../../../base/proc/cgroups/cgroup-io.js';
-import { COMMON_LABELS } from '../../../base/proc/usage/usage-metric.js';
+import { NODE_USAGE } from '#support/builders/usage-builders.js';
+import { CgroupLayout } from '#base/proc/cgroups/cgroup-layout.js';
+import { type CgroupIo } from '#base/proc/cgroups/cgroup-io.js';
+import { COMMON_LABELS } from '#base/proc/usage/usage-metric.js';
 import { type CadvisorScene, type CadvisorSubject, renderCadvisorPage } from './cadvisor-page.js';
 import { nodeFacts, readFacts } from './group-facts.js';
 

@@ -9,15 +9,15 @@
  *
  * @module
  */
-import { type RuntimeMetrics } from '../../../watch/observed/pod-usage.js';
-import { writeLabels } from '../../../base/text/metrics-lines.js';
+import { type RuntimeMetrics } from '#watch';
+import { writeLabels } from '#base/text/metrics-lines.js';
 import {
   type ContainerFacts,
   CONTAINER_METRICS,
   NETWORK_METRICS,
-} from '../../../base/proc/usage/container-metrics.js';
-import { type InterfaceUsage } from '../../../base/proc/usage/network-usage.js';
-import { COMMON_LABELS, type UsageMetric, type UsageSample } from '../../../base/proc/usage/usage-metric.js';
+} from '#base/proc/usage/container-metrics.js';
+import { type InterfaceUsage } from '#base/proc/usage/network-usage.js';
+import { COMMON_LABELS, type UsageMetric, type UsageSample } from '#base/proc/usage/usage-metric.js';
 import { type MeasuredAt } from './group-facts.js';
 import { type MachineFacts, machineMetrics } from './machine-facts.js';
 import { type Family, type Labels, PromText } from './prom-text.js';

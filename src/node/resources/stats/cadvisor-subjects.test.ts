@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { emptyPodStatus, type SandboxStatus } from '../../../watch/observed/runtime.js';
-import { aContainer, aContainerStatus, BUILT_AT_NS } from '../../../testing/builders.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { FolderCgroups } from '../../../../test/support/fakes/folder-cgroups.js';
-import { aContainerUsage, aPodUsage, NODE_USAGE } from '../../../../test/support/builders/usage-builders.js';
+import { aContainer, aContainerStatus, BUILT_AT_NS } from '#testing/builders.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { FolderCgroups } from '#support/fakes/folder-cgroups.js';
+import { aContainerUsage, aPodUsage, NODE_USAGE } from '#support/builders/usage-builders.js';
 import { type CadvisorSubject } from './cadvisor-page.js';
 import { readSubjects } from './cadvisor-subjects.js';
 import { ContainerGroups, readableCgroups } from './container-groups.js';

@@ -1,11 +1,10 @@
 import { basename, dirname } from 'node:path';
-import { ANNOTATIONS } from '../../../watch/observed/labels.js';
-import { type ContainerStatus } from '../../../watch/observed/runtime.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { type CgroupLayout } from '../../../base/proc/cgroups/cgroup-layout.js';
-import { SliceYielder } from '../../../base/async/slices.js';
-import { type DiskFacts, findDisk } from '../../../base/proc/usage/disk-facts.js';
-import { type InterfaceUsage, readNetworkUsage } from '../../../base/proc/usage/network-usage.js';
+import { ANNOTATIONS, type ContainerStatus } from '#watch';
+import { type Clock } from '#base/time/clock.js';
+import { type CgroupLayout } from '#base/proc/cgroups/cgroup-layout.js';
+import { SliceYielder } from '#base/async/slices.js';
+import { type DiskFacts, findDisk } from '#base/proc/usage/disk-facts.js';
+import { type InterfaceUsage, readNetworkUsage } from '#base/proc/usage/network-usage.js';
 import { type CadvisorSubject } from './cadvisor-page.js';
 import { type ContainerGroups } from './container-groups.js';
 import { nodeFacts, pidsOf, readFacts } from './group-facts.js';

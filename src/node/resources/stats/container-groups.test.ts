@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { type CgroupIo } from '../../../base/proc/cgroups/cgroup-io.js';
-import { CgroupLayout } from '../../../base/proc/cgroups/cgroup-layout.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { type CgroupIo } from '#base/proc/cgroups/cgroup-io.js';
+import { CgroupLayout } from '#base/proc/cgroups/cgroup-layout.js';
 import { ContainerGroups, readableCgroups } from './container-groups.js';
 
 const [ONE, TWO, THREE] = ['1', '2', '3'].map((digit) => digit.repeat(64));

@@ -1,7 +1,7 @@
-import { type Clock } from '../../../base/time/clock.js';
-import { type CgroupIo } from '../../../base/proc/cgroups/cgroup-io.js';
-import { CgroupLayout } from '../../../base/proc/cgroups/cgroup-layout.js';
-import { findCgroupMounts, V2_CONTROLLERS } from '../../../base/proc/cgroups/cgroup-mounts.js';
+import { type Clock } from '#base/time/clock.js';
+import { type CgroupIo } from '#base/proc/cgroups/cgroup-io.js';
+import { CgroupLayout } from '#base/proc/cgroups/cgroup-layout.js';
+import { findCgroupMounts, V2_CONTROLLERS } from '#base/proc/cgroups/cgroup-mounts.js';
 
 /** What {@link ContainerGroups} needs. */
 export interface ContainerGroupsOptions {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { CpuWindows } from './cpu-windows.js';
 
 it('knows of what is of unknown age nothing until a second has passed, and then its use in that time', async () => {

@@ -1,5 +1,5 @@
-import { type Clock } from '../../../base/time/clock.js';
-import { UsageRates } from '../../../base/proc/usage/usage-rates.js';
+import { type Clock } from '#base/time/clock.js';
+import { UsageRates } from '#base/proc/usage/usage-rates.js';
 
 /** CPU usage over the time since an earlier question, for what only counts CPU time. */
 export class CpuWindows {

@@ -1,7 +1,6 @@
 import { lstat, readdir, statfs } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { type ImageFilesystems } from '../../../watch/observed/cri-pod-usage.js';
-import { type FilesystemUsage } from '../../../watch/observed/pod-usage.js';
+import { type FilesystemUsage, type ImageFilesystems } from '#watch';
 import { type DiskUse } from './summary-shapes.js';
 
 /** The file system of a path: how large it is and what is free of it. Undefined where that cannot be told. */

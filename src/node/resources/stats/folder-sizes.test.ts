@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { FolderSizes } from './folder-sizes.js';
 
 const clock = new FakeClock();

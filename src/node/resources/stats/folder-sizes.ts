@@ -1,4 +1,4 @@
-import { type Clock } from '../../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 
 /** What {@link FolderSizes} needs. */
 export interface FolderSizesOptions {

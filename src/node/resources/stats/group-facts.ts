@@ -5,18 +5,18 @@
  * @module
  */
 import {
+  type ContainerLimits,
   type ContainerUsage,
   type CpuUsage,
   type MemoryUsage,
   type SwapUsage,
-} from '../../../watch/observed/pod-usage.js';
-import { type ContainerLimits } from '../../../watch/observed/runtime.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { type CgroupLayout } from '../../../base/proc/cgroups/cgroup-layout.js';
-import { type ContainerFacts } from '../../../base/proc/usage/container-metrics.js';
-import { readGroupLimits, type UsageLimits } from '../../../base/proc/usage/group-limits.js';
-import { type GroupUsage, readGroupUsage } from '../../../base/proc/usage/group-usage.js';
-import { countOpenFiles, findOpenFileLimit } from '../../../base/proc/usage/process-usage.js';
+} from '#watch';
+import { type Clock } from '#base/time/clock.js';
+import { type CgroupLayout } from '#base/proc/cgroups/cgroup-layout.js';
+import { type ContainerFacts } from '#base/proc/usage/container-metrics.js';
+import { readGroupLimits, type UsageLimits } from '#base/proc/usage/group-limits.js';
+import { type GroupUsage, readGroupUsage } from '#base/proc/usage/group-usage.js';
+import { countOpenFiles, findOpenFileLimit } from '#base/proc/usage/process-usage.js';
 import { type NodeUsage } from './node-usage.js';
 
 /** Of one container or pod. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { KeptPage } from './kept-page.js';
 
 const { signal } = new AbortController();

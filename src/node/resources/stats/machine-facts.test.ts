@@ -1,6 +1,6 @@
 import { cpus } from 'node:os';
 import { expect, it } from 'vitest';
-import { NODE_USAGE } from '../../../../test/support/builders/usage-builders.js';
+import { NODE_USAGE } from '#support/builders/usage-builders.js';
 import { countProcessors, countSockets, machineMetrics, readMachineFacts } from './machine-facts.js';
 
 function processor(number: number, socket: number, core: number): string {

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { emptyPodStatus } from '../../../watch/observed/runtime.js';
-import { aContainer, aContainerStatus } from '../../../testing/builders.js';
-import { aContainerUsage, aPodUsage } from '../../../../test/support/builders/usage-builders.js';
+import { aContainer, aContainerStatus } from '#testing/builders.js';
+import { aContainerUsage, aPodUsage } from '#support/builders/usage-builders.js';
 import { measurePodUses } from './measure-pod-uses.js';
 import { type LookedPod } from './usage-looks.js';
 

@@ -1,4 +1,4 @@
-import { type ContainerUse, type PodUse } from '../../../kube/pod/pod-use.js';
+import { type ContainerUse, type PodUse } from '#kube/pod/pod-use.js';
 import { logUse } from './disk-usages.js';
 import { type FilesUse, type PodFilesUse } from './pod-files.js';
 import { type LookedContainer, type LookedPod } from './usage-looks.js';

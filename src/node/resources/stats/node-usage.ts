@@ -8,7 +8,7 @@
  * @module
  */
 import { readFile } from 'node:fs/promises';
-import { type InterfaceUsage } from '../../../watch/observed/pod-usage.js';
+import { type InterfaceUsage } from '#watch';
 
 /** Bytes, counts and nanoseconds; what could not be read is undefined. */
 export interface NodeUsage {

@@ -12,8 +12,8 @@
  */
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isRecord } from '../../../base/text/is-record.js';
-import { type MountOrigin, parseMountOrigins, pathOfOrigin } from '../../../base/proc/mountinfo.js';
+import { isRecord } from '#base/text/is-record.js';
+import { type MountOrigin, parseMountOrigins, pathOfOrigin } from '#base/proc/mountinfo.js';
 
 /** What files take of a disk, by blocks. */
 export interface FilesUse {

@@ -1,5 +1,5 @@
-import { type MetricHead, writeHead, writeLabels, writeNumber } from '../../../base/text/metrics-lines.js';
-import { SliceYielder } from '../../../base/async/slices.js';
+import { type MetricHead, writeHead, writeLabels, writeNumber } from '#base/text/metrics-lines.js';
+import { SliceYielder } from '#base/async/slices.js';
 
 /** A sample's labels, in the order in which they are written. */
 export type Labels = Readonly<Record<string, string>>;

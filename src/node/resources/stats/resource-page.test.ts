@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { emptyPodStatus } from '../../../watch/observed/runtime.js';
-import { aContainer, aContainerStatus, BUILT_AT_NS } from '../../../testing/builders.js';
-import { aContainerUsage, aPodUsage, NODE_USAGE } from '../../../../test/support/builders/usage-builders.js';
+import { aContainer, aContainerStatus, BUILT_AT_NS } from '#testing/builders.js';
+import { aContainerUsage, aPodUsage, NODE_USAGE } from '#support/builders/usage-builders.js';
 import { renderResourcePage } from './resource-page.js';
 import { type LookedPod, type UsageLook } from './usage-looks.js';
 

@@ -7,9 +7,9 @@
  *
  * @module
  */
-import { type RuntimeMetrics, type RuntimeSample } from '../../../watch/observed/pod-usage.js';
-import { SliceYielder } from '../../../base/async/slices.js';
-import { COMMON_LABELS } from '../../../base/proc/usage/usage-metric.js';
+import { type RuntimeMetrics, type RuntimeSample } from '#watch';
+import { SliceYielder } from '#base/async/slices.js';
+import { COMMON_LABELS } from '#base/proc/usage/usage-metric.js';
 import { type Labels } from './prom-text.js';
 
 /** A metric that the runtime makes. */

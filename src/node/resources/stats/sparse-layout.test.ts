@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { type CgroupIo } from '../../../base/proc/cgroups/cgroup-io.js';
-import { CgroupLayout } from '../../../base/proc/cgroups/cgroup-layout.js';
+import { type CgroupIo } from '#base/proc/cgroups/cgroup-io.js';
+import { CgroupLayout } from '#base/proc/cgroups/cgroup-layout.js';
 import { sparseLayout } from './sparse-layout.js';
 
 function counting(files: (path: string) => string | undefined): { layout: CgroupLayout; reads: string[] } {

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
-import { type CgroupIo } from '../../../base/proc/cgroups/cgroup-io.js';
-import { CgroupLayout } from '../../../base/proc/cgroups/cgroup-layout.js';
+import { type CgroupIo } from '#base/proc/cgroups/cgroup-io.js';
+import { CgroupLayout } from '#base/proc/cgroups/cgroup-layout.js';
 
 /** Files that a kernel has for every group or for none, by how it was built and started. */
 const OF_ALL_OR_NONE = new Set([

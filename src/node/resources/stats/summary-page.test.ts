@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { emptyPodStatus } from '../../../watch/observed/runtime.js';
-import { aContainer, aContainerStatus } from '../../../testing/builders.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { aContainerUsage, aPodUsage, NODE_USAGE } from '../../../../test/support/builders/usage-builders.js';
+import { aContainer, aContainerStatus } from '#testing/builders.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { aContainerUsage, aPodUsage, NODE_USAGE } from '#support/builders/usage-builders.js';
 import { CpuWindows } from './cpu-windows.js';
 import { renderSummaryPage, type SummaryScene } from './summary-page.js';
 

@@ -8,8 +8,8 @@
  *
  * @module
  */
-import { ANNOTATIONS } from '../../../watch/observed/labels.js';
-import { SliceYielder } from '../../../base/async/slices.js';
+import { ANNOTATIONS } from '#watch';
+import { SliceYielder } from '#base/async/slices.js';
 import { type CpuWindows } from './cpu-windows.js';
 import { logUse, usedOf } from './disk-usages.js';
 import { type NodeUsage } from './node-usage.js';

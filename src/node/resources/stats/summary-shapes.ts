@@ -13,7 +13,7 @@ import {
   type Pressure,
   type PressureShare,
   type SwapUsage,
-} from '../../../watch/observed/pod-usage.js';
+} from '#watch';
 
 /** Any object of the answer: fields that are undefined are not written. */
 export type Json = Readonly<Record<string, unknown>>;

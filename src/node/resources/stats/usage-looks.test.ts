@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { type PodUsage } from '../../../watch/observed/pod-usage.js';
 import { emptyPodStatus } from '../../../watch/observed/runtime.js';
-import { aContainer, aContainerStatus } from '../../../testing/builders.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
-import { aContainerUsage, aPodUsage, NODE_USAGE } from '../../../../test/support/builders/usage-builders.js';
+import { aContainer, aContainerStatus } from '#testing/builders.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { aContainerUsage, aPodUsage, NODE_USAGE } from '#support/builders/usage-builders.js';
 import { UsageLooks } from './usage-looks.js';
 
 function scene(listPods: () => Promise<readonly PodUsage[]>, status = emptyPodStatus) {

@@ -8,12 +8,11 @@
  *
  * @module
  */
-import { type ContainerUsage, type PodUsage } from '../../../watch/observed/pod-usage.js';
-import { type ContainerStatus, type PodStatus } from '../../../watch/observed/runtime.js';
-import { abortable } from '../../../base/async/abortable.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { messageOf } from '../../../base/errors/errors.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type ContainerStatus, type ContainerUsage, type PodStatus, type PodUsage } from '#watch';
+import { abortable } from '#base/async/abortable.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
 import { type NodeUsage } from './node-usage.js';
 
 /** A container with what is known of it from elsewhere. */

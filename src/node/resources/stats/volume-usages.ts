@@ -1,6 +1,6 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock } from '../../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { diskAt, usedOf } from './disk-usages.js';
 import { FolderSizes } from './folder-sizes.js';
 import { type DiskUse } from './summary-shapes.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { cri } from '../../../watch/cri/index.js';
-import { STOP_SIGNALS } from '../../../kube/container/stop-signals.js';
-import { aSpecPod, aSpecContainer, someNodeFacts } from '../../../../test/support/builders/node-pods.js';
+import { STOP_SIGNALS } from '#kube/container/stop-signals.js';
+import { aSpecPod, aSpecContainer, someNodeFacts } from '#support/builders/node-pods.js';
 import { buildContainerConfig } from './build-container-config.js';
 import { buildSandboxConfig } from './build-sandbox-config.js';
 import { ContainerEnvironment } from './container-environment.js';

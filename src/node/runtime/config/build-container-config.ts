@@ -1,14 +1,12 @@
-import { cri } from '../../../watch/cri/index.js';
-import { type Container } from '../../../kube/container/container.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
+import { ANNOTATIONS, containerLogPath, cri, LABELS } from '#watch';
+import { type Container } from '#kube/container/container.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 
 import { podLabels } from './build-sandbox-config.js';
 import { type ContainerEnvironment } from './container-environment.js';
 import { type ContainerMount } from './container-mount.js';
 import { computeContainerResources } from './container-resources.js';
-import { ANNOTATIONS, LABELS } from '../../../watch/observed/labels.js';
 import { type NodeFacts } from './node-facts.js';
-import { containerLogPath } from '../../../watch/observed/pod-paths.js';
 import { type ContainerConfig } from '../runtime-changes.js';
 import { computeContainerSecurity, type ImageUser } from './security-context.js';
 

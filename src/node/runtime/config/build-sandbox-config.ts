@@ -1,12 +1,10 @@
-import { cri } from '../../../watch/cri/index.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { sidecarsOf } from '../../../kube/container/restart-rule.js';
+import { cri, LABELS, type PodPaths } from '#watch';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { sidecarsOf } from '#kube/container/restart-rule.js';
 
 import { computePodOverhead, computePodResources } from './container-resources.js';
-import { LABELS } from '../../../watch/observed/labels.js';
 import { type NodeFacts } from './node-facts.js';
 import { computeHostname } from './pod-hostname.js';
-import { type PodPaths } from '../../../watch/observed/pod-paths.js';
 import { computeResolverConfig, type ResolverFacts } from './resolver-config.js';
 import { type SandboxConfig } from '../runtime-changes.js';
 import { computeSandboxSecurity } from './security-context.js';

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type Replacement, replaceQuoted, withPlainSpace } from '../../../kube/fields/replace-quoted.js';
+import { type Replacement, replaceQuoted, withPlainSpace } from '#kube/fields/replace-quoted.js';
 
 /** An environment variable as the container gets it. */
 export interface EnvEntry {

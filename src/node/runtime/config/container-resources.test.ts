@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type ResourceList } from '../../../kube/container/container.js';
-import { aSpecPod, aSpecContainer, someNodeFacts } from '../../../../test/support/builders/node-pods.js';
+import { type ResourceList } from '#kube/container/container.js';
+import { aSpecPod, aSpecContainer, someNodeFacts } from '#support/builders/node-pods.js';
 import { computeContainerResources, computePodResources } from './container-resources.js';
 
 const node = someNodeFacts();

@@ -1,7 +1,7 @@
-import { cri } from '../../../watch/cri/index.js';
-import { type Container } from '../../../kube/container/container.js';
-import { computeContainerRequests, computePodRequests, podOverhead } from '../../../kube/pod/pod-requests.js';
-import { type Pod } from '../../../kube/pod/pod.js';
+import { cri } from '#watch';
+import { type Container } from '#kube/container/container.js';
+import { computeContainerRequests, computePodRequests, podOverhead } from '#kube/pod/pod-requests.js';
+import { type Pod } from '#kube/pod/pod.js';
 
 import { computeHugepageLimits } from './huge-pages.js';
 import { type NodeFacts } from './node-facts.js';

@@ -1,5 +1,5 @@
-import { type Container } from '../../../kube/container/container.js';
-import { getQuantity, toWholeUnits } from '../../../kube/fields/quantity.js';
+import { type Container } from '#kube/container/container.js';
+import { getQuantity, toWholeUnits } from '#kube/fields/quantity.js';
 
 const PREFIX = 'hugepages-';
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'] as const;

@@ -1,6 +1,5 @@
-import { cri } from '../../../watch/cri/index.js';
+import { type ContainerLimits, cri } from '#watch';
 import { type ContainerResources } from '../runtime-changes.js';
-import { type ContainerLimits } from '../../../watch/observed/runtime.js';
 
 /** What of a container's limits is to change. */
 export interface LimitChange {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type PodSpec } from '../../../kube/pod/pod.js';
-import { aSpecPod, aSpecContainer } from '../../../../test/support/builders/node-pods.js';
+import { type PodSpec } from '#kube/pod/pod.js';
+import { aSpecPod, aSpecContainer } from '#support/builders/node-pods.js';
 import { findPodOfGroup, podGroup, toCgroupNames, toCgroupPath } from './pod-cgroup-names.js';
 
 const withResources = (

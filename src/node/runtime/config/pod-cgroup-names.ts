@@ -1,5 +1,5 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { computePodQos } from '../../../kube/pod/pod-qos.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { computePodQos } from '#kube/pod/pod-qos.js';
 
 /** Who makes cgroups: the runtime itself, by their paths, or systemd, as slices. */
 export const CGROUP_DRIVERS = ['cgroupfs', 'systemd'] as const;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { aSpecPod } from '../../../../test/support/builders/node-pods.js';
+import { aSpecPod } from '#support/builders/node-pods.js';
 import { computeHostname, computeHostNames } from './pod-hostname.js';
 
 it('the host name of a pod is its own, else its name, as short as Linux wants it', () => {

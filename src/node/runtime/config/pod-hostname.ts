@@ -1,4 +1,4 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 
 /** What a pod is called on the network. */
 export interface PodHostNames {

@@ -1,8 +1,8 @@
-import { type Container } from '../../../kube/container/container.js';
-import { computePodQos } from '../../../kube/pod/pod-qos.js';
-import { type Pod, type PodSpec } from '../../../kube/pod/pod.js';
-import { findQuantity, toMilliUnits, toWholeUnits } from '../../../kube/fields/quantity.js';
-import { initKindOf } from '../../../kube/container/restart-rule.js';
+import { type Container } from '#kube/container/container.js';
+import { computePodQos } from '#kube/pod/pod-qos.js';
+import { type Pod, type PodSpec } from '#kube/pod/pod.js';
+import { findQuantity, toMilliUnits, toWholeUnits } from '#kube/fields/quantity.js';
+import { initKindOf } from '#kube/container/restart-rule.js';
 
 const GUARANTEED_SCORE = -997;
 const BEST_EFFORT_SCORE = 1000;

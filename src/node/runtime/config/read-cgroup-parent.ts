@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
-import { type CallOptions, type CriClient } from '../../../watch/cri/index.js';
-import { isRecord } from '../../../base/text/is-record.js';
+import { type CallOptions, type CriClient } from '#watch';
+import { isRecord } from '#base/text/is-record.js';
 
 /**
  * The cgroup_parent with which somebody has made a sandbox, as the runtime's verbose status tells it; empty for the

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type ConfigMap, type PodObjects, type Secret } from '../../../kube/objects/config-object.js';
-import { type Container } from '../../../kube/container/container.js';
-import { aSpecPod, aSpecContainer } from '../../../../test/support/builders/node-pods.js';
+import { type ConfigMap, type PodObjects, type Secret } from '#kube/objects/config-object.js';
+import { type Container } from '#kube/container/container.js';
+import { aSpecPod, aSpecContainer } from '#support/builders/node-pods.js';
 import { resolveEnvironment } from './resolve-environment.js';
 
 const META = { namespace: 'default' };

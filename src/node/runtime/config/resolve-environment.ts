@@ -1,18 +1,18 @@
-import { type PodObjects } from '../../../kube/objects/config-object.js';
-import { type Container } from '../../../kube/container/container.js';
-import { type DownwardFieldFacts, fieldValue } from '../../../kube/objects/downward-field.js';
+import { type PodObjects } from '#kube/objects/config-object.js';
+import { type Container } from '#kube/container/container.js';
+import { type DownwardFieldFacts, fieldValue } from '#kube/objects/downward-field.js';
 import {
   type DownwardResourceFacts,
   resourceValue,
   selectContainer,
-} from '../../../kube/objects/downward-resource.js';
+} from '#kube/objects/downward-resource.js';
 import {
   type EnvFromSource,
   type EnvVarSource,
   type KeySelector,
   type ResourceFieldSelector,
-} from '../../../kube/objects/env-source.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
+} from '#kube/objects/env-source.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 import { ContainerEnvironment } from './container-environment.js';
 
 /** Where the values of variables come from that do not stand in a manifest. */

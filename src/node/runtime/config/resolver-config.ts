@@ -1,4 +1,4 @@
-import { type PodDnsConfig, type PodSpec } from '../../../kube/pod/pod.js';
+import { type PodDnsConfig, type PodSpec } from '#kube/pod/pod.js';
 
 /** What a resolv.conf says. */
 export interface ResolverConfig {

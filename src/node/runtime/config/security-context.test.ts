@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { cri } from '../../../watch/cri/index.js';
-import { type SecurityContext } from '../../../kube/container/container.js';
-import { type PodSecurityContext } from '../../../kube/pod/pod.js';
-import { aSpecPod, aSpecContainer } from '../../../../test/support/builders/node-pods.js';
+import { type SecurityContext } from '#kube/container/container.js';
+import { type PodSecurityContext } from '#kube/pod/pod.js';
+import { aSpecPod, aSpecContainer } from '#support/builders/node-pods.js';
 import {
   computeContainerSecurity,
   computeNamespaces,

@@ -1,12 +1,8 @@
 import { join } from 'node:path';
 
-import { cri } from '../../../watch/cri/index.js';
-import {
-  type Container,
-  type SecurityProfile,
-  type SeLinuxOptions,
-} from '../../../kube/container/container.js';
-import { type Pod, type PodSpec } from '../../../kube/pod/pod.js';
+import { cri } from '#watch';
+import { type Container, type SecurityProfile, type SeLinuxOptions } from '#kube/container/container.js';
+import { type Pod, type PodSpec } from '#kube/pod/pod.js';
 
 // What containers do not get to see of the kernel, unless they are privileged: the list that kubelets and runtimes share.
 const MASKED_PATHS = [

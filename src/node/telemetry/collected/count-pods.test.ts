@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { DesiredPods } from '../../pods/loop/desired-pods.js';
-import { aPod } from '../../../testing/builders.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
-import { workersHarness } from '../../../../test/support/harness/workers-harness.js';
+import { aPod } from '#testing/builders.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
+import { workersHarness } from '#support/harness/workers-harness.js';
 import { countPods } from './count-pods.js';
 
 it('pods are counted by their source, by whether somebody wants them, and by where in their life they are', async () => {

@@ -1,4 +1,4 @@
-import { isStaticPod } from '../../../kube/pod/static-pod.js';
+import { isStaticPod } from '#kube/pod/static-pod.js';
 import { type CountByOrigin, type PodCounts, type WorkingPod } from '../metrics/pod-count-metrics.js';
 import { type WorkType } from '../../pods/workers/worker-state.js';
 import { type AgentParts } from '../../parts/agent-parts.js';

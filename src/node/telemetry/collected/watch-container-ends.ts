@@ -1,6 +1,6 @@
 import { type ContainerEnd } from '../metrics/container-end-metrics.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
-import { type V1ContainerStatus, type V1PodStatus } from '../../../kube/pod/v1-pod-status.js';
+import { type V1ContainerStatus, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { podStatusChanged } from '../../status/status-changes.js';
 
 /** What {@link watchContainerEnds} needs. */

@@ -1,18 +1,18 @@
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 import { type PodStartObserver } from '../metrics/pod-start-metrics.js';
-import { type PodRef } from '../../../kube/pod/pod-ref.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
 import {
   isTerminalPhase,
   toV1Time,
   type V1ContainerStatus,
   type V1PodStatus,
-} from '../../../kube/pod/v1-pod-status.js';
+} from '#kube/pod/v1-pod-status.js';
 import { podStatusChanged } from '../../status/status-changes.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { formatGoDuration } from '../../../base/time/go-duration.js';
-import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
-import { imagePullEnded } from '../../../base/channels/image-channels.js';
-import { podAdded } from '../../../base/channels/start-channels.js';
+import { type Clock } from '#base/time/clock.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { imagePullEnded } from '#base/channels/image-channels.js';
+import { podAdded } from '#base/channels/start-channels.js';
 
 /** What {@link watchPodStarts} needs. */
 export interface PodStartsOptions {

@@ -8,12 +8,12 @@ import {
   type V1ContainerState,
   type V1ContainerStatus,
   type V1PodStatus,
-} from '../../../kube/pod/v1-pod-status.js';
+} from '#kube/pod/v1-pod-status.js';
 import { podStatusChanged } from '../../status/status-changes.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
-import { imagePullEnded } from '../../../base/channels/image-channels.js';
-import { podAdded } from '../../../base/channels/start-channels.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { imagePullEnded } from '#base/channels/image-channels.js';
+import { podAdded } from '#base/channels/start-channels.js';
 import { watchContainerEnds } from './watch-container-ends.js';
 import { watchPodStarts } from './watch-pod-starts.js';
 

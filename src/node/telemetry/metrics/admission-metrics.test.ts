@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { scrape } from '../../../../test/support/clients/metrics-reader.js';
-import { podPreempted, podRejected } from '../../../base/channels/admission-channels.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { scrape } from '#support/clients/metrics-reader.js';
+import { podPreempted, podRejected } from '#base/channels/admission-channels.js';
 import { addAdmissionMetrics } from './admission-metrics.js';
 import { MetricsRegistry } from '../registry/metrics-registry.js';
 

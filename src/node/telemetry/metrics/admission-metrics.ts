@@ -1,4 +1,4 @@
-import { podPreempted, podRejected } from '../../../base/channels/admission-channels.js';
+import { podPreempted, podRejected } from '#base/channels/admission-channels.js';
 import { BoundedValues } from '../registry/bounded-values.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { scrape } from '../../../../test/support/clients/metrics-reader.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { scrape } from '#support/clients/metrics-reader.js';
 import {
   certificatesRead,
   nodeCertificateFailed,
   nodeCertificateHeld,
-} from '../../../base/channels/certificate-channels.js';
+} from '#base/channels/certificate-channels.js';
 import { addCertificateMetrics, addNodeCertificateMetrics } from './certificate-metrics.js';
 import { MetricsRegistry } from '../registry/metrics-registry.js';
 

@@ -5,7 +5,7 @@ import {
   type NodeCertificateHeld,
   nodeCertificateHeld,
   type NodeCertificateUse,
-} from '../../../base/channels/certificate-channels.js';
+} from '#base/channels/certificate-channels.js';
 import { type MetricsRegistry, type Sample } from '../registry/metrics-registry.js';
 
 /** How old certificates were that were replaced, in seconds: the kubelet's, from a minute to four years. */

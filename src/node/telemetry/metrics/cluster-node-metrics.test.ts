@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { scrape } from '../../../../test/support/clients/metrics-reader.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { scrape } from '#support/clients/metrics-reader.js';
 import {
   nodeConnectionDropped,
   nodeLeaseTried,
   nodePressureChanged,
   nodeRegistrationStepped,
   nodeStatusSynced,
-} from '../../../base/channels/node-channels.js';
+} from '#base/channels/node-channels.js';
 import { addClusterNodeMetrics } from './cluster-node-metrics.js';
 import { MetricsRegistry } from '../registry/metrics-registry.js';
 

@@ -5,7 +5,7 @@ import {
   type NodeRegistrationStep,
   nodeRegistrationStepped,
   nodeStatusSynced,
-} from '../../../base/channels/node-channels.js';
+} from '#base/channels/node-channels.js';
 import { DEFAULT_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 

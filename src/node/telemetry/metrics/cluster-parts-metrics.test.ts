@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { findMetricsFaults, readMetricsPage } from '../../../../test/support/builders/metrics-page.js';
-import { scrape } from '../../../../test/support/clients/metrics-reader.js';
-import { podStatusTold } from '../../../base/channels/cluster-pod-channels.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { findMetricsFaults, readMetricsPage } from '#support/builders/metrics-page.js';
+import { scrape } from '#support/clients/metrics-reader.js';
+import { podStatusTold } from '#base/channels/cluster-pod-channels.js';
 import { addClusterPartsMetrics, type ClusterPartsState } from './cluster-parts-metrics.js';
 import { MetricsRegistry } from '../registry/metrics-registry.js';
 

@@ -1,4 +1,4 @@
-import { podStatusTold } from '../../../base/channels/cluster-pod-channels.js';
+import { podStatusTold } from '#base/channels/cluster-pod-channels.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
 /** A collection of an API server that is followed, and how that goes. */

@@ -1,8 +1,4 @@
-import {
-  configDelivered,
-  configUpdateHandedOut,
-  sourceLookEnded,
-} from '../../../base/channels/config-channels.js';
+import { configDelivered, configUpdateHandedOut, sourceLookEnded } from '#base/channels/config-channels.js';
 import { BoundedValues } from '../registry/bounded-values.js';
 import { DEFAULT_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { findMetricsFaults, readMetricsPage } from '../../../../test/support/builders/metrics-page.js';
-import { scrape } from '../../../../test/support/clients/metrics-reader.js';
-import { authAnswerGiven, authFetchEnded, authReviewEnded } from '../../../base/channels/auth-channels.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { findMetricsFaults, readMetricsPage } from '#support/builders/metrics-page.js';
+import { scrape } from '#support/clients/metrics-reader.js';
+import { authAnswerGiven, authFetchEnded, authReviewEnded } from '#base/channels/auth-channels.js';
 import { addDelegatedAuthMetrics, type ReadDelegatedAuth } from './delegated-auth-metrics.js';
 import { MetricsRegistry } from '../registry/metrics-registry.js';
 

@@ -3,7 +3,7 @@ import {
   authFetchEnded,
   type AuthQuestionKind,
   authReviewEnded,
-} from '../../../base/channels/auth-channels.js';
+} from '#base/channels/auth-channels.js';
 import { DEFAULT_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 

@@ -1,4 +1,4 @@
-import { inspectionEnded, runtimeEventReceived } from '../../../base/channels/pleg-channels.js';
+import { inspectionEnded, runtimeEventReceived } from '#base/channels/pleg-channels.js';
 import { DEFAULT_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 

@@ -3,7 +3,7 @@ import {
   type HttpRequest,
   httpRequestEnded,
   httpRequestStarted,
-} from '../../../base/channels/http-channels.js';
+} from '#base/channels/http-channels.js';
 import { BoundedValues, OTHER } from '../registry/bounded-values.js';
 import { DEFAULT_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';

@@ -1,4 +1,4 @@
-import { imageAccessJudged, imagePullEnded, imageRequested } from '../../../base/channels/image-channels.js';
+import { imageAccessJudged, imagePullEnded, imageRequested } from '#base/channels/image-channels.js';
 import { BoundedValues } from '../registry/bounded-values.js';
 import { IMAGE_PULL_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';

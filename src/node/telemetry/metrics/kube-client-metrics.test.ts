@@ -1,12 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { findMetricsFaults, readMetricsPage } from '../../../../test/support/builders/metrics-page.js';
-import { scrape } from '../../../../test/support/clients/metrics-reader.js';
-import {
-  kubeExecEnded,
-  type KubeRequestEnd,
-  kubeRequestEnded,
-} from '../../../base/channels/kube-client-channels.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { findMetricsFaults, readMetricsPage } from '#support/builders/metrics-page.js';
+import { scrape } from '#support/clients/metrics-reader.js';
+import { kubeExecEnded, type KubeRequestEnd, kubeRequestEnded } from '#base/channels/kube-client-channels.js';
 import { addKubeClientMetrics } from './kube-client-metrics.js';
 import { MetricsRegistry } from '../registry/metrics-registry.js';
 

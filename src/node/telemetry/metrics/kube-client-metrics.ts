@@ -1,4 +1,4 @@
-import { kubeExecEnded, kubeRequestEnded } from '../../../base/channels/kube-client-channels.js';
+import { kubeExecEnded, kubeRequestEnded } from '#base/channels/kube-client-channels.js';
 import { BoundedValues } from '../registry/bounded-values.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 

@@ -1,4 +1,4 @@
-import { podSyncEnded } from '../../../base/channels/worker-channels.js';
+import { podSyncEnded } from '#base/channels/worker-channels.js';
 import { BoundedValues } from '../registry/bounded-values.js';
 import { DEFAULT_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { findMetricsFaults, readMetricsPage } from '../../../../test/support/builders/metrics-page.js';
-import { scrape } from '../../../../test/support/clients/metrics-reader.js';
-import { probeEnded, type ProbeEnd } from '../../../base/channels/probe-channels.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { findMetricsFaults, readMetricsPage } from '#support/builders/metrics-page.js';
+import { scrape } from '#support/clients/metrics-reader.js';
+import { probeEnded, type ProbeEnd } from '#base/channels/probe-channels.js';
 import { MetricsRegistry } from '../registry/metrics-registry.js';
 import { addProbeMetrics, addProbeStats } from './probe-metrics.js';
 

@@ -1,4 +1,4 @@
-import { probeEnded, type ProbeEnd } from '../../../base/channels/probe-channels.js';
+import { probeEnded, type ProbeEnd } from '#base/channels/probe-channels.js';
 import { DEFAULT_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { scrape } from '../../../../test/support/clients/metrics-reader.js';
-import { findMetricsFaults, readMetricsPage } from '../../../../test/support/builders/metrics-page.js';
-import { podOf, type PlegHarness, setUpPleg } from '../../../../test/support/harness/pleg-harness.js';
+import { scrape } from '#support/clients/metrics-reader.js';
+import { findMetricsFaults, readMetricsPage } from '#support/builders/metrics-page.js';
+import { podOf, type PlegHarness, setUpPleg } from '#support/harness/pleg-harness.js';
 import { addEventGeneratorMetrics } from './event-generator-metrics.js';
 import { MetricsRegistry } from '../registry/metrics-registry.js';
 import { addRelistMetrics } from './relist-metrics.js';

@@ -1,4 +1,4 @@
-import { relistEnded } from '../../../base/channels/pleg-channels.js';
+import { relistEnded } from '#base/channels/pleg-channels.js';
 import { BoundedValues } from '../registry/bounded-values.js';
 import { DEFAULT_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { findMetricsFaults, readMetricsPage } from '../../../../test/support/builders/metrics-page.js';
-import { scrape } from '../../../../test/support/clients/metrics-reader.js';
-import { type CriCall, criCallEnded } from '../../../base/channels/channels.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { findMetricsFaults, readMetricsPage } from '#support/builders/metrics-page.js';
+import { scrape } from '#support/clients/metrics-reader.js';
+import { type CriCall, criCallEnded } from '#base/channels/channels.js';
 import { MetricsRegistry } from '../registry/metrics-registry.js';
 import { addRuntimeOperationMetrics } from './runtime-operation-metrics.js';
 

@@ -1,4 +1,4 @@
-import { type CriCall, criCallEnded } from '../../../base/channels/channels.js';
+import { type CriCall, criCallEnded } from '#base/channels/channels.js';
 import { BoundedValues } from '../registry/bounded-values.js';
 import { RUNTIME_OPERATION_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry, type Sample } from '../registry/metrics-registry.js';

@@ -1,13 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { findMetricsFaults, readMetricsPage } from '../../../../test/support/builders/metrics-page.js';
-import { scrape } from '../../../../test/support/clients/metrics-reader.js';
-import {
-  configDelivered,
-  configUpdateHandedOut,
-  sourceLookEnded,
-} from '../../../base/channels/config-channels.js';
-import { imageAccessJudged, imagePullEnded, imageRequested } from '../../../base/channels/image-channels.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { findMetricsFaults, readMetricsPage } from '#support/builders/metrics-page.js';
+import { scrape } from '#support/clients/metrics-reader.js';
+import { configDelivered, configUpdateHandedOut, sourceLookEnded } from '#base/channels/config-channels.js';
+import { imageAccessJudged, imagePullEnded, imageRequested } from '#base/channels/image-channels.js';
 import {
   containerStartEnded,
   orphanFound,
@@ -15,8 +11,8 @@ import {
   podEvicted,
   podStartedAnew,
   sandboxStartEnded,
-} from '../../../base/channels/start-channels.js';
-import { podSyncEnded } from '../../../base/channels/worker-channels.js';
+} from '#base/channels/start-channels.js';
+import { podSyncEnded } from '#base/channels/worker-channels.js';
 import { addConfigMetrics } from './config-metrics.js';
 import { addContainerEndMetrics } from './container-end-metrics.js';
 import { addImageMetrics } from './image-metrics.js';

@@ -5,8 +5,8 @@ import {
   podEvicted,
   podStartedAnew,
   sandboxStartEnded,
-} from '../../../base/channels/start-channels.js';
-import { hookSleepCutShort } from '../../../base/channels/hook-channels.js';
+} from '#base/channels/start-channels.js';
+import { hookSleepCutShort } from '#base/channels/hook-channels.js';
 import { BoundedValues } from '../registry/bounded-values.js';
 import { CONTAINER_COUNT_BUCKETS, DEFAULT_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { findMetricsFaults, readMetricsPage } from '../../../../test/support/builders/metrics-page.js';
-import { scrape } from '../../../../test/support/clients/metrics-reader.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { findMetricsFaults, readMetricsPage } from '#support/builders/metrics-page.js';
+import { scrape } from '#support/clients/metrics-reader.js';
 import {
   orphanedVolumesCleaned,
   volumeMeasured,
   volumesTearDownEnded,
   volumeSetUpEnded,
-} from '../../../base/channels/volume-channels.js';
+} from '#base/channels/volume-channels.js';
 import { MetricsRegistry } from '../registry/metrics-registry.js';
 import { addVolumeMetrics } from './volume-metrics.js';
 

@@ -3,7 +3,7 @@ import {
   volumeMeasured,
   volumesTearDownEnded,
   volumeSetUpEnded,
-} from '../../../base/channels/volume-channels.js';
+} from '#base/channels/volume-channels.js';
 import { BoundedValues } from '../registry/bounded-values.js';
 import { DEFAULT_BUCKETS, VOLUME_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { scrape } from '../../../../test/support/clients/metrics-reader.js';
-import { findMetricsFaults, readMetricsPage } from '../../../../test/support/builders/metrics-page.js';
-import { definePublishingChannel } from '../../../base/channels/publishing-channel.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { scrape } from '#support/clients/metrics-reader.js';
+import { findMetricsFaults, readMetricsPage } from '#support/builders/metrics-page.js';
+import { definePublishingChannel } from '#base/channels/publishing-channel.js';
 import { MetricsRegistry } from './metrics-registry.js';
 
 const clock = new FakeClock();

@@ -26,9 +26,9 @@ import {
   type MetricValue,
   Registry,
 } from 'prom-client';
-import { type PublishingChannel } from '../../../base/channels/publishing-channel.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { writeLabels } from '../../../base/text/metrics-lines.js';
+import { type PublishingChannel } from '#base/channels/publishing-channel.js';
+import { type Clock } from '#base/time/clock.js';
+import { writeLabels } from '#base/text/metrics-lines.js';
 import { PageWriter, writeSample, type WrittenFamily } from './page-writer.js';
 import { SeriesHistogram } from './series-histogram.js';
 

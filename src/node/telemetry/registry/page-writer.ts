@@ -1,5 +1,5 @@
-import { type Clock } from '../../../base/time/clock.js';
-import { type MetricHead, writeHead, writeNumber } from '../../../base/text/metrics-lines.js';
+import { type Clock } from '#base/time/clock.js';
+import { type MetricHead, writeHead, writeNumber } from '#base/text/metrics-lines.js';
 
 /** One metric on a page: its head, and its samples as they are asked for. */
 export interface WrittenFamily extends MetricHead {

@@ -1,4 +1,4 @@
-import { writeLabels } from '../../../base/text/metrics-lines.js';
+import { writeLabels } from '#base/text/metrics-lines.js';
 import { writeSample } from './page-writer.js';
 
 /** What was observed under one set of labels. */

@@ -1,4 +1,4 @@
-import { type PlegHealth } from '../../../watch/pleg/index.js';
+import { type PlegHealth } from '#watch';
 
 /** One change of the health of a runtime, or of a pod in it. */
 export type HealthChange =

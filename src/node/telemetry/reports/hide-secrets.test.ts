@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { GrpcStatusError } from '../../../watch/cri/index.js';
 import { type ProbeRun } from '../../probes/probe-worker.js';
 import { describeRuntimeError } from '../../../watch/observed/describe-runtime-error.js';
-import { PodloopError } from '../../../base/errors/errors.js';
+import { PodloopError } from '#base/errors/errors.js';
 import { hideInCommands, hideInProbes } from './hide-secrets.js';
 
 const hider = {

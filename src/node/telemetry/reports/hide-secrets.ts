@@ -8,12 +8,12 @@
  * @module
  */
 import { StringDecoder } from 'node:string_decoder';
-import { GrpcStatusError } from '../../../watch/cri/index.js';
-import { type SecretHider } from '../../../kube/objects/secret-hider.js';
+import { GrpcStatusError } from '#watch';
+import { type SecretHider } from '#kube/objects/secret-hider.js';
 import { type RunProbe } from '../../probes/probe-judge.js';
 import { MOST_OUTPUT_BYTES } from '../../probes/probe-outcome.js';
 import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
-import { PodloopError } from '../../../base/errors/errors.js';
+import { PodloopError } from '#base/errors/errors.js';
 
 /** Runs commands in containers. */
 type Commands = Pick<RuntimeChanges, 'execSync'>;

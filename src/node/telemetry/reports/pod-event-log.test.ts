@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { type PodEvent } from '../../../kube/pod/pod-event-recorder.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { SILENT_LOGGER } from '../../../base/log/logger.js';
+import { type PodEvent } from '#kube/pod/pod-event-recorder.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { PodEventLog } from './pod-event-log.js';
 
 const WEB = { uid: 'u1', namespace: 'default', name: 'web' };

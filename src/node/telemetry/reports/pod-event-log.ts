@@ -1,9 +1,9 @@
-import { containerFieldPath, type SpecialContainers } from '../../../kube/container/container-field-path.js';
-import { type PodEvent, type PodEventRecorder } from '../../../kube/pod/pod-event-recorder.js';
-import { formatPod, type PodRef } from '../../../kube/pod/pod-ref.js';
-import { definePublishingChannel } from '../../../base/channels/publishing-channel.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { containerFieldPath, type SpecialContainers } from '#kube/container/container-field-path.js';
+import { type PodEvent, type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
+import { formatPod, type PodRef } from '#kube/pod/pod-ref.js';
+import { definePublishingChannel } from '#base/channels/publishing-channel.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 
 /** An event with its pod, and how often it was told. */
 export interface RecordedPodEvent extends PodEvent {

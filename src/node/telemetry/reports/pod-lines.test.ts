@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { aSpecPod } from '../../../../test/support/builders/node-pods.js';
+import { aSpecPod } from '#support/builders/node-pods.js';
 import { toPodLines } from './pod-lines.js';
 
 it.each([

@@ -1,6 +1,6 @@
-import { type PodSummary, summarizePod } from '../../../kube/columns/summarize-pod.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { type PodRef } from '../../../kube/pod/pod-ref.js';
+import { type PodSummary, summarizePod } from '#kube/columns/summarize-pod.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
 import { type PodStatusRecord } from '../../status/status-changes.js';
 
 /** One pod as a table of pods shows it. */

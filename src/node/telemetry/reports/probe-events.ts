@@ -1,5 +1,5 @@
-import { type PodEventRecorder } from '../../../kube/pod/pod-event-recorder.js';
-import { probeEnded, type ProbeEnd, probeNotRun } from '../../../base/channels/probe-channels.js';
+import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
+import { probeEnded, type ProbeEnd, probeNotRun } from '#base/channels/probe-channels.js';
 
 /**
  * Tells of every probe that failed, in the words of Kubernetes' events, and of every row of probes that could not be

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { type V1ContainerStatus } from '../../../kube/pod/v1-pod-status.js';
+import { type V1ContainerStatus } from '#kube/pod/v1-pod-status.js';
 import { type RememberedProbes } from '../../probes/probe-memory.js';
-import { aServedStatus } from '../../../../test/support/harness/served-pods-scene.js';
+import { aServedStatus } from '#support/harness/served-pods-scene.js';
 import { rememberTold } from './remember-told.js';
 
 it('takes over what was told of containers that run, and of no others', () => {

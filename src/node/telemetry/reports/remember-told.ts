@@ -1,4 +1,4 @@
-import { type V1PodStatus } from '../../../kube/pod/v1-pod-status.js';
+import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { type ProbeMemory } from '../../probes/probe-memory.js';
 import { containerIdOf } from '../../api/objects/choose-container.js';
 

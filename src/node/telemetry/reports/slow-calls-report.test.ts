@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
-import { type CriCall } from '../../../base/channels/channels.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { type CriCall } from '#base/channels/channels.js';
 import { SlowCallsReport } from './slow-calls-report.js';
 
 const pod = { uid: 'u1', namespace: 'default', name: 'web' };

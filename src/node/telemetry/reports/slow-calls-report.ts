@@ -1,7 +1,7 @@
-import { type CriCall } from '../../../base/channels/channels.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { formatGoDuration } from '../../../base/time/go-duration.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type CriCall } from '#base/channels/channels.js';
+import { type Clock } from '#base/time/clock.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
+import { type Logger } from '#base/log/logger.js';
 
 /** What {@link SlowCallsReport} needs. */
 export interface SlowCallsReportOptions {

@@ -1,7 +1,6 @@
-import { type CriClient } from '../../../watch/cri/index.js';
-import { type Clock } from '../../../base/time/clock.js';
+import { type CriClient, PlegReporter, type PlegReporterOptions } from '#watch';
+import { type Clock } from '#base/time/clock.js';
 import { type AgentParts } from '../../parts/agent-parts.js';
-import { PlegReporter, type PlegReporterOptions } from '../../../watch/report/pleg-reporter.js';
 
 /** What {@link startPlegReporter} wires. */
 export interface StartPlegReporterOptions {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
-import { aSpecPod, aSpecContainer } from '../../../../test/support/builders/node-pods.js';
-import { type CriCallPod, criCallEnded } from '../../../base/channels/channels.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { aSpecPod, aSpecContainer } from '#support/builders/node-pods.js';
+import { type CriCallPod, criCallEnded } from '#base/channels/channels.js';
 import { tellFailedCalls } from './tell-failed-calls.js';
 
 const pod = { uid: 'u', namespace: 'default', name: 'web' };

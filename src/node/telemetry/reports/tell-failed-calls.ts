@@ -1,8 +1,8 @@
-import { type NodePod } from '../../../kube/pod/node-pod.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 import { QUOTE_NOT_SHOWN, takesSecrets } from '../../runtime/quotes-secrets.js';
 import { saysNameTaken } from '../../runtime/unsettled-changes.js';
-import { type CriCall, criCallEnded } from '../../../base/channels/channels.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type CriCall, criCallEnded } from '#base/channels/channels.js';
+import { type Logger } from '#base/log/logger.js';
 
 /** What {@link tellFailedCalls} needs. */
 export interface TellFailedCallsOptions {

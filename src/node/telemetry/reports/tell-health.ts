@@ -1,9 +1,8 @@
-import { type CriClient } from '../../../watch/cri/index.js';
-import { type Pleg } from '../../../watch/pleg/index.js';
+import { type CriClient, type Pleg } from '#watch';
 import { type RuntimeState } from '../../pods/loop/runtime-state.js';
-import { untilNextBeatMs } from '../../../base/async/beat.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { untilNextBeatMs } from '#base/async/beat.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { HealthReport } from '../../api/agent/health-report.js';
 import { SlowCallsReport } from './slow-calls-report.js';
 

@@ -1,4 +1,4 @@
-import { type Pleg } from '../../../watch/pleg/index.js';
+import { type Pleg } from '#watch';
 import { type ProbeManager } from '../../probes/probe-manager.js';
 
 /** What {@link tellProbesOfEvents} needs. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { cri, type CriClient } from '../../../watch/cri/index.js';
-import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { findRuntimeDifferences, tellRuntimeDifferences } from './tell-runtime-differences.js';
 
 const TOLD = {

@@ -1,6 +1,6 @@
-import { type CriClient } from '../../../watch/cri/index.js';
-import { isRecord } from '../../../base/text/is-record.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type CriClient } from '#watch';
+import { isRecord } from '#base/text/is-record.js';
+import { type Logger } from '#base/log/logger.js';
 
 /** What {@link tellRuntimeDifferences} needs. */
 export interface RuntimeDifferencesOptions {

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { SystemClock } from '../../../base/time/clock.js';
+import { SystemClock } from '#base/time/clock.js';
 import { AtomicWriter, DEFINITION_DIGITS } from './atomic-writer.js';
 import { type ContentPayload } from './content-payload.js';
 

@@ -22,8 +22,8 @@
  */
 import * as fs from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock } from '../../../base/time/clock.js';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { type Clock } from '#base/time/clock.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { type ContentFileSystem } from './content-file-system.js';
 import { type ContentPayload, toCleanPayload } from './content-payload.js';
 import { type VerifiedVolumes } from './verified-volumes.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type ConfigMap, type PodObjects, type Secret } from '../../../kube/objects/config-object.js';
-import { type PodSpec } from '../../../kube/pod/pod.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
+import { type ConfigMap, type PodObjects, type Secret } from '#kube/objects/config-object.js';
+import { type PodSpec } from '#kube/pod/pod.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import {
   collectConfigMap,
   collectDownward,

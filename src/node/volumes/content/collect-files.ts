@@ -9,14 +9,14 @@ import {
   type ConfigObject,
   type PodObjects,
   type Secret,
-} from '../../../kube/objects/config-object.js';
-import { type DownwardFieldFacts, fieldValue } from '../../../kube/objects/downward-field.js';
+} from '#kube/objects/config-object.js';
+import { type DownwardFieldFacts, fieldValue } from '#kube/objects/downward-field.js';
 import {
   type DownwardResourceFacts,
   resourceValue,
   selectContainer,
-} from '../../../kube/objects/downward-resource.js';
-import { type NodePod } from '../../../kube/pod/node-pod.js';
+} from '#kube/objects/downward-resource.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 import {
   type ConfigMapVolume,
   type DownwardApiFile,
@@ -26,8 +26,8 @@ import {
   type SecretVolume,
   type ServiceAccountTokenProjection,
   type VolumeProjection,
-} from '../../../kube/pod/volume.js';
-import { messageOf } from '../../../base/errors/errors.js';
+} from '#kube/pod/volume.js';
+import { messageOf } from '#base/errors/errors.js';
 import { type ContentFile, type ContentPayload } from './content-payload.js';
 
 /** What the files follow from, beside the volume. */

@@ -1,6 +1,6 @@
 import { type Stats } from 'node:fs';
 import type * as fs from 'node:fs/promises';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 
 /** What the writer of content asks of the system: node:fs/promises, or what a test puts in its place. */
 export type ContentFileSystem = Pick<

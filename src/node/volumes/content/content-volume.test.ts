@@ -2,12 +2,12 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type ConfigObject, type PodObjects } from '../../../kube/objects/config-object.js';
-import { type PodSpec } from '../../../kube/pod/pod.js';
-import { type Volume } from '../../../kube/pod/volume.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
-import { aNodePod } from '../../../../test/support/builders/node-pod-builder.js';
+import { type ConfigObject, type PodObjects } from '#kube/objects/config-object.js';
+import { type PodSpec } from '#kube/pod/pod.js';
+import { type Volume } from '#kube/pod/volume.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { type TmpfsMount, ToolMounter } from '../mounter.js';
 import { type PodVolume, sourceOf, type VolumeKind } from '../volume-kind.js';
 import { contentVolumeKinds } from './content-volume.js';

@@ -5,7 +5,7 @@
  */
 import { type Stats } from 'node:fs';
 import { join } from 'node:path';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { type ContentFileSystem, findFacts } from './content-file-system.js';
 import { type ContentFile, type ContentPayload, foldersAbove } from './content-payload.js';
 

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { AtomicWriter, DEFINITION_DIGITS } from './atomic-writer.js';
 import { type ContentFileSystem } from './content-file-system.js';
 import { type ContentPayload } from './content-payload.js';

@@ -9,7 +9,7 @@
  * @module
  */
 import { createHash } from 'node:crypto';
-import { type Clock } from '../../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { type ContentPayload } from './content-payload.js';
 
 /** Volumes of more files than that are large, and their looks stand longer. */

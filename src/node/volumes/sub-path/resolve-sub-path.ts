@@ -1,4 +1,4 @@
-import { type VolumeMount } from '../../../kube/container/container.js';
+import { type VolumeMount } from '#kube/container/container.js';
 import { type ContainerEnvironment, expandVariables } from '../../runtime/config/container-environment.js';
 
 /** The variables of a container, as it gets them. */

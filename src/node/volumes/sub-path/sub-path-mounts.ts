@@ -13,11 +13,11 @@
  */
 import { lstat, mkdir, rmdir, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type MountEntry } from '../../../base/proc/mountinfo.js';
-import { systemCodeOf } from '../../../base/errors/system-code.js';
+import { type MountEntry } from '#base/proc/mountinfo.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { type BoundedLooks } from '../bounded-looks.js';
 import { type Mounter } from '../mounter.js';
-import { type OpenedPlace, openBelow } from '../../../base/fs/open-below.js';
+import { type OpenedPlace, openBelow } from '#base/fs/open-below.js';
 
 /** What {@link SubPathMounts} is made of. */
 export interface SubPathMountsOptions {

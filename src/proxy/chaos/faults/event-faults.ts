@@ -1,6 +1,6 @@
 import { type CallControl, type GrpcMessage } from '../../relay/index.js';
-import { type ClockTimer } from '../../../base/time/clock.js';
-import { formatGoDuration } from '../../../base/time/go-duration.js';
+import { type ClockTimer } from '#base/time/clock.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
 import { type ChaosContext } from '../chaos-context.js';
 import { describeEvent } from '../describe-event.js';
 import { guardDeferred } from './guard-deferred.js';

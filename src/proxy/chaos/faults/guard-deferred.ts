@@ -1,5 +1,5 @@
 import { type CallControl } from '../../relay/index.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type Logger } from '#base/log/logger.js';
 
 /**
  * Makes something that is done to a call later, by a timer say, safe to be called by anybody: what it throws is

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { SILENT_LOGGER } from '../../../base/log/logger.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { type Injection, Injections } from './injections.js';
 import { type Rule } from '../rule.js';
 

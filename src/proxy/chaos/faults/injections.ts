@@ -1,5 +1,5 @@
-import { type Clock } from '../../../base/time/clock.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type PodName } from '../pod-directory.js';
 import { type FaultType, type Rule } from '../rule.js';
 import { type Subject } from '../subject.js';

@@ -1,6 +1,6 @@
 import { GrpcMessage } from '../../relay/index.js';
 import { LIST_FIELDS } from '../cri-fields.js';
-import { makeUnknownField, type ProtobufField, readFields } from '../../../base/wire/protobuf-fields.js';
+import { makeUnknownField, type ProtobufField, readFields } from '#base/wire/protobuf-fields.js';
 
 /** An answer that is a list: one message, or many when it is streamed. */
 export type ListAnswer = readonly GrpcMessage[];

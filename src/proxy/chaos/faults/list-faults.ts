@@ -3,7 +3,7 @@ import { type ChaosContext } from '../chaos-context.js';
 import { CONTAINER_FIELDS } from '../cri-fields.js';
 import { growList, type ListAnswer, truncateList } from './list-changes.js';
 import { type PodDirectory } from '../pod-directory.js';
-import { ifReadable } from '../../../base/wire/protobuf-fields.js';
+import { ifReadable } from '#base/wire/protobuf-fields.js';
 import { type ActiveRule } from '../rule-book.js';
 import { matchesNames, type Subject } from '../subject.js';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GrpcMessage } from '../../relay/index.js';
 import { ListScanner } from './list-scanner.js';
-import { makeUnknownField } from '../../../base/wire/protobuf-fields.js';
+import { makeUnknownField } from '#base/wire/protobuf-fields.js';
 
 /** An item of a list, with its tag and length: an id, and something behind it. */
 function item(id: string, rest = 0): Buffer {

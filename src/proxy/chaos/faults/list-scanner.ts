@@ -1,6 +1,6 @@
 import { MESSAGE_PREFIX_BYTES } from '../../relay/index.js';
 import { LIST_FIELDS } from '../cri-fields.js';
-import { encodeTag, WireType } from '../../../base/wire/protobuf-fields.js';
+import { encodeTag, WireType } from '#base/wire/protobuf-fields.js';
 
 /**
  * Ids as two numbers of 32 bits that stand for each: two ids with both the same are not to be expected, and of two with

@@ -1,5 +1,5 @@
 import { GrpcMessage } from '../../relay/index.js';
-import { encodeBytesField, ifReadable, readFields, readString } from '../../../base/wire/protobuf-fields.js';
+import { encodeBytesField, ifReadable, readFields, readString } from '#base/wire/protobuf-fields.js';
 import { CONDITION_FIELDS, RUNTIME_STATUS_FIELDS, STATUS_ANSWER_FIELDS } from '../cri-fields.js';
 import { type Injections } from './injections.js';
 import { type Rule, type RuntimeConditionName } from '../rule.js';

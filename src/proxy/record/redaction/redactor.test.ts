@@ -6,7 +6,7 @@ import {
   ListContainersResponse,
   PullImageRequest,
 } from '../../../watch/cri/generated/runtime/v1/cri.js';
-import { encodeBytesField, makeUnknownField } from '../../../base/wire/protobuf-fields.js';
+import { encodeBytesField, makeUnknownField } from '#base/wire/protobuf-fields.js';
 import { type FieldSchema, MESSAGE_SCHEMAS } from '../message-schema.js';
 import { redactError } from './redact-error.js';
 import { redactInfo } from './redact-info.js';

@@ -5,8 +5,8 @@ import {
   readFields,
   readString,
   WireType,
-} from '../../../base/wire/protobuf-fields.js';
-import { SliceYielder } from '../../../base/async/slices.js';
+} from '#base/wire/protobuf-fields.js';
+import { SliceYielder } from '#base/async/slices.js';
 import { type FieldClass, type FieldSchema, MESSAGE_SCHEMAS, type MessageSchema } from '../message-schema.js';
 import { redactInfo } from './redact-info.js';
 import { type RedactedItem, RedactedItems } from './redacted-items.js';

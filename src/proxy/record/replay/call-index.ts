@@ -1,12 +1,6 @@
 import { createHash } from 'node:crypto';
-import {
-  findBytes,
-  ifReadable,
-  readFields,
-  readString,
-  WireType,
-} from '../../../base/wire/protobuf-fields.js';
-import { SliceYielder } from '../../../base/async/slices.js';
+import { findBytes, ifReadable, readFields, readString, WireType } from '#base/wire/protobuf-fields.js';
+import { SliceYielder } from '#base/async/slices.js';
 import { kindOf, subjectOfRead } from '../method-kinds.js';
 import { type RecordedMethod } from '../recorded-method.js';
 import { type RecordingFile } from '../recording-file.js';

@@ -1,5 +1,5 @@
 import { type ServerWritableStream, status } from '@grpc/grpc-js';
-import { type ClockTimer } from '../../../base/time/clock.js';
+import { type ClockTimer } from '#base/time/clock.js';
 import { type RecordingFile } from '../recording-file.js';
 import { type ReplayClock } from './replay-clock.js';
 import { type Timeline } from './timeline.js';

@@ -9,9 +9,9 @@ import {
   PodSandboxStatusRequest,
   PodSandboxStatusResponse,
   VersionResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { NOT_RECORDED } from '../../../base/channels/recording-words.js';
+} from '#watch/messages';
+import { type Clock } from '#base/time/clock.js';
+import { NOT_RECORDED } from '#base/channels/recording-words.js';
 import { type CallIndex } from './call-index.js';
 import { kindOf } from '../method-kinds.js';
 import { type RecordedMethod } from '../recorded-method.js';

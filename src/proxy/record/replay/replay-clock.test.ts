@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { ReplayClock, type ReplayClockOptions } from './replay-clock.js';
 
 /** One that has been started. */

@@ -1,4 +1,4 @@
-import { type Clock, type ClockTimer } from '../../../base/time/clock.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
 
 /** What happens when the recording is over: its last moment stays, it begins anew, or that is all. */
 export type AtEnd = 'pause' | 'loop' | 'exit';

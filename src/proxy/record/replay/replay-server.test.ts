@@ -11,9 +11,9 @@ import {
   ListPodSandboxResponse,
   VersionResponse,
 } from '../../../watch/cri/generated/runtime/v1/cri.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { RecordHarness } from '../../../../test/support/harness/record-harness.js';
-import { untilTrue } from '../../../../test/support/until-true.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { RecordHarness } from '#support/harness/record-harness.js';
+import { untilTrue } from '#support/until-true.js';
 import { ReplayServer, type ReplayServerOptions } from '../index.js';
 
 const { CONTAINER_RUNNING: RUNNING, CONTAINER_EXITED: EXITED } = ContainerState;

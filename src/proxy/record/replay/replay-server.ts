@@ -19,12 +19,12 @@ import {
   status,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-import { ImageServiceService, RuntimeServiceService } from '../../../watch/cri/generated/runtime/v1/cri.js';
-import { type Clock, type ClockTimer, SystemClock } from '../../../base/time/clock.js';
-import { PodloopError } from '../../../base/errors/errors.js';
-import { linkAbort } from '../../../base/async/linked-abort.js';
-import { type Logger, SILENT_LOGGER } from '../../../base/log/logger.js';
-import { listenPrivately, type PrivateSocket } from '../../../base/wire/private-socket.js';
+import { ImageServiceService, RuntimeServiceService } from '#watch/messages';
+import { type Clock, type ClockTimer, SystemClock } from '#base/time/clock.js';
+import { PodloopError } from '#base/errors/errors.js';
+import { linkAbort } from '#base/async/linked-abort.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { listenPrivately, type PrivateSocket } from '#base/wire/private-socket.js';
 import { CallIndex } from './call-index.js';
 import { EventPlayer } from './event-player.js';
 import { RECORDED_METHODS, type RecordedMethod } from '../recorded-method.js';

@@ -1,4 +1,4 @@
-import { SliceYielder } from '../../../base/async/slices.js';
+import { SliceYielder } from '#base/async/slices.js';
 
 /** Where a text begins and ends in another. */
 export type Span = readonly [begin: number, end: number];

@@ -1,4 +1,4 @@
-import { PodloopError } from '../../../base/errors/errors.js';
+import { PodloopError } from '#base/errors/errors.js';
 import { type RecordedFrame } from '../recorded-frame.js';
 import { type RecordedCall, TimelineCall } from './timeline-call.js';
 import {

@@ -3,7 +3,7 @@ import {
   type ContainerFilter,
   type PodSandbox,
   type PodSandboxFilter,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+} from '#watch/messages';
 
 type Labels = Readonly<Record<string, string>>;
 

@@ -1,10 +1,7 @@
-import {
-  ContainerStatusResponse,
-  PodSandboxStatusResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
-import { Mutex } from '../../../base/async/mutex.js';
-import { ifReadable, readString } from '../../../base/wire/protobuf-fields.js';
-import { SliceYielder } from '../../../base/async/slices.js';
+import { ContainerStatusResponse, PodSandboxStatusResponse } from '#watch/messages';
+import { Mutex } from '#base/async/mutex.js';
+import { ifReadable, readString } from '#base/wire/protobuf-fields.js';
+import { SliceYielder } from '#base/async/slices.js';
 import { type RecordingFile } from '../recording-file.js';
 import { type RecordedCall, type Timeline } from './timeline.js';
 import { toContainerStatus, toSandboxStatus, World } from './world.js';

@@ -12,7 +12,7 @@ import {
   type PodSandbox,
   type PodSandboxStatus,
   PodSandboxStatusResponse,
-} from '../../../watch/cri/generated/runtime/v1/cri.js';
+} from '#watch/messages';
 import { isByIdOnly, isEmptyFilter, matchesContainer, matchesSandbox } from './world-filters.js';
 
 /** What was seen of a node at one moment: folded from answers and events, one after another. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { aContainer, aRuntimeEvent } from '../../../testing/builders.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
+import { aContainer, aRuntimeEvent } from '#testing/builders.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { type RuntimeEvent } from '../../observed/runtime.js';
 import { ANNOUNCE_GRACE_MS, Announcements } from './announcements.js';
 import { type ContainerChange } from '../diff.js';

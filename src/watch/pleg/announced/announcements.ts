@@ -1,5 +1,5 @@
 import { type RuntimeEvent } from '../../observed/runtime.js';
-import { type Clock } from '../../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { type ContainerChange } from '../diff.js';
 
 /** How long after a change was seen its event may still come, in milliseconds. */

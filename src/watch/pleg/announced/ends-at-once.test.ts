@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ContainerStatus, type ToldStatuses } from '../../observed/runtime.js';
-import { aRuntimeEvent } from '../../../testing/builders.js';
-import { drain, lineOf, podOf, setUpPleg, takeAll } from '../../../../test/support/harness/pleg-harness.js';
+import { aRuntimeEvent } from '#testing/builders.js';
+import { drain, lineOf, podOf, setUpPleg, takeAll } from '#support/harness/pleg-harness.js';
 import { type PlegMode } from '../relist/relist-cadence.js';
 
 /** A generator that believes events, on a runtime with a pod `p` of two running containers, all told of. */

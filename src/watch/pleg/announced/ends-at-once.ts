@@ -1,6 +1,6 @@
 import { type ObservedPod, type PodStatus, type ToldStatuses } from '../../observed/runtime.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import {
   computeNews,
   type InspectionAttempt,

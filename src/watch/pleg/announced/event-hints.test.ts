@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { aRuntimeEvent } from '../../../testing/builders.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { FakeRuntime } from '../../../testing/fake-runtime.js';
+import { aRuntimeEvent } from '#testing/builders.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { FakeRuntime } from '#testing/fake-runtime.js';
 import { type Runtime, type RuntimeEvent } from '../../observed/runtime.js';
-import { PodloopError } from '../../../base/errors/errors.js';
-import { SILENT_LOGGER } from '../../../base/log/logger.js';
+import { PodloopError } from '#base/errors/errors.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { EventHints, RECONNECT_CAP_MS, type StreamState } from './event-hints.js';
 
 const BROKEN = new Error('connection reset');

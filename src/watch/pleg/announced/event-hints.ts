@@ -1,9 +1,9 @@
 import { type Runtime, type RuntimeEvent } from '../../observed/runtime.js';
-import { abortable } from '../../../base/async/abortable.js';
-import { Backoff } from '../../../base/async/backoff.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { isUnimplemented, messageOf } from '../../../base/errors/errors.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { abortable } from '#base/async/abortable.js';
+import { Backoff } from '#base/async/backoff.js';
+import { type Clock } from '#base/time/clock.js';
+import { isUnimplemented, messageOf } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
 
 /**
  * Where the event stream stands.

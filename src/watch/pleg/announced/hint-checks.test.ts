@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { aContainer, aPod, aRuntimeEvent, aSandbox } from '../../../testing/builders.js';
-import { FakeClock } from '../../../testing/fake-clock.js';
+import { aContainer, aPod, aRuntimeEvent, aSandbox } from '#testing/builders.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { type ObservedPod, type ObservedState, type RuntimeEvent } from '../../observed/runtime.js';
 import { HintChecks } from './hint-checks.js';
 

@@ -1,5 +1,5 @@
 import { type ObservedPod, type RuntimeEvent } from '../../observed/runtime.js';
-import { type Clock, type ClockTimer, type Stamp } from '../../../base/time/clock.js';
+import { type Clock, type ClockTimer, type Stamp } from '#base/time/clock.js';
 
 /** When to look again while the list does not show yet what an event said, in milliseconds after the event. */
 const RECHECK_AT_MS = [20, 70, 170, 420, 920, 1_920];

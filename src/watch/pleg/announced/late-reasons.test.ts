@@ -1,14 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ContainerStatus } from '../../observed/runtime.js';
-import { aRuntimeEvent } from '../../../testing/builders.js';
-import {
-  drain,
-  nodeOf,
-  numbers,
-  podOf,
-  setUpPleg,
-  takeAll,
-} from '../../../../test/support/harness/pleg-harness.js';
+import { aRuntimeEvent } from '#testing/builders.js';
+import { drain, nodeOf, numbers, podOf, setUpPleg, takeAll } from '#support/harness/pleg-harness.js';
 import { type PlegMode } from '../relist/relist-cadence.js';
 
 const KILLED = { exitCode: 137, reason: 'Error' } as const;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { aContainer, aContainerStatus, aPod, aPodStatus } from '../../../testing/builders.js';
+import { aContainer, aContainerStatus, aPod, aPodStatus } from '#testing/builders.js';
 import { mayBeMemoryKill, withMemoryKills } from './memory-kills.js';
 
 const EXITED = aContainer({ id: 'a', state: 'exited' });

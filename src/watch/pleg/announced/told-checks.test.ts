@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { FakeRuntime } from '../../../testing/fake-runtime.js';
-import { podOf } from '../../../../test/support/harness/pleg-harness.js';
-import { SILENT_LOGGER } from '../../../base/log/logger.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { FakeRuntime } from '#testing/fake-runtime.js';
+import { podOf } from '#support/harness/pleg-harness.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { InspectionPool } from '../inspection/inspection-pool.js';
 import { ToldChecks } from './told-checks.js';
 import { ToldTrust } from './told-trust.js';

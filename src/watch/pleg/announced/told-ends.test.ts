@@ -7,7 +7,7 @@ import {
   aPodStatus,
   aSandbox,
   aSandboxStatus,
-} from '../../../testing/builders.js';
+} from '#testing/builders.js';
 import { CHECKED_FOR_MS } from './hint-checks.js';
 import { findToldEnds, holdEnds, NO_ENDS, podWithEnds, statusWithEnds } from './told-ends.js';
 

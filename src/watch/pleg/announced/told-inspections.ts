@@ -1,5 +1,5 @@
 import { type ObservedPod, type PodStatus, type ToldStatuses } from '../../observed/runtime.js';
-import { type Stamp } from '../../../base/time/clock.js';
+import { type Stamp } from '#base/time/clock.js';
 import { type PodRecord } from '../pod-records.js';
 import { statusAsTold } from './told-status.js';
 import { type ToldTrust } from './told-trust.js';

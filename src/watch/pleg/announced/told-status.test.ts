@@ -7,7 +7,7 @@ import {
   aPodStatus,
   aSandbox,
   aSandboxStatus,
-} from '../../../testing/builders.js';
+} from '#testing/builders.js';
 import { statusAsTold } from './told-status.js';
 
 const NEW = aSandbox({ id: 'new', attempt: 1 });

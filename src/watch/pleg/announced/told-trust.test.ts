@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type ObservedState, type PodStatus } from '../../observed/runtime.js';
-import { aContainer, aContainerStatus, aPod, aPodStatus } from '../../../testing/builders.js';
+import { aContainer, aContainerStatus, aPod, aPodStatus } from '#testing/builders.js';
 import { ToldTrust } from './told-trust.js';
 
 const see = (state: ObservedState) => aPod({ containers: [aContainer({ state })] });

@@ -1,5 +1,5 @@
 import { type ObservedPod, type PodStatus } from '../../observed/runtime.js';
-import { type Stamp } from '../../../base/time/clock.js';
+import { type Stamp } from '#base/time/clock.js';
 import { diffPods } from '../diff.js';
 import { type PodLifecycleEvent, type Trigger } from '../events.js';
 import { type EventContext, toLookEvents } from '../lifecycle-events.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { type InspectionEnd, inspectionEnded } from '../../../base/channels/pleg-channels.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { type InspectionEnd, inspectionEnded } from '#base/channels/pleg-channels.js';
 import {
   type Inspection,
   InspectionPool,

@@ -1,9 +1,9 @@
-import { formatPod, type PodRef } from '../../../kube/pod/pod-ref.js';
-import { type Clock, type ClockTimer } from '../../../base/time/clock.js';
-import { PodloopError } from '../../../base/errors/errors.js';
-import { startFairDeadline } from '../../../base/async/fair-deadline.js';
-import { OnePerTurn } from '../../../base/async/one-per-turn.js';
-import { inspectionEnded } from '../../../base/channels/pleg-channels.js';
+import { formatPod, type PodRef } from '#kube/pod/pod-ref.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
+import { PodloopError } from '#base/errors/errors.js';
+import { startFairDeadline } from '#base/async/fair-deadline.js';
+import { OnePerTurn } from '#base/async/one-per-turn.js';
+import { inspectionEnded } from '#base/channels/pleg-channels.js';
 import { InspectionQueue } from './inspection-queue.js';
 
 /** One status call of one pod, to be made when there is room. */

@@ -1,6 +1,6 @@
 import { emptyPodStatus, type PodStatus, type Runtime } from '../../observed/runtime.js';
-import { type Clock, type Stamp } from '../../../base/time/clock.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type Clock, type Stamp } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { areRemovals, diffPods, diffVanished, hasDeath, hasUnreplacedEnd } from '../diff.js';
 import { DuePods } from '../due-pods.js';
 import { EndsAtOnce } from '../announced/ends-at-once.js';

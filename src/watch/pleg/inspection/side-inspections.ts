@@ -1,6 +1,6 @@
-import { type PodRef } from '../../../kube/pod/pod-ref.js';
+import { type PodRef } from '#kube/pod/pod-ref.js';
 import { type ObservedPod, type PodStatus, type Runtime } from '../../observed/runtime.js';
-import { type Logger } from '../../../base/log/logger.js';
+import { type Logger } from '#base/log/logger.js';
 import { type InspectionHandle, type InspectionPool } from './inspection-pool.js';
 
 /** What {@link SideInspections} work with. */

@@ -1,5 +1,5 @@
-import { type Clock, type Stamp } from '../../../base/time/clock.js';
-import { type RelistEnd, relistEnded } from '../../../base/channels/pleg-channels.js';
+import { type Clock, type Stamp } from '#base/time/clock.js';
+import { type RelistEnd, relistEnded } from '#base/channels/pleg-channels.js';
 
 /** What a look found, beside the time that it took. */
 export type LookOutcome = Pick<RelistEnd, 'trigger' | 'pods' | 'due' | 'error'>;

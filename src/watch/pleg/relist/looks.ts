@@ -1,9 +1,9 @@
 import { type ObservedPod, type Runtime } from '../../observed/runtime.js';
-import { type Clock } from '../../../base/time/clock.js';
-import { messageOf, PodloopError } from '../../../base/errors/errors.js';
-import { type Logger } from '../../../base/log/logger.js';
-import { PriorityLock } from '../../../base/async/priority-lock.js';
-import { SliceYielder } from '../../../base/async/slices.js';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
+import { type Logger } from '#base/log/logger.js';
+import { PriorityLock } from '#base/async/priority-lock.js';
+import { SliceYielder } from '#base/async/slices.js';
 import { callWithDeadline } from '../call-with-deadline.js';
 import { type EventStream } from '../event-stream.js';
 import { type Trigger } from '../events.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.js';
-import { LogRecorder } from '../../../../test/support/fakes/log-recorder.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { type StreamState } from '../announced/event-hints.js';
 import { DEFAULT_CADENCE, type PlegMode } from './relist-cadence.js';
 import { RelistPeriod } from './relist-period.js';

@@ -1,6 +1,6 @@
-import { type Clock } from '../../../base/time/clock.js';
-import { type Logger } from '../../../base/log/logger.js';
-import { Wakeup } from '../../../base/async/wakeup.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
+import { Wakeup } from '#base/async/wakeup.js';
 import { type EventStream } from '../event-stream.js';
 import { type Looks } from './looks.js';
 import { type Cadence, type CadenceOptions, computeCadence, provesComplete } from './relist-cadence.js';

@@ -1,4 +1,4 @@
-import { type Clock, type Stamp } from '../../../base/time/clock.js';
+import { type Clock, type Stamp } from '#base/time/clock.js';
 import { type Trigger } from '../events.js';
 
 /** A look at one pod that was asked for. */

@@ -1,15 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MANIFEST_ENDINGS, manifestNameKind } from '../../../../node/desired/manifests/manifest-names.js';
-import { formatManifestProblem } from '../../../../node/desired/manifests/manifest-problem.js';
-import { readManifests } from '../../../../node/desired/manifests/manifest-reader.js';
-import { objectName } from '../../../../node/desired/manifests/source-object.js';
-import { type ConfigObject } from '../../../../kube/objects/config-object.js';
-import { toV1ConfigObject } from '../../../../kube/objects/config-object-json.js';
-import { type Container } from '../../../../kube/container/container.js';
-import { DEFAULT_NAMESPACE } from '../../../../kube/objects/default-namespace.js';
-import { type Pod } from '../../../../kube/pod/pod.js';
-import { messageOf, PodloopError } from '../../../../base/errors/errors.js';
+import { formatManifestProblem, MANIFEST_ENDINGS, manifestNameKind, objectName, readManifests } from '#node';
+import { type ConfigObject } from '#kube/objects/config-object.js';
+import { toV1ConfigObject } from '#kube/objects/config-object-json.js';
+import { type Container } from '#kube/container/container.js';
+import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
+import { type Pod } from '#kube/pod/pod.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
 
 /** The annotation in which an example says what it shows. */
 export const STORY_ANNOTATION = 'podloop.dev/story';

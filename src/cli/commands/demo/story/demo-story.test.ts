@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type V1ContainerState, type V1PodStatus } from '../../../../kube/pod/v1-pod-status.js';
+import { type V1ContainerState, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { findHopeless, isStoryTold } from './demo-story.js';
 
 function statusOf(state: V1ContainerState, restartCount = 0, more: Partial<V1PodStatus> = {}): V1PodStatus {

@@ -1,4 +1,4 @@
-import { type V1ContainerStatus, type V1PodStatus } from '../../../../kube/pod/v1-pod-status.js';
+import { type V1ContainerStatus, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 
 /** After so many restarts a container that keeps failing has shown what it does. */
 const RESTARTS_TO_SHOW = 2;

@@ -15,19 +15,21 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Readable } from 'node:stream';
-import { type Pod } from '../../../../kube/pod/pod.js';
-import { formatPod } from '../../../../kube/pod/pod-ref.js';
-import { type PodStatusRecord } from '../../../../node/status/status-changes.js';
-import { type Clock } from '../../../../base/time/clock.js';
-import { PodloopError } from '../../../../base/errors/errors.js';
-import { linkAbort } from '../../../../base/async/linked-abort.js';
-import { type Logger } from '../../../../base/log/logger.js';
-import { Agent } from '../../../../node/agent.js';
+import { type Pod } from '#kube/pod/pod.js';
+import { formatPod } from '#kube/pod/pod-ref.js';
+import {
+  Agent,
+  EmbeddedRuntimeKeeper,
+  type PodStatusRecord,
+  resolveAgentOptions,
+  RuntimeProcess,
+} from '#node';
+import { type Clock } from '#base/time/clock.js';
+import { PodloopError } from '#base/errors/errors.js';
+import { linkAbort } from '#base/async/linked-abort.js';
+import { type Logger } from '#base/log/logger.js';
 import { demoPodName, readDemoPods, STORY_ANNOTATION, toDemoManifest } from './demo-pods.js';
 import { findHopeless, isStoryTold } from './demo-story.js';
-import { EmbeddedRuntimeKeeper } from '../../../../node/embedded-runtime-keeper.js';
-import { resolveAgentOptions } from '../../../../node/options/resolve-agent-options.js';
-import { RuntimeProcess } from '../../../../node/runtime-process.js';
 
 /** What a {@link Demo} is made of. */
 export interface DemoOptions {

@@ -1,11 +1,10 @@
-import type { ClusterNode } from '../../../../cluster/node/cluster-node.js';
-import type { NodeEvent } from '../../../../cluster/node/node-ports.js';
+import type { ClusterNode, NodeEvent } from '#cluster';
 import { EvictionManager } from '../eviction-manager.js';
 import { toEvictionRules } from '../eviction-rules.js';
-import { type V1PodStatus } from '../../../../kube/pod/v1-pod-status.js';
-import { type Clock } from '../../../../base/time/clock.js';
-import { parseGoDuration } from '../../../../base/time/go-duration.js';
-import { type Logger } from '../../../../base/log/logger.js';
+import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
+import { type Clock } from '#base/time/clock.js';
+import { parseGoDuration } from '#base/time/go-duration.js';
+import { type Logger } from '#base/log/logger.js';
 import { type AgentOptions } from '../../../options/agent-options.js';
 import { type AgentParts } from '../../../parts/agent-parts.js';
 import { clearUp } from './clear-up.js';

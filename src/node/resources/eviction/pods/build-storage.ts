@@ -1,12 +1,9 @@
-import { type CriClient } from '../../../../watch/cri/index.js';
+import { type CriClient, CriPodUsage, type PodCache, type PodPaths } from '#watch';
 import { StorageLimits } from '../storage-limits.js';
-import { type NodePod } from '../../../../kube/pod/node-pod.js';
-import { type PodCache } from '../../../../watch/pleg/pod-cache.js';
-import { CriPodUsage } from '../../../../watch/observed/cri-pod-usage.js';
-import { type PodPaths } from '../../../../watch/observed/pod-paths.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 import { readNodeUsage } from '../../stats/node-usage.js';
-import { type Clock } from '../../../../base/time/clock.js';
-import { type Logger } from '../../../../base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
 import { type EmptyDirLimits } from '../../../volumes/empty-dir-limits.js';
 import { FolderCounts } from '../../../volumes/folder-counts.js';
 import { countInodes, measureFolder } from '../../../volumes/measure-folder.js';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { PodCache } from '../../../../watch/pleg/pod-cache.js';
 import { emptyPodStatus } from '../../../../watch/observed/runtime.js';
-import { FakeClock } from '../../../../testing/fake-clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { clearUp } from './clear-up.js';
 
 const never = new AbortController().signal;

@@ -1,8 +1,8 @@
 import { type ContainerCollector } from '../../gc/container-collector.js';
 import { type ImageCollector } from '../../gc/image-collector.js';
-import { type PodCache } from '../../../../watch/pleg/pod-cache.js';
-import { type Clock } from '../../../../base/time/clock.js';
-import { settlesWithin } from '../../../../base/async/settles-within.js';
+import { type PodCache } from '#watch';
+import { type Clock } from '#base/time/clock.js';
+import { settlesWithin } from '#base/async/settles-within.js';
 
 /** What {@link clearUp} works with. */
 export interface ClearUpOptions {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { type PodPhase, type V1PodStatus } from '../../../../kube/pod/v1-pod-status.js';
-import { FakeClock } from '../../../../testing/fake-clock.js';
-import { aNodePod } from '../../../../../test/support/builders/node-pod-builder.js';
+import { type PodPhase, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { toIsOver, untilFinished } from './finished-pods.js';
 
 it.each([

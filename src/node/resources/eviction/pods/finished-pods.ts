@@ -1,8 +1,8 @@
-import { type NodePod } from '../../../../kube/pod/node-pod.js';
-import { isClusterPod } from '../../../../kube/pod/static-pod.js';
-import { isTerminalPhase, type V1PodStatus } from '../../../../kube/pod/v1-pod-status.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { isClusterPod } from '#kube/pod/static-pod.js';
+import { isTerminalPhase, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { type EndedPods } from '../../../status/ended-pods.js';
-import { type Clock } from '../../../../base/time/clock.js';
+import { type Clock } from '#base/time/clock.js';
 import { type PodWorkers } from '../../../pods/workers/pod-workers.js';
 
 /** What {@link toIsOver} looks at. */

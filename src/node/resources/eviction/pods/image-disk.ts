@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { type CriPodUsage } from '../../../../watch/observed/cri-pod-usage.js';
+import { type CriPodUsage } from '#watch';
 
 /** What {@link ImageDisk} needs. */
 export interface ImageDiskOptions {

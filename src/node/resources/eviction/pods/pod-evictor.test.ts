@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type NodePod } from '../../../../kube/pod/node-pod.js';
-import { aNodePod } from '../../../../../test/support/builders/node-pod-builder.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { PodEvictor } from './pod-evictor.js';
 
 type Update = Parameters<ConstructorParameters<typeof PodEvictor>[0]['workers']['updatePod']>[0];

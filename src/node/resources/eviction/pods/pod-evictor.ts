@@ -1,9 +1,9 @@
 import { AT_ONCE_SECONDS } from '../eviction-rules.js';
-import { isCriticalPod } from '../../../../kube/pod/critical-pod.js';
-import { type NodePod } from '../../../../kube/pod/node-pod.js';
-import { type PodEventRecorder } from '../../../../kube/pod/pod-event-recorder.js';
-import { isClusterPod } from '../../../../kube/pod/static-pod.js';
-import { podEvicted } from '../../../../base/channels/start-channels.js';
+import { isCriticalPod } from '#kube/pod/critical-pod.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
+import { isClusterPod } from '#kube/pod/static-pod.js';
+import { podEvicted } from '#base/channels/start-channels.js';
 import { type PodWorkers } from '../../../pods/workers/pod-workers.js';
 
 /** What {@link PodEvictor} needs. */

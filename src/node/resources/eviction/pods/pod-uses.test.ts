@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type NodePod } from '../../../../kube/pod/node-pod.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 import { type PodUsage } from '../../../../watch/observed/pod-usage.js';
 import { emptyPodStatus } from '../../../../watch/observed/runtime.js';
-import { FakeClock } from '../../../../testing/fake-clock.js';
-import { LogRecorder } from '../../../../../test/support/fakes/log-recorder.js';
-import { aNodePod } from '../../../../../test/support/builders/node-pod-builder.js';
-import { aPodUsage, NODE_USAGE } from '../../../../../test/support/builders/usage-builders.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
+import { aPodUsage, NODE_USAGE } from '#support/builders/usage-builders.js';
 import { PodUses } from './pod-uses.js';
 
 const never = new AbortController().signal;

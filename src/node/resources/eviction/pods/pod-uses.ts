@@ -1,18 +1,17 @@
-import { type NodePod } from '../../../../kube/pod/node-pod.js';
-import { type PodUse, type PodUseNeeds } from '../../../../kube/pod/pod-use.js';
-import { type Volume } from '../../../../kube/pod/volume.js';
-import { type PodCache } from '../../../../watch/pleg/pod-cache.js';
-import { type CriPodUsage } from '../../../../watch/observed/cri-pod-usage.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type PodUse, type PodUseNeeds } from '#kube/pod/pod-use.js';
+import { type Volume } from '#kube/pod/volume.js';
+import { type CriPodUsage, type PodCache } from '#watch';
 import { FolderSizes, type FolderSizesOptions } from '../../stats/folder-sizes.js';
 import { measurePodUses } from '../../stats/measure-pod-uses.js';
 import { type PodFiles } from '../../stats/pod-files.js';
 import { type NodeUsage } from '../../stats/node-usage.js';
 import { UsageLooks } from '../../stats/usage-looks.js';
-import { type Clock } from '../../../../base/time/clock.js';
-import { type Logger } from '../../../../base/log/logger.js';
-import { settlesWithin } from '../../../../base/async/settles-within.js';
-import { sumIfKnown } from '../../../../base/text/sum-if-known.js';
-import { withinTime } from '../../../../base/async/within-time.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
+import { settlesWithin } from '#base/async/settles-within.js';
+import { sumIfKnown } from '#base/text/sum-if-known.js';
+import { withinTime } from '#base/async/within-time.js';
 
 /** What {@link PodUses} need. */
 export interface PodUsesOptions {

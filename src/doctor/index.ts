@@ -1,0 +1,25 @@
+/**
+ * What is wrong with a node: facts of the runtime, the machine and a kubelet, and the rules that make findings of them.
+ *
+ * @module
+ */
+export { diagnose, EXIT_CODES, exitCodeOf } from './diagnose.js';
+export { examineNode, type ExamineNodeOptions } from './examine-node.js';
+export { type EventReading, type RuntimeProgress } from './examine-runtime.js';
+export { isWholeReport } from './facts/agent-report.js';
+export { type HttpCredentials } from './facts/http-get.js';
+export { type NodeFacts } from './facts/node-facts.js';
+export { CERTIFICATE_FOLDERS } from './facts/read-certificates.js';
+export { FINDING_CODES, type FindingCode } from './finding-codes.js';
+export { type Finding, type Severity } from './finding.js';
+export { type Looked } from './looked.js';
+export { formatBytes, formatMs } from './rules/words.js';
+export {
+  type CallLimits,
+  type ImageFilesystem,
+  type ListAnswer,
+  type ListedContainer,
+  type ListedSandbox,
+  type RuntimeCondition,
+  type RuntimePort,
+} from './runtime-port.js';

@@ -1,0 +1,63 @@
+/**
+ * The agent, for the command line: it is made of options, runs, and says what it and its runtime do.
+ *
+ * @module
+ */
+export { EMBEDDED_RUNTIME } from './agent-runtime.js';
+export { Agent, type AgentEnd } from './agent.js';
+export { HealthReport } from './api/agent/health-report.js';
+export {
+  formatManifestProblem,
+  isAbsentFile,
+  type ManifestProblem,
+  validateManifests,
+  type Validation,
+} from './desired/changes/validate-manifests.js';
+export { MANIFEST_ENDINGS, manifestNameKind } from './desired/manifests/manifest-names.js';
+export { readManifests } from './desired/manifests/manifest-reader.js';
+export { objectName } from './desired/manifests/source-object.js';
+export {
+  CERTIFICATE_FOLDERS,
+  type Diagnosis,
+  type EventReading,
+  EXIT_CODES,
+  exitCodeOf,
+  type Finding,
+  formatBytes,
+  formatMs,
+  type HttpCredentials,
+  isWholeReport,
+  type Looked,
+  type NodeFacts,
+  runDoctor,
+  type RuntimeProgress,
+} from './doctor/doctor.js';
+export { EmbeddedRuntimeKeeper } from './embedded-runtime-keeper.js';
+export { findRuntime, findRuntimeFault, getRuntime } from './find-runtime.js';
+export { JOURNAL_KINDS, type JournalEntry, readHistoryOnDisk } from './history/history-on-disk.js';
+export {
+  type ContainerLifecycleEvent,
+  type ObservedEndpoint,
+  Observer,
+  type ObserverPorts,
+  type PlegHealth,
+  type PodLifecycleEvent,
+} from './observer.js';
+export { AGENT_OPTIONS, type AgentOptions } from './options/agent-options.js';
+export { type KubeletConfig } from './options/kubelet-config/kubelet-config.js';
+export { readKubeletConfig } from './options/kubelet-config/read-kubelet-config.js';
+export { type AgentOptionFacts, type AgentOptionType } from './options/options-table.js';
+export {
+  OBSERVER_OPTIONS,
+  type ObserverMode,
+  type ObserverOptions,
+  type OptionFacts,
+} from './options/options.js';
+export { readNodePolicy } from './options/read-node-policy.js';
+export { type GivenAgentOptions, resolveAgentOptions } from './options/resolve-agent-options.js';
+export { BATCHES_FOLDER, SOCKET_NAME, USUAL_ROOT_DIR } from './options/usual-places.js';
+export { findMissingManifests, nameBatch } from './parts/manifest-sources.js';
+export { RuntimeProcess } from './runtime-process.js';
+export { type PodStatusRecord } from './status/status-changes.js';
+export { type RecordedPodEvent } from './telemetry/reports/pod-event-log.js';
+export { type PodLine } from './telemetry/reports/pod-lines.js';
