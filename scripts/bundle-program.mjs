@@ -1,7 +1,8 @@
-// The second half of `npm run build`: makes a few large files of the program, which the compiler leaves in some 1,400 small ones,
+// The second part of `npm run build`: makes a few large files of the program, which the compiler leaves in some 1,400 small ones,
 // for to find and open a file costs more than what is in it. In dist/program are then podloop.js, which users run, and in files of
 // their own the thread that reads manifests and what only some commands need. The libraries are in there too, but for one with native
-// code, and their licences. What is imported from podloop stays as it was compiled.
+// code, and their licences. What is imported from podloop is made by
+// scripts/bundle-library.mjs.
 //
 // The names of all but podloop.js change with what is in them and in what they import. An agent whose package is upgraded meanwhile
 // finds the file that it was built with, or none; never another one.
@@ -23,6 +24,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
+import { describeLicenses } from './bundled-licenses.mjs';
 
 const repository = path.resolve(import.meta.dirname, '..');
 const compiled = path.join(repository, 'dist');
@@ -57,7 +59,9 @@ await build.close();
 // The maps are files of their own, too, which nobody gets.
 const chunks = output.filter(({ type }) => type === 'chunk');
 
-const contents = new Map([['LICENSES.txt', Buffer.from(describeLicenses())]]);
+const contents = new Map([
+  ['LICENSES.txt', Buffer.from(describeLicenses(chunks.flatMap(({ moduleIds }) => moduleIds)))],
+]);
 for (const chunk of chunks) {
   contents.set(chunk.fileName, Buffer.from(toAscii(withoutMap(chunk.code))));
   if (chunk.map) contents.set(chunk.fileName.replace(/\.js$/, '.parts'), describeParts(chunk));
@@ -175,32 +179,4 @@ function readNumbers(segment) {
     [value, shift] = [0, 0];
   }
   return numbers;
-}
-
-/** Name, version and licence of each library that is in the files. */
-function describeLicenses() {
-  const modulesOf = new Map();
-  for (const id of chunks.flatMap(({ moduleIds }) => moduleIds)) {
-    const [folder] =
-      /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+(?=[\\/])/.exec(id.replace(/^\0/, '')) ?? [];
-    if (folder !== undefined) modulesOf.set(folder, [...(modulesOf.get(folder) ?? []), id]);
-  }
-  const texts = [...modulesOf].sort().map(([folder, modules]) => {
-    const { name, version, license } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
-    const files = readdirSync(folder).filter((file) => /^(licen[cs]e|notice)/i.test(file));
-    const parts = files.map((file) => readFileSync(path.join(folder, file), 'utf8').trim());
-    // Some have their notices at the head of each module instead.
-    if (files.length === 0)
-      parts.push(...new Set(modules.map(readHead).filter((head) => /copyright/i.test(head))));
-    if (parts.length === 0) throw new Error(`${name} says nowhere under which licence it is`);
-    return `${name} ${version}: ${license}\n\n${parts.join('\n\n')}\n`;
-  });
-  return `Parts of these libraries are in the files of this folder.\n\n${texts.join(`\n${'-'.repeat(80)}\n\n`)}`;
-}
-
-/** The comment that a module begins with. */
-function readHead(module) {
-  const lines = readFileSync(module, 'utf8').split('\n');
-  const end = lines.findIndex((line) => !line.startsWith('//'));
-  return lines.slice(0, end).join('\n');
 }

@@ -9,6 +9,7 @@ export function isBuildOutOfDate(repository = REPOSITORY): boolean {
   const sources = path.join(repository, 'src');
   return (
     timeOf(bundleIn(repository)) < compiledAtMs ||
+    timeOf(path.join(repository, 'dist/lib/index.js')) < compiledAtMs ||
     readdirSync(sources, { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
       .some((file) => timeOf(path.join(sources, file)) > compiledAtMs)

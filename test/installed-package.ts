@@ -39,9 +39,10 @@ export function readLockedPackages(): ReadonlyMap<string, LockedPackage> {
 
 /** The file that an entry is made of, below the repository's folder. */
 export function findSource(subpath: string): string {
-  const target = readPackageJson().exports[subpath.replace('podloop', '.')];
-  if (typeof target !== 'object') throw new Error(`${subpath} is no entry with code`);
-  return target.types.replace('./dist/', 'src/').replace(/\.d\.ts$/, '.ts');
+  const entries = JSON.parse(readText('scripts/library-entries.json')) as Record<string, string>;
+  const file = entries[subpath.replace(/^podloop\/?/, '') || 'index'];
+  if (file === undefined) throw new Error(`${subpath} is no entry of the package`);
+  return `src/${file}.ts`;
 }
 
 /** The specifiers that users import: `podloop`, `podloop/cri` … */

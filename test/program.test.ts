@@ -10,8 +10,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { findFreePort } from '#support/clients/tcp-client.js';
 import { PodloopProcess } from './integration/podloop-process.js';
 import { InstalledPackage, readPackageJson } from './installed-package.js';
+import { importsOf, listFiles, REPOSITORY } from './source-tree.js';
 
-const { bin, dependencies } = readPackageJson();
+const { bin } = readPackageJson();
 const MANIFEST = `apiVersion: v1
 kind: Pod
 metadata: { name: web }
@@ -62,13 +63,15 @@ it('runs pods on its own runtime from where it was installed, and names in its l
   await podloop.line('stderr', /"SyncLoop ADD".*default\/web-lab/);
   await podloop.line('stderr', /missing\.test\/web:1.*(ErrImageNeverPull|not present)/);
   expect(await podloop.end('SIGTERM')).toEqual({ code: 0, signal: null });
-  const compiled = await readdir(path.join(own, 'dist'), { recursive: true });
+  const compiled = await readdir(path.join(REPOSITORY, 'dist'), { recursive: true });
   const lost: string[] = [];
   for (const line of podloop.stderr) {
     const [, file, at] = /^[IWE]\d{4} [\d:.]+ +\d+ ([^:]+):(\d+)]/.exec(line) ?? [];
-    const candidates = compiled.filter((each) => path.basename(each) === file && !each.startsWith('program'));
+    const candidates = compiled.filter(
+      (each) => path.basename(each) === file && !/^(program|lib)\b/.test(each),
+    );
     const texts = await Promise.all(
-      candidates.map(async (each) => readFile(path.join(own, 'dist', each), 'utf8')),
+      candidates.map(async (each) => readFile(path.join(REPOSITORY, 'dist', each), 'utf8')),
     );
     // A call may begin on the line before.
     const near = texts.map((text) =>
@@ -88,7 +91,7 @@ it('names the lines of the code that it was made of when it breaks down', async 
   await using podloop = new PodloopProcess([], { main: program, nodeFlags });
   expect((await podloop.ended).code).toBe(1);
   const [, line] = /\/dist\/cli\/main\.js:(\d+)$/m.exec(podloop.stderr.join('\n')) ?? [];
-  const main = await readFile(path.join(own, 'dist/cli/main.js'), 'utf8');
+  const main = await readFile(path.join(REPOSITORY, 'dist/cli/main.js'), 'utf8');
   expect(main.split('\n')[Number(line) - 1]).toContain('process.argv');
 });
 
@@ -117,7 +120,13 @@ it('is in a character set of one byte, which takes half of the memory', async ()
 it('has the licence of every library that is in it beside it, and of no tool', async () => {
   const text = await readFile(path.join(path.dirname(program), 'LICENSES.txt'), 'utf8');
   const named = [...text.matchAll(/^(@?[a-z][\w./-]*) \d+\.\d+\.\d+: .+$/gm)].map((match) => match[1]!);
-  const inside = Object.keys(dependencies).filter((name) => name !== 'classic-level');
+  const imported = listFiles('src', '.ts')
+    .filter((file) => !/\.test\.ts$|^testing\//.test(file))
+    .flatMap((file) => importsOf(file))
+    .filter(({ isPackage, typeOnly, to }) => isPackage && !typeOnly && !to.startsWith('node:'))
+    .map(({ to }) => /^(?:@[^/]+\/)?[^/]+/.exec(to)![0]);
+  const inside = [...new Set(imported)].filter((name) => name !== 'classic-level');
+  expect(inside.length).toBeGreaterThan(5);
   expect(inside.filter((name) => !named.includes(name))).toEqual([]);
   expect(
     named.filter((name) => name === 'rolldown' || name === 'typescript' || name === 'classic-level'),

@@ -21,8 +21,19 @@ export const CACHE_IN_MACHINE = '/srv/npm-cache';
 /** What `npm run test:e2e` runs, compiled. */
 const E2E = 'node_modules/.cache/podloop-e2e';
 
-/** Beside what users of podloop get, the packages that tests and the build ask for. */
+/** Beside what users of podloop get, the packages that tests, the compiled sources and the build ask for. */
 const DEVELOPMENT = [
+  ...[
+    '@bufbuild/protobuf',
+    '@grpc/grpc-js',
+    'asn1js',
+    'commander',
+    'find-my-way',
+    'pkijs',
+    'prom-client',
+    'ws',
+    'yaml',
+  ],
   'vitest',
   'fast-check',
   'kubernetes-types',
