@@ -82,7 +82,7 @@ export class ResultsFolder {
 export type PageScenario = Pick<Scenario, 'name' | 'title' | 'settings'>;
 
 /** The page, of results by the name of their scenario. */
-export function formatPage(
+function formatPage(
   scenarios: readonly PageScenario[],
   results: ReadonlyMap<string, KeptResult>,
 ): string {

@@ -99,7 +99,7 @@ const DOORS: ReadonlySet<string> = new Set(
 );
 
 /** The file below src/ that a name of package.json's `imports` stands for: `#base/async/mutex.js`, `#watch`. */
-export function resolveName(name: string): string {
+function resolveName(name: string): string {
   const { imports } = JSON.parse(readText('package.json')) as {
     readonly imports: Readonly<Record<string, { readonly 'podloop-source': string }>>;
   };

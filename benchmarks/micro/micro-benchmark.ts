@@ -140,7 +140,7 @@ export async function runMicroBenchmark(options: MicroBenchmarkOptions): Promise
   }
 }
 
-/** What the operations gave: kept where everybody could see it, so that none of them is left out by the compiler. */
+/** What the operations gave: kept where everybody could see it, so that none of them is left out by the compiler. @public */
 export const sink: { last: unknown } = { last: undefined };
 
 function measureOperation({ name, run }: Operation, rounds: number): MeasuredOperation {

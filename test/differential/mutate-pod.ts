@@ -207,7 +207,7 @@ const KEYS: readonly string[] = [
 ];
 
 /** Every mutation of a seed, at every place. */
-export function mutationsOf(seedName: string, seed: Json): Mutation[] {
+function mutationsOf(seedName: string, seed: Json): Mutation[] {
   const found = new Map<string, Mutation>();
   const unchanged = write(seed);
   const add = (path: readonly Step[], change: Change, said: string): void => {
@@ -261,7 +261,7 @@ export function sampleMutations(
 }
 
 /** JSON, with numbers of any size. */
-export function write(value: Json): string {
+function write(value: Json): string {
   return JSON.stringify(value).replace(LITERALS, '$1');
 }
 

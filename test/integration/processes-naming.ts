@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, vi } from 'vitest';
 
 /** `pid command line` of every process whose command line has that word in it, but for this one. */
-export async function processesNaming(word: string): Promise<string[]> {
+async function processesNaming(word: string): Promise<string[]> {
   const found: string[] = [];
   for (const pid of await readdir('/proc')) {
     if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue;

@@ -11,7 +11,7 @@ const execute = promisify(execFile);
 
 /** Relative to the project. */
 export const RESULTS_FILE = 'docs/results/machine.json';
-export const RESULTS_PAGE = 'docs/results/machine.md';
+const RESULTS_PAGE = 'docs/results/machine.md';
 
 /** What earlier runs came to; nothing when there is no such file. */
 export async function readResults(file: string): Promise<MachineResult[]> {

@@ -12,7 +12,7 @@ const ENV = { ...process.env, PATH: SEARCH_PATH };
 /** Where the machine has the project with its tests, whose files everybody may change. */
 export const PROJECT_IN_MACHINE = '/srv/podloop';
 /** The packed package with the packages that it needs in it: nothing is downloaded in the machine. */
-export const PACKAGE_IN_MACHINE = '/srv/podloop.tgz';
+const PACKAGE_IN_MACHINE = '/srv/podloop.tgz';
 
 /** There, where a run has them: the programs of a control plane and of its e2e suite. */
 export const KUBERNETES_IN_MACHINE = '/srv/kubernetes';

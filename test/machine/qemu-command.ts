@@ -1,8 +1,8 @@
 import { accessSync, constants, readFileSync } from 'node:fs';
 
 /** How much of this machine one emulated machine gets. */
-export const CPUS = 2;
-export const MEMORY_MB = 4096;
+const CPUS = 2;
+const MEMORY_MB = 4096;
 
 /**
  * Old enough that everything it promises is emulated right: with `max`, native addons died of illegal instructions.

@@ -20,7 +20,7 @@ export function isConnectionRefused(error: unknown): boolean {
 export const HELPER_IDLE_MS = 10_000;
 
 /** Each helper is a Node process of some 40 MB. */
-export const MAX_HELPERS = 8;
+const MAX_HELPERS = 8;
 
 /** What a {@link NamespaceConnector} needs. */
 export interface NamespaceConnectorOptions {

@@ -7,47 +7,19 @@
  *
  * @module
  */
-import type { ListMeta, ObjectMeta } from 'kubernetes-types/meta/v1.js';
+import type { ListMeta } from 'kubernetes-types/meta/v1.js';
 
-export type { TokenRequest } from 'kubernetes-types/authentication/v1.js';
 export type { CertificateSigningRequest } from 'kubernetes-types/certificates/v1.js';
-export type { Lease, LeaseSpec } from 'kubernetes-types/coordination/v1.js';
+export type { Lease } from 'kubernetes-types/coordination/v1.js';
 export type {
-  AttachedVolume,
   ConfigMap,
-  ContainerImage,
   ContainerStatus,
   Event,
-  EventSource,
-  LocalObjectReference,
-  Namespace,
   Node,
-  NodeAddress,
-  NodeCondition,
-  NodeSpec,
-  NodeStatus,
-  NodeSystemInfo,
-  ObjectReference,
-  PersistentVolume,
-  PersistentVolumeClaim,
   Pod,
-  PodCondition,
   PodSpec,
-  PodStatus,
   Secret,
-  Service,
-  ServiceAccount,
-  Taint,
 } from 'kubernetes-types/core/v1.js';
-export type { ListMeta, ObjectMeta, OwnerReference, Status } from 'kubernetes-types/meta/v1.js';
-export type { RuntimeClass } from 'kubernetes-types/node/v1.js';
-
-/** Any object: what reflectors and caches need of it. */
-export interface KubeObject {
-  readonly apiVersion?: string;
-  readonly kind?: string;
-  readonly metadata?: ObjectMeta;
-}
 
 /** The answer to a list; items have no `apiVersion` and `kind` of their own. */
 export interface KubeList<T> {

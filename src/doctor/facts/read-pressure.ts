@@ -16,7 +16,7 @@ export async function readPressure(files: HostFiles): Promise<Looked<PressureFac
 }
 
 /** Reads `some avg10=0.00 avg60=… ` and `full …`; a kernel may have no `full` of the CPU. */
-export function parsePressure(text: string): PressureOf {
+function parsePressure(text: string): PressureOf {
   const averageOf = (kind: string, name: string): number =>
     Number(new RegExp(`^${kind} .*\\b${name}=([\\d.]+)`, 'm').exec(text)?.[1] ?? 0);
   return {

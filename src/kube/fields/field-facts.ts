@@ -68,7 +68,7 @@ export function supported(type: string, extras: Extras = {}): FieldFacts {
   return makeFacts(type, 'supported', extras);
 }
 
-/** A field that will be honoured. */
+/** A field that will be honoured; there is none at the moment. @public */
 export function planned(type: string, extras: Extras = {}): FieldFacts {
   return makeFacts(type, 'planned', extras);
 }

@@ -9,16 +9,20 @@ import { diagnose, examineNode, type ExamineNodeOptions, type Finding, type Node
 import { DoctorRuntime } from './doctor-runtime.js';
 import { findRuntime } from '../find-runtime.js';
 
-export { isWholeReport } from '#doctor';
-export { EXIT_CODES, exitCodeOf } from '#doctor';
-export { type EventReading, type RuntimeProgress } from '#doctor';
-export { type Finding, type Severity } from '#doctor';
-export { FINDING_CODES, type FindingCode } from '#doctor';
-export { type HttpCredentials } from '#doctor';
-export { type Looked } from '#doctor';
-export { type NodeFacts } from '#doctor';
-export { CERTIFICATE_FOLDERS } from '#doctor';
-export { formatBytes, formatMs } from '#doctor';
+export {
+  CERTIFICATE_FOLDERS,
+  type EventReading,
+  EXIT_CODES,
+  exitCodeOf,
+  type Finding,
+  formatBytes,
+  formatMs,
+  type HttpCredentials,
+  isWholeReport,
+  type Looked,
+  type NodeFacts,
+  type RuntimeProgress,
+} from '#doctor';
 
 /** How {@link runDoctor} looks. */
 export interface DoctorOptions extends Omit<ExamineNodeOptions, 'runtime'> {

@@ -52,7 +52,7 @@ export function encodeFrameHeader(type: number, flags: number, streamId: number,
 }
 
 /** A whole frame. */
-export function encodeFrame(type: number, flags: number, streamId: number, payload: Buffer): Buffer {
+function encodeFrame(type: number, flags: number, streamId: number, payload: Buffer): Buffer {
   return Buffer.concat([encodeFrameHeader(type, flags, streamId, payload.length), payload]);
 }
 

@@ -29,13 +29,11 @@ export {
   type CallHeaders,
   type CallInterceptor,
   type CallPlan,
-  type CallSideControl,
   type CallStart,
-  type FieldsToSend,
   type SideMode,
   type SideName,
 } from './call-handler.js';
-export { FrameRelay, type FrameRelayOptions, type RelayCounts } from './frame-relay.js';
+export { FrameRelay, type RelayCounts } from './frame-relay.js';
 export { GrpcMessage, MESSAGE_PREFIX_BYTES } from './grpc-message.js';
-export { GRPC_STATUS_NAMES, toTrailers } from './grpc-status.js';
-export { findHeader, type HeaderField } from './hpack/header-field.js';
+export { GRPC_STATUS_NAMES } from './grpc-status.js';
+export { findHeader } from './hpack/header-field.js';

@@ -48,7 +48,7 @@ export interface Transport {
 }
 
 /** The gRPC status codes by number: https://grpc.io/docs/guides/status-codes/ */
-export const GRPC_STATUS_NAMES = [
+const GRPC_STATUS_NAMES = [
   'OK',
   'Canceled',
   'Unknown',

@@ -119,7 +119,7 @@ export function statusesOf({ status }: Pod) {
 }
 
 /** Whether nothing of it will run any more. */
-export function isTerminal({ status }: Pod): boolean {
+function isTerminal({ status }: Pod): boolean {
   return status?.phase === 'Succeeded' || status?.phase === 'Failed';
 }
 

@@ -153,12 +153,6 @@ export function codeOf(error: unknown): status | undefined {
   return typeof code === 'number' ? code : undefined;
 }
 
-/** Whether the call never got an answer because the runtime went away. */
-export function isConnectionLost(error: unknown): boolean {
-  const code = codeOf(error);
-  return code === status.UNAVAILABLE || code === status.CANCELLED || code === status.INTERNAL;
-}
-
 /**
  * Whether a container was not started because the shim of the one before it in its pod took the new one's socket away.
  *
@@ -167,6 +161,6 @@ export function isConnectionLost(error: unknown): boolean {
  * shim of its own, which ends with it and removes the pod's socket two times. The next start has bound its socket to
  * that path by the second time, if it is quick, and finds nothing there whose mode it can set.
  */
-export function isShimSocketRace(error: unknown): boolean {
+function isShimSocketRace(error: unknown): boolean {
   return /create new shim socket: chmod failed for \S+: .*no such file or directory/.test(String(error));
 }

@@ -17,7 +17,7 @@ import { type AlertRule, AlertState, readAlerts } from './promql/alert-rules.js'
 import { ScrapedSeries } from './promql/scraped-series.js';
 
 /** How much faster. */
-export const SPEED = 60;
+const SPEED = 60;
 const SCRAPE_MS = 250;
 
 /** Times of something under way: they are as much longer. */

@@ -14,7 +14,7 @@ export const mayWriteGroups =
   process.getuid?.() === 0 && cpuTree !== undefined && isWritable(cpuTree.mountpoint);
 
 /** The group of a process, by controller; all of version 2 under an empty name. */
-export async function groupsOf(pid: number): Promise<ReadonlyMap<string, string>> {
+async function groupsOf(pid: number): Promise<ReadonlyMap<string, string>> {
   const lines = (await readFile(`/proc/${pid}/cgroup`, 'utf8')).trim().split('\n');
   return new Map(
     lines.flatMap((line) => {

@@ -84,7 +84,7 @@ ${more}`;
 }
 
 /** In the command line of that pod's container and of nothing else. */
-export function wordOf(pod: string): string {
+function wordOf(pod: string): string {
   return `sleeper-of-${pod}`;
 }
 

@@ -83,7 +83,7 @@ export async function runDiskReplay(options: DiskReplayOptions): Promise<void> {
 }
 
 /** Spread over all flushes, by chance within each part; in their order. */
-export function choosePoints(flushes: readonly LogEntry[], count: number, seed: number): LogEntry[] {
+function choosePoints(flushes: readonly LogEntry[], count: number, seed: number): LogEntry[] {
   const width = flushes.length / Math.min(count, flushes.length);
   return Array.from({ length: Math.min(count, flushes.length) }, (_, part) => {
     const chance = (Math.imul(seed + part, 0x9e3779b1) >>> 0) / 2 ** 32;

@@ -51,7 +51,7 @@ export interface FoundAgent {
 }
 
 /** Pods that run once have this before their number; others go on for ever. */
-export const ONCE = 'once-';
+const ONCE = 'once-';
 
 /** What may be true of a pod: one state when all is confirmed, two when an action was under way. */
 interface PodStates {

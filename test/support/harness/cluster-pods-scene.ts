@@ -21,7 +21,7 @@ export const SCENE_NODE = 'here';
 export const podPath = (name: string): string => `/api/v1/namespaces/default/pods/${name}`;
 
 /** An agent that does nothing by itself: the test says how its pods are. */
-export class ScriptedAgentPods implements AgentPods {
+class ScriptedAgentPods implements AgentPods {
   /** All that was delivered last, by uid; undefined before. */
   delivered: Map<string, NodePod> | undefined;
   deliveries = 0;

@@ -40,7 +40,7 @@ export interface SceneBlueprint {
 }
 
 /** The sandbox that containers of a scene are in unless told. */
-export const SCENE_SANDBOX = 'sandbox-0';
+const SCENE_SANDBOX = 'sandbox-0';
 
 /** A container of the spec. Its image makes it the same definition every time. */
 export function aBareContainer(name: string, fields: Partial<Container> = {}): Container {

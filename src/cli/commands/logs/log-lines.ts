@@ -1,7 +1,7 @@
 import { type LogTarget } from './log-target.js';
 
 /** What may wait for the reader of a log, in bytes: some ten thousand lines. */
-export const MOST_WAITING = 4 * 1024 * 1024;
+const MOST_WAITING = 4 * 1024 * 1024;
 
 /** A line is written all the same; it is just not waited for. */
 const WITHOUT_WAITING = AbortSignal.abort();

@@ -5,7 +5,7 @@ import { type ContainerObject, type PodObject } from '#kube/columns/kube-object.
 const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container';
 
 /** A container of a pod, of whatever kind. */
-export function findContainer({ spec = {} }: PodObject, name: string): ContainerObject | undefined {
+function findContainer({ spec = {} }: PodObject, name: string): ContainerObject | undefined {
   const { containers = [], initContainers = [], ephemeralContainers = [] } = spec;
   return [...containers, ...initContainers, ...ephemeralContainers].find((one) => one.name === name);
 }

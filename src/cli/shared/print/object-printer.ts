@@ -110,7 +110,7 @@ export class ObjectPrinter {
 }
 
 /** `pod/web`. */
-export function nameOf(object: KubeObject, type: ResourceType): string {
+function nameOf(object: KubeObject, type: ResourceType): string {
   const kind = findTypeOfKind(object.kind ?? '')?.singular ?? type.singular;
   return `${kind}/${escapeTerminal(object.metadata?.name ?? '')}`;
 }

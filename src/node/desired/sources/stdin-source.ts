@@ -34,7 +34,7 @@ export interface StdinSourceOptions {
 /** `stdin`: of deliveries and problems, and part of the uid of its pods. */
 export const STDIN_SOURCE = 'stdin';
 /** What standard input is called in messages. */
-export const STDIN_NAME = '<stdin>';
+const STDIN_NAME = '<stdin>';
 
 /** Reads manifests from a stream and delivers their pods. */
 export class StdinSource {

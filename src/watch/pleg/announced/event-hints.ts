@@ -62,7 +62,7 @@ export const RECONNECT_CAP_MS = 60_000;
 /** A stream that lived that long counts as healthy: the next failure starts the delays anew. */
 const HEALTHY_AFTER_MS = 60_000;
 /** A stream that has not ended after that long is taken to be up, in milliseconds. */
-export const SETTLE_MS = 1_000;
+const SETTLE_MS = 1_000;
 
 const FIRST_DELAY_MS = 100;
 
