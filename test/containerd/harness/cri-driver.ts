@@ -2,7 +2,7 @@ import {
   Client,
   credentials,
   Metadata,
-  status,
+  type status,
   type ClientReadableStream,
   type MethodDefinition,
   type ServiceError,
