@@ -11,6 +11,8 @@ export default defineConfig({
     // Generous on purpose: a loaded machine must not fail a test, a hang must.
     testTimeout: 240_000,
     hookTimeout: 300_000,
+    // What is polled for comes when it comes; vitest waits for one second by itself.
+    expect: { poll: { timeout: 60_000 } },
     teardownTimeout: 120_000,
   },
 });

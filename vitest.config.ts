@@ -31,6 +31,8 @@ export default defineConfig({
     // Generous on purpose: a loaded machine must not fail a test, a hang must.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // What is polled for comes when it comes; vitest waits for one second by itself.
+    expect: { poll: { timeout: 30_000 } },
     projects: [
       {
         extends: true,

@@ -28,6 +28,8 @@ export default defineConfig({
     // Multiplied in the machine, as every limit is: see test/machine/payload.ts.
     testTimeout: 90_000,
     hookTimeout: 90_000,
+    // What is polled for comes when it comes; vitest waits for one second by itself.
+    expect: { poll: { timeout: 300_000 } },
     teardownTimeout: 300_000,
   },
 });

@@ -82,10 +82,7 @@ export class ResultsFolder {
 export type PageScenario = Pick<Scenario, 'name' | 'title' | 'settings'>;
 
 /** The page, of results by the name of their scenario. */
-function formatPage(
-  scenarios: readonly PageScenario[],
-  results: ReadonlyMap<string, KeptResult>,
-): string {
+function formatPage(scenarios: readonly PageScenario[], results: ReadonlyMap<string, KeptResult>): string {
   const known = scenarios.flatMap(({ name }) => results.get(name) ?? []);
   const missing = scenarios.filter(({ name }) => !results.has(name));
   const parts = [
