@@ -1,7 +1,7 @@
 /**
- * What sees a node through CRI, for the rest of podloop: the client, observed pods, the event generator and its report.
+ * How the rest of podloop sees a node through CRI: client, observed pods, event generator and its report.
  *
- * Users of the package have `podloop/cri`, `podloop/runtime` and `podloop/pleg`, which promise more and change less.
+ * Users of the package have `podloop/cri`, `podloop/runtime` and `podloop/pleg`, which change less often.
  *
  * @module
  */

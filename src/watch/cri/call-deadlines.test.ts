@@ -17,15 +17,15 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** Blocks the event loop, as a long slice of work does. */
+/** Blocks the event loop, as a long synchronous task does. */
 function stall(ms: number): void {
   const untilMs = performance.now() + ms;
   while (performance.now() < untilMs);
 }
 
 describe('the deadline of a CRI call', () => {
-  it('never passes while the answer lies in the socket of a stalled event loop', async () => {
-    // In a thread of its own, so that it answers while this loop stands still.
+  it('does not expire while the answer waits in the socket of a stalled event loop', async () => {
+    // In its own thread, so that it answers while this loop is blocked.
     const folder = await mkdtemp(join(tmpdir(), 'podloop-deadline-'));
     cleanups.push(() => rm(folder, { recursive: true, force: true }));
     const worker = new Worker(ANSWERING_SERVER, { eval: true, workerData: { path: `${folder}/cri.sock` } });
@@ -43,7 +43,7 @@ describe('the deadline of a CRI call', () => {
         () => 'answered',
         (error: unknown) => String(error),
       );
-      // The request has to leave before the loop stops.
+      // The request has to leave before the loop blocks.
       await new Promise((resolve) => setImmediate(resolve));
       stall(150);
       outcomes.push(await call);
@@ -51,7 +51,7 @@ describe('the deadline of a CRI call', () => {
     expect(outcomes).toEqual(Array<string>(20).fill('answered'));
   });
 
-  it('passes when the runtime does not answer, names the call and cancels it there', async () => {
+  it('expires when the runtime does not answer, names the call and cancels it at the runtime', async () => {
     const clock = new FakeClock();
     const seen = { asked: false, cancelled: false };
     const server = await CriTestServer.start({

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 
 import { CallGroup } from './call-group.js';
 
-/** A call that goes on until it is given up. */
+/** A call that runs until it is cancelled. */
 function callIn(group: CallGroup): Promise<never> {
   group.throwIfGivenUp();
   return new Promise((_, reject) => group.join(reject));
 }
 
 describe('calls that belong together', () => {
-  it('gives up the others as soon as one fails, and rejects with that failure', async () => {
+  it('cancels the others as soon as one fails, and rejects with that failure', async () => {
     const failure = new Error('one failed');
     let other: Promise<never> | undefined;
     let late: (() => Promise<never>) | undefined;
@@ -23,7 +23,7 @@ describe('calls that belong together', () => {
     expect(late).toThrow(failure);
   });
 
-  it('gives up all when the signal aborts, with its reason', async () => {
+  it('cancels all when the signal aborts, with its reason', async () => {
     const controller = new AbortController();
     const calls: Promise<never>[] = [];
     const run = CallGroup.run(controller.signal, (group) => {
@@ -35,14 +35,14 @@ describe('calls that belong together', () => {
     for (const call of calls) await expect(call).rejects.toBe('enough');
   });
 
-  it('begins nothing when the signal has aborted already', async () => {
+  it('starts nothing when the signal has already aborted', async () => {
     let begun = 0;
     const run = CallGroup.run(AbortSignal.abort('before'), () => Promise.resolve(begun++));
     await expect(run).rejects.toBe('before');
     expect(begun).toBe(0);
   });
 
-  it('leaves alone a call that has ended, and knows its reason from others', async () => {
+  it('leaves a finished call alone, and recognizes its own reason', async () => {
     const controller = new AbortController();
     let told = 0;
     let group: CallGroup | undefined;
@@ -62,7 +62,7 @@ describe('calls that belong together', () => {
     expect(group!.wasGivenUpFor(new Error('stop'))).toBe(false);
   });
 
-  it('no longer hears of the signal once it has run', async () => {
+  it('stops listening to the signal once it has run', async () => {
     const controller = new AbortController();
     let group: CallGroup | undefined;
     await CallGroup.run(controller.signal, (its) => Promise.resolve((group = its)));

@@ -1,18 +1,22 @@
 /**
- * Calls that are of use only together: as soon as one fails, or the caller's signal aborts, the others are given up.
+ * Calls that are useful only together: when one fails or the caller's signal aborts, the others are
+ * cancelled.
  *
- * A signal of their own would do the same; to make one and to listen to it costs more than all else that is done for
- * an idle list of a hundred containers.
+ * An AbortController would do the same, but creating one and listening to it costs more than the rest of an
+ * idle list of a hundred containers.
  */
 export class CallGroup {
   readonly #giveUps = new Set<(reason: unknown) => void>();
   #givenUp: { readonly reason: unknown } | undefined;
 
   private constructor() {
-    // Made by run(), which also ends it.
+    // Instances are created by run(), which also ends them.
   }
 
-  /** Runs calls that each take the group in their options. Rejects with the first failure, or the signal's reason. */
+  /**
+   * Runs calls that each take the group in their options. Rejects with the first failure, or the signal's
+   * reason.
+   */
   static async run<T>(signal: AbortSignal | undefined, run: (group: CallGroup) => Promise<T>): Promise<T> {
     signal?.throwIfAborted();
     const group = new CallGroup();
@@ -28,22 +32,25 @@ export class CallGroup {
     }
   }
 
-  /** Throws why the group was given up, if it was: nothing is to be begun in it any more. */
+  /** Throws the reason if the group was cancelled; no call may start in it after that. */
   throwIfGivenUp(): void {
     if (this.#givenUp !== undefined) throw this.#givenUp.reason;
   }
 
-  /** Whether `error` is what the group was given up for: then it says nothing about the call that ended with it. */
+  /**
+   * Whether `error` is the reason for which the group was cancelled. Such an error says nothing about the
+   * call that failed with it.
+   */
   wasGivenUpFor(error: unknown): boolean {
     return this.#givenUp !== undefined && this.#givenUp.reason === error;
   }
 
-  /** `giveUp` is called with the reason when the group is given up. Leave with the same function. */
+  /** Calls `giveUp` with the reason when the group is cancelled. Pass the same function to `leave`. */
   join(giveUp: (reason: unknown) => void): void {
     this.#giveUps.add(giveUp);
   }
 
-  /** The call has ended: there is nothing to give up any more. */
+  /** Removes a call that has ended. */
   leave(giveUp: (reason: unknown) => void): void {
     this.#giveUps.delete(giveUp);
   }

@@ -6,13 +6,13 @@ import { type CallGroup } from './call-group.js';
 import { deadlineExceeded, type FailedCall, toPodloopError } from './errors.js';
 import { type CallSubject } from './methods.js';
 
-/** What a call is begun with. */
+/** How a call starts. */
 export interface CallStart {
   readonly method: string;
   readonly operation: string;
   readonly streaming: boolean;
   readonly subject: CallSubject;
-  /** The caller's word on what it is about goes before what the request says. */
+  /** Given by the caller; takes precedence over what the request contains. */
   readonly pod: CriCallPod | undefined;
   readonly containerId: string | undefined;
   readonly deadlineMs: number | undefined;
@@ -21,13 +21,13 @@ export interface CallStart {
   readonly group: CallGroup | undefined;
 }
 
-/** What was seen of the answer by the time a call ends. */
+/** What is known about the answer when a call ends. */
 export interface AnswerFacts {
   unknownFields: number;
   responseBytes: number;
 }
 
-/** The calls of one client that are not answered yet. Each is published when it begins and when it ends. */
+/** The unanswered calls of one client. Publishes each call when it starts and when it ends. */
 export class CallsInFlight {
   readonly #clock: Clock;
   readonly #calls = new Set<CriCall>();
@@ -43,10 +43,10 @@ export class CallsInFlight {
   }
 
   /**
-   * Runs one call: `send` starts it and returns its answer and how to give it up.
+   * Runs one call: `send` starts it and returns its answer and a function that cancels it.
    *
-   * Rejects with the signal's or the group's reason as soon as it is given up, with CRI_DEADLINE_EXCEEDED when the
-   * deadline passes, and with the answer's own failure as a PodloopError.
+   * Rejects at once with the reason of the signal or group when either aborts, with CRI_DEADLINE_EXCEEDED
+   * when the deadline passes, and with the answer's own failure as a PodloopError.
    */
   async run<T>(
     start: CallStart,
@@ -95,7 +95,7 @@ export class CallsInFlight {
               },
             });
       const giveUp = (reason: unknown): void => {
-        // Callers abort with what they want to see again, Error or not.
+        // A caller's abort reason is passed on as it is, whether or not it is an Error.
         // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
         reject(reason);
         sent.cancel();
@@ -115,7 +115,7 @@ export class CallsInFlight {
         },
         (error: unknown) => {
           done();
-          // It comes back as it was thrown; run() gives it its form.
+          // Rejects with the original value; run() converts it.
           // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
           reject(error);
         },
@@ -162,7 +162,10 @@ function describe(call: CriCall, subject: CallSubject): string {
   return text === '' ? pod : `${text} of ${pod}`;
 }
 
-/** An id has 64 characters and an image reference rarely 200; what is longer is nobody's to read in a message. */
+/**
+ * Shortens a long word: ids have 64 characters, image references rarely 200, and nobody reads anything
+ * longer.
+ */
 function inShort(word: string): string {
   return word.length <= 256 ? word : `${word.slice(0, 64)}… (${word.length} characters)`;
 }

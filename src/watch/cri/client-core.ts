@@ -14,7 +14,7 @@ import { type CriMethod, deadlineOf, ownTimeOf } from './methods.js';
 import { StringCache } from './string-cache.js';
 import { type ConnectionState, type StreamHandlers, type Transport } from './transport.js';
 
-/** What a {@link CriClient} is made with: an endpoint, or a transport of your own. */
+/** Options of {@link CriClient}: an endpoint, or a transport of your own. */
 export interface CriClientOptions {
   /** `unix:///path` or an absolute path. */
   readonly endpoint?: string;
@@ -22,27 +22,27 @@ export interface CriClientOptions {
   readonly transport?: Transport;
   readonly clock?: Clock;
   readonly logger?: Logger;
-  /** Limit of a call that has none of its own, in milliseconds; 120,000 unless told, as the kubelet's. */
+  /** Limit of a call that has none of its own, in milliseconds (default: 120,000, as in the kubelet). */
   readonly timeoutMs?: number;
   /** A larger answer fails its call with CRI_RESOURCE_EXHAUSTED (default: 16 MiB). */
   readonly maxReceiveMessageBytes?: number;
 }
 
-/** What every call takes besides its request. */
+/** Options of every call besides its request. */
 export interface CallOptions {
-  /** Gives the call up: it rejects with the signal's reason. */
+  /** Cancels the call: it rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** The calls that it is of use with only: see {@link CallGroup}. */
+  /** The calls that are useful only together with this one: see {@link CallGroup}. */
   readonly group?: CallGroup | undefined;
   /** Replaces the method's own limit, in milliseconds; Infinity for none. */
   readonly timeoutMs?: number | undefined;
-  /** The pod it is about, for the record of calls in flight and for messages. */
+  /** The pod that the call is about, for the list of calls in flight and for messages. */
   readonly pod?: CriCallPod | undefined;
-  /** The container it is about, where the request does not say. */
+  /** The container that the call is about, if the request does not name it. */
   readonly containerId?: string | undefined;
 }
 
-/** The part of a client that deals in bytes: what readers of a part of an answer need. */
+/** The part of a client that works on bytes, for readers that need only part of an answer. */
 export type RawCaller = Pick<
   CriClientCore,
   'callForBytes' | 'streamBytes' | 'decodeMessage' | 'connectionGeneration'
@@ -50,7 +50,10 @@ export type RawCaller = Pick<
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 
-/** What the typed methods of {@link CriClient} are made of: one call of any method, decoded or as bytes. */
+/**
+ * The core of {@link CriClient}'s typed methods: calls any method, and returns its answer decoded or as
+ * bytes.
+ */
 export class CriClientCore implements AsyncDisposable {
   /** Where it connects to, for messages. */
   readonly endpoint: string;
@@ -94,17 +97,19 @@ export class CriClientCore implements AsyncDisposable {
     return this.#transport.state;
   }
 
-  /** How many times the connection has come up: what was learnt about a runtime holds for one generation. */
+  /**
+   * How many times the connection has come up: what was learnt about a runtime is valid for one generation.
+   */
   get connectionGeneration(): number {
     return this.#transport.generation;
   }
 
-  /** What was seen on the wire that this version does not understand, since the start. */
+  /** Counts of fields and messages that this version did not understand, since the start. */
   get counters(): Readonly<WireCounters & { malformedMessages: number }> {
     return this.#counters;
   }
 
-  /** Calls that are not answered yet, oldest first. */
+  /** Unanswered calls, oldest first. */
   callsInFlight(): readonly CriCall[] {
     return this.#calls.list();
   }
@@ -126,7 +131,7 @@ export class CriClientCore implements AsyncDisposable {
     });
   }
 
-  /** Calls a method and gives the bytes of its answer, for those who read only a part of it. */
+  /** Calls a method and returns the bytes of its answer, for callers that read only part of it. */
   async callForBytes<Request, Response>(
     method: CriMethod<Request, Response, false>,
     request: DeepPartial<Request>,
@@ -144,8 +149,9 @@ export class CriClientCore implements AsyncDisposable {
   }
 
   /**
-   * Calls a streaming method; `handlers` get the bytes of each message as it arrives, for as long as the stream
-   * lives. Resolves when the server ended it. A handler that throws ends the call with what it threw.
+   * Calls a streaming method; `handlers` get the bytes of each message as it arrives.
+   *
+   * Resolves when the server ends the stream. A handler that throws ends the call with that error.
    */
   async streamBytes<Request, Response>(
     method: CriMethod<Request, Response, true>,
@@ -179,7 +185,7 @@ export class CriClientCore implements AsyncDisposable {
     });
   }
 
-  /** Decodes one message of a method's answer; what it does not know is counted. */
+  /** Decodes one message of a method's answer and counts its unknown fields. */
   decodeMessage<Request, Response, Streaming extends boolean>(
     method: CriMethod<Request, Response, Streaming>,
     bytes: Buffer,
@@ -193,17 +199,17 @@ export class CriClientCore implements AsyncDisposable {
     return new InterningReader(bytes, this.#strings, this.#counters);
   }
 
-  /** Counts fields that a reader of bytes did not know. */
+  /** Counts unknown fields that a reader of bytes found. */
   countUnknownFields(count: number): void {
     this.#counters.unknownFields += count;
   }
 
-  /** Counts a message that could not be decoded by its reader. */
+  /** Counts a message that its reader could not decode. */
   countMalformedMessage(): void {
     this.#counters.malformedMessages++;
   }
 
-  /** Gives up every call and ends the connection. Idempotent. */
+  /** Cancels every call and closes the connection. Idempotent. */
   close(): void {
     this.#transport.close();
   }

@@ -47,7 +47,7 @@ async function failureOf(promise: Promise<unknown>): Promise<PodloopError> {
 const version = VersionResponse.create({ runtimeName: 'testd', runtimeApiVersion: 'v1' });
 
 describe('a CRI client', () => {
-  it('does not repeat an id in a message that nobody could read', async () => {
+  it('does not repeat an overlong id in a message', async () => {
     const server = await serve({
       handlers: {
         containerStatus: (_, callback) => callback({ code: grpcStatus.NOT_FOUND, details: 'none' }),
@@ -60,7 +60,7 @@ describe('a CRI client', () => {
     expect(error.message.length).toBeLessThan(1_000);
   });
 
-  it('is not held up by the spaces in what a runtime says', async () => {
+  it("is not slowed down by spaces in a runtime's error text", async () => {
     const details = `exec: "${' '.repeat(16_000)}": not found`;
     const server = await serve({
       handlers: { containerStatus: (_, callback) => callback({ code: grpcStatus.UNKNOWN, details }) },
@@ -149,7 +149,7 @@ describe('a CRI client', () => {
     await untilTrue(() => cancelled);
   });
 
-  it('keeps each call on record until it ends, and publishes both ends', async () => {
+  it('lists each call until it ends, and publishes its start and its end', async () => {
     const clock = new FakeClock();
     let answer: (() => void) | undefined;
     const server = await serve({
@@ -208,7 +208,7 @@ describe('a CRI client', () => {
     expect((await call).code).toBe('CRI_UNAVAILABLE');
   });
 
-  it('takes a list of more than 4 MiB, and says what to do about one of more than the limit', async () => {
+  it('accepts a list of more than 4 MiB, and says what to do about one above the limit', async () => {
     const labels = { filler: 'x'.repeat(1024) };
     let count = 0;
     const server = await serve({
@@ -233,7 +233,7 @@ describe('a CRI client', () => {
     expect((await roomy.listContainers()).containers).toHaveLength(count);
   });
 
-  it('iterates a stream, and gives the call up when the loop is left', async () => {
+  it('iterates a stream, and cancels the call when the loop is left', async () => {
     let cancelled = false;
     const server = await serve({
       handlers: {
@@ -270,7 +270,7 @@ describe('a CRI client', () => {
     expect(seen).toHaveLength(100);
   });
 
-  it('ends every call when it is closed, and refuses later ones', async () => {
+  it('ends every call when it is closed, and rejects later ones', async () => {
     const server = await serve({ handlers: { version: () => undefined } });
     const client = connect(server.endpoint);
     const call = failureOf(client.version());

@@ -4,7 +4,9 @@ import { FakeClock } from '#testing/fake-clock.js';
 
 import { type DeafConnection, DeafConnectionWatch } from './deaf-connection-watch.js';
 
-/** A connection of which the test says what it moves and who is answered; `asked` has a second for each question. */
+/**
+ * A connection whose traffic and answers the test controls; `asked` has the time of each check in seconds.
+ */
 function setUp() {
   const clock = new FakeClock();
   const connection = {};
@@ -28,7 +30,7 @@ function setUp() {
 }
 
 describe('a watch for deaf connections', () => {
-  it('asks after half a second of silence, then less and less often, and finds no fault while nobody is answered', async () => {
+  it('checks after half a second of silence, then less and less often, and finds no fault while nobody is answered', async () => {
     const { clock, line, asked, found, watch } = setUp();
     line.answersElsewhere = false;
     watch.noteCall();
@@ -38,7 +40,7 @@ describe('a watch for deaf connections', () => {
     watch.close();
   });
 
-  it('tells of a connection that stays silent although the second one is answered', async () => {
+  it('reports a connection that stays silent although the second one is answered', async () => {
     const { clock, found, watch } = setUp();
     watch.noteCall();
     await clock.advance(1_000);
@@ -46,7 +48,7 @@ describe('a watch for deaf connections', () => {
     watch.close();
   });
 
-  it('gives a connection that still sends the time that a starved server may need', async () => {
+  it('waits longer for a connection that still sends, as its server may be starved of CPU', async () => {
     const { clock, line, found, watch } = setUp();
     line.sends = true;
     watch.noteCall();
@@ -58,7 +60,7 @@ describe('a watch for deaf connections', () => {
     watch.close();
   });
 
-  it('is soon attentive again for a call that comes while it asks', async () => {
+  it('goes back to quick checks for a call that comes during a check', async () => {
     const { clock, line, asked, watch } = setUp();
     line.answersElsewhere = false;
     watch.noteCall();

@@ -23,7 +23,7 @@ afterEach(async () => {
 const HEADERS = { ':status': 200, 'content-type': 'application/grpc' };
 const HUGE = 'x'.repeat(200_000);
 
-/** What the runtime does with a call of ContainerStatus: the id says it. */
+/** What the runtime does with a call of ContainerStatus depends on the id. */
 function answerStatus(id: string, stream: ServerHttp2Stream): void {
   if (id.includes('hang')) return;
   const text = id.includes('huge') ? HUGE : 'gone';
@@ -31,8 +31,8 @@ function answerStatus(id: string, stream: ServerHttp2Stream): void {
 }
 
 /**
- * A runtime that, as Go's servers do, keeps a connection open after its client's GOAWAY. `stop()` makes it read
- * nothing and answer nothing from then on, as SIGSTOP does, until `resume()`.
+ * A runtime that, like Go's servers, keeps a connection open after its client's GOAWAY. After `stop()` it
+ * reads and answers nothing, as after SIGSTOP, until `resume()`.
  */
 async function serve() {
   const backend = createServer({ maxSendHeaderBlockLength: 1_000_000 });
@@ -116,7 +116,7 @@ function connect(socketPath: string) {
   return { clock, transport, client };
 }
 
-/** Moves time, and lets the sockets work, until `done` holds; the test's own timeout ends it otherwise. */
+/** Advances time and lets the sockets work until `done` returns true; the test's own timeout is the limit. */
 async function pass(clock: FakeClock, done: () => boolean): Promise<void> {
   while (!done()) {
     await clock.advance(50);
@@ -124,7 +124,7 @@ async function pass(clock: FakeClock, done: () => boolean): Promise<void> {
   }
 }
 
-/** How a call ended, once it has. */
+/** How a call ended, once it has ended. */
 function track(promise: Promise<unknown>): { outcome?: 'ok' | PodloopError } {
   const tracked: { outcome?: 'ok' | PodloopError } = {};
   promise.then(
@@ -149,7 +149,7 @@ describe('an error text that Node cannot read', () => {
     expect((await client.version()).runtimeName).toBe('testd');
     expect(client.connectionGeneration).toBe(2);
     expect(clock.monotonicMs() - startedMs).toBeLessThan(10_000);
-    // The broken connection and the one that it was compared with are gone.
+    // The broken connection and the one that it was compared with are closed.
     await pass(clock, () => server.openSockets === 1);
   });
 
@@ -175,7 +175,7 @@ describe('an error text that Node cannot read', () => {
     expect(client.callsInFlight()).toEqual([]);
   });
 
-  it('is overcome each time it comes, and each time once', async () => {
+  it('is handled each time it comes, once each time', async () => {
     const server = await serve();
     const { clock, client } = connect(server.socketPath);
     for (let round = 1; round <= 4; round++) {
@@ -188,7 +188,7 @@ describe('an error text that Node cannot read', () => {
     await pass(clock, () => server.openSockets === 1);
   });
 
-  it('is overcome although every caller gives up before the silence is noticed', async () => {
+  it('is handled although every caller gives up before the silence is noticed', async () => {
     const server = await serve();
     const { clock, client, transport } = connect(server.socketPath);
     await client.version();
@@ -204,7 +204,7 @@ describe('an error text that Node cannot read', () => {
     expect(await client.version()).toMatchObject({ runtimeName: 'testd' });
   });
 
-  it('shows in the states of the connection', async () => {
+  it("shows in the connection's states", async () => {
     const server = await serve();
     const { clock, client, transport } = connect(server.socketPath);
     const states: string[] = [];
@@ -216,7 +216,7 @@ describe('an error text that Node cannot read', () => {
 });
 
 describe('a connection that is only silent', () => {
-  it('stays while a call hangs, and is asked less and less often', async () => {
+  it('stays while a call hangs, and is checked less and less often', async () => {
     const server = await serve();
     const { clock, client } = connect(server.socketPath);
     await client.version();
@@ -232,7 +232,7 @@ describe('a connection that is only silent', () => {
     expect(client.connectionGeneration).toBe(1);
   });
 
-  it('stays while the runtime is stopped, and its calls are answered when it goes on', async () => {
+  it('stays while the runtime is stopped, and its calls are answered when it resumes', async () => {
     const server = await serve();
     const { clock, client } = connect(server.socketPath);
     await client.version();
@@ -241,7 +241,7 @@ describe('a connection that is only silent', () => {
     const until = clock.monotonicMs() + 20_000;
     await pass(clock, () => clock.monotonicMs() >= until);
     expect(call.outcome).toBeUndefined();
-    // One attempt to compare with, no more.
+    // One connection to compare with, no more.
     expect(server.accepted).toBe(2);
     server.resume();
     await pass(clock, () => call.outcome !== undefined);
@@ -249,7 +249,7 @@ describe('a connection that is only silent', () => {
     expect(client.connectionGeneration).toBe(1);
   });
 
-  it('is not asked when every call is answered in time', async () => {
+  it('is not checked when every call is answered in time', async () => {
     const server = await serve();
     const { clock, client } = connect(server.socketPath);
     for (let count = 0; count < 20; count++) {

@@ -50,7 +50,7 @@ describe('an endpoint', () => {
   it.each([
     ['unix:///run/containerd/containerd.sock', '/run/containerd/containerd.sock'],
     ['/run/crio/crio.sock', '/run/crio/crio.sock'],
-  ])('is read from %s', (text, socketPath) => {
+  ])('is parsed from %s', (text, socketPath) => {
     expect(parseEndpoint(text)).toEqual({ url: `unix://${socketPath}`, socketPath });
   });
 
@@ -63,12 +63,12 @@ describe('an endpoint', () => {
     ['npipe:////./pipe/x', 'npipe is not supported'],
     [`/${'x'.repeat(107)}`, 'at most 107 bytes'],
     ['/run/\0', 'zero byte'],
-  ])('is refused as %j', (text, why) => {
+  ])('is rejected as %j', (text, why) => {
     expect(() => parseEndpoint(text)).toThrow(expect.objectContaining({ code: 'ENDPOINT_INVALID' }) as Error);
     expect(() => parseEndpoint(text)).toThrow(why);
   });
 
-  it('is found at the first place that has a socket', async () => {
+  it('is found at the first path that has a socket', async () => {
     const path = await listen(createServer());
     const plainFile = join(folder, 'file');
     await writeFile(plainFile, '');
@@ -78,7 +78,7 @@ describe('an endpoint', () => {
     });
   });
 
-  it('says what was tried when there is none', async () => {
+  it('lists the paths that were tried when there is none', async () => {
     const error = await failureOf(findEndpoint([join(folder, 'a'), join(folder, 'b')]));
     expect(error.code).toBe('ENDPOINT_NOT_FOUND');
     expect(error.message).toContain(`${folder}/a, ${folder}/b`);
@@ -86,18 +86,18 @@ describe('an endpoint', () => {
 });
 
 describe('the probe of an endpoint', () => {
-  it('gives the version of a runtime', async () => {
+  it('returns the version of a runtime', async () => {
     const version = VersionResponse.create({ runtimeName: 'testd' });
     const server = await CriTestServer.start({ handlers: { version: (_, reply) => reply(null, version) } });
     cleanups.push(() => server[Symbol.asyncDispose]());
     expect(await probeEndpoint(server.endpoint)).toEqual(version);
   });
 
-  it('says that there is no socket', async () => {
+  it('reports that there is no socket', async () => {
     expect((await failureOf(probeEndpoint(join(folder, 'none')))).code).toBe('ENDPOINT_NOT_FOUND');
   });
 
-  it('says that there is a file or a folder instead of a socket', async () => {
+  it('reports a file or a folder in place of a socket', async () => {
     const plainFile = join(folder, 'file');
     await writeFile(plainFile, '');
     for (const [path, what] of [
@@ -110,10 +110,10 @@ describe('the probe of an endpoint', () => {
     }
   });
 
-  it.runIf(process.getuid?.() === 0)('says that the socket may not be opened', async () => {
+  it.runIf(process.getuid?.() === 0)('reports that it has no permission to open the socket', async () => {
     const path = await listen(createServer());
     await chmod(folder, 0o700);
-    // Effective ids of the whole process: connect() asks the kernel with these.
+    // Sets the effective ids of the whole process, which the kernel checks in connect().
     process.seteuid!(65534);
     try {
       const error = await failureOf(probeEndpoint(path));
@@ -124,14 +124,14 @@ describe('the probe of an endpoint', () => {
     }
   });
 
-  it('says that an HTTP/1 server, such as Docker, is no CRI runtime', async () => {
+  it('reports an HTTP/1 server, such as Docker, as no CRI runtime', async () => {
     const path = await listen(createHttpServer((_, response) => response.end('hello')));
     const error = await failureOf(probeEndpoint(path));
     expect(error.code).toBe('ENDPOINT_NOT_CRI');
     expect(error.message).toContain('HTTP/1');
   });
 
-  it('says so of a server that hangs up, and of one that talks first', async () => {
+  it('reports a server that hangs up, or one that talks first, as no CRI runtime', async () => {
     const hangsUp = await listen(createServer((socket) => socket.destroy()));
     expect((await failureOf(probeEndpoint(hangsUp))).code).toBe('ENDPOINT_NOT_CRI');
     const talks = await listen(
@@ -146,7 +146,7 @@ describe('the probe of an endpoint', () => {
     expect((await failureOf(probeEndpoint(talks))).code).toBe('ENDPOINT_NOT_CRI');
   });
 
-  it('says so of HTTP/2 without gRPC', async () => {
+  it('reports HTTP/2 without gRPC as no CRI runtime', async () => {
     const server = createHttp2Server((_, response) => response.writeHead(404).end());
     const path = await listen(server);
     const error = await failureOf(probeEndpoint(path));
@@ -154,7 +154,7 @@ describe('the probe of an endpoint', () => {
     expect(error.message).toContain('HTTP/2 without gRPC');
   });
 
-  it('says that a gRPC server has no CRI v1', async () => {
+  it('reports a gRPC server without CRI v1', async () => {
     const server = await CriTestServer.start();
     cleanups.push(() => server[Symbol.asyncDispose]());
     const error = await failureOf(probeEndpoint(server.endpoint));
@@ -162,7 +162,7 @@ describe('the probe of an endpoint', () => {
     expect(error.message).toContain('CRI plugin');
   });
 
-  it('gives up on one who accepts and stays mute', async () => {
+  it('gives up on a server that accepts and stays silent', async () => {
     const clock = new FakeClock();
     const server = createServer((socket) => {
       cleanups.push(() => void socket.destroy());

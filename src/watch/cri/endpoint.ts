@@ -10,7 +10,7 @@ export interface Endpoint {
   readonly socketPath: string;
 }
 
-/** Where crictl looks when it is not told: containerd, CRI-O, cri-dockerd. */
+/** Where crictl looks by default: containerd, CRI-O, cri-dockerd. */
 export const DEFAULT_SOCKET_PATHS: readonly string[] = [
   '/run/containerd/containerd.sock',
   '/run/crio/crio.sock',
@@ -18,10 +18,13 @@ export const DEFAULT_SOCKET_PATHS: readonly string[] = [
   '/var/run/cri-dockerd.sock',
 ];
 
-// sun_path of Linux holds 108 bytes and ends with a zero.
+// Linux's sun_path holds 108 bytes and ends with a zero byte.
 const LONGEST_SOCKET_PATH_BYTES = 107;
 
-/** Reads `unix:///absolute/path` or `/absolute/path`; throws ENDPOINT_INVALID and says what would be right. */
+/**
+ * Parses `unix:///absolute/path` or `/absolute/path`; throws ENDPOINT_INVALID with a text that says what is
+ * valid.
+ */
 export function parseEndpoint(text: string): Endpoint {
   const socketPath = text.startsWith('unix://') ? text.slice('unix://'.length) : text;
   const invalid = (why: string): PodloopError =>
@@ -43,16 +46,16 @@ export function parseEndpoint(text: string): Endpoint {
 }
 
 /**
- * Finds a runtime's socket at the usual places, in their order. Throws ENDPOINT_NOT_FOUND, saying what was tried.
+ * Finds a runtime's socket at the usual paths. Throws ENDPOINT_NOT_FOUND with the paths that were tried.
  *
- * @param socketPaths looked at in this order; {@link DEFAULT_SOCKET_PATHS} unless told.
+ * @param socketPaths tried in this order (default: {@link DEFAULT_SOCKET_PATHS}).
  */
 export async function findEndpoint(socketPaths: readonly string[] = DEFAULT_SOCKET_PATHS): Promise<Endpoint> {
   for (const socketPath of socketPaths) {
     try {
       if ((await stat(socketPath)).isSocket()) return parseEndpoint(socketPath);
     } catch {
-      // Not there, or not for us to see: the next one may be.
+      // It does not exist or is not accessible: try the next one.
     }
   }
   throw new PodloopError(

@@ -2,16 +2,16 @@ import { type ErrorCode, PodloopError } from '#base/errors/errors.js';
 
 import { GrpcStatusError } from './transport.js';
 
-/** What an error message says of a call beside the status. */
+/** What an error message says about the call besides its status. */
 export interface FailedCall {
-  /** The kubelet's operation_type, or another short name of what was tried. */
+  /** The kubelet's operation_type, or another short name of the operation. */
   readonly operation: string;
-  /** What it was about: `container 0123… of pod default/web`; empty when it has no object. */
+  /** The object of the call: `container 0123… of pod default/web`; empty if there is none. */
   readonly subject: string;
 }
 
 const CODES: readonly ErrorCode[] = [
-  // OK never is an error; a server that fails a call with it has broken the protocol.
+  // OK is never an error; a server that fails a call with it has broken the protocol.
   'CRI_INTERNAL',
   'CRI_CANCELLED',
   'CRI_UNKNOWN',
@@ -31,15 +31,15 @@ const CODES: readonly ErrorCode[] = [
   'CRI_UNAUTHENTICATED',
 ];
 
-// The limit is our own then, not the runtime's, and so is the remedy.
+// The limit is podloop's own then, so the remedy is another one too.
 const TOO_LARGE = /message larger than max/i;
 const TOO_LARGE_HINT = '; raise maxReceiveMessageBytes, or remove dead containers';
 
 /**
- * Turns whatever a call failed with into the one error class.
+ * Converts any failure of a call into a PodloopError.
  *
- * The message reads `<operation> of <subject>: rpc error: code = NotFound desc = …`: behind the colon it is what
- * the kubelet and crictl print, so that people find it with the words they know.
+ * The message reads `<operation> of <subject>: rpc error: code = NotFound desc = …`. After the colon it is
+ * the text that the kubelet and crictl print, so that people find it by the words they know.
  */
 export function toPodloopError(error: unknown, call: FailedCall): PodloopError {
   if (error instanceof PodloopError) return error;
@@ -52,7 +52,7 @@ export function toPodloopError(error: unknown, call: FailedCall): PodloopError {
   return new PodloopError('CRI_UNKNOWN', `${head}: ${String(error)}`, { cause: error });
 }
 
-/** The answer came, but is not what the method answers with. */
+/** The answer came, but cannot be decoded as the method's response. */
 export function toMalformedResponse(
   error: unknown,
   call: FailedCall & { readonly method: string },
@@ -68,7 +68,7 @@ export function toMalformedResponse(
   );
 }
 
-/** Our own deadline passed: worded as Go's, which is what people search for. */
+/** Our own deadline passed. The text is Go's, which is what people search for. */
 export function deadlineExceeded(call: FailedCall, deadlineMs: number): PodloopError {
   const cause = new GrpcStatusError(4, `context deadline exceeded (no answer within ${deadlineMs} ms)`);
   return toPodloopError(cause, call);

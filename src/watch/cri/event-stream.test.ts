@@ -37,7 +37,7 @@ describe('the stream of container events', () => {
     expect(client.counters.malformedMessages).toBe(0);
   });
 
-  it('passes over a message that cannot be decoded, tells of it and counts it', async () => {
+  it('skips a message that cannot be decoded, logs and counts it', async () => {
     const server = await CriTestServer.start({
       rawStreams: {
         getContainerEvents: () => [
@@ -59,7 +59,7 @@ describe('the stream of container events', () => {
     expect(client.counters.malformedMessages).toBe(1);
   });
 
-  it('ends with what a handler throws, and gives the call up', async () => {
+  it("rejects with a handler's error, and cancels the call", async () => {
     let cancelled: () => void = () => undefined;
     const wasCancelled = new Promise<void>((resolve) => (cancelled = resolve));
     const client = await serve((call) => {
@@ -74,7 +74,7 @@ describe('the stream of container events', () => {
     expect(client.callsInFlight()).toEqual([]);
   });
 
-  it('publishes how the connection fares', async () => {
+  it("publishes the connection's states", async () => {
     const changes: CriConnectionChange[] = [];
     cleanups.push(criConnectionChanged.subscribe((change) => changes.push(change)));
     const client = await serve((call) => void call.end());

@@ -5,9 +5,9 @@ import { type CallOptions, type RawCaller } from './client-core.js';
 import { type ContainerEventResponse } from './generated/runtime/v1/cri.js';
 import { CRI_METHODS } from './methods.js';
 
-/** What {@link readContainerEvents} calls, synchronously, as events arrive. */
+/** Handlers that {@link readContainerEvents} calls synchronously as events arrive. */
 export interface ContainerEventHandlers {
-  /** The runtime has sent its headers. Go's servers send them with the first event only. */
+  /** The runtime has sent its headers. Go's servers send them together with the first event. */
   onOpen?(): void;
   onEvent(event: ContainerEventResponse): void;
   /** A message came that cannot be decoded. */
@@ -15,11 +15,11 @@ export interface ContainerEventHandlers {
 }
 
 /**
- * Opens GetContainerEvents and reads it without ever waiting, until it ends.
+ * Opens GetContainerEvents and reads it to its end without ever pausing.
  *
- * An unread stream holds up the runtime in the end, or makes it drop events, so nothing here waits for anybody.
- * A message that cannot be decoded is counted, told of and skipped: the next list shows what it said. Resolves when the
- * runtime ends the stream, rejects when it breaks, and with the signal's reason.
+ * An unread stream blocks the runtime eventually, or makes it drop events, so nothing here waits for a
+ * handler. A message that cannot be decoded is counted, logged and skipped: the next list shows what it said.
+ * Resolves when the runtime ends the stream, rejects when it breaks, and rejects with the signal's reason.
  */
 export async function readContainerEvents(
   client: RawCaller,
@@ -38,7 +38,7 @@ export async function readContainerEvents(
         try {
           event = client.decodeMessage(method, bytes);
         } catch (error) {
-          // Counted by the decoder.
+          // The decoder has counted it.
           logger.warn('A container event cannot be decoded and is skipped', { err: messageOf(error) });
           handlers.onSkipped?.();
           return;

@@ -35,7 +35,7 @@ function encode(items: readonly Item[]): Buffer {
   return Buffer.from(writer.finish());
 }
 
-/** Reads as a runtime's index does: an id that was seen before costs 1, a new one is decoded whole. */
+/** Reads as the pod index does: a known id costs 1, a new item is decoded whole. */
 class Reader {
   readonly order = new FieldOrder();
   readonly #known = new Set<string>();
@@ -54,7 +54,9 @@ class Reader {
   }
 }
 
-/** Sets the first byte of a label's text, which is the last field of the only item, so that it reaches too far. */
+/**
+ * Sets the first byte of a label's text, the last field of the only item, so that it reaches beyond the end.
+ */
 function breakLastField(answer: Buffer): Buffer {
   const broken = Buffer.from(answer);
   const lengthAt = broken.length - 200 - 2;
@@ -63,7 +65,7 @@ function breakLastField(answer: Buffer): Buffer {
 }
 
 describe('the order of fields', () => {
-  it('lets an item be read as far as its state, once a whole list ascended', async () => {
+  it('lets an item be read only up to its state, once a whole list was in ascending order', async () => {
     const reader = new Reader();
     const answer = encode([{ id: 'a', state: 1, fields: USUAL }]);
     const broken = breakLastField(answer);
@@ -74,7 +76,7 @@ describe('the order of fields', () => {
     expect(await reader.read(broken)).toEqual(new Map([['a', 1]]));
   });
 
-  it('takes a state that is left out for the default one', async () => {
+  it('reads an omitted state as the default one', async () => {
     const reader = new Reader();
     await reader.read(encode([{ id: 'a', state: 1, fields: USUAL }]));
     const answer = encode([{ id: 'a', state: 0, fields: ['id', 'image', 'label'] }]);
@@ -82,7 +84,7 @@ describe('the order of fields', () => {
     expect(reader.order.ascends).toBe(true);
   });
 
-  it('is no longer relied on after one new item without it', async () => {
+  it('is no longer relied on after one new item that is not in order', async () => {
     const reader = new Reader();
     await reader.read(encode([{ id: 'a', state: 1, fields: USUAL }]));
     const odd: Item = { id: 'b', state: 1, fields: ['label', 'id', 'state'] };
@@ -96,7 +98,7 @@ describe('the order of fields', () => {
     expect(reader.order.ascends).toBe(false);
   });
 
-  it('is seen anew on another connection', async () => {
+  it('is checked again on another connection', async () => {
     const reader = new Reader();
     reader.order.useConnection(1);
     await reader.read(encode([{ id: 'a', state: 1, fields: USUAL }]));
@@ -108,13 +110,13 @@ describe('the order of fields', () => {
     expect(reader.order.ascends).toBe(false);
   });
 
-  it('is not known from a list of nothing', async () => {
+  it('is not derived from an empty list', async () => {
     const reader = new Reader();
     await reader.read(encode([]));
     expect(reader.order.ascends).toBe(false);
   });
 
-  it('is seen anew after a list that may have come over either of two connections', async () => {
+  it('is checked again after a list that may have come over either of two connections', async () => {
     const reader = new Reader();
     for (const connection of [undefined, 2]) {
       reader.order.useConnection(connection);
@@ -126,7 +128,7 @@ describe('the order of fields', () => {
     expect(reader.order.ascends).toBe(false);
   });
 
-  it('changes nothing of what is read, in whatever order a runtime keeps to', async () => {
+  it('does not change what is read, whatever order a runtime uses', async () => {
     const fields = fc.shuffledSubarray([...USUAL, 'state', 'label', 'id'] as Field[], { minLength: 1 });
     const node = fc.uniqueArray(fc.record({ id: fc.string({ maxLength: 9 }), fields }), {
       selector: ({ fields: some, id }) => (some.includes('id') ? id : ''),
@@ -136,7 +138,7 @@ describe('the order of fields', () => {
       fc.asyncProperty(node, fc.infiniteStream(fc.nat({ max: 5 })), async (items, states) => {
         const reader = new Reader();
         for (let look = 0; look < 4; look++) {
-          // One more item at each look, so that new ones come among the known.
+          // Each list has one more item, so that new ones appear among known ones.
           const shown = items
             .slice(0, look + 2)
             .map((item) => ({ ...item, state: states.next().value as number }));
@@ -147,7 +149,7 @@ describe('the order of fields', () => {
                 item.fields.includes('state') ? item.state : 0,
               ] as const,
           );
-          // Of a new item only the id counts here: who takes it up decodes it whole.
+          // For a new item only the id counts here, as the index decodes the whole item.
           const seen = await reader.read(encode(shown));
           const known = look === 0 ? expected : expected.slice(0, look + 1);
           for (const [id, state] of known) expect(seen.get(id)).toBe(state);

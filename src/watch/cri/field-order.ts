@@ -1,23 +1,24 @@
 /**
- * Whether the items of a runtime's lists have their fields in ascending order and the state no more than once.
+ * Whether the items of a runtime's lists have their fields in ascending order, and the state at most once.
  *
- * The wire format promises no order, yet every serializer known has this one, and with it all that follows the state
- * can be left unread. So it is not assumed but watched: items are read to their end until a whole list was as
- * hoped, new items always are, and the first that is not ends it. A list of nothing shows nothing. It holds for one
- * connection: another release may be behind the next.
+ * The wire format promises no order, but every known serializer writes fields in ascending order, and then
+ * everything after the state can be left unread. The order is verified, not assumed: items are read to their
+ * end until a whole list was in order. New items are always read to their end, and the first one out of order
+ * ends the shortcut. An empty list proves nothing. The finding is valid for one connection, as another
+ * release of the runtime may answer on the next.
  */
 export class FieldOrder {
   #connection: number | undefined;
   #seen: 'nothing' | 'ascending' | 'other' = 'nothing';
 
-  /** True once that was seen of a whole list, and of every item since. */
+  /** True once a whole list was in order, and every item since then. */
   get ascends(): boolean {
     return this.#seen === 'ascending';
   }
 
   /**
-   * Tells over which connection the next list came, undefined when nobody knows; what was seen on another one is
-   * forgotten.
+   * Sets the connection that the next list came over, undefined if that is unclear. A different connection
+   * resets the finding.
    */
   useConnection(generation: number | undefined): void {
     if (generation !== undefined && generation === this.#connection) return;
@@ -25,12 +26,12 @@ export class FieldOrder {
     this.#seen = 'nothing';
   }
 
-  /** An item was not in order. */
+  /** Notes an item that was not in order. */
   noteDisorder(): void {
     this.#seen = 'other';
   }
 
-  /** A list was read to its end, at least one item. */
+  /** Notes that a list with at least one item was read to its end. */
   noteEnd(): void {
     if (this.#seen === 'nothing') this.#seen = 'ascending';
   }

@@ -1,12 +1,12 @@
 /**
- * The connection to a gRPC server, and what keeps it usable.
+ * The connection to a gRPC server, and its recovery.
  *
- * In: bytes of requests. Out: bytes of answers, or how the call failed. It assumes that the server may go away, and
- * that the connection itself may go deaf: Node's HTTP/2 freezes one for good when an error text is longer than about
- * 64 KiB, and that limit cannot be raised. Such a text cannot be read, then; what is bounded is the damage.
- * {@link DeafConnectionWatch} finds the connection one to two seconds after a call began to wait on it, its socket is
- * destroyed, and gRPC makes a new one at once. Of the calls that were in flight, the one whose answer cannot be
- * read fails with INTERNAL where it is known which one that is, every other with UNAVAILABLE.
+ * In: bytes of requests. Out: bytes of answers, or how the call failed. It assumes that the server may go
+ * away, and that the connection itself may go deaf: Node's HTTP/2 freezes one for good when an error text is
+ * longer than about 64 KiB, and that limit cannot be raised. Such a text cannot be read; only the damage is
+ * limited. {@link DeafConnectionWatch} finds the connection one to two seconds after a call began to wait on
+ * it. Its socket is destroyed, and gRPC makes a new one at once. Of the calls in flight, the one whose answer
+ * cannot be read fails with INTERNAL if it can be identified; every other one fails with UNAVAILABLE.
  *
  * @module
  */
@@ -49,13 +49,13 @@ const STATES: Record<connectivityState, ConnectionState> = {
 
 const identity = (bytes: Buffer): Buffer => bytes;
 
-/** A call that has not ended, and what is known of its connection. */
+/** An open call and its connection. */
 interface OpenCall {
   readonly call: { cancel(): void };
   readonly streaming: boolean;
-  /** What the connection had written when the call began; undefined while there was none. */
+  /** What the connection had written when the call started; undefined if there was no connection. */
   readonly begunAt: MovedBytes | undefined;
-  /** Why it failed, when its connection was given up. */
+  /** The reason why the call failed, if its connection was destroyed. */
   cutOff?: GrpcStatusError;
 }
 
@@ -63,7 +63,7 @@ interface OpenCall {
 export class GrpcTransport implements Transport {
   readonly #client: Client;
   readonly #channel: ReturnType<Client['getChannel']>;
-  // The library copies it for each call.
+  // Shared, as the library copies it for each call.
   readonly #noMetadata = new Metadata();
   readonly #open = new Set<OpenCall>();
   readonly #listeners = new Set<(state: ConnectionState) => void>();
@@ -162,7 +162,7 @@ export class GrpcTransport implements Transport {
     this.#watch.close();
     for (const { call } of [...this.#open]) call.cancel();
     this.#knockElsewhere?.end();
-    // The watcher takes the state to closed.
+    // The watcher sets the state to closed.
     this.#client.close();
   }
 
@@ -174,7 +174,7 @@ export class GrpcTransport implements Transport {
         this.#open.delete(open);
         reject(open.cutOff ?? toStatusError(error.code, error.details));
       });
-      // With an error status there is no end worth waiting for; with OK the end comes after the last message.
+      // An error status may come without an end; with OK the end comes after the last message.
       call.on('end', () => {
         this.#open.delete(open);
         resolve();
@@ -205,13 +205,15 @@ export class GrpcTransport implements Transport {
 
   #replaceConnection({ connection, written, mute }: DeafConnection): void {
     const lost = [...this.#open].filter(({ begunAt }) => !begunAt || begunAt.connection === connection);
-    // It no longer wrote what began later: the answer that broke it belongs to one of the others.
+    // Calls that started later were never written: the answer that broke the connection belongs to one of the
+    // others.
     const sent = lost.filter(
       ({ begunAt, streaming }) => !streaming && (!begunAt || begunAt.written < written),
     );
     const culprit = mute && sent.length === 1 ? sent[0] : undefined;
     for (const open of lost) open.cutOff = open === culprit ? unreadableAnswer() : connectionReplaced();
-    // gRPC takes it for a connection that broke, ends the calls on it, and is idle until it is asked for a new one.
+    // gRPC treats this as a broken connection: it fails the calls on it, and is idle until the next call
+    // needs a new one.
     this.#socket?.destroy();
     this.#reconnect = true;
   }
@@ -235,7 +237,7 @@ function asBuffer(bytes: Uint8Array): Buffer {
 }
 
 function toStatusError(code: number, details: string): GrpcStatusError {
-  // The library's own remark on how the path of the socket was resolved, which is nobody's question.
+  // The library appends a note on how it resolved the socket's path, which helps nobody.
   const end = details.indexOf('Resolution note:');
   return new GrpcStatusError(code, end === -1 ? details : details.slice(0, end).trimEnd());
 }

@@ -1,9 +1,9 @@
 /**
  * A typed client of CRI v1, the interface between a Kubernetes node agent and its container runtime.
  *
- * In: an endpoint. Out: every method of RuntimeService and ImageService, with a deadline and an AbortSignal on
- * each call, and a record of the calls in flight. It assumes that the runtime may hang, answer nonsense or go
- * away at any time: each of these ends the call in question and nothing else.
+ * In: an endpoint. Out: every method of RuntimeService and ImageService, with a deadline and an AbortSignal
+ * on each call, and a list of the calls in flight. It assumes that the runtime may hang, answer nonsense or
+ * go away at any time: each of these ends the affected call and nothing else.
  *
  * @example
  * ```ts

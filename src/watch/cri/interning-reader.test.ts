@@ -28,7 +28,7 @@ const text = fc.oneof(
   ),
 );
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
-// The key would be the object's prototype in plain and interning reader alike.
+// A __proto__ key would set the object's prototype with either reader.
 const map = fc.dictionary(
   text.filter((key) => key !== '__proto__'),
   text,
@@ -56,7 +56,7 @@ const status = fc.record({
 });
 
 describe('the interning reader', () => {
-  // One cache for all runs, so that what one message leaves behind is there for the next.
+  // One cache for all runs, so that a message meets what earlier ones left in it.
   const strings = new StringCache();
   const read = (bytes: Uint8Array, counters = { unknownFields: 0 }): InterningReader =>
     new InterningReader(bytes, strings, counters);
@@ -89,7 +89,7 @@ describe('the interning reader', () => {
   it('reads any bytes as the plain reader does, broken UTF-8 too', () => {
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 120 }),
-      // Short and from few values, so that slots of the cache are met again with other bytes.
+      // Short and from few values, so that the cache's slots see other bytes again.
       fc.array(
         fc.constantFrom(0x41, 0x42, 0x80, 0xbf, 0xc3, 0xa9, 0xe2, 0x82, 0xed, 0xa0, 0xef, 0xbb, 0xf0, 0xff),
         { maxLength: 4 },
@@ -99,14 +99,14 @@ describe('the interning reader', () => {
       fc.property(bytes, (raw) => {
         const wire = new BinaryWriter().bytes(Uint8Array.from(raw)).finish();
         expect(read(wire).string()).toBe(new BinaryReader(wire).string());
-        // A second time, when it may come out of the cache.
+        // A second time, when it may come from the cache.
         expect(read(wire).string()).toBe(new BinaryReader(wire).string());
       }),
       { numRuns: 2_000 },
     );
   });
 
-  it('gives the same string object for bytes it has just read', () => {
+  it('returns the same string object for bytes that it has just read', () => {
     const cache = new StringCache();
     const bytes = Buffer.from('..io.kubernetes.pod.uid..');
     const first = cache.read(bytes, 2, bytes.length - 2);
@@ -133,10 +133,10 @@ describe('the interning reader', () => {
     expect(() => read(Buffer.from([5, 0x41])).string()).toThrow(RangeError);
   });
 
-  it('leaves nothing that refers to the bytes read', () => {
+  it('returns nothing that refers to the bytes read', () => {
     const message = { stdout: Buffer.from('out put'), stderr: Buffer.from('err'), exitCode: 1 };
     const encoded = ExecSyncResponse.encode(message).finish();
-    // Not from the pool that small buffers share, so that its memory is its own.
+    // Not from the pool that small buffers share, so that it has memory of its own.
     const bytes = Buffer.alloc(encoded.length);
     bytes.set(encoded);
     const decoded = ExecSyncResponse.decode(read(bytes));

@@ -2,16 +2,16 @@ import { BinaryReader, type WireType } from '@bufbuild/protobuf/wire';
 
 import { type StringCache } from './string-cache.js';
 
-/** What is counted while reading; shared by all readers of a client. */
+/** Counters of what could not be read; shared by all readers of a client. */
 export interface WireCounters {
   /** Fields that this version does not know, or has under another wire type. */
   unknownFields: number;
 }
 
 /**
- * Reads protobuf as the library's own reader does, but strings natively and through a {@link StringCache}, and
- * counts the fields that generated code skips because it does not know them.
+ * A protobuf reader that decodes strings natively through a {@link StringCache}, and counts unknown fields.
  *
+ * It otherwise behaves as the library's own reader. The unknown fields are those that generated code skips.
  * The result holds no view of the bytes read: strings are copies, and generated code copies `bytes` fields.
  */
 export class InterningReader extends BinaryReader {

@@ -5,21 +5,22 @@ import { Client, type ClientUnaryCall, Metadata, status as grpcStatus } from '@g
 import { type GrpcTransportOptions, toChannelOptions } from './channel-options.js';
 import { ObservedCredentials } from './observed-credentials.js';
 
-// No server has it, so that every gRPC server answers Unimplemented by itself, whatever else it is busy with.
+// No server implements it, so every gRPC server answers Unimplemented by itself, however busy its handlers
+// are.
 const KNOCK_PATH = '/podloop.Connection/Knock';
-// Of the second connection. One attempt takes a place among those that a stopped runtime has not accepted yet, so
-// that there must be few of them.
+// Deadline of the second connection. Each attempt takes a place in the backlog of a stopped runtime, so there
+// must be few of them.
 const ELSEWHERE_DEADLINE_MS = 30_000;
 
-/** A question whether a connection works. */
+/** A check whether a connection works. */
 export interface Knock {
-  /** Never rejects: false when anything but the server itself ended it. */
+  /** Never rejects: false if anything but the server itself ended it. */
   readonly answered: Promise<boolean>;
-  /** Gives it up. Does nothing once it is settled. */
+  /** Cancels it. Does nothing once it is settled. */
   end(): void;
 }
 
-/** Asks the server what it answers without its handlers, on the client's own connection. */
+/** Sends a call that the server answers without its handlers, on the client's own connection. */
 export function startKnock(client: Client, deadlineMs?: number): Knock {
   const bytes = (message: Buffer): Buffer => message;
   const options = deadlineMs === undefined ? {} : { deadline: Date.now() + deadlineMs };
@@ -32,14 +33,14 @@ export function startKnock(client: Client, deadlineMs?: number): Knock {
       Buffer.alloc(0),
       new Metadata(),
       options,
-      // Any other status would be our own library's word, not the server's.
+      // Any other status may come from our own library instead of the server.
       (error) => resolve(error?.code === grpcStatus.UNIMPLEMENTED),
     );
   });
   return { answered, end: () => call?.cancel() };
 }
 
-/** The same on a connection of its own, which is closed afterwards. It is given up after half a minute. */
+/** The same on a separate connection, which is closed afterwards. It times out after half a minute. */
 export function startKnockElsewhere(options: GrpcTransportOptions): Knock {
   let socket: Socket | undefined;
   const credentials = new ObservedCredentials({ onSocket: (connected) => (socket = connected) });

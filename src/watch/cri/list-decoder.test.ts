@@ -112,7 +112,7 @@ describe('reading a list by hand', () => {
     );
   });
 
-  it('takes a bounded number of items in each slice, and lets the loop turn in between', async () => {
+  it('reads a bounded number of items in each slice, and lets the event loop turn in between', async () => {
     const slices: number[] = [];
     let visited = 0;
     const options = { sliceItems: 500, yieldToLoop: () => Promise.resolve(slices.push(visited)) };

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FieldOrder } from './field-order.js';
 import { type WireCounters } from './interning-reader.js';
 
-/** Where a list's items have what is read of each of them. The items are in field 1, their id in field 1 of each. */
+/** Field numbers in a list's items. The items are in field 1, their id in field 1 of each. */
 export interface ListShape {
   /** Field number of the state, a varint. */
   readonly stateField: number;
@@ -17,8 +17,10 @@ export const CONTAINER_LIST: ListShape = { stateField: 6, lastKnownField: 10 };
 export const SANDBOX_LIST: ListShape = { stateField: 3, lastKnownField: 7 };
 
 /**
- * Told of each item: where in the answer its id is and where it is itself, and its state as on the wire. Returns
- * what the visit cost, in plain items: more than 1 when it decoded the item whole.
+ * Called for each item with the positions of its id and of the whole item in the answer, and with its state
+ * as on the wire.
+ *
+ * Returns the cost of the visit, in plain items: more than 1 if it decoded the whole item.
  */
 export type ItemVisitor = (
   idStart: number,
@@ -28,11 +30,11 @@ export type ItemVisitor = (
   end: number,
 ) => number;
 
-/** How the reading of a list is cut into slices, and how much of each item is read. */
+/** How reading is divided into slices, and how much of each item is read. */
 export interface SliceOptions {
-  /** What is known of the order of fields; without it every item is read to its end. */
+  /** What is known about the order of fields; without it every item is read to its end. */
   readonly order?: FieldOrder;
-  /** A slice ends once it has cost this many items; 1,000 unless told. */
+  /** A slice ends once it has cost this many items (default: 1,000). */
   readonly sliceItems?: number;
   readonly signal?: AbortSignal | undefined;
   /** Called between two slices: lets the event loop turn. */
@@ -40,19 +42,20 @@ export interface SliceOptions {
 }
 
 const DEFAULT_SLICE_ITEMS = 1_000;
-/** Groups, a form of old that nobody should send, are passed over up to this depth. */
+/** Groups are obsolete and nobody should send them; they are skipped up to this depth. */
 const DEEPEST_GROUP = 100;
 const ITEM_TAG = (1 << 3) | 2;
 const ID_TAG = (1 << 3) | 2;
 
 /**
- * Reads a list answer by hand, only id and state of each item, in slices with turns of the event loop between.
+ * Reads a list answer by hand, only id and state of each item, in slices with turns of the event loop
+ * between.
  *
- * Everything else of an item is immutable in CRI for an id: who has seen the id need not read it again. Fields
- * may stand in any order; where they are known to ascend, an item is read as far as its state and no further,
- * which leaves out labels and annotations, most of it. Fields that this version does not know are then counted when
- * the item is new. Nothing that is handed out refers to `answer`. Throws an Error when `answer` is no protobuf, and
- * the signal's reason between slices.
+ * CRI makes everything else of an item immutable for its id, so a known id need not be read again. Fields may
+ * come in any order. If they are known to ascend, an item is read only up to its state; this skips labels and
+ * annotations, which are most of it. Fields that this version does not know are then counted only for new
+ * items. Nothing handed out refers to `answer`. Throws an Error if `answer` is not valid protobuf, and the
+ * signal's reason between slices.
  */
 export async function scanList(
   answer: Buffer,
@@ -75,14 +78,14 @@ export async function scanList(
   if (scan.hasSeenItem) order.noteEnd();
 }
 
-/** One reading of one answer, slice by slice. */
+/** The reading of one answer, slice by slice. */
 class ListScan {
   readonly #bytes: Buffer;
   readonly #stateTag: number;
   readonly #firstUnknownTag: number;
   readonly #counters: WireCounters;
   readonly #order: FieldOrder;
-  // The place in the answer. Varints move it, so that none of them has to return two numbers.
+  // The position in the answer. Reading a varint moves it, so that no method has to return two numbers.
   #at = 0;
   #hasSeenItem = false;
 
@@ -98,7 +101,7 @@ class ListScan {
     return this.#hasSeenItem;
   }
 
-  /** Visits items until their cost reaches `budget`. False once the answer is read to its end. */
+  /** Visits items until their cost reaches `budget`. Returns false at the end of the answer. */
   step(budget: number, visit: ItemVisitor): boolean {
     const total = this.#bytes.length;
     let cost = 0;
@@ -120,8 +123,10 @@ class ListScan {
   }
 
   /**
-   * Reads no further than the state, as fields ascend: neither id nor state follows. It spells out what `#item` does
-   * too: a call for each field would cost more than what it does, and this runs for every container each second.
+   * Reads an item only up to its state, as fields ascend and neither id nor state follows.
+   *
+   * It repeats code of `#item` on purpose: a call for each field would cost more than its work, and this runs
+   * for every container each second.
    */
   #itemToItsState(end: number, visit: ItemVisitor): number {
     const bytes = this.#bytes;
@@ -132,7 +137,7 @@ class ListScan {
     let idEnd = 0;
     let state = 0;
     while (at < end) {
-      // Tags this low are one byte, and so are most lengths.
+      // Tags this low take one byte, and so do most lengths.
       const tag = bytes[at]!;
       if (tag >= stateTag) {
         this.#at = at;
@@ -161,16 +166,16 @@ class ListScan {
     }
     if (at > end) throw new RangeError('a field reaches beyond the end of its item');
     this.#at = start;
-    // Its id may stand further on.
+    // Its id may come later.
     if (idStart === idEnd) return this.#item(end, visit);
     const cost = visit(idStart, idEnd, state, start, end);
-    // A new one shows whether its fields ascend too.
+    // A new item shows whether its fields ascend too.
     if (cost > 1) this.#item(end, () => cost);
     this.#at = end;
     return cost;
   }
 
-  /** Reads an item to its end, in whatever order its fields are, and notes that order. */
+  /** Reads an item to its end, in any order of its fields, and notes that order. */
   #item(end: number, visit: ItemVisitor): number {
     const bytes = this.#bytes;
     const start = this.#at;
@@ -237,7 +242,10 @@ class ListScan {
     throw new RangeError('a number of more than ten bytes');
   }
 
-  /** An enum value: a negative one comes as ten bytes, more than a number holds, of which the low 32 bits count. */
+  /**
+   * An enum value. A negative one takes ten bytes, more than a number can hold; its low 32 bits are the
+   * value.
+   */
   #int32(): number {
     const bytes = this.#bytes;
     let at = this.#at;
@@ -254,7 +262,7 @@ class ListScan {
     throw new RangeError('a number of more than ten bytes');
   }
 
-  /** Past the value that belongs to a tag; `depth` is how many groups it stands in. */
+  /** Skips the value that belongs to a tag; `depth` is the number of enclosing groups. */
   #skip(tag: number, depth = 0): void {
     switch (tag & 7) {
       case 0:
@@ -264,7 +272,7 @@ class ListScan {
         this.#at += 8;
         return;
       case 2: {
-        // Not `this.#at += …`: that takes the place before the length has been read.
+        // Not `this.#at += …`: that reads the position before the length has moved it.
         const length = this.#varint();
         this.#at += length;
         return;

@@ -8,10 +8,10 @@ import { type CriMethod } from './methods.js';
 const MOST_BUFFERED = 16;
 
 /**
- * Calls a streaming method and gives its messages one by one; the call is sent when the iteration starts.
+ * Calls a streaming method and yields its messages one by one; the call is sent when the iteration starts.
  *
- * Leaving the loop gives the call up. A reader that is slow makes the server wait: never read container events
- * this way, see {@link readContainerEvents}.
+ * Leaving the loop cancels the call. A slow reader makes the server wait, so never read container events this
+ * way: see {@link readContainerEvents}.
  */
 export async function* iterateMessages<Request, Response>(
   client: Pick<RawCaller, 'streamBytes' | 'decodeMessage'>,
@@ -38,7 +38,7 @@ export async function* iterateMessages<Request, Response>(
       progress.ended = true;
       wake();
     });
-  // It is awaited below; until then a failure is not unhandled.
+  // It is awaited below; until then a failure must not count as unhandled.
   stream.catch(() => undefined);
   try {
     for (;;) {

@@ -7,7 +7,7 @@ import { CRI_METHODS } from './methods.js';
 describe('the table of methods', () => {
   const generated = { ...RuntimeServiceService, ...ImageServiceService };
 
-  it('has every method of both services, at its path and of its kind', () => {
+  it('has every method of both services, with its path and kind', () => {
     const ofTable = Object.entries(CRI_METHODS).map(([name, { path, streaming }]) => [name, path, streaming]);
     const ofServices = Object.entries(generated).map(([name, { path, responseStream }]) => [
       name,
@@ -21,7 +21,8 @@ describe('the table of methods', () => {
   it('has the messages of each method', () => {
     for (const [name, method] of Object.entries(CRI_METHODS)) {
       const { requestSerialize, responseDeserialize } = generated[name as keyof typeof generated];
-      // Encoders of different messages would differ in what they make of a strange field; their code shows whose they are.
+      // Two encoders may differ only in how they treat a strange field, so their source code identifies the
+      // message.
       const fns = method as { request: { encode: unknown }; response: { decode: unknown } };
       expect(String(requestSerialize), name).toContain(nameOf(fns.request));
       expect(String(responseDeserialize), name).toContain(nameOf(fns.response));
@@ -45,7 +46,7 @@ describe('the table of methods', () => {
   });
 });
 
-/** The name of a generated message, from the code of its functions. */
+/** The name of a generated message, taken from the source code of its functions. */
 function nameOf(fns: object): string {
   const create = String(Object.getOwnPropertyDescriptor(fns, 'create')?.value);
   return /return (?:[\w$]+\.)?(\w+)\.fromPartial/.exec(create)![1]!;

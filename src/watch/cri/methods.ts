@@ -2,7 +2,7 @@ import { type CriCallPod } from '#base/channels/channels.js';
 
 import * as cri from './generated/runtime/v1/cri.js';
 
-/** What a call is about, as read from its request. */
+/** The subject of a call, as read from its request. */
 export interface CallSubject {
   readonly containerId?: string;
   readonly sandboxId?: string;
@@ -11,20 +11,22 @@ export interface CallSubject {
 }
 
 /**
- * How long a call may take: `default` the client's limit, `double` twice that, `long` an hour, `none` until its
- * caller ends it; a function gives what the request itself allows on top of the default, in seconds (CRI's own
- * unit), or undefined for no limit.
+ * How long a call may take.
+ *
+ * `default` is the client's limit, `double` twice that, `long` an hour, and `none` has no limit. A function
+ * returns what the request itself adds to the default, in seconds (CRI's own unit), or undefined for no
+ * limit.
  */
 export type DeadlineRule<Request> =
   'default' | 'double' | 'long' | 'none' | ((request: Request) => number | undefined);
 
-/** Everything that the client needs to know of one CRI method. */
+/** Everything that the client needs to know about one CRI method. */
 export interface CriMethod<Request, Response, Streaming extends boolean> {
   /** As CRI names it: ListContainers. */
   readonly name: string;
   /** The path of its HTTP/2 request. */
   readonly path: string;
-  /** The kubelet's operation_type; in the same manner where the kubelet has none. */
+  /** The kubelet's operation_type, or a name in the same style where the kubelet has none. */
   readonly operation: string;
   readonly streaming: Streaming;
   readonly request: cri.MessageFns<Request>;
@@ -74,9 +76,9 @@ const podOf = (config: cri.PodSandboxConfig | undefined): CallSubject => {
   const { uid, namespace, name } = config.metadata;
   return { pod: { uid, namespace, name } };
 };
-// A stop with grace 0 or less kills at once: it is the default limit then.
+// A stop with grace 0 or less kills at once, so the default limit applies.
 const ownTimeout = (request: { timeout: bigint }): number => Math.max(0, Number(request.timeout));
-// For an exec, timeout 0 means that it may run for ever.
+// For an exec, timeout 0 means no limit.
 const execTimeout = (request: { timeout: bigint }): number | undefined =>
   request.timeout > 0n ? Number(request.timeout) : undefined;
 
@@ -130,8 +132,8 @@ export const CRI_METHODS = {
 };
 
 /**
- * How many milliseconds of its limit a call takes where all is well: what its request allows it, as a stop its grace
- * period; all of it where that is long.
+ * How many milliseconds of its limit a call may use when all is well: what its request allows, such as a
+ * stop's grace period, or the whole limit for `long`.
  */
 export function ownTimeOf<Request>(
   { deadline }: { readonly deadline: DeadlineRule<Request> },
@@ -141,7 +143,7 @@ export function ownTimeOf<Request>(
   return deadline === 'long' ? LONG_TIMEOUT_MS : 0;
 }
 
-/** Whether a call is the stream that has no end of its own, and not a list that comes in pieces. */
+/** Whether a call is a stream without an end of its own, and not a list that comes in pieces. */
 export function isEndless({
   streaming,
   deadlineMs,
@@ -155,11 +157,11 @@ export function isEndless({
 /** The name of a CRI method on the client. */
 export type CriMethodName = keyof typeof CRI_METHODS;
 
-// An image may be large and its registry slow; whoever pulls has a signal for more.
+// An image may be large and its registry slow; a caller that wants a shorter limit passes a signal.
 const LONG_TIMEOUT_MS = 3_600_000;
 
 /**
- * After how many milliseconds a call is given up; undefined for never.
+ * The deadline of a call in milliseconds; undefined for none.
  *
  * @param ownTimeoutMs the caller's own limit, which replaces the method's; Infinity for none.
  * @param defaultTimeoutMs the client's limit, which the method's rule builds on.

@@ -6,10 +6,10 @@ type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 type ConnectorArguments = Parameters<ChannelCredentials['_createSecureConnector']>;
 
 /**
- * Insecure credentials that show the socket of each connection their channel makes.
+ * Insecure credentials that expose the socket of each connection of their channel.
  *
- * gRPC's own interface shows neither how many bytes a connection has moved nor a way to end just that one; its
- * credentials are the one place where the bare socket passes through code of the caller's.
+ * gRPC's own interface neither shows how many bytes a connection has moved nor lets a caller end just that
+ * one. Its credentials are the one place where the bare socket passes through the caller's code.
  */
 export class ObservedCredentials extends ChannelCredentials {
   readonly #inner = credentials.createInsecure();

@@ -9,30 +9,31 @@ import { CriClient } from './client.js';
 import { type Endpoint, parseEndpoint } from './endpoint.js';
 import { type VersionResponse } from './generated/runtime/v1/cri.js';
 
-/** How {@link probeEndpoint} looks. */
+/** Options of {@link probeEndpoint}. */
 export interface ProbeOptions {
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock;
-  /** How long each of its two steps may take, in milliseconds; 10,000 unless told. */
+  /** How long each of its two steps may take, in milliseconds (default: 10,000). */
   readonly timeoutMs?: number;
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-// What a client of HTTP/2 says first, and an empty SETTINGS frame: the server answers with its own settings.
+// The preface of an HTTP/2 client and an empty SETTINGS frame: the server answers with its own settings.
 const HTTP2_GREETING = Buffer.concat([
   Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1'),
   Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]),
 ]);
-// A frame has nine bytes of header; the fourth is its type, 4 for SETTINGS.
+// A frame's header has nine bytes; the fourth is its type, 4 for SETTINGS.
 const FRAME_HEADER_BYTES = 9;
 const SETTINGS = 4;
 
 /**
- * Looks whether a CRI v1 runtime listens at an endpoint, and gives its Version.
+ * Checks whether a CRI v1 runtime listens at an endpoint, and returns its Version.
  *
- * Each way to fail is one line that says what is wrong and what to do: ENDPOINT_INVALID, ENDPOINT_NOT_FOUND (no
- * socket), ENDPOINT_PERMISSION_DENIED, ENDPOINT_NOT_CRI (no gRPC there), ENDPOINT_NO_CRI_V1 (gRPC without
- * runtime.v1), CRI_UNAVAILABLE (nobody listens at the socket), CRI_DEADLINE_EXCEEDED (somebody does and is mute).
+ * Each way to fail gives one line that says what is wrong and what to do: ENDPOINT_INVALID,
+ * ENDPOINT_NOT_FOUND (no socket), ENDPOINT_PERMISSION_DENIED, ENDPOINT_NOT_CRI (no gRPC there),
+ * ENDPOINT_NO_CRI_V1 (gRPC without runtime.v1), CRI_UNAVAILABLE (nobody listens at the socket),
+ * CRI_DEADLINE_EXCEEDED (it accepts but never answers).
  */
 export async function probeEndpoint(text: string, options: ProbeOptions = {}): Promise<VersionResponse> {
   const { signal, clock = new SystemClock(), timeoutMs = DEFAULT_TIMEOUT_MS } = options;
@@ -55,7 +56,7 @@ export async function probeEndpoint(text: string, options: ProbeOptions = {}): P
     return await client.version({}, { signal });
   } catch (error) {
     if (!hasCode(error, 'CRI_UNIMPLEMENTED')) throw error;
-    // The gRPC library says so of an HTTP answer that is none of gRPC's.
+    // The gRPC library reports this for an HTTP answer that is not gRPC's.
     if (/HTTP status code/i.test(error.message))
       throw notCri(endpoint, 'it speaks HTTP/2 without gRPC', error);
     throw new PodloopError(
@@ -74,7 +75,7 @@ interface Limits {
   readonly timeoutMs: number;
 }
 
-/** The kernel says of a file or a folder what it says of a socket that nobody listens at. */
+/** Connecting to a file or a folder gives the same kernel error as a socket that nobody listens at. */
 async function assertSocket(endpoint: Endpoint): Promise<void> {
   try {
     const found = await stat(endpoint.socketPath);
@@ -93,7 +94,10 @@ function notASocket(endpoint: Endpoint, what: string): PodloopError {
   );
 }
 
-/** Connects, says hello as HTTP/2 does, and gives the first bytes that come back; none when the other side hangs up. */
+/**
+ * Connects, sends HTTP/2's preface, and returns the first bytes of the answer; none if the other side hangs
+ * up.
+ */
 async function readGreeting(endpoint: Endpoint, { signal, clock, timeoutMs }: Limits): Promise<Buffer> {
   signal?.throwIfAborted();
   let socket: Socket | undefined;
@@ -110,11 +114,11 @@ async function readGreeting(endpoint: Endpoint, { signal, clock, timeoutMs }: Li
       });
       socket.on('close', () => resolve(received));
       socket.on('error', (error: NodeJS.ErrnoException) => {
-        // Who hangs up on HTTP/2 is no gRPC server, whatever else was said.
+        // A server that hangs up on HTTP/2 is not a gRPC server, whatever it sent.
         if (error.code === 'ECONNRESET' || error.code === 'EPIPE') resolve(received);
         else reject(toEndpointError(endpoint, error));
       });
-      // Callers abort with what they want to see again, Error or not.
+      // A caller's abort reason is passed on as it is, whether or not it is an Error.
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
       onAbort = () => reject(signal?.reason);
       signal?.addEventListener('abort', onAbort, { once: true });

@@ -7,24 +7,27 @@ import { CRI_METHODS, type CriMethod } from './methods.js';
 /** Lists all containers and all sandboxes as undecoded messages, for {@link scanList}. */
 export class RawLists {
   readonly #client: RawCaller;
-  // By streaming method: the generation of the connection in which the runtime said that it has none.
+  // By streaming method: the generation of the connection in which the runtime reported it as unimplemented.
   readonly #unimplementedIn = new Map<string, number>();
 
   constructor(options: { readonly client: RawCaller }) {
     this.#client = options.client;
   }
 
-  /** Messages whose items, all together, are every container. */
+  /** Messages whose items together are all containers. */
   containers(options: CallOptions): Promise<readonly Buffer[]> {
     return this.#list(CRI_METHODS.streamContainers, CRI_METHODS.listContainers, options);
   }
 
-  /** Messages whose items, all together, are every sandbox. */
+  /** Messages whose items together are all sandboxes. */
   sandboxes(options: CallOptions): Promise<readonly Buffer[]> {
     return this.#list(CRI_METHODS.streamPodSandboxes, CRI_METHODS.listPodSandbox, options);
   }
 
-  /** A stream has no limit on its whole size, so it goes first; a runtime without one is asked once a connection. */
+  /**
+   * A stream has no limit on its total size, so it is tried first; a runtime without streams is asked once a
+   * connection.
+   */
   async #list<StreamRequest, StreamResponse, Request, Response>(
     streaming: CriMethod<StreamRequest, StreamResponse, true>,
     unary: CriMethod<Request, Response, false>,

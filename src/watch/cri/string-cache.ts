@@ -1,9 +1,12 @@
-/** Node's own decoder, not in its documentation: half the cost of `toString('utf8', start, end)` for short strings. */
+/** Node's own undocumented decoder: half the cost of `toString('utf8', start, end)` for short strings. */
 interface NativeDecoder {
   utf8Slice(start: number, end: number): string;
 }
 
-/** The text of `bytes[start, end)`: a copy, broken UTF-8 replaced by U+FFFD, a byte order mark kept. */
+/**
+ * The text of `bytes[start, end)`: a copy, with broken UTF-8 replaced by U+FFFD and a byte order mark
+ * preserved.
+ */
 function decodeUtf8(bytes: Buffer, start: number, end: number): string {
   return (bytes as Buffer & NativeDecoder).utf8Slice(start, end);
 }
@@ -14,10 +17,10 @@ export const LONGEST_CACHED_BYTES = 96;
 const SLOTS = 1024;
 
 /**
- * The recently read short strings, so that label keys and the like, which stand in every container of every list,
- * are made once.
+ * A cache of recently read short strings, such as the label keys that every container of every list repeats.
  *
- * Each string has one slot, by a hash of some of its bytes; the last one read there stays. Only ASCII is kept.
+ * Each string has one slot, by a hash of some of its bytes, which holds the last string read there. Only
+ * ASCII is cached.
  */
 export class StringCache {
   readonly #slots = new Array<string>(SLOTS).fill('');
@@ -31,7 +34,8 @@ export class StringCache {
     const cached = this.#slots[slot]!;
     if (cached.length === length && isAsciiOf(cached, bytes, start)) return cached;
     const text = decodeUtf8(bytes, start, end);
-    // One UTF-16 unit for each byte: ASCII, or broken bytes, whose replacement never compares equal to a byte.
+    // One UTF-16 unit for each byte means ASCII, or broken bytes, whose replacement never compares equal to a
+    // byte.
     if (text.length === length) this.#slots[slot] = text;
     return text;
   }
@@ -44,7 +48,7 @@ function isAsciiOf(text: string, bytes: Buffer, start: number): boolean {
   return true;
 }
 
-/** Mixes eight bytes spread over the string, the last ones first: keys differ at their ends. */
+/** Mixes eight bytes spread over the string, the last ones first, as keys differ at their ends. */
 function hashOf(bytes: Buffer, start: number, end: number): number {
   const length = end - start;
   const step = length <= 8 ? 1 : (length >>> 3) + 1;

@@ -4,21 +4,23 @@ import { GrpcStatusError } from './transport.js';
 
 type Channel = ReturnType<Client['getChannel']>;
 
-/** What {@link startUnaryCall} sends, and whom it tells. */
+/** The request of {@link startUnaryCall}, and its callback. */
 export interface UnaryCallStart {
   readonly channel: Channel;
   readonly path: string;
   readonly request: Buffer;
-  /** Sent as it is; one object may serve many calls. */
+  /** Sent as it is; one object may be used for many calls. */
   readonly metadata: Metadata;
   /** Called once, never before `startUnaryCall` has returned. */
   readonly onEnd: (outcome: Buffer | GrpcStatusError) => void;
 }
 
 /**
- * Makes a unary call on a channel, without what the library's own `makeUnaryRequest` puts between: interceptors, of
- * which there are none, an emitter, and an error that is made beforehand for each call so that a failure can show
- * who made it. Each costs a little, and a burst of status calls is thousands of them.
+ * Makes a unary call on a channel, with less overhead than the library's own `makeUnaryRequest`.
+ *
+ * That one adds interceptors (none are used here), an emitter, and an error created in advance for each call
+ * so that a failure can show its caller. Each costs a little, and a burst of status calls is thousands of
+ * calls.
  *
  * It has no deadline.
  */

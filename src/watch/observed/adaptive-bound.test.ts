@@ -10,7 +10,7 @@ function feed(
   bound.observe({ operation, startedMs, endedMs: startedMs + durationMs, underWay, overloaded });
 }
 
-it('grows by one for every full bound of fast changes, up to its most', () => {
+it('grows by one for every full bound of fast changes, up to its maximum', () => {
   const bound = new AdaptiveBound({ initial: 4, most: 6 });
   for (let change = 0; change < 5; change++) feed(bound, 50);
   expect(bound.limit).toBe(5);
@@ -24,7 +24,7 @@ it('does not grow while little of it is used', () => {
   expect(bound.limit).toBe(8);
 });
 
-it('shrinks once for all changes that were under way together when it became slow', () => {
+it('shrinks once for all changes that were running together when it became slow', () => {
   const bound = new AdaptiveBound({ initial: 10 });
   feed(bound, 100, { underWay: 1 });
   for (let change = 0; change < 5; change++) feed(bound, 5_000, { startedMs: 1_000 + change });
@@ -33,7 +33,7 @@ it('shrinks once for all changes that were under way together when it became slo
   expect(bound.limit).toBe(4);
 });
 
-it('never shrinks below its least', () => {
+it('never shrinks below its minimum', () => {
   const bound = new AdaptiveBound({ initial: 8, least: 3 });
   for (let change = 0; change < 50; change++) feed(bound, 10, { startedMs: change * 100, overloaded: true });
   expect(bound.limit).toBe(3);
@@ -46,7 +46,7 @@ it('compares a change only with others of its kind', () => {
   expect(bound.limit).toBe(4);
 });
 
-it('takes nothing under half a second for slow', () => {
+it('does not count anything under half a second as slow', () => {
   const bound = new AdaptiveBound({ initial: 4 });
   feed(bound, 5, { underWay: 1 });
   feed(bound, 400, { startedMs: 10, underWay: 1 });

@@ -1,42 +1,45 @@
-/** What {@link AdaptiveBound} is made with. */
+/** Options of {@link AdaptiveBound}. */
 export interface AdaptiveBoundOptions {
   /** The bound at the start (default: 8). */
   readonly initial?: number;
-  /** It never goes below (default: 2). */
+  /** The lower limit of the bound (default: 2). */
   readonly least?: number;
-  /** It never goes above (default: 64). */
+  /** The upper limit of the bound (default: 64). */
   readonly most?: number;
 }
 
-/** A change that ended, as {@link AdaptiveBound.observe} takes it. */
+/** A finished change, as input of {@link AdaptiveBound.observe}. */
 export interface EndedChange {
-  /** What kind of change: only those of one kind are compared with each other. */
+  /** The kind of change: only changes of one kind are compared with each other. */
   readonly operation: string;
   /** By the monotonic clock. */
   readonly startedMs: number;
   readonly endedMs: number;
-  /** How many were under way when it started, itself included. */
+  /** How many changes were running when it started, itself included. */
   readonly underWay: number;
-  /** The runtime was not up to it: no answer in time, out of something, gone. Another failure says nothing of load. */
+  /**
+   * Whether the runtime was overloaded: no answer in time, a resource exhausted, or gone. Other failures say
+   * nothing about load.
+   */
   readonly overloaded: boolean;
 }
 
-// A runtime shares its cores among what it is asked at once, so that some growth is only that.
+// A runtime shares its cores among concurrent calls, so some growth in duration is normal.
 const SLOWDOWN = 6;
-/** Nothing faster than this is slow. */
+/** Anything faster than this is never slow. */
 const NEVER_SLOW_MS = 500;
 const DECREASE = 0.7;
-/** How much of the bound has to be in use for a success to say that more is possible. */
+/** How much of the bound must be in use before a success may raise it. */
 const WELL_USED = 0.75;
-// So slowly does it forget how fast the runtime once was: machines do get busier for good.
+// How slowly it forgets the runtime's fastest times: a machine may get busier for good.
 const DRIFT = 0.01;
 
 /**
- * How many changes a runtime is given at once: more while they go fast, fewer as soon as they do not.
+ * How many changes a runtime gets at once: more while they are fast, fewer once they are slow.
  *
- * Additive increase: one more for every full bound of successes. Multiplicative decrease: by 30 %, when a change
- * failed for load or took six times as long as the fastest of its kind; once for all changes that were under way
- * together. Holds numbers only.
+ * Additive increase: one more for every full bound of successes. Multiplicative decrease: by 30 % when a
+ * change failed for load or took six times as long as the fastest of its kind, once for all changes that were
+ * running together. The class has no timers and makes no calls.
  */
 export class AdaptiveBound {
   readonly #least: number;
@@ -59,7 +62,7 @@ export class AdaptiveBound {
   observe({ operation, startedMs, endedMs, underWay, overloaded }: EndedChange): void {
     const durationMs = endedMs - startedMs;
     if (overloaded || this.#isSlow(operation, durationMs)) {
-      // What was sent before the last decrease met the runtime as it was then.
+      // A change sent before the last decrease met the runtime under the old load.
       if (startedMs < this.#decreasedAtMs) return;
       this.#decreasedAtMs = endedMs;
       this.#limit = Math.max(this.#least, this.#limit * DECREASE);

@@ -1,7 +1,7 @@
 import { inOrderOfCreation, newestAttemptFirst } from './listed-item.js';
 import { type ContainerStatus, type ObservedPod, type PodStatus, type SandboxStatus } from './runtime.js';
 
-/** What was said of the sandboxes and containers of a pod, in any order, as one status. Pure. */
+/** Combines the statuses of a pod's sandboxes and containers, in any order, into one status. Pure. */
 export function composePodStatus(
   { uid, namespace, name, owner }: Pick<ObservedPod, 'uid' | 'namespace' | 'name' | 'owner'>,
   sandboxes: readonly SandboxStatus[],

@@ -1,5 +1,5 @@
 /**
- * From CRI's messages about usage to {@link PodUsage}. Pure, and never throws for what a message lacks.
+ * Converts CRI's messages about usage to {@link PodUsage}. Pure; never throws when a message lacks something.
  *
  * @module
  */
@@ -55,8 +55,8 @@ function toContainerUsage(stats: cri.ContainerStats): ContainerUsage {
 }
 
 /**
- * The pods of containers about which the runtime tells one by one: the sum over those that it tells of. Containers
- * without the labels of a pod belong to none and are left out.
+ * Groups containers into pods, for a runtime that only reports containers: each pod is the sum of its
+ * reported containers. Containers without the labels of a pod are left out.
  */
 export function groupByPod(listed: readonly cri.ContainerStats[]): PodUsage[] {
   const pods = new Map<
@@ -197,7 +197,10 @@ function toNumber(value: cri.UInt64Value | undefined): number | undefined {
   return value && Number(value.value);
 }
 
-/** Runtimes that take "no limit" for a number answer with what is left of one that no machine has. */
+/**
+ * Runtimes that encode "no limit" as a huge number report the rest of it as available; no machine has that
+ * much.
+ */
 const NO_LIMIT = 2 ** 60;
 
 function toLimited(value: cri.UInt64Value | undefined): number | undefined {

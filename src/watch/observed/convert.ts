@@ -1,6 +1,8 @@
 /**
- * From CRI's messages to the observed model. Pure, and never throws for what a message lacks: a missing name is
- * empty, a missing time 0n, a state that this version does not know is `unknown` and counted.
+ * Converts CRI's messages to the observed model.
+ *
+ * Pure, and never throws when a message lacks something: a missing name is empty, a missing time is 0n, and
+ * an unknown state is `unknown` and counted.
  *
  * @module
  */
@@ -17,7 +19,7 @@ import {
   type ToldStatuses,
 } from './runtime.js';
 
-/** What is counted while converting. */
+/** Counters of the conversion. */
 export interface ConvertCounters {
   /** States and event types that this version does not know. */
   unknownEnums: number;
@@ -53,13 +55,13 @@ export function toSandboxState(state: number, counters: ConvertCounters): Observ
   }
 }
 
-/** What the list said of a container and its status does not repeat. */
+/** What the list says of a container and its status does not repeat. */
 export interface ContainerOrigin {
   readonly id: string;
   readonly sandboxId: string;
 }
 
-/** From CRI's LinuxContainerResources: 0 stands for what was not said, and below it for no limit. */
+/** From CRI's LinuxContainerResources: 0 means "not set", a negative value "no limit". */
 export function toContainerLimits({
   cpuShares,
   cpuQuota,
@@ -116,7 +118,10 @@ function toContainerUser({ uid, gid, supplementalGroups }: cri.LinuxContainerUse
   return { uid: Number(uid), gid: Number(gid), supplementalGroups: supplementalGroups.map(Number) };
 }
 
-/** `SIGRTMINPLUS3` is SIGRTMIN+3 to people. Nothing for a runtime that does not say, or says what CRI does not know. */
+/**
+ * CRI's `SIGRTMINPLUS3` is written SIGRTMIN+3. Empty if the runtime reports no signal or one that CRI does
+ * not define.
+ */
 function toStopSignal(signal: cri.Signal): { stopSignal?: string } {
   if (signal === cri.Signal.RUNTIME_DEFAULT) return {};
   const name = Object.entries(cri.Signal).find(([, number]) => number === signal)?.[0];
@@ -152,7 +157,7 @@ export function toRuntimeEvent(event: cri.ContainerEventResponse, counters: Conv
     containerId: event.containerId,
     podUid: podUidOf(event),
     createdAtNs: event.createdAt,
-    // Most are never asked for, as those of containers that were only created.
+    // Read lazily, as most are never needed, such as those of containers that were only created.
     ...(event.podSandboxStatus && { statuses: () => toToldStatuses(event, counters) }),
   };
 }
@@ -191,7 +196,7 @@ function podUidOf({ podSandboxStatus, containersStatuses }: cri.ContainerEventRe
     const uid = labels[LABELS.podUid];
     if (uid !== undefined && uid !== '') return uid;
   }
-  // As for a sandbox in a list: its own words, then its id.
+  // As for a sandbox in a list: the label, then the metadata, then the id.
   const uid = podSandboxStatus?.metadata?.uid ?? '';
   return [uid, podSandboxStatus?.id ?? ''].find((text) => text !== '');
 }

@@ -21,7 +21,7 @@ function containerStats(uid: string, name: string, ns: bigint): cri.DeepPartial<
     memory: {
       timestamp: AT_NS,
       workingSetBytes: { value: 10n },
-      // What remains of "no limit" on some runtimes.
+      // What some runtimes report for "no limit".
       availableBytes: { value: 2n ** 64n - 11n },
     },
   };
@@ -33,7 +33,7 @@ async function start(handlers: CriHandlers, timeoutMs = 5_000) {
   return { usage, client: harness.client, [Symbol.asyncDispose]: () => harness[Symbol.asyncDispose]() };
 }
 
-it('tells what sandboxes and their containers use', async () => {
+it('reads what sandboxes and their containers use', async () => {
   const pod = cri.PodSandboxStats.fromPartial({
     attributes: {
       id: 's1',
@@ -77,7 +77,7 @@ it('tells what sandboxes and their containers use', async () => {
   ]);
 });
 
-it('adds up containers where a runtime knows no statistics of pods, and asks it for those once a connection', async () => {
+it('adds up containers where a runtime has no pod statistics, and asks it for those once per connection', async () => {
   const calls: string[] = [];
   await using h = await start({
     listPodSandboxStats: (_call, reply) => {
@@ -106,7 +106,7 @@ it('adds up containers where a runtime knows no statistics of pods, and asks it 
   ]);
 });
 
-it('tells the metrics that a runtime makes, and that one makes none', async () => {
+it("reads a runtime's own metrics, and notices that it has none", async () => {
   await using none = await start({});
   expect(await none.usage.listMetrics()).toBeUndefined();
   const metric = { name: 'm', timestamp: AT_NS, metricType: cri.MetricType.GAUGE, value: { value: 2n } };
@@ -146,7 +146,7 @@ it('tells the metrics that a runtime makes, and that one makes none', async () =
   expect(await metrics.readSamples((id) => id === 'c1')).toEqual([samples[1]]);
 });
 
-it('gives a call up that hangs, and says which', async () => {
+it('cancels a call that hangs, and names it', async () => {
   await using h = await start({ listPodSandboxStats: () => undefined }, 50);
   await expect(h.usage.listPods()).rejects.toMatchObject({
     code: 'CRI_DEADLINE_EXCEEDED',
@@ -154,7 +154,7 @@ it('gives a call up that hangs, and says which', async () => {
   });
 });
 
-it('says of an answer that is none that it cannot be decoded', async () => {
+it('reports an invalid answer as one that cannot be decoded', async () => {
   await using harness = await CriRuntimeHarness.start(
     {},
     { raw: { listPodSandboxStats: () => Buffer.from([10, 200]) } },

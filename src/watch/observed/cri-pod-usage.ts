@@ -7,7 +7,7 @@ import { type FilesystemUsage, type PodUsage, type RuntimeMetrics, type RuntimeS
 import { readPodSamples } from './read-pod-samples.js';
 import { forEachItem } from './split-items.js';
 
-/** What {@link CriPodUsage} needs. */
+/** Options of {@link CriPodUsage}. */
 export interface CriPodUsageOptions {
   readonly client: Pick<
     CriClient,
@@ -18,11 +18,11 @@ export interface CriPodUsageOptions {
     | 'imageFsInfo'
     | 'listMetricDescriptors'
   >;
-  /** Of each call, in milliseconds. */
+  /** Deadline of each call, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** Where the runtime keeps images, and where what containers write. */
+/** Where the runtime stores images, and where it stores what containers write. */
 export interface ImageFilesystems {
   readonly images: FilesystemUsage | undefined;
   readonly containers: FilesystemUsage | undefined;
@@ -33,10 +33,10 @@ type ListMethod = (typeof CRI_METHODS)[
 type Optional = 'ListPodSandboxStats' | 'ListPodSandboxMetrics';
 
 /**
- * Asks a runtime what pods use: each kind of question is one call about all of them.
+ * Reads from a runtime what pods use: one call for all pods for each kind of data.
  *
- * What a runtime does not implement is asked once a connection. Answers are decoded in slices, as they may be of
- * megabytes.
+ * A method that the runtime does not implement is tried once per connection. Answers may be megabytes long,
+ * so they are decoded in slices.
  */
 export class CriPodUsage {
   readonly #options: CriPodUsageOptions;
@@ -47,8 +47,10 @@ export class CriPodUsage {
   }
 
   /**
-   * What every sandbox uses, ended ones included; of a runtime without statistics of pods (containerd before 1.7)
-   * every pod that has a container, without network.
+   * The usage of every sandbox, ended ones included.
+   *
+   * If the runtime has no pod statistics (containerd before 1.7): every pod that has a container, without
+   * network.
    */
   async listPods(signal?: AbortSignal): Promise<readonly PodUsage[]> {
     const pods = await this.#unlessUnimplemented('ListPodSandboxStats', async () => {
@@ -66,7 +68,7 @@ export class CriPodUsage {
     return groupByPod(containers);
   }
 
-  /** The metrics that the runtime makes itself; undefined where it makes none. */
+  /** The runtime's own metrics; undefined if it has none. */
   async listMetrics(signal?: AbortSignal): Promise<RuntimeMetrics | undefined> {
     const { client, timeoutMs } = this.#options;
     return await this.#unlessUnimplemented('ListPodSandboxMetrics', async () => {
@@ -87,7 +89,7 @@ export class CriPodUsage {
     });
   }
 
-  /** How much the file systems of images and containers hold. */
+  /** How much the file systems of images and containers contain. */
   async imageFilesystems(signal?: AbortSignal): Promise<ImageFilesystems> {
     const { client, timeoutMs } = this.#options;
     const { imageFilesystems, containerFilesystems } = await client.imageFsInfo({}, { signal, timeoutMs });
@@ -123,7 +125,7 @@ export class CriPodUsage {
 
   async #ask(method: ListMethod, signal: AbortSignal | undefined): Promise<Buffer> {
     const { client, timeoutMs } = this.#options;
-    // The three requests are empty alike.
+    // The three requests are all empty.
     const ask = method as (typeof CRI_METHODS)['listPodSandboxStats'];
     return await client.callForBytes(ask, {}, { signal, timeoutMs });
   }

@@ -8,7 +8,7 @@ import { untilTrue } from '#support/until-true.js';
 import { hasCode } from '#base/errors/errors.js';
 
 describe('watching events', () => {
-  it('hands out what the runtime says happened, until it ends the stream', async () => {
+  it("passes on the runtime's events until it ends the stream", async () => {
     await using h = await CriRuntimeHarness.start({
       getContainerEvents: (call) => {
         const status = { id: 'sb', metadata: { uid: 'by-hand' } };
@@ -47,7 +47,7 @@ describe('watching events', () => {
     expect(runtime.counters.unknownEnums).toBe(1);
   });
 
-  it('hands out what an event tells of its pod, as the runtime would answer it', async () => {
+  it('passes on the pod status in an event, in the form in which the runtime would answer it', async () => {
     const labels = kubernetesLabels('u1');
     const sandbox = { id: 'sb', metadata: { uid: 'u1', name: 'web', attempt: 1 }, createdAt: 5n, labels };
     const container = {

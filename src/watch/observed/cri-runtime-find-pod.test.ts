@@ -11,7 +11,7 @@ import {
 } from '#support/harness/cri-runtime-harness.js';
 
 describe('finding one pod', () => {
-  it('asks by label, reuses what the list had, and leaves the index alone', async () => {
+  it('asks by label, reuses what the list had, and does not change the index', async () => {
     const world: CriWorld = {
       sandboxes: [listedSandbox('u1'), listedSandbox('u2')],
       containers: [listedContainer('u1', 'a'), listedContainer('u2', 'a')],
@@ -63,7 +63,7 @@ describe('finding one pod', () => {
     });
   });
 
-  it('sees a container without labels in a pod that has them', async () => {
+  it('finds a container without labels in a pod that has them', async () => {
     const world: CriWorld = {
       sandboxes: [listedSandbox('u1')],
       containers: [listedContainer('u1', 'a'), { id: 'by-hand', podSandboxId: 's-u1-0', createdAt: 99n }],
@@ -75,7 +75,7 @@ describe('finding one pod', () => {
     expect(await runtime.findPod('u1')).toBe(pod);
   });
 
-  it('is right on a runtime that ignores filters', async () => {
+  it('is correct on a runtime that ignores filters', async () => {
     const world: CriWorld = {
       sandboxes: [listedSandbox('u1'), listedSandbox('u2')],
       containers: [listedContainer('u1', 'a'), listedContainer('u2', 'a')],

@@ -19,7 +19,7 @@ import { hasCode } from '#base/errors/errors.js';
 import { type ObservedPod } from './runtime.js';
 
 describe('a list of pods', () => {
-  it('takes states it does not know for unknown, counts them once, and hides no other pod', async () => {
+  it('reads unknown states as unknown, counts them once, and hides no other pod', async () => {
     await using h = await CriRuntimeHarness.start(
       listing({
         sandboxes: [listedSandbox('u1'), listedSandbox('u2', 0, { state: 9 as never })],
@@ -41,7 +41,7 @@ describe('a list of pods', () => {
     expect(runtime.counters).toEqual({ unknownEnums: 2, itemsWithoutId: 2 });
   });
 
-  it('gives each of many overlapping lists what its own answers said', async () => {
+  it('returns for each of many overlapping lists what its own answers said', async () => {
     const world: CriWorld = { sandboxes: [], containers: [] };
     await using h = await CriRuntimeHarness.start(listing(world), { sliceItems: 3 });
     const { runtime } = h;
@@ -59,7 +59,7 @@ describe('a list of pods', () => {
     expect((await runtime.listPods())[0]!.sandboxes[0]!.state).toBe('exited');
   });
 
-  it('says CRI_MALFORMED_RESPONSE for a broken list, and is right again with the next', async () => {
+  it('rejects a broken list with CRI_MALFORMED_RESPONSE, and is correct again with the next', async () => {
     const world: CriWorld = { sandboxes: [listedSandbox('u1')], containers: [listedContainer('u1', 'a')] };
     const whole = Buffer.from(
       cri.ListContainersResponse.encode(
@@ -85,7 +85,7 @@ describe('a list of pods', () => {
         cri.ListContainersResponse.create({ containers: world.containers }),
       ).finish(),
     );
-    // As another release might write it: the state last, after the labels.
+    // As another release might encode it: the state last, after the labels.
     const withoutState = cri.Container.encode(
       cri.Container.create(listedContainer('u1', 'a', { state: 0 })),
     ).finish();
@@ -112,7 +112,7 @@ describe('a list of pods', () => {
     expect((await runtime.listPods())[0]!.containers[0]!.state).toBe('exited');
   });
 
-  it('rejects with the reason of its signal and gives both calls up', async () => {
+  it('rejects with the reason of its signal and cancels both calls', async () => {
     await using h = await CriRuntimeHarness.start({
       listPodSandbox: () => undefined,
       listContainers: () => undefined,
@@ -127,7 +127,7 @@ describe('a list of pods', () => {
     expect(client.callsInFlight()).toEqual([]);
   });
 
-  it('prefers streaming lists, falls back quietly, and asks again after a reconnect', async () => {
+  it('prefers streaming lists, falls back silently, and tries again after a reconnect', async () => {
     const world: CriWorld = { sandboxes: [listedSandbox('u1')], containers: [listedContainer('u1', 'a')] };
     const calls: string[] = [];
     await using h = await CriRuntimeHarness.start(listing(world, calls));

@@ -19,7 +19,7 @@ describe('the status of a pod', () => {
     ),
   };
 
-  it('has every sandbox and container, addresses of the newest ready sandbox', async () => {
+  it('has every sandbox and container, and the addresses of the newest ready sandbox', async () => {
     await using h = await CriRuntimeHarness.start({
       ...listing(world),
       podSandboxStatus: ({ request }, reply) => {
@@ -75,7 +75,7 @@ describe('the status of a pod', () => {
     expect(fourth).not.toHaveProperty('user');
   });
 
-  it('asks for few at a time, names the pod in each call, and leaves out what vanished', async () => {
+  it('makes few calls at a time, names the pod in each, and leaves out what has vanished', async () => {
     let atOnce = 0;
     let most = 0;
     await using h = await CriRuntimeHarness.start({
@@ -100,7 +100,7 @@ describe('the status of a pod', () => {
     expect(most).toBeLessThanOrEqual(8);
   });
 
-  it('fails as a whole when one call fails, and gives its siblings up', async () => {
+  it('fails as a whole when one call fails, and cancels the others', async () => {
     await using h = await CriRuntimeHarness.start({
       ...listing(world),
       podSandboxStatus: () => undefined,
@@ -119,7 +119,7 @@ describe('the status of a pod', () => {
     await untilTrue(() => client.callsInFlight().length === 0);
   });
 
-  it('takes an answer without a status neither for the container nor for its absence', async () => {
+  it('treats an answer without a status neither as the container nor as its absence', async () => {
     await using h = await CriRuntimeHarness.start({
       ...listing(world),
       podSandboxStatus: (_, reply) => reply(null, cri.PodSandboxStatusResponse.create()),

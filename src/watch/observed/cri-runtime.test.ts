@@ -74,7 +74,7 @@ describe('listing pods', () => {
     ]);
   });
 
-  it('gives the same object for a pod in which nothing changed, and a new one otherwise', async () => {
+  it('returns the same object for a pod in which nothing changed, and a new one otherwise', async () => {
     const world: CriWorld = {
       sandboxes: [listedSandbox('u1'), listedSandbox('u2')],
       containers: [listedContainer('u1', 'a'), listedContainer('u1', 'b'), listedContainer('u2', 'a')],
@@ -110,7 +110,7 @@ describe('listing pods', () => {
     expect(await runtime.listPods()).toEqual([]);
   });
 
-  it('shows pods of others, by their own uid or by the id of the sandbox, and whose each is', async () => {
+  it('lists pods of other owners, by their own uid or by the id of the sandbox, with the owner of each', async () => {
     await using h = await CriRuntimeHarness.start(
       listing({
         sandboxes: [
@@ -148,7 +148,7 @@ describe('listing pods', () => {
     expect(pods['vanished']).toMatchObject({ sandboxes: [], containers: [{ id: 'c-lost' }] });
   });
 
-  it('keeps a container with its pod when the sandbox comes late or goes first', async () => {
+  it('leaves a container in its pod when the sandbox comes late or goes first', async () => {
     const by: cri.DeepPartial<cri.PodSandbox> = { id: 'sb', metadata: { uid: 'by-hand', name: 'sleepy' } };
     const world: CriWorld = { sandboxes: [], containers: [{ id: 'c1', podSandboxId: 'sb' }] };
     await using h = await CriRuntimeHarness.start(listing(world));

@@ -22,29 +22,29 @@ import { PodIndex } from './pod-index.js';
 import { readPodStatus } from './pod-status-reader.js';
 import { type ObservedPod, type PodStatus, type Runtime, type RuntimeEventHandlers } from './runtime.js';
 
-/** What a {@link CriRuntime} is made with. */
+/** Options of {@link CriRuntime}. */
 export interface CriRuntimeOptions {
   readonly client: CriClient;
   readonly logger?: Logger;
   readonly clock?: Clock;
-  /** How many items of a list are read before the event loop gets its turn; 2,000 unless told. */
+  /** How many items of a list are read before the event loop gets its turn (default: 2,000). */
   readonly sliceItems?: number;
 }
 
-/** What a runtime said that this version does not understand, since the start. */
+/** Counts of what this version did not understand in the runtime's answers, since the start. */
 export interface CriRuntimeCounters {
   unknownEnums: number;
   itemsWithoutId: number;
 }
 
-// An item that is new is decoded whole and put in its place, which takes about this many times as long.
+// A new item is decoded as a whole and added to the index, which takes about this many times as long.
 const NEW_ITEM_COST = 20;
 
 /**
- * A container runtime behind CRI as the event generator sees it.
+ * A container runtime behind CRI, as the event generator sees it.
  *
- * Lists go out as pods grouped by uid, and the same object comes back for a pod in which nothing changed. An idle
- * list costs little more than the two calls: only id and state are read of what was seen before.
+ * Lists return pods grouped by uid, and the same object again for a pod in which nothing changed. An idle
+ * list costs little more than the two calls: only id and state are read of known items.
  */
 export class CriRuntime implements Runtime {
   readonly #client: CriClient;
@@ -77,7 +77,7 @@ export class CriRuntime implements Runtime {
     const [sandboxes, containers] = await CallGroup.run(signal, (group) =>
       Promise.all([this.#lists.sandboxes({ group }), this.#lists.containers({ group })]),
     );
-    // Whose answers these are is known only if no other connection has come up meanwhile.
+    // The connection of these answers is known only if no other one has come up meanwhile.
     const connection = this.#client.connectionGeneration === before ? before : undefined;
     const release = await this.#applying.acquire(0, signal);
     const startedMs = this.#clock.monotonicMs();
@@ -98,7 +98,7 @@ export class CriRuntime implements Runtime {
     const options = { client: this.#client, index: this.#index, counters: this.#counters, signal };
     const pod = await findPodInRuntime(uid, options);
     if (pod !== undefined || known) return pod;
-    // Somebody may have made it without labels since the last list: only the whole list can tell.
+    // The pod may have been made without labels since the last list, and only a whole list shows that.
     return (await this.listPods(signal)).find((listed) => listed.uid === uid);
   }
 
@@ -128,7 +128,7 @@ export class CriRuntime implements Runtime {
     this.#sandboxOrder.useConnection(connection);
     this.#containerOrder.useConnection(connection);
     index.beginSnapshot();
-    // Sandboxes first: a container without labels belongs to the pod of its sandbox.
+    // Sandboxes first, as a container without labels belongs to the pod of its sandbox.
     for (const answer of sandboxes) {
       await this.#scan(
         'ListPodSandbox',

@@ -12,6 +12,6 @@ it.each([
   ['02.1.0-rc.1', '02.1.0'],
   ['nightly', 'nightly'],
   ['', ''],
-])('tells of the version %j as a kubelet does', (version, told) => {
+])('formats the version %j as a kubelet does', (version, told) => {
   expect(formatRuntimeVersion('containerd', version)).toBe(`containerd://${told}`);
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { IdTable, viewOf } from './id-table.js';
 
 function placed(id: string): { view: DataView; start: number; end: number } {
-  // Not at the start and not aligned, as in an answer.
+  // Neither at the start nor aligned, as in an answer.
   const bytes = Buffer.from(`xyz${id}!`);
   return { view: viewOf(bytes), start: 3, end: bytes.length - 1 };
 }
@@ -20,8 +20,9 @@ function add(table: IdTable, id: string): number {
 }
 
 describe('a table of ids', () => {
-  it('keeps what a map keeps, through any adding and removing', () => {
-    // From few ids, so that they come again; short, equal up to their ends, of 64 bytes, longer, and not ASCII.
+  it('contains what a map contains, through any additions and removals', () => {
+    // From few ids, so that they repeat: short ones, ones that differ only at the end, of 64 bytes, longer,
+    // and not ASCII.
     const id = fc.oneof(
       fc.constantFrom(
         '',
@@ -59,7 +60,7 @@ describe('a table of ids', () => {
     );
   });
 
-  it('grows, and gives the slots of removed ids out again', () => {
+  it('grows, and reuses the slots of removed ids', () => {
     const table = new IdTable();
     const idOf = (number: number): string => `${number}`.padStart(64, 'f');
     const slots = Array.from({ length: 5_000 }, (_, number) => add(table, idOf(number)));
@@ -74,7 +75,7 @@ describe('a table of ids', () => {
     for (let number = 1; number < 5_000; number += 2) expect(find(table, idOf(number))).toBe(slots[number]);
   });
 
-  it('keeps a copy of the bytes', () => {
+  it('has its own copy of the bytes', () => {
     const table = new IdTable();
     const bytes = Buffer.alloc(64, 'a');
     const slot = table.add(viewOf(bytes), 0, 64);

@@ -1,18 +1,19 @@
-/** Ids of containers and sandboxes have 64 bytes; longer ones are kept aside. */
+/** Ids of containers and sandboxes have 64 bytes; longer ones are stored separately. */
 const ID_BYTES = 64;
 const FIRST_CAPACITY = 256;
 const NONE = -1;
 
 /**
- * Finds ids by their bytes: gives each a slot, a small number to keep other things under.
+ * Finds ids by their bytes, and gives each a slot: a small number to store other data under.
  *
- * A list answer has thousands of ids, nearly all of them known. To make a string of each, hash it and look it up
- * costs several times what comparing its bytes does, and leaves the strings to the garbage collector. Slots of
- * removed ids are given out again.
+ * A list answer has thousands of ids, nearly all of them known. Making a string of each, hashing it and
+ * looking it up costs several times what comparing its bytes does, and leaves the strings to the garbage
+ * collector. Slots of removed ids are reused.
  */
 export class IdTable {
   #capacity = FIRST_CAPACITY;
-  // Slots are chained by hash: heads by the hash's low bits, the rest of the chain, or of the free slots, in next.
+  // Chains of slots by hash: `heads` by the hash's low bits, `next` for the rest of each chain and for the
+  // free slots.
   #heads = new Int32Array(2 * FIRST_CAPACITY).fill(NONE);
   #next = new Int32Array(FIRST_CAPACITY);
   #hashes = new Int32Array(FIRST_CAPACITY);
@@ -24,12 +25,12 @@ export class IdTable {
   #end = 0;
   #size = 0;
 
-  /** How many ids it holds. */
+  /** The number of ids. */
   get size(): number {
     return this.#size;
   }
 
-  /** One more than the largest slot that was ever given out. */
+  /** One more than the largest slot ever used. */
   get end(): number {
     return this.#end;
   }
@@ -52,7 +53,7 @@ export class IdTable {
     return NONE;
   }
 
-  /** Takes up an id that it does not hold, and gives its slot. Keeps a copy of the bytes. */
+  /** Adds an id that is not in the table, and returns its slot. Copies the bytes. */
   add(view: DataView, start: number, end: number): number {
     if (this.#free === NONE && this.#end === this.#capacity) this.#grow();
     const slot = this.#free === NONE ? this.#end++ : this.#free;
@@ -72,7 +73,7 @@ export class IdTable {
     return slot;
   }
 
-  /** Forgets the id of a slot; the slot may be given out again. */
+  /** Removes the id of a slot; the slot may be reused. */
   remove(slot: number): void {
     const longId = this.#longIdOf.get(slot);
     if (longId !== undefined) {
@@ -112,7 +113,7 @@ export class IdTable {
     this.#next[before] = this.#next[slot]!;
   }
 
-  /** Doubles it. Only called when every slot is taken, so that each one has an id to be linked anew. */
+  /** Doubles the table. Only called when every slot is taken, so that each slot has an id to be relinked. */
   #grow(): void {
     this.#capacity *= 2;
     const { buffer } = this.#ids;
@@ -126,7 +127,7 @@ export class IdTable {
   }
 }
 
-/** A view for {@link IdTable}, over the very bytes. */
+/** A view for {@link IdTable} over the same bytes, without a copy. */
 export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
@@ -136,7 +137,7 @@ function grown<T extends Int32Array | Uint8Array>(from: T, to: T): T {
   return to;
 }
 
-/** One character for each byte, so that different bytes are different keys. */
+/** One character for each byte, so that different bytes give different keys. */
 function keyOf(view: DataView, start: number, end: number): string {
   return Buffer.from(view.buffer, view.byteOffset + start, end - start).toString('latin1');
 }
@@ -150,7 +151,8 @@ function hashOf(view: DataView, start: number, end: number): number {
 }
 
 function mix(hash: number, value: number): number {
-  // The odd constant is 2^32 by the golden ratio; the shift brings the high bits down to where the slots are chosen.
+  // The constant is 2^32 divided by the golden ratio; the shift moves the high bits to where slots are
+  // chosen.
   const product = Math.imul(hash ^ value, 0x9e3779b1);
   return product ^ (product >>> 15);
 }

@@ -1,5 +1,6 @@
 /**
- * A container runtime as podloop sees it: pods grouped by uid, their status, and hints that something happened.
+ * A container runtime as podloop sees it: pods grouped by uid, their status, and hints that something
+ * happened.
  *
  * @example
  * ```ts

@@ -7,11 +7,11 @@ export const LABELS = {
   podUid: 'io.kubernetes.pod.uid',
   /** Containers only. */
   containerName: 'io.kubernetes.container.name',
-  /** Ours: which agent made it. Its presence makes a sandbox or container ours. */
+  /** Set by podloop: the agent that made it. Its presence marks a sandbox or container as podloop's. */
   nodeInstance: 'podloop.dev/node-instance',
 } as const;
 
-/** The annotations that the kubelet writes on containers, and ours. */
+/** The annotations that the kubelet writes on containers, and podloop's own. */
 export const ANNOTATIONS = {
   /** Hexadecimal. */
   hash: 'io.kubernetes.container.hash',
@@ -28,24 +28,34 @@ export const ANNOTATIONS = {
   podDeletionGracePeriod: 'io.kubernetes.pod.deletionGracePeriod',
   /** Seconds. */
   podTerminationGracePeriod: 'io.kubernetes.pod.terminationGracePeriod',
-  /** Ours, on containers: milliseconds to wait after its end before the next of its name starts. */
+  /**
+   * Set by podloop on containers: milliseconds to wait after its end before the next one of its name starts.
+   */
   restartDelayMs: 'podloop.dev/restart-delay-ms',
-  /** Ours, on sandboxes, hexadecimal: of all in the pod whose change needs a new sandbox. */
+  /**
+   * Set by podloop on sandboxes, hexadecimal: hash of everything in the pod whose change requires a new
+   * sandbox.
+   */
   sandboxHash: 'podloop.dev/sandbox-hash',
-  /** Ours, on sandboxes and containers, hexadecimal: of all in the pod whose change recreates it. */
+  /**
+   * Set by podloop on sandboxes and containers, hexadecimal: hash of everything in the pod whose change
+   * recreates it.
+   */
   podHash: 'podloop.dev/pod-hash',
-  /** Ours, on containers: the image as the manifest names it. */
+  /** Set by podloop on containers: the image as the manifest names it. */
   image: 'podloop.dev/image',
-  /** Ours, on sandboxes, RFC 3339: since when the pod is on this node, over all its sandboxes. */
+  /** Set by podloop on sandboxes, RFC 3339: since when the pod is on this node, across all its sandboxes. */
   podStartTime: 'podloop.dev/pod-start-time',
-  /** Ours, on sandboxes: the cgroup_parent that it was made with, for what is started in it later. */
+  /**
+   * Set by podloop on sandboxes: the cgroup_parent that it was made with, for what is started in it later.
+   */
   cgroupParent: 'podloop.dev/cgroup-parent',
 } as const;
 
 /** Labels as a decoded message has them. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** Whose a sandbox or container is, by its labels. */
+/** The owner of a sandbox or container, by its labels. */
 export function ownerOf(labels: Labels): PodOwner {
   if ((labels[LABELS.nodeInstance] ?? '') !== '') return 'podloop';
   return (labels[LABELS.podUid] ?? '') === '' ? 'other' : 'kubernetes';

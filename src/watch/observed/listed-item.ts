@@ -5,7 +5,7 @@ import { type ConvertCounters, toContainerState, toSandboxState } from './conver
 import { type Labels, LABELS, ownerOf } from './labels.js';
 import { type ObservedContainer, type ObservedPod, type PodOwner } from './runtime.js';
 
-/** One sandbox or container of a list answer, and what it says of the pod it belongs to. */
+/** One sandbox or container of a list answer, and what it says about its pod. */
 export interface ListedItem {
   readonly observed: ObservedContainer;
   /** Its state as on the wire. */
@@ -17,10 +17,10 @@ export interface ListedItem {
 }
 
 /**
- * A sandbox of a list answer.
+ * Converts a sandbox of a list answer.
  *
- * The pod's uid is the label's, else that of the metadata, else the sandbox's own id: crictl's sandboxes have no
- * labels, and nothing obliges anybody to name a uid.
+ * The pod's uid is the label's, else that of the metadata, else the sandbox's own id: crictl's sandboxes have
+ * no labels, and CRI requires nobody to set a uid.
  */
 export function toListedSandbox(sandbox: cri.PodSandbox, counters: ConvertCounters): ListedItem {
   const { id, metadata, labels } = sandbox;
@@ -46,8 +46,9 @@ export function toListedSandbox(sandbox: cri.PodSandbox, counters: ConvertCounte
 }
 
 /**
- * A container of a list answer. The pod's uid is the label's, else `uidOfSandbox`, that of the sandbox it lives
- * in, else the sandbox's id.
+ * Converts a container of a list answer.
+ *
+ * The pod's uid is the label's, else `uidOfSandbox`, which is that of its sandbox, else the sandbox's id.
  */
 export function toListedContainer(
   container: cri.Container,
@@ -76,14 +77,14 @@ export function toListedContainer(
   };
 }
 
-/** The pod made of `items`, at least one, all of them of that uid. */
+/** Builds the pod from `items`: at least one, all of them with that uid. */
 export function toObservedPod(uid: string, items: Iterable<ListedItem>): ObservedPod {
   const sandboxes: ListedItem[] = [];
   const containers: ListedItem[] = [];
   for (const item of items) (item.observed.kind === 'sandbox' ? sandboxes : containers).push(item);
   sandboxes.sort((a, b) => newestAttemptFirst(a.observed, b.observed));
   containers.sort((a, b) => inOrderOfCreation(a.observed, b.observed));
-  // The newest word on the pod goes first; without a sandbox, a container whose owner is known has it.
+  // The newest item names the pod; without a sandbox, a container whose owner is known does.
   const words = [...sandboxes, ...containers.toReversed()];
   const named = words.find(({ pod }) => pod.name !== '') ?? words[0];
   const owned = sandboxes[0] ?? words.find(({ owner }) => owner !== 'other');
@@ -97,19 +98,19 @@ export function toObservedPod(uid: string, items: Iterable<ListedItem>): Observe
   };
 }
 
-/** Whatever has an attempt, a time of creation and an id. */
+/** Anything that has an attempt, a time of creation and an id. */
 export interface Dated {
   readonly id: string;
   readonly attempt: number;
   readonly createdAtNs: bigint;
 }
 
-/** Sandboxes: duplicates of an attempt by their time, then by id, so that the order never depends on the list's. */
+/** Order of sandboxes: by attempt, then by time, then by id, so that it never depends on the list's order. */
 export function newestAttemptFirst(a: Dated, b: Dated): number {
   return b.attempt - a.attempt || compare(b.createdAtNs, a.createdAtNs) || compare(a.id, b.id);
 }
 
-/** Containers. */
+/** Order of containers. */
 export function inOrderOfCreation(a: Dated, b: Dated): number {
   return compare(a.createdAtNs, b.createdAtNs) || a.attempt - b.attempt || compare(a.id, b.id);
 }

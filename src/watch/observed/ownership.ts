@@ -1,13 +1,17 @@
 import { LABELS, type Labels } from './labels.js';
 
-/** Whether a sandbox or container is of this agent's making, or was given to it: by its labels, and its pod. */
+/**
+ * Decides by its labels and its pod whether a sandbox or container was made by this agent or adopted by it.
+ */
 export type IsOurs = (labels: Labels, podUid: string) => boolean;
 
 /**
- * What carries the mark of this node instance is ours; and of adopted pods, what carries nobody's mark. Nothing else is
- * ever stopped, changed or removed.
+ * Decides what is ours: what has this node instance's mark, and what has no mark in adopted pods.
  *
- * `isAdopted`: whether a pod that a kubelet left is ours now, by its uid (default: none is).
+ * Nothing else is ever stopped, changed or removed.
+ *
+ * `isAdopted`: whether a pod that a kubelet left behind now belongs to this agent, by its uid (default: none
+ * does).
  */
 export function ownedBy(nodeInstanceId: string, isAdopted: (uid: string) => boolean = () => false): IsOurs {
   return (labels, podUid) => {

@@ -6,20 +6,21 @@ import { type ListedItem, toListedContainer, toListedSandbox, toObservedPod } fr
 import { type IndexedPod, type PodIndex } from './pod-index.js';
 import { type ObservedContainer, type ObservedPod } from './runtime.js';
 
-/** What {@link findPodInRuntime} needs. */
+/** Options of {@link findPodInRuntime}. */
 export interface PodFinderOptions {
   readonly client: Pick<CriClient, 'listPodSandbox' | 'listContainers'>;
-  /** Only read: one pod's list says nothing of the others. */
+  /** Only read, as one pod's list says nothing about the others. */
   readonly index: PodIndex;
   readonly counters: ConvertCounters;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Asks the runtime for one pod by its labels, and for what is known to have none by its sandboxes. Undefined when
- * neither finds anything; a pod without labels that no list has shown yet is not found.
+ * Asks the runtime for one pod by its labels, and for items known to have none by their sandboxes.
  *
- * Objects of the index are reused where nothing changed, and the whole pod if that holds for all of it.
+ * Returns undefined if neither finds anything; a pod without labels that no list has shown yet is not found.
+ *
+ * Reuses objects of the index where nothing changed, and the whole pod if nothing in it changed.
  */
 export async function findPodInRuntime(
   uid: string,
@@ -38,7 +39,7 @@ export async function findPodInRuntime(
 
   const items = new Map<string, ListedItem>();
   const take = (item: ListedItem): void => {
-    // A runtime that ignores a filter answers with other pods as well.
+    // A runtime that ignores the filter also returns other pods.
     if (item.pod.uid === uid && item.observed.id !== '') items.set(item.observed.id, reuse(item, index));
   };
   const uidsOfSandboxes = new Map<string, string>();

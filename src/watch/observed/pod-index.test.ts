@@ -17,7 +17,7 @@ function newIndex(): PodIndex {
   return new PodIndex({ counters: { unknownEnums: 0 } });
 }
 
-/** Puts ids one behind the other, as an answer has them, and shows them to the index. */
+/** Puts ids one behind the other, as in an answer, and shows them to the index. */
 function show(index: PodIndex, { sandboxes, containers }: Snapshot, stopAfter = Infinity): void {
   index.beginSnapshot();
   let shown = 0;
@@ -73,7 +73,7 @@ function byUid(pods: readonly ObservedPod[]): Record<string, ObservedPod> {
 }
 
 const state = fc.constantFrom(0, 1, 2, 3, 7) as fc.Arbitrary<0 | 1 | 2 | 3>;
-// What is immutable follows from the id, as in CRI. Odd pods are made by somebody else: they have no labels.
+// Immutable fields are derived from the id, as in CRI. Odd pods belong to other programs and have no labels.
 const sandboxArbitrary = fc
   .record({ pod: fc.nat(5), attempt: fc.nat(1), state })
   .map(({ pod, attempt, state: now }) =>
@@ -100,12 +100,13 @@ const containerArbitrary = fc
 const byId = { selector: ({ id }: { id: string }) => id };
 
 describe('the index of pods', () => {
-  it('says after any lists what grouping the last one anew says, and keeps what did not change', () => {
+  it('returns after any lists the same grouping as the last list alone, and preserves unchanged objects', () => {
     const snapshot = fc
       .record({
         sandboxes: fc.uniqueArray(sandboxArbitrary, byId),
         containers: fc.uniqueArray(containerArbitrary, byId),
-        // Containers in this one keep their sandbox: without it the index knows more than the list says.
+        // Containers in this test always have their sandbox: without it the index knows more than the list
+        // says.
         stopAfter: fc.option(fc.nat(6), { nil: undefined }),
       })
       .map(({ sandboxes, containers, stopAfter }) => {
@@ -124,7 +125,7 @@ describe('the index of pods', () => {
         const index = newIndex();
         let before: Record<string, ObservedPod> = {};
         for (const next of snapshots) {
-          // One that is given up half-way, as by an abort, and then the whole of it.
+          // First a list that is abandoned half-way, as by an abort, and then the whole of it.
           if (next.stopAfter !== undefined) show(index, next, next.stopAfter);
           const pods = apply(index, next);
           const now = byUid(pods);
@@ -136,7 +137,7 @@ describe('the index of pods', () => {
             const same = (['sandboxes', 'containers'] as const).every(
               (kind) => JSON.stringify(pod[kind], text) === JSON.stringify(before[uid]?.[kind], text),
             );
-            // A half-way list may have taken it to another state and back.
+            // A half-way list may have changed its state and back.
             if (same && next.stopAfter === undefined) expect(before[uid]).toBe(pod);
           }
           before = now;
@@ -146,7 +147,7 @@ describe('the index of pods', () => {
     );
   });
 
-  it('makes and forgets a bounded number of pods in one go, and loses nothing when it is left in between', () => {
+  it('builds and forgets a bounded number of pods in one slice, and loses nothing when it is abandoned in between', () => {
     const index = newIndex();
     const sandboxes = Array.from({ length: 1_000 }, (_, number) =>
       cri.PodSandbox.create({ id: `s${number}` }),
@@ -159,7 +160,7 @@ describe('the index of pods', () => {
 
     const fewer = { sandboxes: sandboxes.slice(0, 100), containers: [] };
     show(index, fewer);
-    // Left after its first slice.
+    // Abandoned after its first slice.
     expect(index.finishSnapshot().next().done).toBe(false);
     expect(apply(index, fewer).map(({ uid }) => uid)).toEqual(fewer.sandboxes.map(({ id }) => id));
     const changed = fewer.sandboxes.map((sandbox) => ({ ...sandbox, state: 1 as const }));
@@ -172,7 +173,7 @@ describe('the index of pods', () => {
     expect(pods.every((pod) => pod.sandboxes[0]!.state === 'exited')).toBe(true);
   });
 
-  it('forgets all of a node that lost everything', () => {
+  it('forgets everything on a node that lost everything', () => {
     const index = newIndex();
     apply(index, {
       sandboxes: [cri.PodSandbox.create({ id: 'a' })],
@@ -184,7 +185,7 @@ describe('the index of pods', () => {
     expect(index.findItem('b')).toBeUndefined();
   });
 
-  it('takes an id that is listed twice for one', () => {
+  it('counts an id that is listed twice as one', () => {
     const index = newIndex();
     const twice = {
       sandboxes: [cri.PodSandbox.create({ id: 'a' }), cri.PodSandbox.create({ id: 'a' })],

@@ -5,17 +5,17 @@ import { IdTable, viewOf } from './id-table.js';
 import { type ListedItem, toListedContainer, toListedSandbox, toObservedPod } from './listed-item.js';
 import { type ObservedPod } from './runtime.js';
 
-/** What the last list said of a pod, for who looks for that one pod. */
+/** What the last list said of a pod, for a search for that one pod. */
 export interface IndexedPod {
   readonly pod: ObservedPod;
   readonly sandboxIds: readonly string[];
-  /** Some of it has the pod's uid in its labels. */
+  /** Some of its items have the pod's uid in their labels. */
   readonly someLabelled: boolean;
-  /** All of it has. */
+  /** All of its items have it. */
   readonly allLabelled: boolean;
 }
 
-// So many pods are made, or items forgotten, in one go: a millisecond or two.
+// How many pods are built, or items forgotten, in one slice: a millisecond or two.
 const SLICE = 200;
 const NO_ANSWER = viewOf(new Uint8Array(0));
 
@@ -27,30 +27,32 @@ interface Entry {
 interface Group {
   readonly uid: string;
   readonly entries: Set<Entry>;
-  /** Undefined until the snapshot that has it first is finished. */
+  /** Undefined until the snapshot that shows it first is finished. */
   pod: ObservedPod | undefined;
 }
 
 /**
- * The pods of the newest list, kept so that the next one costs little: for an item that was seen before and whose
- * state is the same, one look into a table and two comparisons, and nothing is allocated.
+ * The pods of the newest list, indexed so that the next list costs little.
  *
- * A list is applied as a snapshot: `beginSnapshot`, then, sandboxes before containers, `beginAnswer` for each
- * answer and `see` for each item in it, and `addSandbox` or `addContainer` for what is new; `finishSnapshot`. One
- * that is given up in between does no harm: what it said of states was true, and what it did not mention is not
- * taken for gone.
+ * An item that was seen before in the same state costs one table lookup and two comparisons, and allocates
+ * nothing.
+ *
+ * A list is applied as a snapshot: `beginSnapshot`; then, sandboxes before containers, `beginAnswer` for each
+ * answer and `see` for each item in it, with `addSandbox` or `addContainer` for new ones; `finishSnapshot`.
+ * Abandoning a snapshot is harmless: the states it showed were true, and items that it did not mention are
+ * not considered gone.
  */
 export class PodIndex {
   readonly #counters: ConvertCounters;
   readonly #ids = new IdTable();
-  // By slot of the id: what it is, the snapshot in which it was seen last, and its state as on the wire.
+  // By slot of the id: the item, the snapshot in which it was last seen, and its state as on the wire.
   readonly #entries: (Entry | undefined)[] = [];
   #generations = new Uint32Array(0);
   #states = new Int32Array(0);
   #answer = NO_ANSWER;
   readonly #groups = new Map<string, Group>();
   readonly #changed = new Set<Group>();
-  // Containers that were put under their sandbox's id because that sandbox is not known, by its id.
+  // Containers grouped under their sandbox's id because that sandbox is unknown, by that id.
   readonly #strays = new Map<string, Set<Entry>>();
   #generation = 0;
   #seen = 0;
@@ -61,7 +63,7 @@ export class PodIndex {
     this.#counters = options.counters;
   }
 
-  /** How many sandboxes and containers it holds. */
+  /** The number of sandboxes and containers. */
   get size(): number {
     return this.#ids.size;
   }
@@ -71,12 +73,15 @@ export class PodIndex {
     this.#seen = 0;
   }
 
-  /** The items that follow are those of this answer. */
+  /** Sets the answer that the following items belong to. */
   beginAnswer(answer: Uint8Array): void {
     this.#answer = viewOf(answer);
   }
 
-  /** Notes the item whose id is at `[idStart, idEnd)` of the answer. False when the id is new: then add the item. */
+  /**
+   * Notes the item whose id is at `[idStart, idEnd)` of the answer. Returns false if the id is new: then add
+   * the item.
+   */
   see(idStart: number, idEnd: number, rawState: number): boolean {
     const slot = this.#ids.find(this.#answer, idStart, idEnd);
     if (slot < 0) return false;
@@ -84,12 +89,12 @@ export class PodIndex {
       this.#generations[slot] = this.#generation;
       this.#seen++;
     }
-    // Both as int32: that is what an enum is.
+    // Both as int32, the type of an enum.
     if (this.#states[slot] !== (rawState | 0)) this.#changeState(slot, rawState | 0);
     return true;
   }
 
-  /** Takes up a sandbox whose id, at that place of the answer, was new. */
+  /** Adds a sandbox whose id, at that position of the answer, was new. */
   addSandbox(sandbox: cri.PodSandbox, idStart: number, idEnd: number): void {
     const entry = this.#add(toListedSandbox(sandbox, this.#counters), idStart, idEnd);
     const strays = this.#strays.get(sandbox.id);
@@ -98,7 +103,7 @@ export class PodIndex {
     for (const stray of strays) this.#move(stray, entry.group.uid);
   }
 
-  /** Takes up a container whose id, at that place of the answer, was new. */
+  /** Adds a container whose id, at that position of the answer, was new. */
   addContainer(container: cri.Container, idStart: number, idEnd: number): void {
     const uidOfSandbox = this.findUidOfSandbox(container.podSandboxId);
     const entry = this.#add(toListedContainer(container, uidOfSandbox, this.#counters), idStart, idEnd);
@@ -109,13 +114,14 @@ export class PodIndex {
   }
 
   /**
-   * Forgets what the list did not name, and gives the pods: the same objects where nothing changed.
+   * Forgets items that the list did not contain, and returns the pods: the same objects where nothing
+   * changed.
    *
-   * Yields after every slice of its work, nothing at all when little has changed. When it is left before its end,
-   * the next snapshot does the rest.
+   * Yields after every slice of work, and not at all if little has changed. If it is abandoned, the next
+   * snapshot does the rest.
    */
   *finishSnapshot(): Generator<void, readonly ObservedPod[], void> {
-    // Megabytes on a large node, which nobody reads any more.
+    // Releases the answer: megabytes on a large node that nobody reads any more.
     this.#answer = NO_ANSWER;
     let work = 0;
     if (this.#seen !== this.#ids.size) {
@@ -143,7 +149,7 @@ export class PodIndex {
     return this.#pods;
   }
 
-  /** What is known of a pod from the last whole list. */
+  /** A pod as of the last complete list. */
   find(uid: string): IndexedPod | undefined {
     const group = this.#groups.get(uid);
     if (group?.pod === undefined) return undefined;
@@ -156,7 +162,7 @@ export class PodIndex {
     };
   }
 
-  /** What the last list said of a sandbox or container. */
+  /** A sandbox or container as of the last list. */
   findItem(id: string): ListedItem | undefined {
     return this.#findEntry(id)?.item;
   }
@@ -210,7 +216,7 @@ export class PodIndex {
     const toState = observed.kind === 'sandbox' ? toSandboxState : toContainerState;
     const state = toState(rawState, this.#counters);
     if (state === observed.state) {
-      // Two states that this version does not know are one to whoever looks.
+      // Two states that this version does not know are the same `unknown`, so the pod does not change.
       entry.item = { ...entry.item, rawState };
       return;
     }
@@ -230,7 +236,7 @@ export class PodIndex {
 
   #forget(slot: number): void {
     const entry = this.#entries[slot];
-    // The slot is free already.
+    // The slot is already free.
     if (entry === undefined) return;
     this.#ids.remove(slot);
     this.#entries[slot] = undefined;

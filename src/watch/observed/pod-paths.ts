@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** Which pod, by the three names that its paths are made of. */
+/** Identifies a pod by the three names that its paths consist of. */
 export interface PodPathRef {
   readonly namespace: string;
   readonly name: string;
@@ -8,7 +8,7 @@ export interface PodPathRef {
 }
 
 /**
- * Where what belongs to a pod is on the node: one place for those who make it and those who clear it up. Pure.
+ * Where a pod's files are on the node, for the code that creates them and the code that removes them. Pure.
  *
  * ```
  * ROOT/pods/<uid>/                                     the pod's folder
@@ -19,19 +19,19 @@ export interface PodPathRef {
  * LOGS/<namespace>_<name>_<uid>/<container>/<count>.log
  * ```
  *
- * Names and uids are validated before they come here: none has a slash or is `..`.
+ * Names and uids are validated before: none contains a slash or is `..`.
  */
 export class PodPaths {
   readonly #rootDir: string;
   readonly #podLogsDir: string;
 
-  /** Both absolute. */
+  /** Both paths are absolute. */
   constructor(options: { readonly rootDir: string; readonly podLogsDir: string }) {
     this.#rootDir = options.rootDir;
     this.#podLogsDir = options.podLogsDir;
   }
 
-  /** Where the folders of all pods are. */
+  /** The parent of all pods' folders. */
   get podsDir(): string {
     return join(this.#rootDir, 'pods');
   }
@@ -77,7 +77,7 @@ export class PodPaths {
   }
 }
 
-/** The path of a container's log below the pod's folder of logs, as CRI wants it. */
+/** The path of a container's log below the pod's log folder, as CRI expects it. */
 export function containerLogPath(container: string, restartCount: number): string {
   return `${container}/${restartCount}.log`;
 }

@@ -11,7 +11,7 @@ import {
   type SandboxStatus,
 } from './runtime.js';
 
-/** What {@link readPodStatus} needs. */
+/** Options of {@link readPodStatus}. */
 export interface PodStatusReaderOptions {
   readonly client: Pick<CriClient, 'podSandboxStatus' | 'containerStatus'>;
   readonly counters: ConvertCounters;
@@ -25,10 +25,10 @@ type GroupedOptions = Omit<PodStatusReaderOptions, 'signal'> & { readonly group:
 const CALLS_AT_ONCE = 8;
 
 /**
- * Asks for the status of every sandbox and container of a pod, a few at a time.
+ * Reads the status of every sandbox and container of a pod, a few at a time.
  *
- * What the runtime no longer knows is left out. The first other failure gives up the calls that are still in
- * flight and rejects.
+ * What the runtime no longer knows is left out. Any other failure cancels the calls still in flight and
+ * rejects.
  */
 export async function readPodStatus(pod: ObservedPod, options: PodStatusReaderOptions): Promise<PodStatus> {
   return await CallGroup.run(options.signal, (group) => readAll(pod, { ...options, group }));
@@ -83,7 +83,7 @@ async function findContainer(
   }
 }
 
-/** An answer without a status is no sight of the container, and no sight of its absence either. */
+/** An answer without a status shows neither the container nor its absence. */
 function withoutStatus(operation: string, id: string): PodloopError {
   return new PodloopError('CRI_MALFORMED_RESPONSE', `${operation} of ${id}: the answer has no status`);
 }

@@ -1,8 +1,8 @@
 /**
- * What pods and containers use, as a runtime tells it.
+ * What pods and containers use, as a runtime reports it.
  *
- * Amounts are doubles: they hold bytes exactly up to 8 PiB, and the CPU time of a century to within a microsecond.
- * What a runtime does not tell is undefined, and never 0.
+ * Amounts are doubles: they hold bytes exactly up to 8 PiB, and the CPU time of a century to within a
+ * microsecond. What a runtime does not report is undefined, and never 0.
  *
  * @module
  */
@@ -12,9 +12,9 @@ import { type PodRef } from '#kube/pod/pod-ref.js';
 export interface CpuUsage {
   /** Milliseconds since the epoch at which the runtime measured it. */
   readonly atMs: number;
-  /** Since it was made, over all cores. */
+  /** Total since its creation, over all cores. */
   readonly totalNs: number | undefined;
-  /** Nanoseconds of CPU time a second, over a window that the runtime chose. */
+  /** Nanoseconds of CPU time per second, over a window that the runtime chose. */
   readonly nanoCores: number | undefined;
   readonly pressure: Pressure | undefined;
 }
@@ -22,10 +22,10 @@ export interface CpuUsage {
 /** Memory of a pod or container, in bytes. */
 export interface MemoryUsage {
   readonly atMs: number;
-  /** What the kernel cannot give back at once. */
+  /** Memory that the kernel cannot reclaim at once. */
   readonly workingSetBytes: number | undefined;
   readonly usageBytes: number | undefined;
-  /** Up to the limit; undefined without one. */
+  /** What is left up to the limit; undefined without one. */
   readonly availableBytes: number | undefined;
   readonly rssBytes: number | undefined;
   readonly pageFaults: number | undefined;
@@ -37,17 +37,20 @@ export interface MemoryUsage {
 export interface SwapUsage {
   readonly atMs: number;
   readonly usageBytes: number | undefined;
-  /** Up to the limit; undefined without one. */
+  /** What is left up to the limit; undefined without one. */
   readonly availableBytes: number | undefined;
 }
 
-/** Waiting for devices. */
+/** Time spent waiting for devices. */
 export interface IoUsage {
   readonly atMs: number;
   readonly pressure: Pressure | undefined;
 }
 
-/** How long processes waited for a resource: at least one of them, and all at the same time. */
+/**
+ * How long processes waited for a resource: `some` is at least one of them, `full` all of them at the same
+ * time.
+ */
 export interface Pressure {
   readonly some: PressureShare;
   readonly full: PressureShare;
@@ -70,39 +73,39 @@ export interface InterfaceUsage {
   readonly txErrors: number | undefined;
 }
 
-/** A pod's own network; a pod on the host's has none. */
+/** A pod's own network; absent for a pod on the host's network. */
 export interface NetworkUsage {
   readonly atMs: number;
-  /** The default one first. */
+  /** The default interface first. */
   readonly interfaces: readonly InterfaceUsage[];
 }
 
-/** What is written below some folder. */
+/** Space and inodes used below a folder. */
 export interface FilesystemUsage {
   readonly atMs: number;
-  /** Where the file system is mounted, or the folder itself. */
+  /** The mount point of the file system, or the folder itself. */
   readonly mountpoint: string;
   readonly usedBytes: number | undefined;
   readonly inodesUsed: number | undefined;
 }
 
-/** What one container uses. One that does not run has neither CPU nor memory. */
+/** What one container uses. A container that does not run has neither CPU nor memory. */
 export interface ContainerUsage {
   readonly id: string;
-  /** In its pod; may be empty. */
+  /** Its name in the pod; may be empty. */
   readonly name: string;
   readonly attempt: number;
   readonly cpu: CpuUsage | undefined;
   readonly memory: MemoryUsage | undefined;
   readonly swap: SwapUsage | undefined;
   readonly io: IoUsage | undefined;
-  /** What it has written over its image. */
+  /** What it has written on top of its image. */
   readonly writableLayer: FilesystemUsage | undefined;
 }
 
-/** What one sandbox with its containers uses. */
+/** What one sandbox and its containers use. */
 export interface PodUsage extends PodRef {
-  /** Empty where the runtime tells of containers alone. */
+  /** Empty if the runtime reports containers only. */
   readonly sandboxId: string;
   readonly attempt: number;
   readonly cpu: CpuUsage | undefined;
@@ -113,25 +116,26 @@ export interface PodUsage extends PodRef {
   readonly containers: readonly ContainerUsage[];
 }
 
-/** A value of a metric that the runtime makes itself, with a value for each key of its descriptor. */
+/** A value of one of the runtime's own metrics, with a label value for each key of its descriptor. */
 export interface RuntimeSample {
   readonly name: string;
-  /** The id of the sandbox or container that it is about: its labels need not tell. */
+  /** The id of the sandbox or container that it is about, as its labels need not contain it. */
   readonly subjectId: string;
   readonly type: 'counter' | 'gauge';
   readonly labelValues: readonly string[];
   readonly value: number;
-  /** Milliseconds since the epoch; 0 when the runtime did not say. */
+  /** Milliseconds since the epoch; 0 if the runtime did not report it. */
   readonly atMs: number;
 }
 
-/** The metrics that a runtime makes itself. */
+/** The runtime's own metrics. */
 export interface RuntimeMetrics {
   readonly descriptors: ReadonlyMap<string, { readonly help: string; readonly labelKeys: readonly string[] }>;
   /**
-   * Decodes those samples that are wanted: a node has tens of thousands, and most are known better from elsewhere.
+   * Decodes only the samples that are wanted: a node has tens of thousands, and most data has a better
+   * source.
    *
-   * @param isWanted by the id of the sandbox or container and the name of the metric.
+   * @param isWanted decides by the id of the sandbox or container and the name of the metric.
    */
   readonly readSamples: (
     isWanted: (subjectId: string, name: string) => boolean,

@@ -14,9 +14,9 @@ function field(number: number, bytes: Buffer): Buffer {
   return Buffer.concat([Buffer.from([(number << 3) | 2, bytes.length]), bytes]);
 }
 
-it('takes the id and the names from wherever they stand, as fields may come in any order', () => {
+it('finds the id and the names wherever they are, as fields may come in any order', () => {
   const name = field(1, Buffer.from('m'));
-  // The name behind the labels, and the container's id behind its metrics.
+  // The name after the labels, and the container's id after its metrics.
   const turned = Buffer.concat([field(4, Buffer.from('v')), name]);
   const container = Buffer.concat([field(2, turned), field(1, Buffer.from('c1'))]);
   const pod = Buffer.concat([field(3, container), field(2, metric('n')), field(1, Buffer.from('s1'))]);
@@ -38,6 +38,6 @@ it('decodes names of any length', () => {
   expect(samples.map((sample) => sample.name)).toEqual([name]);
 });
 
-it('throws for bytes that are no message', () => {
+it('throws for bytes that are not a message', () => {
   expect(() => readPodSamples(client, Buffer.from([10, 200]), () => true)).toThrow();
 });

@@ -1,24 +1,26 @@
 import { cri, type CriClient } from '../cri/index.js';
 import { type RuntimeSample } from './pod-usage.js';
 
-/** Fields of PodSandboxMetrics and of ContainerMetrics, which have the first two in common. */
+/** Fields of PodSandboxMetrics and ContainerMetrics, which share the first two. */
 const ID_FIELD = 1;
 const METRICS_FIELD = 2;
 const CONTAINERS_FIELD = 3;
 const LENGTH_DELIMITED = 2;
-/** How a Metric begins when its first field is its name, as it is when a program writes fields in their order. */
+/** The first byte of a Metric whose name comes first, as when fields are written in order. */
 const NAME_TAG = 0x0a;
-/** Names shorter than this have a length of one byte. */
+/** The length of a shorter name takes one byte. */
 const LONG_NAME = 128;
 
 type Reading = Pick<CriClient, 'newReader'>;
 type IsWanted = (subjectId: string, name: string) => boolean;
 
 /**
- * The samples of one PodSandboxMetrics of CRI that are wanted, by the sandbox's or container's id and the metric's name.
+ * The wanted samples of one PodSandboxMetrics of CRI, by the id of the sandbox or container and the metric's
+ * name.
  *
- * Of the others no more than the name is read: a sample has half a dozen labels, and to decode them all costs more than
- * all that is done with the few that are needed. Throws what the decoder throws for bytes that are no message.
+ * Only the name of the others is read: a sample has half a dozen labels, and decoding them all costs more
+ * than everything done with the few that are needed. Throws the decoder's error for bytes that are not a
+ * message.
  */
 export function readPodSamples(client: Reading, bytes: Buffer, isWanted: IsWanted): RuntimeSample[] {
   const { id, metrics, containers } = split(client, bytes);
@@ -76,7 +78,7 @@ function readSample(
   };
 }
 
-/** Undefined when it does not stand where it is expected. */
+/** The name if it is the first field, else undefined. */
 function peekName(bytes: Buffer): string | undefined {
   const [tag, length = LONG_NAME] = bytes;
   if (tag !== NAME_TAG || length >= LONG_NAME || bytes.length < 2 + length) return undefined;

@@ -1,43 +1,44 @@
 /**
- * What the agent asks of a container runtime, in the fewest methods that the event generator needs.
+ * What the agent reads from a container runtime, in the fewest methods that the event generator needs.
  *
- * In: a CRI endpoint (see {@link CriRuntime}) or a fake of twenty lines. Out: pods as observed, grouped by uid,
- * and hints that something happened. It assumes nothing about order or completeness of events: a list is the
- * truth, an event only says where to look.
+ * In: a CRI endpoint (see {@link CriRuntime}) or a fake of twenty lines. Out: pods as observed, grouped by
+ * uid, and hints that something happened. It assumes nothing about order or completeness of events: a list is
+ * the truth, an event only says which pod to inspect.
  *
  * @module
  */
 import { type PodRef } from '#kube/pod/pod-ref.js';
 
-/** The state of a container, and of a sandbox taken as one (ready is running, not ready is exited). */
+/** The state of a container, or of a sandbox treated as one (ready is running, not ready is exited). */
 export type ObservedState = 'created' | 'running' | 'exited' | 'unknown';
 
-/** Who made a pod, told by its labels: us, an agent that writes the kubelet's labels, or somebody by hand. */
+/** The owner of a pod, by its labels: podloop, an agent that writes the kubelet's labels, or anybody else. */
 export type PodOwner = 'podloop' | 'kubernetes' | 'other';
 
 /**
- * One container or sandbox in a list answer. Immutable; an object is made anew only when something in it changed.
+ * One container or sandbox in a list answer. Immutable; a new object is made only when something in it
+ * changed.
  */
 export interface ObservedContainer {
   readonly kind: 'container' | 'sandbox';
-  /** Runtime's id, whole. */
+  /** The runtime's id, in full. */
   readonly id: string;
   /** The container's name in the pod; the pod's name for a sandbox. May be empty. */
   readonly name: string;
-  /** CRI metadata.attempt: how many of that name came before it. */
+  /** CRI's metadata.attempt: how many of that name came before it. */
   readonly attempt: number;
   readonly state: ObservedState;
-  /** The sandbox it lives in; its own id for a sandbox. */
+  /** The sandbox that contains it; its own id for a sandbox. */
   readonly sandboxId: string;
-  /** Nanoseconds since the epoch by the runtime's clock; 0n when it did not say. */
+  /** Nanoseconds since the epoch by the runtime's clock; 0n if not reported. */
   readonly createdAtNs: bigint;
 }
 
 /**
  * A pod as one list answer shows it. Immutable.
  *
- * A runtime may return the same object again for a pod in which nothing changed since an earlier answer: whoever
- * compares can then stop at `===`.
+ * A runtime may return the same object again for a pod in which nothing changed since an earlier answer, so
+ * that a comparison can stop at `===`.
  */
 export interface ObservedPod extends PodRef {
   readonly owner: PodOwner;
@@ -47,23 +48,23 @@ export interface ObservedPod extends PodRef {
   readonly containers: readonly ObservedContainer[];
 }
 
-/** What a container may use; what is not limited is undefined. */
+/** A container's limits; undefined for what is not limited. */
 export interface ContainerLimits {
-  /** cgroup v1's measure, 1024 for a core; 0n where the runtime does not say. */
+  /** In cgroup v1's unit, 1024 for a core; 0n if the runtime does not report it. */
   readonly cpuShares: bigint;
   readonly cpuQuotaUs: bigint | undefined;
   readonly cpuPeriodUs: bigint | undefined;
   readonly memoryBytes: bigint | undefined;
 }
 
-/** Everything CRI's ContainerStatus says of one container. */
+/** Everything that CRI's ContainerStatus says about one container. */
 export interface ContainerStatus {
   readonly id: string;
   readonly name: string;
   readonly attempt: number;
   readonly sandboxId: string;
   readonly state: ObservedState;
-  /** Nanoseconds since the epoch; 0n when it has not happened. */
+  /** Nanoseconds since the epoch; 0n for what has not happened. */
   readonly createdAtNs: bigint;
   readonly startedAtNs: bigint;
   readonly finishedAtNs: bigint;
@@ -72,7 +73,7 @@ export interface ContainerStatus {
   /** Short CamelCase word: Completed, Error, OOMKilled … */
   readonly reason: string;
   readonly message: string;
-  /** The image as it was asked for, its reference as resolved, and its id. */
+  /** The image as it was requested, its resolved reference, and its id. */
   readonly image: string;
   readonly imageRef: string;
   readonly imageId: string;
@@ -80,15 +81,18 @@ export interface ContainerStatus {
   readonly restartCount: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Absolute path of the log file; empty when there is none. */
+  /** Absolute path of the log file; empty if there is none. */
   readonly logPath: string;
-  /** As of when it was asked last; absent where the runtime does not tell. */
+  /** As of the last status call; absent if the runtime does not report them. */
   readonly resources?: ContainerLimits;
-  /** By which it is ended, such as SIGTERM or SIGRTMIN+3; absent where the runtime does not tell. */
+  /** The signal that stops it, such as SIGTERM or SIGRTMIN+3; absent if the runtime does not report it. */
   readonly stopSignal?: string;
-  /** As whom its program began; absent where the runtime does not tell. */
+  /** The user that its program started as; absent if the runtime does not report it. */
   readonly user?: ContainerUser;
-  /** The runtime does not tell its status: this is what a list shows of it, and all else stands for what is not known. */
+  /**
+   * The runtime does not return its status: only what a list shows is valid, and all other fields are
+   * unknown.
+   */
   readonly isListedOnly?: true;
 }
 
@@ -96,18 +100,18 @@ export interface ContainerStatus {
 export interface ContainerUser {
   readonly uid: number;
   readonly gid: number;
-  /** Those of the image among them, unless the pod has them left out. */
+  /** Includes the groups of the image, unless the pod excludes them. */
   readonly supplementalGroups: readonly number[];
 }
 
-/** Everything CRI's PodSandboxStatus says of one sandbox. */
+/** Everything that CRI's PodSandboxStatus says about one sandbox. */
 export interface SandboxStatus {
   readonly id: string;
   readonly name: string;
   readonly attempt: number;
   readonly state: ObservedState;
   readonly createdAtNs: bigint;
-  /** First the primary address, then the others; empty on the host's network. */
+  /** The primary address first; empty on the host's network. */
   readonly ips: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
@@ -127,31 +131,34 @@ export interface PodStatus extends PodRef {
   readonly containers: readonly ContainerStatus[];
 }
 
-/** What a runtime says happened. Only ever a hint about where to look. */
+/** An event of the runtime. Only a hint about which pod to inspect. */
 export interface RuntimeEvent {
   readonly type: 'created' | 'started' | 'stopped' | 'deleted' | 'unknown';
-  /** Id of a container or of a sandbox. */
+  /** The id of a container or of a sandbox. */
   readonly containerId: string;
-  /** Undefined when the runtime did not say, as after the removal of the sandbox. */
+  /** Undefined if the runtime did not report it, as after the removal of the sandbox. */
   readonly podUid: string | undefined;
-  /** Nanoseconds since the epoch by the runtime's clock; 0n when it did not say. */
+  /** Nanoseconds since the epoch by the runtime's clock; 0n if not reported. */
   readonly createdAtNs: bigint;
-  /** What the runtime knew of the pod when it made the event; absent when it did not say. Read each time it is called. */
+  /** The pod's status in the event, decoded at each call; absent if the event has none. */
   readonly statuses?: () => ToldStatuses;
 }
 
-/** What an event tells of a pod: its newest sandbox, and the containers in that. */
+/** The status in an event: the pod's newest sandbox and the containers in it. */
 export interface ToldStatuses {
   readonly sandboxes: readonly SandboxStatus[];
   readonly containers: readonly ContainerStatus[];
 }
 
-/** What {@link Runtime.watchEvents} calls, always synchronously and never waiting for it. */
+/** Handlers that {@link Runtime.watchEvents} calls synchronously and never awaits. */
 export interface RuntimeEventHandlers {
-  /** The runtime has taken the subscription. May never be called by runtimes that stay silent until an event. */
+  /**
+   * The runtime has accepted the subscription. May never be called by runtimes that stay silent until an
+   * event.
+   */
   onOpen?(): void;
   onEvent(event: RuntimeEvent): void;
-  /** An event came that could not be read, and nobody knows what it said. */
+  /** An event came that could not be read. */
   onSkipped?(): void;
 }
 
@@ -162,23 +169,28 @@ export interface RuntimeEventHandlers {
  * overlap.
  */
 export interface Runtime {
-  /** Every pod that the runtime knows, exited ones and pods without a sandbox included; in no order. */
+  /**
+   * Lists every pod that the runtime knows, including exited ones and pods without a sandbox, in no order.
+   */
   listPods(signal?: AbortSignal): Promise<readonly ObservedPod[]>;
-  /** One pod, or undefined when nothing of it is left. */
+  /** Finds one pod; undefined if nothing of it is left. */
   findPod(uid: string, signal?: AbortSignal): Promise<ObservedPod | undefined>;
   /**
-   * The full status of a pod of a list answer, or of a part of one: of every sandbox and container named in it. What has vanished
-   * since is left out; any other failure of one call rejects the whole.
+   * Reads the full status of every sandbox and container named in `pod`, which may be part of a listed pod.
+   *
+   * What has vanished since is left out; any other failure of one call rejects the whole.
    */
   getPodStatus(pod: ObservedPod, signal?: AbortSignal): Promise<PodStatus>;
   /**
-   * Calls the handlers until the stream ends. Resolves when the runtime ended it, rejects when it broke; absent
-   * when the runtime can never have events.
+   * Calls the handlers until the stream ends.
+   *
+   * Resolves when the runtime ends the stream, rejects when it breaks; absent if the runtime can never have
+   * events.
    */
   watchEvents?(handlers: RuntimeEventHandlers, signal: AbortSignal): Promise<void>;
 }
 
-/** A {@link PodStatus} in which nothing is visible: what is said of a pod that the runtime does not know. */
+/** An empty {@link PodStatus}, for a pod that the runtime does not know. */
 export function emptyPodStatus(uid: string): PodStatus {
   return { uid, namespace: '', name: '', owner: 'other', ips: [], sandboxes: [], containers: [] };
 }

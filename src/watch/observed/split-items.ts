@@ -1,14 +1,16 @@
 import { type CriClient } from '../cri/index.js';
 import { SliceYielder } from '#base/async/slices.js';
 
-/** How much of an answer is decoded between two turns of the event loop: some two milliseconds' worth. */
+/** How much of an answer is decoded between two turns of the event loop: about two milliseconds' worth. */
 const BYTES_PER_SLICE = 64 * 1024;
 const LIST_FIELD = 1;
 const LENGTH_DELIMITED = 2;
 
 /**
- * Calls `read` with the bytes of each item of an answer that is a list, which is its field 1, and lets the event loop
- * turn in between. Fields beside it are passed over. Throws what the decoder throws for bytes that are no message.
+ * Calls `read` with the bytes of each item of a list answer (its field 1), with turns of the event loop
+ * between.
+ *
+ * Other fields are skipped. Throws the decoder's error for bytes that are not a message.
  */
 export async function forEachItem(
   client: Pick<CriClient, 'newReader'>,

@@ -42,13 +42,13 @@ function ended(policy = 'File', fields: Partial<ContainerStatus> = {}): Containe
 const read = (container: ContainerStatus): Promise<string | undefined> =>
   readTerminationMessage('u1', container, paths);
 
-describe('the last words of a container', () => {
-  it('are what it wrote', async () => {
+describe('the termination message of a container', () => {
+  it('is what it wrote', async () => {
     await writeFile(file, 'out of paper\n');
     expect(await read(ended())).toBe('out of paper\n');
   });
 
-  it('are the last 4 KiB of it, from a whole character on', async () => {
+  it('is the last 4 KiB of it, starting at a whole character', async () => {
     await writeFile(file, `${'x'.repeat(4000)}${'é'.repeat(2000)}!`);
     const message = (await read(ended()))!;
     expect(Buffer.byteLength(message)).toBeLessThanOrEqual(4096);
@@ -56,12 +56,12 @@ describe('the last words of a container', () => {
     expect(message).not.toContain('\ufffd');
   });
 
-  it('are none while it runs', async () => {
+  it('is absent while it runs', async () => {
     await writeFile(file, 'early');
     expect(await read({ ...ended(), state: 'running' })).toBeUndefined();
   });
 
-  it('are never read through a link, nor from what is no file', async () => {
+  it('is never read through a link, nor from anything but a file', async () => {
     await writeFile(join(folder, 'secret'), 'secret');
     await symlink(join(folder, 'secret'), file);
     expect(await read(ended())).toBeUndefined();
@@ -73,7 +73,7 @@ describe('the last words of a container', () => {
     expect(await read(ended())).toBeUndefined();
   });
 
-  it('are never read from a log behind a link in the place of its folder', async () => {
+  it('is never read from a log behind a link in place of its folder', async () => {
     const other = join(folder, 'other');
     await mkdir(other);
     await writeFile(join(other, '0.log'), '2026-01-02T03:04:05Z stdout F of another\n');
@@ -101,7 +101,7 @@ describe('the last words of a container', () => {
     expect(await read(ended('FallbackToLogsOnError'))).toBe(expected);
   });
 
-  it.each([1, 2, 3, 4])('are the last 80 lines over %i rotated files, one of them twice', async (count) => {
+  it.each([1, 2, 3, 4])('is the last 80 lines over %i rotated files, one of them twice', async (count) => {
     const lines = Array.from({ length: 200 }, (_, index) => `line ${index}`);
     const each = Math.ceil(lines.length / (count + 1));
     for (let index = 0; index < count; index++) {
@@ -123,18 +123,18 @@ describe('the last words of a container', () => {
     expect(await read(ended('FallbackToLogsOnError'))).toBe(`${lines.slice(-80).join('\n')}\n`);
   });
 
-  it('are nothing of a compressed file that unpacks to very much, or is none', async () => {
+  it('ignores a compressed file that unpacks to too much, or is not one', async () => {
     await writeFile(name(1, '.gz'), gzipSync(Buffer.alloc(65 * 1024 * 1024)));
     await writeFile(name(2, '.gz'), 'no gzip');
     await symlink(name(1, '.gz'), name(3, '.gz'));
     expect(await read(ended('FallbackToLogsOnError'))).toBeUndefined();
   });
 
-  it('are those that can be read where a compressed file of its log fails while it is read', async () => {
+  it('is what can be read if a compressed file of its log fails while it is read', async () => {
     await writeFile(log, line('last'));
     const compressed = gzipSync(line('first'));
     await writeFile(name(1, '.gz'), compressed);
-    // A file that is found and opened, and fails then, as on a broken disk.
+    // A file that opens and then fails, as on a broken disk.
     const handle = await open(name(1, '.gz'));
     const prototype = Object.getPrototypeOf(handle) as typeof handle;
     await handle.close();
@@ -156,7 +156,7 @@ describe('the last words of a container', () => {
     expect(await read(ended('FallbackToLogsOnError'))).toBe('first\nlast\n');
   });
 
-  it('are the end of its log where it failed in silence and asks for that', async () => {
+  it('is the end of its log if it failed without a message and asks for the log', async () => {
     await writeFile(log, '2026-01-02T03:04:05Z stdout F first\n2026-01-02T03:04:05Z stderr F second\n');
     expect(await read(ended('FallbackToLogsOnError'))).toBe('first\nsecond\n');
     expect(await read(ended('File'))).toBeUndefined();
@@ -167,7 +167,7 @@ describe('the last words of a container', () => {
 });
 
 describe('the end of a log', () => {
-  it('is put together again from parts', () => {
+  it('is joined again from partial lines', () => {
     expect(endOfLog('t stdout P one \nt stdout F two\nt stderr F\n')).toBe('one two\n\n');
   });
 
@@ -182,7 +182,7 @@ describe('the end of a log', () => {
   });
 });
 
-it('reads the last words of each container once, and forgets what is gone', async () => {
+it('reads the message of each container once, and forgets what is gone', async () => {
   const messages = new TerminationMessages({ paths });
   const pod = aPodStatus(undefined, { uid: 'u1', containers: [ended()] });
   await writeFile(file, 'first');

@@ -15,20 +15,21 @@ const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const MOST_BYTES = 4096;
 const MOST_LOG_BYTES = 2048;
 const MOST_LOG_LINES = 80;
-/** A line of a log has its time, its stream and a tag in front of it. */
+/** Room for the time, stream and tag in front of each line of a log. */
 const MOST_RAW_LOG_BYTES = 16 * MOST_LOG_BYTES;
-/** What unpacks to more is no log of ours: a file that somebody has put there. */
+/** Anything that unpacks to more is not one of our logs but a file that somebody put there. */
 const MOST_UNPACKED_BYTES = 64 * 1024 * 1024;
 const COMPRESSED = '.gz';
 /** See `rotatedName` of the log rotation. */
 const ROTATED = /^\d{8}-\d{6}(\.gz)?$/;
 
 /**
- * What a container that has ended left as its last words: the end of the file at its terminationMessagePath; if that
- * is empty, it failed, and it asks for that, the end of its log, also where that was rotated. Undefined when there is
- * none.
+ * The termination message of a container that has ended; undefined if it has none.
  *
- * No link is followed and nothing but a plain file is read. Never rejects: what cannot be read is no message.
+ * It is the end of the file at terminationMessagePath. If that is empty, the container failed and it asks for
+ * a fallback, it is the end of its log, rotated files included.
+ *
+ * No link is followed and only regular files are read. Never rejects: an unreadable file means no message.
  *
  * Source: https://kubernetes.io/docs/tasks/debug/debug-application/determine-reason-pod-failure/
  */
@@ -51,12 +52,14 @@ export async function readTerminationMessage(
   return logged === '' ? undefined : logged;
 }
 
-/** The last words in a log of CRI's format: `<time> stdout F <text>`, `P` where a line goes on. Pure. */
+/**
+ * The last lines of a log in CRI's format: `<time> stdout F <text>`, with `P` if the line continues. Pure.
+ */
 export function endOfLog(raw: string): string {
   let text = '';
   for (const line of raw.split('\n')) {
     const match = /^\S+ (?:stdout|stderr) ([FP])\S* ?(.*)$/s.exec(line);
-    // The first line may be cut.
+    // The first line may be cut off.
     if (match !== null) text += `${match[2]!}${match[1] === 'F' ? '\n' : ''}`;
   }
   const lines = text.split('\n');
@@ -65,8 +68,10 @@ export function endOfLog(raw: string): string {
 }
 
 /**
- * The end of a log over the files that it was rotated into: the newest may be empty, as rotation does not wait for a
- * line. Other containers may write to the folder of a log.
+ * The end of a log across its rotated files.
+ *
+ * The newest file may be empty, as rotation does not wait for a line. Other containers may write to a log's
+ * folder, so nothing in it is trusted.
  */
 async function readEndOfLog(path: string): Promise<string> {
   try {
@@ -85,7 +90,7 @@ async function readEndOfLog(path: string): Promise<string> {
   }
 }
 
-/** Newest first; one that is just being compressed is there twice, and counts once. */
+/** Newest first. A file that is just being compressed exists twice and counts once. */
 function rotatedFiles(name: string, files: readonly string[]): readonly string[] {
   const there = new Set(files);
   const own = files.filter(
@@ -141,7 +146,7 @@ function endOf(text: string, mostBytes: number): string {
   return bytes.length <= mostBytes ? text : wholeCharacters(bytes.subarray(-mostBytes), true);
 }
 
-/** Where it was cut, the rest of a character may stand at the beginning. */
+/** Drops the rest of a character at the beginning of text that was cut. */
 function wholeCharacters(bytes: Buffer, isCut: boolean): string {
   let start = 0;
   while (isCut && start < 3 && start < bytes.length && (bytes[start]! & 0xc0) === 0x80) start++;

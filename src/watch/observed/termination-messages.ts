@@ -7,7 +7,7 @@ export type TerminationMessageMap = ReadonlyMap<string, string>;
 
 const NONE: TerminationMessageMap = new Map();
 
-/** The last words of the containers of all pods: each is read once, as a container ends once. */
+/** The termination messages of all pods' containers. Each is read once, as a container ends once. */
 export class TerminationMessages {
   readonly #paths: PodPaths;
   readonly #pods = new Map<string, ReadonlyMap<string, string | undefined>>();
@@ -16,7 +16,10 @@ export class TerminationMessages {
     this.#paths = options.paths;
   }
 
-  /** Reads those of the containers that have ended since the last call, and forgets those that are gone. Never rejects. */
+  /**
+   * Reads the messages of containers that have ended since the last call, and forgets those that are gone.
+   * Never rejects.
+   */
   async observe({ uid, containers }: PodStatus): Promise<void> {
     const before = this.#pods.get(uid);
     const now = new Map<string, string | undefined>();

@@ -2,18 +2,20 @@ import { type Clock } from '#base/time/clock.js';
 import { PodloopError } from '#base/errors/errors.js';
 import { startFairDeadline } from '#base/async/fair-deadline.js';
 
-/** For how long a call may take, and who else may end it. */
+/** The deadline of a call and the signal that may end it. */
 export interface CallDeadline {
   readonly clock: Clock;
   readonly deadlineMs: number;
-  /** Said when time is up. */
+  /** The error message when the deadline passes. */
   readonly message: string;
   readonly signal: AbortSignal | undefined;
 }
 
 /**
- * Makes a call that ends at its deadline (CRI_DEADLINE_EXCEEDED) or with the signal (its reason), even if it takes no
- * notice of either. Leaves neither timer nor listener behind: such calls are made every second.
+ * Makes a call that ends at its deadline (CRI_DEADLINE_EXCEEDED) or with the signal (its reason), even if the
+ * call ignores both.
+ *
+ * Leaves neither timer nor listener behind: such calls are made every second.
  */
 export async function callWithDeadline<T>(
   { clock, deadlineMs, message, signal }: CallDeadline,
@@ -21,7 +23,7 @@ export async function callWithDeadline<T>(
 ): Promise<T> {
   signal?.throwIfAborted();
   const ending = new AbortController();
-  // Set before anybody can call it: the promise below runs its function at once.
+  // Set before anybody can call it: a promise runs its executor at once.
   let end!: (reason: unknown) => void;
   const onAbort = (): void => end(signal!.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
@@ -34,8 +36,8 @@ export async function callWithDeadline<T>(
   try {
     return await new Promise<T>((resolve, reject) => {
       end = (reason) => {
-        // Before the call hears of it, so that the caller sees this reason and not what the call makes of it. The
-        // signal's comes as it is, Error or not.
+        // Rejects before aborting the call, so that the caller sees this reason and not the call's own error.
+        // The signal's reason is passed on as it is, whether or not it is an Error.
         // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
         reject(reason);
         ending.abort(reason);

@@ -5,7 +5,7 @@ import { diffPods, diffVanished, endsOf, hasDeath, hasUnreplacedEnd } from './di
 
 const STATES: readonly (ObservedState | 'absent')[] = ['created', 'running', 'exited', 'unknown', 'absent'];
 
-/** Written from the table that the generator follows, a row for each newer state: older states across. */
+/** Written from the table that the generator follows: a row for each newer state, older states across. */
 const EXPECTED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   running: { absent: 'Started', running: '', exited: 'Started', unknown: 'Started', created: 'Started' },
   exited: { absent: 'Died', running: 'Died', exited: '', unknown: 'Died', created: 'Died' },
@@ -53,7 +53,7 @@ describe('diffPods', () => {
     expect(typesOf(diffPods(pod, undefined))).toBe(EXPECTED.absent![older]);
   });
 
-  it('finds nothing between a look and itself, without looking', () => {
+  it('finds nothing between a list entry and itself, without iterating', () => {
     const pod = aPod();
     const blind = new Proxy(pod, {
       get: () => {
@@ -63,7 +63,7 @@ describe('diffPods', () => {
     expect(diffPods(blind, blind)).toEqual([]);
   });
 
-  it('tells of what vanished before what is there, and of containers before sandboxes', () => {
+  it('reports what vanished before what exists, and containers before sandboxes', () => {
     const older = aPod({
       sandboxes: [aSandbox({ id: 's0' })],
       containers: [aContainer({ id: 'gone' }), aContainer({ id: 'stays', state: 'created' })],
@@ -83,7 +83,7 @@ describe('diffPods', () => {
     ]);
   });
 
-  it('shows a container as the newer look does, or as the older one did when it is gone', () => {
+  it('shows a container as in the newer list, or as in the older one if it is gone', () => {
     const older = podWith('container', 'running');
     const newer = podWith('container', 'exited');
     expect(diffPods(older, newer)[0]?.container).toBe(newer.containers[0]);
@@ -92,7 +92,7 @@ describe('diffPods', () => {
 });
 
 describe('diffVanished', () => {
-  it('tells of everything that was told of before, whatever state it was seen in last', () => {
+  it('reports everything that was published before, whatever state it was last seen in', () => {
     const accepted = aPod({
       sandboxes: [],
       containers: [aContainer({ id: 'a' }), aContainer({ id: 'b', state: 'exited' })],
@@ -127,12 +127,12 @@ describe('deaths', () => {
     expect(hasDeath([])).toBe(false);
   });
 
-  it('of containers nobody was told of come with their removal', () => {
+  it('of containers that were never published come with their removal', () => {
     expect(typesOf(endsOf([aContainer(), aSandbox()]))).toBe('Died Removed Died Removed');
   });
 });
 
-describe('an end that nothing stands for', () => {
+describe('an end that nothing has replaced', () => {
   const pod = (...containers: [id: string, name: string, state: ObservedState][]): ObservedPod =>
     aPod({
       sandboxes: [aSandbox({ id: 's1' })],

@@ -1,14 +1,14 @@
 import { type ObservedContainer, type ObservedPod, type ObservedState } from '../observed/runtime.js';
 import { type ContainerLifecycleEvent } from './events.js';
 
-/** What happened to one container between two looks. */
+/** What happened to one container between two lists. */
 export interface ContainerChange {
   readonly type: ContainerLifecycleEvent['type'];
-  /** As seen last: in the newer look, or in the older one when it is gone. */
+  /** As in the newer list, or as in the older one if it is gone. */
   readonly container: ObservedContainer;
 }
 
-/** The generator's own view of a state. A created container is not told apart from one that nobody knows about. */
+/** The generator's own view of a state. A created container is treated like one that does not exist. */
 type LookState = 'running' | 'exited' | 'unknown' | 'nonExistent';
 
 const LOOK_STATE: Readonly<Record<ObservedState, LookState>> = {
@@ -21,10 +21,10 @@ const LOOK_STATE: Readonly<Record<ObservedState, LookState>> = {
 const NOTHING: readonly ContainerChange['type'][] = [];
 
 /**
- * What follows from every pair of states: `TRANSITIONS[older][newer]`.
+ * The result for every pair of states: `TRANSITIONS[older][newer]`.
  *
- * The states of the kubelet's generic PLEG, pair by pair. `ContainerChanged` is told to nobody, but it makes the
- * pod due for inspection.
+ * These are the states of the kubelet's generic PLEG, pair by pair. `ContainerChanged` is not published, but
+ * it makes the pod due for inspection.
  */
 const TRANSITIONS: Readonly<
   Record<LookState, Readonly<Record<LookState, readonly ContainerChange['type'][]>>>
@@ -58,11 +58,10 @@ const TRANSITIONS: Readonly<
 const NO_CHANGES: readonly ContainerChange[] = [];
 
 /**
- * Computes what happened to a pod between two looks; `undefined` is a pod that was not there.
+ * Computes what happened to a pod between two lists; `undefined` means that the pod does not exist.
  *
  * Pure. Changes of one container come in the order in which they happened (died, then removed); what vanished
- * comes before what is there, containers before sandboxes. A container stands under its id: the same id in both
- * looks is the same container.
+ * comes before what exists, containers before sandboxes. Containers are identified by their id.
  */
 export function diffPods(
   older: ObservedPod | undefined,
@@ -84,10 +83,11 @@ export function diffPods(
 }
 
 /**
- * Computes what is left to tell of a pod that is gone: `accepted` is what was told, `seen` the last look.
+ * Computes the changes still to be published for a pod that is gone: `accepted` was published, `seen` is the
+ * last list.
  *
- * Pure. A container that was seen, but never told of because the pod could not be inspected, died and was removed
- * like any other.
+ * Pure. A container that was seen but never published, because the pod could not be inspected, died and was
+ * removed like any other.
  */
 export function diffVanished(
   accepted: ObservedPod | undefined,
@@ -99,7 +99,10 @@ export function diffVanished(
   return [...diffPods(accepted, undefined), ...endsOf(untold)];
 }
 
-/** What is to be told of containers that came and went without anybody having been told: they died and were removed. */
+/**
+ * The changes of containers that came and went before anything was published of them: they died and were
+ * removed.
+ */
 export function endsOf(containers: Iterable<ObservedContainer>): ContainerChange[] {
   return [...containers].flatMap((container): ContainerChange[] => [
     { type: 'ContainerDied', container },
@@ -112,14 +115,15 @@ export function hasDeath(changes: readonly ContainerChange[]): boolean {
   return changes.some((change) => change.type === 'ContainerDied');
 }
 
-/** Whether nothing happened but that containers are gone whose ends were told of before. */
+/** Whether the only changes are removals of containers whose exits were published before. */
 export function areRemovals(changes: readonly ContainerChange[]): boolean {
   return changes.every(({ type }) => type === 'ContainerRemoved');
 }
 
 /**
- * Whether anything of the pod has ended that nothing newer of the same name stands for. At a first look all that ever ended
- * is told of, and most of it is history.
+ * Whether the pod contains an end that nothing newer of the same name has replaced.
+ *
+ * The first list reports everything that ever ended, and most of that is history.
  */
 export function hasUnreplacedEnd({ sandboxes, containers }: ObservedPod): boolean {
   return [sandboxes, containers].some((all) => {

@@ -48,9 +48,9 @@ describe('pods that are due', () => {
     expect(due.has(record)).toBe(true);
   });
 
-  it('wait out their delay, those that failed only when nobody asks for them', () => {
+  it('wait out their delay; failed ones only unless a retry is requested', () => {
     const { due, record } = setUp();
-    // The first try after a failure is made at once.
+    // The first retry after a failure is made at once.
     due.noteFailure(record, FAILED);
     due.noteFailure(record, FAILED);
     expect([due.mustWait(record, false), due.mustWait(record, true)]).toEqual([true, false]);
@@ -68,7 +68,7 @@ describe('pods that are due', () => {
     expect(due.mustWait(record, false)).toBe(true);
   });
 
-  it('are tried again by timer from the start of retries to their end, one that failed before it too', async () => {
+  it('are retried by timer between startRetries and stopRetries, including one that failed before', async () => {
     const { clock, due, retried, record } = setUp();
     due.noteFailure(record, FAILED);
     expect(clock.pendingTimers).toBe(0);
@@ -85,7 +85,7 @@ describe('pods that are due', () => {
     expect(retried).toEqual(['a']);
   });
 
-  it('need not wait any longer when their timer fires, a little early as timers may', async () => {
+  it('need not wait any longer when their timer fires slightly early, as timers may', async () => {
     const clock = new FakeClock({ firesEarly: true });
     const { due, record } = setUp(clock);
     due.noteFailure(record, HUNG);

@@ -3,21 +3,21 @@ import { hasCode } from '#base/errors/errors.js';
 import { type PodRecord } from './pod-records.js';
 import { computeStuckPods, type StuckPods } from './stuck-pods.js';
 
-/** What {@link DuePods} works with. */
+/** Options of {@link DuePods}. */
 export interface DuePodsOptions {
   readonly clock: Clock;
-  /** The delay of a pod that failed is over; it is still due. */
+  /** Called when the delay of a failed pod is over; it is still due. */
   readonly onRetry: (record: PodRecord) => void;
 }
 
-/** After how long a pod is tried again when the runtime was not there at all, in milliseconds. */
+/** How long until a pod is retried when the runtime was not there at all, in milliseconds. */
 const RUNTIME_AWAY_RETRY_MS = 1_000;
 
 /**
- * The pods whose status is to be fetched and has not been: since when, what is wrong with each, and when it is tried
- * again.
+ * The pods that are due for a status call: since when, what is wrong with each, and when to retry.
  *
- * A pod stays due until an inspection has shown all there was to see; what the global stamp does not cover is here.
+ * A pod stays due until an inspection has covered everything that lists have shown. The global stamp does not
+ * cover these pods.
  */
 export class DuePods {
   readonly #clock: Clock;
@@ -43,12 +43,12 @@ export class DuePods {
     return this.#sinceMs.keys();
   }
 
-  /** The pod is due; one that was due already is so since then. */
+  /** Marks the pod as due; one that was already due stays so since then. */
   add(record: PodRecord): void {
     if (!this.#sinceMs.has(record)) this.#sinceMs.set(record, this.#clock.monotonicMs());
   }
 
-  /** Nothing is due of the pod any more, or it is gone: no timer is left for it. */
+  /** Removes a pod with nothing due any more, or one that is gone, and its timer. */
   delete(record: PodRecord): void {
     record.retryTimer?.cancel();
     record.retryTimer = undefined;
@@ -56,37 +56,39 @@ export class DuePods {
     this.#sinceMs.delete(record);
   }
 
-  /** Retries of failed inspections are made by timer from now on. */
+  /** Starts retrying failed inspections by timer. */
   startRetries(): void {
     this.#retrying = true;
     for (const record of this.#sinceMs.keys()) if (record.trouble !== undefined) this.#scheduleRetry(record);
   }
 
-  /** Leaves no timer behind. What was due stays due. */
+  /** Cancels all timers. Pods stay due. */
   stopRetries(): void {
     this.#retrying = false;
     for (const record of this.#sinceMs.keys()) record.retryTimer?.cancel();
   }
 
   /**
-   * Whether the pod is left to its delay. `ignoreDelay` tries one that failed all the same, yet none whose status
-   * hangs: each try may cost the runtime a thread.
+   * Whether the pod waits for its retry delay.
+   *
+   * `ignoreDelay` retries a failed pod at once, but not one whose status call hangs: each attempt may cost
+   * the runtime a thread.
    */
   mustWait(record: PodRecord, ignoreDelay: boolean): boolean {
     return record.retryAtMs > this.#clock.monotonicMs() && (record.slow || !ignoreDelay);
   }
 
-  /** The runtime answers again after it did not: nobody waits out a delay that it caused. */
+  /** Drops the delays when the runtime answers again, as it had caused them. */
   forgetDelays(): void {
     for (const record of this.#sinceMs.keys()) record.retryAtMs = 0;
   }
 
-  /** The runtime has answered for some pod, due or not. */
+  /** Notes that the runtime has answered for some pod, due or not. */
   noteAnswer(): void {
     this.#lastSuccessMs = this.#clock.monotonicMs();
   }
 
-  /** An inspection of the pod has succeeded. It may still be due: more may have happened meanwhile. */
+  /** Notes a successful inspection of the pod. It may still be due, as more may have happened meanwhile. */
   noteSuccess(record: PodRecord): void {
     this.noteAnswer();
     record.slow = false;
@@ -95,7 +97,7 @@ export class DuePods {
     record.backoff.reset();
   }
 
-  /** The inspection under way has turned out to be slow: nobody waits for it any longer. */
+  /** Notes that the running inspection is slow: nobody waits for it any longer. */
   noteSlow(record: PodRecord): void {
     record.slow = true;
     record.trouble ??= {
@@ -105,11 +107,11 @@ export class DuePods {
     };
   }
 
-  /** An inspection of the pod has failed: decides when it is tried again. */
+  /** Notes a failed inspection of the pod, and decides when to retry. */
   noteFailure(record: PodRecord, error: Error): void {
     const now = this.#clock.monotonicMs();
     if (hasCode(error, 'CRI_UNAVAILABLE')) {
-      // The runtime is away for everybody: that says nothing about this pod, and must not cost it a long delay.
+      // The runtime is away for all pods: that says nothing about this one, and must not cause a long delay.
       record.slow = false;
       record.retryAtMs = now + RUNTIME_AWAY_RETRY_MS;
     } else {
@@ -121,7 +123,7 @@ export class DuePods {
     if (this.#retrying) this.#scheduleRetry(record);
   }
 
-  /** For how long pods have been due without the runtime answering for any, in milliseconds; 0 when all is well. */
+  /** How long pods have been due without an answer for any, in milliseconds; 0 when all is well. */
   fruitlessMs(): number {
     let oldestDueMs: number | undefined;
     for (const sinceMs of this.#sinceMs.values()) {
@@ -131,7 +133,7 @@ export class DuePods {
     return this.#clock.monotonicMs() - Math.max(oldestDueMs, this.#lastSuccessMs ?? oldestDueMs);
   }
 
-  /** Pods whose inspection hangs or fails, longest first; at most `limit` of them by name. */
+  /** Pods whose inspection hangs or fails, longest first; the names of at most `limit`. */
   stuckPods(limit: number): StuckPods {
     return computeStuckPods(this.#sinceMs.keys(), this.#clock.monotonicMs(), limit);
   }
@@ -142,7 +144,8 @@ export class DuePods {
     record.retryTimer = this.#clock.setTimer(
       delayMs,
       () => {
-        // Timers count in whole milliseconds and may be a little early: who goes by the time would wait on, and no timer is left.
+        // Timers have whole milliseconds and may fire slightly early. Comparing the time would then wait on
+        // without a timer.
         record.retryAtMs = 0;
         if (this.#sinceMs.has(record)) this.#onRetry(record);
       },

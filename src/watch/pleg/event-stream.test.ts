@@ -42,7 +42,7 @@ const before = podOf('a', { c: 'running' });
 const after = podOf('a', { c: 'exited' });
 
 describe('the event stream', () => {
-  it('says when it is up, after its new state can be seen', async () => {
+  it('reports that it is up after its new state is visible', async () => {
     const { clock, told, stop } = setUp();
     await clock.settle();
     expect(told).toEqual(['change', 'up', 'change']);
@@ -50,7 +50,7 @@ describe('the event stream', () => {
     expect(told.at(-1)).toBe('change');
   });
 
-  it('says before the hint what ended, where the event tells of its pod', async () => {
+  it("reports an exit before the hint, if the event has the pod's status", async () => {
     const { clock, runtime, told, emit, stop } = setUp();
     await clock.settle();
     told.length = 0;
@@ -64,7 +64,7 @@ describe('the event stream', () => {
     await stop();
   });
 
-  it('turns every event into a hint but that of a creation, and one without a pod into a look at all', async () => {
+  it('turns every event into a hint except a creation, and one without a pod into a relist', async () => {
     const { clock, runtime, stream, told, emit, stop } = setUp();
     await clock.settle();
     told.length = 0;
@@ -76,7 +76,7 @@ describe('the event stream', () => {
     await stop();
   });
 
-  it('tells whoever counts of every event as it comes', async () => {
+  it('reports every event to the counter as it comes', async () => {
     const { clock, emit, stop } = setUp();
     await clock.settle();
     const receipts: RuntimeEventReceipt[] = [];
@@ -93,7 +93,7 @@ describe('the event stream', () => {
     await stop();
   });
 
-  it('judges changes only after a look that began when it was up', async () => {
+  it('judges changes only after a list that began while it was up', async () => {
     const { clock, stream, stop } = setUp();
     const early = clock.stamp();
     await clock.settle();
@@ -108,7 +108,7 @@ describe('the event stream', () => {
     await stop();
   });
 
-  it('says so when a change turns out to be announced, or not', async () => {
+  it('reports when a change turns out to be announced, or not', async () => {
     const { clock, stream, told, emit, stop } = setUp();
     await clock.settle();
     stream.looked(clock.stamp());
@@ -122,7 +122,7 @@ describe('the event stream', () => {
     await stop();
   });
 
-  it('forgets what came of a pod that a later look at all does not show', async () => {
+  it('forgets events of a pod that a later relist does not show', async () => {
     const { clock, stream, emit, stop } = setUp();
     await clock.settle();
     const nothing: ToldStatuses = { sandboxes: [], containers: [] };
@@ -137,7 +137,7 @@ describe('the event stream', () => {
     await stop();
   });
 
-  it('leaves no timer behind at its end, and compares nothing from then on', async () => {
+  it('leaves no timer at its end, and compares nothing from then on', async () => {
     const { clock, stream, emit, stop } = setUp();
     await clock.settle();
     stream.looked(clock.stamp());

@@ -7,39 +7,42 @@ import { diffPods } from './diff.js';
 import { EventHints, type StreamInfo, type StreamState } from './announced/event-hints.js';
 import { HintChecks } from './announced/hint-checks.js';
 
-/** What the event stream needs and whom it tells. All callbacks are synchronous. */
+/** Options of the event stream. All callbacks are synchronous. */
 export interface EventStreamOptions {
   readonly runtime: Runtime;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly random: () => number;
-  /** Look at this pod; at all pods, when the event did not say which. */
+  /** Requests a list of this pod, or of all pods if the event did not name one. */
   readonly onHint: (uid: string | undefined) => void;
-  /** A container of this pod has ended, says an event, with what it tells of the pod. A look follows. */
+  /**
+   * Called when an event says that a container of this pod has exited, with the pod's status in the event. A
+   * list follows.
+   */
   readonly onStopped: (uid: string, containerId: string, told: () => ToldStatuses) => void;
-  /** The state of the stream, or what is known of its completeness, has changed. */
+  /** Called when the state of the stream, or the finding about its completeness, has changed. */
   readonly onChange: () => void;
-  /** The stream is up: whatever happened while it was not has to be looked for. */
+  /** Called when the stream is up: whatever happened before has to be listed. */
   readonly onUp: () => void;
-  /** The stream is gone: another runtime may be there when it comes back. */
+  /** Called when the stream is gone: another runtime may be there when it comes back. */
   readonly onDown: () => void;
 }
 
-/** More pods with events that nobody has looked at yet are asked about. */
+/** Upper limit of pods with an unused status from an event; any others are inspected. */
 const TOLD_LIMIT = 4_096;
 
 /**
- * The runtime's events as the generator uses them: hints about where to look, checked against what the looks show,
- * and judged for their completeness.
+ * The runtime's events as the generator uses them: hints which pod to list, checked against the lists and
+ * judged for completeness.
  */
 export class EventStream {
   readonly #options: EventStreamOptions;
   readonly #hints: EventHints;
   readonly #announcements: Announcements;
   readonly #checks: HintChecks;
-  /** What the newest event of a pod told of it, by uid, until it was used. */
+  /** The pod status in the newest event of each pod, by uid, until it is used. */
   readonly #told = new Map<string, { readonly stamp: Stamp; readonly read: () => ToldStatuses }>();
-  /** A look with a newer stamp has seen everything from before the stream was up. */
+  /** A list with a newer stamp has seen everything from before the stream was up. */
   #upStamp: Stamp = OLDEST_STAMP;
   #sweepTimer: ClockTimer | undefined;
   #received = 0;
@@ -65,7 +68,7 @@ export class EventStream {
     return this.#hints.info;
   }
 
-  /** Changes announced since the connect, with no missed one since. */
+  /** How many changes were announced since the connect without a missed one between. */
   get announcedInARow(): number {
     return this.#announcements.announcedInARow;
   }
@@ -77,7 +80,7 @@ export class EventStream {
     return { ups: this.#ups, received: this.#received, announced, missed, contradicted };
   }
 
-  /** Keeps the stream open until the signal aborts. Resolves at once when the runtime can have none. */
+  /** Keeps the stream open until the signal aborts. Resolves at once if the runtime can never have one. */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#options.runtime.watchEvents === undefined) return;
     try {
@@ -88,18 +91,18 @@ export class EventStream {
     }
   }
 
-  /** Whether a look at this pod is to be compared though nothing in it changed: an event said something had. */
+  /** Whether a list of this pod must be compared even if it shows no change, as an event announced one. */
   expects(uid: string): boolean {
     return this.#checks.has(uid);
   }
 
-  /** A look showed a pod as `now`, the look before as `before`. */
+  /** Compares two list entries of a pod with the events. */
   compare(uid: string, before: ObservedPod | undefined, now: ObservedPod | undefined): void {
     if (this.info.state === 'off') return;
     const announcedBefore = this.announcedInARow;
     for (const change of diffPods(before, now)) {
       this.#announcements.see(change);
-      // No event tells of that, nor, it may be, of what comes next.
+      // No event announces this state, and maybe not the next one either.
       if (change.type === 'ContainerChanged' && change.container.state === 'unknown') {
         this.#announcements.distrust();
       }
@@ -109,25 +112,26 @@ export class EventStream {
     if (this.announcedInARow !== announcedBefore) this.#options.onChange();
   }
 
-  /** What the newest event of a pod told of it, if that came before a look with this stamp. */
+  /** The pod status in the newest event of a pod, if it came before the list with this stamp. */
   findTold(uid: string, stamp: Stamp): ToldStatuses | undefined {
     const told = this.#told.get(uid);
     return told === undefined || told.stamp >= stamp ? undefined : told.read();
   }
 
-  /** What was told of a pod has been used, or the pod is gone. */
+  /** Forgets the status of a pod that was used, or whose pod is gone. */
   forgetTold(uid: string): void {
     this.#told.delete(uid);
   }
 
-  /** A look at all pods with this stamp is complete. */
+  /** Notes that the relist with this stamp is complete. */
   looked(stamp: Stamp): void {
     if (this.info.state === 'up' && stamp > this.#upStamp) this.#announcements.caughtUp();
   }
 
   /**
-   * A look at all pods, with this stamp, has shown those of which `isThere` is true. Events of others may have come after
-   * the look that showed them to be gone, and are not kept for ever.
+   * Forgets events of pods that a relist with this stamp did not show (`isThere` is false).
+   *
+   * Events may come after the list that showed the pod to be gone, and must not be stored for ever.
    */
   forgetAbsent(stamp: Stamp, isThere: (uid: string) => boolean): void {
     this.#checks.compareAbsent(stamp, isThere);
@@ -143,7 +147,7 @@ export class EventStream {
     }
     const before = this.announcedInARow;
     this.#announcements.hear(event);
-    // A container that was created only is no news: its start, or its end, comes with an event of its own.
+    // A creation alone is not reported: the container's start, or its end, comes with an event of its own.
     if (event.type !== 'created') {
       if (event.podUid !== undefined) {
         this.#keepTold(event.podUid, event);

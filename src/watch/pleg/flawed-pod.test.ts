@@ -25,7 +25,7 @@ it('finds nothing wrong with a pod that is well', () => {
   expect(findFlaw(aPod())).toBeUndefined();
 });
 
-it('is told of once for as long as it stays as it is', async () => {
+it('is logged once for as long as it stays the same', async () => {
   const warnings: unknown[] = [];
   const logger = { ...SILENT_LOGGER, warn: (_: string, fields?: object) => void warnings.push(fields) };
   const { runtime, pleg } = setUpPleg({ logger });
@@ -41,7 +41,7 @@ it('is told of once for as long as it stays as it is', async () => {
   ]);
 });
 
-it('makes nothing that is known of it newer, nor does a pod without a name of those that are missing', async () => {
+it("does not make the pod's entry newer, nor, if it has no name, the entries of missing pods", async () => {
   const { clock, runtime, pleg } = setUpPleg();
   const [web, other] = [aPod({ name: 'web' }), aPod({ name: 'other' })];
   runtime.setPods([web, other]);
@@ -61,7 +61,7 @@ it('makes nothing that is known of it newer, nor does a pod without a name of th
   }
 });
 
-it('says nothing of a pod of that uid until it is gone', async () => {
+it('hides the pod of that uid until it is gone', async () => {
   const { clock, runtime, pleg } = setUpPleg();
   const odd = { ...aPod({ name: 'odd' }), containers: undefined } as unknown as ObservedPod;
   let listed = [odd];
@@ -75,7 +75,7 @@ it('says nothing of a pod of that uid until it is gone', async () => {
 });
 
 describe.each(FLAWED)('a list with a flawed pod in it (%#)', (flawed, words) => {
-  it('says what is wrong, tells of the others, and takes nobody for gone on its account', async () => {
+  it('is reported, does not affect other pods, and makes no pod count as gone', async () => {
     expect(findFlaw(flawed as ObservedPod)).toContain(words);
     const { runtime, pleg, events } = setUpPleg();
     const before = aPod({ name: 'before' });

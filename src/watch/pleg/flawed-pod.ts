@@ -7,15 +7,15 @@ const STATES: Readonly<Record<ObservedState, true>> = {
   unknown: true,
 };
 
-/** The uid of whatever a runtime put into its list; empty where there is none. */
+/** The uid of a listed pod, which may be malformed; empty if there is none. */
 export function uidOf(pod: ObservedPod | null | undefined): string {
   return typeof pod?.uid === 'string' ? pod.uid : '';
 }
 
 /**
- * What is wrong with a pod that a runtime listed, with its path in the pod; undefined when nothing is.
+ * The flaw in a listed pod, with its path in the pod; undefined if there is none.
  *
- * Types do not hold a runtime that somebody brought along: one pod that makes no sense must not hide the others.
+ * A user's own runtime need not comply with the types, and one malformed pod must not hide the others.
  */
 export function findFlaw(pod: ObservedPod | null | undefined): string | undefined {
   if (typeof pod !== 'object' || pod === null) return `the pod must be an object, not ${String(pod)}`;

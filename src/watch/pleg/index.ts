@@ -1,5 +1,5 @@
 /**
- * `podloop/pleg`: the event generator, its cache, and the events it hands out.
+ * `podloop/pleg`: the event generator, its cache and its events.
  *
  * ```ts
  * import { CriClient } from 'podloop/cri';

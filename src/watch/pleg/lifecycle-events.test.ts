@@ -30,7 +30,7 @@ const change = (type: ContainerChange['type'], container = aContainer({ id: 'c' 
 const NOTHING = { exitCode: undefined, reason: undefined, occurredAtNs: undefined };
 
 describe('toLifecycleEvents', () => {
-  it('says what, of which container, of which pod, and how it was found', () => {
+  it('contains the change, the container, the pod, and how it was found', () => {
     const sandbox = aSandbox({ id: 's', name: 'web', createdAtNs: 5n });
     expect(toLifecycleEvents([change('ContainerStarted', sandbox)], [statusWith()], context)).toEqual([
       {
@@ -55,7 +55,7 @@ describe('toLifecycleEvents', () => {
     expect(toLifecycleEvents([change('ContainerChanged')], [], context)).toEqual([]);
   });
 
-  it('takes the exit from the status, and from the status before when the container is gone from it', () => {
+  it('takes the exit from the status, or from the one before if the container is gone from it', () => {
     const exit = { exitCode: 137, reason: 'OOMKilled', occurredAtNs: 7n };
     for (const statuses of [
       [statusWith(exited)],
@@ -66,7 +66,7 @@ describe('toLifecycleEvents', () => {
     }
   });
 
-  it('claims no exit that no status shows, and no reason or time that was not told', () => {
+  it('has no exit that no status shows, and no reason or time that was not reported', () => {
     for (const statuses of [[], [statusWith()], [statusWith(running)]]) {
       expect(toLifecycleEvents([change('ContainerDied')], statuses, context)[0]).toMatchObject(NOTHING);
     }
@@ -78,7 +78,7 @@ describe('toLifecycleEvents', () => {
     });
   });
 
-  it('takes the time of a start, and nothing of a removal', () => {
+  it('has the time of a start, and nothing for a removal', () => {
     const [started, removed] = toLifecycleEvents(
       [change('ContainerStarted'), change('ContainerRemoved')],
       [statusWith(exited)],

@@ -9,7 +9,7 @@ import { type Stamp } from '#base/time/clock.js';
 import { type ContainerChange, endsOf } from './diff.js';
 import { type ContainerLifecycleEvent, type PodLifecycleEvent, type Trigger } from './events.js';
 
-/** What all events of one look at one pod share. */
+/** What all events of one inspection of a pod share. */
 export interface EventContext {
   readonly pod: PodRef;
   readonly owner: PodOwner | undefined;
@@ -19,10 +19,10 @@ export interface EventContext {
 }
 
 /**
- * Turns changes into events, with what the statuses say of exit codes, reasons and times.
+ * Converts changes into events, with exit codes, reasons and times from the statuses.
  *
- * ContainerChanged is left out: it made the pod due, it is news to nobody. `statuses` are the newest first: of a
- * container that was removed before its status could be fetched, an older one may have shown the end already.
+ * ContainerChanged is left out: it only makes a pod due. `statuses` are in order, newest first: an older one
+ * may show the exit of a container that was removed before its status could be fetched.
  */
 export function toLifecycleEvents(
   changes: readonly ContainerChange[],
@@ -45,17 +45,21 @@ export function toLifecycleEvents(
   });
 }
 
-/** Containers that came and went while nobody could be told: by name, and how many more. */
+/**
+ * Containers that came and went before anything could be published: up to a limit themselves, the others
+ * counted.
+ */
 export interface FleetingContainers {
   readonly containers: readonly ObservedContainer[];
   readonly more: number;
 }
 
 /**
- * The events of a look at a pod: of what came and went unseen first, then of what differs from the accepted look.
+ * The events of an inspection: first those of unseen containers that came and went, then the changes since
+ * the accepted list.
  *
- * A re-inspection that was asked for and found nothing is told of by a PodSync, and so are containers that came and
- * went and were only counted.
+ * A requested re-inspection that found nothing gives a PodSync, and so do containers that came and went and
+ * were only counted.
  */
 export function toLookEvents(
   changes: readonly ContainerChange[],

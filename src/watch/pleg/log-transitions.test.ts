@@ -3,7 +3,7 @@ import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { podOf } from '#support/harness/pleg-harness.js';
 import { logTransitions } from './log-transitions.js';
 
-it('says of each container what became of it, in the kubelet’s words, and nothing of those that stayed as they were', () => {
+it('logs what became of each container, in the kubelet’s words, and nothing of those that did not change', () => {
   const logger = new LogRecorder();
   const before = podOf('p', { made: 'created', gone: 'exited', dead: 'running', same: 'running' });
   const now = podOf('p', { made: 'running', dead: 'exited', same: 'running', odd: 'unknown' });

@@ -1,7 +1,7 @@
 import { type ObservedPod, type ObservedState } from '../observed/runtime.js';
 import { type Logger } from '#base/log/logger.js';
 
-/** The kubelet's words; it takes a container that was only made for one of which it knows nothing. */
+/** The kubelet's words; it treats a created container like one that it does not know. */
 const STATE_WORDS: Readonly<Record<ObservedState, string>> = {
   created: 'unknown',
   running: 'running',
@@ -10,7 +10,7 @@ const STATE_WORDS: Readonly<Record<ObservedState, string>> = {
 };
 const ABSENT = 'non-existent';
 
-/** Says in the log, for debugging, what has become of each container and sandbox of a pod between two looks. */
+/** Logs, for debugging, what has become of each container and sandbox of a pod between two lists. */
 export function logTransitions(
   logger: Logger,
   podUID: string,

@@ -5,7 +5,7 @@ import { runningContainerCondition } from './watch-conditions.js';
 const always = (): boolean => true;
 const never = (): boolean => false;
 
-/** What the next relist tells, starts left out: conditions by pod and key, everything else by its type. */
+/** What the next relist publishes, without starts: conditions by pod and key, everything else by its type. */
 async function relisted(h: ReturnType<typeof setUpPleg>): Promise<string[]> {
   await h.pleg.relist();
   return takeAll(h.events).flatMap((event) => (event.type === 'ContainerStarted' ? [] : conditionOf(event)));
@@ -35,7 +35,7 @@ describe('a watched condition', () => {
     expect(h.runtime.statusCalls()).toBe(4);
   });
 
-  it('that holds is told once and no longer watched; one that does not is asked at each look', async () => {
+  it('that is met is published once and no longer watched; one that is not is evaluated at each relist', async () => {
     const h = await started();
     let asked = 0;
     h.pleg.watchCondition('running', 'completing', always);
@@ -49,7 +49,7 @@ describe('a watched condition', () => {
     expect([asked, h.runtime.statusCalls('running'), h.runtime.statusCalls('multi')]).toEqual([3, 4, 1]);
   });
 
-  it('that is replaced while it is being evaluated goes on being watched', async () => {
+  it('that is replaced while it is being evaluated stays watched', async () => {
     const h = await started();
     let asked = 0;
     const updating = (): boolean => {
@@ -62,7 +62,7 @@ describe('a watched condition', () => {
     expect(asked).toBe(3);
   });
 
-  it('that is set twice is asked in its newest form only', async () => {
+  it('that is set twice is evaluated in its newest form only', async () => {
     const h = await started();
     h.pleg.watchCondition('running', 'k', () => {
       throw new Error('this one was replaced');
@@ -71,7 +71,7 @@ describe('a watched condition', () => {
     expect(await relisted(h)).toEqual(['running k']);
   });
 
-  it('of a pod that is not there is not asked, and forgotten', async () => {
+  it('of a pod that does not exist is not evaluated, and is forgotten', async () => {
     const h = await started();
     let asked = 0;
     h.pleg.watchCondition('nobody', 'k', () => {
@@ -85,7 +85,7 @@ describe('a watched condition', () => {
     expect(asked).toBe(0);
   });
 
-  it('of a pod that goes is not asked, and forgotten with it', async () => {
+  it('of a pod that vanishes is not evaluated, and is forgotten with it', async () => {
     const h = await started();
     let asked = 0;
     h.pleg.watchCondition('terminated', 'k', () => {
@@ -100,7 +100,7 @@ describe('a watched condition', () => {
     expect(asked).toBe(0);
   });
 
-  it('of a pod that is inspected again anyway is asked once', async () => {
+  it('of a pod that is inspected again anyway is evaluated once', async () => {
     const h = await started();
     let asked = 0;
     h.pleg.requestReinspect('reinspect');
@@ -112,7 +112,7 @@ describe('a watched condition', () => {
     expect([asked, h.runtime.statusCalls('reinspect')]).toEqual([1, 2]);
   });
 
-  it('is not asked of a status that could not be fetched', async () => {
+  it('is not evaluated on a status that could not be fetched', async () => {
     const h = await started();
     let asked = 0;
     h.pleg.watchCondition('running', 'k', () => {
@@ -126,7 +126,7 @@ describe('a watched condition', () => {
     expect([await relisted(h), asked]).toEqual([['PodSync', 'running k'], 1]);
   });
 
-  it('that throws hides nothing else, and is asked again', async () => {
+  it('that throws hides nothing else, and is evaluated again', async () => {
     const h = await started();
     h.pleg.watchCondition('running', 'throws', () => {
       throw new Error('mistake');
@@ -140,14 +140,14 @@ describe('a watched condition', () => {
 });
 
 describe('conditions on a container', () => {
-  it('are told when they hold', async () => {
+  it('are published when they are met', async () => {
     const h = await started();
     h.pleg.watchCondition('running', 'true', runningContainerCondition('c', always));
     h.pleg.watchCondition('running', 'false', runningContainerCondition('c', never));
     expect(await relisted(h)).toEqual(['running true']);
   });
 
-  it('are told, too, when the container does not run or is not there', async () => {
+  it('are published, too, when the container does not run or does not exist', async () => {
     const h = await started();
     for (const [key, name] of [
       ['exited', 'gone'],

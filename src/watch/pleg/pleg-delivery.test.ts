@@ -11,7 +11,7 @@ const podsFrom = (first: number, count: number): ObservedPod[] =>
     podOf(`p${first + i}`, { [`c${first + i}`]: 'running' }, { [`s${first + i}`]: 'running' }),
   );
 
-/** Reads everything as it comes, as a subscriber should. */
+/** Reads every event as it comes, as a subscriber should. */
 function readAll(subscription: Subscription): {
   readonly seen: PodLifecycleEvent[];
   readonly done: Promise<void>;
@@ -24,14 +24,14 @@ function readAll(subscription: Subscription): {
 }
 
 describe('subscribers', () => {
-  it('one that never reads slows nobody, keeps to its bounds, and is brought in step in the end', async () => {
+  it('one that never reads slows nobody, stays within its bounds, and catches up in the end', async () => {
     const { clock, pleg, runtime, events: slow } = setUpPleg({ yieldToLoop: nextTurn });
     const quick = pleg.subscribe();
     const { seen, done } = readAll(quick);
     const rounds = 20;
     const each = 1_000;
     let mostQueued = 0;
-    // A real runtime answers over a socket, so that readers get a turn between a relist and the next.
+    // A real runtime answers over a socket, so readers get a turn between two relists.
     const relist = async (pods: readonly ObservedPod[]): Promise<void> => {
       runtime.setPods(pods);
       await pleg.relist();
@@ -46,7 +46,7 @@ describe('subscribers', () => {
     quick.close();
     await done;
 
-    // 120,000 events over 20,000 pods, every one of them, in order for each container.
+    // 120,000 events over 20,000 pods: all of them arrived, in order for each container.
     expect(quick.stats.folded).toBe(0);
     expect(seen).toHaveLength(rounds * each * 6 + 20);
     const told = new Map<string, string>();
@@ -62,7 +62,7 @@ describe('subscribers', () => {
     const late = takeAll(slow);
     expect(late).toHaveLength(2_001);
     expect(late.at(-1)?.type).toBe('Resync');
-    // What it is told to look at is there; and from here on it is in step.
+    // The events point to what exists, and from here on the slow reader is up to date.
     expect(pleg.cache.size).toBe(10);
     runtime.removePod(`p${rounds * each}`);
     await pleg.relist();
@@ -74,7 +74,7 @@ describe('subscribers', () => {
     );
   });
 
-  it('come and go while events are handed out', async () => {
+  it('come and go while events are delivered', async () => {
     const { clock, pleg, runtime, events } = setUpPleg();
     const closing = Array.from({ length: 5 }, () => pleg.subscribe());
     const readers = closing.map((subscription) =>
@@ -108,7 +108,7 @@ describe('subscribers', () => {
     ).toEqual(['ContainerStarted', 'ContainerStarted']);
   });
 
-  it('each have a queue of their own, of their own length', async () => {
+  it('each have a queue of their own, with a capacity of their own', async () => {
     const { pleg, runtime, events } = setUpPleg();
     const small = pleg.subscribe({ capacity: 1 });
     runtime.setPods(podsFrom(0, 3));
@@ -117,7 +117,7 @@ describe('subscribers', () => {
     expect(takeAll(small).map(({ type }) => type)).toEqual(['ContainerStarted', 'PodSync', 'Resync']);
   });
 
-  it('see the cache as new as the event, at the time of the event', async () => {
+  it('see the cache at least as new as the event, at the time of the event', async () => {
     const { pleg, runtime } = setUpPleg();
     const subscription = pleg.subscribe();
     const states: unknown[] = [];
@@ -149,7 +149,7 @@ describe.each(PLEG_MODES)('a restart in mode %s on a full node', (mode) => {
     ['300 pods of one running and five exited containers', 300, 5],
     ['1,800 pods of one container', 1_800, 0],
     ['2,500 pods of one container', 2_500, 0],
-  ])('lets every pod be heard of and every wait end: %s', async (_, count, exited) => {
+  ])('reports every pod and ends every wait: %s', async (_, count, exited) => {
     const { clock, pleg, runtime, events, start } = setUpPleg({ mode });
     runtime.setPods(
       Array.from({ length: count }, (_unused, i) =>
@@ -185,7 +185,7 @@ describe.each(PLEG_MODES)('a restart in mode %s on a full node', (mode) => {
       expect(heard.size).toBe(count);
     }
     expect(new Set(told.map(({ trigger }) => trigger))).toEqual(new Set(['initial']));
-    // And what happens then is told as ever.
+    // Later events are published as ever.
     runtime.setContainer('p0', 'p0-c', 'exited', { exitCode: 1 });
     pleg.requestRelist('p0');
     await clock.settle();

@@ -21,13 +21,13 @@ const healthWith = (facts: Partial<HealthFacts>): ReturnType<typeof computeHealt
   });
 
 describe('health', () => {
-  it('is good within the threshold, the threshold itself included', () => {
+  it('is good up to the threshold, the threshold itself included', () => {
     const health = healthWith({ lastSeenAgoMs: 3 * MINUTE, fruitlessMs: 3 * MINUTE });
     expect(health).toMatchObject({ healthy: true, message: undefined, reason: undefined });
     expect(health.lastSeenAtMs).toBe(NOW - 3 * MINUTE);
   });
 
-  it('says that it has yet to be successful, with the error of the list if there was one', () => {
+  it('reports that there was no success yet, with the error of the list if there was one', () => {
     expect(healthWith({ lastSeenAgoMs: undefined, lastListError: 'no such file' })).toMatchObject({
       healthy: false,
       message: 'pleg has yet to be successful',
@@ -36,7 +36,7 @@ describe('health', () => {
     });
   });
 
-  it('says when it was last seen active, as Go prints durations', () => {
+  it("reports when it was last seen active, in Go's format of durations", () => {
     const health = healthWith({ lastSeenAgoMs: 3 * MINUTE + 5_000 });
     expect(health.message).toBe('pleg was last seen active 3m5s ago; threshold is 3m0s');
     expect(healthWith({ lastSeenAgoMs: 3 * MINUTE + 1 }).message).toBe(
@@ -56,14 +56,14 @@ describe('health', () => {
       { lastListError: 'refused', listInFlightMs: 5 },
       { kind: 'listFailing', error: 'refused' },
     ],
-  ])('tells apart why the lists are overdue: %o', (facts, reason) => {
+  ])('names the reason why the lists are overdue: %o', (facts, reason) => {
     expect(healthWith({ lastSeenAgoMs: 4 * MINUTE, ...facts }).reason).toEqual({
       ...reason,
       sinceMs: NOW - 4 * MINUTE,
     });
   });
 
-  it('is bad when no inspection has succeeded for as long, though the lists are answered', () => {
+  it('is bad when no inspection has succeeded for as long, though lists are answered', () => {
     expect(healthWith({ fruitlessMs: 4 * MINUTE, lastInspectionError: 'shim is gone' })).toMatchObject({
       healthy: false,
       message: 'pleg was last seen active 4m0s ago; threshold is 3m0s',
@@ -71,11 +71,11 @@ describe('health', () => {
     });
   });
 
-  it('does not hold a long period against a threshold that has just become shorter, but only for as long', () => {
+  it('does not compare a long period with a threshold that has just become shorter, but only for a limited time', () => {
     const shortened = { longestThresholdMs: 10 * MINUTE, lastSeenAgoMs: 5 * MINUTE };
     expect(healthWith({ ...shortened, thresholdAgeMs: MINUTE }).healthy).toBe(true);
     expect(healthWith({ ...shortened, thresholdAgeMs: 4 * MINUTE }).healthy).toBe(false);
-    // The threshold may become shorter again and again: that is no excuse past the longest one.
+    // The threshold may become shorter again and again: that is no excuse beyond the longest one.
     expect(healthWith({ ...shortened, lastSeenAgoMs: 11 * MINUTE, thresholdAgeMs: 0 }).healthy).toBe(false);
   });
 });

@@ -5,46 +5,53 @@ import { type StuckPod } from './stuck-pods.js';
 export interface UnhealthyReason {
   readonly kind:
     | 'neverSucceeded'
-    /** A list call is under way that has not been answered. */
+    /** A list call has not been answered yet. */
     | 'listHanging'
     /** The list calls fail. */
     | 'listFailing'
-    /** No relist was begun: the generator is not running. */
+    /** No relist was started: the generator is not running. */
     | 'notRelisting'
-    /** The lists are answered, but no pod's status is, due or not. */
+    /** The lists are answered, but status calls are not, for pods due or not. */
     | 'inspectionsFailing';
-  /** Wall-clock milliseconds of the last success; undefined when there was none. */
+  /** Wall-clock milliseconds of the last success; undefined if there was none. */
   readonly sinceMs: number | undefined;
-  /** The last error; undefined when the call just hangs. */
+  /** The last error; undefined if the call just hangs. */
   readonly error: string | undefined;
 }
 
-/** How the generator is. */
+/** The health of the generator. */
 export interface PlegHealth {
   readonly healthy: boolean;
-  /** The kubelet's words when unhealthy: "pleg has yet to be successful", "pleg was last seen active 3m5s ago; threshold is 3m0s". */
+  /**
+   * Set when unhealthy, in the kubelet's words: "pleg has yet to be successful", "pleg was last seen active
+   * 3m5s ago; threshold is 3m0s".
+   */
   readonly message: string | undefined;
   readonly reason: UnhealthyReason | undefined;
   readonly thresholdMs: number;
   /** Wall-clock milliseconds at which the last successful relist began. */
   readonly lastSeenAtMs: number | undefined;
-  /** For how long a list call has been under way; undefined when none is. */
+  /** How long the present list call has been running; undefined if there is none. */
   readonly listInFlightMs: number | undefined;
-  /** Pods whose inspection hangs or fails, longest first, at most 100. They do not make the node unhealthy. */
+  /**
+   * Pods whose inspection hangs or fails, longest first, at most 100. They do not make the node unhealthy.
+   */
   readonly stuckPods: readonly StuckPod[];
-  /** All of them. */
+  /** How many there are in total. */
   readonly stuckPodCount: number;
 }
 
-/** What health follows from; ages and durations in milliseconds. */
+/** The input of health; ages and durations in milliseconds. */
 export interface HealthFacts {
   readonly nowMs: number;
   readonly thresholdMs: number;
-  /** Since the beginning of the last successful relist; undefined when there was none. */
+  /** Since the beginning of the last successful relist; undefined if there was none. */
   readonly lastSeenAgoMs: number | undefined;
-  /** The threshold became shorter that long ago: the time before is only held against the longer one. */
+  /**
+   * How long ago the threshold became shorter: time before that is only compared with the longest threshold.
+   */
   readonly thresholdAgeMs: number;
-  /** The longest threshold that the mode ever has. */
+  /** The longest threshold that the mode can have. */
   readonly longestThresholdMs: number;
   readonly listInFlightMs: number | undefined;
   readonly lastListError: string | undefined;
@@ -82,14 +89,14 @@ export function computeHealth(facts: HealthFacts): PlegHealth {
   };
 }
 
-/** Whether the first relist has neither succeeded nor failed yet: nothing is known of the health. */
+/** Whether the first relist has neither succeeded nor failed yet, so that the health is unknown. */
 export function isFirstRelistPending({ reason }: Pick<PlegHealth, 'reason'>): boolean {
   return reason?.kind === 'neverSucceeded' && reason.error === undefined;
 }
 
 function whyOverdue(listOverdue: boolean, facts: HealthFacts): Omit<UnhealthyReason, 'sinceMs'> {
   if (!listOverdue) return { kind: 'inspectionsFailing', error: facts.lastInspectionError };
-  // A list that has been under way for a moment only is one more try of a failing series.
+  // A list call that has only just started is one more attempt of a failing series.
   const hanging = facts.listInFlightMs !== undefined && facts.listInFlightMs > 1_000;
   if (hanging) return { kind: 'listHanging', error: facts.lastListError };
   if (facts.lastListError === undefined) return { kind: 'notRelisting', error: undefined };

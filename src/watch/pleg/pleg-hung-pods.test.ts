@@ -8,7 +8,7 @@ describe.each([1, 20])('with %d of 200 pods hung', (hung) => {
     const releases = numbers(0, hung).map((i) => runtime.hangStatus(`p${i}`));
     for (const i of numbers(0, 200))
       runtime.setContainer(`p${i}`, `p${i}-a`, 'exited', { exitCode: i % 256 });
-    // To the next relist, and no longer than one slow inspection into it.
+    // Until the next relist, and no longer than one slow inspection into it.
     await clock.advance(2_000);
     const told = takeAll(events);
     expect(told.map(lineOf).sort()).toEqual(
@@ -24,7 +24,7 @@ describe.each([1, 20])('with %d of 200 pods hung', (hung) => {
         .map((i) => `p${i} hung`)
         .sort(),
     );
-    // And so it stays: what happens later to the others is told within a second, too.
+    // The same holds afterwards: later changes of the others are published within a second, too.
     for (const round of ['b', 'c'] as const) {
       for (const i of numbers(0, 200)) runtime.setContainer(`p${i}`, `p${i}-${round}`, 'exited');
       await clock.advance(1_000);
@@ -46,7 +46,7 @@ describe.each([1, 20])('with %d of 200 pods hung', (hung) => {
 });
 
 describe('with more pods hung than there is room for', () => {
-  it('the others are told of within seconds at first, then within two, though more hang at each relist', async () => {
+  it('the others are published within seconds at first, then within two, though more hang at each relist', async () => {
     const { clock, runtime, pleg, events, stop } = await nodeOf(400);
     for (const i of numbers(0, 100)) {
       runtime.hangStatus(`p${i}`);
@@ -81,14 +81,14 @@ describe('with more pods hung than there is room for', () => {
 });
 
 describe('the period', () => {
-  it('does not wait for a crowd that hangs one after the other', async () => {
+  it('does not wait for many pods that hang one after the other', async () => {
     const { clock, runtime, stop } = await nodeOf(200);
     for (const i of numbers(0, 200)) {
       runtime.hangStatus(`p${i}`);
       runtime.setContainer(`p${i}`, `p${i}-a`, 'exited');
     }
     const { listCalls } = runtime;
-    // All of them take thirteen seconds to become known as slow.
+    // All of them take thirteen seconds to be known as slow.
     await clock.advance(10_000);
     expect(runtime.listCalls - listCalls).toBeGreaterThanOrEqual(5);
     await stop();
@@ -96,18 +96,18 @@ describe('the period', () => {
 });
 
 describe('a pod that hangs', () => {
-  it('is tried again with growing delays, one call at a time', async () => {
+  it('is retried with growing delays, one call at a time', async () => {
     const { clock, runtime, stop } = await nodeOf(3);
     runtime.hangStatus('p0');
     runtime.setContainer('p0', 'p0-a', 'exited');
     await clock.advance(3_600_000);
-    // Each try lasts two minutes, and up to half a minute lies between two.
+    // Each attempt lasts two minutes, with up to half a minute between two.
     expect(runtime.statusCalls('p0') - 1).toBeGreaterThan(3_600 / 155);
     expect(runtime.statusCalls('p0') - 1).toBeLessThanOrEqual(3_600 / 120);
     await stop();
   });
 
-  it('is tried again by its timer alone, a little early as timers may be, where no look comes for minutes', async () => {
+  it('is retried by its timer alone, which may fire slightly early, when no list comes for minutes', async () => {
     const clock = new FakeClock({ firesEarly: true });
     const { runtime, pleg, start } = setUpPleg({ mode: 'evented' }, {}, clock);
     runtime.setPod(podOf('p', { a: 'running' }));
@@ -116,7 +116,7 @@ describe('a pod that hangs', () => {
     const release = runtime.hangStatus('p');
     runtime.setContainer('p', 'a', 'exited');
     pleg.requestRelist('p');
-    // Two tries of two minutes each; the third is to come within a second.
+    // Two attempts of two minutes each; the third must come within a second.
     await clock.advance(240_100);
     const lists = runtime.listCalls + runtime.findCalls;
     release();
@@ -126,7 +126,7 @@ describe('a pod that hangs', () => {
     await stop();
   });
 
-  it('and one that fails is tried no more often than twice a minute in the end, whatever is asked for', async () => {
+  it('and one that fails is retried at most twice a minute in the end, whatever is requested', async () => {
     const { clock, runtime, pleg, stop } = await nodeOf(3);
     runtime.failStatus('p0', new Error('shim is gone'));
     runtime.setContainer('p0', 'p0-a', 'exited');
@@ -143,7 +143,7 @@ describe('a pod that hangs', () => {
     await stop();
   });
 
-  it('is not claimed to be newer than it is, nor does a wait for it end before it answers', async () => {
+  it('is not stamped newer than it is, nor does a wait for it end before it answers', async () => {
     const { clock, runtime, pleg, stop } = await nodeOf(3);
     const release = runtime.hangStatus('p0');
     runtime.setContainer('p0', 'p0-a', 'exited');
@@ -164,7 +164,7 @@ describe('a pod that hangs', () => {
     await stop();
   });
 
-  it('and vanishes is told as gone at once, with what nobody had been told of', async () => {
+  it('and vanishes is published as gone at once, with everything unpublished until then', async () => {
     const { clock, runtime, pleg, events, stop } = await nodeOf(2);
     const release = runtime.hangStatus('p0');
     runtime.setContainer('p0', 'p0-a', 'exited');
@@ -186,7 +186,7 @@ describe('a pod that hangs', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('or fails, and vanishes, leaves neither trouble nor timer', async () => {
+  it('or fails, and vanishes, leaves neither a stuck entry nor a timer', async () => {
     const { clock, runtime, pleg, stop } = await nodeOf(2);
     runtime.failStatus('p0', new Error('shim is gone'));
     runtime.setContainer('p0', 'p0-a', 'exited');
@@ -199,7 +199,7 @@ describe('a pod that hangs', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('tells exactly what was missed once it answers: also what came and went meanwhile', async () => {
+  it('publishes exactly what was missed once it answers, including what came and went meanwhile', async () => {
     const { clock, runtime, events, stop } = await nodeOf(2);
     const release = runtime.hangStatus('p0');
     runtime.setContainer('p0', 'p0-a', 'exited');

@@ -178,7 +178,7 @@ it('whatever happens in whatever order: once things settle, every subscriber kno
           podsNow.set(uid, new Map(ids.map((id, i) => [id, i === 0 ? 'created' : 'running'])));
           runtime.setPod(podOf(uid, Object.fromEntries(podsNow.get(uid)!), { [`s${made++}`]: 'running' }));
         }
-        // What events tell is believed by the time that things happen.
+        // Events are trusted by the time that things happen.
         const ends = Array.from({ length: believedAfter }, (_, i) => `w${i}`);
         runtime.setPod(podOf('w', Object.fromEntries(ends.map((id) => [id, 'running'])), { w: 'running' }));
         await clock.advance(1_500);
@@ -325,7 +325,7 @@ it('whatever happens in whatever order: once things settle, every subscriber kno
           }
         }
 
-        // Everything heals and settles.
+        // Everything recovers and settles.
         if (stopping === undefined) start();
         for (const heal of heals) heal();
         heals = [];
@@ -333,7 +333,7 @@ it('whatever happens in whatever order: once things settle, every subscriber kno
         const last = pleg.relist();
         await clock.advance(40_000);
         await Promise.all([last, ...relists]);
-        // Inspections end in one turn of the event loop each, and a clock that stands still lets few of them pass.
+        // One inspection ends in each turn of the event loop, and a clock that stands still allows few turns.
         for (const _ of UIDS) await clock.settle();
         readCareful();
         for (const event of takeAll(careless)) believers.careless.hear(event);
@@ -352,7 +352,7 @@ it('whatever happens in whatever order: once things settle, every subscriber kno
           for (const [id, told] of known) if (!truth.has(id)) expect(told, `${name}: ${id}`).toBe('gone');
         }
 
-        // Nothing is told twice, and nothing in the wrong order.
+        // Nothing is published twice or in the wrong order.
         const lives = new Map<string, string>();
         for (const event of all) {
           if (!('containerId' in event)) continue;
@@ -364,7 +364,7 @@ it('whatever happens in whatever order: once things settle, every subscriber kno
         }
         for (const [id, life] of lives) expect(life, id).toMatch(/^S?(D?R?)$/);
 
-        // Nothing is kept of what is gone, nobody waits, and no timer is left.
+        // Nothing is stored of what is gone, nobody waits, and no timer is left.
         expect(pleg.state()).toMatchObject({
           pods: podsNow.size,
           inspections: { due: 0, queued: 0 },

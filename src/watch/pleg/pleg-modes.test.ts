@@ -6,16 +6,16 @@ import { type PlegOptions } from './pleg-options.js';
 
 const BROKEN = new Error('connection reset');
 
-/** How long a stretched period may get. */
+/** The longest stretched period. */
 const LONGEST_MS = 60_000;
 
 interface Running extends PlegHarness {
   readonly stop: () => Promise<void>;
-  /** Relists of all pods that begin within a time from now. */
+  /** Relists of all pods that begin during the next `ms`. */
   readonly relistsWithin: (ms: number) => Promise<number>;
-  /** Lets a container of pod `a` start, announced or not; each time another one. */
+  /** Starts a container of pod `a`, announced or not; each time another one. */
   readonly change: (announced: boolean) => Promise<void>;
-  /** Ten changes that are announced, and the relist that finds no other. */
+  /** Ten announced changes, and the relist that finds no other. */
   readonly prove: () => Promise<void>;
 }
 
@@ -67,7 +67,7 @@ describe('mode generic', () => {
 });
 
 describe('mode evented', () => {
-  it('relists each five minutes while the stream is up, and each second from the moment it breaks', async () => {
+  it('relists every five minutes while the stream is up, and every second from the moment it breaks', async () => {
     const { clock, runtime, pleg, stop, relistsWithin } = await running('evented');
     expect(pleg.state()).toMatchObject({ periodMs: 300_000, stream: { state: 'up' } });
     expect(pleg.health().thresholdMs).toBe(600_000);
@@ -83,7 +83,7 @@ describe('mode evented', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('looks at everything at once when the stream breaks, though the last relist is long ago', async () => {
+  it('relists at once when the stream breaks, though the last relist was long ago', async () => {
     const { clock, runtime, pleg, events, stop } = await running('evented');
     await clock.advance(250_000);
     runtime.setContainer('b', 'c2', 'exited');
@@ -95,7 +95,7 @@ describe('mode evented', () => {
     await stop();
   });
 
-  it('relists after each reconnect, whatever happened while nobody listened', async () => {
+  it('relists after each reconnect, whatever happened while there was no stream', async () => {
     const { clock, runtime, events, stop, relistsWithin } = await running('evented');
     for (let i = 0; i < 3; i++) {
       runtime.breakEvents(BROKEN);
@@ -108,11 +108,11 @@ describe('mode evented', () => {
     await stop();
   });
 
-  it('finds at the reconnect what happened after the last look and before the stream was up', async () => {
+  it('finds at the reconnect what happened after the last list and before the stream was up', async () => {
     const { clock, runtime, pleg, events, stop } = await running('evented');
     runtime.refuseEvents(BROKEN);
     runtime.breakEvents(BROKEN);
-    // Looks come at 0 and 1,000 ms after the break, tries to connect at 525 and 1,125.
+    // Lists come at 0 and 1,000 ms after the break, attempts to connect at 525 and 1,125.
     await clock.advance(1_050);
     runtime.setContainer('b', 'c2', 'exited');
     runtime.refuseEvents(undefined);
@@ -122,7 +122,7 @@ describe('mode evented', () => {
     await stop();
   });
 
-  it('stays with the short period when the stream opens and ends at once, or is not implemented', async () => {
+  it('stays at the short period when the stream opens and ends at once, or is not implemented', async () => {
     for (const end of [
       (h: Running) => h.runtime.endEvents(),
       (h: Running) => h.runtime.breakEvents(new PodloopError('CRI_UNIMPLEMENTED', 'unknown method')),
@@ -135,14 +135,14 @@ describe('mode evented', () => {
       await h.clock.settle();
       expect(h.pleg.state()).toMatchObject({ periodMs: 1_000, stream: { state: 'unsupported' } });
       expect(await h.relistsWithin(30_000)).toBeGreaterThanOrEqual(29);
-      // Asked again after a minute, and up by then.
+      // Requested again after a minute, and up by then.
       await h.clock.advance(40_000);
       expect(h.pleg.state()).toMatchObject({ periodMs: 300_000, stream: { state: 'up' } });
       await h.stop();
     }
   });
 
-  it('looks only at the pod that an event names, at once, and not for a container that was only created', async () => {
+  it('lists only the pod that an event names, at once, and does nothing for a container that was only created', async () => {
     const h = await running('evented');
     h.runtime.setContainer('a', 'c1', 'exited', { exitCode: 3 });
     h.runtime.setContainer('b', 'c2', 'exited');
@@ -175,7 +175,7 @@ describe('mode evented', () => {
     },
   );
 
-  it('takes a flood of events without a call for each, and keeps up with the stream meanwhile', async () => {
+  it('handles a flood of events without a call for each, and goes on draining the stream', async () => {
     const h = await running('evented');
     const before = h.runtime.listCalls + h.runtime.findCalls;
     const release = h.runtime.hangList();
@@ -221,7 +221,7 @@ describe('mode auto', () => {
     await h.stop();
   });
 
-  it('stretches on to a minute, twice as far with each relist that finds nothing new', async () => {
+  it('stretches on to a minute, doubling with each relist that finds nothing new', async () => {
     const { clock, pleg, stop, change, prove, relistsWithin } = await running('auto');
     await prove();
     await clock.advance(9_000);
@@ -233,7 +233,7 @@ describe('mode auto', () => {
       expect(pleg.health()).toMatchObject({ healthy: true, thresholdMs: 180_000 });
     }
     expect(periodsMs).toEqual([20_000, 40_000, LONGEST_MS, LONGEST_MS, LONGEST_MS]);
-    // Changes that are announced do not bring it back, and are seen at once.
+    // Announced changes do not shorten it, and are seen at once.
     await change(true);
     expect(pleg.state()).toMatchObject({ periodMs: LONGEST_MS, stream: { announced: 11 } });
     expect(await relistsWithin(LONGEST_MS - 1)).toBe(0);
@@ -242,10 +242,10 @@ describe('mode auto', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('stays stretched however many events come of pods that were gone by then', async () => {
+  it('stays stretched however many events come for pods that were gone by then', async () => {
     const { clock, runtime, pleg, stop, prove } = await running('auto');
     await prove();
-    // More than are held against looks at a time; a look at all answers them, as there are many.
+    // More than are checked against lists at a time; being many, they are answered by a relist.
     for (let i = 0; i < 5_000; i++) {
       const createdAtNs = BigInt(clock.now()) * 1_000_000n;
       const gone = { podUid: `gone-${i}`, containerId: `gone-${i}` };
@@ -257,7 +257,7 @@ describe('mode auto', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('does not stretch on for looks that somebody asks for', async () => {
+  it('does not stretch on for relists that somebody requests', async () => {
     const h = await running('auto');
     await h.prove();
     for (let i = 0; i < 5; i++) {
@@ -275,7 +275,7 @@ describe('mode auto', () => {
       async (h) => h.change(false).then(() => h.pleg.relist()),
       { inMs: 1_001 },
     ],
-    // As long as it is held against further looks.
+    // As long as it is checked against further lists.
     ['an event that no look confirms', (h) => emit(h, 'stopped', 'c1'), { inMs: 1_920 }],
     ['an event that cannot be read', (h) => h.runtime.events.skip(), {}],
     [
@@ -299,7 +299,7 @@ describe('mode auto', () => {
       await h.clock.settle();
       expect(h.pleg.state().periodMs).toBe(1_000);
       expect(await h.relistsWithin(20_000)).toBeGreaterThanOrEqual(18);
-      // Up again by then, in case that it was gone, but not trusted yet.
+      // Up again by then, if it was gone, but not trusted yet.
       expect(h.pleg.state()).toMatchObject({ periodMs: 1_000, stream: { state: 'up' } });
       await h.change(true);
       expect(h.pleg.state().periodMs).toBe(1_000);
@@ -313,7 +313,7 @@ describe('mode auto', () => {
     },
   );
 
-  it('returns to ten seconds after a list that failed, and is at a second until one succeeds', async () => {
+  it('returns to ten seconds after a list that failed, and is a second until one succeeds', async () => {
     const h = await running('auto');
     await h.prove();
     await h.clock.advance(3 * LONGEST_MS);
@@ -329,7 +329,7 @@ describe('mode auto', () => {
     await h.stop();
   });
 
-  it('stays at ten seconds while lists take longer than that: the threshold is for both together', async () => {
+  it('stays at ten seconds while lists take longer than that, as the threshold covers both together', async () => {
     const h = await running('auto');
     await h.prove();
     h.runtime.delayList(100_000);
@@ -344,7 +344,7 @@ describe('mode auto', () => {
     await h.stop();
   });
 
-  it('finds a change whose event got lost within a minute, at the latest', async () => {
+  it('finds a change whose event got lost within a minute at most', async () => {
     const h = await running('auto');
     await h.prove();
     await h.clock.advance(3 * LONGEST_MS);
@@ -391,7 +391,7 @@ describe('mode auto', () => {
     expect(h.pleg.state()).toMatchObject({ periodMs: 1_000, stream: { missed: 1 } });
     const relists = await h.relistsWithin(5_000);
     expect(relists).toBeGreaterThanOrEqual(4);
-    // And it has to be earned again.
+    // The proof starts over.
     for (let i = 0; i < 9; i++) await h.change(true);
     expect(h.pleg.state().periodMs).toBe(1_000);
     await h.change(true);
@@ -401,7 +401,7 @@ describe('mode auto', () => {
     expect(h.clock.pendingTimers).toBe(0);
   });
 
-  it('returns to a second at once when the stream breaks, and does not hold the gap against the next stream', async () => {
+  it('returns to a second at once when the stream breaks, and does not blame the next stream for the gap', async () => {
     const h = await running('auto');
     await h.prove();
     expect(h.pleg.state().periodMs).toBe(10_000);
@@ -419,7 +419,7 @@ describe('mode auto', () => {
     await h.stop();
   });
 
-  it('takes a backlog of old events at connect for hints, and for nothing else', async () => {
+  it('treats a backlog of old events at connect as hints, and as nothing else', async () => {
     const h = setUpPleg({ mode: 'auto' });
     const old = Array.from({ length: 1_000 }, (_, i) =>
       aRuntimeEvent({ type: 'started', containerId: `a-more-${i}-0`, podUid: 'a' }),

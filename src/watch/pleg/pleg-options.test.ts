@@ -31,26 +31,26 @@ const NUMBERS = [
   'queueCapacity',
 ] as const satisfies readonly (keyof PlegOptions)[];
 
-it.each(NUMBERS)('names %s when it cannot be used', (name) => {
+it.each(NUMBERS)('names %s when it is invalid', (name) => {
   for (const value of [0, -1, NaN, Infinity, '5' as unknown as number, 2 ** 31]) {
     expect(() => resolvePlegOptions({ runtime, [name]: value })).toThrow(name);
   }
 });
 
-it('names an option that there is none of', () => {
+it('names an unknown option', () => {
   const misspelt = { runtime, relistPeriod: 5_000 } as PlegOptions;
   expect(() => resolvePlegOptions(misspelt)).toThrow(
     /^relistPeriod: there is no such option; .*relistPeriodMs/,
   );
 });
 
-it('wants whole numbers of what is counted', () => {
+it('requires whole numbers for counts', () => {
   for (const name of ['provenAfter', 'inspectConcurrency', 'queueCapacity'] as const) {
     expect(() => resolvePlegOptions({ runtime, [name]: 1.5 })).toThrow(`${name}: must be a whole number`);
   }
 });
 
-it('wants a threshold longer than the period, and a mode that there is', () => {
+it('requires a threshold longer than the period, and an existing mode', () => {
   expect(() => resolvePlegOptions({ runtime, relistPeriodMs: 5_000, relistThresholdMs: 5_000 })).toThrow(
     'relistThresholdMs: 5000 must be longer than relistPeriodMs',
   );

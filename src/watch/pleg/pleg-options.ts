@@ -5,28 +5,35 @@ import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { PodCache } from './pod-cache.js';
 import { type CadenceOptions, DEFAULT_CADENCE, PLEG_MODES, type PlegMode } from './relist/relist-cadence.js';
 
-/** What a {@link Pleg} is made of. Everything but the runtime has a default. */
+/** Options of a {@link Pleg}. Everything but the runtime has a default. */
 export interface PlegOptions extends Partial<Omit<CadenceOptions, 'mode'>> {
   readonly runtime: Runtime;
-  /** Written by this generator alone. */
+  /** Only this generator may write to it. */
   readonly cache?: PodCache;
   readonly clock?: Clock;
   readonly logger?: Logger;
-  /** `auto` unless told. */
+  /** How changes are found (default: `auto`). */
   readonly mode?: PlegMode;
-  /** Pods inspected beside one another (default: 16). */
+  /** Inspections at a time (default: 16). */
   readonly inspectConcurrency?: number;
-  /** An inspection is given up after so many milliseconds; 2 min unless told, the kubelet's runtime-request-timeout. */
+  /**
+   * An inspection times out after this many milliseconds (default: 2 min, the kubelet's
+   * runtime-request-timeout).
+   */
   readonly inspectDeadlineMs?: number;
-  /** No relist waits longer than that for an inspection, in milliseconds (default: 1 s). */
+  /** No relist waits longer than this for an inspection, in milliseconds (default: 1 s). */
   readonly inspectBudgetMs?: number;
-  /** A list call is given up after so many milliseconds (default: 2 min). */
+  /** A list call times out after this many milliseconds (default: 2 min). */
   readonly listDeadlineMs?: number;
-  /** So many statuses in events have to be what the runtime answers before they are believed (default: 8). */
+  /**
+   * How many statuses in events have to match the runtime's answers before events are trusted (default: 8).
+   */
   readonly believedAfter?: number;
-  /** Events kept for each subscriber before they fold; 1000 unless told, the kubelet's plegChannelCapacity. */
+  /**
+   * Events queued for each subscriber before they fold (default: 1000, the kubelet's plegChannelCapacity).
+   */
   readonly queueCapacity?: number;
-  /** A number in [0, 1) for jitter; Math.random unless told. */
+  /** A number in [0, 1) for jitter (default: Math.random). */
   readonly random?: () => number;
   /** Lets the event loop turn once between two slices of work (default: setImmediate). */
   readonly yieldToLoop?: () => Promise<unknown>;
@@ -49,7 +56,7 @@ export interface ResolvedPlegOptions {
   readonly yieldToLoop: (() => Promise<unknown>) | undefined;
 }
 
-/** The longest delay that a timer can have, in milliseconds: a longer one would fire at once. About 24 days. */
+/** The longest possible timer, in milliseconds (about 24 days): a longer one would fire at once. */
 const LARGEST = 2 ** 31 - 1;
 
 type NumberOption = {
@@ -79,7 +86,7 @@ const OPTION_NAMES: Readonly<Record<keyof PlegOptions, true>> = {
   yieldToLoop: true,
 };
 
-/** Fills in the defaults; throws OPTION_INVALID naming the option that cannot be used. */
+/** Fills in the defaults; throws OPTION_INVALID, naming the invalid option. */
 export function resolvePlegOptions(options: PlegOptions): ResolvedPlegOptions {
   for (const name of Object.keys(options)) {
     if (Object.hasOwn(OPTION_NAMES, name)) continue;

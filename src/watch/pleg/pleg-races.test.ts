@@ -11,7 +11,7 @@ function watch(wait: Promise<CachedPod>): { cached: CachedPod | undefined } {
 }
 
 describe('races of relists by hand', () => {
-  it('two at once list one after the other, share inspections, and tell everything once', async () => {
+  it('two at once list one after the other, share inspections, and publish everything once', async () => {
     const { clock, runtime, pleg, events } = setUpPleg();
     runtime.setPods([podOf('a', { c1: 'running' })]);
     runtime.delayList(100);
@@ -23,7 +23,7 @@ describe('races of relists by hand', () => {
     expect([runtime.listCalls, runtime.statusCalls()]).toEqual([2, 1]);
   });
 
-  it('one that is aborted half way deletes nothing, blames nobody and leaves the others alone', async () => {
+  it('one that is aborted half-way deletes nothing, blames no pod and does not affect the others', async () => {
     const { clock, runtime, pleg, events } = setUpPleg();
     runtime.setPods([podOf('a', { c1: 'running' })]);
     await pleg.relist();
@@ -48,7 +48,7 @@ describe('races of relists by hand', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('a pod that vanishes while it is inspected is told as gone at once, and its status comes too late', async () => {
+  it('a pod that vanishes during its inspection is published as gone at once, and its late status is dropped', async () => {
     const { clock, runtime, pleg, events } = setUpPleg();
     runtime.setPods([podOf('a', { c1: 'running' }), podOf('b', { c2: 'running' })]);
     const release = runtime.hangStatus('a');
@@ -96,7 +96,7 @@ describe('races of relists by hand', () => {
     runtime.setPods(answer);
     release();
     await look;
-    // That look began before the question: it does not answer it, whatever it showed.
+    // That list began before the request, so it does not answer it, whatever it showed.
     expect(wait.cached).toBeUndefined();
     await pleg.relist();
     await clock.settle();
@@ -104,8 +104,8 @@ describe('races of relists by hand', () => {
   });
 });
 
-describe('what is seen while an inspection is under way or waits', () => {
-  it('names no later event', async () => {
+describe('what is seen while an inspection runs or waits', () => {
+  it('never appears in events before its time', async () => {
     const { clock, runtime, pleg, events, start } = setUpPleg({ relistPeriodMs: 60_000 });
     runtime.setPods([podOf('a', { c1: 'running' })]);
     await pleg.relist();
@@ -125,7 +125,7 @@ describe('what is seen while an inspection is under way or waits', () => {
     await stop();
   });
 
-  it('answers who asked meanwhile, when it shows what is being inspected', async () => {
+  it('answers requests made meanwhile, if it shows what is being inspected', async () => {
     const { clock, runtime, pleg, start } = setUpPleg({ relistPeriodMs: 60_000 });
     const stop = start();
     await clock.settle();
@@ -142,7 +142,7 @@ describe('what is seen while an inspection is under way or waits', () => {
       runtime.setPod(again);
       pleg.requestRelist('a');
       await clock.settle();
-      // That look began after the question. What it showed is not known in full as long as the inspection lasts.
+      // That list began after the request. What it showed is not fully known until the inspection ends.
       expect(wait.cached).toBeUndefined();
       release();
       await clock.settle();
@@ -152,7 +152,7 @@ describe('what is seen while an inspection is under way or waits', () => {
     await stop();
   });
 
-  it('moves a pod to the front when it is a death', async () => {
+  it('moves a pod to the front if it is a death', async () => {
     const { clock, runtime, pleg, events } = setUpPleg({ inspectConcurrency: 1 });
     const uids = ['p0', 'p1', 'p2', 'p3'];
     runtime.setPods(uids.map((uid) => podOf(uid, { [`c-${uid}`]: 'running' })));
@@ -172,7 +172,7 @@ describe('what is seen while an inspection is under way or waits', () => {
 });
 
 describe('odd answers', () => {
-  it('a uid listed twice makes no storm of events: the first is taken, each time', async () => {
+  it('a uid that is listed twice causes no storm of events: the first is used, each time', async () => {
     const twice = [
       podOf('a', { c1: 'running' }),
       podOf('a', { c2: 'running' }),
@@ -195,7 +195,7 @@ describe('odd answers', () => {
     expect(drain(events)).toEqual(['ContainerDied a c1', 'ContainerRemoved a c1']);
   });
 
-  it('the clock on the wall may jump: neither health nor order nor periods notice', async () => {
+  it('the wall clock may jump: neither health nor order nor periods are affected', async () => {
     const { clock, runtime, pleg, start } = setUpPleg();
     runtime.setPods([podOf('a', { c1: 'running' })]);
     const stop = start();

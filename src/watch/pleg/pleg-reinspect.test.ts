@@ -3,7 +3,7 @@ import { drain, podOf, setUpPleg } from '#support/harness/pleg-harness.js';
 
 const BROKEN = new Error('shim is gone');
 
-/** Whether a status is fetched at the next relist though nothing changed: looked up by doing it. */
+/** Whether a status is fetched at the next relist though nothing changed; found out by doing it. */
 async function isMarked({ pleg, runtime }: ReturnType<typeof setUpPleg>, uid: string): Promise<boolean> {
   const before = runtime.statusCalls(uid);
   await pleg.relist();
@@ -63,14 +63,14 @@ describe('a request to re-inspect', () => {
     expect(pleg.state().pods).toBe(0);
   });
 
-  it('of a pod that nobody knows does nothing', async () => {
+  it('of an unknown pod does nothing', async () => {
     const { runtime, pleg, events } = setUpPleg();
     pleg.requestReinspect('nobody');
     await pleg.relist();
     expect([runtime.statusCalls(), drain(events)]).toEqual([0, []]);
   });
 
-  it('tells what changed, and no PodSync beside it', async () => {
+  it('publishes what changed, and no PodSync beside it', async () => {
     const { runtime, pleg, events } = setUpPleg();
     runtime.setPods([podOf('a', { c1: 'running' })]);
     await pleg.relist();
@@ -81,7 +81,7 @@ describe('a request to re-inspect', () => {
     expect(drain(events)).toEqual(['ContainerDied a c1']);
   });
 
-  it('tells a PodSync when all that changed is a state that nobody knows', async () => {
+  it('publishes a PodSync if all that changed is an unknown state', async () => {
     const { runtime, pleg, events } = setUpPleg();
     runtime.setPods([podOf('a', { c1: 'running' })]);
     await pleg.relist();
@@ -92,7 +92,7 @@ describe('a request to re-inspect', () => {
     expect(drain(events)).toEqual(['PodSync a']);
   });
 
-  it('made while an inspection is under way is answered by one more, which the relist waits for', async () => {
+  it('made during an inspection is answered by one more, which the relist waits for', async () => {
     const { clock, runtime, pleg, events } = setUpPleg();
     runtime.setPods([podOf('a', { c1: 'running' })]);
     runtime.delayStatus(300, 'a');
@@ -133,7 +133,7 @@ describe('a failed inspection', () => {
     expect(pleg.cache.get('a')).toMatchObject({ error: undefined, status: good });
   });
 
-  it('does not keep from anybody that a container ran and is gone again', async () => {
+  it('does not hide that a container ran and is gone again', async () => {
     const { runtime, pleg, events } = setUpPleg();
     runtime.setPods([podOf('a', { stays: 'running' })]);
     await pleg.relist();
@@ -155,7 +155,7 @@ describe('a failed inspection', () => {
     expect(drain(events)).toEqual([]);
   });
 
-  it('leaves the pod behind in the cache, while the others move on', async () => {
+  it('leaves the pod behind in the cache, while the others advance', async () => {
     const { clock, runtime, pleg } = setUpPleg();
     runtime.setPods([podOf('a', { c1: 'running' }), podOf('b', { c2: 'running' })]);
     await pleg.relist();

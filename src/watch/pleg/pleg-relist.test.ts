@@ -20,7 +20,7 @@ describe.each([
     'ContainerStarted 4567 c4',
   ];
 
-  it('tell what happened, and nothing twice', async () => {
+  it('publish what happened, and nothing twice', async () => {
     const { runtime, pleg, events } = setUpPleg();
     runtime.setPods(first);
     await pleg.relist();
@@ -29,7 +29,7 @@ describe.each([
     expect(told.map(({ trigger }) => trigger)).toEqual(['initial', 'initial', 'initial']);
     await pleg.relist();
     expect(drain(events)).toEqual([]);
-    // New objects, the same news: nothing.
+    // New objects with the same content: nothing is published.
     runtime.setPods(first.map((one) => ({ ...one })));
     await pleg.relist();
     expect(drain(events)).toEqual([]);
@@ -52,7 +52,7 @@ describe.each([
     const plain = lines.filter((line) => !line.startsWith('PodSync'));
     expect(plain).toHaveLength(4);
     for (const line of plain) expect(secondEvents).toContain(line);
-    // The fifth is not lost: its pod is to be looked at.
+    // The fifth is not lost: its pod gets a PodSync.
     const missing = secondEvents.find((line) => !plain.includes(line))!;
     expect(lines).toContain(`PodSync ${missing.split(' ')[1]!}`);
   });
@@ -79,8 +79,8 @@ describe.each([
   });
 });
 
-describe('what is gone after its end was told of', () => {
-  it('is told of, and taken out of the cache, without a call', async () => {
+describe('what is gone after its exit was published', () => {
+  it('is published, and removed from the cache, without a call', async () => {
     const { clock, runtime, pleg, events } = setUpPleg();
     runtime.setPods([podOf('a', { c1: 'exited', c2: 'exited', c3: 'running' }, { s1: 'running' })]);
     await pleg.relist();
@@ -100,7 +100,7 @@ describe('what is gone after its end was told of', () => {
     expect(pleg.state()).toMatchObject({ inspections: { due: 0 } });
   });
 
-  it('is inspected all the same when more has happened, or is wanted', async () => {
+  it('is inspected all the same if more has happened, or is requested', async () => {
     const { runtime, pleg, events } = setUpPleg();
     const all = { c1: 'exited', c2: 'exited', c3: 'running', c4: 'running' } as const;
     runtime.setPods([podOf('a', all)]);
@@ -110,7 +110,7 @@ describe('what is gone after its end was told of', () => {
     await pleg.relist();
     expect(drain(events)).toEqual(['ContainerDied a c3', 'ContainerRemoved a c1']);
     expect(runtime.statusCalls()).toBe(2);
-    // Its end was not told of.
+    // Its exit was not published.
     runtime.setPods([podOf('a', { c2: 'exited', c3: 'exited' })]);
     await pleg.relist();
     expect(drain(events)).toEqual(['ContainerDied a c4', 'ContainerRemoved a c4']);
@@ -122,7 +122,7 @@ describe('what is gone after its end was told of', () => {
     expect(runtime.statusCalls()).toBe(4);
   });
 
-  it('says nothing for a pod that could not be inspected before', async () => {
+  it('publishes nothing for a pod that could not be inspected before', async () => {
     const { clock, runtime, pleg, events } = setUpPleg();
     runtime.setPods([podOf('a', { c1: 'exited', c2: 'running' })]);
     await pleg.relist();
@@ -142,7 +142,7 @@ describe('what is gone after its end was told of', () => {
 });
 
 describe('the cache', () => {
-  it('holds nothing of a pod that is gone, and gives an empty status without an error', async () => {
+  it('contains nothing of a pod that is gone, and returns an empty status without an error', async () => {
     const { runtime, pleg } = setUpPleg();
     runtime.setPods([podOf('a', { c1: 'running' })]);
     await pleg.relist();
@@ -153,7 +153,7 @@ describe('the cache', () => {
     expect(pleg.cache.size).toBe(0);
   });
 
-  it('is as new as the list, also of pods in which nothing changed', async () => {
+  it('is as new as the list, even for pods in which nothing changed', async () => {
     const { clock, runtime, pleg } = setUpPleg();
     runtime.setPods([podOf('a', { c1: 'running' })]);
     await pleg.relist();
@@ -166,7 +166,7 @@ describe('the cache', () => {
     expect(runtime.statusCalls('a')).toBe(1);
   });
 
-  it('is not moved by a list that fails', async () => {
+  it('is not advanced by a list that fails', async () => {
     const { clock, runtime, pleg } = setUpPleg();
     runtime.setPods([podOf('a', { c1: 'running' })]);
     await pleg.relist();
@@ -197,7 +197,7 @@ describe('the cache', () => {
     },
   );
 
-  it('takes over that a running pod has no address, and keeps none for the time after', async () => {
+  it('accepts that a running pod has no address, and stores none for later', async () => {
     const { runtime, pleg } = setUpPleg();
     runtime.setPods([podOf('a', { c1: 'running' }, { box: 'running' })]);
     await pleg.relist();
@@ -212,7 +212,7 @@ describe('the cache', () => {
 });
 
 describe('counts', () => {
-  it('are one running pod however many sandboxes of it run, and containers by state', async () => {
+  it('are one running pod however many of its sandboxes run, and containers by state', async () => {
     const { runtime, pleg } = setUpPleg();
     runtime.setPods([
       podOf(
@@ -231,8 +231,8 @@ describe('counts', () => {
   });
 });
 
-describe('what the events say', () => {
-  it('is the exit of a container that is still there', async () => {
+describe('the content of events', () => {
+  it('is the exit of a container that still exists', async () => {
     const { runtime, pleg, events } = setUpPleg();
     runtime.setPods([podOf('a', { c1: 'running' })]);
     await pleg.relist();

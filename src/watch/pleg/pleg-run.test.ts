@@ -11,7 +11,7 @@ function watch(wait: Promise<CachedPod>): { cached: CachedPod | undefined } {
 }
 
 describe('a running generator', () => {
-  it('relists at once, and then each time a period after the end of the relist before', async () => {
+  it('relists at once, and then one period after the end of the relist before', async () => {
     const { clock, runtime, start } = setUpPleg({ relistPeriodMs: 2_000 });
     runtime.delayList(500);
     const stop = start();
@@ -31,7 +31,7 @@ describe('a running generator', () => {
     await clock.advance(100);
     const first = pleg.cache.get('pod1').status;
     const asked = clock.stamp();
-    // Without a wait of their own: those would ask for a look.
+    // Without a wait of their own, as that would request a list.
     pleg.requestRelist('pod1');
     await clock.settle();
     expect(pleg.cache.get('pod1').stamp).toBeGreaterThan(asked);
@@ -44,7 +44,7 @@ describe('a running generator', () => {
     await stop();
   });
 
-  it('lets a relist of all go first when both wait, which answers the request without a call of its own', async () => {
+  it('relists all pods first if both wait, which answers the request without a call of its own', async () => {
     const { clock, runtime, pleg, start } = setUpPleg();
     runtime.setPods([podOf('pod1', { c1: 'running' }), podOf('pod2', { c2: 'running' })]);
     const stop = start();
@@ -52,7 +52,7 @@ describe('a running generator', () => {
     const release = runtime.hangList();
     const held = pleg.relist();
     await clock.settle();
-    // Both come to stand behind the one that holds the lock; the relist came last.
+    // Both wait behind the one that has the lock; the relist came last.
     pleg.requestRelist('pod2');
     await clock.settle();
     const waiting = pleg.relist();
@@ -81,7 +81,7 @@ describe('a running generator', () => {
     await stop();
   });
 
-  it('looks at all pods at once rather than at many one by one', async () => {
+  it('relists all pods rather than listing many one by one', async () => {
     const { clock, runtime, pleg, start } = setUpPleg({ relistPeriodMs: 60_000 });
     runtime.setPods(Array.from({ length: 50 }, (_, i) => podOf(`p${i}`, { [`c${i}`]: 'running' })));
     const stop = start();
@@ -93,7 +93,7 @@ describe('a running generator', () => {
     await stop();
   });
 
-  it('satisfies waits of pods that come, change, go, and never were, without waiting for the period', async () => {
+  it('ends waits for pods that come, change, vanish, and never existed, without waiting for the period', async () => {
     const { clock, runtime, pleg, start } = setUpPleg({ relistPeriodMs: 60_000 });
     runtime.setPods([podOf('goes', { c1: 'running' }), podOf('changes', { c2: 'running' })]);
     const stop = start();
@@ -133,13 +133,13 @@ describe('a running generator', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('ends at once when its signal has aborted before', async () => {
+  it('ends at once when its signal has already aborted', async () => {
     const { clock, runtime, pleg } = setUpPleg({ mode: 'auto' });
     await pleg.run(AbortSignal.abort());
     expect([runtime.listCalls, clock.pendingTimers]).toEqual([0, 0]);
   });
 
-  it('leaves nothing on a signal that lives longer than many calls', async () => {
+  it('leaves no listener on a signal that outlives many calls', async () => {
     const { clock, runtime, pleg } = setUpPleg({ mode: 'auto' });
     runtime.setPods([podOf('a', { c1: 'running' })]);
     const stopping = new AbortController();
@@ -180,7 +180,7 @@ describe('a running generator', () => {
     },
   );
 
-  it('that ended during an inspection counts that for nothing, and inspects at the next look', async () => {
+  it('that ends during an inspection does not count it, and inspects at the next list', async () => {
     const { clock, runtime, pleg, events, start } = setUpPleg();
     runtime.setPods([podOf('a', { c1: 'running' })]);
     await pleg.relist();
@@ -200,7 +200,7 @@ describe('a running generator', () => {
 });
 
 describe('a list that fails while it runs', () => {
-  it('is tried again each period, also in a mode with a long one; requests do not hurry it', async () => {
+  it('is retried each period, also in a mode with a long one; requests do not hurry it', async () => {
     const { clock, runtime, pleg, start } = setUpPleg({ relistPeriodMs: 1_000 });
     runtime.setPods([podOf('a', { c1: 'running' })]);
     const stop = start();
@@ -217,7 +217,7 @@ describe('a list that fails while it runs', () => {
     await stop();
   });
 
-  it('throws synchronously like any other', async () => {
+  it('may also throw synchronously', async () => {
     const throwing = (): never => {
       throw new Error('synchronously');
     };
@@ -240,7 +240,7 @@ describe('a list that fails while it runs', () => {
 });
 
 describe('one pod that cannot be listed', () => {
-  it('hands over to a list of all at once, which answers it and everybody behind it', async () => {
+  it('leads to a list of all pods at once, which answers it and everybody behind it', async () => {
     const { clock, runtime, pleg, events, start } = setUpPleg({ relistPeriodMs: 60_000 });
     runtime.setPods(['a', 'b', 'c'].map((uid) => podOf(uid, { [`c-${uid}`]: 'running' })));
     const stop = start();
@@ -261,7 +261,7 @@ describe('one pod that cannot be listed', () => {
 });
 
 describe('the first relist', () => {
-  it('says initial of every event, also of pods that were asked for before, and only the first', async () => {
+  it('marks every event as initial, also of pods that were requested before, and only the first relist does', async () => {
     const { clock, runtime, pleg, events, start } = setUpPleg();
     runtime.setPods([podOf('a', { c1: 'running' }), podOf('b', { c2: 'exited' })]);
     runtime.failStatus('b', new Error('not yet'));
@@ -278,7 +278,7 @@ describe('the first relist', () => {
     await stop();
   });
 
-  it('inspects first what has ended and nothing stands for, and then what has only a past', async () => {
+  it('inspects first what has ended without a successor, and last what has only a past', async () => {
     const { clock, runtime, pleg, events } = setUpPleg({ inspectConcurrency: 1 });
     const past = podOf('past', { old: 'exited', new: 'running' });
     const [old, newer] = past.containers.map((each, at) => ({ ...each, name: 'c', createdAtNs: BigInt(at) }));
@@ -297,7 +297,7 @@ describe('the first relist', () => {
     expect([...new Set(uids)]).toEqual(['a', 'died', 'b', 'past']);
   });
 
-  it('is not followed by another for those who wait for a status that is on its way', async () => {
+  it('is not followed by another for waiters whose status is on its way', async () => {
     const { clock, runtime, pleg, start } = setUpPleg();
     const answer = runtime.hangStatus('a');
     runtime.setPods([podOf('a', { c1: 'running' })]);
@@ -311,7 +311,7 @@ describe('the first relist', () => {
     const hanging = runtime.hangStatus('a');
     runtime.setContainer('a', 'c1', 'exited');
     await clock.advance(1_000);
-    // What is on its way was seen before this.
+    // The status on its way is older than this stamp.
     const newer = pleg.cache.getNewerThan('a', clock.stamp());
     await clock.settle();
     expect(pleg.state()).toMatchObject({ relists: 2, podRelists: 1 });
@@ -320,7 +320,7 @@ describe('the first relist', () => {
     await stop();
   });
 
-  it('is told of to those who wait for health, and so is each after it that succeeds', async () => {
+  it('is reported to listeners of health, and so is each later one that succeeds', async () => {
     const { clock, runtime, pleg, start } = setUpPleg();
     const healthy: boolean[] = [];
     const stopTelling = pleg.onLook(() => healthy.push(pleg.health().healthy));
@@ -337,7 +337,7 @@ describe('the first relist', () => {
     await stop();
   });
 
-  it('shows pods before their status is there', async () => {
+  it('shows pods before their status is available', async () => {
     const { clock, runtime, pleg } = setUpPleg();
     const answer = runtime.hangStatus('a');
     runtime.setPods([podOf('a', { c1: 'running' })]);

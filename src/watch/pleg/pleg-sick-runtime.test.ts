@@ -8,7 +8,7 @@ describe('a runtime that is away for ten seconds', () => {
     const away = new PodloopError('CRI_UNAVAILABLE', 'connection refused');
     for (const i of numbers(0, 50)) runtime.setContainer(`p${i}`, `p${i}-a`, 'exited');
     runtime.delayStatus(500);
-    // It goes while fifty inspections are under way or wait.
+    // It goes away while fifty inspections run or wait.
     await clock.advance(1_100);
     for (const i of numbers(0, 100)) runtime.failStatus(`p${i}`, away);
     runtime.failList(away);
@@ -29,7 +29,7 @@ describe('a runtime that is away for ten seconds', () => {
 });
 
 describe('a list that succeeds after one that failed', () => {
-  it('looks at once at the pods whose next try was put off', async () => {
+  it('lists at once the pods whose retry was delayed', async () => {
     const { clock, runtime, events, stop } = await nodeOf(3);
     runtime.failStatus('p0', new Error('shim is gone'));
     runtime.setContainer('p0', 'p0-a', 'exited');
@@ -58,7 +58,7 @@ describe('inspections that fail on the whole node', () => {
     expect(health).toMatchObject({ healthy: false, reason: { kind: 'inspectionsFailing' } });
     expect(health.message).toMatch(/^pleg was last seen active 3m\d+(\.\d+)?s ago; threshold is 3m0s$/);
     expect(health.stuckPods.map(({ pod }) => pod.uid)).toEqual(['p0']);
-    // p0 still hangs: a probe of another pod tells that the runtime is well.
+    // p0 still hangs: a probe of another pod shows that the runtime is well.
     for (const heal of healed.slice(1)) heal();
     await clock.advance(20_000);
     expect(pleg.health()).toMatchObject({ healthy: true, stuckPodCount: 1 });
@@ -68,7 +68,7 @@ describe('inspections that fail on the whole node', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('are looked for by a probe every ten seconds only, and only while something is due', async () => {
+  it('trigger a probe only every ten seconds, and only while something is due', async () => {
     const { clock, runtime, stop } = await nodeOf(10);
     await clock.advance(60_000);
     expect(runtime.statusCalls()).toBe(10);
@@ -81,7 +81,7 @@ describe('inspections that fail on the whole node', () => {
     await stop();
   });
 
-  it('are given up when the generator ends, and so are probes that hang', async () => {
+  it('are cancelled when the generator ends, and so are probes that hang', async () => {
     const { clock, runtime, stop } = await nodeOf(3);
     for (const i of numbers(0, 3)) runtime.hangStatus(`p${i}`);
     runtime.setContainer('p0', 'p0-a', 'exited');

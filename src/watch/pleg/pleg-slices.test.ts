@@ -5,7 +5,7 @@ import { aPodStatus } from '#testing/builders.js';
 import { podOf, setUpPleg } from '#support/harness/pleg-harness.js';
 import { ITEMS_PER_SLICE } from './relist/looks.js';
 
-/** A node whose pods count who looks into them: in all, and between two turns of the event loop. */
+/** A node whose pods count accesses: in all, and between two turns of the event loop. */
 function countingNode(podCount: number, containersEach: number) {
   let looksIntoPods = 0;
   let inSlice = new Set<string>();
@@ -74,7 +74,7 @@ describe('a relist over ten thousand containers', () => {
     'never works on more than a bounded number in one turn of the event loop, %s',
     async (_, count, each) => {
       const node = countingNode(count, each);
-      // One pod is never cut in two, and one that was inspected may come on top.
+      // A pod is never split, and one that was inspected may come on top.
       const bound = ITEMS_PER_SLICE + 2 * each;
       const first = await node.relist();
       expect(first.slices.length).toBeGreaterThan(8);
@@ -91,7 +91,7 @@ describe('a relist over ten thousand containers', () => {
     },
   );
 
-  it('looks into no pod that is the same object as before', async () => {
+  it('does not read any pod that is the same object as before', async () => {
     const node = countingNode(3_334, 3);
     await node.relist();
     expect((await node.relist()).looks).toBe(0);
@@ -99,7 +99,7 @@ describe('a relist over ten thousand containers', () => {
 });
 
 describe('the work of a relist', () => {
-  it('grows with the number of pods and no faster: at the first, of changes, and of a mass removal', async () => {
+  it('is linear in the number of pods: at the first relist, for changes, and for a mass removal', async () => {
     const looksEach = async (count: number): Promise<number[]> => {
       const node = countingNode(count, 1);
       const first = await node.relist();
@@ -115,7 +115,7 @@ describe('the work of a relist', () => {
     expect(Math.max(...large)).toBeLessThan(20);
   });
 
-  it('of a removal while every pod waits to be inspected leaves nothing waiting', async () => {
+  it('leaves nothing waiting after a removal while every pod waits for inspection', async () => {
     const { runtime, pleg, clock } = setUpPleg();
     runtime.setPods(Array.from({ length: 5_000 }, (_, i) => podOf(`p${i}`, { [`c${i}`]: 'running' })));
     for (let i = 0; i < 5_000; i++) runtime.hangStatus(`p${i}`);

@@ -9,21 +9,21 @@ import { type PlegMode } from './relist/relist-cadence.js';
 import { type RelistRequests } from './relist/relist-requests.js';
 import { type Subscription, type SubscriptionStats } from './subscription.js';
 
-/** The generator as of one moment, for metrics, debug pages and tests. */
+/** The generator's state at one moment, for metrics, debug pages and tests. */
 export interface PlegState {
   readonly mode: PlegMode;
-  /** The relist period in force, in milliseconds. */
+  /** The present relist period, in milliseconds. */
   readonly periodMs: number;
-  /** Relists that succeeded: of all pods, and of one. */
+  /** Successful relists of all pods; `podRelists` counts those of one pod. */
   readonly relists: number;
   readonly podRelists: number;
-  /** Pods that the last looks showed. */
+  /** Pods in the last lists. */
   readonly pods: number;
   /** Pods with a running sandbox, or with a running container and no sandbox. */
   readonly runningPods: number;
-  /** Containers, sandboxes not counted, by state. */
+  /** Containers by state, not counting sandboxes. */
   readonly containersByState: Readonly<Record<ObservedState, number>>;
-  /** Events that were made so far, by type; what a reader's queue folds is not counted anew. */
+  /** Events made so far, by type; folding in a reader's queue does not change these counts. */
   readonly events: EventCounts;
   readonly inspections: Inspector['stats'];
   readonly inspectionsInFlight: readonly InspectionInFlight[];
@@ -34,14 +34,14 @@ export interface PlegState {
   };
   readonly stream: StreamInfo & EventStream['stats'];
   readonly subscriptions: readonly SubscriptionStats[];
-  /** Of all subscriptions together; what was delivered and folded for closed ones included. */
+  /** Totals of all subscriptions, including what closed ones delivered and folded. */
   readonly delivery: { readonly queued: number; readonly delivered: number; readonly folded: number };
 }
 
 /** How many events of each type were made. */
 export type EventCounts = Readonly<Partial<Record<PodLifecycleEvent['type'], number>>>;
 
-/** What the state is computed from. */
+/** The input of the state. */
 export interface PlegParts {
   readonly mode: PlegMode;
   readonly periodMs: number;
@@ -53,11 +53,11 @@ export interface PlegParts {
   readonly requests: RelistRequests;
   readonly stream: EventStream;
   readonly subscriptions: ReadonlySet<Subscription>;
-  /** The same of subscriptions that are closed. */
+  /** The same for closed subscriptions. */
   readonly delivered: { readonly delivered: number; readonly folded: number };
 }
 
-/** Computes the state from the parts; walks over all pods, so not for every relist. */
+/** Computes the state from its parts; it walks over all pods, so do not call it for every relist. */
 export function computePlegState(parts: PlegParts): PlegState {
   const { mode, periodMs, relists, podRelists, records, events, inspector, requests, stream, subscriptions } =
     parts;

@@ -13,10 +13,10 @@ import { type Subscription } from './subscription.js';
 const UIDS = ['a', 'b'];
 const uid = fc.constantFrom(...UIDS);
 const pick = fc.nat(20);
-/** What an event tells: nothing, how things are now, or how they were before. */
+/** The status in an event: none, the present one, or the one before. */
 const news = fc.constantFrom('none' as const, 'now' as const, 'now' as const, 'before' as const);
 
-/** What happens to a pod, and how long nothing does after it. */
+/** What happens to a pod, and how long nothing happens after it. */
 const step = fc.record({
   op: fc.oneof(
     { weight: 3, arbitrary: fc.constant('create' as const) },
@@ -27,9 +27,9 @@ const step = fc.record({
     { weight: 2, arbitrary: fc.constantFrom('slowList' as const, 'wait' as const) },
   ),
   ...{ uid, pick, news, afterMs: fc.constantFrom(0, 1, 30, 30, 1_000) },
-  /** So long after it was made an event comes. */
+  /** How late an event comes after it was made. */
   lateMs: fc.constantFrom(0, 0, 0, 0, 5, 60, 700, 3_000),
-  /** So long after the event of an end was made the runtime's answers show it. */
+  /** How long after the event of an exit the runtime's answers show it. */
   aheadMs: fc.constantFrom(0, 0, 0, 10, 100, 1_500),
 });
 
@@ -45,13 +45,13 @@ const TYPES: Readonly<Partial<Record<ObservedState, RuntimeEvent['type']>>> = {
 
 const RANK: Readonly<Record<ObservedState, number>> = { unknown: 0, created: 0, running: 1, exited: 2 };
 
-/** As the runtime will show it once the container has ended. */
+/** The status that the runtime will show once the container has ended. */
 function ended(status: ContainerStatus, exitCode: number, finishedAtNs: bigint): ContainerStatus {
   const reason = status.reason === '' ? (exitCode === 0 ? 'Completed' : 'Error') : status.reason;
   return { ...status, state: 'exited', exitCode, finishedAtNs, reason };
 }
 
-it('whatever events tell, and however late: the cache has what the runtime would answer, and each end is told once', async () => {
+it('whatever events say, and however late: the cache has what the runtime would answer, and each exit is published once', async () => {
   let used = 0;
   let toldAtOnce = 0;
   await fc.assert(
@@ -75,7 +75,7 @@ it('whatever events tell, and however late: the cache has what the runtime would
             return [each, new Map<string, ObservedState>(ids.map((id) => [id, 'running']))];
           }),
         );
-        /** Nothing goes back: what has died is dead in the cache, for who reads the event at once, and ever after. */
+        /** Nothing goes back: what has died is dead in the cache when the event is read, and ever after. */
         const expectDead = (): void => {
           for (const [id, podUid] of dead) {
             const cached = pleg.cache.get(podUid).status.containers.find((each) => each.id === id);
@@ -94,7 +94,7 @@ it('whatever events tell, and however late: the cache has what the runtime would
         };
         const eager = pleg.subscribe();
         const reading = readAtOnce(eager);
-        /** What is newer than now shows at least what is there now. */
+        /** A status newer than now shows at least the present state. */
         const wait = async (podUid: string): Promise<void> => {
           const now = [...states.get(podUid)!];
           const gone = new Set(removed);
@@ -178,7 +178,7 @@ it('whatever events tell, and however late: the cache has what the runtime would
               say('started', `${podUid}-s${made}`);
               break;
             case 'limit':
-              // Somebody changes what no list shows: whoever does that asks for a new look at all of it.
+              // A change that no list shows: whoever makes it requests a full re-inspection.
               if (id === undefined || state !== 'running' || ending.has(id)) break;
               runtime.setContainer(podUid, id, 'running', { reason: `changed ${made++}` });
               pleg.requestReinspect(podUid);
@@ -216,7 +216,7 @@ it('whatever events tell, and however late: the cache has what the runtime would
           expect(pleg.cache.get(pod.uid)).toMatchObject({ error: undefined });
           expect(pleg.cache.get(pod.uid).status).toEqual(await runtime.getPodStatus(pod));
         }
-        // No container has a second life, nor is anything else told twice, but for PodSync.
+        // No container has a second life, nor is anything but PodSync published twice.
         const lives = told.filter((line) => !line.startsWith('PodSync'));
         expect(new Set(lives).size).toBe(lives.length);
         const ends = told.filter((line) => line.startsWith('ContainerDied'));
@@ -234,7 +234,7 @@ it('whatever events tell, and however late: the cache has what the runtime would
     ),
     { numRuns: 600 },
   );
-  // Else this would be a test of something else.
+  // Otherwise this would test something else.
   expect(used).toBeGreaterThan(100);
   expect(toldAtOnce).toBeGreaterThan(100);
 }, 120_000);

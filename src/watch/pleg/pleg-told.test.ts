@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { drain, podOf, setUpPleg, takeAll } from '#support/harness/pleg-harness.js';
 
-/** A generator on a runtime whose events tell of their pods, with one running container, told of. */
+/** A generator on a runtime whose events have pod statuses, with one known running container. */
 async function setUp(believedAfter = 1) {
   const h = setUpPleg({ mode: 'evented', believedAfter }, { announce: 'with statuses' });
   h.runtime.setPod(podOf('p', { a: 'running' }, { s: 'running' }));
@@ -14,7 +14,7 @@ async function setUp(believedAfter = 1) {
   return {
     ...h,
     stop,
-    /** A container comes, and ends; the status calls that this takes. */
+    /** Starts and ends a container; returns the number of status calls that this takes. */
     endOne: async (exitCode = 0): Promise<number> => {
       const calls = h.runtime.statusCalls();
       const id = `x${made++}`;
@@ -28,7 +28,7 @@ async function setUp(believedAfter = 1) {
 }
 
 describe('statuses in events', () => {
-  it('have to be what the runtime answers, a number of times, and then stand for an answer', async () => {
+  it("have to match the runtime's answers a number of times, and then replace them", async () => {
     const h = await setUp(3);
     expect([await h.endOne(), await h.endOne(5), await h.endOne(6)]).toEqual([2, 1, 0]);
     const died = takeAll(h.events).filter(({ type }) => type === 'ContainerDied');
@@ -40,7 +40,7 @@ describe('statuses in events', () => {
     await h.stop();
   });
 
-  it('answer whoever waits for a newer status', async () => {
+  it('answer those who wait for a newer status', async () => {
     const h = await setUp();
     await h.endOne();
     const stamp = h.clock.stamp();
@@ -51,7 +51,7 @@ describe('statuses in events', () => {
     await h.stop();
   });
 
-  it('are of no use to who asked for a new look at everything, or waits for a condition', async () => {
+  it('are not used when somebody requested a full re-inspection, or waits for a condition', async () => {
     const h = await setUp();
     await h.endOne();
     h.pleg.requestReinspect('p');
@@ -62,7 +62,7 @@ describe('statuses in events', () => {
     await h.stop();
   });
 
-  it('tell of a pod whose status calls hang', async () => {
+  it('describe a pod whose status calls hang', async () => {
     const h = await setUp();
     await h.endOne();
     const letGo = h.runtime.hangStatus('p');
@@ -86,7 +86,7 @@ describe('statuses in events', () => {
     await h.stop();
   });
 
-  it('are left alone where there are none', async () => {
+  it('change nothing if there are none', async () => {
     const h = setUpPleg({ mode: 'evented', believedAfter: 1 }, { announce: true });
     h.runtime.setPod(podOf('p', { a: 'running' }, { s: 'running' }));
     const stop = h.start();

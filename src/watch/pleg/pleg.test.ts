@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { drain, podOf, setUpPleg as setUp } from '#support/harness/pleg-harness.js';
 
 describe('a relist called by hand', () => {
-  it('stores the error of a failing status, tells nothing of that pod, and catches up at the next', async () => {
+  it('stores the error of a failing status, publishes nothing of that pod, and catches up at the next relist', async () => {
     const { runtime, pleg, events } = setUp();
     runtime.setPods([podOf('a', { c1: 'running' }), podOf('b', { c2: 'running' })]);
     runtime.failStatus('b', new Error('shim is gone'));
@@ -17,7 +17,7 @@ describe('a relist called by hand', () => {
     expect(runtime.statusCalls('a')).toBe(1);
   });
 
-  it('ends without a pod whose status hangs, names it, and tells exactly what was missed once it answers', async () => {
+  it('ends without a pod whose status hangs, names it, and publishes exactly what was missed once it answers', async () => {
     const { clock, runtime, pleg, events } = setUp();
     runtime.setPods([podOf('stuck', { c1: 'running' }), podOf('well', { c2: 'running' })]);
     await pleg.relist();
@@ -46,7 +46,7 @@ describe('a relist called by hand', () => {
 });
 
 describe('a running generator', () => {
-  it('answers a wait on the cache by looking at that pod at once', async () => {
+  it('answers a wait on the cache by listing that pod at once', async () => {
     const { clock, runtime, pleg } = setUp({ relistPeriodMs: 60_000, relistThresholdMs: 180_000 });
     const stop = new AbortController();
     runtime.setPods([podOf('a', { c1: 'running' })]);
@@ -61,7 +61,7 @@ describe('a running generator', () => {
     await running;
   });
 
-  it('looks at a pod when an event hints at it, and says so in the trigger', async () => {
+  it('lists a pod when an event hints at it, and sets that as the trigger', async () => {
     const { clock, runtime, pleg, events } = setUp({ mode: 'evented' });
     const stop = new AbortController();
     runtime.setPods([podOf('a', { c1: 'running' })]);
@@ -84,7 +84,7 @@ describe('a running generator', () => {
 });
 
 describe('absence after a failure', () => {
-  /** The list that showed one pod has failed, and the next one is empty: that one has been refused. */
+  /** The list that showed one pod is followed by a failed one, and then by an empty one that was rejected. */
   async function afterARefusedList() {
     const h = setUp();
     const pod = podOf('a', { c1: 'running' });
@@ -100,7 +100,7 @@ describe('absence after a failure', () => {
     return { ...h, pod };
   }
 
-  it('is believed of all pods only when a second list shows it too', async () => {
+  it('of all pods is believed only when a second list shows it too', async () => {
     const { pleg, events } = await afterARefusedList();
     await pleg.relist();
     expect(drain(events)).toEqual(['ContainerDied a c1', 'ContainerRemoved a c1']);

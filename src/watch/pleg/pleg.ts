@@ -1,18 +1,18 @@
 /**
- * The Pod Lifecycle Event Generator: finds out what happened to every container, and tells everybody.
+ * The Pod Lifecycle Event Generator: finds out what happened to every container, and publishes it.
  *
- * In: looks at the runtime (lists of all pods, or of one), each set off by the period, by a request for one pod, or
- * by an event of the runtime, which is a hint: even where an end is told straight from it, the look follows. Out:
- * events to any number of subscribers, the status of every pod in the cache, and health.
+ * In: lists from the runtime (of all pods, or of one), each triggered by the period, by a request for one
+ * pod, or by an event of the runtime. An event is a hint: even if an exit is published straight from it, the
+ * list follows. Out: events to any number of subscribers, the status of every pod in the cache, and health.
  *
  * ```
  * period ───────┐
- * request ──────┼─► look ─► diff with the record ─► inspect what is due ─► cache ─► subscribers ─► record advances
- * event (hint) ─┘   one at a time                   beside one another
+ * request ──────┼─► list ─► diff with the record ─► inspect what is due ─► cache ─► subscribers ─► record advances
+ * event (hint) ─┘   one at a time                   concurrently
  * ```
  *
- * It assumes that no container is created, dies and is removed between two looks: such a one is never seen. Events
- * of the runtime, where there are any, make looks that close.
+ * It assumes that no container is created, dies and is removed between two lists: such a container is never
+ * seen. The runtime's events, if there are any, trigger lists that close this gap.
  *
  * @module
  */
@@ -37,12 +37,12 @@ import { RelistRequests } from './relist/relist-requests.js';
 import { Subscription } from './subscription.js';
 import { type PodCondition, WatchConditions } from './watch-conditions.js';
 
-/** Looks at single pods that are asked for, before they become one look at all. */
+/** Upper limit of requests for single pods before they fold into one relist of all. */
 const REQUEST_CAPACITY = 1_000;
 
 /** The generator: see the comment of this module. */
 export class Pleg {
-  /** The status of every pod; to be read, and waited on, by anybody. */
+  /** The status of every pod; anybody may read it and wait on it. */
   readonly cache: PodCache;
   readonly #options: ResolvedPlegOptions;
   readonly #clock: Clock;
@@ -57,7 +57,7 @@ export class Pleg {
   readonly #subscriptions = new Set<Subscription>();
   readonly #lookListeners = new Set<() => void>();
   readonly #eventCounts: Partial<Record<PodLifecycleEvent['type'], number>> = {};
-  /** What subscribers that are gone had read, and what was folded for them. */
+  /** What closed subscriptions had delivered and folded. */
   readonly #delivered = { delivered: 0, folded: 0 };
   readonly #requestWakeup = new Wakeup();
   #running = false;
@@ -114,7 +114,7 @@ export class Pleg {
       requests: this.#requests,
       stream: this.#stream,
       listDeadlineMs: this.#options.listDeadlineMs,
-      // Not the long deadline of a list: one pod that cannot be listed must not keep the others waiting.
+      // Not the long deadline of a list: one pod that cannot be listed must not block the others.
       podListDeadlineMs: this.#options.inspectBudgetMs,
       yieldToLoop: this.#options.yieldToLoop,
       onLooked: () => {
@@ -134,45 +134,58 @@ export class Pleg {
   }
 
   /**
-   * Looks at all pods now. Resolves once every pod that was due has been inspected or has turned out to be slow;
-   * never waits for a slow one. Rejects when the list fails, or with the signal's reason; nothing is deleted then.
+   * Relists all pods now.
+   *
+   * Resolves once every pod that was due has been inspected or has turned out to be slow; never waits for a
+   * slow one. Rejects if the list fails, or with the signal's reason; nothing is deleted then.
    */
   async relist(signal?: AbortSignal): Promise<void> {
     const { inspections } = await this.#looks.atAll({ signal, byHand: true });
     await abortable(inspections, signal);
   }
 
-  /** Asks for a look at one pod, soon. Requests for a pod that is waiting already join. Returns at once. */
+  /** Requests a list of one pod soon. Requests for a pod that already waits are merged. Returns at once. */
   requestRelist(uid: string): void {
     this.#requests.add(uid, 'request');
   }
 
-  /** The next look at the pod fetches its status even if nothing changed; a PodSync tells when it has. */
+  /**
+   * Makes the next list of the pod fetch its status even if nothing changed; a PodSync follows when that is
+   * done.
+   */
   requestReinspect(uid: string): void {
     const record = this.#records.find(uid);
     if (record !== undefined) record.reinspect = true;
   }
 
   /**
-   * Inspects the pod at each look until `condition` holds of its status; then a ConditionMet event comes, once.
-   * A key that is set again replaces the condition under it.
+   * Inspects the pod at each list until its status meets `condition`; then a ConditionMet event is published,
+   * once.
+   *
+   * Setting a key again replaces its condition.
    */
   watchCondition(uid: string, key: string, condition: PodCondition): void {
     this.#conditions.set(uid, key, condition);
   }
 
-  /** Calls `listener` when a look at all pods has been compared: health may be another now. Returns how to stop that. */
+  /**
+   * Calls `listener` after each relist of all pods, as health may have changed. Returns a function that
+   * unsubscribes.
+   */
   onLook(listener: () => void): () => void {
     this.#lookListeners.add(listener);
     return () => this.#lookListeners.delete(listener);
   }
 
-  /** The newest look at a pod, which may be newer than its status in the cache; undefined when none has shown it. */
+  /**
+   * The newest list entry of a pod, which may be newer than its status in the cache; undefined if no list has
+   * shown it.
+   */
   findObserved(uid: string): ObservedPod | undefined {
     return this.#records.find(uid)?.seen;
   }
 
-  /** A new reader of events made from now on. Close it, or leave its `for await`, when done. */
+  /** Returns a new reader of events made from now on. Close it, or leave its `for await`, when done. */
   subscribe(options?: { capacity?: number }): Subscription {
     const subscription = new Subscription({
       clock: this.#clock,
@@ -183,14 +196,15 @@ export class Pleg {
     return subscription;
   }
 
-  /** Closes every subscription there is: each reader ends after what is queued for it. */
+  /** Closes every subscription: each reader ends after the events queued for it. */
   closeSubscriptions(): void {
     for (const subscription of this.#subscriptions) subscription.close();
   }
 
   /**
-   * Lives until the signal aborts: relists by the period, answers requests, listens to events. Then resolves; calls
-   * under way are cancelled. Subscriptions stay open.
+   * Runs until the signal aborts: relists by the period, answers requests, subscribes to events.
+   *
+   * Then it cancels running calls and resolves. Subscriptions stay open.
    */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#running) {
@@ -210,7 +224,7 @@ export class Pleg {
     }
   }
 
-  /** How the generator is, as of now: computed when asked, so that a hang shows while it lasts. */
+  /** The health of the generator, computed at each call, so that a hang shows while it lasts. */
   health(): PlegHealth {
     const now = this.#clock.monotonicMs();
     const { lastSeenMs, listStartedMs, lastListError } = this.#looks;
@@ -230,7 +244,7 @@ export class Pleg {
     });
   }
 
-  /** Everything that metrics, debug pages and tests want to know, as of now. */
+  /** The state for metrics, debug pages and tests, computed at each call. */
   state(): PlegState {
     return computePlegState({
       mode: this.#options.cadence.mode,
@@ -247,7 +261,10 @@ export class Pleg {
     });
   }
 
-  /** The pod was looked at late enough, and its status is about to come: another look would only be one more. */
+  /**
+   * Whether the pod was listed late enough and its status is about to come, so that another list would be
+   * superfluous.
+   */
   #isOnItsWay(uid: string, newerThan: Stamp): boolean {
     const record = this.#records.find(uid);
     return record?.inspection !== undefined && !record.slow && record.seenStamp > newerThan;
@@ -272,8 +289,10 @@ export class Pleg {
   }
 
   /**
-   * Waits for inspections no longer than for one that is slow. More pods than there are places may hang one after
-   * the other; the next look is not to wait for all of them.
+   * Waits for inspections, but no longer than one slow inspection may take.
+   *
+   * More pods than there are places may hang one after the other, and the next relist must not wait for all
+   * of them.
    */
   async #giveTime(inspections: Promise<void>, signal: AbortSignal): Promise<void> {
     const enough = new AbortController();
@@ -298,7 +317,7 @@ export class Pleg {
   }
 
   async #answerRequests(signal: AbortSignal): Promise<void> {
-    // One list of all is cheaper than many lists of one, which the runtime answers by filtering all.
+    // One list of all pods is cheaper than many lists of one, for each of which the runtime filters all pods.
     const manyPods = Math.max(4, this.#records.size / 64);
     if (this.#requests.wantsAll || this.#requests.size > manyPods) {
       await this.#looks.atAll({ signal, byHand: false });

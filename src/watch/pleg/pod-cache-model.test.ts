@@ -9,7 +9,7 @@ import { type CachedPod, PodCache } from './pod-cache.js';
 
 const statusOf = (uid: string): PodStatus => aPodStatus(aPod({ uid }));
 
-/** One uid as the model sees it: what it is worth is kept, never computed from two stamps. */
+/** One uid in the model, which stores how new the pod is and never computes it from two stamps. */
 interface ModelPod {
   present: boolean;
   behind: boolean;
@@ -51,7 +51,7 @@ interface ModelWait {
   expected: 'waiting' | 'answered' | 'aborted';
 }
 
-it('answers as a model does that keeps for each pod how new it is', async () => {
+it('answers like a model that stores for each pod how new it is', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (sequence) => {
       const clock = new FakeClock({ settleRounds: 1 });

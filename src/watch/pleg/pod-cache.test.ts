@@ -10,14 +10,14 @@ import { PodCache } from './pod-cache.js';
 const statusOf = (uid: string): PodStatus => aPodStatus(aPod({ uid }));
 
 describe('get', () => {
-  it('gives an empty status with the uid, and no error, of a pod that is not there', () => {
+  it('returns an empty status with the uid, and no error, for an unknown pod', () => {
     const cached = new PodCache().get('nobody');
     expect(cached.status).toMatchObject({ uid: 'nobody', name: '', containers: [], sandboxes: [], ips: [] });
     expect(cached.error).toBeUndefined();
     expect(cached.stamp).toBe(OLDEST_STAMP);
   });
 
-  it('gives what was written, as new as the newer of its own and the global stamp', () => {
+  it('returns what was written, as new as the newer of its own and the global stamp', () => {
     const clock = new FakeClock();
     const cache = new PodCache();
     const [first, second, third] = [clock.stamp(), clock.stamp(), clock.stamp()];
@@ -32,7 +32,7 @@ describe('get', () => {
     expect(cache.get('b').stamp).toBe(third);
   });
 
-  it('gives the error of the last inspection', () => {
+  it('returns the error of the last inspection', () => {
     const cache = new PodCache();
     const error = new Error('shim is gone');
     cache.set('a', statusOf('a'), error, new FakeClock().stamp());
@@ -40,8 +40,8 @@ describe('get', () => {
   });
 });
 
-describe('what was known last', () => {
-  it('is the status of the last inspection that succeeded, through failures, until the next or the end of the pod', () => {
+describe('the last known status', () => {
+  it('is that of the last successful inspection, through failures, until the next one or the end of the pod', () => {
     const clock = new FakeClock();
     const cache = new PodCache();
     expect(cache.getLastKnown('a')).toEqual(cache.get('a').status);
@@ -60,7 +60,7 @@ describe('what was known last', () => {
     expect(cache.getLastKnown('a').containers).toEqual([]);
   });
 
-  it('is nothing of a pod of which every inspection has failed', () => {
+  it('is empty for a pod whose inspections have all failed', () => {
     const cache = new PodCache();
     cache.set('a', emptyPodStatus('a'), new Error('no answer'), new FakeClock().stamp());
     expect(cache.getLastKnown('a').containers).toEqual([]);
@@ -68,7 +68,7 @@ describe('what was known last', () => {
 });
 
 describe('getNewerThan', () => {
-  it('is strict: the same stamp does not satisfy, one that is newer does', async () => {
+  it('is strict: an equal stamp does not satisfy, a newer one does', async () => {
     const clock = new FakeClock();
     const cache = new PodCache();
     const stamp = clock.stamp();
@@ -102,7 +102,7 @@ describe('getNewerThan', () => {
     expect(wait.value?.stamp).toBe(looked);
   });
 
-  it('keeps the age that a pod had when it fell behind, and gives it the global stamp back when nothing is due', async () => {
+  it('preserves the age that a pod had when it fell behind, and returns to the global stamp when nothing is due', async () => {
     const clock = new FakeClock();
     const cache = new PodCache();
     cache.set('a', statusOf('a'), undefined, clock.stamp());
@@ -118,7 +118,7 @@ describe('getNewerThan', () => {
     expect(wait.value?.stamp).toBeGreaterThan(before);
   });
 
-  it('of a pod that is new and behind is not answered by an empty status', async () => {
+  it('of a new pod that is behind is not answered by an empty status', async () => {
     const clock = new FakeClock();
     const cache = new PodCache();
     cache.markBehind('new');
@@ -148,7 +148,7 @@ describe('getNewerThan', () => {
     expect([cache.size, cache.waiting]).toEqual([0, 0]);
   });
 
-  it('is answered when a look at the pod finds it unchanged, or not there', async () => {
+  it('is answered when a list of the pod finds it unchanged, or missing', async () => {
     const clock = new FakeClock();
     const cache = new PodCache();
     cache.set('a', statusOf('a'), undefined, clock.stamp());
@@ -162,12 +162,12 @@ describe('getNewerThan', () => {
     cache.observe('nobody', looked);
     await clock.settle();
     expect(waits.map(({ value }) => value?.stamp)).toEqual([looked, looked]);
-    // The one look says nothing of anybody else, and nothing is kept of a pod that is not there.
+    // The list of one pod says nothing about the others, and nothing is stored for an unknown pod.
     expect(cache.get('nobody').stamp).toBe(OLDEST_STAMP);
     expect(cache.size).toBe(1);
   });
 
-  it('asks for a look at the pod only when it has to wait', async () => {
+  it('requests a list of the pod only when it has to wait', async () => {
     const clock = new FakeClock();
     const cache = new PodCache();
     const asked: string[] = [];
@@ -208,7 +208,7 @@ describe('getNewerThan', () => {
     expect(getEventListeners(stopping.signal, 'abort')).toEqual([]);
   });
 
-  it('keeps nothing of a pod that is gone, not even that it was behind', () => {
+  it('stores nothing of a pod that is gone, not even that it was behind', () => {
     const clock = new FakeClock();
     const cache = new PodCache();
     for (let i = 0; i < 100; i++) {

@@ -1,11 +1,11 @@
 import { emptyPodStatus, type PodStatus } from '../observed/runtime.js';
 import { OLDEST_STAMP, type Stamp } from '#base/time/clock.js';
 
-/** What the cache knows of a pod. */
+/** A pod in the cache. */
 export interface CachedPod {
-  /** Everything the runtime said; empty but for the uid when nothing is visible, or when `error` is set. */
+  /** The runtime's answer; empty except for the uid if nothing is visible, or if `error` is set. */
   readonly status: PodStatus;
-  /** Why the last inspection failed; undefined when it succeeded. */
+  /** Why the last inspection failed; undefined if it succeeded. */
   readonly error: Error | undefined;
   /** The status is at least as new as this. */
   readonly stamp: Stamp;
@@ -19,17 +19,16 @@ interface Waiter {
 /**
  * The latest status of every pod, and a way to wait for one that is newer.
  *
- * A pod that the cache does not hold is one of which nothing is visible: `get` gives an empty status, not an
- * error. The time of an entry is the newer of its own stamp and the global one, except for pods that are
- * *behind*: they were due for inspection and have not been inspected, or what a look had of them made no sense, so the
- * global stamp says nothing of them.
- * "Newer" is strict: an entry of exactly the stamp that was asked for does not satisfy.
+ * A pod without an entry has nothing visible: `get` returns an empty status, not an error. The
+ * age of an entry is the newer of its own stamp and the global one, except for pods that are *behind*. Those
+ * are due for inspection and have not been inspected, or their list entry made no sense, so the global stamp
+ * does not cover them. "Newer" is strict: an entry with exactly the requested stamp does not satisfy.
  *
- * Written by the event generator alone; read by everybody.
+ * Only the event generator writes to it; anybody may read.
  */
 export class PodCache {
   readonly #entries = new Map<string, CachedPod>();
-  /** Of pods whose last inspection failed: what the one before it that did not had found. */
+  /** For pods whose last inspection failed: the status of the last successful one. */
   readonly #lastKnown = new Map<string, PodStatus>();
   /** Uids that the global stamp does not cover. */
   readonly #behind = new Set<string>();
@@ -42,14 +41,14 @@ export class PodCache {
     return this.#entries.size;
   }
 
-  /** How many waits are not satisfied yet. */
+  /** How many waits are pending. */
   get waiting(): number {
     let count = 0;
     for (const waiters of this.#waiters.values()) count += waiters.size;
     return count;
   }
 
-  /** The status of a pod as known now; never waits, never throws. */
+  /** The present status of a pod; never waits, never throws. */
   get(uid: string): CachedPod {
     const entry = this.#entries.get(uid);
     const stamp = this.#effectiveStamp(uid, entry);
@@ -58,18 +57,20 @@ export class PodCache {
   }
 
   /**
-   * What the last inspection that succeeded has found, however old that is; empty where none has. For those who go on with what was so
-   * while nobody knows what is; who takes absence for an end goes by {@link get}, and by its error.
+   * The status of the last successful inspection, however old; empty if there was none.
+   *
+   * For callers that can work with an old status while the present one is unknown. A caller that treats
+   * absence as an end must use {@link get} and check its error.
    */
   getLastKnown(uid: string): PodStatus {
     return this.#lastKnown.get(uid) ?? this.get(uid).status;
   }
 
   /**
-   * The status of a pod once it is strictly newer than `stamp`.
+   * Waits until the status of a pod is strictly newer than `stamp`, and returns it.
    *
-   * A wait that is not satisfied at once asks for a look at that pod, so that nobody waits for a long relist
-   * period. A pod that is gone satisfies with an empty status. Rejects with the signal's reason.
+   * A wait that is not satisfied at once requests a list of that pod, so that nobody waits for a long relist
+   * period. A pod that is gone satisfies it with an empty status. Rejects with the signal's reason.
    */
   async getNewerThan(uid: string, stamp: Stamp, signal?: AbortSignal): Promise<CachedPod> {
     signal?.throwIfAborted();
@@ -101,13 +102,13 @@ export class PodCache {
     return this.#entries.keys();
   }
 
-  /** Calls `listener` whenever a wait begins that is not satisfied, with what it waits for; returns how to stop that. */
+  /** Calls `listener` for each wait that is not satisfied at once; returns a function that unsubscribes. */
   onWait(listener: (uid: string, newerThan: Stamp) => void): () => void {
     this.#waitListeners.add(listener);
     return () => this.#waitListeners.delete(listener);
   }
 
-  /** Writes what an inspection found. */
+  /** Writes the result of an inspection. */
   set(uid: string, status: PodStatus, error: Error | undefined, stamp: Stamp): void {
     const before = this.#entries.get(uid);
     if (error === undefined) this.#lastKnown.delete(uid);
@@ -116,7 +117,7 @@ export class PodCache {
     this.#wake(uid);
   }
 
-  /** Forgets a pod that was seen to be gone at `stamp`, and wakes who waited for it. */
+  /** Forgets a pod that was seen to be gone at `stamp`, and wakes its waiters. */
   delete(uid: string, stamp: Stamp): void {
     this.#entries.delete(uid);
     this.#lastKnown.delete(uid);
@@ -124,7 +125,7 @@ export class PodCache {
     this.#wake(uid, stamp);
   }
 
-  /** Takes the global stamp's cover from a pod: it is due, and what is known of it stays as old as it is. */
+  /** Excludes a pod from the global stamp: it is due, and its status does not get newer. */
   markBehind(uid: string): void {
     if (this.#behind.has(uid)) return;
     const entry = this.#entries.get(uid);
@@ -134,14 +135,15 @@ export class PodCache {
     this.#behind.add(uid);
   }
 
-  /** Gives a pod back to the global stamp: nothing is due. */
+  /** Includes a pod in the global stamp again: nothing is due. */
   markCurrent(uid: string): void {
     if (this.#behind.delete(uid)) this.#wake(uid);
   }
 
   /**
-   * A look at this one pod, at `stamp`, found nothing to inspect. Claims nothing for a pod that is behind: it was
-   * looked at, but what is due of it has not been inspected.
+   * Notes that a list of this one pod, at `stamp`, found nothing to inspect.
+   *
+   * Does not advance a pod that is behind: it was listed, but not inspected.
    */
   observe(uid: string, stamp: Stamp): void {
     if (this.#behind.has(uid)) return;
@@ -150,7 +152,7 @@ export class PodCache {
     this.#wake(uid, entry === undefined ? stamp : undefined);
   }
 
-  /** A look at all pods, at `stamp`: every pod that is not behind is at least that new. */
+  /** Notes a relist of all pods at `stamp`: every pod that is not behind is at least that new. */
   advance(stamp: Stamp): void {
     if (stamp <= this.#globalStamp) return;
     this.#globalStamp = stamp;
@@ -162,7 +164,7 @@ export class PodCache {
     return this.#behind.has(uid) || own > this.#globalStamp ? own : this.#globalStamp;
   }
 
-  /** `absentAt` is the stamp at which the pod, which has no entry, was seen not to be there. */
+  /** `absentAt` is the stamp at which the pod, which has no entry, was seen to be absent. */
   #wake(uid: string, absentAt?: Stamp): void {
     const waiters = this.#waiters.get(uid);
     if (waiters === undefined) return;

@@ -11,7 +11,7 @@ const see = (record: PodRecord, ...looks: ObservedPod[]): void => {
 const fleetingOf = (record: PodRecord, snapshot?: ObservedPod): string[] =>
   record.fleeting(snapshot).containers.map(({ id }) => id);
 
-describe('containers that come and go before anybody is told', () => {
+describe('containers that come and go before anything is published', () => {
   it('are remembered if they ran or ended, sandboxes too', () => {
     const record = new PodRecord(podOf('a', { stays: 'running' }));
     record.accept(record.seen);
@@ -26,14 +26,14 @@ describe('containers that come and go before anybody is told', () => {
     expect(record.isAtRest).toBe(false);
   });
 
-  it('are not those that were told of before, nor those that are back', () => {
+  it('do not include those that were published before, nor those that are back', () => {
     const record = new PodRecord(podOf('a', { told: 'running' }));
     record.accept(record.seen);
     see(record, podOf('a', { told: 'running', x: 'running' }), podOf('a', {}), podOf('a', { x: 'running' }));
     expect(fleetingOf(record)).toEqual([]);
   });
 
-  it('are not those that the snapshot of an inspection still holds: the next difference will', () => {
+  it('do not include those in the snapshot of an inspection, which the next diff covers', () => {
     const record = new PodRecord(podOf('a', {}));
     record.accept(record.seen);
     const snapshot = podOf('a', { x: 'running' });
@@ -45,14 +45,14 @@ describe('containers that come and go before anybody is told', () => {
     expect(fleetingOf(record)).toEqual([]);
   });
 
-  it('are not remembered of a pod that is at rest: the difference tells of them', () => {
+  it('are not stored for a pod at rest, as the diff covers them', () => {
     const record = new PodRecord(podOf('a', { x: 'running' }));
     record.accept(record.seen);
     see(record, podOf('a', {}));
     expect(record.hasFleeting).toBe(false);
   });
 
-  it('are kept by name up to a limit and counted past it', () => {
+  it('are stored up to a limit and counted beyond it', () => {
     const record = new PodRecord(podOf('a', {}));
     for (let i = 0; i < FLEETING_LIMIT + 5; i++) see(record, podOf('a', { [`c${i}`]: 'running' }));
     see(record, podOf('a', {}));
@@ -64,7 +64,7 @@ describe('containers that come and go before anybody is told', () => {
 });
 
 describe('the records', () => {
-  it('hold one per uid, made when first seen, and find those that a look did not show', () => {
+  it('are one per uid, made when it is first seen, and find those that a list did not show', () => {
     const records = new PodRecords();
     const [a, b] = [podOf('a', {}), podOf('b', {})];
     const generation = records.nextGeneration();
@@ -76,7 +76,7 @@ describe('the records', () => {
     expect([records.size, records.find('b'), [...records].length]).toEqual([1, undefined, 1]);
   });
 
-  it('learn the name of a pod that is told later', () => {
+  it('learn the name of a pod that appears later', () => {
     const record = new PodRecord({ ...podOf('a', {}), name: '', namespace: '' });
     see(record, { ...podOf('a', {}), name: 'web', namespace: 'shop' });
     expect(record.pod).toEqual({ uid: 'a', name: 'web', namespace: 'shop' });

@@ -6,11 +6,14 @@ import { type Trigger } from './events.js';
 import { type InspectionHandle } from './inspection/inspection-pool.js';
 import { NO_ENDS, type ToldEnds } from './announced/told-ends.js';
 
-/** The first wait after a failed inspection that was retried once already, in milliseconds. */
+/** The first delay after a failed retry of an inspection, in milliseconds. */
 const RETRY_INITIAL_MS = 1_000;
-/** No pod waits longer than that for its next inspection, in milliseconds. */
+/** The longest delay of a retry, in milliseconds. */
 const RETRY_MAX_MS = 30_000;
-/** So many containers that came and went while a pod could not be inspected are kept by name; the rest is counted. */
+/**
+ * How many containers that came and went while a pod could not be inspected are stored; the others are
+ * counted.
+ */
 export const FLEETING_LIMIT = 100;
 
 /** What is wrong with a pod that cannot be inspected. */
@@ -19,40 +22,41 @@ export interface InspectionTrouble {
   readonly sinceMs: number;
   /** Wall-clock milliseconds at which it began, for people. */
   readonly sinceWallMs: number;
-  /** Of the last inspection that ended; undefined while the first one hangs. */
+  /** Error of the last finished inspection; undefined while the first one hangs. */
   error: Error | undefined;
 }
 
 /**
  * What the generator remembers of one pod.
  *
- * `seen` is the newest look; `accepted` is the look whose events every subscriber has in its queue or fold. The
- * two differ while an inspection is due: `accepted` moves only when one has succeeded, so that whatever happened
- * meanwhile comes out then. What an event told at once of `ends` is in both; `looked` is without.
+ * `seen` is the newest list entry; `accepted` is the one whose events every subscriber has in its queue or
+ * fold. The two differ while an inspection is due: `accepted` moves only when one has succeeded, so that all
+ * changes since then are published together. Exits published early (`ends`) are included in both; `looked` is
+ * without them.
  */
 export class PodRecord {
   pod: PodRef;
   accepted: ObservedPod | undefined = undefined;
   seen: ObservedPod;
-  /** The newest look as the runtime answered it. */
+  /** The newest list entry as the runtime returned it. */
   looked: ObservedPod;
-  /** Ends that everybody was told of, and that no look has shown yet. */
+  /** Exits that were published early and that no list has shown yet. */
   ends: ToldEnds = NO_ENDS;
-  /** Stamp of the newest look, moved too when that look found the same again. */
+  /** Stamp of the newest list, which also advances when that list found the same again. */
   seenStamp: Stamp = OLDEST_STAMP;
-  /** A status must be fetched though nothing changed: asked for, or the last one failed. */
+  /** A status must be fetched though nothing changed: it was requested, or the last one failed. */
   reinspect = false;
-  /** What made the pod due; undefined when nothing is. */
+  /** What made the pod due; undefined if nothing is due. */
   trigger: Trigger | undefined = undefined;
-  /** Being inspected, or waiting for a place. One at a time. */
+  /** The running or waiting inspection. One at a time. */
   inspection: InspectionHandle<unknown> | undefined = undefined;
-  /** Resolves when that one has been taken in, or has turned out to be slow. */
+  /** Resolves when that one is complete, or has turned out to be slow. */
   inspected: Promise<void> = Promise.resolve();
-  /** The present inspection, or the last one, left the budget. */
+  /** Whether the present inspection, or the last one, left the budget. */
   slow = false;
   /** Set while inspections hang or fail. */
   trouble: InspectionTrouble | undefined = undefined;
-  /** Not to be inspected before, in monotonic milliseconds. */
+  /** No inspection before this time, in monotonic milliseconds. */
   retryAtMs = 0;
   retryTimer: ClockTimer | undefined = undefined;
   readonly backoff = new Backoff({
@@ -61,17 +65,18 @@ export class PodRecord {
     jitter: 0.2,
     firstAtOnce: true,
   });
-  /** Addresses of the last good status: kept over tear-down. */
+  /** Addresses of the last good status: preserved during tear-down. */
   ips: readonly string[] = [];
-  /** The look of all pods that saw it last, to find out which are gone. */
+  /** The last relist of all pods that saw it, to find out which pods are gone. */
   generation = 0;
-  /** What an event told of a look, to be held against what the runtime answers. */
+  /** The status that an event had of a listed state, to compare it with the runtime's answer. */
   told: { readonly seen: ObservedPod; readonly status: PodStatus } | undefined = undefined;
-  /** A list showed it twice; said once. */
+  /** Whether it was logged that a list showed the pod twice. */
   toldOfDuplicate = false;
   /**
-   * Containers that a look since `accepted` showed running or exited, and a newer one no longer shows: nobody has
-   * been told of them, and the difference between `accepted` and `seen` does not hold them.
+   * Containers that a list since `accepted` showed running or exited, and that a newer list no longer shows.
+   *
+   * Nothing was published of them, and the diff between `accepted` and `seen` does not contain them.
    */
   readonly #fleeting = new Map<string, ObservedContainer>();
   #fleetingUncounted = 0;
@@ -82,31 +87,31 @@ export class PodRecord {
     this.pod = refOf(seen);
   }
 
-  /** Nothing is due, and nothing stands in the way of skipping it when the next look shows the same. */
+  /** Whether nothing is due, so that an unchanged entry in the next list can be skipped. */
   get isAtRest(): boolean {
     return this.accepted === this.seen && !this.reinspect && this.inspection === undefined;
   }
 
-  /** Whether containers have come and gone that nobody was told of. */
+  /** Whether containers have come and gone without any event. */
   get hasFleeting(): boolean {
     return this.#fleeting.size > 0 || this.#fleetingUncounted > 0;
   }
 
-  /** Those containers, but for what is in `snapshot`; and how many more there were. Nothing is forgotten by it. */
+  /** Those containers, without the ones in `snapshot`, and how many more there were. Changes nothing. */
   fleeting(snapshot?: ObservedPod): { readonly containers: ObservedContainer[]; readonly more: number } {
     const there = idsOf(snapshot);
     const containers = [...this.#fleeting.values()].filter(({ id }) => !there.has(id));
     return { containers, more: this.#fleetingUncounted };
   }
 
-  /** The events of `snapshot`, and of what came and went, have been handed out. */
+  /** Notes that the events of `snapshot`, and of what came and went, have been delivered. */
   accept(snapshot: ObservedPod): void {
     this.accepted = snapshot;
     this.#fleeting.clear();
     this.#fleetingUncounted = 0;
   }
 
-  /** Takes in what a look showed. */
+  /** Applies a list entry. */
   see(pod: ObservedPod, stamp: Stamp): void {
     if (this.seen !== pod && this.seen !== this.accepted) this.#noteFleeting(pod);
     if (this.pod.name !== pod.name || this.pod.namespace !== pod.namespace) this.pod = refOf(pod);
@@ -119,7 +124,7 @@ export class PodRecord {
     for (const id of [...this.#fleeting.keys()]) if (there.has(id)) this.#fleeting.delete(id);
     let told: Set<string> | undefined;
     for (const member of [...this.seen.containers, ...this.seen.sandboxes]) {
-      // Of a container that was only created there was nothing to tell.
+      // A container that was only created has nothing to publish.
       if ((member.state !== 'running' && member.state !== 'exited') || there.has(member.id)) continue;
       told ??= idsOf(this.accepted);
       if (told.has(member.id)) continue;
@@ -129,7 +134,7 @@ export class PodRecord {
   }
 }
 
-/** The record of every pod that a look has shown and no look since has shown to be gone. */
+/** The records of all pods that a list has shown and no later list has shown to be gone. */
 export class PodRecords {
   readonly #records = new Map<string, PodRecord>();
   #generation = 0;
@@ -142,7 +147,7 @@ export class PodRecords {
     return this.#records.get(uid);
   }
 
-  /** The record of a pod, made when there is none. */
+  /** The record of a pod, made if there is none. */
   ensure(pod: ObservedPod): PodRecord {
     let record = this.#records.get(pod.uid);
     if (record === undefined) this.#records.set(pod.uid, (record = new PodRecord(pod)));
@@ -154,12 +159,12 @@ export class PodRecords {
     this.#records.delete(uid);
   }
 
-  /** Begins a look at all pods: records it shows are to be given this generation. */
+  /** Begins a relist of all pods: the records of the pods that it shows get this generation. */
   nextGeneration(): number {
     return ++this.#generation;
   }
 
-  /** Those that the look of this generation did not show. */
+  /** The records of pods that the relist of this generation did not show. */
   missingFrom(generation: number): PodRecord[] {
     return [...this.#records.values()].filter((record) => record.generation !== generation);
   }
@@ -173,7 +178,7 @@ function idsOf(pod: ObservedPod | undefined): Set<string> {
   return new Set([...(pod?.containers ?? []), ...(pod?.sandboxes ?? [])].map(({ id }) => id));
 }
 
-/** Uid, namespace and name, without what else a look holds. */
+/** Uid, namespace and name, without the rest of a list entry. */
 function refOf({ uid, namespace, name }: ObservedPod): PodRef {
   return { uid, namespace, name };
 }

@@ -9,9 +9,9 @@ import { Pleg } from './pleg.js';
 const USUAL_MS = 1_000;
 const STEPS_MS = [10_000, 20_000, 40_000, 60_000];
 const PROVEN_AFTER = 3;
-/** So that no step of the period is overlooked. */
+/** Short enough that no change of the period is missed. */
 const CHECKED_EACH_MS = 500;
-/** What is held against a change or an event is known by then: a second's grace, or the looks again of two seconds. */
+/** Changes and events are judged by then: a grace of one second, or rechecks for two. */
 const JUDGED_MS = 2_100;
 
 const step = fc.oneof(
@@ -25,7 +25,7 @@ const step = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(700, 9_000, 25_000, 70_000) },
 );
 
-it('the period only grows step by step while nothing is wrong, is a second after anything is, and bounds what is lost', async () => {
+it('the period only grows step by step while nothing is wrong, is a second after anything is, and limits the delay of a lost event', async () => {
   let longest = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
@@ -40,10 +40,10 @@ it('the period only grows step by step while nothing is wrong, is a second after
       /** Monotonic milliseconds. */
       let changedMs = clock.monotonicMs();
       let announcedInARow = 0;
-      /** Of all pods, when that many changes had been announced. */
+      /** Relists of all pods, when that many changes had been announced. */
       let listsWhenProven = 0;
       let periodMs = USUAL_MS;
-      /** By id, when it was made and with which period. */
+      /** By id: when it was made and with which period. */
       const untold = new Map<string, { readonly atMs: number; readonly withinMs: number }>();
 
       const check = (): void => {
@@ -150,6 +150,6 @@ it('the period only grows step by step while nothing is wrong, is a second after
       examples: [[[...Array<'announced'>(PROVEN_AFTER).fill('announced'), ...Array<70_000>(3).fill(70_000)]]],
     },
   );
-  // Or it would have proven little.
+  // Otherwise it would have proven little.
   expect(longest).toBe(STEPS_MS.at(-1));
 });

@@ -2,21 +2,23 @@ import { type Clock } from '#base/time/clock.js';
 import { type PodRecord } from './pod-records.js';
 import { SideInspections, type SideInspectionsOptions } from './inspection/side-inspections.js';
 
-/** What a {@link RuntimeProbe} works with. */
+/** Options of a {@link RuntimeProbe}. */
 export interface RuntimeProbeOptions extends Omit<SideInspectionsOptions, 'urgent' | 'failed'> {
   readonly clock: Clock;
-  /** Pods that can be asked: those of which nothing is due. */
+  /** The pods that may be probed: those with nothing due. */
   readonly candidates: () => readonly PodRecord[];
-  /** The runtime has answered. */
+  /** Called when the runtime has answered. */
   readonly onAnswer: () => void;
 }
 
-/** How long no inspection must have succeeded, and how long ago the last probe must be, in milliseconds. */
+/** Minimum time without a successful inspection, and since the last probe, in milliseconds. */
 const PROBE_INTERVAL_MS = 10_000;
 
 /**
- * Tells a sick runtime from sick pods: while no pod that is due answers, one that is not due is inspected now and
- * then, each time another. One that hangs proves nothing against the others.
+ * Distinguishes a sick runtime from sick pods.
+ *
+ * While no due pod answers, it inspects a pod that is not due from time to time, each time another one. A
+ * probe that hangs proves nothing about the others.
  */
 export class RuntimeProbe {
   readonly #options: Pick<RuntimeProbeOptions, 'clock' | 'candidates' | 'onAnswer'>;
@@ -31,7 +33,7 @@ export class RuntimeProbe {
     });
   }
 
-  /** How many probes were begun. */
+  /** How many probes were started. */
   get probes(): number {
     return this.#inspections.begun;
   }
@@ -41,7 +43,7 @@ export class RuntimeProbe {
     return this.#inspections.failures;
   }
 
-  /** Asks a pod if it is time to: `fruitlessMs` is for how long no inspection of a pod that is due has succeeded. */
+  /** Probes a pod if it is time to: `fruitlessMs` is how long no inspection of a due pod has succeeded. */
   consider(fruitlessMs: number): void {
     const { clock, candidates, onAnswer } = this.#options;
     const now = clock.monotonicMs();
@@ -54,7 +56,7 @@ export class RuntimeProbe {
     this.#inspections.begin(record.seen, record.pod, onAnswer);
   }
 
-  /** Gives up the probes that are under way, those that hang as well; they then count for nothing. */
+  /** Cancels the running probes, hanging ones included; they then count for nothing. */
   cancel(reason: Error): void {
     this.#inspections.cancel(reason);
   }

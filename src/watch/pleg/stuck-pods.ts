@@ -14,15 +14,15 @@ export interface StuckPod {
   readonly error: string | undefined;
 }
 
-/** The stuck ones among the pods that are due. */
+/** The stuck pods among the due ones. */
 export interface StuckPods {
   /** Longest first. */
   readonly pods: StuckPod[];
-  /** All of them, those beyond the limit too. */
+  /** Total count, including those beyond the limit. */
   readonly count: number;
 }
 
-/** Computes which of the pods that are due hang or fail, at most `limit` of them by name. `nowMs` is monotonic. */
+/** Computes which due pods hang or fail; the names of at most `limit`. `nowMs` is monotonic. */
 export function computeStuckPods(due: Iterable<PodRecord>, nowMs: number, limit: number): StuckPods {
   const stuck: StuckPod[] = [];
   for (const { pod, slow, trouble, backoff } of due) {

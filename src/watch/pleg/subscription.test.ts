@@ -34,7 +34,7 @@ function setUp(capacity = 3) {
 }
 
 describe('a queue with room', () => {
-  it('gives out what was put in, in order, the very same objects', () => {
+  it('returns what was put in, in order, the very same objects', () => {
     const { subscription, push } = setUp();
     const pushed = [push('a'), push('b'), push('a')];
     expect(subscription.stats.queued).toBe(3);
@@ -54,7 +54,7 @@ describe('a queue with room', () => {
 });
 
 describe('a full queue', () => {
-  it('folds what comes then into one PodSync per pod, after what was there before', () => {
+  it('folds new events into one PodSync per pod, after what was there before', () => {
     const { subscription, push } = setUp();
     for (const uid of ['a', 'a', 'a', 'b', 'c', 'b']) push(uid);
     const last = push('b', { trigger: 'event' });
@@ -82,7 +82,7 @@ describe('a full queue', () => {
     expect(takeAll(subscription).map(lineOf)).toEqual(['ContainerStarted a c5']);
   });
 
-  it('folds into one Resync once as many pods wait folded, whichever pod comes then', () => {
+  it('folds into one Resync once as many pods wait folded, whichever pod comes next', () => {
     const { subscription, push } = setUp(2);
     for (const uid of ['a', 'a', 'b', 'c', 'd', 'b', 'a']) push(uid);
     const last = push('e');
@@ -101,7 +101,7 @@ describe('a full queue', () => {
 });
 
 describe('an iteration', () => {
-  it('waits for what comes, and ends when the subscription is closed, after what is queued', async () => {
+  it('waits for events, and ends when the subscription is closed, after what is queued', async () => {
     const { clock, subscription, push, closed } = setUp();
     const seen: string[] = [];
     const reading = (async () => {
@@ -129,7 +129,7 @@ describe('an iteration', () => {
     expect(subscription.take()).toMatchObject({ pod: { uid: 'b' } });
   });
 
-  it('is for one reader at a time: a second is refused, and the first reads on', async () => {
+  it('is for one reader at a time: a second is rejected, and the first reads on', async () => {
     const { clock, subscription, push } = setUp();
     const first = subscription[Symbol.asyncIterator]().next();
     await clock.settle();
@@ -146,7 +146,7 @@ describe('an iteration', () => {
   });
 });
 
-it('loses nothing: what is not delivered is covered by a later PodSync of its pod or a later Resync', () => {
+it('loses nothing: each event is delivered or covered by a later PodSync of its pod or a later Resync', () => {
   const step = fc.oneof(
     { weight: 5, arbitrary: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f') },
     { weight: 3, arbitrary: fc.constant(undefined) },
@@ -177,12 +177,12 @@ it('loses nothing: what is not delivered is covered by a later PodSync of its po
         );
         expect(covered, `${lineOf(event)} of ${pushed.length}`).toBe(true);
       });
-      // Everything counts once: delivered as it is, or behind a fold.
+      // Everything counts once: delivered itself, or replaced by a fold.
       const behindFolds = taken.reduce((sum, { event }) => sum + ('folded' in event ? event.folded : 0), 0);
       const asTheyAre = taken.filter(({ event }) => pushed.includes(event));
       expect(asTheyAre.length + behindFolds).toBe(pushed.length);
       expect(subscription.stats.delivered).toBe(taken.length);
-      // And in order: of those delivered as they are, none overtook another, nor a fold of its own pod.
+      // In order: no delivered event overtook another one, or a fold of its own pod.
       const stamps = taken.map(({ event }) => event.stamp);
       for (const uid of new Set(pushed.map(uidOf))) {
         const own = taken.filter(({ event }) => uidOf(event) === uid).map(({ event }) => event.stamp);

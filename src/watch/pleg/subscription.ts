@@ -3,22 +3,22 @@ import { type Clock, type Stamp } from '#base/time/clock.js';
 import { PodloopError } from '#base/errors/errors.js';
 import { type PodLifecycleEvent, type Trigger } from './events.js';
 
-/** What a subscription has been through, for metrics. */
+/** Counters of a subscription, for metrics. */
 export interface SubscriptionStats {
   /** Events waiting to be read, folds included. */
   readonly queued: number;
   /** Events handed to the reader. */
   readonly delivered: number;
-  /** Events that were folded into a PodSync or Resync instead of standing in the queue themselves. */
+  /** Events that were folded into a PodSync or Resync instead of being queued themselves. */
   readonly folded: number;
   /** How often pods had to be folded into one Resync. */
   readonly resyncs: number;
 }
 
-/** Needed to make a subscription. */
+/** Options of a subscription. */
 export interface SubscriptionOptions {
   readonly clock: Clock;
-  /** Events kept as they are; as many pods again are kept folded. */
+  /** How many events are queued themselves; as many pods again are queued as folds. */
   readonly capacity: number;
   /** Called once, when the subscription is closed. */
   readonly onClose: (subscription: Subscription) => void;
@@ -32,19 +32,19 @@ interface Fold {
 }
 
 /**
- * One reader's events: an async iterable that never loses a pod and never grows past its bounds.
+ * One reader's events: an async iterable that never loses a pod and never grows beyond its bounds.
  *
- * The events come in the order in which they were made. Once `capacity` of them wait, newer ones fold into one
- * PodSync per pod; once as many pods wait folded, everything newer folds into one Resync. Folds are handed out
- * after the events that were there before them, and as long as one waits, newer events fold too, so that the
- * order holds. Reading makes room again.
+ * The events come in the order in which they were made. Once `capacity` of them wait, newer ones fold into
+ * one PodSync per pod; once as many pods wait folded, everything newer folds into one Resync. Folds are
+ * delivered after the events that were queued before them. As long as one waits, newer events fold too, so
+ * that the order is preserved. Reading makes room again.
  *
- * One reader at a time: a second `next()` before the first has an answer is an error of the program.
+ * One reader at a time: a second `next()` before the first has an answer is a programming error.
  */
 export class Subscription implements AsyncIterable<PodLifecycleEvent>, AsyncDisposable {
   readonly #options: SubscriptionOptions;
   readonly #queue: PodLifecycleEvent[] = [];
-  /** Index of the next event in the queue: shifting a long array costs its length. */
+  /** Index of the next event in the queue, as shifting a long array costs its length. */
   #head = 0;
   readonly #folds = new Map<string, Fold>();
   #resync: Omit<Fold, 'pod'> | undefined;
@@ -59,7 +59,7 @@ export class Subscription implements AsyncIterable<PodLifecycleEvent>, AsyncDisp
     this.#options = options;
   }
 
-  /** Counters as of now. */
+  /** The present counters. */
   get stats(): SubscriptionStats {
     return {
       queued: this.#queue.length - this.#head + this.#folds.size + (this.#resync === undefined ? 0 : 1),
@@ -74,7 +74,7 @@ export class Subscription implements AsyncIterable<PodLifecycleEvent>, AsyncDisp
     return this.#closed;
   }
 
-  /** Takes an event in; never waits, never refuses, never throws. Called by the generator. */
+  /** Adds an event; never waits, never rejects, never throws. Called by the generator. */
   push(event: PodLifecycleEvent): void {
     if (this.#closed) return;
     const folding = this.#resync !== undefined || this.#folds.size > 0;
@@ -83,14 +83,14 @@ export class Subscription implements AsyncIterable<PodLifecycleEvent>, AsyncDisp
     this.#waiting?.();
   }
 
-  /** The next event if one waits, without waiting for one. */
+  /** The next event if one waits; does not wait for one. */
   take(): PodLifecycleEvent | undefined {
     const event = this.#takeQueued() ?? this.#takeFold() ?? this.#takeResync();
     if (event !== undefined) this.#delivered++;
     return event;
   }
 
-  /** Ends the subscription; what is queued can still be read. Idempotent. */
+  /** Closes the subscription; what is queued can still be read. Idempotent. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -104,7 +104,7 @@ export class Subscription implements AsyncIterable<PodLifecycleEvent>, AsyncDisp
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<PodLifecycleEvent, void, undefined> {
-    // Before the `try`: who comes second must not close what the first one reads.
+    // Before the `try`: a second reader must not close the first one's subscription.
     if (this.#reading) {
       throw new PodloopError(
         'SUBSCRIPTION_IN_USE',
@@ -121,7 +121,7 @@ export class Subscription implements AsyncIterable<PodLifecycleEvent>, AsyncDisp
       }
     } finally {
       this.#reading = false;
-      // Leaving a `for await` early ends the subscription: nobody else reads it.
+      // Leaving a `for await` early ends the subscription, as it has no other reader.
       this.close();
     }
   }

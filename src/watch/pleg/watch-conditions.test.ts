@@ -7,7 +7,7 @@ const always = (): boolean => true;
 const never = (): boolean => false;
 
 describe('watched conditions', () => {
-  it('have a version that each setting raises, for each key of each pod', () => {
+  it('have a version that each `set` raises, for each key of each pod', () => {
     const conditions = new WatchConditions();
     conditions.set('a', 'k', always);
     conditions.set('a', 'k', never);
@@ -34,7 +34,7 @@ describe('watched conditions', () => {
     expect([conditions.has('a'), [...conditions.uids()]]).toEqual([false, []]);
   });
 
-  it('that hold are completed; one that throws or was replaced meanwhile is not', () => {
+  it('that are met are completed; one that throws or was replaced meanwhile is not', () => {
     const conditions = new WatchConditions();
     const refuse = (): boolean => {
       throw new Error('no');
@@ -51,7 +51,7 @@ describe('watched conditions', () => {
     expect(conditions.snapshot('a').map(({ key }) => key)).toEqual(['never', 'refuse', 'replaced']);
   });
 
-  it('go with their pod', () => {
+  it('are forgotten with their pod', () => {
     const conditions = new WatchConditions();
     conditions.set('a', 'k', never);
     conditions.forget('a');
@@ -83,7 +83,7 @@ describe('a condition on a running container', () => {
     expect(runningContainerCondition('c', () => says)(status)).toBe(met);
   });
 
-  it('is about the newest container of that name, in whatever order they are listed', () => {
+  it('concerns the newest container of that name, in any order of the list', () => {
     const asked: number[] = [];
     const condition = runningContainerCondition('c', ({ attempt }) => {
       asked.push(attempt);

@@ -1,6 +1,6 @@
 import { type PodStatus } from '../observed/runtime.js';
 
-/** Whether what was waited for is true of the pod. Pure and quick; it is asked after each inspection. */
+/** Whether the pod meets a condition. Pure and fast, as it is evaluated after each inspection. */
 export type PodCondition = (status: PodStatus) => boolean;
 
 interface WatchedCondition {
@@ -8,7 +8,7 @@ interface WatchedCondition {
   readonly version: number;
 }
 
-/** A condition as it stood when an inspection ended. */
+/** A condition at the end of an inspection. */
 export interface ConditionSnapshot extends WatchedCondition {
   readonly key: string;
 }
@@ -16,13 +16,13 @@ export interface ConditionSnapshot extends WatchedCondition {
 /**
  * Conditions that somebody waits for, by pod and key.
  *
- * Setting a key again replaces the condition and raises its version. A condition that was replaced while it was
- * being evaluated is not removed: the answer was about the older one.
+ * Setting a key again replaces the condition and raises its version. A condition that was replaced while it
+ * was being evaluated is not removed, as the result belongs to the older one.
  */
 export class WatchConditions {
   readonly #byPod = new Map<string, Map<string, WatchedCondition>>();
 
-  /** Watches a condition of a pod under a key, in place of what stood there. */
+  /** Watches a condition of a pod under a key, and replaces the one that was there. */
   set(uid: string, key: string, condition: PodCondition): void {
     let conditions = this.#byPod.get(uid);
     if (conditions === undefined) this.#byPod.set(uid, (conditions = new Map<string, WatchedCondition>()));
@@ -30,17 +30,17 @@ export class WatchConditions {
     conditions.set(key, { condition, version });
   }
 
-  /** Whether anything of the pod is watched: then it is due at each relist. */
+  /** Whether anything of the pod is watched, which makes it due at each relist. */
   has(uid: string): boolean {
     return this.#byPod.has(uid);
   }
 
-  /** The version that is watched under a key; undefined when none is. */
+  /** The watched version of a key; undefined if there is none. */
   version(uid: string, key: string): number | undefined {
     return this.#byPod.get(uid)?.get(key)?.version;
   }
 
-  /** What is watched of a pod now. */
+  /** The present conditions of a pod. */
   snapshot(uid: string): ConditionSnapshot[] {
     return [...(this.#byPod.get(uid) ?? [])].map(([key, watched]) => ({ key, ...watched }));
   }
@@ -55,8 +55,10 @@ export class WatchConditions {
   }
 
   /**
-   * Evaluates conditions of a snapshot and completes those that hold. Returns the keys of those that were still at
-   * their version. One that throws does not hold: `onThrow` is told.
+   * Evaluates the conditions of a snapshot and completes those that are met.
+   *
+   * Returns the keys of those that were still at their version. A condition that throws is not met, and is
+   * reported to `onThrow`.
    */
   completeMet(
     uid: string,
@@ -80,15 +82,15 @@ export class WatchConditions {
     this.#byPod.delete(uid);
   }
 
-  /** The pods of which something is watched. */
+  /** The pods with watched conditions. */
   uids(): IterableIterator<string> {
     return this.#byPod.keys();
   }
 }
 
 /**
- * A condition on one container by name: met when `predicate` holds, or when it cannot come to hold because the
- * container is not running any more, or is not there.
+ * A condition on one container by name: met if `predicate` is true, or can no longer become true because the
+ * container has stopped or does not exist.
  */
 export function runningContainerCondition(
   containerName: string,

@@ -3,14 +3,16 @@ import { type ReportedEventLoop } from '#kube/node/pleg-report.js';
 import { type Clock } from '#base/time/clock.js';
 
 /**
- * How often it is measured. A stall that is longer is met for certain, a shorter one by chance, as likely as it is long;
- * each measurement wakes an idle process.
+ * The sampling period.
+ *
+ * A stall longer than this is always caught; a shorter one is caught with a probability proportional to its
+ * length. Each sample wakes an idle process.
  */
 const RESOLUTION_MS = 250;
-/** What is told is of this window and of the one before. */
+/** The length of a window; the report covers the present window and the one before. */
 const WINDOW_MS = 60_000;
 
-/** By how much the event loop is late. */
+/** Measures how late the event loop is. */
 export class EventLoopDelay implements Disposable {
   readonly #clock: Clock;
   readonly #histogram: IntervalHistogram;
@@ -24,7 +26,7 @@ export class EventLoopDelay implements Disposable {
     this.#turn();
   }
 
-  /** The worse of this window and the one before. */
+  /** The worse one of the present window and the one before. */
   read(): ReportedEventLoop {
     const now = this.#now();
     return {
@@ -59,7 +61,7 @@ export class EventLoopDelay implements Disposable {
   }
 }
 
-/** What is measured, in nanoseconds, is from one turn to the next and so has the time between them in it. */
+/** The histogram measures from one sample to the next, so the sampling period has to be subtracted. */
 function lateMs(nanoseconds: number): number {
   return Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS);
 }

@@ -3,9 +3,9 @@ import { type PodRef } from '#kube/pod/pod-ref.js';
 import { type InspectionInFlight } from '../pleg/index.js';
 import { type InspectionEnd, inspectionEnded } from '#base/channels/pleg-channels.js';
 
-/** So many pods are remembered: those inspected last. A node has a few hundred. */
+/** How many pods are remembered: those inspected last. A node has a few hundred. */
 const REMEMBERED_PODS = 2_000;
-/** So many are told of. */
+/** How many are reported. */
 const REPORTED_PODS = 1_000;
 
 interface Times {
@@ -16,9 +16,9 @@ interface Times {
   failed: number;
 }
 
-/** What the inspections of each pod took. */
+/** How long the inspections of each pod took. */
 export class InspectionTimes implements Disposable {
-  /** By uid, the one inspected last at the end. */
+  /** By uid, in the order of the last inspection. */
   readonly #byUid = new Map<string, Times>();
   readonly #forget: () => void;
 
@@ -26,7 +26,10 @@ export class InspectionTimes implements Disposable {
     this.#forget = inspectionEnded.subscribe((end) => this.#add(end));
   }
 
-  /** Slowest first: by what the inspection under way has taken so far, or the last one took. Forgets who is not present. */
+  /**
+   * Slowest first: by the time of the running inspection so far, or of the last one. Forgets pods that are
+   * not `present`.
+   */
   list(inFlight: readonly InspectionInFlight[], present: ReadonlySet<string>): ReportedInspection[] {
     const agesMs = new Map(inFlight.map(({ pod, ageMs }) => [pod.uid, ageMs]));
     const pods: ReportedInspection[] = [];
@@ -49,7 +52,7 @@ export class InspectionTimes implements Disposable {
     const { count = 0, failed = 0, longestMs = 0 } = this.#byUid.get(uid) ?? {};
     this.#byUid.delete(uid);
     this.#byUid.set(uid, {
-      // An observed pod holds its whole list entry: only its names are kept.
+      // An observed pod refers to its whole list entry, so only its names are stored.
       pod: { uid, namespace, name },
       lastMs: durationMs,
       longestMs: Math.max(longestMs, durationMs),

@@ -28,7 +28,7 @@ function ended(
   });
 }
 
-it('tells of each operation the median, the 99th percentile and the longest of its last calls', () => {
+it('reports for each operation the median, the 99th percentile and the maximum of its last calls', () => {
   times = new OperationTimes();
   for (let ms = 1; ms <= 100; ms++) ended('version', ms);
   ended('list_containers', 7);
@@ -38,14 +38,14 @@ it('tells of each operation the median, the 99th percentile and the longest of i
   ]);
 });
 
-it('forgets what is long ago, and counts it all the same', () => {
+it('forgets the times of old calls, but still counts them', () => {
   times = new OperationTimes();
   ended('version', 9_000);
   for (let call = 0; call < REMEMBERED_CALLS; call++) ended('version', 1);
   expect(times.list()).toMatchObject([{ count: REMEMBERED_CALLS + 1, maxMs: 1 }]);
 });
 
-it('counts failures and keeps the last one’s code; what its caller gave up is counted apart, and a stream is no call', () => {
+it('counts failures and stores the last one’s code; cancelled calls are counted separately, and streams are not counted', () => {
   times = new OperationTimes();
   ended('container_status', 1, 'CRI_NOT_FOUND');
   ended('container_status', 2, 'CRI_DEADLINE_EXCEEDED');
@@ -61,14 +61,14 @@ it('counts failures and keeps the last one’s code; what its caller gave up is 
   ]);
 });
 
-it('has lists that come in pieces among the calls, but not the question whether they do', () => {
+it('includes lists that come in pieces, but not the attempt to find out whether they do', () => {
   times = new OperationTimes();
   ended('stream_containers', 6, 'ok', true, 120_000);
   ended('stream_podsandboxes', 1, 'CRI_UNIMPLEMENTED', true, 120_000);
   expect(times.list()).toMatchObject([{ operation: 'stream_containers', count: 1, failed: 0, maxMs: 6 }]);
 });
 
-it('hears nothing any more once it is disposed of', () => {
+it('receives nothing any more once it is disposed of', () => {
   times = new OperationTimes();
   times[Symbol.dispose]();
   ended('version', 1);

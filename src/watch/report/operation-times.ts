@@ -3,35 +3,35 @@ import { type ReportedOperation } from '#kube/node/pleg-report.js';
 import { type CriCallEnd, criCallEnded } from '#base/channels/channels.js';
 import { percentileOf } from '#base/text/percentile.js';
 
-/** Of so many of its last calls an operation's times are told. */
+/** The times of this many last calls of an operation are reported. */
 export const REMEMBERED_CALLS = 128;
 
 interface Operation {
-  /** Without those that were given up. */
+  /** Without cancelled calls. */
   count: number;
   givenUp: number;
   failed: number;
   lastFailure: string | undefined;
-  /** A ring; the next goes to `count % REMEMBERED_CALLS`. */
+  /** A ring buffer; the next time goes to index `count % REMEMBERED_CALLS`. */
   readonly durationsMs: number[];
 }
 
-/** What the calls to the runtime took, by operation; there are as many as CRI has methods. */
+/** How long the calls to the runtime took, by operation; there are as many as CRI has methods. */
 export class OperationTimes implements Disposable {
   readonly #operations = new Map<string, Operation>();
   readonly #forget: () => void;
 
   constructor() {
     this.#forget = criCallEnded.subscribe((end) => {
-      // A stream of events takes as long as it is wanted.
+      // A stream of events lasts as long as it is wanted.
       if (isEndless(end.call)) return;
-      // Asked for once a connection, to be told that lists come in one piece here.
+      // Tried once per connection, to find out that this runtime's lists come in one piece.
       if (end.call.streaming && end.outcome === 'CRI_UNIMPLEMENTED') return;
       this.#add(end);
     });
   }
 
-  /** In the order of their names. */
+  /** Sorted by name. */
   list(): ReportedOperation[] {
     const names = [...this.#operations.keys()].sort();
     return names.map((operation) => {
@@ -59,7 +59,7 @@ export class OperationTimes implements Disposable {
       this.#operations.set(operation, entry);
     }
     if (outcome === 'aborted') {
-      // Its time is that of whoever had enough, and says nothing of the runtime.
+      // Its time only shows how long the caller was willing to wait.
       entry.givenUp++;
       return;
     }

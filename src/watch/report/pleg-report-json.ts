@@ -1,6 +1,6 @@
 import { type PlegReport } from '#kube/node/pleg-report.js';
 
-/** The report as text: times to a microsecond, of which nobody reads more. */
+/** The report as text, with times rounded to a microsecond. */
 export function plegReportJson(report: PlegReport): string {
   return JSON.stringify(
     report,

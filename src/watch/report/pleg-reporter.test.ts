@@ -25,14 +25,14 @@ function setUp(pods = 3) {
 }
 
 describe('the report of the event generator', () => {
-  it('is plain JSON: what is written is what was there', async () => {
+  it('is plain JSON: serializing loses nothing', async () => {
     const { clock, runtime, calls, reporter, end } = setUp();
     await clock.advance(3_000);
     const release = runtime.hangStatus('p1');
     runtime.setContainer('p1', 'p1-a', 'exited');
     calls.push({
       ...{ id: 1, method: 'ContainerStatus', operation: 'container_status' },
-      // As the runtime passes it on: the whole list entry.
+      // The whole list entry, as the runtime passes it on.
       pod: podOf('p1', { 'p1-a': 'running' }),
       ...{ containerId: 'p1-a', sandboxId: undefined, deadlineMs: 120_000, streaming: false },
       ...{ startedAtMonotonicMs: clock.monotonicMs(), startedAtMs: clock.now() },
@@ -115,7 +115,7 @@ describe('the report of the event generator', () => {
     await end();
   });
 
-  it('keeps the last relists with their parts and how far they lie apart, and no more', async () => {
+  it('stores a bounded number of relists, with their parts and the gaps between them', async () => {
     const { clock, reporter, end } = setUp();
     await clock.advance(100_000);
     const { history, count } = reporter.read().relists;

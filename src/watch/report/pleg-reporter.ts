@@ -1,10 +1,11 @@
 /**
- * Puts together what `/debug/pleg` answers and `podloop top` shows.
+ * Builds the report that `/debug/pleg` returns and `podloop top` shows.
  *
- * In: the event generator and the calls to the runtime as they are when somebody asks, and what the diagnostics
- * channels told since this was made. Out: a {@link PlegReport}, plain JSON. A hang shows in it while it lasts.
+ * In: the present state of the event generator and of the calls to the runtime, and the messages of the
+ * diagnostics channels since the reporter was made. Out: a {@link PlegReport}, plain JSON. A hang shows in it
+ * while it lasts.
  *
- * It assumes one event generator per process: the channels do not say whose a relist was.
+ * It assumes one event generator per process, as the channels do not say whose a relist was.
  *
  * @module
  */
@@ -24,29 +25,29 @@ import { InspectionTimes } from './inspection-times.js';
 import { OperationTimes } from './operation-times.js';
 import { RelistHistory } from './relist-history.js';
 
-/** What a {@link PlegReporter} reads. */
+/** The sources of a {@link PlegReporter}. */
 export interface PlegReporterOptions {
   readonly clock: Clock;
   readonly runtime: PlegReport['runtime'];
   readonly pleg: { health(): PlegHealth; state(): PlegState };
-  /** Pods of which the runtime shows something. */
+  /** Pods that the runtime shows. */
   readonly uids: () => Iterable<string>;
-  /** Calls that are not answered yet, oldest first. */
+  /** Unanswered calls, oldest first. */
   readonly callsInFlight: () => readonly CriCall[];
-  /** Pods of an agent by phase; absent where only the runtime is watched. */
+  /** Pods of an agent by phase; absent if only the runtime is watched. */
   readonly podsByPhase?: () => Readonly<Record<string, number>>;
-  /** How the node gets on with its API server; absent without a cluster. */
+  /** The state of the connection to the API server; absent without a cluster. */
   readonly cluster?: (() => ReportedCluster) | undefined;
-  /** How pods are put into cgroups; absent where only the runtime is watched. */
+  /** How pods are put into cgroups; absent if only the runtime is watched. */
   readonly cgroups?: (() => ReportedCgroups) | undefined;
-  /** Where the event loop is measured already; else it is measured for this report alone. */
+  /** An existing measurement of the event loop (default: one of its own). */
   readonly loopDelay?: Pick<EventLoopDelay, 'read'>;
 }
 
-/** So many calls in flight are told of. */
+/** How many calls in flight are reported. */
 const REPORTED_CALLS = 200;
 
-/** See the comment of this module. It counts from when it is made until it is disposed of. */
+/** See the comment of this module. It counts from its creation until it is disposed of. */
 export class PlegReporter implements Disposable {
   readonly #options: PlegReporterOptions;
   readonly #startedMs: number;
@@ -64,7 +65,7 @@ export class PlegReporter implements Disposable {
     this.#loopDelay = options.loopDelay ?? (this.#ownLoopDelay = new EventLoopDelay({ clock }));
   }
 
-  /** The report as of now. */
+  /** The present report. */
   read(): PlegReport {
     const { clock, runtime, pleg, uids, callsInFlight, podsByPhase, cluster, cgroups } = this.#options;
     const health = pleg.health();
@@ -159,7 +160,9 @@ function toReportedStream(stream: PlegState['stream']): PlegReport['stream'] {
   };
 }
 
-/** What stands for a pod may be all that the runtime shows of it, with numbers that JSON cannot hold. */
+/**
+ * Reduces a pod to its names: the object may be a whole list entry, with numbers that JSON cannot represent.
+ */
 function namesOf({ uid, namespace, name }: { uid: string; namespace: string; name: string }) {
   return { uid, namespace, name };
 }

@@ -5,12 +5,12 @@ import { type RelistEnd, relistEnded } from '#base/channels/pleg-channels.js';
 /** How many relists are remembered. */
 export const REMEMBERED_RELISTS = 60;
 
-/** The last relists of all pods that ended in this process, well or not. */
+/** The last relists of all pods that ended in this process, successful or not. */
 export class RelistHistory implements Disposable {
   readonly #clock: Clock;
   readonly #forget: () => void;
   #relists: readonly ReportedRelist[] = [];
-  /** Monotonic milliseconds: the clock on the wall can jump. */
+  /** Monotonic milliseconds, as the wall clock can jump. */
   #lastStartedMs: number | undefined;
 
   constructor({ clock }: { readonly clock: Clock }) {

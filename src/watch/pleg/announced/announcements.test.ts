@@ -50,7 +50,7 @@ describe('a change', () => {
   );
 
   it.each(PAIRS)(
-    '%s that no event announced within a second is missed, and breaks the row',
+    '%s that no event announced within a second counts as missed, and resets the count',
     async (change) => {
       const { clock, announcements, hear, see, counts, missedCalls } = setUp();
       hear('started', 'a');
@@ -76,7 +76,7 @@ describe('a change', () => {
     expect(counts()).toEqual([0, 0, 1]);
   });
 
-  it('into a state of unknown kind has no event and is not judged', async () => {
+  it('into an unknown state has no event and is not judged', async () => {
     const { clock, announcements, see, counts } = setUp();
     see('ContainerChanged', 'x');
     await clock.advance(10_000);
@@ -84,7 +84,7 @@ describe('a change', () => {
     expect(counts()).toEqual([0, 0, 0]);
   });
 
-  it('is not judged before the first look after the connect, nor without a stream', async () => {
+  it('is not judged before the first list after the connect, nor without a stream', async () => {
     const { clock, announcements, see, counts } = setUp({ judging: false });
     see('ContainerDied', 'x');
     announcements.caughtUp();
@@ -104,7 +104,7 @@ describe('a change', () => {
 });
 
 describe('an event', () => {
-  it('from before the connect counts for nothing, nor does one that does not say when', async () => {
+  it('from before the connect does not count, nor does one without a time', async () => {
     const { clock, announcements, hear, see, counts } = setUp();
     hear('stopped', 'old', clock.now() - 1);
     announcements.hear(aRuntimeEvent({ type: 'stopped', containerId: 'timeless', createdAtNs: 0n }));
@@ -115,7 +115,7 @@ describe('an event', () => {
     expect(counts()).toEqual([0, 0, 2]);
   });
 
-  it('counts when the clock on the wall was set back since the connect, unless it does not say when', async () => {
+  it('counts when the wall clock was set back since the connect, unless it has no time', async () => {
     const { clock, announcements, hear, see, counts } = setUp();
     clock.jumpWallClock(-3_600_000);
     announcements.hear(aRuntimeEvent({ type: 'stopped', containerId: 'timeless', createdAtNs: 0n }));
@@ -128,7 +128,7 @@ describe('an event', () => {
     expect(counts()).toEqual([2, 2, 1]);
   });
 
-  it('that could not be relied on makes the row begin anew, and counts for nothing else', () => {
+  it('that was unreliable resets the count, and changes nothing else', () => {
     const { announcements, hear, see, counts, missedCalls } = setUp();
     hear('started', 'a');
     see('ContainerStarted', 'a');
@@ -149,7 +149,7 @@ describe('an event', () => {
     expect(counts()).toEqual([0, 1, 1]);
   });
 
-  it('is remembered for a minute at least, and not for ever', async () => {
+  it('is remembered for at least a minute, and not for ever', async () => {
     const { clock, announcements, hear, see, counts } = setUp();
     hear('stopped', 'x');
     hear('stopped', 'y');
@@ -163,7 +163,7 @@ describe('an event', () => {
     expect(announcements.awaiting).toBe(1);
   });
 
-  it('heard over the last connection is forgotten with it, and the row begins anew', () => {
+  it('received over the last connection is forgotten with it, and the count is reset', () => {
     const { announcements, hear, see, counts } = setUp();
     hear('started', 'a');
     see('ContainerStarted', 'a');
@@ -176,7 +176,7 @@ describe('an event', () => {
   });
 });
 
-it('keeps no more than a bounded number, of events and of changes', async () => {
+it('remembers a bounded number of events and of changes', async () => {
   const { clock, announcements, hear, see, counts } = setUp();
   for (let i = 0; i < 20_000; i++) hear('stopped', `e${i}`);
   see('ContainerDied', 'e0');
@@ -187,6 +187,6 @@ it('keeps no more than a bounded number, of events and of changes', async () => 
   expect(announcements.awaiting).toBeLessThanOrEqual(8_192);
   await clock.advance(ANNOUNCE_GRACE_MS);
   announcements.sweep();
-  // Every change is counted once, kept or not.
+  // Every change is counted once, remembered or not.
   expect(counts()).toEqual([0, 1, 20_001]);
 });

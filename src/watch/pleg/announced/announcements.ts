@@ -4,12 +4,14 @@ import { type ContainerChange } from '../diff.js';
 
 /** How long after a change was seen its event may still come, in milliseconds. */
 export const ANNOUNCE_GRACE_MS = 1_000;
-/** Events are remembered for at least this long, in milliseconds: a look may come later than the event. */
+/**
+ * Events are remembered for at least this long, in milliseconds, as the list that shows them may come later.
+ */
 const MEMORY_MS = 60_000;
-/** More than that many remembered events, or awaited ones, are never kept. */
+/** Upper limit of remembered events, and of awaited ones. */
 const MEMORY_LIMIT = 8_192;
 
-/** Which event announces which change; a changed state of unknown kind has none. */
+/** The event that announces each change; a change into an unknown state has none. */
 const ANNOUNCED_BY: Readonly<Record<ContainerChange['type'], RuntimeEvent['type'] | undefined>> = {
   ContainerStarted: 'started',
   ContainerDied: 'stopped',
@@ -18,25 +20,27 @@ const ANNOUNCED_BY: Readonly<Record<ContainerChange['type'], RuntimeEvent['type'
 };
 
 /**
- * Tells whether the event stream announces every change, by holding changes that looks found against the events.
+ * Checks whether the event stream announces every change, by comparing the changes that lists show with the
+ * events.
  *
- * A change counts as announced when an event of that container and kind, made after the connect, arrived before
- * the change was seen or within a second after. What was seen before the first look after the connect is not
- * judged: the event may have come while nobody listened.
+ * A change counts as announced if an event of that container and kind, made after the connect, arrived before
+ * the change was seen or within a second after. Changes seen before the first list after the connect are not
+ * judged, as their events may have come while there was no stream.
  */
 export class Announcements {
   readonly #clock: Clock;
   readonly #onMissed: () => void;
   /**
-   * `type:containerId` of events that no change was seen for yet, in two generations: the older one is dropped as
-   * a whole. (Dropping the oldest entry of one large map, again and again, walks over all that were dropped before.)
+   * `type:containerId` of events without a matching change so far, in two generations; the older one is
+   * dropped as a whole. (Repeatedly deleting the oldest entry of one large map walks over all earlier
+   * deletions each time.)
    */
   #heard = new Set<string>();
   #heardBefore = new Set<string>();
   #heardSinceMs = 0;
   /** `type:containerId` to the monotonic time until which its event may come, oldest first. */
   readonly #awaited = new Map<string, number>();
-  /** Nothing that is awaited is overdue before. */
+  /** No awaited event is overdue before this time. */
   #nextOverdueMs = 0;
   #connectedAtNs: bigint | undefined;
   #judging = false;
@@ -44,23 +48,23 @@ export class Announcements {
   #announced = 0;
   #missed = 0;
 
-  /** `onMissed` is called when a change turns out not to have been announced. */
+  /** `onMissed` is called for each change that was not announced. */
   constructor(options: { clock: Clock; onMissed: () => void }) {
     this.#clock = options.clock;
     this.#onMissed = options.onMissed;
   }
 
-  /** Changes announced since the connect, with no missed one since. */
+  /** How many changes were announced since the connect without a missed one between. */
   get announcedInARow(): number {
     return this.#announcedInARow;
   }
 
-  /** Changes announced, in all. */
+  /** Total of announced changes. */
   get announced(): number {
     return this.#announced;
   }
 
-  /** Changes that no event announced, in all. */
+  /** Total of changes that no event announced. */
   get missed(): number {
     return this.#missed;
   }
@@ -70,27 +74,28 @@ export class Announcements {
     return this.#awaited.size;
   }
 
-  /** A stream was asked for: only events made from now on count. */
+  /** Notes that a stream was requested: only events made from now on count. */
   connected(): void {
     this.#reset();
     this.#connectedAtNs = this.#wallNs();
   }
 
-  /** The first look after the connect has been taken: from now on changes are judged. */
+  /** Notes that the first list after the connect is complete: changes are judged from now on. */
   caughtUp(): void {
     if (this.#connectedAtNs !== undefined) this.#judging = true;
   }
 
-  /** The stream is gone: nothing is judged until the next. */
+  /** Notes that the stream is gone: nothing is judged until the next one. */
   disconnected(): void {
     this.#reset();
   }
 
-  /** An event arrived. One from before the connect announces nothing. */
+  /** Notes an event. One made before the connect announces nothing. */
   hear(event: RuntimeEvent): void {
     if (this.#connectedAtNs === undefined) return;
     if (event.createdAtNs < this.#connectedAtNs) {
-      // Where the clock on the wall was set back since, that says nothing: no event would count for as long.
+      // If the wall clock was set back since the connect, event times prove nothing, and comparing them would
+      // reject every event until the clock has caught up.
       const isSetBack = this.#wallNs() < this.#connectedAtNs;
       if (!isSetBack || event.createdAtNs === 0n) return;
       this.#connectedAtNs = event.createdAtNs;
@@ -105,7 +110,7 @@ export class Announcements {
     this.#heard.add(key);
   }
 
-  /** A look found a change. */
+  /** Notes a change that a list showed. */
   see(change: ContainerChange): void {
     const type = ANNOUNCED_BY[change.type];
     if (!this.#judging || type === undefined) return;
@@ -118,7 +123,7 @@ export class Announcements {
     else this.#await(key);
   }
 
-  /** What the stream told cannot be relied on: the row begins anew. */
+  /** Resets the count, as the stream's content proved unreliable. */
   distrust(): void {
     this.#announcedInARow = 0;
   }

@@ -4,7 +4,7 @@ import { aRuntimeEvent } from '#testing/builders.js';
 import { drain, lineOf, podOf, setUpPleg, takeAll } from '#support/harness/pleg-harness.js';
 import { type PlegMode } from '../relist/relist-cadence.js';
 
-/** A generator that believes events, on a runtime with a pod `p` of two running containers, all told of. */
+/** A generator that trusts events, on a runtime with a known pod `p` of two running containers. */
 async function setUp({ trusted = true, mode = 'evented' }: { trusted?: boolean; mode?: PlegMode } = {}) {
   const h = setUpPleg({ mode, believedAfter: 1 });
   const { runtime, clock, pleg } = h;
@@ -12,7 +12,7 @@ async function setUp({ trusted = true, mode = 'evented' }: { trusted?: boolean; 
   runtime.setPod(podOf('q', { c: 'running' }, { t: 'running' }));
   const stop = h.start();
   await clock.advance(2_000);
-  /** What the runtime would say of the pod once these containers have ended. */
+  /** The runtime's status of the pod once these containers have ended. */
   const withEnds = (uid: string, ends: Readonly<Record<string, number>>): ToldStatuses => {
     const { sandboxes, containers } = runtime.toldStatuses(uid)!;
     const end = (status: ContainerStatus): ContainerStatus => {
@@ -40,14 +40,14 @@ async function setUp({ trusted = true, mode = 'evented' }: { trusted?: boolean; 
   return {
     ...h,
     ...{ stop, withEnds, say },
-    /** The container as the cache has it. */
+    /** The container as the cache shows it. */
     cached: (id: string) => pleg.cache.get('p').status.containers.find((each) => each.id === id),
     toldAtOnce: () => pleg.state().inspections.toldAtOnce,
   };
 }
 
-describe('an end that an event tells of', () => {
-  it('is told before anybody has looked, with its exit code, and is in the cache then', async () => {
+describe('an exit in an event', () => {
+  it('is published before any list shows it, with its exit code, and is in the cache by then', async () => {
     const h = await setUp();
     const [lists, calls] = [h.runtime.listCalls + h.runtime.findCalls, h.runtime.statusCalls()];
     h.say('a', h.withEnds('p', { a: 3 }));
@@ -59,7 +59,7 @@ describe('an end that an event tells of', () => {
     expect(h.pleg.findObserved('p')?.containers).toMatchObject([{ state: 'exited' }, { state: 'running' }]);
     expect([h.runtime.listCalls + h.runtime.findCalls, h.toldAtOnce()]).toEqual([lists, 1]);
 
-    // The look follows, finds it true, and has nothing to add.
+    // The list follows, confirms it, and has nothing to add.
     h.runtime.setContainer('p', 'a', 'exited', { exitCode: 3 });
     await h.clock.advance(100);
     expect(drain(h.events)).toEqual([]);
@@ -69,7 +69,7 @@ describe('an end that an event tells of', () => {
     await h.stop();
   });
 
-  it('is told once, however often and late events tell of it, and beside the ends of others', async () => {
+  it('is published once, however often and late events repeat it, and beside the exits of others', async () => {
     const h = await setUp();
     const first = h.withEnds('p', { a: 3 });
     const both = h.withEnds('p', { a: 3, b: 4 });
@@ -89,13 +89,13 @@ describe('an end that an event tells of', () => {
     await h.stop();
   });
 
-  it('stays when a look that began before it comes back after it', async () => {
+  it('stays when a list that began before it comes back after it', async () => {
     const h = await setUp();
     h.runtime.answerAsAsked();
     h.runtime.delayList(5_000);
     const looking = h.pleg.relist();
     await h.clock.advance(1_000);
-    // Something else has happened as well, of which the look does show the one half.
+    // Something else has happened as well, and the list shows only one of the two.
     h.runtime.setContainer('p', 'a', 'exited', { exitCode: 3, finishedAtNs: 9n });
     h.say('a', h.withEnds('p', {}));
     expect(drain(h.events)).toEqual(['ContainerDied p a']);
@@ -128,7 +128,7 @@ describe('an end that an event tells of', () => {
     await h.stop();
   });
 
-  it('makes nothing newer than it was known to be: who waits is answered by a look', async () => {
+  it('does not make the status newer than its stamp: a waiter is answered by a list', async () => {
     const h = await setUp();
     const { stamp } = h.pleg.cache.get('p');
     const release = h.runtime.hangList();
@@ -145,7 +145,7 @@ describe('an end that an event tells of', () => {
     await h.stop();
   });
 
-  it('is followed by the removal alone when the pod, or the container, vanishes before a look has shown it', async () => {
+  it('is followed by the removal alone when the pod, or the container, vanishes before a list has shown it', async () => {
     for (const remove of ['removePod', 'removeContainer'] as const) {
       const h = await setUp();
       h.say('a', h.withEnds('p', { a: 3 }));
@@ -161,7 +161,7 @@ describe('an end that an event tells of', () => {
     }
   });
 
-  it('is taken back when looks go on showing that the container runs, and events are believed no more', async () => {
+  it('is revoked when lists go on showing that the container runs, and events are no longer trusted', async () => {
     const h = await setUp();
     h.say('a', h.withEnds('p', { a: 3 }));
     await h.clock.advance(1_500);
@@ -179,7 +179,7 @@ describe('an end that an event tells of', () => {
     await h.stop();
   });
 
-  it('is checked in one of 64, without anybody having to wait for the answer', async () => {
+  it('is checked once in 64 times, without anybody having to wait for the answer', async () => {
     const h = await setUp();
     const uids = Array.from({ length: 140 }, (_, i) => `n${i}`);
     for (const uid of uids)
@@ -194,7 +194,7 @@ describe('an end that an event tells of', () => {
     }
     expect(drain(h.events)).toHaveLength(140);
     await h.clock.advance(500);
-    // The second waits until the first is known to hang.
+    // The second check waits until the first is known to hang.
     expect(h.runtime.statusCalls() - calls).toBe(1);
     for (const release of releases) release();
     await h.clock.advance(500);
@@ -204,8 +204,8 @@ describe('an end that an event tells of', () => {
   });
 });
 
-describe('an end is left to the look', () => {
-  it('while events are not believed, or tell of more than ends', async () => {
+describe('an exit is left to the list', () => {
+  it('while events are not trusted, or contain more than exits', async () => {
     const untrusted = await setUp({ trusted: false });
     untrusted.say('a', untrusted.withEnds('p', { a: 3 }));
     expect(drain(untrusted.events)).toEqual([]);
@@ -230,7 +230,7 @@ describe('an end is left to the look', () => {
     await h.stop();
   });
 
-  it('while the pod is inspected, cannot be, or somebody waits for a condition or a new look at all of it', async () => {
+  it('while the pod is being inspected or cannot be, or somebody waits for a condition or a full reinspection', async () => {
     const h = await setUp();
     const ends = h.withEnds('p', { a: 3 });
     const release = h.runtime.hangStatus('p');
@@ -265,7 +265,7 @@ describe('an end is left to the look', () => {
     await h.stop();
   });
 
-  it('in mode generic, which hears of no event', async () => {
+  it('in mode generic, which receives no events', async () => {
     const h = await setUp({ trusted: false, mode: 'generic' });
     h.say('a', h.withEnds('p', { a: 3 }));
     expect(drain(h.events)).toEqual([]);

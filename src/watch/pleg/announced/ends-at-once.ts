@@ -15,7 +15,7 @@ import { statusAsTold } from './told-status.js';
 import { type ToldTrust } from './told-trust.js';
 import { type WatchConditions } from '../watch-conditions.js';
 
-/** What {@link EndsAtOnce} works on and reports to; all of it synchronous. */
+/** The state and the callbacks of {@link EndsAtOnce}. All callbacks are synchronous. */
 export interface EndsAtOnceOptions {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -25,17 +25,18 @@ export interface EndsAtOnceOptions {
   readonly trust: ToldTrust;
   readonly forgetTold: (podUid: string) => void;
   readonly isDue: (record: PodRecord) => boolean;
-  /** Writes the cache, hands out the events and advances the record, in one go. */
+  /** Writes the cache, delivers the events and advances the record, in one step. */
   readonly write: (record: PodRecord, attempt: InspectionAttempt, news: InspectionNews) => void;
-  /** Holds against the runtime's answer what was told of a pod. */
+  /** Compares the runtime's answer with the pod status of an event. */
   readonly check: (seen: ObservedPod, status: PodStatus) => void;
 }
 
 /**
- * Tells of ends straight from the events of the runtime, before the look that each event sets off.
+ * Publishes exits straight from the runtime's events, before the list that each event triggers.
  *
- * Only of a pod of which nothing is due, so that the record stands still: the end goes into the newest look, the accepted one
- * and the cache alike, as if that look had shown it. Later looks are taken in with it until they show it themselves.
+ * Only for a pod with nothing due, so that its record is stable. The exit is added to the newest list entry,
+ * to the accepted one and to the cache, as if that list had shown it. It is also added to later lists until
+ * they show it themselves.
  */
 export class EndsAtOnce {
   readonly #options: EndsAtOnceOptions;
@@ -45,12 +46,15 @@ export class EndsAtOnce {
     this.#options = options;
   }
 
-  /** Ends that were told so. */
+  /** How many exits were published early. */
   get told(): number {
     return this.#told;
   }
 
-  /** An event says that a container of the pod has ended. Whatever cannot be told at once is left to the look. */
+  /**
+   * Handles an event that a container of the pod has exited; whatever cannot be published early is left to
+   * the list.
+   */
   tell(uid: string, containerId: string, readTold: () => ToldStatuses): void {
     const { records, cache, clock, trust, forgetTold, write, check } = this.#options;
     const record = records.find(uid);
@@ -66,14 +70,14 @@ export class EndsAtOnce {
     record.seen = podWithEnds(seen, ends);
     const attempt: InspectionAttempt = {
       snapshot: record.seen,
-      // Nobody knows how old the event is: nothing gets newer by it than it was known to be.
+      // The age of the event is unknown, so the stamp must not advance.
       stamp,
       ends,
       trigger: 'event',
       reinspection: false,
       conditions: [],
     };
-    // Of containers that had ended before, the event may know better by now for want of what.
+    // For containers that ended earlier, the event may know by now that memory was the cause.
     const status = withMemoryKills(known, told.containers);
     write(record, attempt, computeNews(record, attempt, status, known, clock.now()));
     if (!trust.wantsCheck) return;
@@ -81,7 +85,7 @@ export class EndsAtOnce {
     if (asTold !== undefined) check(record.seen, asTold);
   }
 
-  /** Takes in what a look showed of the pod, and holds against it what was told before. */
+  /** Applies a list entry of the pod, and checks the exits published before against it. */
   see(record: PodRecord, pod: ObservedPod, look: Pick<LookTiming, 'stamp' | 'startedMs'>): void {
     const { left, refuted } = holdEnds(record.ends, pod, look.startedMs);
     for (const { container } of refuted) {
@@ -95,7 +99,7 @@ export class EndsAtOnce {
     record.see(podWithEnds(pod, left), look.stamp);
   }
 
-  /** Everybody knows all that looks have shown of the pod, and nobody has asked for more. */
+  /** Whether everything that lists have shown of the pod is published and nothing more was requested. */
   #isSettled(record: PodRecord): boolean {
     const { cache, conditions, isDue } = this.#options;
     const { uid } = record.pod;

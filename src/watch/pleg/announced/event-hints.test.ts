@@ -34,7 +34,7 @@ function setUp(options: { random?: number; runtime?: Runtime; refuse?: Error } =
     stopping.abort(new Error('enough'));
     await running;
   };
-  /** When each subscription is asked for from now on, in milliseconds from now, over a time. */
+  /** When each subscription is requested during the next `ms`, in milliseconds from now. */
   const connectsWithin = async (ms: number): Promise<number[]> => {
     const startMs = clock.monotonicMs();
     connects = [];
@@ -45,7 +45,7 @@ function setUp(options: { random?: number; runtime?: Runtime; refuse?: Error } =
 }
 
 describe('a subscription', () => {
-  it('is up as soon as the runtime has taken it, and hands on events in the same tick', async () => {
+  it('is up as soon as the runtime has accepted it, and passes on events in the same tick', async () => {
     const { clock, runtime, events, skipped, states, hints, stop } = setUp();
     await clock.settle();
     expect(states).toEqual(['connecting', 'up']);
@@ -60,7 +60,7 @@ describe('a subscription', () => {
     expect([runtime.eventReaders, clock.pendingTimers]).toEqual([0, 0]);
   });
 
-  it('that says nothing is up with the first event, or after a second', async () => {
+  it('without headers is up with the first event, or after a second', async () => {
     const silent = setUp();
     silent.runtime.events.announceOpening(false);
     await silent.clock.advance(999);
@@ -79,14 +79,14 @@ describe('a subscription', () => {
 });
 
 describe('a stream that breaks', () => {
-  it('is asked for again at once, then with growing delays up to a minute, for ever', async () => {
+  it('is requested again at once, then with growing delays up to a minute, for ever', async () => {
     const { runtime, clock, stop, connectsWithin, hints } = setUp();
     await clock.settle();
     runtime.refuseEvents(BROKEN);
     runtime.breakEvents(BROKEN);
     const times = await connectsWithin(600_000);
     const gaps = times.map((time, index) => time - (times[index - 1] ?? 0));
-    // Jitter takes a quarter here: half of the delay is drawn, and the draw is always one half.
+    // Jitter takes a quarter here: half of the delay is random, and the random number is always one half.
     const delays = [0, 75, 150, 300, 600, 1_200, 2_400, 4_800, 9_600, 19_200, 38_400, 45_000];
     expect(gaps.slice(0, delays.length)).toEqual(delays);
     for (const gap of gaps.slice(delays.length)) expect(gap).toBe(45_000);
@@ -99,7 +99,7 @@ describe('a stream that breaks', () => {
   it.each([
     [0, 30_000],
     [0.999_999, 60_000],
-  ])('waits between half of the cap and the cap, by chance (%d)', async (random, expected) => {
+  ])('waits between half of the cap and the cap, at random (%d)', async (random, expected) => {
     const { clock, stop, connectsWithin } = setUp({ random, refuse: BROKEN });
     await clock.advance(300_000);
     const times = await connectsWithin(200_000);
@@ -107,7 +107,7 @@ describe('a stream that breaks', () => {
     await stop();
   });
 
-  it('starts the delays anew once it has lived for a minute, and not before', async () => {
+  it('starts the delays over once it has lived for a minute, and not before', async () => {
     const { runtime, clock, states, stop, hints, connectsWithin } = setUp({ refuse: BROKEN });
     await clock.advance(20_000);
     runtime.refuseEvents(undefined);
@@ -123,7 +123,7 @@ describe('a stream that breaks', () => {
     await stop();
   });
 
-  it('that lived for a while and ended without an error is no different from one that broke', async () => {
+  it('that lived for a while and ended without an error is treated like one that broke', async () => {
     const { runtime, clock, states, hints, stop } = setUp();
     await clock.advance(5_000);
     runtime.endEvents();
@@ -133,7 +133,7 @@ describe('a stream that breaks', () => {
     await stop();
   });
 
-  it('and had events is asked for again even when it ended at once', async () => {
+  it('and had events is requested again even if it ended at once', async () => {
     const { runtime, clock, states, stop } = setUp();
     await clock.settle();
     runtime.emitEvent(aRuntimeEvent());
@@ -145,7 +145,7 @@ describe('a stream that breaks', () => {
 });
 
 describe('a runtime without events', () => {
-  it('is asked again at the cap when it says Unimplemented, whether before or after the stream seemed up', async () => {
+  it('is asked again at the cap when it answers Unimplemented, whether before or after the stream seemed up', async () => {
     const { runtime, clock, hints, states, stop, connectsWithin } = setUp({ refuse: UNIMPLEMENTED });
     await clock.settle();
     expect(await connectsWithin(3 * RECONNECT_CAP_MS)).toEqual([60_000, 120_000, 180_000]);
@@ -160,7 +160,7 @@ describe('a runtime without events', () => {
     await stop();
   });
 
-  it('is known by a stream that ends at once without an error, even if it was taken before', async () => {
+  it('is recognized by a stream that ends at once without an error, even after it was accepted', async () => {
     const { runtime, clock, hints, states, stop } = setUp();
     for (const opens of [true, false]) {
       runtime.events.announceOpening(opens);
@@ -176,7 +176,7 @@ describe('a runtime without events', () => {
     await stop();
   });
 
-  it('that gets them is up again, and its first failure is answered at once', async () => {
+  it('that gets them is up again, and its first failure is retried at once', async () => {
     const { runtime, clock, hints, stop, connectsWithin } = setUp({ refuse: UNIMPLEMENTED });
     await clock.advance(RECONNECT_CAP_MS * 5);
     runtime.refuseEvents(undefined);
@@ -195,7 +195,7 @@ describe('a runtime that misbehaves', () => {
     getPodStatus: async () => Promise.reject(new Error('not here')),
   };
 
-  it('by throwing before it returns a promise is waited for like one that failed', async () => {
+  it('by throwing before it returns a promise is treated like one that failed', async () => {
     const { clock, hints, stop } = setUp({
       runtime: {
         ...idle,
@@ -209,7 +209,7 @@ describe('a runtime that misbehaves', () => {
     await stop();
   });
 
-  it('by taking no notice of the signal cannot keep the run from its end', async () => {
+  it('by ignoring the signal cannot keep the run from ending', async () => {
     const { clock, hints, stop } = setUp({
       runtime: { ...idle, watchEvents: async () => new Promise<void>(() => undefined) },
     });
@@ -218,7 +218,7 @@ describe('a runtime that misbehaves', () => {
     expect([hints.info.state, clock.pendingTimers]).toEqual(['off', 0]);
   });
 
-  it('by calling back after its end is not heard', async () => {
+  it('by calling back after its end is ignored', async () => {
     const late: (() => void)[] = [];
     const { clock, hints, events, skipped, stop } = setUp({
       runtime: {

@@ -18,9 +18,9 @@ import { type Logger } from '#base/log/logger.js';
  *            └──────── delay over ────────┴────────────┘
  * ```
  *
- * A gRPC server need not say that it has taken a subscription before the first event, so a stream that has not
- * ended within a second counts as up. One that has said so may still turn out to be unsupported: CRI-O with events
- * switched off takes the subscription and ends it.
+ * A gRPC server need not send anything before the first event, so a stream that has not ended within a second
+ * counts as up. One that was accepted may still turn out to be unsupported: CRI-O with events switched off
+ * accepts the subscription and ends it.
  */
 export type StreamState = 'off' | 'connecting' | 'up' | 'waiting' | 'unsupported';
 
@@ -32,24 +32,24 @@ const EDGES: Readonly<Record<StreamState, readonly StreamState[]>> = {
   unsupported: ['connecting', 'off'],
 };
 
-/** The stream as of now, for health, metrics and people. */
+/** The stream's present state, for health, metrics and people. */
 export interface StreamInfo {
   readonly state: StreamState;
-  /** How often a subscription was asked for. */
+  /** How many subscriptions were requested. */
   readonly connects: number;
-  /** How often it broke, ended or was refused. */
+  /** How many streams broke, ended or were refused. */
   readonly failures: number;
   readonly lastError: string | undefined;
-  /** Wall-clock milliseconds at which the present stream was asked for; undefined when there is none. */
+  /** Wall-clock milliseconds at which the present stream was requested; undefined if there is none. */
   readonly connectedAtMs: number | undefined;
 }
 
-/** What the hints are for. */
+/** Callbacks and settings of {@link EventHints}. */
 export interface EventHintsOptions {
   readonly runtime: Runtime;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called for every event, at once and synchronously: must not wait. */
+  /** Called synchronously for every event; must not block. */
   readonly onEvent: (event: RuntimeEvent) => void;
   /** Called for every event that could not be read. */
   readonly onSkipped: () => void;
@@ -57,18 +57,18 @@ export interface EventHintsOptions {
   readonly random?: () => number;
 }
 
-/** The longest delay between two tries, in milliseconds; what an unsupported stream is asked again at. */
+/** The longest delay between two attempts, in milliseconds, and the retry period of an unsupported stream. */
 export const RECONNECT_CAP_MS = 60_000;
-/** A stream that lived that long counts as healthy: the next failure starts the delays anew. */
+/** A stream that lived this long counts as healthy: the next failure starts the delays over. */
 const HEALTHY_AFTER_MS = 60_000;
-/** A stream that has not ended after that long is taken to be up, in milliseconds. */
+/** A stream that has not ended after this time counts as up, in milliseconds. */
 const SETTLE_MS = 1_000;
 
 const FIRST_DELAY_MS = 100;
 
 /** How an event stream ended. */
 export interface StreamEnd {
-  /** Undefined when the runtime ended it well. */
+  /** Undefined if the runtime ended it without an error. */
   readonly error: unknown;
   /** How many events came. */
   readonly events: number;
@@ -76,18 +76,21 @@ export interface StreamEnd {
 }
 
 /**
- * Whether a stream that ended so says that the runtime has no events: it does not have the call, or, as CRI-O with
- * events switched off, takes the subscription and ends it at once.
+ * Whether the end of a stream means that the runtime has no events.
+ *
+ * It does not implement the call, or it accepts the subscription and ends it at once, as CRI-O does with
+ * events switched off.
  */
 export function meansNoEvents({ error, events, livedMs }: StreamEnd): boolean {
   return isUnimplemented(error) || (error === undefined && events === 0 && livedMs < SETTLE_MS);
 }
 
 /**
- * Keeps one subscription to the runtime's events, for ever: reconnects at once after the first failure, then
- * with growing, jittered delays up to a minute.
+ * Maintains one subscription to the runtime's events for ever: reconnects at once after the first failure,
+ * then with growing, jittered delays up to a minute.
  *
- * It neither interprets nor keeps events; it hands each on in the same tick, so that the stream is always drained.
+ * It neither interprets nor stores events; it passes each on in the same tick, so that the stream is always
+ * drained.
  */
 export class EventHints {
   readonly #options: EventHintsOptions;
@@ -109,7 +112,7 @@ export class EventHints {
     });
   }
 
-  /** The stream as of now. */
+  /** The stream's present state. */
   get info(): StreamInfo {
     return {
       state: this.#state,
@@ -135,7 +138,9 @@ export class EventHints {
     this.#transitionTo('off');
   }
 
-  /** Lives through one stream. Returns the delay before the next, or undefined when it is over. */
+  /**
+   * Runs one stream to its end. Returns the delay before the next one, or undefined when the signal aborted.
+   */
   async #subscribeOnce(signal: AbortSignal): Promise<number | undefined> {
     const { clock, runtime, logger } = this.#options;
     this.#transitionTo('connecting');

@@ -35,7 +35,7 @@ function podWith(state: ObservedState | undefined): ObservedPod {
 }
 
 describe('an event that the list does not show yet', () => {
-  it('is looked for again soon, then later, then left to the period and counted', async () => {
+  it('triggers another list soon, then later ones, and is then left to the period and counted', async () => {
     const { clock, checks, looks, doubtsAtMs, expectOf } = setUp();
     expectOf('stopped');
     expect([checks.has('uid-web'), checks.has('other'), checks.size]).toEqual([true, false, 1]);
@@ -47,7 +47,7 @@ describe('an event that the list does not show yet', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('is not looked for again once a look shows it', async () => {
+  it('triggers no more lists once a list shows it', async () => {
     const { clock, checks, looks, doubtsAtMs, expectOf, show } = setUp();
     expectOf('stopped');
     checks.compare('uid-web', podWith('running'));
@@ -59,7 +59,7 @@ describe('an event that the list does not show yet', () => {
     expect(doubtsAtMs).toEqual([]);
   });
 
-  it('does not lose its tries to looks that others asked for, and sets one timer at a time', async () => {
+  it('does not lose its attempts to lists that others requested, and sets one timer at a time', async () => {
     const { clock, checks, looks, expectOf, show } = setUp();
     expectOf('stopped');
     for (let i = 0; i < 50; i++) checks.compare('uid-web', podWith('running'));
@@ -71,7 +71,7 @@ describe('an event that the list does not show yet', () => {
     expect(checks.contradicted).toBe(0);
   });
 
-  it('makes way for a later event of the same container', async () => {
+  it('is replaced by a later event of the same container', async () => {
     const { clock, checks, expectOf } = setUp();
     expectOf('stopped');
     expectOf('deleted');
@@ -84,8 +84,8 @@ describe('an event that the list does not show yet', () => {
   });
 });
 
-describe('an event of a pod that no look shows', () => {
-  it('is checked no more once a look at all that began after it has ended', async () => {
+describe('an event of a pod that no list shows', () => {
+  it('is no longer checked once a relist that began after it has ended', async () => {
     const { clock, checks, looks, expectOf } = setUp();
     expectOf('started');
     checks.compare('uid-web', podWith('created'));
@@ -140,7 +140,7 @@ describe('what shows an event', () => {
   });
 });
 
-it('keeps no more than a bounded number, of one pod or of many', () => {
+it('stores a bounded number, of one pod or of many', () => {
   const { checks, doubtsAtMs } = setUp();
   for (let i = 0; i < 10_000; i++) {
     checks.expect(i % 2 === 0 ? 'one' : `pod-${i}`, aRuntimeEvent({ type: 'stopped', containerId: `c${i}` }));

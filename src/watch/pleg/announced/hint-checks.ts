@@ -1,63 +1,68 @@
 import { type ObservedPod, type RuntimeEvent } from '../../observed/runtime.js';
 import { type Clock, type ClockTimer, type Stamp } from '#base/time/clock.js';
 
-/** When to look again while the list does not show yet what an event said, in milliseconds after the event. */
+/**
+ * When to list again while the list does not show yet what an event said, in milliseconds after the event.
+ */
 const RECHECK_AT_MS = [20, 70, 170, 420, 920, 1_920];
-/** A look that begins so long after an event, in milliseconds, is the last for its sake. */
+/** A list that begins this long after an event, in milliseconds, is the last one on its account. */
 export const CHECKED_FOR_MS = RECHECK_AT_MS.at(-1)!;
-/** Events kept for checking at a time; more are not checked, the period covers them. */
+/** Upper limit of events that are checked at a time; the relist period covers any others. */
 const CHECK_LIMIT = 4_096;
 
 interface Check {
   readonly type: RuntimeEvent['type'];
   readonly heardMs: number;
-  /** The same, to be held against looks. */
+  /** The same moment, for comparison with lists. */
   readonly stamp: Stamp;
 }
 
 /**
- * Holds each event against the look that it caused.
+ * Checks each event against the list that it triggered.
  *
- * A runtime may tell of a death before its own list shows it. The event is no proof, so the answer is to look
- * again soon, a few times, and then to leave it to the period.
+ * A runtime may announce a death before its own list shows it. The event is no proof, so the pod is listed
+ * again soon, a few times, and then left to the relist period.
  */
 export class HintChecks {
   readonly #clock: Clock;
   readonly #lookAgain: (uid: string) => void;
   readonly #onDoubt: () => void;
   readonly #byUid = new Map<string, Map<string, Check>>();
-  /** The next look again at each pod, of which there is one at a time. */
+  /** The timer of the next list of each pod; one at a time. */
   readonly #timers = new Map<string, ClockTimer>();
   #size = 0;
   #contradicted = 0;
 
-  /** `onDoubt` is called when an event is left to the period: no look confirmed it, or it is not checked at all. */
+  /**
+   * `onDoubt` is called when an event is left to the period: no list confirmed it, or it is not checked at
+   * all.
+   */
   constructor(options: { clock: Clock; lookAgain: (uid: string) => void; onDoubt: () => void }) {
     this.#clock = options.clock;
     this.#lookAgain = options.lookAgain;
     this.#onDoubt = options.onDoubt;
   }
 
-  /** Events that no look confirmed in the end. */
+  /** How many events no list confirmed. */
   get contradicted(): number {
     return this.#contradicted;
   }
 
-  /** Events that are still held against looks. */
+  /** How many events are being checked. */
   get size(): number {
     return this.#size;
   }
 
-  /** Whether the next look at this pod is to be compared, even if it shows what the one before did. */
+  /** Whether the next list of this pod must be compared even if it equals the one before. */
   has(uid: string): boolean {
     return this.#byUid.has(uid);
   }
 
-  /** An event of this pod arrived; a look was asked for. */
+  /** Notes an event of this pod, for which a list was requested. */
   expect(uid: string, event: RuntimeEvent): void {
     if (event.type === 'unknown' || event.type === 'created') return;
     let checks = this.#byUid.get(uid);
-    // A later event of the same container makes the earlier one history.
+    // A later event of the same container makes the earlier one obsolete.
     if (checks?.has(event.containerId) !== true) {
       if (this.#size >= CHECK_LIMIT) {
         this.#onDoubt();
@@ -73,7 +78,7 @@ export class HintChecks {
     });
   }
 
-  /** A look showed the pod, or that it is gone. */
+  /** Compares the events with a list that showed the pod, or that it is gone. */
   compare(uid: string, pod: ObservedPod | undefined): void {
     const checks = this.#byUid.get(uid);
     if (checks === undefined) return;
@@ -82,7 +87,7 @@ export class HintChecks {
     let doubtful = false;
     for (const [containerId, { type, heardMs }] of checks) {
       const shown = shows(pod, containerId, type);
-      // By time, not by number of looks: others may have asked for many within the same moment.
+      // By time, not by number of lists: others may have requested many within the same moment.
       const nextAtMs = shown ? undefined : RECHECK_AT_MS.find((atMs) => heardMs + atMs > now);
       if (nextAtMs !== undefined) {
         retryMs = Math.min(retryMs ?? Infinity, heardMs + nextAtMs - now);
@@ -103,19 +108,20 @@ export class HintChecks {
   }
 
   /**
-   * A look at all pods, with this stamp, has shown those of which `isThere` is true. The others are gone, or came and
-   * went unseen: no look will show them.
+   * Compares the events with a relist, by its stamp, that showed the pods for which `isThere` is true.
+   *
+   * The others are gone, or came and went unseen: no list will show them.
    */
   compareAbsent(stamp: Stamp, isThere: (uid: string) => boolean): void {
     for (const [uid, checks] of this.#byUid) {
       if (isThere(uid)) continue;
-      // An event that came later may be of a pod that is newer than the look.
+      // A later event may be of a pod that is newer than the list.
       const hasLater = [...checks.values()].some((check) => check.stamp >= stamp);
       if (!hasLater) this.compare(uid, undefined);
     }
   }
 
-  /** The stream is gone; a relist follows anyway. */
+  /** Drops all checks when the stream is gone; a relist follows anyway. */
   clear(): void {
     for (const timer of this.#timers.values()) timer.cancel();
     this.#timers.clear();

@@ -7,7 +7,10 @@ import { type PlegMode } from '../relist/relist-cadence.js';
 const KILLED = { exitCode: 137, reason: 'Error' } as const;
 const OOM_KILLED = { exitCode: 137, reason: 'OOMKilled' } as const;
 
-/** A generator that runs, on a runtime with a pod `p` of two running containers, told of; events are believed after one. */
+/**
+ * A running generator on a runtime with a known pod `p` of two running containers; events are trusted after
+ * one.
+ */
 async function setUp(mode: PlegMode = 'generic') {
   const h = setUpPleg({ mode, believedAfter: 1 });
   const { runtime, clock, pleg } = h;
@@ -18,9 +21,11 @@ async function setUp(mode: PlegMode = 'generic') {
   return {
     ...h,
     stop,
-    /** As the runtime has it from now on, which nothing tells of where it is the reason of an end alone. */
+    /**
+     * Sets the runtime's status of the container; a change of an exit's reason alone is announced nowhere.
+     */
     set: (id: string, facts: Partial<ContainerStatus>) => runtime.setContainer('p', id, 'exited', facts),
-    /** An event of an end, with what the runtime knows now. */
+    /** Sends an event of an exit with what the runtime knows now. */
     say: (containerId: string) => {
       const statuses = runtime.toldStatuses('p')!;
       const createdAtNs = BigInt(clock.now()) * 1_000_000n;
@@ -38,7 +43,7 @@ async function setUp(mode: PlegMode = 'generic') {
 }
 
 describe('the reason of a killed container', () => {
-  it('is put right when the runtime tells it after the end, without the end being told again', async () => {
+  it('is corrected when the runtime learns it after the exit, without publishing the exit again', async () => {
     const h = await setUp();
     h.set('a', KILLED);
     await h.clock.advance(1_000);
@@ -58,7 +63,7 @@ describe('the reason of a killed container', () => {
     expect(h.clock.pendingTimers).toBe(0);
   });
 
-  it('that an event told at once is put right as well', async () => {
+  it('is corrected as well when the exit was published early', async () => {
     const h = await setUp('evented');
     h.set('b', { exitCode: 3 });
     h.say('b');
@@ -75,7 +80,7 @@ describe('the reason of a killed container', () => {
     await h.stop();
   });
 
-  it('that the event of another container tells is there at once', async () => {
+  it('is correct at once when the event of another container has it', async () => {
     const h = await setUp('evented');
     h.set('a', KILLED);
     h.say('a');
@@ -91,7 +96,7 @@ describe('the reason of a killed container', () => {
     await h.stop();
   });
 
-  it('stays, at one call for all killed containers of a pod, where it was no lack of memory', async () => {
+  it('stays, at one call for all killed containers of a pod, when memory was not the cause', async () => {
     const h = await setUp();
     for (const id of ['a', 'b']) h.set(id, KILLED);
     await h.clock.advance(600);
@@ -102,7 +107,7 @@ describe('the reason of a killed container', () => {
     await h.stop();
   });
 
-  it('is not asked for of other ends, of those that were there before, nor of what is gone', async () => {
+  it('is not asked for after other exits, after those that were there before, nor for what is gone', async () => {
     const h = await setUp();
     h.set('a', { exitCode: 1 });
     h.set('b', OOM_KILLED);
@@ -145,8 +150,8 @@ describe('the reason of a killed container', () => {
   });
 });
 
-describe('second looks at killed containers', () => {
-  it('come after all ends of a mass kill, one at a time, and once each', async () => {
+describe('rechecks of killed containers', () => {
+  it('come after all exits of a mass kill, one at a time, and once each', async () => {
     const { clock, runtime, events, stop, pleg } = await nodeOf(200);
     runtime.delayStatus(20);
     for (let batch = 0; batch < 10; batch++) {
@@ -156,7 +161,7 @@ describe('second looks at killed containers', () => {
     }
     await clock.advance(1_000);
     expect(drain(events)).toHaveLength(200);
-    // The first looks, and none beside them.
+    // The first inspections, and nothing beside them.
     expect(runtime.statusCalls()).toBe(400);
     let most = 0;
     for (let waitedMs = 0; waitedMs < 8_000; waitedMs += 10) {
@@ -168,19 +173,19 @@ describe('second looks at killed containers', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('come in the end where pods are killed without a pause between them', async () => {
+  it('come in the end when pods are killed without a pause between them', async () => {
     const { clock, runtime, stop } = await nodeOf(60);
     runtime.setContainer('p0', 'p0-a', 'exited', KILLED);
     for (const i of numbers(1, 50)) {
       await clock.advance(500);
       runtime.setContainer(`p${i}`, `p${i}-a`, 'exited', KILLED);
     }
-    // One look at each when it began, and one at its end.
+    // One inspection when it began, and one at its end.
     expect(runtime.statusCalls('p0')).toBe(3);
     await stop();
   });
 
-  it('that hang are given up, and keep none of the next from theirs', async () => {
+  it('that hang time out, and do not block the following ones', async () => {
     const { clock, runtime, events, stop, pleg } = await nodeOf(3);
     for (const uid of ['p0', 'p1']) runtime.setContainer(uid, `${uid}-a`, 'exited', KILLED);
     await clock.advance(1_000);

@@ -7,7 +7,7 @@ import { mayBeMemoryKill, OOM_KILLED, withMemoryKills } from './memory-kills.js'
 import { type PodCache } from '../pod-cache.js';
 import { type PodRecord, type PodRecords } from '../pod-records.js';
 
-/** What {@link LateReasons} work with. */
+/** The state and the callbacks of {@link LateReasons}. */
 export interface LateReasonsOptions {
   readonly runtime: Runtime;
   readonly clock: Clock;
@@ -15,39 +15,43 @@ export interface LateReasonsOptions {
   readonly cache: PodCache;
   readonly records: PodRecords;
   readonly pool: InspectionPool;
-  /** Hands events to every subscriber; synchronous. */
+  /** Delivers events to every subscriber; synchronous. */
   readonly deliver: (events: readonly PodLifecycleEvent[]) => void;
 }
 
 /**
- * Nobody is asked about an end before it is so old, in milliseconds. The reason is there within a few; but from one relist to the next,
- * each of which may find more ends of one and the same kill, it is a little more than a second.
+ * How old an exit must be before its reason is checked again, in milliseconds.
+ *
+ * The reason is known within a few. But each relist may find more exits of the same mass kill, and the gap
+ * between two relists is a little more than a second.
  */
 const ASK_AFTER_MS = 2_000;
-/** Where ends come without such a pause between them the first is asked about after so long, in milliseconds. */
+/** If exits come without such a pause, the first one is checked after this long, in milliseconds. */
 const ASK_AT_LATEST_MS = 10_000;
-/** Pods with ends that are to be asked about; more are not. */
+/** Upper limit of pods with exits to check; any others are not checked. */
 const POD_LIMIT = 4_096;
 
 interface Doubt {
-  /** Monotonic milliseconds at which the last of them was told. */
+  /** Monotonic milliseconds at which the last of them was published. */
   readonly toldAtMs: number;
   readonly containerIds: ReadonlySet<string>;
 }
 
 /**
- * Asks once more about containers that were killed, as the runtime may not have known yet that it was for want of memory
- * ({@link mayBeMemoryKill}). No event and no look tells of it when it does.
+ * Asks the runtime once more about killed containers, as it may have learnt later that they ran out of memory
+ * ({@link mayBeMemoryKill}).
  *
- * It comes after everything else: only once no such end has been told for two seconds, one pod at a time, about the containers in question
- * alone, and while nothing else is inspected ({@link Inspection.whenIdle}). Each is asked about once; what hangs is given up. Nobody
- * is told of an end again: the status in the cache is put right, and a PodSync tells that it was.
+ * No event and no list shows that change. The checks have the lowest priority: they start once no such exit
+ * was published for two seconds, handle one pod at a time and only its killed containers, and run while
+ * nothing else is inspected ({@link Inspection.whenIdle}). Each container is checked once, and a call that
+ * hangs is cancelled. The exit is not published again: the status in the cache is corrected, and a PodSync
+ * reports that.
  */
 export class LateReasons {
   readonly #options: LateReasonsOptions;
-  /** By the uid of the pod, the longest untouched first. */
+  /** By the uid of the pod, in the order of the last update, oldest first. */
   readonly #doubts = new Map<string, Doubt>();
-  /** Since when there are any, in monotonic milliseconds. */
+  /** Monotonic milliseconds since when there are any. */
   #sinceMs = 0;
   #timer: ClockTimer | undefined;
   #underWay: InspectionHandle<PodStatus> | undefined;
@@ -59,7 +63,7 @@ export class LateReasons {
     this.#options = options;
   }
 
-  /** How often the runtime was asked. */
+  /** How many checks were started. */
   get begun(): number {
     return this.#begun;
   }
@@ -69,12 +73,12 @@ export class LateReasons {
     return this.#failures;
   }
 
-  /** What is told from now on is asked about, until stopped. */
+  /** Starts checking exits that are published from now on, until stopped. */
   start(): void {
     this.#running = true;
   }
 
-  /** Leaves neither timer nor call behind, and asks about nothing that was told before. */
+  /** Cancels timers and calls, and drops the exits noted so far. */
   stop(reason: Error): void {
     this.#running = false;
     this.#doubts.clear();
@@ -82,12 +86,12 @@ export class LateReasons {
     this.#underWay?.cancel(reason);
   }
 
-  /** These events have been told. */
+  /** Notes events that were published. */
   note(events: readonly PodLifecycleEvent[]): void {
     if (!this.#running) return;
     let hasDoubts = false;
     for (const event of events) {
-      // At the first look all that ever ended is told of.
+      // The first list reports everything that ever ended.
       if (event.type !== 'ContainerDied' || event.trigger === 'initial' || !mayBeMemoryKill(event)) continue;
       hasDoubts = this.#doubt(event.pod.uid, event.containerId) || hasDoubts;
     }
@@ -104,7 +108,7 @@ export class LateReasons {
     return true;
   }
 
-  /** For a pause in which no more is told, within bounds. */
+  /** Waits for a pause in which no more exits come, within bounds. */
   #wait(): void {
     const { clock } = this.#options;
     const leftMs = this.#sinceMs + ASK_AT_LATEST_MS - clock.monotonicMs();
@@ -135,9 +139,9 @@ export class LateReasons {
     }
   }
 
-  /** Those that are still there, and of which the reason has not become known by itself. */
+  /** The containers that still exist and whose reason has not been corrected in another way. */
   #findOpen({ pod, seen }: PodRecord, containerIds: ReadonlySet<string>): ObservedContainer[] {
-    // Where an inspection has failed the next one asks about everything anew; the status is empty until then.
+    // After a failed inspection the next one asks for everything again; until then the status is empty.
     const { containers } = this.#options.cache.get(pod.uid).status;
     const open = containers.filter(
       (container) =>
@@ -188,7 +192,7 @@ export class LateReasons {
         2,
       );
     }
-    // Of nothing else is anything newer known.
+    // Nothing else is known to be newer.
     cache.set(pod.uid, corrected, undefined, stamp);
     const context = { pod, trigger: 'request', stamp, observedAtMs: clock.now() } as const;
     deliver([{ type: 'PodSync', ...context, folded: 0 }]);

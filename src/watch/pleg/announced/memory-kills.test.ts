@@ -6,7 +6,7 @@ const EXITED = aContainer({ id: 'a', state: 'exited' });
 const killed = (reason: string) => aContainerStatus(EXITED, { exitCode: 137, reason });
 const podWith = (...containers: ReturnType<typeof killed>[]) => aPodStatus(aPod(), { containers });
 
-it('may be any end by SIGKILL that is not known to be one', () => {
+it('may be any exit by SIGKILL that has no such reason', () => {
   expect(mayBeMemoryKill({ exitCode: 137, reason: 'Error' })).toBe(true);
   expect(mayBeMemoryKill({ exitCode: 137, reason: undefined })).toBe(true);
   expect(mayBeMemoryKill({ exitCode: 137, reason: 'OOMKilled' })).toBe(false);
@@ -14,13 +14,13 @@ it('may be any end by SIGKILL that is not known to be one', () => {
   expect(mayBeMemoryKill({ exitCode: undefined, reason: undefined })).toBe(false);
 });
 
-it('is the reason of an end that anybody tells of as such, whichever of the two is newer', () => {
+it('is the reason of an exit if either status says so, whichever of the two is newer', () => {
   const [error, oom] = [podWith(killed('Error')), podWith(killed('OOMKilled'))];
   expect(withMemoryKills(error, oom.containers)).toEqual(oom);
   expect(withMemoryKills(oom, error.containers)).toBe(oom);
 });
 
-it('changes nothing else: not what runs, not other containers, and no status of which nobody tells that', () => {
+it('changes nothing else: neither running containers, nor other containers, nor a status that no other corrects', () => {
   const running = podWith(aContainerStatus(aContainer({ id: 'a' })));
   expect(withMemoryKills(running, [killed('OOMKilled')])).toBe(running);
   const error = podWith(killed('Error'));

@@ -1,16 +1,16 @@
 import { type ContainerStatus, type PodStatus } from '../../observed/runtime.js';
 
-/** The reason of a container that the kernel has killed for want of memory. */
+/** The reason of a container that the kernel killed for lack of memory. */
 export const OOM_KILLED = 'OOMKilled';
 
-/** What an end by SIGKILL is told with, whoever sent it. */
+/** The exit code after SIGKILL, whoever sent it. */
 const KILLED = 137;
 
 /**
- * Whether an end may have been for want of memory without the runtime knowing yet. Pure.
+ * Whether an exit may have been caused by lack of memory without the runtime knowing yet. Pure.
  *
- * It learns of that beside the end, and in either order: containerd tells of the end as soon as it hears of it, with the reason
- * `Error`, and puts the other reason into the status moments later, of which it tells nobody.
+ * The runtime learns of the cause and of the exit separately, in either order. containerd reports the exit at
+ * once, with the reason `Error`, and corrects the reason in the status moments later, without an event.
  */
 export function mayBeMemoryKill({
   exitCode,
@@ -23,9 +23,10 @@ export function mayBeMemoryKill({
 }
 
 /**
- * The status with the ends for want of memory that others of the same containers tell of; the same object where there are none. Pure.
+ * Adds the out-of-memory reasons that `others` have for the same containers; returns the same object if there
+ * are none. Pure.
  *
- * Which of the two is older does not matter: a runtime takes this reason back no more than the end itself.
+ * It does not matter which of the two is older: a runtime never takes this reason back.
  */
 export function withMemoryKills(status: PodStatus, others: readonly ContainerStatus[]): PodStatus {
   const kills = others.filter(({ state, reason }) => state === 'exited' && reason === OOM_KILLED);

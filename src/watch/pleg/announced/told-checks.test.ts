@@ -19,7 +19,7 @@ async function setUp() {
   return { clock, runtime, trust, checks, pod, status: await runtime.getPodStatus(pod) };
 }
 
-it('hold what was told against what the runtime answers', async () => {
+it("compare the status in an event with the runtime's answer", async () => {
   const { clock, trust, checks, pod, status } = await setUp();
   checks.check(pod, status);
   await clock.settle();
@@ -46,7 +46,7 @@ it('are made one at a time, until one is known to hang', async () => {
   expect(trust.stats).toMatchObject({ agreed: 2, refuted: 0 });
 });
 
-it('prove nothing where the runtime fails, or they are given up', async () => {
+it('prove nothing if the runtime fails, or if they are cancelled', async () => {
   const { clock, runtime, trust, checks, pod, status } = await setUp();
   runtime.failStatus('p', new Error('sick'));
   checks.check(pod, status);
@@ -61,7 +61,7 @@ it('prove nothing where the runtime fails, or they are given up', async () => {
   expect(trust.stats).toEqual({ used: 0, agreed: 0, refuted: 0 });
 });
 
-it('are given up though they hang, and another has been begun since', async () => {
+it('are cancelled although they hang and another one was started since', async () => {
   const { clock, runtime, checks, pod, status } = await setUp();
   for (let begun = 1; begun <= 2; begun++) {
     runtime.hangStatus('p');

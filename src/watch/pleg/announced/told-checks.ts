@@ -2,16 +2,16 @@ import { type ObservedPod, type PodStatus } from '../../observed/runtime.js';
 import { SideInspections, type SideInspectionsOptions } from '../inspection/side-inspections.js';
 import { type ToldTrust } from './told-trust.js';
 
-/** What {@link ToldChecks} work with. */
+/** Options of {@link ToldChecks}. */
 export interface ToldChecksOptions extends Omit<SideInspectionsOptions, 'urgent' | 'failed'> {
   readonly trust: ToldTrust;
 }
 
 /**
- * Asks the runtime about pods of which everything was told, to hold what it answers against what its event told.
+ * Verifies the pod status of an event by asking the runtime for it.
  *
- * Nothing else comes of the answer: neither the cache nor anything that is told of the pod waits for it. One at a time, but for
- * those that hang, which say nothing.
+ * The answer is used for nothing else: neither the cache nor any event waits for it. One check runs at a
+ * time, not counting those that hang, which prove nothing.
  */
 export class ToldChecks {
   readonly #trust: ToldTrust;
@@ -25,7 +25,7 @@ export class ToldChecks {
     });
   }
 
-  /** How many were begun. */
+  /** How many checks were started. */
   get begun(): number {
     return this.#inspections.begun;
   }
@@ -35,7 +35,10 @@ export class ToldChecks {
     return this.#inspections.failures;
   }
 
-  /** Asks about a pod that is as `seen`, and of which an event told `status`; does nothing while another is asked about. */
+  /**
+   * Starts a check of the `status` that an event had of a pod listed as `seen`; does nothing while another
+   * check runs.
+   */
   check(seen: ObservedPod, status: PodStatus): void {
     if (this.#inspections.isBusy) return;
     const { uid, namespace, name } = seen;
@@ -44,7 +47,7 @@ export class ToldChecks {
     );
   }
 
-  /** Gives up those that are under way; they then count for nothing. */
+  /** Cancels the running checks; they then count for nothing. */
   cancel(reason: Error): void {
     this.#inspections.cancel(reason);
   }

@@ -27,13 +27,13 @@ const tell = (containers: States, sandbox: ObservedState = 'running'): ToldStatu
   };
 };
 
-/** Which ends are told at once when `a` has ended, says the event. */
+/** The exits to publish early when an event says that `a` has exited. */
 function find(accepted: ObservedPod, told: ToldStatuses, known = aPodStatus(accepted)): string[] {
   const ends = findToldEnds({ accepted, known, told, containerId: 'a', nowMs: 5 });
   return [...(ends?.keys() ?? [])];
 }
 
-describe('what an event tells at once', () => {
+describe('what an event publishes early', () => {
   it.each<[string, States, States, string[]]>([
     ['the end of what ran', { a: 'running' }, { a: 'exited' }, ['a']],
     ['all ends that it shows', { a: 'running', b: 'running' }, { a: 'exited', b: 'exited' }, ['a', 'b']],
@@ -69,14 +69,14 @@ describe('what an event tells at once', () => {
     expect(find(see(accepted), tell(told))).toEqual(ends);
   });
 
-  it('is nothing beside the end of a sandbox, or a sandbox that nobody has seen', () => {
+  it('is nothing when a sandbox has ended too, or when the sandbox is new', () => {
     const accepted = see({ a: 'running' });
     expect(find(accepted, tell({ a: 'exited' }, 'exited'))).toEqual([]);
     expect(find({ ...accepted, sandboxes: [] }, tell({ a: 'exited' }))).toEqual([]);
     expect(find(see({ a: 'running' }, 'exited'), tell({ a: 'exited' }))).toEqual(['a']);
   });
 
-  it('is nothing of a container whose status was gone already', () => {
+  it('is nothing for a container whose status was gone already', () => {
     const accepted = see({ a: 'running' });
     expect(find(accepted, tell({ a: 'exited' }), aPodStatus(accepted, { containers: [] }))).toEqual([]);
   });
@@ -88,12 +88,12 @@ const ENDS = findToldEnds({
   ...{ containerId: 'a', nowMs: 1_000 },
 })!;
 
-describe('an end that was told', () => {
-  it('is put into looks and statuses that do not show it, and leaves alone those that do', () => {
+describe('an exit that was published early', () => {
+  it('is added to lists and statuses that do not show it, and changes nothing in those that do', () => {
     const pod = podWithEnds(RUNNING, ENDS);
     expect(pod).toEqual(see({ a: 'exited', b: 'running' }));
     expect(pod.containers[1]).toBe(RUNNING.containers[1]);
-    // The same object in each look stands for the same.
+    // The same object in two lists means no change.
     expect(podWithEnds(RUNNING, ENDS).containers[0]).toBe(pod.containers[0]);
     expect(podWithEnds(pod, ENDS)).toBe(pod);
     expect(podWithEnds(RUNNING, NO_ENDS)).toBe(RUNNING);
@@ -103,13 +103,13 @@ describe('an end that was told', () => {
       { id: 'a', state: 'exited', exitCode: 7 },
       { id: 'b', state: 'running' },
     ]);
-    // What the runtime answers goes before what it told.
+    // The runtime's answer takes precedence over its event.
     const [a] = pod.containers;
     const answered = aPodStatus(pod, { containers: [aContainerStatus(a, { exitCode: 1 })] });
     expect(statusWithEnds(answered, ENDS).containers).toMatchObject([{ exitCode: 1 }]);
   });
 
-  it('holds against looks that show the container running, until none for its sake is left', () => {
+  it('is compared with lists that show the container running, until none on its account is left', () => {
     for (const startedMs of [0, 1_000, 1_000 + CHECKED_FOR_MS / 2]) {
       expect(holdEnds(ENDS, RUNNING, startedMs)).toEqual({ left: ENDS, refuted: [] });
     }
@@ -118,7 +118,7 @@ describe('an end that was told', () => {
     expect(after.refuted).toMatchObject([{ container: { id: 'a' } }]);
   });
 
-  it('is over once a look shows it, or shows the container no more', () => {
+  it('is done once a list shows it, or no longer shows the container', () => {
     for (const pod of [see({ a: 'exited' }), see({ b: 'running' })]) {
       expect(holdEnds(ENDS, pod, 1_000)).toEqual({ left: NO_ENDS, refuted: [] });
     }

@@ -8,12 +8,12 @@ import {
 } from '../../observed/runtime.js';
 import { CHECKED_FOR_MS } from './hint-checks.js';
 
-/** The look at the end of that time may be early by so much, as timers may. */
+/** How much too early the last of those lists may come, as timers may. */
 const TIMER_SLACK_MS = 10;
 
-/** The end of a container, told by an event before any look has shown it. */
+/** The exit of a container, published from an event before any list has shown it. */
 export interface ToldEnd {
-  /** As looks will show it. */
+  /** As lists will show it. */
   readonly container: ObservedContainer;
   readonly status: ContainerStatus;
   /** Monotonic milliseconds. */
@@ -23,28 +23,29 @@ export interface ToldEnd {
 /** By the id of the container. */
 export type ToldEnds = ReadonlyMap<string, ToldEnd>;
 
-/** No end that looks have yet to show. */
+/** No exits that lists have yet to show. */
 export const NO_ENDS: ToldEnds = new Map();
 
-/** What {@link findToldEnds} goes by. */
+/** Input of {@link findToldEnds}. */
 export interface ToldEndInputs {
-  /** The look that everybody was told of. */
+  /** The list entry whose events were published. */
   readonly accepted: ObservedPod;
   /** The status that goes with it. */
   readonly known: PodStatus;
   readonly told: ToldStatuses;
-  /** The container that the event says has ended. */
+  /** The container that exited according to the event. */
   readonly containerId: string;
   /** Monotonic milliseconds. */
   readonly nowMs: number;
 }
 
 /**
- * The ends that an event tells of and that may be told at once. Pure.
+ * The exits in an event that may be published early. Pure.
  *
- * Nobody knows how old an event is. But a container that has exited never runs again under its id, so its end is true however
- * late it is heard of. All else that is new in the event, such as a container that nobody has seen, or a sandbox's end, says that
- * there is more to find out than ends: undefined then, and when the container itself has not just ended.
+ * The age of an event is unknown. But a container that has exited never runs again under its id, so its exit
+ * is true however late the event comes. Anything else that is new in the event, such as an unknown container
+ * or a sandbox's end, means that there is more to find out than exits: the result is undefined then. It is
+ * undefined too if the container itself has not just exited.
  */
 export function findToldEnds(inputs: ToldEndInputs): ToldEnds | undefined {
   const { accepted, known, told, containerId, nowMs } = inputs;
@@ -54,7 +55,8 @@ export function findToldEnds(inputs: ToldEndInputs): ToldEnds | undefined {
   for (const status of told.containers) {
     const before = accepted.containers.find(isOf(status));
     if (isNoNews(before, status)) continue;
-    // One that was not seen to run may have a start that nobody was told of, and one that is gone has no status to change.
+    // A container that was not seen running may have an unpublished start, and one that is gone has no status
+    // to change.
     const hasEnded = before?.state === 'running' && status.state === 'exited';
     if (!hasEnded || !known.containers.some(isOf(status))) return undefined;
     ends.set(status.id, { container: { ...before, state: 'exited' }, status, toldAtMs: nowMs });
@@ -62,7 +64,7 @@ export function findToldEnds(inputs: ToldEndInputs): ToldEnds | undefined {
   return ends.has(containerId) ? ends : undefined;
 }
 
-/** The pod with these ends, where it does not show them itself; the same object when it does. Pure. */
+/** Adds these exits to a pod that does not show them; returns the same object if it does. Pure. */
 export function podWithEnds(pod: ObservedPod, ends: ToldEnds): ObservedPod {
   if (ends.size === 0) return pod;
   const containers = pod.containers.map((container) =>
@@ -72,7 +74,7 @@ export function podWithEnds(pod: ObservedPod, ends: ToldEnds): ObservedPod {
   return isSame ? pod : { ...pod, containers };
 }
 
-/** The same of a status. Pure. */
+/** Adds these exits to a status that does not show them. Pure. */
 export function statusWithEnds(status: PodStatus, ends: ToldEnds): PodStatus {
   if (ends.size === 0) return status;
   const containers = status.containers.map((container) =>
@@ -81,19 +83,20 @@ export function statusWithEnds(status: PodStatus, ends: ToldEnds): PodStatus {
   return { ...status, containers };
 }
 
-/** What a look makes of ends that were told before it. */
+/** How a list affects the exits published before it. */
 export interface EndsAfterLook {
-  /** Those that it may not show yet. */
+  /** Exits that it may not show yet. */
   readonly left: ToldEnds;
-  /** Those that it shows not to be true. */
+  /** Exits that it disproves. */
   readonly refuted: readonly ToldEnd[];
 }
 
 /**
- * Holds ends against a look at the pod that began at `startedMs`, in monotonic milliseconds. Pure.
+ * Compares exits with a list of the pod that began at `startedMs`, in monotonic milliseconds. Pure.
  *
- * A look that began before the event shows nothing of it, and a runtime may tell of an end before its list shows it: only a
- * look that begins when no look for the event's sake is due any more proves that the container runs after all.
+ * A list that began before the event says nothing about it, and a runtime may announce an exit before its
+ * list shows it. So only a list that begins after the last recheck of the event proves that the container
+ * still runs.
  */
 export function holdEnds(ends: ToldEnds, pod: ObservedPod, startedMs: number): EndsAfterLook {
   if (ends.size === 0) return { left: ends, refuted: [] };
@@ -118,7 +121,7 @@ const isOf =
   (member: { readonly id: string }): boolean =>
     member.id === id;
 
-/** It is told as it is known, or as it was before its end. */
+/** Whether a member in an event is not new: it has the known state, or one from before its known exit. */
 function isNoNews(known: Member | undefined, { state }: Member): boolean {
   return known !== undefined && (known.state === state || known.state === 'exited');
 }

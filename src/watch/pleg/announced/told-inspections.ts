@@ -4,15 +4,18 @@ import { type PodRecord } from '../pod-records.js';
 import { statusAsTold } from './told-status.js';
 import { type ToldTrust } from './told-trust.js';
 
-/** What {@link ToldInspections} need. */
+/** Options of {@link ToldInspections}. */
 export interface ToldInspectionsOptions {
   readonly trust: ToldTrust;
-  /** What an event told of a pod that came before a look with this stamp; undefined where none has, or all of it has been used. */
+  /**
+   * The pod status of an event that came before the list with this stamp; undefined if there is none, or if
+   * it has been used.
+   */
   readonly findTold: (podUid: string, stamp: Stamp) => ToldStatuses | undefined;
   readonly forgetTold: (podUid: string) => void;
 }
 
-/** Finds out whether what an event told of a pod may stand for an inspection of it. */
+/** Decides whether the pod status in an event can replace an inspection. */
 export class ToldInspections {
   readonly #options: ToldInspectionsOptions;
   readonly #trust: ToldTrust;
@@ -23,8 +26,8 @@ export class ToldInspections {
   }
 
   /**
-   * The status that an event told of a pod as it was last seen, where it may be used; else it is kept, to be held against the
-   * answer.
+   * Returns an event's status of the pod as last seen, if it may be used; otherwise stores it to compare it
+   * with the runtime's answer.
    */
   find(record: PodRecord, known: PodStatus): PodStatus | undefined {
     if (record.inspection !== undefined) return undefined;
@@ -39,7 +42,7 @@ export class ToldInspections {
     return undefined;
   }
 
-  /** The runtime has answered about the pod as a look had shown it. */
+  /** Compares the stored status with the runtime's answer about the pod as it was listed. */
   compare(record: PodRecord, snapshot: ObservedPod, answered: PodStatus): void {
     const { told } = record;
     record.told = undefined;

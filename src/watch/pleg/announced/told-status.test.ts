@@ -15,14 +15,14 @@ const OLD = aSandbox({ id: 'old', state: 'exited' });
 const inNew = (state: ObservedState) => aContainer({ id: 'a', name: 'a', state, sandboxId: 'new' });
 const LAST = aContainer({ id: 'l', name: 'a', state: 'exited', sandboxId: 'old' });
 
-/** As looks show it: what has not changed is the same object in each. */
+/** A list entry; what has not changed is the same object in each list. */
 const see = (state: ObservedState, last = LAST): ObservedPod => ({
   ...aPod(),
   sandboxes: [NEW, OLD],
   containers: [last, inNew(state)],
 });
 
-/** What an event tells of the newest sandbox, with its container in that state. */
+/** The status in an event: the newest sandbox, with its container in that state. */
 const tell = (state: ObservedState) => ({
   sandboxes: [aSandboxStatus(NEW)],
   containers: [aContainerStatus(inNew(state), { exitCode: 7 })],
@@ -38,7 +38,7 @@ function combine(
   return statusAsTold({ seen, accepted, known, told });
 }
 
-it('is what the event told, with what was known of the rest of the pod', () => {
+it('is the status of the event, with what was known of the rest of the pod', () => {
   const accepted = see('running');
   const status = combine(see('exited'), tell('exited'), accepted);
   expect(status?.containers).toEqual([
@@ -49,26 +49,26 @@ it('is what the event told, with what was known of the rest of the pod', () => {
   expect(status?.ips).toEqual(aSandboxStatus(NEW).ips);
 });
 
-it('is nothing when the look shows something in another state than the event had it', () => {
+it('is undefined when the list shows something in another state than the event', () => {
   expect(combine(see('exited'), tell('running'), see('created'))).toBeUndefined();
   expect(combine(see('running'), tell('exited'), see('created'))).toBeUndefined();
 });
 
-it('is nothing when something has changed that the event does not tell of', () => {
+it('is undefined when something has changed that the event does not cover', () => {
   const accepted = see('running');
   const other = aContainer({ id: 'l', name: 'a', state: 'running', sandboxId: 'old' });
   expect(combine(see('exited', other), tell('exited'), accepted)).toBeUndefined();
   expect(combine(see('exited'), tell('exited'))).toBeUndefined();
 });
 
-it('is of a pod that is new when the event tells of all of it', () => {
+it('works for a new pod when the event covers all of it', () => {
   const seen = aPod({ sandboxes: [NEW], containers: [inNew('running')] });
   expect(combine(seen, tell('running'))?.containers).toHaveLength(1);
   const { sandboxes } = tell('running');
   expect(combine(seen, { sandboxes, containers: [] })).toBeUndefined();
 });
 
-it('is as it was known of what has not changed, however the event had it', () => {
+it('is the known status for what has not changed, whatever the event had', () => {
   const accepted = see('running');
   const told = tell('exited');
   const late = { ...told, containers: [...told.containers, aContainerStatus(LAST, { reason: 'before' })] };
@@ -78,7 +78,7 @@ it('is as it was known of what has not changed, however the event had it', () =>
   ]);
 });
 
-it('is what the event told of the reason alone where that is a lack of memory, of which the runtime learns after the end', () => {
+it('takes only the reason from the event if that is lack of memory, which the runtime learns after the exit', () => {
   const accepted = see('running');
   const told = tell('exited');
   const late = { ...told, containers: [...told.containers, aContainerStatus(LAST, { reason: 'OOMKilled' })] };

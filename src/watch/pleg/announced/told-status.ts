@@ -8,25 +8,26 @@ import {
 } from '../../observed/runtime.js';
 import { withMemoryKills } from './memory-kills.js';
 
-/** What {@link statusAsTold} is made of. */
+/** Input of {@link statusAsTold}. */
 export interface ToldStatusInputs {
-  /** As a look shows the pod that began after the event had come. */
+  /** The pod in a list that began after the event had come. */
   readonly seen: ObservedPod;
-  /** The look that `known` is of; undefined for a pod that is new. */
+  /** The list entry that `known` belongs to; undefined for a new pod. */
   readonly accepted: ObservedPod | undefined;
   readonly known: PodStatus;
-  /** What the event told. */
+  /** The status in the event. */
   readonly told: ToldStatuses;
 }
 
 /**
- * The status of a pod out of what an event told of it, so that nobody has to ask. Pure.
+ * Builds a pod's status from an event, so that no status call is needed. Pure.
  *
- * The event alone proves nothing; the look does. What that shows in the state in which the event had it is as the event said: a
- * container has each state once, and but for its limits, of which no look tells either, nothing about it changes
- * meanwhile. What the look shows unchanged is as it was known, since the runtime may have been asked about it after the event
- * was made, and what has changed the event has to tell of; but that an end was for want of memory a runtime may learn after
- * the end. Undefined when anything is missing, or has moved on.
+ * The event alone proves nothing; the list does. If the list shows a member in the same state as the event,
+ * the event's status is right: a container enters each state once, and apart from its limits, which no list
+ * shows either, nothing about it changes within a state. If the list shows a member unchanged, its known
+ * status is used, since the runtime may have been asked about it after the event was made. The exception is a
+ * late out-of-memory reason, which is taken from the event. Undefined if the event does not cover a change,
+ * or if anything has changed since.
  */
 export function statusAsTold({ seen, accepted, known, told }: ToldStatusInputs): PodStatus | undefined {
   const sandboxes = findAll(seen.sandboxes, told.sandboxes, accepted?.sandboxes, known.sandboxes);
@@ -49,7 +50,7 @@ function findAll<Status extends Member>(
   const found: Status[] = [];
   for (const member of members) {
     const isSame = ({ id, state }: Member): boolean => id === member.id && state === member.state;
-    // The same object stands for the same in two looks.
+    // The same object in two lists means no change.
     const status = (before.includes(member) ? known.find(isSame) : undefined) ?? told.find(isSame);
     if (status === undefined) return undefined;
     found.push(status);

@@ -10,7 +10,7 @@ const say = (state: ObservedState, exitCode = 0): PodStatus =>
 const EXITED = see('exited');
 const agree = (trust: ToldTrust): void => trust.compare(EXITED, say('exited', 3), say('exited', 3));
 
-it('is there once the runtime has said the same so many times in a row, and gone when it says something else', () => {
+it('is reached once the runtime has agreed often enough in a row, and lost when it disagrees', () => {
   const trust = new ToldTrust({ believedAfter: 2 });
   agree(trust);
   expect(trust.use()).toBe(false);
@@ -23,7 +23,7 @@ it('is there once the runtime has said the same so many times in a row, and gone
   expect(trust.stats).toEqual({ used: 1, agreed: 3, refuted: 1 });
 });
 
-it('is not touched by what has moved on between the look and the answer', () => {
+it('ignores what has changed between the list and the answer', () => {
   const trust = new ToldTrust({ believedAfter: 1 });
   agree(trust);
   trust.compare(see('running'), say('running'), say('exited', 3));
@@ -32,7 +32,7 @@ it('is not touched by what has moved on between the look and the answer', () => 
   expect(trust.stats).toMatchObject({ agreed: 1, refuted: 0 });
 });
 
-it('goes on being checked, one in 64, until the answer is there', () => {
+it('goes on being checked, once in 64 times, until the answer is there', () => {
   const trust = new ToldTrust({ believedAfter: 1 });
   agree(trust);
   const uses = (): boolean[] => Array.from({ length: 70 }, () => trust.use());
@@ -45,13 +45,13 @@ it('goes on being checked, one in 64, until the answer is there', () => {
   expect(trust.use()).toBe(false);
 });
 
-it('goes on while one in 64 of what is told at once is asked about, and is gone when that, or a look, refutes it', () => {
+it('lasts while one in 64 early exits is checked, and is lost when such a check or a list disproves one', () => {
   const trust = new ToldTrust({ believedAfter: 1 });
   expect(trust.useAtOnce()).toBe(false);
   agree(trust);
   const checks = Array.from({ length: 128 }, () => trust.useAtOnce() && trust.wantsCheck);
   expect(checks.flatMap((isCheck, index) => (isCheck ? index : []))).toEqual([62, 126]);
-  // What is not told at once waits for the answer, as ever.
+  // Everything else waits for the answer, as ever.
   expect(trust.use()).toBe(false);
   agree(trust);
   expect(trust.use()).toBe(true);
@@ -61,7 +61,7 @@ it('goes on while one in 64 of what is told at once is asked about, and is gone 
   expect(trust.stats.refuted).toBe(1);
 });
 
-it('is not touched by a lack of memory of which the runtime has learnt since, but by all else that differs', () => {
+it('ignores an out-of-memory reason that the runtime has learnt since, but no other difference', () => {
   const trust = new ToldTrust({ believedAfter: 1 });
   const ended = (reason: string, finishedAtNs = 5n): PodStatus =>
     aPodStatus(EXITED, {

@@ -2,30 +2,30 @@ import { isDeepStrictEqual } from 'node:util';
 import { type ObservedPod, type PodStatus } from '../../observed/runtime.js';
 import { withMemoryKills } from './memory-kills.js';
 
-/** One of so many is asked about even then. */
+/** One status in this many is verified even when trusted. */
 const SAMPLE = 64;
 
-/** How far the statuses in a runtime's events are believed. */
+/** How far the statuses in a runtime's events are trusted. */
 export interface ToldStats {
-  /** Pods that nobody was asked about, as an event had told enough. */
+  /** Inspections saved, as an event had the whole status. */
   readonly used: number;
-  /** How often the runtime, when asked, said the same. */
+  /** How often the runtime's answer agreed. */
   readonly agreed: number;
-  /** How often it said something else, or a look did. */
+  /** How often the runtime's answer or a list disagreed. */
   readonly refuted: number;
 }
 
 /**
- * Whether the statuses that a runtime puts into its events may be taken for what it would answer.
+ * Decides whether the statuses in a runtime's events can replace its answers.
  *
- * Each runtime fills them by code of its own, so they have to prove themselves first: the runtime is asked all the same, and
- * both are held against one another. One that was refuted begins anew.
+ * Each runtime fills them by code of its own, so they have to prove themselves first: the runtime is asked
+ * all the same, and the two are compared. A disagreement starts the proof over.
  */
 export class ToldTrust {
-  /** So many times in a row the runtime has to answer what its events have told before they are believed. */
+  /** How many times in a row events and answers must agree before events are trusted. */
   readonly #believedAfter: number;
   #inARow = 0;
-  /** Used since the runtime was asked last. */
+  /** Used since the last verification. */
   #unchecked = 0;
   #used = 0;
   #agreed = 0;
@@ -39,7 +39,7 @@ export class ToldTrust {
     return { used: this.#used, agreed: this.#agreed, refuted: this.#refuted };
   }
 
-  /** Whether this one is to be used without asking; counts it then. */
+  /** Whether to use this status without asking; if so, counts it. */
   use(): boolean {
     if (this.#inARow < this.#believedAfter || this.#unchecked >= SAMPLE - 1) return false;
     this.#unchecked++;
@@ -47,7 +47,7 @@ export class ToldTrust {
     return true;
   }
 
-  /** Whether this one is to be passed on before a look shows what it tells; counts it then. */
+  /** Whether to publish this exit before a list shows it; if so, counts it. */
   useAtOnce(): boolean {
     if (this.#inARow < this.#believedAfter) return false;
     this.#unchecked++;
@@ -55,15 +55,18 @@ export class ToldTrust {
     return true;
   }
 
-  /** Whether the runtime is to be asked about the one that was used last. Those after it need not wait for the answer. */
+  /** Whether to verify the status that was used last. Later ones need not wait for the answer. */
   get wantsCheck(): boolean {
     return this.#unchecked % SAMPLE === SAMPLE - 1;
   }
 
-  /** The runtime was asked about a pod that a look had shown as `seen`. What has moved on since proves nothing. */
+  /**
+   * Compares a status from an event with the answer for a pod that was listed as `seen`. What has changed
+   * since proves nothing.
+   */
   compare(seen: ObservedPod, told: PodStatus, asked: PodStatus): void {
     if (hasMovedOn(seen, asked)) return;
-    // That it was for want of memory the runtime may have learnt since.
+    // The runtime may have learnt the out-of-memory reason since.
     if (isDeepStrictEqual(withMemoryKills(told, asked.containers), asked)) {
       this.#inARow++;
       this.#agreed++;
@@ -73,13 +76,13 @@ export class ToldTrust {
     }
   }
 
-  /** Something that was told is known not to be true. */
+  /** Notes that a status from an event was wrong. */
   refute(): void {
     this.#inARow = 0;
     this.#refuted++;
   }
 
-  /** Another runtime may be at the other end. */
+  /** Starts over, as another runtime may be at the other end. */
   reset(): void {
     this.#inARow = 0;
   }

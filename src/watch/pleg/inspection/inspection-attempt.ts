@@ -8,18 +8,20 @@ import { type PodRecord } from '../pod-records.js';
 import { statusWithEnds, type ToldEnds } from '../announced/told-ends.js';
 import { type ConditionSnapshot, type WatchConditions } from '../watch-conditions.js';
 
-/** What stood when the inspection of a pod began: its events are about this, whatever is seen meanwhile. */
+/** The state when the inspection of a pod began: its events are about this, whatever is seen meanwhile. */
 export interface InspectionAttempt {
   readonly snapshot: ObservedPod;
   readonly stamp: Stamp;
   readonly reinspection: boolean;
   readonly trigger: Trigger;
   readonly conditions: readonly ConditionSnapshot[];
-  /** Ends in the snapshot that the runtime may not show yet. */
+  /** Exits in the snapshot that the runtime may not show yet. */
   readonly ends: ToldEnds;
 }
 
-/** Takes from the record what an inspection that begins now is to answer; what comes later is for the next one. */
+/**
+ * Takes from the record what an inspection that begins now has to answer; later changes are for the next one.
+ */
 export function beginAttempt(record: PodRecord, conditions: WatchConditions): InspectionAttempt {
   const attempt = {
     snapshot: record.seen,
@@ -34,25 +36,26 @@ export function beginAttempt(record: PodRecord, conditions: WatchConditions): In
   return attempt;
 }
 
-/** The inspection was given up by ourselves: what was taken from the record is due again, as if it had not begun. */
+/** Makes what an inspection took from the record due again, after we cancelled it ourselves. */
 export function putBack(record: PodRecord, attempt: InspectionAttempt | undefined): void {
   if (attempt === undefined) return;
   record.reinspect ||= attempt.reinspection;
   record.trigger ??= attempt.trigger;
 }
 
-/** What an inspection that succeeded has to tell. */
+/** The result of a successful inspection. */
 export interface InspectionNews {
   /** The status for the cache. */
   readonly status: PodStatus;
   readonly events: readonly PodLifecycleEvent[];
-  /** What those events share, for others of the same inspection. */
+  /** The context shared by these events, for other events of the same inspection. */
   readonly context: EventContext;
 }
 
 /**
- * Computes what is new since the record's accepted look, from the status that was fetched and the one `known` before.
- * Changes nothing; throws when the status makes no sense. `observedAtMs` is wall-clock time.
+ * Computes what is new since the accepted list, from the fetched status and the one `known` before.
+ *
+ * Changes nothing; throws if the status makes no sense. `observedAtMs` is wall-clock time.
  */
 export function computeNews(
   record: PodRecord,
@@ -62,7 +65,7 @@ export function computeNews(
   observedAtMs: number,
 ): InspectionNews {
   const { snapshot, stamp, trigger, reinspection, ends } = attempt;
-  // An answer may be older than what was known: of one call that hung, and of what an event told meanwhile.
+  // An answer may be older than the known status, if its call hung and an event came meanwhile.
   const shown = withMemoryKills(statusWithEnds(fetched, ends), known.containers);
   const status = keepIps(record, shown);
   const context = { pod: record.pod, owner: snapshot.owner, trigger, stamp, observedAtMs };
@@ -72,7 +75,7 @@ export function computeNews(
   return { status, events, context };
 }
 
-/** What was known of a pod, but for what `seen` no longer shows. Pure. */
+/** The known status without the members that `seen` no longer shows. Pure. */
 export function withoutGone(known: PodStatus, seen: ObservedPod): PodStatus {
   const left = new Set([...seen.sandboxes, ...seen.containers].map(({ id }) => id));
   const isLeft = ({ id }: { readonly id: string }): boolean => left.has(id);
@@ -83,7 +86,7 @@ export function withoutGone(known: PodStatus, seen: ObservedPod): PodStatus {
   };
 }
 
-/** A pod being torn down has lost its addresses already; what it had is what people still want to know. */
+/** A pod being torn down has already lost its addresses, but people still want to know them. */
 function keepIps(record: PodRecord, status: PodStatus): PodStatus {
   if (status.ips.length > 0 || record.ips.length === 0) return status;
   const running = status.sandboxes.some((sandbox) => sandbox.state === 'running');

@@ -48,7 +48,7 @@ function setUp(
         run ??
         (async (signal) =>
           new Promise((answer, fail) => {
-            // Takes no notice of its signal, as a call that hangs in the kernel.
+            // Ignores its signal, as a call that hangs in the kernel does.
             begun.push({ name, signal, answer, fail });
           })),
     });
@@ -65,7 +65,7 @@ function setUp(
   return { clock, pool, submit, names, call, begun };
 }
 
-describe('answers that come together', () => {
+describe('answers that arrive together', () => {
   it('end one inspection in each turn of the event loop, and its place is taken before the next one ends', async () => {
     const turns: (() => void)[] = [];
     const { clock, submit, names, call } = setUp({
@@ -88,7 +88,7 @@ describe('answers that come together', () => {
     ]);
   });
 
-  it('are in time while they wait for their turn, and a cancelled one stays cancelled', async () => {
+  it('count as in time while they wait for their turn, and a cancelled one stays cancelled', async () => {
     const turns: (() => void)[] = [];
     const { clock, submit, call } = setUp({
       yieldToLoop: async () => new Promise<void>((turn) => turns.push(turn)),
@@ -112,7 +112,7 @@ describe('answers that come together', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('are not given up for others while they wait for their turn', async () => {
+  it('are not displaced while they wait for their turn', async () => {
     const turns: (() => void)[] = [];
     const { clock, pool, submit, call } = setUp({
       ...{ concurrency: 1, slowLimit: 1 },
@@ -136,7 +136,7 @@ describe('answers that come together', () => {
 });
 
 describe('the budget', () => {
-  it('holds no more than its places, and the next begins when one ends', async () => {
+  it('has a fixed number of places, and the next inspection begins when one ends', async () => {
     const { clock, pool, submit, names, call } = setUp();
     const first = submit('a');
     submit('b');
@@ -148,7 +148,7 @@ describe('the budget', () => {
     expect([names(), pool.queued]).toEqual([['a', 'b', 'c'], 0]);
   });
 
-  it('lets deaths go first, then who came first', async () => {
+  it('serves deaths first, then in order of arrival', async () => {
     const { clock, submit, names, call } = setUp({ concurrency: 1 });
     submit('running');
     submit('one');
@@ -162,7 +162,7 @@ describe('the budget', () => {
     expect(names()).toEqual(['running', 'death one', 'death two', 'one', 'two']);
   });
 
-  it('moves a pod whose container is seen to have died while it waits to the front, once', async () => {
+  it('moves a waiting pod with a new death to the front, once', async () => {
     const { clock, pool, submit, names, call } = setUp({ concurrency: 1 });
     submit('running');
     submit('one');
@@ -179,7 +179,7 @@ describe('the budget', () => {
     expect(pool.queued).toBe(0);
   });
 
-  it('goes on when a run throws before it waits for anything, or rejects with what is no error', async () => {
+  it('continues when a run throws before its first await, or rejects with something that is not an error', async () => {
     const { clock, submit, names } = setUp({ concurrency: 1 });
     const thrown = submit('throws', {
       run: () => {
@@ -197,7 +197,7 @@ describe('the budget', () => {
 });
 
 describe('a slow inspection', () => {
-  it('leaves the budget after its time, goes on, and its result still counts', async () => {
+  it('leaves the budget after its time, continues, and its result still counts', async () => {
     const { clock, pool, submit, names, call } = setUp({ concurrency: 1 });
     const slow = submit('slow');
     submit('next');
@@ -215,7 +215,7 @@ describe('a slow inspection', () => {
     expect(slow.outcome.value).toBe('at last');
   });
 
-  it('is given up when its place outside is wanted: the longest-running one, and never more than the limit', async () => {
+  it('is cancelled when its place outside is needed: the longest-running first, and never more than the limit', async () => {
     const { clock, pool, submit, call } = setUp({ concurrency: 1, slowLimit: 2 });
     const hung = ['h1', 'h2', 'h3', 'h4'].map((name) => submit(name));
     submit('retry', { knownSlow: true });
@@ -270,7 +270,7 @@ describe('an inspection known to be slow', () => {
     expect(names()).toEqual(['k1', 'k2', 'well', 'k3']);
   });
 
-  it('is given up at the deadline even if it takes no notice', async () => {
+  it('is cancelled at the deadline even if it ignores its signal', async () => {
     const { clock, pool, submit, call } = setUp();
     const known = submit('k', { knownSlow: true });
     await clock.advance(119_999);
@@ -283,7 +283,7 @@ describe('an inspection known to be slow', () => {
 });
 
 describe('the deadline', () => {
-  it('counts from the beginning, the time in the budget included', async () => {
+  it('counts from the start, the time in the budget included', async () => {
     const { clock, submit } = setUp();
     const hung = submit('h');
     await clock.advance(119_999);
@@ -292,7 +292,7 @@ describe('the deadline', () => {
     expect(hung.outcome.error).toMatchObject({ code: 'INSPECTION_DEADLINE' });
   });
 
-  it('that fires late is not believed before the answer that may lie there has been read', async () => {
+  it('that fires late does not count before an answer that may have arrived is read', async () => {
     const { clock, submit, call } = setUp();
     const answered = submit('answered');
     const hung = submit('hung');
@@ -301,13 +301,13 @@ describe('the deadline', () => {
     await clock.advance(0);
     expect(answered.outcome.error).toBeUndefined();
     call('answered').answer('was there all the time');
-    // The longest grace: a stall of minutes earns no more.
+    // The longest grace: a stall of minutes does not extend it further.
     await clock.advance(1_000);
     expect(answered.outcome.value).toBe('was there all the time');
     expect(hung.outcome.error).toMatchObject({ code: 'INSPECTION_DEADLINE' });
   });
 
-  it('that passed while the pod was still in the budget is not believed at once either', async () => {
+  it('that passed while the pod was still in the budget does not count at once either', async () => {
     const { clock, submit, call } = setUp();
     const answered = submit('answered');
     clock.stall(300_000);
@@ -332,7 +332,7 @@ describe('the deadline', () => {
 describe('cancel', () => {
   const reason = new Error('the pod is gone');
 
-  it('of one that waits keeps it from ever beginning', async () => {
+  it('of a waiting inspection prevents its start', async () => {
     const { clock, pool, submit, names, call } = setUp({ concurrency: 1, slowLimit: 1 });
     submit('a');
     submit('k', { knownSlow: true });
@@ -347,7 +347,7 @@ describe('cancel', () => {
     expect(names()).toEqual(['a', 'k']);
   });
 
-  it('of one in the budget or outside of it aborts its signal and gives its place to the next', async () => {
+  it('of one in the budget or outside aborts its signal and gives its place to the next', async () => {
     const { clock, submit, names, call } = setUp({ concurrency: 1, slowLimit: 1 });
     const outside = submit('outside');
     await clock.advance(1_000);
@@ -363,7 +363,7 @@ describe('cancel', () => {
     expect(inside.outcome.error).toBe(reason);
   });
 
-  it('of one that has ended does nothing, and neither does an answer after a cancel', async () => {
+  it('of a finished one does nothing, and neither does an answer after a cancel', async () => {
     const { clock, pool, submit, call } = setUp();
     const done = submit('done');
     call('done').answer('fine');
@@ -379,7 +379,7 @@ describe('cancel', () => {
     expect([pool.inFlight(), pool.queued, clock.pendingTimers]).toEqual([[], 0, 0]);
   });
 
-  it('of everybody at once leaves no timer and no place taken', async () => {
+  it('of all leaves no timer and no place taken', async () => {
     const { clock, pool, submit, begun } = setUp({ concurrency: 3, slowLimit: 3 });
     const all = Array.from({ length: 50 }, (_, i) => submit(`p${i}`, { knownSlow: i % 2 === 0 }));
     await clock.advance(1_500);
@@ -392,8 +392,8 @@ describe('cancel', () => {
   });
 });
 
-describe('what can wait', () => {
-  it('begins once nothing else is in the budget or waits for it, one at a time, and keeps nobody from beginning', async () => {
+describe('an inspection for idle times', () => {
+  it('begins once the budget and its queue are empty, one at a time, and delays no other', async () => {
     const { clock, pool, submit, names, call } = setUp({ concurrency: 2 });
     submit('a');
     submit('later', { whenIdle: true });
@@ -419,7 +419,7 @@ describe('what can wait', () => {
     expect(names().slice(5)).toEqual(['last']);
   });
 
-  it('is given up when it is slow, and takes no place outside of the budget', async () => {
+  it('is cancelled when it is slow, and takes no place outside the budget', async () => {
     const { clock, pool, submit, call } = setUp({ concurrency: 1, slowLimit: 1 });
     const hung = submit('hung', { knownSlow: true });
     const later = submit('later', { whenIdle: true });
@@ -440,7 +440,7 @@ describe('what can wait', () => {
   });
 });
 
-it('tells of each inspection that ended by itself what it took, and of none that was cancelled', async () => {
+it('reports the duration of each inspection that ended by itself, and of none that was cancelled', async () => {
   const { clock, submit, call } = setUp({ concurrency: 1, deadlineMs: 2_000 });
   const told: InspectionEnd[] = [];
   const stopTelling = inspectionEnded.subscribe((end) => told.push(end));

@@ -9,54 +9,60 @@ import { InspectionQueue } from './inspection-queue.js';
 /** One status call of one pod, to be made when there is room. */
 export interface Inspection<T> {
   readonly pod: PodRef;
-  /** A container of the pod died: goes before the others. */
+  /** A container of the pod died, so it goes before the others. */
   readonly urgent: boolean;
-  /** The last inspection of this pod was slow: it never takes a place in the budget, only one outside of it. */
+  /** The last inspection of this pod was slow: it never takes a place in the budget, only one outside. */
   readonly knownSlow: boolean;
   /**
-   * It can wait: it begins only while no other is in the budget or waits for a place there, and one that turns out to be slow is given up,
-   * so that it never takes a place from others.
+   * It begins only while no other is in the budget or waits for it, and is cancelled when it turns out to be
+   * slow, so that it never takes a place from others.
    */
   readonly whenIdle?: boolean;
   readonly run: (signal: AbortSignal) => Promise<T>;
 }
 
-/** An inspection that was handed in. */
+/** A submitted inspection. */
 export interface InspectionHandle<T> {
   /** The outcome. Rejects at the deadline even if `run` never returns. */
   readonly result: Promise<T>;
-  /** Resolves when the inspection has ended or has turned out to be slow: nobody need wait for it any longer. */
+  /** Resolves when the inspection has ended or is slow: nobody need wait for it any longer. */
   readonly budgetEnd: Promise<void>;
-  /** A death has been seen: goes before the others from now on. Does nothing once it has begun. */
+  /** Moves it before the others, as a death was seen. Does nothing once it has begun. */
   hurry(): void;
-  /** Gives it up: not begun, it never begins; begun, its signal aborts. `result` rejects with `reason`. */
+  /**
+   * Cancels it: a waiting one never begins, a running one has its signal aborted. `result` rejects with
+   * `reason`.
+   */
   cancel(reason: Error): void;
 }
 
-/** An inspection under way, for people. */
+/** A running inspection, for people. */
 export interface InspectionInFlight {
   readonly pod: PodRef;
   readonly ageMs: number;
-  /** It has left the budget. */
+  /** Whether it has left the budget. */
   readonly slow: boolean;
 }
 
-/** How many inspections run beside one another, and for how long. */
+/** Options of {@link InspectionPool}. */
 export interface InspectionPoolOptions {
   readonly clock: Clock;
   /** Inspections in the budget at a time. */
   readonly concurrency: number;
-  /** An inspection that takes longer leaves the budget, in milliseconds. */
+  /** An inspection leaves the budget after this time, in milliseconds. */
   readonly slowAfterMs: number;
-  /** Inspections outside of the budget at a time. */
+  /** Inspections outside the budget at a time. */
   readonly slowLimit: number;
-  /** An inspection that takes longer is given up, in milliseconds. */
+  /** An inspection is cancelled after this time, in milliseconds. */
   readonly deadlineMs: number;
   /** Lets the event loop turn once between the ends of two inspections (default: setImmediate). */
   readonly yieldToLoop?: (() => Promise<unknown>) | undefined;
 }
 
-/** What is left at least to one whose deadline passed while our own event loop was held up: its answer may lie there. */
+/**
+ * Minimum time left for an inspection whose deadline passed while our own event loop was blocked, as its
+ * answer may have arrived.
+ */
 const LEAST_LEFT_MS = 50;
 
 type JobState = 'queued' | 'budget' | 'slow' | 'answered' | 'ended';
@@ -88,7 +94,7 @@ class Job {
 }
 
 /**
- * Runs inspections beside one another, within bounds that a hung one cannot use up.
+ * Runs inspections concurrently, within bounds that hung ones cannot use up.
  *
  * ```
  * queued ──► budget ──► slow ──► answered ──► ended
@@ -96,15 +102,17 @@ class Job {
  *    └──► slow (known to be slow) ─┘
  * ```
  *
- * Whatever is given up or cancelled is ended at once, and what was only to be done when idle instead of becoming slow.
+ * A displaced or cancelled inspection ends at once; one for idle times ends instead of becoming slow.
  *
- * The budget is `concurrency` places. Who is still there after `slowAfterMs` moves out, to one of `slowLimit`
- * places outside, and goes on until `deadlineMs`. When those are full too, the longest-running of them is given
- * up, so that the budget always comes free. A pod known to be slow begins outside, and waits for a free place
- * there. Deaths go first, then who came first, and last, one by one, what can wait until nothing else is there.
+ * The budget has `concurrency` places. An inspection that is still there after `slowAfterMs` moves to one of
+ * `slowLimit` places outside, and continues until `deadlineMs`. When those are full too, the longest-running
+ * of them is cancelled, so that the budget always becomes free. A pod known to be slow begins outside, and
+ * waits for a free place there. The order is: deaths, then order of arrival, and last, one at a time, those
+ * for idle times.
  *
- * Answers that arrive together end their inspections in one turn of the event loop each, so that the calls which
- * take their places are sent while the rest is read: the runtime has work, and the answers come less and less at once.
+ * Answers that arrive together end their inspections in one turn of the event loop each. So the calls that
+ * take their places are sent while the remaining answers are read, which keeps the runtime busy and spreads
+ * later answers.
  */
 export class InspectionPool {
   readonly #options: InspectionPoolOptions;
@@ -220,7 +228,8 @@ export class InspectionPool {
       return;
     }
     const oldest = this.#slow.size >= this.#options.slowLimit ? this.#findOldestSlow() : undefined;
-    // Its place is taken before the oldest one's comes free: somebody waiting for a place outside would be in it.
+    // Take the place before the oldest one's is freed: otherwise an inspection waiting for a place outside
+    // would get it.
     this.#budget.delete(job);
     this.#slow.add(job);
     job.state = 'slow';

@@ -7,7 +7,7 @@ interface Item extends Queued {
   waitsIn: object | undefined;
 }
 
-it('gives out in order whoever has not left, as an array would', () => {
+it('returns in order the items that have not left, as an array would', () => {
   const step = fc.oneof(
     { weight: 4, arbitrary: fc.constant('push' as const) },
     { weight: 2, arbitrary: fc.constant('shift' as const) },
@@ -41,7 +41,7 @@ it('gives out in order whoever has not left, as an array would', () => {
   );
 });
 
-it('asks each of many that leave at once no more than a few times', () => {
+it('checks each of many that leave at once only a few times', () => {
   let asked = 0;
   const queue = new InspectionQueue<Queued & { gone: boolean }>();
   const items = Array.from({ length: 20_000 }, () => ({

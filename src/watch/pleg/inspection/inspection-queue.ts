@@ -1,23 +1,24 @@
-/** What an {@link InspectionQueue} holds: it has to know who has left without having been taken. */
+/** An item of an {@link InspectionQueue}, which knows whether it has left without having been taken. */
 export interface Queued {
-  /** Where it waits for its turn; undefined once it has left. */
+  /** The queue it waits in; undefined once it has left. */
   readonly waitsIn: object | undefined;
 }
 
-/** Below that many entries a queue is not worth clearing of those that have left. */
+/** A queue with fewer entries is not worth compacting. */
 const CLEAR_FROM = 64;
 
 /**
- * First in, first out, and anybody may leave in between at no cost: who no longer waits here is passed over.
+ * A FIFO queue that items may leave at any time at no cost: an item that no longer waits here is skipped.
  *
- * A node full of pods may vanish while all of them wait; looking each of them up would cost the square of that.
+ * All pods of a full node may vanish while they wait; searching the queue for each of them would be
+ * quadratic.
  */
 export class InspectionQueue<Item extends Queued> {
   #items: Item[] = [];
   #head = 0;
   #size = 0;
 
-  /** How many are waiting. */
+  /** How many items are waiting. */
   get size(): number {
     return this.#size;
   }
@@ -27,7 +28,7 @@ export class InspectionQueue<Item extends Queued> {
     this.#size++;
   }
 
-  /** Takes the one that has waited longest. */
+  /** Takes the item that has waited longest. */
   shift(): Item | undefined {
     while (this.#head < this.#items.length) {
       const item = this.#items[this.#head++]!;
@@ -40,13 +41,16 @@ export class InspectionQueue<Item extends Queued> {
     return undefined;
   }
 
-  /** One of those waiting has left; it says so itself when asked. */
+  /** Notes that one of the waiting items has left, which the item itself shows. */
   left(): void {
     this.#size--;
     this.#clear();
   }
 
-  /** Lets go of who was taken or has left, once they are the larger part: each is moved a bounded number of times. */
+  /**
+   * Drops taken and left items once they are the larger part, so that each is moved a bounded number of
+   * times.
+   */
   #clear(): void {
     if (this.#items.length < CLEAR_FROM || this.#items.length < 2 * this.#size) return;
     this.#items = this.#items.slice(this.#head).filter((item) => item.waitsIn === this);

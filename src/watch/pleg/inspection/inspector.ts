@@ -25,7 +25,7 @@ import { ToldInspections, type ToldInspectionsOptions } from '../announced/told-
 import { type ToldStats, ToldTrust } from '../announced/told-trust.js';
 import { type WatchConditions } from '../watch-conditions.js';
 
-/** What the inspector works on and reports to. */
+/** The state and the callbacks of the inspector. */
 export interface InspectorOptions extends Omit<ToldInspectionsOptions, 'trust'> {
   readonly runtime: Runtime;
   readonly clock: Clock;
@@ -36,11 +36,11 @@ export interface InspectorOptions extends Omit<ToldInspectionsOptions, 'trust'> 
   readonly concurrency: number;
   readonly slowAfterMs: number;
   readonly deadlineMs: number;
-  /** So many statuses in events have to prove true before they are believed. */
+  /** How many statuses in events have to prove true before events are trusted. */
   readonly believedAfter: number;
   /** Lets the event loop turn once between the ends of two inspections (default: setImmediate). */
   readonly yieldToLoop: (() => Promise<unknown>) | undefined;
-  /** Hands events to every subscriber; synchronous. */
+  /** Delivers events to every subscriber; synchronous. */
   readonly deliver: (events: readonly PodLifecycleEvent[]) => void;
 }
 
@@ -52,30 +52,30 @@ export interface InspectorStats {
   readonly queued: number;
   readonly due: number;
   readonly told: ToldStats;
-  /** Ends that were told before a look showed them. */
+  /** Exits that were published before a list showed them. */
   readonly toldAtOnce: number;
 }
 
-/** So many times the concurrency may hang outside of the budget. */
+/** How many inspections may hang outside the budget, as a multiple of the concurrency. */
 const SLOW_LIMIT_FACTOR = 4;
-/** Why an inspection was cancelled by ourselves: it counts for nothing. */
+/** The reason of our own cancellations, which count for nothing. */
 const STOPPED = new Error('the event generator was stopped');
 
 /**
- * Fetches the status of pods that are due, and on success writes the cache, hands out the events and advances the
- * record, in this order and in one go.
+ * Fetches the status of due pods. On success it writes the cache, delivers the events and advances the
+ * record, in this order and in one step.
  *
- * A pod of which something is only gone, after its end was told of, is told of without one; so is one of which an event of the
- * runtime has told everything, once such events have proven themselves ({@link ToldInspections}). An end that such an event
- * tells of is told at once, where nothing else is new ({@link EndsAtOnce}).
+ * Some changes need no status call: removals whose exits were published before, and changes that an event of
+ * the runtime describes completely, once such events have proven themselves ({@link ToldInspections}). An
+ * exit in such an event is published early if nothing else is new ({@link EndsAtOnce}).
  *
- * Of containers that were killed the reason may change once more, of which nothing tells: {@link LateReasons}.
+ * The reason of a killed container may still change later without any notice: see {@link LateReasons}.
  *
- * One inspection per pod at a time. A failed one leaves the record where it is and the pod due: it is tried again
- * at the next look, later with growing delays.
+ * One inspection per pod runs at a time. A failed one leaves the record unchanged and the pod due: it is
+ * retried at the next list, later with growing delays.
  */
 export class Inspector {
-  /** What is told straight from events, and held against looks. */
+  /** Publishes exits straight from events, and checks them against lists. */
   readonly ends: EndsAtOnce;
   readonly #options: InspectorOptions;
   readonly #pool: InspectionPool;
@@ -141,21 +141,20 @@ export class Inspector {
     };
   }
 
-  /** Inspections under way, oldest first. */
+  /** Running inspections, oldest first. */
   inFlight(): ReturnType<InspectionPool['inFlight']> {
     return this.#pool.inFlight();
   }
 
-  /** Retries of failed inspections, and second looks at killed containers, are made by timer from now on, until stopped. */
+  /**
+   * Starts the timers for retries of failed inspections and for rechecks of killed containers, until stopped.
+   */
   startRetries(): void {
     this.#due.startRetries();
     this.#lateReasons.start();
   }
 
-  /**
-   * Cancels what is under way and leaves no timer behind. Whatever was due stays due, as if it had not been begun:
-   * the next look inspects it.
-   */
+  /** Cancels running inspections and all timers. Everything due stays due, and the next list inspects it. */
   stop(): void {
     this.#due.stopRetries();
     this.#probe.cancel(STOPPED);
@@ -164,20 +163,21 @@ export class Inspector {
     for (const record of this.#due) record.inspection?.cancel(STOPPED);
   }
 
-  /** The runtime answers again after it did not: nobody waits out a delay that it caused. */
+  /** Drops the delays when the runtime answers again, as it had caused them. */
   forgetDelays(): void {
     this.#due.forgetDelays();
   }
 
-  /** The runtime's events may be those of another one from now on. */
+  /** Stops trusting events, as they may come from another runtime from now on. */
   distrustEvents(): void {
     this.#trust.reset();
   }
 
   /**
-   * A look has shown the pod. Inspects it if that is called for.
+   * Handles a list entry of the pod, and inspects the pod if necessary.
    *
-   * Returns what a relist is to wait for: resolves when the inspection is done or slow. Undefined when nothing is due.
+   * Returns a promise that a relist waits for: it resolves when the inspection is done or slow. Undefined if
+   * nothing is due.
    */
   consider(
     record: PodRecord,
@@ -216,13 +216,16 @@ export class Inspector {
     return record.inspected;
   }
 
-  /** Waits for the inspection under way and, as this look may have shown more than that one saw, for the next. */
+  /**
+   * Waits for the running inspection, and for the next one if this list may show more than the running one
+   * saw.
+   */
   async #untilTakenIn(record: PodRecord): Promise<void> {
     await record.inspected;
     if (record.inspection !== undefined && !record.slow) await record.inspected;
   }
 
-  /** A look has shown the pod to be gone: tells of it at once, whatever an inspection of it does. */
+  /** Publishes at once that the pod is gone, as a list showed, whatever an inspection of it does. */
   remove(record: PodRecord, stamp: Stamp, trigger: Trigger): void {
     const { records, cache, conditions, clock } = this.#options;
     const { pod } = record;
@@ -244,17 +247,17 @@ export class Inspector {
     this.#options.deliver(toLookEvents(changes, record.fleeting(), [status], context, record.reinspect));
   }
 
-  /** Pods whose inspection hangs or fails, longest first; at most `limit` of them. */
+  /** Pods whose inspection hangs or fails, longest first; at most `limit`. */
   stuckPods(limit: number): StuckPods {
     return this.#due.stuckPods(limit);
   }
 
-  /** For how long pods have been due without any inspection succeeding, in milliseconds; 0 when all is well. */
+  /** How long pods have been due without any inspection succeeding, in milliseconds; 0 when all is well. */
   fruitlessMs(): number {
     return this.#due.fruitlessMs();
   }
 
-  /** Inspects a pod that is not due, if it is time to find out whether the runtime answers for any. */
+  /** Inspects a pod that is not due, if it is time to check whether the runtime answers for any. */
   probe(): void {
     this.#probe.consider(this.fruitlessMs());
   }
@@ -268,7 +271,7 @@ export class Inspector {
       urgent,
       knownSlow: record.slow,
       run: async (signal) => {
-        // What was seen while it stood in the queue is inspected in one go.
+        // Everything seen while it waited in the queue is inspected in one go.
         begun = beginAttempt(record, conditions);
         return await runtime.getPodStatus(begun.snapshot, signal);
       },
@@ -285,7 +288,7 @@ export class Inspector {
         try {
           this.#accept(record, begun!, status);
         } catch (error) {
-          // A status that makes no sense is one more way to fail, of this pod alone.
+          // A status that makes no sense is a failure of this pod alone.
           this.#fail(record, begun, error as Error);
         }
       },
@@ -299,7 +302,9 @@ export class Inspector {
     record.inspected = Promise.race([budgetEnd, ended]);
   }
 
-  /** The runtime has nothing to add: nothing has changed in what is left, or an event has told all of it. */
+  /**
+   * Accepts a status without a call: nothing has changed in what is left, or an event described all of it.
+   */
   #acceptKnown(record: PodRecord, trigger: Trigger, status: PodStatus): void {
     const { cache, conditions, clock } = this.#options;
     record.trigger ??= trigger;
@@ -310,7 +315,7 @@ export class Inspector {
     this.#settle(record);
   }
 
-  /** Cache, events and record move together or not at all: nothing throws in here. */
+  /** Moves cache, events and record together; nothing may throw in here. */
   #write(
     record: PodRecord,
     attempt: InspectionAttempt,
@@ -371,7 +376,7 @@ export class Inspector {
     record.trigger = undefined;
     this.#due.delete(record);
     cache.markCurrent(record.pod.uid);
-    // A look that found the same while this was under way has claimed nothing: who asked for it is answered now.
+    // A list that found the same meanwhile did not update the cache; its requesters are answered now.
     cache.observe(record.pod.uid, record.seenStamp);
   }
 

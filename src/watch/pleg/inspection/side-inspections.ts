@@ -3,25 +3,26 @@ import { type ObservedPod, type PodStatus, type Runtime } from '../../observed/r
 import { type Logger } from '#base/log/logger.js';
 import { type InspectionHandle, type InspectionPool } from './inspection-pool.js';
 
-/** What {@link SideInspections} work with. */
+/** Options of {@link SideInspections}. */
 export interface SideInspectionsOptions {
   readonly runtime: Runtime;
   readonly logger: Logger;
   readonly pool: InspectionPool;
-  /** Goes before those that are not; see the pool's Inspection. */
+  /** Priority over others that are not urgent; see the pool's Inspection. */
   readonly urgent: boolean;
-  /** What the log says of one that failed. */
+  /** The log message of a failed one. */
   readonly failed: string;
 }
 
 /**
- * Inspections beside those that are due: the record of the pod neither waits for the answer nor changes by it.
+ * Inspections that are independent of due ones: the pod's record neither waits for the answer nor changes by
+ * it.
  *
- * One at a time, but for those that hang: the next does not wait for them.
+ * One runs at a time, not counting those that hang.
  */
 export class SideInspections {
   readonly #options: SideInspectionsOptions;
-  /** Those that have not ended, the hanging ones among them. */
+  /** The running ones, hanging ones included. */
   readonly #handles = new Set<InspectionHandle<PodStatus>>();
   /** The one that the next waits for. */
   #underWay: InspectionHandle<PodStatus> | undefined;
@@ -33,12 +34,12 @@ export class SideInspections {
     this.#options = options;
   }
 
-  /** Whether the next has to wait. */
+  /** Whether the next one has to wait. */
   get isBusy(): boolean {
     return this.#underWay !== undefined;
   }
 
-  /** How many were begun. */
+  /** How many were started. */
   get begun(): number {
     return this.#begun;
   }
@@ -48,7 +49,7 @@ export class SideInspections {
     return this.#failures;
   }
 
-  /** Asks the runtime about a pod that is as `seen`. Only while it is not busy. */
+  /** Asks the runtime for the status of a pod listed as `seen`. Call it only while not busy. */
   begin(seen: ObservedPod, pod: PodRef, onAnswer: (answered: PodStatus) => void): void {
     const { runtime, logger, pool, urgent, failed } = this.#options;
     this.#begun++;
@@ -67,7 +68,7 @@ export class SideInspections {
     void handle.budgetEnd.then(() => (this.#underWay = undefined));
   }
 
-  /** Gives up those that are under way, those that hang as well; they then count for nothing. */
+  /** Cancels the running ones, hanging ones included; they then count for nothing. */
   cancel(reason: Error): void {
     this.#cancelReason = reason;
     for (const handle of this.#handles) handle.cancel(reason);

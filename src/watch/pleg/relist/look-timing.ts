@@ -1,12 +1,12 @@
 import { type Clock, type Stamp } from '#base/time/clock.js';
 import { type RelistEnd, relistEnded } from '#base/channels/pleg-channels.js';
 
-/** What a look found, beside the time that it took. */
+/** The result of a list, without its timing. */
 export type LookOutcome = Pick<RelistEnd, 'trigger' | 'pods' | 'due' | 'error'>;
 
-/** When one look began and how long each part of it took: published once, when it has ended. */
+/** When one list began and how long each part of it took; published once, when it has ended. */
 export class LookTiming {
-  /** Taken before anything is asked: whatever the answer shows is at least as new. */
+  /** Taken before the call is sent: whatever the answer shows is at least this new. */
   readonly stamp: Stamp;
   /** Monotonic milliseconds. */
   readonly startedMs: number;
@@ -17,7 +17,7 @@ export class LookTiming {
   #listedMs: number | undefined;
   #comparedMs: number | undefined;
 
-  /** `lastSeenMs`: when the last look at all pods that succeeded began. */
+  /** `lastSeenMs`: when the last successful relist of all pods began. */
   constructor(clock: Clock, scope: RelistEnd['scope'], lastSeenMs: number | undefined) {
     this.#clock = clock;
     this.#scope = scope;
@@ -27,19 +27,19 @@ export class LookTiming {
     this.stamp = clock.stamp();
   }
 
-  /** The runtime has answered. */
+  /** Notes the runtime's answer. */
   listed(): void {
     this.#listedMs = this.#clock.monotonicMs();
   }
 
-  /** Every pod of the answer has been compared with its record. */
+  /** Notes that every pod of the answer has been compared with its record. */
   compared(): void {
     this.#comparedMs = this.#clock.monotonicMs();
   }
 
-  /** Nobody need wait for this look any longer. */
+  /** Publishes the timing, once nobody need wait for this list any longer. */
   publish(outcome: LookOutcome): void {
-    // To put the message together costs an idle relist more than it does to compare a hundred pods.
+    // Building the message costs an idle relist more than comparing a hundred pods.
     if (!relistEnded.hasSubscribers) return;
     const endedMs = this.#clock.monotonicMs();
     const listedMs = this.#listedMs ?? endedMs;

@@ -15,7 +15,7 @@ import { type PodRecord, type PodRecords } from '../pod-records.js';
 import { type RelistRequests } from './relist-requests.js';
 import { type WatchConditions } from '../watch-conditions.js';
 
-/** What looks are made with, and whom they tell. */
+/** The ports and callbacks of {@link Looks}. */
 export interface LooksOptions {
   readonly runtime: Runtime;
   readonly clock: Clock;
@@ -26,40 +26,43 @@ export interface LooksOptions {
   readonly inspector: Inspector;
   readonly requests: RelistRequests;
   readonly stream: EventStream;
-  /** A list of all pods is given up after so many milliseconds. */
+  /** A list of all pods times out after this many milliseconds. */
   readonly listDeadlineMs: number;
-  /** The same of one pod. */
+  /** A list of one pod times out after this many milliseconds. */
   readonly podListDeadlineMs: number;
   readonly yieldToLoop: (() => Promise<unknown>) | undefined;
-  /** Called when a look at all pods has been compared. */
+  /** Called when a relist of all pods has been compared. */
   readonly onLooked: () => void;
 }
 
-/** How a look at all pods came about. */
+/** The origin of a relist of all pods. */
 export interface Look {
   readonly signal: AbortSignal | undefined;
-  /** Somebody called for it, rather than the period: failing pods are tried again without delay. */
+  /** It was called for, rather than triggered by the period: failing pods are retried without delay. */
   readonly byHand: boolean;
 }
 
 /**
- * Pods, containers and sandboxes compared with their records between two turns of the event loop; a few
- * milliseconds' worth, and no more than a subscriber's queue holds events of by default.
+ * How many pods, containers and sandboxes are compared with their records between two turns of the event
+ * loop.
+ *
+ * That takes a few milliseconds, and gives no more events than a subscriber's default queue has room for.
  */
 export const ITEMS_PER_SLICE = 1_000;
 
-/** Places in the lock's line. */
+/** Priorities of the lock. */
 const ALL_FIRST = 0;
 const ONE_POD_AFTER = 1;
-/** As the last error, it also remembers that one empty list was refused already. */
+/** As the last error, it also records that one empty list was rejected already. */
 const EMPTY_AFTER_FAILURE =
   'the list of pods is empty right after a failed one: waiting for another to confirm it';
 
 /**
- * Looks at the runtime, at all pods or at one, and compares what it shows with the records.
+ * Lists all pods or one from the runtime, and compares the answer with the records.
  *
- * One look at a time, so that stamps and records only ever move forward; one at all pods goes before one at a single
- * pod. A look ends when everything in it has been compared: the inspections that it found due go on by themselves.
+ * One list runs at a time, so that stamps and records only ever advance; a list of all pods goes before one
+ * of a single pod. A list ends when everything in it has been compared: the inspections that it made due
+ * continue by themselves.
  */
 export class Looks {
   readonly #options: LooksOptions;
@@ -67,9 +70,9 @@ export class Looks {
   #lastSeenMs: number | undefined;
   #listStartedMs: number | undefined;
   #lastListError: string | undefined;
-  /** What is wrong with pods of the last list, by uid. */
+  /** The flaws of pods in the last list, by uid. */
   #toldFlaws: ReadonlyMap<string, string> = new Map();
-  /** Pods of which the last list told nothing: what it had of them makes no sense, or has lost its name. */
+  /** Pods on which the last list is silent: their entry made no sense, or an entry has no uid. */
   #untold: ReadonlySet<string> = new Set();
   #relists = 0;
   #podRelists = 0;
@@ -78,35 +81,36 @@ export class Looks {
     this.#options = options;
   }
 
-  /** When the last look at all pods that succeeded began, in monotonic milliseconds. */
+  /** When the last successful relist of all pods began, in monotonic milliseconds. */
   get lastSeenMs(): number | undefined {
     return this.#lastSeenMs;
   }
 
-  /** When the list of all pods that is under way began, in monotonic milliseconds. */
+  /** When the present list of all pods began, in monotonic milliseconds. */
   get listStartedMs(): number | undefined {
     return this.#listStartedMs;
   }
 
-  /** Why the last list of all pods failed; undefined when it succeeded. */
+  /** Why the last list of all pods failed; undefined if it succeeded. */
   get lastListError(): string | undefined {
     return this.#lastListError;
   }
 
-  /** Looks at all pods that succeeded. */
+  /** Successful lists of all pods. */
   get relists(): number {
     return this.#relists;
   }
 
-  /** Looks at one pod that succeeded. */
+  /** Successful lists of one pod. */
   get podRelists(): number {
     return this.#podRelists;
   }
 
   /**
-   * Lists all pods and compares. Rejects when the list fails, or with the signal's reason; nothing is deleted then.
+   * Lists all pods and compares. Rejects if the list fails, or with the signal's reason; nothing is deleted
+   * then.
    *
-   * Returns the wait for what this found due; in an object, so that nobody awaits it unasked.
+   * Returns the promise of the inspections, wrapped in an object so that `await` does not wait for it.
    */
   async atAll(look: Look): Promise<{ readonly inspections: Promise<void> }> {
     const { runtime, clock, cache, records, conditions, inspector, requests, stream, listDeadlineMs } =
@@ -154,11 +158,14 @@ export class Looks {
     }
   }
 
-  /** Looks at the pod whose request has waited longest. Rejects with the signal's reason only: a failure asks again. */
+  /**
+   * Lists the pod whose request has waited longest. Rejects only with the signal's reason: a failure requests
+   * it again.
+   */
   async atNextPod(runSignal: AbortSignal): Promise<void> {
     const { runtime, clock, logger, cache, requests, podListDeadlineMs } = this.#options;
     const release = await this.#lock.acquire(ONE_POD_AFTER, runSignal);
-    // Not before it is our turn: a look at all pods that went first has answered who was waiting then.
+    // Only once it has the lock: a list of all pods that went first has answered the requests waiting then.
     const request = requests.takeNext();
     if (request === undefined) {
       release();
@@ -189,7 +196,8 @@ export class Looks {
     } catch (error) {
       timing.publish({ trigger, pods: 0, due: 0, error: messageOf(error) });
       if (runSignal.aborted) throw error;
-      // Maybe this pod alone cannot be listed: nobody behind it waits for it, and a list of all answers it too.
+      // Perhaps only this pod cannot be listed: a list of all pods answers it too, and nobody behind it has
+      // to wait.
       logger.info('GenericPLEG: Unable to retrieve pod', { podUID: uid, err: messageOf(error) }, 2);
       requests.add(uid, trigger);
       requests.addAll('relist');
@@ -199,8 +207,9 @@ export class Looks {
   }
 
   /**
-   * A runtime that has just come back may answer before it has found its pods again. An empty list right after a
-   * failed one is taken for a failure too; a second empty one is believed.
+   * Rejects an empty list right after a failed one; a second empty one is believed.
+   *
+   * A runtime that has just come back may answer before it has found its pods again.
    */
   #refuseDoubtfulAbsence(pods: readonly ObservedPod[]): void {
     const doubtful = pods.length === 0 && this.#options.records.size > 0 && this.#lastListError !== undefined;
@@ -231,12 +240,12 @@ export class Looks {
       if (record?.generation === generation) {
         this.#tellOfDuplicate(record);
       } else if (record !== undefined && record.accepted === pod && this.#isAtRest(record)) {
-        // What most pods are, in most looks: as they were.
+        // The usual case: the pod has not changed.
         record.seenStamp = timing.stamp;
         record.generation = generation;
         shown++;
       } else if ((flaw = findFlaw(pod)) !== undefined) {
-        // It hides nobody else, and what it was before is not taken for gone.
+        // It does not hide other pods, and its last valid state does not count as gone.
         flaws.set(uidOf(pod), flaw);
         if (record === undefined) unnamed++;
         else {
@@ -254,13 +263,13 @@ export class Looks {
     }
     this.#tellOfFlaws(flaws);
     const missing = shown < records.size ? records.missingFrom(generation) : [];
-    // A pod without a name may be any of those that are missing.
+    // A pod without a uid may be any of the missing ones.
     const untold = unnamed === 0 ? [] : missing.map((record) => record.pod.uid);
     this.#claimNothingOf(new Set([...flaws.keys(), ...untold]));
     if (unnamed === 0) {
       for (const record of missing) {
         void this.#take(record.pod.uid, undefined, timing, triggerOf(record.pod.uid), byHand);
-        // Two events of each, told at once: a reader that keeps up is to get its turn before its queue is full.
+        // Two events per member are published in one go: a reader must get its turn before its queue is full.
         const { containers, sandboxes } = record.seen;
         if (slices.isFull(1 + 2 * (containers.length + sandboxes.length))) await slices.nextSlice();
       }
@@ -268,14 +277,14 @@ export class Looks {
     return due;
   }
 
-  /** Nothing is due of the pod, and nobody waits for a look at it: one that shows the same need not be compared. */
+  /** Whether an unchanged entry of the pod can be skipped: nothing is due, and nobody waits for its list. */
   #isAtRest(record: PodRecord): boolean {
     const { uid } = record.pod;
     const { conditions, stream } = this.#options;
     return record.isAtRest && !conditions.has(uid) && !stream.expects(uid) && !this.#untold.has(uid);
   }
 
-  /** What is known of these pods stays as old as it is, until a look shows them again or shows them to be gone. */
+  /** Stops advancing the stamps of these pods until a list shows them again or shows them to be gone. */
   #claimNothingOf(untold: ReadonlySet<string>): void {
     const { cache, records } = this.#options;
     for (const uid of untold) cache.markBehind(uid);
@@ -285,7 +294,9 @@ export class Looks {
     this.#untold = untold;
   }
 
-  /** Two pods of one uid cannot be told apart; the first is taken, so that the two do not seem to alternate. */
+  /**
+   * Logs a uid that is listed twice. Only the first pod is used, so that the two do not seem to alternate.
+   */
   #tellOfDuplicate(record: PodRecord): void {
     if (record.toldOfDuplicate) return;
     record.toldOfDuplicate = true;
@@ -295,7 +306,7 @@ export class Looks {
     });
   }
 
-  /** Once for as long as it stays: a look comes every second. */
+  /** Logs a flaw once for as long as it stays, as a list comes every second. */
   #tellOfFlaws(flaws: ReadonlyMap<string, string>): void {
     for (const [podUID, flaw] of flaws) {
       if (this.#toldFlaws.get(podUID) === flaw) continue;
@@ -304,7 +315,7 @@ export class Looks {
     this.#toldFlaws = flaws;
   }
 
-  /** Takes in what a look showed of one pod. Returns what a relist is to wait for. */
+  /** Applies a list entry of one pod. Returns what a relist has to wait for. */
   #take(
     uid: string,
     pod: ObservedPod | undefined,

@@ -43,7 +43,7 @@ describe('computeCadence', () => {
     });
   });
 
-  it('goes on to a minute in mode auto, twice as long with each quiet relist', () => {
+  it('continues to a minute in mode auto, doubling with each quiet relist', () => {
     const periodAfter = (quietRelists: number, options: Partial<CadenceOptions> = {}): number =>
       computeCadence(
         { ...DEFAULT_CADENCE, mode: 'auto', ...options },
@@ -52,7 +52,7 @@ describe('computeCadence', () => {
     expect([1, 2, 3, 4, 5, 10_000].map((quiet) => periodAfter(quiet))).toEqual([
       10_000, 20_000, 40_000, 60_000, 60_000, 60_000,
     ]);
-    // What is told to begin with longer periods begins with them.
+    // A longer configured period is the first step.
     expect([1, 2].map((quiet) => periodAfter(quiet, { stretchedPeriodMs: 80_000 }))).toEqual([
       80_000, 80_000,
     ]);
@@ -62,7 +62,7 @@ describe('computeCadence', () => {
     expect(periodAfter(9, { relistThresholdMs: 50_000 })).toBe(25_000);
   });
 
-  it('never makes a period shorter than the usual one, nor longer than half of the threshold', () => {
+  it('never makes a period shorter than the usual one, or longer than half of the threshold', () => {
     const up = { stream: 'up', announcedInARow: 100, quietRelists: 1 } as const;
     const slow = { ...DEFAULT_CADENCE, relistPeriodMs: 400_000, relistThresholdMs: 900_000 };
     for (const mode of ['auto', 'evented'] as const) {

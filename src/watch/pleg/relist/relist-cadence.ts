@@ -4,9 +4,9 @@ import { type StreamState } from '../announced/event-hints.js';
  * How the generator finds out about changes.
  *
  * - `generic`: by relisting every second. No event stream is opened.
- * - `evented`: by events, with a relist every 300 s while the stream is up, every second while it is not.
- * - `auto`: by both; the relist period stretches to 10 s once the stream has announced every change and a relist has found
- *   no other, and on to 60 s while relists find nothing that was not announced.
+ * - `evented`: by events, with a relist every 300 s while the stream is up, and every second while it is not.
+ * - `auto`: by both. The relist period stretches to 10 s once the stream has announced every change and a
+ *   relist has found no other, and on to 60 s while relists find nothing unannounced.
  */
 export type PlegMode = 'generic' | 'evented' | 'auto';
 
@@ -16,21 +16,24 @@ export const PLEG_MODES: readonly PlegMode[] = ['generic', 'evented', 'auto'];
 /** Periods and thresholds, in milliseconds. */
 export interface CadenceOptions {
   readonly mode: PlegMode;
-  /** Between the end of a relist and the next; the kubelet's genericPlegRelistPeriod. */
+  /** From the end of a relist to the next; the kubelet's genericPlegRelistPeriod. */
   readonly relistPeriodMs: number;
-  /** How old the last success may get before the node is unhealthy; the kubelet's genericPlegRelistThreshold. */
+  /**
+   * The node is unhealthy when the last success is older than this; the kubelet's genericPlegRelistThreshold.
+   */
   readonly relistThresholdMs: number;
-  /** Of `evented` while the stream is up; the kubelet's eventedPlegRelistPeriod and Threshold. */
+  /** For `evented` while the stream is up; the kubelet's eventedPlegRelistPeriod and Threshold. */
   readonly eventedPeriodMs: number;
   readonly eventedThresholdMs: number;
-  /** Of `auto` when the stream has proven complete … */
+  /** For `auto` once the stream has proven complete. */
   readonly stretchedPeriodMs: number;
   /**
-   * … and what it doubles up to, with each relist that finds nothing but what was announced. So long may it take to
-   * see a change whose event got lost, on a stream that has lost none before.
+   * The limit for `auto`: the period doubles up to it with each relist that finds nothing unannounced.
+   *
+   * This is the longest delay of a change whose event got lost, on a stream that has lost none before.
    */
   readonly longestStretchedPeriodMs: number;
-  /** So many changes in a row must have been announced before `auto` stretches. */
+  /** How many changes in a row must have been announced before `auto` stretches. */
   readonly provenAfter: number;
 }
 
@@ -41,34 +44,34 @@ export const DEFAULT_CADENCE: Omit<CadenceOptions, 'mode'> = {
   eventedPeriodMs: 300_000,
   eventedThresholdMs: 600_000,
   stretchedPeriodMs: 10_000,
-  // A third of the threshold: a relist may hang for a minute and the next one for another before the node is unhealthy.
+  // A third of the threshold: two relists in a row may hang for a minute each before the node is unhealthy.
   longestStretchedPeriodMs: 60_000,
   provenAfter: 10,
 };
 
-/** The longest health threshold that the mode ever has. */
+/** The longest health threshold that the mode can have. */
 export function longestThreshold(options: CadenceOptions): number {
   const { mode, relistThresholdMs, eventedThresholdMs } = options;
   return mode === 'evented' ? Math.max(relistThresholdMs, eventedThresholdMs) : relistThresholdMs;
 }
 
-/** What holds for now, in milliseconds. */
+/** The present period and threshold, in milliseconds. */
 export interface Cadence {
-  /** Between the end of a relist and the next. */
+  /** From the end of a relist to the next. */
   readonly periodMs: number;
-  /** How old the last success may get before the node is unhealthy. */
+  /** The node is unhealthy when the last success is older than this. */
   readonly thresholdMs: number;
 }
 
-/** What the period depends on. */
+/** The input of the period. */
 export interface CadenceInput {
   readonly stream: StreamState;
   readonly announcedInARow: number;
-  /** Relists since the stream proves complete, one after the other, that gave no reason to relist more often. */
+  /** Relists in a row, since the stream proved complete, that gave no reason to relist more often. */
   readonly quietRelists: number;
 }
 
-/** Whether the stream has announced so many changes in a row that it is taken to announce all of them. */
+/** Whether the stream has announced enough changes in a row to be considered complete. */
 export function provesComplete(
   { provenAfter }: CadenceOptions,
   { stream, announcedInARow }: Omit<CadenceInput, 'quietRelists'>,
@@ -77,9 +80,9 @@ export function provesComplete(
 }
 
 /**
- * Computes the relist period and the health threshold that hold now.
+ * Computes the present relist period and health threshold.
  *
- * A period is never stretched past half of the threshold: a generator that waits must not seem to be dead.
+ * A period is never stretched beyond half of the threshold: a waiting generator must not seem dead.
  */
 export function computeCadence(options: CadenceOptions, input: CadenceInput): Cadence {
   const usual: Cadence = { periodMs: options.relistPeriodMs, thresholdMs: options.relistThresholdMs };
@@ -100,8 +103,11 @@ export function computeCadence(options: CadenceOptions, input: CadenceInput): Ca
 }
 
 /**
- * Changes that were announced say nothing of one that was not: a runtime that gives each event to one reader gives the
- * first one to a reader that is gone. So a relist has to find no other before anything is stretched.
+ * Computes the stretched period of `auto`.
+ *
+ * Announced changes say nothing about unannounced ones: a runtime that gives each event to only one reader
+ * gives the first one to a reader that is gone. So a relist has to find no other change before anything is
+ * stretched.
  */
 function computeStretchedPeriod(
   { relistPeriodMs, stretchedPeriodMs, longestStretchedPeriodMs }: CadenceOptions,

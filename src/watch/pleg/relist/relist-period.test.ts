@@ -14,13 +14,13 @@ function setUp(mode: PlegMode = 'auto') {
   const period = new RelistPeriod({ clock, logger, cadence, stream, looks });
   const stopping = new AbortController();
   onTestFinished(() => stopping.abort());
-  /** What the stream has become, as it tells. */
+  /** Sets the stream's state and the number of announced changes. */
   const become = (state: StreamState, announcedInARow: number): void => {
     stream.info.state = state;
     stream.announcedInARow = announcedInARow;
     period.reconsider();
   };
-  /** Begins a period; afterwards, how long it was and whether the stream proves complete. */
+  /** Begins a period; `over` returns how long it was and whether the stream proved complete. */
   const begin = (): { readonly over: () => { lastedMs: number; isProven: boolean } | undefined } => {
     const beganMs = clock.monotonicMs();
     let over: { lastedMs: number; isProven: boolean } | undefined;
@@ -68,7 +68,7 @@ describe('a wait', () => {
     expect(await waitOne()).toEqual({ lastedMs: 10_000, isProven: true });
   });
 
-  it('is over at once when the stream breaks and a second has gone by', async () => {
+  it('is over at once when the stream breaks after more than a second', async () => {
     const { clock, become, begin, prove } = setUp();
     await prove();
     const { over } = begin();
@@ -78,7 +78,7 @@ describe('a wait', () => {
     expect(over()).toEqual({ lastedMs: 4_000, isProven: false });
   });
 
-  it('is no longer than a second after a list that failed, whatever the stream proves', async () => {
+  it('is no longer than a second after a list that failed, however complete the stream is', async () => {
     const { looks, period, waitOne, prove } = setUp();
     await prove();
     looks.lastListError = 'the runtime is gone';
@@ -98,7 +98,7 @@ describe('a wait', () => {
 });
 
 describe('the period', () => {
-  it('stretches with a quiet relist, doubles with each more up to a minute, and says so', async () => {
+  it('stretches with a quiet relist, doubles with each further one up to a minute, and logs that', async () => {
     const { become, quiet, period, logger } = setUp();
     become('up', PROVEN);
     const periods = [period.periodMs];
@@ -115,7 +115,7 @@ describe('the period', () => {
     ]);
   });
 
-  it('begins anew after a relist that took long, and after one that failed', async () => {
+  it('starts over after a relist that took long, and after one that failed', async () => {
     const { quiet, period, prove } = setUp();
     await prove();
     await quiet();
@@ -130,7 +130,7 @@ describe('the period', () => {
     expect(period.periodMs).toBe(10_000);
   });
 
-  it('forgets what was quiet before the stream was in doubt', async () => {
+  it('forgets quiet relists from before the stream was in doubt', async () => {
     const { become, quiet, period, prove } = setUp();
     await prove();
     await quiet();
@@ -144,7 +144,7 @@ describe('the period', () => {
     expect(period.periodMs).toBe(10_000);
   });
 
-  it('does not count a relist that ends when the stream is in doubt already', () => {
+  it('does not count a relist that ends when the stream is already in doubt', () => {
     const { become, stream, period } = setUp();
     become('up', PROVEN);
     stream.announcedInARow = 0;

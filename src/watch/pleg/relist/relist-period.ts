@@ -5,7 +5,7 @@ import { type EventStream } from '../event-stream.js';
 import { type Looks } from './looks.js';
 import { type Cadence, type CadenceOptions, computeCadence, provesComplete } from './relist-cadence.js';
 
-/** What a {@link RelistPeriod} follows from; the stream and the looks are read each time. */
+/** The ports of a {@link RelistPeriod}; the stream and the lists are read each time. */
 export interface RelistPeriodOptions {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -17,10 +17,10 @@ export interface RelistPeriodOptions {
 }
 
 /**
- * The gap between two relists by the period: how long it is to be now, and the wait for its end.
+ * The gap between two relists by the period: its present length, and the wait for its end.
  *
- * The rules are {@link computeCadence}'s; here is what they need to know of the past. One loop waits; anybody may call
- * the rest meanwhile.
+ * The rules are in {@link computeCadence}; this class remembers the history that they need. One loop waits;
+ * the other methods may be called meanwhile.
  */
 export class RelistPeriod {
   readonly #options: RelistPeriodOptions;
@@ -37,22 +37,24 @@ export class RelistPeriod {
     this.#thresholdSinceMs = options.clock.monotonicMs();
   }
 
-  /** Milliseconds from the end of one relist to the begin of the next, unless the last list failed. */
+  /** Milliseconds from the end of one relist to the start of the next, unless the last list failed. */
   get periodMs(): number {
     return this.#cadence.periodMs;
   }
 
-  /** How old the last success may get before the node is unhealthy, in milliseconds. */
+  /** The node is unhealthy when the last success is older than this, in milliseconds. */
   get thresholdMs(): number {
     return this.#cadence.thresholdMs;
   }
 
-  /** For how many milliseconds the threshold has been no longer than it is. */
+  /** How many milliseconds ago the threshold last became shorter. */
   get thresholdAgeMs(): number {
     return this.#options.clock.monotonicMs() - this.#thresholdSinceMs;
   }
 
-  /** The stream, or what is known of its completeness, has changed: a wait under way gets longer or shorter at once. */
+  /**
+   * Recomputes the period after a change of the stream or its completeness; a running wait adapts at once.
+   */
   reconsider(): void {
     if (!this.#eventsProveComplete) this.#quietRelists = 0;
     const { periodMs, thresholdMs } = this.#computeCadence();
@@ -65,25 +67,26 @@ export class RelistPeriod {
   }
 
   /**
-   * The period of a stream that proves complete is over and a relist has followed, which took so long: the next one is longer,
-   * unless something came up meanwhile. The change of which an event is missing is known by then, or soon, and brings the period back
-   * at once.
+   * Notes a relist that found nothing unannounced on a complete stream: the next period is longer.
+   *
+   * A change with a missing event is known by then, or soon, and resets the period at once.
    */
   noteQuietRelist(durationMs: number): void {
     if (!this.#eventsProveComplete) return;
-    // A list that takes long leaves less of the threshold for the wait before it.
+    // A slow list leaves less of the threshold for the wait before it.
     const tookLong = durationMs > this.#options.cadence.stretchedPeriodMs;
     this.#quietRelists = tookLong ? 1 : this.#quietRelists + 1;
   }
 
-  /** A relist failed: what is stretched begins anew. */
+  /** Notes a failed relist: stretching starts over. */
   noteFailedRelist(): void {
     this.#quietRelists = Math.min(1, this.#quietRelists);
   }
 
   /**
-   * Waits for the end of the period that begins now and may change while it runs. Resolves with whether the stream proves
-   * complete in the end; at once when the signal aborts.
+   * Waits for the end of the period that begins now, which may change meanwhile.
+   *
+   * Resolves with whether the stream proves complete at the end; resolves at once when the signal aborts.
    */
   async untilOver(signal: AbortSignal): Promise<boolean> {
     const { clock, cadence, looks } = this.#options;

@@ -10,7 +10,7 @@ function setUp(capacity = 3) {
 }
 
 describe('requests for one pod', () => {
-  it('are one per pod, in the order of the first; who asked first names the trigger', () => {
+  it('are one per pod, in the order of the first; the first requester sets the trigger', () => {
     const { requests, arrivals } = setUp();
     requests.add('a', 'event');
     requests.add('b', 'request');
@@ -21,7 +21,7 @@ describe('requests for one pod', () => {
     expect(requests.takeNext()).toBeUndefined();
   });
 
-  it('are answered only by a look that began after the last of them', () => {
+  it('are answered only by a list that began after the last of them', () => {
     const { clock, requests } = setUp();
     requests.add('a', 'event');
     const between = clock.stamp();
@@ -39,8 +39,8 @@ describe('requests for one pod', () => {
   });
 });
 
-describe('a look at all pods', () => {
-  it('answers what was asked for before it began, and nothing later', () => {
+describe('a relist of all pods', () => {
+  it('answers what was requested before it began, and nothing later', () => {
     const { clock, requests } = setUp();
     requests.add('a', 'event');
     requests.add('b', 'request');

@@ -1,18 +1,18 @@
 import { type Clock, type Stamp } from '#base/time/clock.js';
 import { type Trigger } from '../events.js';
 
-/** A look at one pod that was asked for. */
+/** A request to list one pod. */
 export interface RelistRequest {
   readonly uid: string;
   readonly trigger: Trigger;
-  /** When it was asked for: a look with a newer stamp answers it. */
+  /** When it was requested: a list with a newer stamp answers it. */
   readonly stamp: Stamp;
 }
 
 /**
- * Looks at single pods that were asked for: one per pod, the newest, first come first served.
+ * Requests to list single pods: one per pod, with the newest time, first come first served.
  *
- * Past `capacity` pods the requests fold into one for all pods.
+ * Beyond `capacity` pods the requests fold into one for all pods.
  */
 export class RelistRequests {
   readonly #clock: Clock;
@@ -23,34 +23,34 @@ export class RelistRequests {
   #coalesced = 0;
   #folded = 0;
 
-  /** `onArrival` is called whenever something is asked for. */
+  /** `onArrival` is called for each request. */
   constructor(options: { clock: Clock; capacity: number; onArrival: () => void }) {
     this.#clock = options.clock;
     this.#capacity = options.capacity;
     this.#onArrival = options.onArrival;
   }
 
-  /** Pods waiting for a look of their own. */
+  /** How many pods wait for a list of their own. */
   get size(): number {
     return this.#byUid.size;
   }
 
-  /** A look at all pods is asked for. */
+  /** Whether a relist of all pods is requested. */
   get wantsAll(): boolean {
     return this.#all !== undefined;
   }
 
-  /** Requests that joined one which was waiting already. */
+  /** How many requests joined one that was waiting already. */
   get coalesced(): number {
     return this.#coalesced;
   }
 
-  /** Requests that were folded into one for all pods. */
+  /** How many requests were folded into one for all pods. */
   get folded(): number {
     return this.#folded;
   }
 
-  /** Asks for a look at one pod. Who asked first names the trigger; who asked last sets the time. */
+  /** Requests a list of one pod. The first requester sets the trigger; the last one sets the time. */
   add(uid: string, trigger: Trigger): void {
     const earlier = this.#byUid.get(uid);
     if (earlier !== undefined) {
@@ -66,7 +66,7 @@ export class RelistRequests {
     this.#onArrival();
   }
 
-  /** Asks for a look at all pods. */
+  /** Requests a relist of all pods. */
   addAll(trigger: Trigger): void {
     this.#all = { uid: '', trigger: this.#all?.trigger ?? trigger, stamp: this.#clock.stamp() };
     this.#onArrival();
@@ -81,7 +81,7 @@ export class RelistRequests {
     return undefined;
   }
 
-  /** Takes the request for one pod, if there is one that is older than `stamp`. */
+  /** Takes the request for one pod if it is older than `stamp`. */
   takeAnswered(uid: string, stamp: Stamp): RelistRequest | undefined {
     const request = this.#byUid.get(uid);
     if (request === undefined || request.stamp >= stamp) return undefined;
@@ -89,7 +89,7 @@ export class RelistRequests {
     return request;
   }
 
-  /** Takes every request that a look at all pods with this stamp answers. */
+  /** Takes every request that a relist of all pods with this stamp answers. */
   takeAllAnswered(stamp: Stamp): {
     readonly byUid: ReadonlyMap<string, Trigger>;
     readonly all: Trigger | undefined;
