@@ -1,19 +1,19 @@
 import { formatHumanDuration } from '#base/time/human-duration.js';
 
-/** How long ago a moment was, as kubectl's tables have it; `<unknown>` for none. */
+/** The age of a timestamp as in kubectl's tables; `<unknown>` if there is none. */
 export function formatAge(timestamp: string | null | undefined, nowMs: number): string {
   const thenMs = parseTime(timestamp);
   return thenMs === undefined ? '<unknown>' : formatAgeOf(thenMs, nowMs);
 }
 
-/** The same of a moment in milliseconds since the epoch. */
+/** The same for a moment in milliseconds since the epoch. */
 export function formatAgeOf(thenMs: number, nowMs: number): string {
   const ageMs = nowMs - thenMs;
-  // The clocks of two sides are never quite the same.
+  // The clocks of two machines always differ a little.
   return ageMs <= -2000 ? '<invalid>' : formatHumanDuration(ageMs);
 }
 
-/** Milliseconds since the epoch of an RFC 3339 text; undefined when there is none, or it is none. */
+/** Parses an RFC 3339 time into milliseconds since the epoch; undefined if it is missing or malformed. */
 export function parseTime(timestamp: string | null | undefined): number | undefined {
   if (timestamp === undefined || timestamp === null || timestamp === '') return undefined;
   const then = Date.parse(timestamp);

@@ -1,16 +1,18 @@
 /**
- * The objects of Kubernetes' API as a client reads them: every field may be missing, and what is not named here is there
- * all the same for who prints objects whole.
+ * The objects of Kubernetes' API as a client reads them.
+ *
+ * Every field may be missing. Fields that are not declared here are present all the same, so that whole
+ * objects can be printed.
  *
  * @module
  */
 
-/** Any object, with what all have. */
+/** Any object, with the fields that all have. */
 export interface KubeObject {
   readonly apiVersion?: string;
   readonly kind?: string;
   readonly metadata?: ObjectMetadata;
-  /** Of a list. */
+  /** Only of a list. */
   readonly items?: readonly KubeObject[];
 }
 

@@ -91,7 +91,7 @@ describe('the status of a pod in a table', () => {
   });
 });
 
-it('counts containers that are ready, sidecars among them', () => {
+it('counts ready containers, including sidecars', () => {
   const scene: Scene = {
     init: [
       { name: 'setup', state: ended(0, 'Completed') },
@@ -106,7 +106,7 @@ it('counts containers that are ready, sidecars among them', () => {
   expect(podRow(pod(scene), NOW).ready).toBe('2/3');
 });
 
-it('tells restarts, and how long ago the last one was', () => {
+it('shows restarts, and how long ago the last one was', () => {
   const lastState = { terminated: { exitCode: 1, finishedAt: '2026-01-01T00:09:50Z' } };
   const older = { terminated: { exitCode: 1, finishedAt: '2026-01-01T00:01:00Z' } };
   const restarts = (containers: readonly ContainerStatusObject[]): string =>
@@ -121,7 +121,7 @@ it('tells restarts, and how long ago the last one was', () => {
   expect(restarts([{ state: RUNNING, restartCount: 2 }])).toBe('2');
 });
 
-it('counts the restarts of init containers only until they are done', () => {
+it('counts the restarts of init containers only until they are finished', () => {
   const failing: Scene = {
     phase: 'Pending',
     init: [{ name: 'a', restartCount: 4, state: ended(1, 'Error') }],

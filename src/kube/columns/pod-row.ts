@@ -2,7 +2,7 @@ import { formatAgeOf } from './human-age.js';
 import { type PodObject } from './kube-object.js';
 import { type PodSummary, summarizePod } from './summarize-pod.js';
 
-/** What a table shows of a pod beside its name and age. */
+/** The cells of a pod in a table, besides its name and age. */
 export interface PodRow {
   /** `1/2`. */
   readonly ready: string;

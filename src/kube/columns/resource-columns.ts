@@ -8,14 +8,17 @@ import {
 import { formatAge } from './human-age.js';
 import { podRow } from './pod-row.js';
 
-/** The columns of a kind of object, named as an API server names them (kubectl prints capitals), and the row of one of them. */
+/**
+ * The columns of a kind of object, named as an API server names them (kubectl prints capitals), and a
+ * function that makes a row.
+ */
 export interface ResourceColumns {
   readonly names: readonly string[];
-  /** What `-o wide` shows behind them, unless its place is told in {@link widePlaces}. */
+  /** Columns that `-o wide` appends, unless {@link widePlaces} sets their position. */
   readonly wide: readonly string[];
-  /** As many cells as there are names, the wide ones behind them. */
+  /** One cell per name, the wide ones at the end. */
   readonly row: (object: KubeObject, nowMs: number) => readonly string[];
-  /** The order of a wide table, as indexes into the row; as they are when undefined. */
+  /** The order of a wide table, as indexes into the row (default: unchanged). */
   readonly widePlaces?: readonly number[];
 }
 
@@ -96,7 +99,7 @@ const COLUMNS = new Map([
   ['nodes', NODES],
 ]);
 
-/** The columns of a resource by its plural name, as kubectl has them. */
+/** The columns of a resource by its plural name, as in kubectl. */
 export function columnsOf(resource: string): ResourceColumns {
   return COLUMNS.get(resource) ?? PLAIN;
 }

@@ -29,7 +29,7 @@ interface Pod {
   readonly phase?: V1PodStatus['phase'];
   readonly reason?: string;
   readonly init?: readonly Row[];
-  /** Names of init containers that stay. */
+  /** Names of init containers that keep running. */
   readonly sidecars?: readonly string[];
   readonly regular: readonly Row[];
   readonly is?: readonly PodConditionType[];
@@ -238,7 +238,7 @@ describe('the status of a pod', () => {
 });
 
 describe('ready containers', () => {
-  it('are those that run and are ready, sidecars among them', () => {
+  it('are those that run and are ready, including sidecars', () => {
     const pod: Pod = {
       sidecars: ['s'],
       init: [
@@ -253,7 +253,7 @@ describe('ready containers', () => {
     expect(summarize(pod)).toMatchObject({ ready: 2, total: 3 });
   });
 
-  it('are none of one that ended, whatever was said of it before', () => {
+  it('do not include one that ended, whatever its earlier status', () => {
     expect(summarize({ regular: [['a', ended(0, 'Completed'), { ready: true }]] })).toMatchObject({
       ready: 0,
       total: 1,
@@ -264,7 +264,7 @@ describe('ready containers', () => {
 describe('restarts', () => {
   const restarted = (restartCount: number) => ({ restartCount, lastState: ended(1, 'Error') });
 
-  it('are counted of all regular containers, with the time of the last', () => {
+  it('are counted over all regular containers, with the time of the last', () => {
     const pod: Pod = {
       regular: [
         ['a', running, restarted(2)],
@@ -274,12 +274,12 @@ describe('restarts', () => {
     expect(summarize(pod)).toMatchObject({ restarts: 3, lastRestartAtMs: Date.parse(ENDED_AT) });
   });
 
-  it('are those of init containers until these are through', () => {
+  it('are those of init containers until these are finished', () => {
     const init: Row[] = [['i', waiting('CrashLoopBackOff'), restarted(4)]];
     expect(summarize({ phase: 'Pending', init, regular: [begin] })).toMatchObject({ restarts: 4 });
   });
 
-  it('leave out init containers that are through, but not sidecars', () => {
+  it('leave out finished init containers, but not sidecars', () => {
     const pod: Pod = {
       sidecars: ['s'],
       init: [
@@ -291,7 +291,7 @@ describe('restarts', () => {
     expect(summarize(pod)).toMatchObject({ restarts: 2 });
   });
 
-  it('have no time when nothing was restarted', () => {
+  it('have no time if nothing was restarted', () => {
     expect(summarize({ regular: [['a', running]] })).toMatchObject({
       restarts: 0,
       lastRestartAtMs: undefined,

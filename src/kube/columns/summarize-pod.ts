@@ -6,42 +6,42 @@ import {
   type PodStatusObject,
 } from './kube-object.js';
 
-/** What a pod's line says of it. */
+/** The content of a pod's line in a table. */
 export interface PodSummary {
   /** kubectl's word: Running, CrashLoopBackOff, Init:0/2, Completed, ErrImagePull, Terminating … */
   readonly status: string;
-  /** Containers that are ready, of those that stay: regular ones and sidecars. */
+  /** How many regular containers and sidecars are ready. */
   readonly ready: number;
   readonly total: number;
-  /** Of all containers while init containers run, then of those that stay. */
+  /** Restarts of all containers while init containers run, then those of regular containers and sidecars. */
   readonly restarts: number;
-  /** When the last container that was restarted had ended, milliseconds since the epoch. */
+  /** When the container that was restarted last had ended, in milliseconds since the epoch. */
   readonly lastRestartAtMs: number | undefined;
 }
 
-/** What a {@link PodSummary} follows from. */
+/** The input of a {@link PodSummary}. */
 export interface SummarizedPod {
   readonly spec: {
     readonly containers?: readonly ContainerObject[];
     readonly initContainers?: readonly ContainerObject[];
   };
   readonly status: PodStatusObject;
-  /** Somebody wants it gone, and it is not yet. */
+  /** Its deletion was requested, but it still exists. */
   readonly isTerminating: boolean;
 }
 
-/** What the containers of one kind add up to. */
+/** The sum over the containers of one kind. */
 interface Progress {
-  /** Undefined when they say nothing of the pod. */
+  /** Undefined if these containers do not determine the pod's status. */
   readonly status: string | undefined;
   readonly ready: number;
   readonly counted: readonly ContainerStatusObject[];
 }
 
 /**
- * A pod in the words that `kubectl get pods` has for it. Pure.
+ * Summarizes a pod in the words of `kubectl get pods`. Pure.
  *
- * Source: https://kubernetes.io/docs/reference/kubectl/quick-reference/ and what kubectl prints.
+ * Source: https://kubernetes.io/docs/reference/kubectl/quick-reference/ and kubectl's output.
  */
 export function summarizePod({ spec, status, isTerminating }: SummarizedPod): PodSummary {
   const { initContainers = [], containers = [] } = spec;
@@ -64,7 +64,7 @@ export function summarizePod({ spec, status, isTerminating }: SummarizedPod): Po
   };
 }
 
-/** The first init container that is not through says how far the pod is. */
+/** The first unfinished init container determines the status. */
 function followInit(
   { initContainerStatuses = [] }: PodStatusObject,
   sidecars: ReadonlySet<string | undefined>,
@@ -89,7 +89,7 @@ function initWord(state: ContainerStateObject): string | undefined {
   return word === 'PodInitializing' ? undefined : word;
 }
 
-/** The first regular container that has something to say speaks for all. */
+/** The first regular container with a word of its own determines the status. */
 function followRegular(status: PodStatusObject): Progress {
   const { containerStatuses: counted = [] } = status;
   const words = counted.map(({ state = {} }) => containerWord(state));
@@ -97,12 +97,12 @@ function followRegular(status: PodStatusObject): Progress {
     (each, index) => each.ready === true && each.state?.running !== undefined && words[index] === undefined,
   ).length;
   const word = words.find((each) => each !== undefined);
-  // Some are through and some still work.
+  // Some have completed and some still run.
   if (word !== 'Completed' || ready === 0) return { status: word, ready, counted };
   return { status: hasCondition(status, 'Ready') ? 'Running' : 'NotReady', ready, counted };
 }
 
-/** Undefined for one that just runs. */
+/** Undefined for a container that just runs. */
 function containerWord({ waiting, terminated }: ContainerStateObject): string | undefined {
   if (waiting?.reason !== undefined && waiting.reason !== '') return waiting.reason;
   return terminated === undefined ? undefined : endWord(terminated);
@@ -117,7 +117,7 @@ function endWord({
   return signal === 0 ? `ExitCode:${exitCode}` : `Signal:${signal}`;
 }
 
-/** Undefined for a pod that has ended: what it ended as is said. */
+/** Undefined for a pod that has ended, as its final status is shown. */
 function endingWord({ reason, phase }: PodStatusObject): string | undefined {
   if (reason === 'NodeLost') return 'Unknown';
   return phase === 'Succeeded' || phase === 'Failed' ? undefined : 'Terminating';

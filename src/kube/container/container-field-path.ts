@@ -1,11 +1,12 @@
 import { type PodSpec } from '../pod/pod.js';
 
-/** The lists of a pod's spec that its other containers stand in. */
+/** The lists of containers in a pod's spec other than the regular one. */
 export type SpecialContainers = Pick<PodSpec, 'initContainers' | 'ephemeralContainers'>;
 
 /**
- * What an event about a container has in involvedObject.fieldPath; undefined for one about its pod. Without the spec of its
- * pod, a container counts as a regular one.
+ * The involvedObject.fieldPath of an event about a container; undefined for an event about its pod.
+ *
+ * Without the spec of its pod, a container counts as a regular one.
  */
 export function containerFieldPath(
   container: string | undefined,

@@ -12,7 +12,7 @@ export interface Container {
   readonly env?: readonly EnvVar[];
   readonly resources?: ResourceRequirements;
   readonly resizePolicy?: readonly ContainerResizePolicy[];
-  /** In place of the pod's. An init container with `Always` is a sidecar. */
+  /** Overrides the pod's policy. An init container with `Always` is a sidecar. */
   readonly restartPolicy?: RestartPolicy;
   readonly restartPolicyRules?: readonly ContainerRestartRule[];
   readonly volumeMounts?: readonly VolumeMount[];
@@ -30,21 +30,22 @@ export interface Container {
 }
 
 /**
- * A v1 EphemeralContainer: one that joins a pod that runs, to look into it, and is started once. Ports, resources,
- * probes, hooks and a restart policy are not for it.
+ * A v1 EphemeralContainer: one that joins a running pod for debugging, and is started once.
+ *
+ * Ports, resources, probes, hooks and a restart policy are not allowed.
  */
 export interface EphemeralContainer extends Container {
-  /** The container whose processes it sees (default: those of its own alone). */
+  /** The container whose processes it sees (default: only its own). */
   readonly targetContainerName?: string;
 }
 
-/** When a container that ended is started again. */
+/** When a container that ended is restarted. */
 export type RestartPolicy = 'Always' | 'OnFailure' | 'Never';
 
 /** When an image is fetched. */
 export type ImagePullPolicy = 'Always' | 'IfNotPresent' | 'Never';
 
-/** A port that a container listens at, and perhaps one of the node that leads there. */
+/** A port that a container listens on, and optionally a port of the node that is forwarded to it. */
 export interface ContainerPort {
   readonly name?: string;
   readonly containerPort: number;
@@ -56,7 +57,7 @@ export interface ContainerPort {
 /** Amounts by resource name (`cpu`, `memory`), each a quantity in canonical form. */
 export type ResourceList = Readonly<Record<string, string>>;
 
-/** What a container may use at most, and what it is sure of. */
+/** The maximum that a container may use, and the amount guaranteed to it. */
 export interface ResourceRequirements {
   readonly limits?: ResourceList;
   readonly requests?: ResourceList;
@@ -68,24 +69,24 @@ export interface ContainerResizePolicy {
   readonly restartPolicy: 'NotRequired' | 'RestartContainer';
 }
 
-/** An end after which the container is started again whatever its policy says. */
+/** An exit after which the container is restarted regardless of its policy. */
 export interface ContainerRestartRule {
   readonly action: 'Restart';
   readonly exitCodes: ContainerRestartExitCodes;
 }
 
-/** The exit codes that a rule is for: these, or all others. Without values: none, or all. */
+/** The exit codes of a rule: these, or all others. Without values, `In` means none and `NotIn` all. */
 export interface ContainerRestartExitCodes {
   readonly operator: 'In' | 'NotIn';
   readonly values?: readonly number[];
 }
 
-/** Where a volume appears in a container. */
+/** The mount of a volume in a container. */
 export interface VolumeMount {
   readonly name: string;
   readonly mountPath: string;
   readonly readOnly?: boolean;
-  /** Whether what is mounted below it is read-only as well. */
+  /** Whether mounts below it are read-only as well. */
   readonly recursiveReadOnly?: 'Disabled' | 'IfPossible' | 'Enabled';
   readonly subPath?: string;
   readonly subPathExpr?: string;
@@ -97,7 +98,7 @@ export interface ExecAction {
   readonly command: readonly string[];
 }
 
-/** Asks an HTTP server; `port` is a number or the name of a port of the container. */
+/** Sends a request to an HTTP server; `port` is a number or the name of a port of the container. */
 export interface HttpGetAction {
   readonly path?: string;
   readonly port: number | string;
@@ -112,7 +113,7 @@ export interface TcpSocketAction {
   readonly host?: string;
 }
 
-/** Asks gRPC's health service. */
+/** Calls gRPC's health service. */
 export interface GrpcAction {
   readonly port: number;
   readonly service?: string;
@@ -162,7 +163,7 @@ export interface SeLinuxOptions {
   readonly level?: string;
 }
 
-/** What a container may do to the node. */
+/** Privileges and restrictions of a container. */
 export interface SecurityContext {
   readonly capabilities?: { readonly add?: readonly string[]; readonly drop?: readonly string[] };
   readonly privileged?: boolean;

@@ -1,8 +1,10 @@
 import { type VolumeMount } from './container.js';
 
 /**
- * Whether what is mounted below a read-only mount is read-only as well, where `isSupported` says what the runtime can do;
- * undefined when it insists on what cannot be. Pure.
+ * Whether mounts below a read-only mount are read-only as well; `isSupported` is whether the runtime can do
+ * that.
+ *
+ * Undefined if the mount requires it and the runtime cannot. Pure.
  *
  * Source: https://kubernetes.io/docs/concepts/storage/volumes/#recursive-read-only-mounts
  */

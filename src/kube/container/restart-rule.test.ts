@@ -32,14 +32,14 @@ describe('a container that ended', () => {
     ['init', ['1', '1', '']],
     ['sidecar', ['0 1', '0 1', '0 1']],
     ['ephemeral', ['', '', '']],
-  ])('is started again by the policy of its pod: %s', (kind, expected) => {
+  ])('is restarted by the policy of its pod: %s', (kind, expected) => {
     const codes = POLICIES.map((policy) =>
       [0, 1].filter((code) => mayRestart(rule(kind, policy), code)).join(' '),
     );
     expect(codes).toEqual(expected);
   });
 
-  it.each(POLICIES)('has a policy of its own before that of its pod: %s', (own) => {
+  it.each(POLICIES)('uses its own policy before that of its pod: %s', (own) => {
     for (const ofPod of POLICIES) {
       const container = { ...CONTAINER, restartPolicy: own };
       expect(restartRuleOf('regular', container, { containers: [], restartPolicy: ofPod }).policy).toBe(own);
@@ -57,17 +57,17 @@ describe('a container that ended', () => {
       [when('In', 1), when('In', 137)],
       [1, 137],
     ],
-  ])('is started again after the exit codes of its rules: %j', (rules, expected) => {
+  ])('is restarted after the exit codes of its rules: %j', (rules, expected) => {
     const codes = [0, 1, 42, 137].filter((code) => mayRestart(rule('regular', 'Never', ...rules), code));
     expect(codes).toEqual(expected);
   });
 
-  it('is through as an init container when it succeeded, whatever its rules say', () => {
+  it('is finished as an init container when it succeeded, whatever its rules say', () => {
     expect(mayRestart(rule('init', 'Never', when('In', 0, 1)), 0)).toBe(false);
     expect(mayRestart(rule('init', 'Never', when('In', 0, 1)), 1)).toBe(true);
   });
 
-  it('without a code of its own has its policy alone', () => {
+  it('without an exit code follows its policy alone', () => {
     expect(POLICIES.map((policy) => mayRestartFailed(rule('regular', policy)))).toEqual([true, true, false]);
     expect(mayRestartFailed(rule('regular', 'Never', when('NotIn')))).toBe(false);
     expect(runsOnce(rule('regular', 'Never', when('NotIn')))).toBe(false);
@@ -93,7 +93,7 @@ describe('a pod', () => {
     [podOf('Always', 'Never'), { once: true, always: false, endless: false }],
     [podOf('Always', undefined, 'Never'), { once: false, always: false, endless: true }],
     [podOf('OnFailure', undefined), { once: false, always: false, endless: false }],
-  ])('is what its containers are: %j', (spec, expected) => {
+  ])('follows from its containers: %j', (spec, expected) => {
     expect({
       once: isRunOnce(spec),
       always: restartsAlways(spec),

@@ -2,13 +2,15 @@ import { type Container, type ContainerRestartRule, type RestartPolicy } from '.
 import { type PodSpec } from '../pod/pod.js';
 
 /**
- * `init` runs to its end before the next one starts; a `sidecar` is an init container that is kept running; an `ephemeral`
- * one joins a pod that runs, and is started once.
+ * The role of a container in its pod.
+ *
+ * `init` runs to its end before the next one starts; a `sidecar` is an init container that keeps running; an
+ * `ephemeral` one joins a running pod, and is started once.
  */
 export type ContainerKind = 'init' | 'sidecar' | 'regular' | 'ephemeral';
 
 /**
- * After which ends a container is started again.
+ * After which exits a container is restarted.
  *
  * Source: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy and KEP-5307.
  */
@@ -16,11 +18,11 @@ export interface RestartRule {
   readonly kind: ContainerKind;
   /** The container's own, else the pod's. */
   readonly policy: RestartPolicy;
-  /** They count before the policy; the first that fits the exit code decides. */
+  /** Evaluated before the policy; the first rule that matches the exit code decides. */
   readonly rules: readonly ContainerRestartRule[];
 }
 
-/** The init containers of a pod that are kept running, in their order. */
+/** The init containers of a pod that keep running, in order. */
 export function sidecarsOf({ initContainers = [] }: Pick<PodSpec, 'initContainers'>): readonly Container[] {
   return initContainers.filter((container) => initKindOf(container) === 'sidecar');
 }
@@ -30,7 +32,7 @@ function restartPolicyOf(spec: PodSpec): RestartPolicy {
   return spec.restartPolicy ?? 'Always';
 }
 
-/** Which kind a container of spec.initContainers is. */
+/** The kind of a container in spec.initContainers. */
 export function initKindOf(container: Container): 'init' | 'sidecar' {
   return container.restartPolicy === 'Always' ? 'sidecar' : 'init';
 }
@@ -41,7 +43,7 @@ export function restartRuleOf(kind: ContainerKind, container: Container, spec: P
   return { kind, policy: restartPolicy, rules };
 }
 
-/** Whether a container that ended with that code is to be started again. Pure. */
+/** Whether a container that ended with this exit code should be restarted. Pure. */
 export function mayRestart({ kind, policy, rules }: RestartRule, exitCode: number): boolean {
   const isWanted = rules.some((rule) => fits(rule, exitCode)) || policy === 'Always';
   switch (kind) {
@@ -57,29 +59,32 @@ export function mayRestart({ kind, policy, rules }: RestartRule, exitCode: numbe
 }
 
 /**
- * Whether a container is to be started again that has failed without an exit code that says anything: it is ended for its
- * probes, or nobody knows how it ended. Pure.
+ * Whether a failed container without a meaningful exit code should be restarted: its probes ended it, or
+ * nobody knows how it ended. Pure.
  */
 export function mayRestartFailed({ kind, policy }: RestartRule): boolean {
   return kind === 'sidecar' || (kind !== 'ephemeral' && policy !== 'Never');
 }
 
-/** Whether there is no end after which it is started again. Pure. */
+/** Whether it is never restarted, whatever its exit. Pure. */
 export function runsOnce(rule: RestartRule): boolean {
   return !mayRestartFailed(rule) && (rule.kind === 'ephemeral' || rule.rules.length === 0);
 }
 
-/** Whether no regular container of a pod is ever started again: what it has begun is over with its sandbox. Pure. */
+/**
+ * Whether no regular container of a pod is ever restarted, so that the pod's work ends with its sandbox.
+ * Pure.
+ */
 export function isRunOnce(spec: PodSpec): boolean {
   return spec.containers.every((container) => runsOnce(restartRuleOf('regular', container, spec)));
 }
 
-/** Whether every regular container of a pod is started again after any end. Pure. */
+/** Whether every regular container of a pod is restarted after any exit. Pure. */
 export function restartsAlways(spec: PodSpec): boolean {
   return spec.containers.every((container) => isEndless(container, spec));
 }
 
-/** Whether a pod never ends by itself, for the sake of one container. Pure. */
+/** Whether a pod never ends by itself, because of one container. Pure. */
 export function hasEndlessContainer(spec: PodSpec): boolean {
   return spec.containers.some((container) => isEndless(container, spec));
 }

@@ -1,4 +1,4 @@
-/** Signals that a container may be asked to end by, under the names that Kubernetes takes on Linux. */
+/** The stop signals of a container that Kubernetes accepts on Linux, by name. */
 export const STOP_SIGNALS: readonly string[] = [
   ...['ABRT', 'ALRM', 'BUS', 'CHLD', 'CLD', 'CONT', 'FPE', 'HUP', 'ILL', 'INT', 'IO', 'IOT', 'KILL', 'PIPE'],
   ...['POLL', 'PROF', 'PWR', 'QUIT', 'SEGV', 'STKFLT', 'STOP', 'SYS', 'TERM', 'TRAP', 'TSTP', 'TTIN', 'TTOU'],

@@ -12,33 +12,35 @@ import { findQuantity, formatQuantity } from './quantity.js';
 import { isRecord } from '#base/text/is-record.js';
 import { findSimilarWord } from '#base/text/similar-word.js';
 
-/** Which fields a reader honours, of those that the tables know. */
+/** Decides which fields of the tables a reader supports. */
 export type SupportRule = (type: string, field: string, facts: FieldFacts) => boolean;
 
-/** A read object, with what was wrong in it. */
+/** A decoded object and its problems. */
 export interface Decoded {
-  /** What could be read: fields with problems, ignored and refused ones are left out of it. */
+  /** What could be read, without fields that have problems, are ignored or refused. */
   readonly value: unknown;
   readonly problems: readonly FieldProblem[];
 }
 
-/** Text that would be something else without quotes. */
+/** Text that YAML would read as another type without quotes. */
 const BARE = /^(?:true|false|[-+]?\d+)$/;
 const LARGEST_INT32 = 2 ** 31 - 1;
-/** Kubernetes takes these in some fields and refuses them in others. */
+/** Kubernetes accepts these in some fields and rejects them in others. */
 const ODD_AMOUNT = /^\s*(?:\+|-?0\d)/;
-/** What Kubernetes takes round a quantity: neither line ends nor tabs. */
+/** What Kubernetes accepts around a quantity: neither line ends nor tabs. */
 const BLANKS_AROUND = /^ +| +$/g;
-/** What null means as the value of a key in a map. */
+/** The meaning of null as the value of a key in a map. */
 const EMPTY: Partial<Record<FieldType['kind'], unknown>> = { string: '', quantity: '0' };
 
 /**
- * Reads an object against the tables: strict, and all problems at once.
+ * Decodes an object by the tables: strictly, and with all problems at once.
  *
- * `value` is plain JSON. Null and, for fields of text, the empty string count as absent, as in Kubernetes. Quantities
- * come out in canonical form. Never throws. `onUnknown` takes fields that the tables do not know, and values that they do not
- * know of fields that are ignored: all of it is without effect. Without it they are problems. `keepsIgnored` leaves the
- * values of ignored fields in what is read, for whoever checks them, too.
+ * `value` is plain JSON. Null and, for fields of text, the empty string count as absent, as in Kubernetes.
+ * Quantities are returned in canonical form. Never throws.
+ *
+ * `onUnknown` is called for unknown fields, and for unknown values of ignored fields, which then have no
+ * effect; without it they are problems. `keepsIgnored` leaves the values of ignored fields in the result, for
+ * validation.
  */
 export function decodeObject(
   value: unknown,
@@ -67,7 +69,7 @@ class Decoder {
   readonly #problems: FieldProblem[];
   readonly #onUnknown: ((path: FieldPath) => void) | undefined;
   readonly #keepsIgnored: boolean;
-  /** Inside of a field whose values are in no message. */
+  /** Set inside a field whose values must not appear in messages. */
   #isHiding = false;
 
   constructor({ tables, isSupported, problems, onUnknown, keepsIgnored }: DecoderOptions) {
@@ -124,7 +126,7 @@ class Decoder {
     const decoded = this.value(value, facts.type, path);
     this.#isHiding = wasHiding;
     if (facts.support === 'ignored') this.#forgiveSince(before);
-    // What can be read of it is kept, for what else there is to check.
+    // Whatever could be read stays, for further validation.
     if (this.#problems.length > before) return decoded;
     if (facts.only !== undefined && !facts.only.includes(decoded as string)) {
       this.#add('refused', path, `${formatValue(decoded)} is not supported: ${facts.otherwise}`);
@@ -133,7 +135,9 @@ class Decoder {
     return decoded;
   }
 
-  /** What nobody reads here may be of a newer version of the other side, wherever that takes what others do not know. */
+  /**
+   * Accepts problems in an ignored field, which may come from a newer peer, if unknown values are allowed.
+   */
   #forgiveSince(before: number): void {
     if (this.#onUnknown === undefined) return;
     for (const { path } of this.#problems.splice(before)) this.#onUnknown(path);
@@ -176,7 +180,7 @@ class Decoder {
       this.#add('type', path, `must be a list, not ${this.#show(value)}`);
       return undefined;
     }
-    // An item that cannot be read leaves a gap, so that the others keep their places in messages.
+    // An item that cannot be read leaves a gap, so that the others keep their index in messages.
     return value.map((item: unknown, index) => this.value(item, of, [...path, index]));
   }
 
@@ -187,7 +191,7 @@ class Decoder {
     }
     const entries = Object.entries(value).map(([key, item]): [string, unknown] => {
       const step: FieldStep = { key };
-      // As in Kubernetes an entry without a value is an empty one, or 0.
+      // As in Kubernetes, an entry without a value is an empty one, or 0.
       return [key, this.value(item ?? EMPTY[of.kind], of, [...path, step])];
     });
     return Object.fromEntries(entries.filter(([, item]) => item !== undefined));
@@ -208,7 +212,7 @@ class Decoder {
     const most = kind === 'int32' ? LARGEST_INT32 : Number.MAX_SAFE_INTEGER;
     const least = kind === 'int32' ? -most - 1 : -most;
     if (value >= least && value <= most) return value === 0 ? 0 : value;
-    // Of a number beyond that the digits are lost already, so that it is not repeated here.
+    // A larger number has already lost digits, so it is not repeated here.
     const what =
       kind === 'int32' ? `, not ${value}` : '; larger ones, which Kubernetes takes, are not supported';
     this.#add('type', path, `must be a whole number from ${least} to ${most}${what}`);
@@ -249,18 +253,19 @@ function isAbsent(value: unknown, facts: FieldFacts): boolean {
   return isRequired && Array.isArray(value) && value.length === 0;
 }
 
-/** Whether the value asks for no more than leaving the field out does, so that there is nothing to refuse. */
+/** Whether the value is equivalent to leaving the field out, so that there is nothing to refuse. */
 export function saysNothing(value: unknown, facts: FieldFacts): boolean {
   if (value === '' || value === facts.default || facts.neutral.includes(value as string)) return true;
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
 /**
- * Whether nothing is lost when a field is not honoured. Stricter than {@link saysNothing}: a volume whose only source is
- * `csi: {}` would be an emptyDir.
+ * Whether nothing is lost when a field is not supported.
+ *
+ * Stricter than {@link saysNothing}: a volume whose only source is `csi: {}` would become an emptyDir.
  */
 function asksForNothing(value: unknown, facts: FieldFacts): boolean {
-  // Text where a list is to be says nothing either, and is still no list.
+  // Empty text in place of a list is equivalent to nothing, but is still not a list.
   if (value === '')
     return !facts.emptyIsValue && (facts.type.kind === 'string' || facts.type.kind === 'enum');
   if (typeof value !== 'object') return facts.type.kind !== 'any' && saysNothing(value, facts);

@@ -1,51 +1,51 @@
 /**
- * What podloop does with a field:
+ * How podloop treats a field.
  *
- * - `supported`: honoured
- * - `planned`: read and validated by this code, and still refused by name ("not supported yet")
+ * - `supported`: has its effect
+ * - `planned`: read and validated by this code, but still refused by name ("not supported yet")
  * - `refused`: valid in Kubernetes; refused by name, with what to do instead
  * - `ignored`: accepted without effect, for a reason (a scheduler reads it, an API server writes it)
  */
 export type Support = 'supported' | 'planned' | 'refused' | 'ignored';
 
-/** The type of a field. `object` is the name of another table of fields; `any` is looked into no further. */
+/** The type of a field. `object` has the name of another table of fields; `any` is not inspected further. */
 export type FieldType =
   | { readonly kind: 'string' | 'boolean' | 'int32' | 'int64' | 'quantity' | 'intOrString' | 'any' }
   | { readonly kind: 'enum'; readonly words: readonly string[] }
   | { readonly kind: 'list' | 'map'; readonly of: FieldType }
   | { readonly kind: 'object'; readonly name: string };
 
-/** A value that stands in a manifest once. */
+/** A scalar value in a manifest. */
 export type FieldDefault = string | number | boolean;
 
-/** All that is known of one field of v1 Pod: strictness, refusal, defaults and documentation follow from it. */
+/** The facts about one field of v1 Pod, which determine strictness, refusal, defaults and documentation. */
 export interface FieldFacts {
   readonly type: FieldType;
   readonly support: Support;
-  /** Why it is ignored, or what to do instead when it is refused. Empty where neither applies. */
+  /** Why it is ignored, or what to do instead if it is refused. Otherwise empty. */
   readonly note: string;
   readonly required: boolean;
-  /** Kubernetes' default, where it depends on nothing else. */
+  /** Kubernetes' default, if it is a constant. */
   readonly default?: FieldDefault;
-  /** Kubernetes takes 0 for "not set". */
+  /** Kubernetes treats 0 as "not set". */
   readonly zeroIsAbsent: boolean;
-  /** Empty text is a value, and a wrong one, where Kubernetes tells it from a field that is not there. */
+  /** Empty text is an invalid value, because Kubernetes distinguishes it from a missing field. */
   readonly emptyIsValue: boolean;
-  /** The values that are taken; for others `otherwise` says what to do. */
+  /** The accepted values; for others `otherwise` says what to do. */
   readonly only?: readonly FieldDefault[];
   readonly otherwise: string;
-  /** Values that say no more than leaving the field out, the default aside: never refused. */
+  /** Values equivalent to leaving the field out, besides the default: never refused. */
   readonly neutral: readonly FieldDefault[];
-  /** What is in it is in no message. */
+  /** Its content must not appear in any message. */
   readonly isSecret?: boolean;
-  /** What holds for pods of an API server, where it is something else than for manifests. */
+  /** The facts for pods of an API server, if they differ from those for manifests. */
   readonly inCluster?: FieldFacts;
 }
 
 /** The fields of one type, by name. */
 export type FieldTable = Readonly<Record<string, FieldFacts>>;
 
-/** A table that knows every field of the interface `T`, and perhaps more: those that are not supported. */
+/** A table with every field of the interface `T`, and possibly more: those that are not supported. */
 export type TableOf<T> = { readonly [Name in keyof T]-?: FieldFacts } & FieldTable;
 
 type Extras = Partial<
@@ -63,19 +63,21 @@ type Extras = Partial<
   >
 >;
 
-/** A field that is honoured. For `type` see {@link parseFieldType}. */
+/** A field that is supported. For `type` see {@link parseFieldType}. */
 export function supported(type: string, extras: Extras = {}): FieldFacts {
   return makeFacts(type, 'supported', extras);
 }
 
-/** A field that will be honoured; there is none at the moment. @public */
+/** A field that will be supported; there is none at the moment. @public */
 export function planned(type: string, extras: Extras = {}): FieldFacts {
   return makeFacts(type, 'planned', extras);
 }
 
 /**
- * A field that is refused; `instead` says what to do. Empty text, lists and maps ask for nothing and are let pass, so that
- * those fields name their type; an object that is empty, such as `csi: {}`, is asked for like any other.
+ * A field that is refused; `instead` says what to do.
+ *
+ * Empty text, lists and maps have no effect and are accepted, so such fields state their type. An empty
+ * object, such as `csi: {}`, counts as a request like any other.
  */
 export function refused(instead: string, type = 'any'): FieldFacts {
   return makeFacts(type, 'refused', { note: instead });
@@ -86,7 +88,7 @@ export function ignored(type: string, reason: string, extras: Extras = {}): Fiel
   return makeFacts(type, 'ignored', { note: reason, ...extras });
 }
 
-/** A field of manifests that is another matter for pods of an API server. */
+/** A field of manifests that differs for pods of an API server. */
 export function clustered(facts: FieldFacts, inCluster: FieldFacts): FieldFacts {
   return { ...facts, inCluster };
 }
@@ -100,8 +102,10 @@ function makeFacts(type: string, support: Support, extras: Extras): FieldFacts {
 }
 
 /**
- * Reads a type as the tables write it: `string`, `int32`, `[]Container`, `map[string]quantity`, and `A|B` for one of
- * a few words. A name with a capital is another table.
+ * Parses a type as written in the tables.
+ *
+ * These are `string`, `int32`, `[]Container`, `map[string]quantity`, and `A|B` for one of a few words. A
+ * capitalized name is another table.
  */
 function parseFieldType(text: string): FieldType {
   if (text.startsWith('[]')) return { kind: 'list', of: parseFieldType(text.slice(2)) };
@@ -121,7 +125,7 @@ function parseFieldType(text: string): FieldType {
   }
 }
 
-/** The same in words: `list of Container`, `map of quantity`. */
+/** The type in words: `list of Container`, `map of quantity`. */
 export function describeFieldType(type: FieldType): string {
   switch (type.kind) {
     case 'list':

@@ -1,10 +1,12 @@
 /** One step into an object: a field, an item of a list, or an entry of a map (a label, a resource). */
 export type FieldStep = string | number | { readonly key: string };
 
-/** From the top of the object to one value in it. */
+/** The path from the top of the object to one value in it. */
 export type FieldPath = readonly FieldStep[];
 
-/** As Kubernetes writes it: `spec.containers[0].resources.limits[cpu]`; empty for the object itself. */
+/**
+ * Formats a path as Kubernetes does: `spec.containers[0].resources.limits[cpu]`; empty for the object itself.
+ */
 export function formatFieldPath(path: FieldPath): string {
   let text = '';
   for (const step of path) {
@@ -15,7 +17,7 @@ export function formatFieldPath(path: FieldPath): string {
   return text;
 }
 
-/** The names and numbers to look the value up by in the object as it was written. */
+/** The keys and indexes of the value in the original object. */
 export function toPlainPath(path: FieldPath): (string | number)[] {
   return path.map((step) => (typeof step === 'object' ? step.key : step));
 }

@@ -1,12 +1,12 @@
 import { type FieldPath, formatFieldPath } from './field-path.js';
 
 /**
- * What is wrong with a field:
+ * The kind of a problem with a field.
  *
- * - `unknown`: Kubernetes has no such field; `type`: the value is of another type
- * - `required`, `invalid`, `unsupported-value`, `duplicate`, `not-found`, `forbidden`: Kubernetes refuses the value,
- *   in its own classes
- * - `refused`: valid in Kubernetes, and not supported here
+ * - `unknown`: Kubernetes has no such field; `type`: the value has the wrong type
+ * - `required`, `invalid`, `unsupported-value`, `duplicate`, `not-found`, `forbidden`: Kubernetes rejects the
+ *   value, in these classes of its own
+ * - `refused`: valid in Kubernetes, but not supported here
  */
 export type FieldProblemKind =
   | 'unknown'
@@ -19,7 +19,7 @@ export type FieldProblemKind =
   | 'forbidden'
   | 'refused';
 
-/** One thing that is wrong with an object that somebody wrote. */
+/** One problem in an object that a user wrote. */
 export interface FieldProblem {
   readonly kind: FieldProblemKind;
   readonly path: FieldPath;
@@ -33,17 +33,17 @@ export function formatFieldProblem({ path, message }: FieldProblem): string {
   return place === '' ? message : `${place}: ${message}`;
 }
 
-/** The field has to be there, and not be empty. */
+/** The field must be present and not empty. */
 export function required(path: FieldPath, why = ''): FieldProblem {
   return { kind: 'required', path, message: why === '' ? 'Required value' : `Required value: ${why}` };
 }
 
-/** `rule` says what would be right. */
+/** The value is invalid; `rule` says what would be right. */
 export function invalid(path: FieldPath, value: unknown, rule: string): FieldProblem {
   return { kind: 'invalid', path, message: `Invalid value: ${formatValue(value)}: ${rule}` };
 }
 
-/** The value is none of a few words. */
+/** The value is not one of the allowed words. */
 export function unsupportedValue(path: FieldPath, value: unknown, words: readonly string[]): FieldProblem {
   const list = words.map((word) => JSON.stringify(word)).join(', ');
   return {
@@ -53,12 +53,12 @@ export function unsupportedValue(path: FieldPath, value: unknown, words: readonl
   };
 }
 
-/** The value stands elsewhere already and may not. */
+/** The value occurs elsewhere and must not. */
 export function duplicate(path: FieldPath, value: unknown): FieldProblem {
   return { kind: 'duplicate', path, message: `Duplicate value: ${formatValue(value)}` };
 }
 
-/** The value names something that is not there. */
+/** The value refers to something that does not exist. */
 export function notFound(path: FieldPath, value: unknown): FieldProblem {
   return { kind: 'not-found', path, message: `Not found: ${formatValue(value)}` };
 }
@@ -70,14 +70,14 @@ export function forbidden(path: FieldPath, why: string): FieldProblem {
 
 const LONGEST_VALUE = 120;
 
-/** A value as JSON, cut when it is long. */
+/** A value as JSON, shortened if it is long. */
 export function formatValue(value: unknown): string {
   const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) as string | undefined);
   if (text === undefined) return String(value);
   return text.length <= LONGEST_VALUE ? text : `${text.slice(0, LONGEST_VALUE)}…`;
 }
 
-/** What a value is, without saying it: for what nobody is to read in a message. */
+/** Describes a value without revealing it, for values that must not appear in messages. */
 export function describeValue(value: unknown): string {
   if (value === null || value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'a list';

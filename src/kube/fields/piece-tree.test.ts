@@ -4,7 +4,7 @@ import { PieceTree } from './piece-tree.js';
 
 const SHORTEST = 2;
 
-/** What the tree says, found by looking at every piece. */
+/** The result of the tree, found by checking every piece. */
 function longestAt(pieces: ReadonlySet<string>, text: string, at: number): number {
   const rest = text.slice(at);
   let longest = 0;
@@ -17,7 +17,7 @@ function longestAt(pieces: ReadonlySet<string>, text: string, at: number): numbe
   return longest;
 }
 
-it('finds the longest piece at each place, whatever came and went before', () => {
+it('finds the longest piece at each position, whatever was added and removed before', () => {
   const word = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: SHORTEST, maxLength: 40 });
   fc.assert(
     fc.property(

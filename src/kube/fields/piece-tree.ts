@@ -1,4 +1,7 @@
-/** A stretch of text that every piece below shares. All but the root end a piece, or lead to two or more. */
+/**
+ * A stretch of text that every piece below shares. Every branch but the root ends a piece or has two or more
+ * children.
+ */
 interface Branch {
   edge: string;
   isEnd: boolean;
@@ -6,20 +9,20 @@ interface Branch {
   readonly next: Map<number, Branch>;
 }
 
-/** What {@link PieceTree} is made of. */
+/** Options of {@link PieceTree}. */
 export interface PieceTreeOptions {
-  /** So much of a piece counts as all of it where the text ends. */
+  /** At the end of the text, this many characters of a piece count as the piece. */
   readonly shortest: number;
 }
 
-/** Where so much of a piece stands, it counts as far as it goes: nobody writes that by chance. */
+/** This many characters of a piece count as far as they match, as nobody writes them by chance. */
 const TELLING = 32;
 
 /**
- * Pieces of text, and where they stand in another one: a tree of how they begin.
+ * Finds pieces in a text, with a prefix tree of the pieces.
  *
- * To look at one place of a text takes no more than {@link TELLING} steps beyond what was found there, however many
- * pieces there are, however long they are, and however alike they begin.
+ * Checking one position of a text takes at most {@link TELLING} steps more than the match is long, however
+ * many pieces there are, however long they are, and however similar their beginnings.
  */
 export class PieceTree {
   readonly #root: Branch = { edge: '', isEnd: false, next: new Map() };
@@ -29,7 +32,7 @@ export class PieceTree {
     this.#shortest = shortest;
   }
 
-  /** Has no effect for one that is there. */
+  /** Has no effect if the piece is already there. */
   add(piece: string): void {
     let branch = this.#root;
     for (let at = 0; at < piece.length;) {
@@ -46,7 +49,7 @@ export class PieceTree {
     branch.isEnd = true;
   }
 
-  /** Has no effect for one that is not there. */
+  /** Has no effect if the piece is not there. */
   delete(piece: string): void {
     let [above, branch] = [this.#root, this.#root];
     for (let at = 0; at < piece.length;) {
@@ -60,7 +63,7 @@ export class PieceTree {
     for (const each of [branch, above]) if (each !== this.#root) joinOnly(each);
   }
 
-  /** How many characters of the text belong to the longest piece that stands there: 0 when there is none. */
+  /** How many characters at this position belong to the longest piece there; 0 if there is none. */
   lengthAt(text: string, at: number): number {
     let longest = 0;
     let end = at;
@@ -76,7 +79,7 @@ export class PieceTree {
   }
 }
 
-/** How many characters of the text from there on are those that the edge begins with. */
+/** How many characters of the text at this position match the beginning of the edge. */
 function countShared(edge: string, text: string, at: number): number {
   const most = Math.min(edge.length, text.length - at);
   let shared = 0;
@@ -84,7 +87,7 @@ function countShared(edge: string, text: string, at: number): number {
   return shared;
 }
 
-/** Puts a branch between two for what a new piece shares with the lower one. */
+/** Inserts a branch between two, for the part that a new piece shares with the lower one. */
 function splitOff(above: Branch, below: Branch, shared: number): Branch {
   const between: Branch = { edge: below.edge.slice(0, shared), isEnd: false, next: new Map() };
   above.next.set(below.edge.charCodeAt(0), between);
@@ -93,7 +96,7 @@ function splitOff(above: Branch, below: Branch, shared: number): Branch {
   return between;
 }
 
-/** Takes up the one branch below where nothing ends or forks any more. */
+/** Merges a branch with its only child, if it neither ends a piece nor forks. */
 function joinOnly(branch: Branch): void {
   const [only] = branch.next.values();
   if (branch.isEnd || branch.next.size !== 1 || only === undefined) return;

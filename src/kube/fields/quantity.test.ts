@@ -48,7 +48,7 @@ describe('a quantity', () => {
     ['1e999999999999', '9223372036854775807'],
     ['0e999999999999', '0'],
     ['-1.5Gi', '-1536Mi'],
-  ])('%s is written %s', (text, expected) => {
+  ])('%s is formatted as %s', (text, expected) => {
     expect(canonical(text)).toBe(expected);
   });
 
@@ -119,7 +119,7 @@ describe('a quantity', () => {
         `${sign}${whole}${fraction === null ? '' : `.${fraction}`}${suffix}`,
     );
 
-  it('keeps its amount through its canonical form, which is stable', () => {
+  it('has the same amount in its canonical form, which is stable', () => {
     fc.assert(
       fc.property(texts, (text) => {
         const quantity = getQuantity(text);
@@ -130,7 +130,7 @@ describe('a quantity', () => {
     );
   });
 
-  it('is ordered as its amount', () => {
+  it('is ordered by its amount', () => {
     fc.assert(
       fc.property(texts, texts, (one, other) => {
         const [a, b] = [getQuantity(one), getQuantity(other)];
@@ -140,7 +140,7 @@ describe('a quantity', () => {
     );
   });
 
-  it('is found or not in any text, and never throws', () => {
+  it('is found or not in any text, without throwing', () => {
     fc.assert(fc.property(fc.string(), (text) => void findQuantity(text)));
   });
 });

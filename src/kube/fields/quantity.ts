@@ -1,11 +1,11 @@
-/** How a {@link Quantity} is written: `1Gi`, `1G`, `1e9`. */
+/** The notation of a {@link Quantity}: `1Gi`, `1G`, `1e9`. */
 export type QuantityFormat = 'BinarySI' | 'DecimalSI' | 'DecimalExponent';
 
 /**
- * An exact amount as Kubernetes' resource.Quantity holds it.
+ * An exact amount, as in Kubernetes' resource.Quantity.
  *
- * `nanos` is the amount in units of 10⁻⁹, at most {@link MOST_NANOS} in either direction. `format` only decides how
- * it is written.
+ * `nanos` is the amount in units of 10⁻⁹, at most {@link MOST_NANOS} in either direction. `format` only
+ * decides how it is written.
  */
 export interface Quantity {
   readonly nanos: bigint;
@@ -15,7 +15,7 @@ export interface Quantity {
 const NANOS = 1_000_000_000n;
 /** Kubernetes caps an amount at the largest int64. */
 const MOST_NANOS = (2n ** 63n - 1n) * NANOS;
-/** A longer number is a mistake or an attack; the cap has 19 digits. */
+/** A longer number is a mistake or an attack, as the cap has 19 digits. */
 const LONGEST_TEXT = 256;
 /** Beyond this every amount but 0 is over the cap, or below a billionth. */
 const LARGEST_EXPONENT = 400;
@@ -26,10 +26,10 @@ const BINARY_SUFFIXES = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'] as const;
 const SYNTAX = /^([+-]?)(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:([numkMGTPE])|([KMGTPE]i)|[eE]([+-]?\d+))?$/;
 
 /**
- * Reads a quantity: `500m`, `1.5Gi`, `2`, `1e3`. Undefined when the text is none.
+ * Parses a quantity: `500m`, `1.5Gi`, `2`, `1e3`. Undefined if the text is not a quantity.
  *
- * As in Kubernetes, what is finer than a billionth is rounded away from zero, and what is larger than an int64 is
- * capped.
+ * As in Kubernetes, anything finer than a billionth is rounded away from zero, and anything larger than an
+ * int64 is capped.
  */
 export function findQuantity(text: string): Quantity | undefined {
   if (text.length > LONGEST_TEXT) return undefined;
@@ -53,7 +53,7 @@ export function findQuantity(text: string): Quantity | undefined {
   return { nanos: sign === '-' ? -capped : capped, format };
 }
 
-/** Reads a quantity that has been checked before; throws RangeError for what is none. */
+/** Parses a quantity that was validated before; throws RangeError if it is not one. */
 export function getQuantity(text: string): Quantity {
   const quantity = findQuantity(text);
   if (quantity === undefined) throw new RangeError(`${JSON.stringify(text)} is no quantity`);
@@ -63,8 +63,8 @@ export function getQuantity(text: string): Quantity {
 /**
  * The canonical form: without a fraction and with the largest suffix that loses nothing.
  *
- * `1.5Gi` is `1536Mi`, `0.5` is `500m`, `1000k` is `1M`. Below 1024, or where bytes would be split, binary amounts
- * are written as decimal ones, as Kubernetes does.
+ * `1.5Gi` is `1536Mi`, `0.5` is `500m`, `1000k` is `1M`. Below 1024, or where bytes would be split, binary
+ * amounts are written as decimal ones, as Kubernetes does.
  */
 export function formatQuantity({ nanos, format }: Quantity): string {
   if (nanos === 0n) return '0';
@@ -79,39 +79,39 @@ export function formatQuantity({ nanos, format }: Quantity): string {
   return `${number}${DECIMAL_SUFFIXES[power]!}`;
 }
 
-/** So many bytes in the canonical form: `100Mi`; what is no round number of those is written as it is. */
+/** Formats a number of bytes canonically: `100Mi`; a number without a suitable suffix stays as it is. */
 export function formatBytes(bytes: bigint): string {
   return formatQuantity({ nanos: bytes * NANOS, format: 'BinarySI' });
 }
 
-/** Below 0, 0 or above 0, as `one` is less than, equal to or greater than `other`. */
+/** Negative, 0 or positive, as `one` is less than, equal to or greater than `other`. */
 export function compareQuantities(one: Quantity, other: Quantity): -1 | 0 | 1 {
   if (one.nanos === other.nanos) return 0;
   return one.nanos < other.nanos ? -1 : 1;
 }
 
-/** In whole units (bytes, pieces), rounded away from zero as Kubernetes' Value(). */
+/** The amount in whole units (bytes, pieces), rounded away from zero like Kubernetes' Value(). */
 export function toWholeUnits(quantity: Quantity): bigint {
   return divideUp(quantity.nanos, NANOS);
 }
 
-/** The same of what was written; 0n where that is no quantity. */
+/** The same for a text; 0n if it is not a quantity. */
 export function wholeUnitsOf(text: string): bigint {
   const quantity = findQuantity(text);
   return quantity === undefined ? 0n : toWholeUnits(quantity);
 }
 
-/** In thousandths (millicores of cpu), rounded away from zero as Kubernetes' MilliValue(). */
+/** The amount in thousandths (millicores of cpu), rounded away from zero like Kubernetes' MilliValue(). */
 export function toMilliUnits(quantity: Quantity): bigint {
   return divideUp(quantity.nanos, NANOS / 1000n);
 }
 
-/** As a double, which is exact for up to 53 bits: for people and for shares. */
+/** The amount as a double, which is exact up to 53 bits: for people and for shares. */
 export function toNumber({ nanos }: Quantity): number {
   return Number(nanos / NANOS) + Number(nanos % NANOS) / 1e9;
 }
 
-/** Of two amounts; written as the first is. */
+/** The sum of two amounts, in the format of the first. */
 export function addQuantities(one: Quantity, other: Quantity): Quantity {
   const sum = one.nanos + other.nanos;
   const capped = sum > MOST_NANOS ? MOST_NANOS : sum < -MOST_NANOS ? -MOST_NANOS : sum;

@@ -1,20 +1,21 @@
 import { unescapeText } from './unescape-text.js';
 
-/** A stretch of a text, from its first character to the one behind it, and what is to stand there instead. */
+/** A range of a text (`end` is exclusive) and its replacement. */
 export interface Replacement {
   readonly start: number;
   readonly end: number;
   readonly shown: string;
 }
 
-/** A text that quotes one that quotes one: a runtime the error of its helper, which quotes a command. */
+/** Levels of quoting: a runtime quotes the error of its helper, which quotes a command. */
 const DEEPEST_QUOTE = 3;
 
 /**
- * Replaces what is found in a text, however somebody has written it down there: as it is, with escapes as Go and JSON
- * have them, or with its tabs and line ends as spaces. Pure.
+ * Replaces matches in a text, also where the text quotes them.
  *
- * @param find is asked for the text in each reading of it, {@link withPlainSpace}.
+ * A match may be there as it is, with escapes of Go and JSON, or with its tabs and line ends as spaces. Pure.
+ *
+ * @param find is called with each reading of the text, after {@link withPlainSpace}.
  */
 export function replaceQuoted(text: string, find: (plain: string) => readonly Replacement[]): string {
   const found = [...find(withPlainSpace(text))];
@@ -28,7 +29,7 @@ export function replaceQuoted(text: string, find: (plain: string) => readonly Re
     for (const { start, end, shown } of find(withPlainSpace(quoted)))
       found.push({ start: own[start]!, end: own[end]!, shown });
   }
-  // One of them may hold another, or a part of it: the longer one is told of.
+  // Matches may overlap or contain one another; the longer one comes first.
   found.sort((one, other) => one.start - other.start || other.end - one.end);
   let replaced = '';
   let from = 0;
@@ -39,7 +40,7 @@ export function replaceQuoted(text: string, find: (plain: string) => readonly Re
   return from === 0 ? text : replaced + text.slice(from);
 }
 
-/** The text with a space for each character that is none to be seen: runtimes keep their messages to a line. Pure. */
+/** The text with a space for each invisible character, as runtimes put their messages on one line. Pure. */
 export function withPlainSpace(text: string): string {
   return text.replaceAll(/[\s\p{Cc}]/gu, ' ');
 }

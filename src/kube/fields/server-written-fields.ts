@@ -3,7 +3,7 @@ import { type FieldTable, supported } from './field-facts.js';
 import { type FieldProblem } from './field-problem.js';
 import { isRecord } from '#base/text/is-record.js';
 
-/** A table out of `name: type` words. */
+/** Builds a table from `name: type` words. */
 function fields(types: Readonly<Record<string, string>>): FieldTable {
   return Object.fromEntries(Object.entries(types).map(([name, type]) => [name, supported(type)]));
 }
@@ -12,7 +12,7 @@ function needed(...names: string[]): FieldTable {
   return Object.fromEntries(names.map((name) => [name, supported('string', { required: true })]));
 }
 
-/** Kubernetes 1.37's fields of what only servers and controllers write. Times are text here. */
+/** The fields in Kubernetes 1.37 that only servers and controllers write. Times are text here. */
 const TABLES: Readonly<Record<string, FieldTable>> = {
   Pod: fields({ metadata: 'ObjectMeta', status: 'PodStatus' }),
   ObjectMeta: fields({ ownerReferences: '[]OwnerReference', managedFields: '[]ManagedFieldsEntry' }),
@@ -71,8 +71,9 @@ const TABLES: Readonly<Record<string, FieldTable>> = {
 };
 
 /**
- * What is wrong with the status, the owners and the managed fields of a pod: they are without effect here, and an API server
- * that gets the manifest refuses it for them all the same. Pure.
+ * Finds problems in the status, the owners and the managed fields of a pod. Pure.
+ *
+ * They have no effect here, but an API server that gets the manifest rejects it for them all the same.
  */
 export function findWrongServerFields(pod: unknown): FieldProblem[] {
   if (!isRecord(pod)) return [];

@@ -1,24 +1,24 @@
-/** A text without its escapes, and where each character of it stood. */
+/** A text without its escapes, and the original position of each character. */
 export interface UnescapedText {
   readonly text: string;
-  /** For each character, and for the end, the place in the escaped text. */
+  /** For each character, and for the end, the position in the escaped text. */
   readonly places: Uint32Array;
 }
 
-/** As Go's %q and JSON write them. */
+/** As written by Go's %q and by JSON. */
 const LETTERS: Readonly<Record<string, string>> = {
   ...{ a: '\x07', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' },
   ...{ '"': '"', "'": "'", '/': '/', '\\': '\\' },
 };
-/** The last alternative is one that the end has cut off. */
+/** The last alternative is an escape that the end has cut off. */
 const ESCAPE =
   /\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|([abfnrtv"'/\\])|(?:[xuU][\da-fA-F]{0,7})?$)/g;
 const LAST_CODE_POINT = 0x10ffff;
 
 /**
- * Reads the escapes of a text in which somebody has quoted another one; undefined when there are none. Pure.
+ * Decodes the escapes in a text that quotes another one; undefined if there are none. Pure.
  *
- * What is no escape stays as it is: texts quote parts, and are no literals from end to end.
+ * Everything else stays as it is: such texts quote parts, and are not literals from end to end.
  */
 export function unescapeText(escaped: string): UnescapedText | undefined {
   if (!escaped.includes('\\')) return undefined;

@@ -1,6 +1,6 @@
 import { type FieldTable, type FieldType } from './field-facts.js';
 
-/** A value that was read with everything in it, without the fields that have no effect. Pure. */
+/** Removes the fields without effect from a value that was read with everything in it. Pure. */
 export function withoutIgnored(
   value: unknown,
   type: FieldType,

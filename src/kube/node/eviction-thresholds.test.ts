@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { leastOf, parseReclaims, parseThresholds, reservedByThresholds } from './eviction-thresholds.js';
 
 describe('thresholds', () => {
-  it('are amounts, or shares of what there is', () => {
+  it('are amounts, or shares of the capacity', () => {
     const [amount, share] = parseThresholds({ 'memory.available': '100Mi', 'nodefs.available': '12.5%' });
     expect(leastOf(amount!, 1n)).toBe(100n * 1024n ** 2n);
     expect(leastOf(share!, 1_000n)).toBe(125n);
@@ -23,7 +23,7 @@ describe('thresholds', () => {
       'much',
       '"much" is neither an amount above 0, such as 100Mi, nor a share, such as 10%',
     ],
-  ])('are refused: %s<%s', (signal, text, message) => {
+  ])('are rejected: %s<%s', (signal, text, message) => {
     expect(() => parseThresholds({ [signal]: text })).toThrow(message);
   });
 
@@ -33,7 +33,7 @@ describe('thresholds', () => {
     ['0%', 0n],
     ['500Mi', 500n << 20n],
     ['10%', 100n],
-  ])('have a minimum reclaim of nothing as well: %s', (text, amount) => {
+  ])('have a minimum reclaim that may be zero: %s', (text, amount) => {
     const [reclaim] = parseReclaims({ 'nodefs.available': text });
     expect(leastOf(reclaim!, 1_000n)).toBe(amount);
   });
@@ -41,11 +41,11 @@ describe('thresholds', () => {
   it.each([
     ['lots', '"lots" is neither an amount, such as 100Mi, nor a share'],
     ['-1', '"-1" is neither an amount,'],
-  ])('have no minimum reclaim of %s', (text, message) => {
+  ])('reject a minimum reclaim of %s', (text, message) => {
     expect(() => parseReclaims({ 'nodefs.available': text })).toThrow(message);
   });
 
-  it('keep back memory and the node’s disk, and nothing that no resource stands for', () => {
+  it('reserve memory and the node’s disk, and nothing that is not a resource', () => {
     const thresholds = parseThresholds({
       ...{
         'memory.available': '10%',

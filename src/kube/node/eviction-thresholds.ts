@@ -1,38 +1,39 @@
 /**
- * When a node is short of something: the thresholds of a KubeletConfiguration.
+ * The thresholds in a KubeletConfiguration below which a node is short of a resource.
  *
- * Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#eviction-signals-and-thresholds
+ * Source:
+ * https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#eviction-signals-and-thresholds
  *
  * @module
  */
 import { findQuantity, toWholeUnits } from '../fields/quantity.js';
 
-/** What can be short, as the configuration names it. */
+/** The resources that can run short, as the configuration names them. */
 export const EVICTION_SIGNALS = [
   ...(['memory.available', 'nodefs.available', 'nodefs.inodesFree'] as const),
   ...(['imagefs.available', 'imagefs.inodesFree'] as const),
   ...(['containerfs.available', 'containerfs.inodesFree', 'pid.available'] as const),
 ] as const;
 
-/** One of them. */
+/** One of {@link EVICTION_SIGNALS}. */
 export type EvictionSignal = (typeof EVICTION_SIGNALS)[number];
 
-/** Whether it is the name of one. */
+/** Whether this is the name of a signal. */
 export function isEvictionSignal(name: string): name is EvictionSignal {
   return EVICTION_SIGNALS.some((each) => each === name);
 }
 
-/** From which amount on too little is left. */
+/** The threshold below which too little is left. */
 export interface EvictionThreshold {
   readonly signal: EvictionSignal;
-  /** In bytes or pieces, or as a share of all that there is, 0 to 1. */
+  /** In bytes or pieces, or as a share of the capacity, 0 to 1. */
   readonly least: { readonly amount: bigint } | { readonly share: number };
 }
 
-/** What a configuration says about it: `{ 'memory.available': '100Mi', 'nodefs.available': '10%' }`. */
+/** The thresholds in a configuration: `{ 'memory.available': '100Mi', 'nodefs.available': '10%' }`. */
 export type WrittenThresholds = Readonly<Record<string, string>>;
 
-/** The kubelet's, where nothing is written. */
+/** The kubelet's defaults. */
 export const DEFAULT_HARD_THRESHOLDS: WrittenThresholds = {
   'memory.available': '100Mi',
   'nodefs.available': '10%',
@@ -41,7 +42,10 @@ export const DEFAULT_HARD_THRESHOLDS: WrittenThresholds = {
   'imagefs.inodesFree': '5%',
 };
 
-/** Reads thresholds; `0%` and `100%` switch one off. Throws an Error that says which one is wrong and what would be right. */
+/**
+ * Parses thresholds; `0%` and `100%` switch one off. Throws an Error that says which one is wrong and what
+ * would be right.
+ */
 export function parseThresholds(written: WrittenThresholds): EvictionThreshold[] {
   return Object.entries(written).flatMap(([name, text]) => {
     const threshold = toThreshold(name, text, 'an amount above 0');
@@ -49,7 +53,11 @@ export function parseThresholds(written: WrittenThresholds): EvictionThreshold[]
   });
 }
 
-/** Reads how much more is to be left again: written as thresholds are, but 0 is nothing more. Throws likewise. */
+/**
+ * Parses how much more has to be free again after an eviction.
+ *
+ * The notation is that of thresholds, except that 0 means no more. Throws like {@link parseThresholds}.
+ */
 export function parseReclaims(written: WrittenThresholds): EvictionThreshold[] {
   return Object.entries(written).map(([name, text]) => toThreshold(name, text, 'an amount'));
 }
@@ -74,15 +82,16 @@ function parseLeast(text: string): EvictionThreshold['least'] | undefined {
   return quantity === undefined || quantity.nanos < 0n ? undefined : { amount: toWholeUnits(quantity) };
 }
 
-/** From how much on it is too little, of so much in all. Pure. */
+/** The threshold as an amount, for this capacity. Pure. */
 export function leastOf({ least }: EvictionThreshold, capacity: bigint): bigint {
   if ('amount' in least) return least.amount;
   return BigInt(Math.trunc(Number(capacity) * least.share));
 }
 
 /**
- * What is kept back from pods so that a node is short of it before it has none: of memory and of the node's disk what
- * the hard thresholds say, by resource. Pure.
+ * What is reserved from pods, by resource, so that the node runs short before it runs out. Pure.
+ *
+ * It is the amount of the hard thresholds for memory and for the node's disk.
  */
 export function reservedByThresholds(
   thresholds: readonly EvictionThreshold[],

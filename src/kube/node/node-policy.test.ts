@@ -22,7 +22,7 @@ const HOST_IMAGE = 'podloop.local/host';
 const HOST_ID = `sha256:${createHash('sha256').update(HOST_IMAGE).digest('hex')}`;
 const main = { name: 'main', image: 'i' };
 
-/** Asks for each of the words. */
+/** A spec that requests each of the words. */
 const EVERYTHING: Readonly<Record<Forbiddable, Partial<PodSpec>>> = {
   privileged: { containers: [{ ...main, securityContext: { privileged: true } }] },
   hostPath: { volumes: [{ name: 'v', hostPath: { path: '/x' } }] },
@@ -83,7 +83,7 @@ describe('what a node forbids', () => {
     ],
     ['procMount', ['spec.containers[0].securityContext.procMount']],
     ['hostImage', ['spec.initContainers[0].image']],
-  ])('is %s by that word alone, and its place is told', (word, places) => {
+  ])('is %s by that word alone, and is reported with its path', (word, places) => {
     const wanted = places.map((place) => `${place}: Forbidden: this node runs with --forbid=${word}`);
     expect(problemsOf(EVERYTHING[word], policy([word]))).toEqual(wanted);
     expect(problemsOf(EVERYTHING[word], policy(FORBIDDABLE.filter((each) => each !== word)))).toEqual([]);
@@ -102,11 +102,11 @@ describe('what a node forbids', () => {
     expect(problemsOf(spec, policy(['hostImage'])).length > 0).toBe(isIt);
   });
 
-  it('is nothing unless somebody says so', () => {
+  it('is nothing by default', () => {
     for (const spec of Object.values(EVERYTHING)) expect(problemsOf(spec, policy([]))).toEqual([]);
   });
 
-  it('says of a field that is set to what is harmless nothing at all', () => {
+  it('reports nothing for a field with a harmless value', () => {
     const spec: Partial<PodSpec> = {
       ...{ hostNetwork: false, hostPID: false, hostIPC: false },
       volumes: [{ name: 'v', emptyDir: {} }],
@@ -150,7 +150,7 @@ describe('paths of the node', () => {
     },
   );
 
-  it('may be mounted read-only alone where that is said, by every container', () => {
+  it('may be restricted to read-only mounts, for every container', () => {
     expect(problemsOf(mount('/var/log', true), policy([], ['/var/log:ro']))).toEqual([]);
     const message =
       'spec.containers[0].volumeMounts[0].readOnly: Forbidden: --allowed-host-paths lets volume "v" be mounted with readOnly: true only';
@@ -158,7 +158,7 @@ describe('paths of the node', () => {
     expect(problemsOf(mount('/var/log/x', false), policy([], ['/var/log:ro']))).toEqual([message]);
   });
 
-  it('go by the nearest path that is allowed', () => {
+  it('are checked by the nearest allowed path', () => {
     const paths = ['/srv:ro', '/srv/data'].map(parseAllowedHostPath);
     expect(findAllowedHostPath('/srv/data/x', paths)?.readOnly).toBe(false);
     expect(findAllowedHostPath('/srv/other', paths)?.readOnly).toBe(true);
@@ -166,7 +166,7 @@ describe('paths of the node', () => {
     expect(findAllowedHostPath('/any', [parseAllowedHostPath('/')])?.path).toBe('/');
   });
 
-  it.each(['', 'srv', ':ro', '/a/../b', '/a:rw', '/a:ro:ro'])('are not read from %j', (text) => {
+  it.each(['', 'srv', ':ro', '/a/../b', '/a:rw', '/a:ro:ro'])('are rejected in the form %j', (text) => {
     expect(() => parseAllowedHostPath(text)).toThrow(
       `${JSON.stringify(text)} is not an absolute path, such as /var/log or /var/log:ro`,
     );

@@ -1,10 +1,11 @@
 /**
- * What a node does not let pods have, whoever wrote them: for nodes on which a manifest is not to mean root on the node.
+ * What a node forbids to all pods, whoever wrote them, so that a manifest does not mean root on the node.
  *
- * In: a pod, and what the node's options forbid. Out: each field of the pod that asks for it. Nothing is forbidden unless
- * somebody says so, as with a kubelet.
+ * In: a pod, and what the node's options forbid. Out: each field of the pod that violates that. Nothing is
+ * forbidden by default, as with a kubelet.
  *
- * Source of what can be forbidden: https://kubernetes.io/docs/concepts/security/pod-security-standards/#baseline
+ * Source of what can be forbidden:
+ * https://kubernetes.io/docs/concepts/security/pod-security-standards/#baseline
  *
  * @module
  */
@@ -20,40 +21,45 @@ export const FORBIDDABLE = [
   ...(['hostPort', 'hostProbes', 'capabilities', 'procMount', 'hostImage'] as const),
 ] as const;
 
-/** One of them. */
+/** One of {@link FORBIDDABLE}. */
 export type Forbiddable = (typeof FORBIDDABLE)[number];
 
-/** A path of the node that pods may mount, with all that is below it. */
+/** A path of the node that pods may mount, with everything below it. */
 export interface AllowedHostPath {
   /** Absolute, in its shortest form. */
   readonly path: string;
   readonly readOnly: boolean;
 }
 
-/** What a node does not let pods have. */
+/** What a node forbids to pods. */
 export interface NodePolicy {
   readonly forbid: ReadonlySet<Forbiddable>;
-  /** The only ones that pods may mount, even where hostPath is forbidden; undefined: any that is not forbidden. */
+  /**
+   * The only paths that pods may mount, even if hostPath is forbidden; undefined allows all that is not
+   * forbidden.
+   */
   readonly allowedHostPaths: readonly AllowedHostPath[] | undefined;
 }
 
-/** The reason in the status of a pod that a node's policy keeps from running. */
+/** The reason in the status of a pod that a node's policy forbids. */
 export const POD_FORBIDDEN = 'PodForbidden';
 
 /**
- * What every runtime gives containers that ask for none. MKNOD is not among them although the standard's baseline lets it
- * pass: the embedded runtime does not give it, since no rule of devices stands behind it there.
+ * The capabilities that every runtime grants by default.
+ *
+ * MKNOD is not among them although the standard's baseline allows it: the embedded runtime does not grant it,
+ * as it has no device rules to limit it.
  */
 const USUAL_CAPABILITIES = [
   ...['AUDIT_WRITE', 'CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'NET_BIND_SERVICE'],
   ...['SETFCAP', 'SETGID', 'SETPCAP', 'SETUID', 'SYS_CHROOT'],
 ];
 
-/** The image of the embedded runtime that is the node's own files, by its name and by its id there. */
+/** The image of the embedded runtime that is the node's own files, by name and by id. */
 const HOST_IMAGE_NAME = 'podloop.local/host';
 const HOST_IMAGE_ID = '0325edd21fd19510547d7104585e36315e01a155d3944eaccee9ddaf32dde12e';
 
-/** Reads `/var/log` or `/var/log:ro`; throws saying what would be right. */
+/** Parses `/var/log` or `/var/log:ro`; throws an error that says what would be right. */
 export function parseAllowedHostPath(text: string): AllowedHostPath {
   const [, path = '', mode] = /^(.*?)(:ro)?$/s.exec(text)!;
   const isFine = path.startsWith('/') && !path.includes(':') && !path.split('/').includes('..');
@@ -62,10 +68,10 @@ export function parseAllowedHostPath(text: string): AllowedHostPath {
   return { path: shorten(path), readOnly: mode !== undefined };
 }
 
-/** Every field of the pod that asks for what the node does not let it have, in the pod's order. Pure. */
+/** Every field of the pod that requests something forbidden on this node, in the pod's order. Pure. */
 export function findForbidden(pod: Pod, policy: NodePolicy): FieldProblem[] {
   const { forbid, allowedHostPaths } = policy;
-  // Most nodes forbid nothing, and each pod is asked about again and again.
+  // Most nodes forbid nothing, and each pod is checked again and again.
   if (forbid.size === 0 && allowedHostPaths === undefined) return [];
   const { spec } = pod;
   const problems: FieldProblem[] = [];
@@ -102,7 +108,7 @@ export function findForbidden(pod: Pod, policy: NodePolicy): FieldProblem[] {
   return problems;
 }
 
-/** The allowed path that a path is at, or literally below; the nearest one. Pure. */
+/** The nearest allowed path that equals a path or literally contains it. Pure. */
 export function findAllowedHostPath(
   path: string,
   allowed: readonly AllowedHostPath[],
@@ -142,12 +148,14 @@ function findForbiddenPaths(pod: Pod, { forbid, allowedHostPaths }: NodePolicy):
   return problems;
 }
 
-/** As it is written in the option. */
+/** The path in the notation of the option. */
 function formatAllowedHostPath({ path, readOnly }: AllowedHostPath): string {
   return readOnly ? `${path}:ro` : path;
 }
 
-/** Where a probe or hook of the container names the host that it goes to: else it goes to the pod itself. */
+/**
+ * The fields where a probe or hook of the container names a host; without a host it goes to the pod itself.
+ */
 function hostsAsked({ livenessProbe, readinessProbe, startupProbe, lifecycle = {} }: Container): FieldPath[] {
   const asking: [FieldPath, Probe | LifecycleHandler | undefined][] = [
     ...Object.entries({ livenessProbe, readinessProbe, startupProbe }).map(
@@ -179,6 +187,6 @@ function containersOf({ spec }: Pod): [Container, FieldPath][] {
 /** `//var/log/./` is `/var/log`. */
 function shorten(path: string): string {
   const short = posix.normalize(path);
-  // Two slashes in front are one for Linux, and two for Node.
+  // Two leading slashes are one for Linux, but two for Node.
   return short === '/' ? short : short.replace(/^\/+/, '/').replace(/\/$/, '');
 }

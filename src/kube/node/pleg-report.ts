@@ -1,9 +1,10 @@
 /**
- * What `/debug/pleg` answers: the event generator and the calls to the runtime as of one moment, in plain JSON.
+ * The answer of `/debug/pleg`: the present state of the event generator and of the calls to the runtime, in
+ * plain JSON.
  *
- * Durations and ages are milliseconds; times that end in `AtMs` are milliseconds since the epoch, for people. What is
- * absent is not known or does not apply. Every list is bounded and says how many there are where it leaves some out.
- *
+ * Durations and ages are milliseconds; times that end in `AtMs` are milliseconds since the epoch, for people.
+ * An absent field is unknown or does not apply. Every list is bounded, and has a total count if it leaves
+ * entries out.
  * @module
  */
 import { type PodRef } from '../pod/pod-ref.js';
@@ -12,34 +13,36 @@ import { type PodRef } from '../pod/pod-ref.js';
 export interface PlegReport {
   /** When it was made. */
   readonly atMs: number;
-  /** For how long what it counts has been counted. */
+  /** How long it has been counting. */
   readonly forMs: number;
   readonly runtime: { readonly name: string; readonly version: string; readonly endpoint: string };
   readonly mode: 'generic' | 'evented' | 'auto';
-  /** The relist period in force: from the end of one relist to the begin of the next. */
+  /** The present relist period: from the end of one relist to the start of the next. */
   readonly periodMs: number;
   readonly health: ReportedHealth;
   readonly relists: ReportedRelists;
-  /** Pods whose inspection hangs or fails, longest first, at most 100. They do not make the node unhealthy. */
+  /**
+   * Pods whose inspection hangs or fails, longest first, at most 100. They do not make the node unhealthy.
+   */
   readonly stuckPods: readonly ReportedStuckPod[];
   readonly stuckPodCount: number;
-  /** Calls that the runtime has not answered yet, oldest first, at most 200; the event stream is not among them. */
+  /** Calls that the runtime has not answered yet, oldest first, at most 200; without the event stream. */
   readonly callsInFlight: readonly ReportedCall[];
   readonly callsInFlightCount: number;
-  /** Answered calls by operation, in the order of their names. */
+  /** Answered calls by operation, sorted by name. */
   readonly operations: readonly ReportedOperation[];
-  /** Pods by what their inspection takes or took, slowest first, at most 1000. */
+  /** Pods by the duration of their running or last inspection, slowest first, at most 1000. */
   readonly slowestPods: readonly ReportedInspection[];
   readonly inspections: ReportedInspections;
   readonly stream: ReportedStream;
   readonly queues: ReportedQueues;
   readonly pods: ReportedPods;
-  /** Lifecycle events that were made, by type: ContainerStarted, ContainerDied, … */
+  /** Lifecycle events made so far, by type: ContainerStarted, ContainerDied, … */
   readonly events: Readonly<Record<string, number>>;
   readonly eventLoop: ReportedEventLoop;
-  /** Of a node of a cluster. */
+  /** Only of a node in a cluster. */
   readonly cluster?: ReportedCluster;
-  /** Of an agent that runs pods. */
+  /** Only of an agent that runs pods. */
   readonly cgroups?: ReportedCgroups;
 }
 
@@ -47,34 +50,39 @@ export interface PlegReport {
 export interface ReportedCgroups {
   /** cgroupfs or systemd. */
   readonly driver: string;
-  /** Where it is known from: options, RuntimeConfig, Status, sandbox error, earlier run or default. */
+  /**
+   * Where the driver is known from: options, RuntimeConfig, Status, sandbox error, earlier run or default.
+   */
   readonly source: string;
-  /** Options and runtime name different drivers: what each says and what to change; absent while they agree. */
+  /** Set if options and runtime name different drivers: what each says and what to change. */
   readonly conflict?: string;
   readonly problems: readonly ReportedCgroupProblem[];
 }
 
-/** Something that pods go without for want of cgroups. */
+/** A cgroup feature that pods have to do without. */
 export interface ReportedCgroupProblem {
-  /** A controller: cpu, memory, pids, cpuset, io, hugetlb; `groups` where no cgroup can be made for pods. */
+  /** A controller: cpu, memory, pids, cpuset, io, hugetlb; `groups` if no cgroup can be made for pods. */
   readonly what: string;
   readonly error: string;
   readonly remedy: string;
-  /** False for what only few pods ask for. */
+  /** False for what only few pods need. */
   readonly isNeeded: boolean;
 }
 
-/** How a node gets on with its API server. */
+/** The state of a node's connection to its API server. */
 export interface ReportedCluster {
   /** As the kubeconfig names it. */
   readonly server: string;
-  /** What fails now; empty when node and API server are in step. */
+  /** Present failures; empty if node and API server are in sync. */
   readonly problems: readonly ReportedClusterProblem[];
 }
 
-/** Something that is wanted of an API server and not had. */
+/** A request to the API server that fails. */
 export interface ReportedClusterProblem {
-  /** `certificate`: the node's as a client; else a collection that is followed: `pods`, `node`, `services`, `runtimeclasses`. */
+  /**
+   * `certificate` for the node's client certificate, else the watched collection: `pods`, `node`, `services`,
+   * `runtimeclasses`.
+   */
   readonly what: string;
   readonly error: string;
 }
@@ -84,14 +92,14 @@ export interface ReportedHealth {
   readonly healthy: boolean;
   /** The kubelet's words when unhealthy: "pleg was last seen active 3m5s ago; threshold is 3m0s". */
   readonly message?: string;
-  /** Which of the known reasons it is: neverSucceeded, listHanging, listFailing, notRelisting, inspectionsFailing. */
+  /** The kind of reason: neverSucceeded, listHanging, listFailing, notRelisting, inspectionsFailing. */
   readonly reason?: string;
-  /** The runtime's last error, when it is about one. */
+  /** The runtime's last error, if the reason is one. */
   readonly error?: string;
   readonly thresholdMs: number;
-  /** When the last relist that succeeded began. */
+  /** When the last successful relist began. */
   readonly lastSeenAtMs?: number;
-  /** That long ago. */
+  /** How long ago that was. */
   readonly lastSeenAgoMs?: number;
 }
 
@@ -100,28 +108,28 @@ export interface ReportedRelists {
   /** How many succeeded: of all pods, and of one. */
   readonly count: number;
   readonly ofOnePod: number;
-  /** For how long the list calls of the relist under way have waited for an answer; absent while none is under way. */
+  /** How long the list calls of the running relist have waited for an answer; absent if none is running. */
   readonly listInFlightMs?: number;
-  /** The last 60 that ended, well or not, oldest first. */
+  /** The last 60 that ended, successful or not, oldest first. */
   readonly history: readonly ReportedRelist[];
 }
 
-/** One relist of all pods that ended. */
+/** A finished relist of all pods. */
 export interface ReportedRelist {
   readonly startedAtMs: number;
   /** initial, relist, event or request. */
   readonly trigger: string;
-  /** From its begin until nobody need wait for it any longer. */
+  /** From its start until nobody need wait for it any longer. */
   readonly durationMs: number;
-  /** What it is made of: the list calls, comparing with the records, waiting for the inspections. */
+  /** Its parts: the list calls, the comparison with the records, the wait for inspections. */
   readonly listMs: number;
   readonly diffMs: number;
   readonly inspectMs: number;
-  /** From the begin of the one before to its own; absent for the first. */
+  /** From the start of the one before to its own; absent for the first. */
   readonly intervalMs?: number;
-  /** Pods that the answer showed. */
+  /** Pods in the answer. */
   readonly pods: number;
-  /** Pods that were found due for inspection. */
+  /** Pods found due for inspection. */
   readonly due: number;
   /** Why it failed. */
   readonly error?: string;
@@ -134,13 +142,13 @@ export interface ReportedStuckPod {
   /** Since when no inspection of it has succeeded. */
   readonly sinceMs: number;
   readonly forMs: number;
-  /** Inspections that have failed. */
+  /** How many inspections have failed. */
   readonly failures: number;
-  /** Of the last failure; absent while the first inspection hangs. */
+  /** Error of the last failure; absent while the first inspection hangs. */
   readonly error?: string;
 }
 
-/** A call to the runtime that is not answered yet. */
+/** A call that the runtime has not answered yet. */
 export interface ReportedCall {
   /** As CRI names it: ContainerStatus. */
   readonly method: string;
@@ -151,9 +159,12 @@ export interface ReportedCall {
   readonly sandboxId?: string;
   readonly startedAtMs: number;
   readonly ageMs: number;
-  /** After how long it is given up; absent when only its caller ends it. */
+  /** After how many milliseconds it times out; absent if only its caller ends it. */
   readonly deadlineMs?: number;
-  /** How long it takes where all is well: a stop its grace period, a pull what it may; absent where that is no time. */
+  /**
+   * How long it may take when all is well: a stop's grace period, a pull's limit; absent if it should be
+   * quick.
+   */
   readonly ownMs?: number;
 }
 
@@ -164,9 +175,9 @@ export interface ReportedOperation {
   readonly count: number;
   /** How many of them failed. */
   readonly failed: number;
-  /** How many more their callers gave up before there was an answer, which say nothing of the runtime; absent when none. */
+  /** How many more were cancelled by their callers, which says nothing about the runtime; absent if none. */
   readonly givenUp?: number;
-  /** Of the last 128: the median, what 99 in 100 keep to, and the longest. */
+  /** Of the last 128: the median, the 99th percentile and the maximum. */
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
@@ -174,12 +185,12 @@ export interface ReportedOperation {
   readonly lastFailure?: string;
 }
 
-/** What the inspections of one pod took. */
+/** The durations of one pod's inspections. */
 export interface ReportedInspection {
   readonly pod: PodRef;
-  /** For how long the one under way has run; absent while none is. */
+  /** How long the running one has taken; absent if none is running. */
   readonly inFlightMs?: number;
-  /** What the last that ended took, well or not; absent before the first. */
+  /** How long the last finished one took, successful or not; absent before the first. */
   readonly lastMs?: number;
   readonly longestMs: number;
   readonly count: number;
@@ -190,12 +201,12 @@ export interface ReportedInspection {
 export interface ReportedInspections {
   readonly count: number;
   readonly failed: number;
-  /** Given up to make room for others. */
+  /** Cancelled to make room for others. */
   readonly displaced: number;
   readonly inFlight: number;
   /** Waiting for a place. */
   readonly queued: number;
-  /** Pods whose status is to be fetched. */
+  /** Pods that need a status call. */
   readonly due: number;
 }
 
@@ -207,20 +218,20 @@ export interface ReportedStream {
   readonly failures: number;
   readonly lastError?: string;
   readonly connectedAtMs?: number;
-  /** Events that came. */
+  /** Events received. */
   readonly received: number;
-  /** Changes that an event announced, and that none did. */
+  /** Changes that an event announced, and changes that none did. */
   readonly announced: number;
   readonly missed: number;
   /** Events that no list has confirmed. */
   readonly contradicted: number;
 }
 
-/** What waits where, and what was folded because too much of it did. */
+/** What waits in each queue, and what was folded because a queue was full. */
 export interface ReportedQueues {
-  /** Looks at single pods that were asked for. */
+  /** Requested lists of single pods. */
   readonly requests: { readonly queued: number; readonly coalesced: number; readonly folded: number };
-  /** One for each reader of events. */
+  /** One for each subscriber of events. */
   readonly subscriptions: readonly {
     readonly queued: number;
     readonly delivered: number;
@@ -229,18 +240,21 @@ export interface ReportedQueues {
   }[];
 }
 
-/** Pods and containers as the runtime shows them. */
+/** Pods and containers in the runtime. */
 export interface ReportedPods {
   readonly count: number;
   /** With a running sandbox, or with a running container and no sandbox. */
   readonly running: number;
-  /** created, running, exited, unknown; sandboxes are not counted. */
+  /** created, running, exited, unknown; without sandboxes. */
   readonly containersByState: Readonly<Record<string, number>>;
-  /** Pods of podloop's own agent by phase: Pending, Running, Succeeded, Failed; absent where only the runtime is watched. */
+  /**
+   * Pods of podloop's own agent by phase: Pending, Running, Succeeded, Failed; absent if only the runtime is
+   * watched.
+   */
   readonly byPhase?: Readonly<Record<string, number>>;
 }
 
-/** By how much the process's own event loop was late within the last minute or two. */
+/** How late the process's own event loop was within the last minute or two. */
 export interface ReportedEventLoop {
   readonly meanMs: number;
   readonly p99Ms: number;

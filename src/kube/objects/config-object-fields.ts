@@ -23,14 +23,14 @@ const META: FieldTable = {
   deletionTimestamp: refused('remove the object from the manifest to delete it', 'string'),
   deletionGracePeriodSeconds: refused('remove the object from the manifest to delete it', 'int64'),
   labels: supported('map[string]string'),
-  // kubectl keeps in one of them the whole object as it was applied.
+  // kubectl stores the whole applied object in one of them.
   annotations: supported('map[string]string', { isSecret: true }),
   ownerReferences: ignored('any', 'the objects that own it are of an API server'),
   finalizers: refused('nobody here would take them off', '[]string'),
   managedFields: ignored('any', API_SERVER),
 };
 
-/** The tables of both, by the name of the type. */
+/** The tables of both, by type name. */
 export const CONFIG_OBJECT_TABLES: Readonly<Record<string, FieldTable>> = {
   ConfigMap: {
     apiVersion: supported('string', { required: true, only: ['v1'], otherwise: 'use v1' }),

@@ -1,6 +1,9 @@
 import { type ConfigObject, type ConfigObjectMeta } from './config-object.js';
 
-/** A ConfigMap or Secret as Kubernetes writes it: values of `binaryData`, and of `data` of a Secret, are base64. */
+/**
+ * A ConfigMap or Secret as Kubernetes writes it: values of `binaryData`, and of `data` of a Secret, are
+ * base64.
+ */
 export interface V1ConfigObject {
   readonly apiVersion: 'v1';
   readonly kind: ConfigObject['kind'];
@@ -11,7 +14,7 @@ export interface V1ConfigObject {
   readonly binaryData?: Readonly<Record<string, string>>;
 }
 
-/** Writes an object as plain JSON. Pure. */
+/** Converts an object into plain JSON. Pure. */
 export function toV1ConfigObject(object: ConfigObject): V1ConfigObject {
   const { kind, metadata, immutable } = object;
   const head = { apiVersion: 'v1', kind, metadata, ...(immutable === true ? { immutable } : {}) } as const;
@@ -24,7 +27,7 @@ export function toV1ConfigObject(object: ConfigObject): V1ConfigObject {
   };
 }
 
-/** The way back: for what was checked when it was written. Pure. */
+/** Converts it back, without validation, as it was validated before it was written. Pure. */
 export function fromV1ConfigObject(written: V1ConfigObject): ConfigObject {
   const { kind, metadata, type = 'Opaque', immutable, data = {}, binaryData = {} } = written;
   const rest = immutable === true ? { immutable } : {};

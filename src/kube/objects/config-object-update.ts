@@ -1,7 +1,9 @@
 import { type ConfigObject } from './config-object.js';
 import { type FieldProblem, forbidden, invalid } from '../fields/field-problem.js';
 
-/** Whether two versions of an object say the same to pods: labels and annotations aside. Pure. */
+/**
+ * Whether two versions of an object have the same content for pods, ignoring labels and annotations. Pure.
+ */
 export function hasSameContent(one: ConfigObject, other: ConfigObject): boolean {
   if (one === other) return true;
   if (one.kind === 'Secret') {
@@ -15,8 +17,10 @@ export function hasSameContent(one: ConfigObject, other: ConfigObject): boolean 
 }
 
 /**
- * What Kubernetes refuses of a change of an object that is there: of one with `immutable` everything but its labels and
- * annotations, and the type of a Secret in any case. Pure; both have the same kind, namespace and name.
+ * Finds changes of an existing object that Kubernetes rejects. Pure; both have the same kind, namespace and
+ * name.
+ *
+ * If it is `immutable`, everything but labels and annotations is fixed; the type of a Secret is always fixed.
  */
 export function checkConfigObjectUpdate(before: ConfigObject, next: ConfigObject): FieldProblem[] {
   const problems: FieldProblem[] = [];

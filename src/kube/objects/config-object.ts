@@ -1,8 +1,8 @@
 /**
- * The objects that pods refer to by name: what a manifest says of a ConfigMap or a Secret, read and checked.
+ * ConfigMaps and Secrets, read from manifests and validated, which pods refer to by name.
  *
- * A pod finds only what its own source delivers, in its own namespace: whoever may write there could as well write it
- * into the pod.
+ * A pod finds only objects of its own source and namespace: anybody who may write there could as well put the
+ * content into the pod.
  *
  * Source: https://kubernetes.io/docs/concepts/configuration/configmap/ and …/secret/
  *
@@ -10,12 +10,12 @@
  */
 import { type NodePod } from '../pod/node-pod.js';
 
-/** Who such an object is. */
+/** Identifies such an object. */
 export interface ConfigObjectMeta {
   readonly name: string;
   /** Never empty. */
   readonly namespace: string;
-  /** Of an API server's; a manifest's has none. */
+  /** Only of an API server's objects; a manifest's have none. */
   readonly uid?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
@@ -26,32 +26,33 @@ export interface ConfigMap {
   readonly kind: 'ConfigMap';
   readonly metadata: ConfigObjectMeta;
   readonly data: ReadonlyMap<string, string>;
-  /** For files only; never a variable. */
+  /** Only for files, never for variables. */
   readonly binaryData: ReadonlyMap<string, Uint8Array>;
-  /** What is in it cannot change until it is removed and made anew. */
+  /** Its content cannot change until it is removed and created again. */
   readonly immutable?: boolean;
 }
 
-/** A v1 Secret. Its values are in no message, log or event. */
+/** A v1 Secret. Its values never appear in messages, logs or events. */
 export interface Secret {
   readonly kind: 'Secret';
   readonly metadata: ConfigObjectMeta;
-  /** `Opaque` unless written. */
+  /** The type (default: `Opaque`). */
   readonly type: string;
-  /** `data` and `stringData` in one; a key of both has the value of `stringData`. */
+  /** `data` and `stringData` merged; `stringData` takes precedence. */
   readonly data: ReadonlyMap<string, Uint8Array>;
-  /** What is in it cannot change until it is removed and made anew. */
+  /** Its content cannot change until it is removed and created again. */
   readonly immutable?: boolean;
 }
 
-/** Either. */
+/** A ConfigMap or a Secret. */
 export type ConfigObject = ConfigMap | Secret;
 
-/** Finds what a pod refers to. */
+/** Finds the objects that a pod refers to. */
 export interface PodObjects {
   /**
-   * Undefined when the pod's source has no such object, now. Throws an Error, in the kubelet's words, where that cannot be
-   * known yet.
+   * Undefined if the pod's source has no such object at present.
+   *
+   * Throws an Error, in the kubelet's words, if that is not known yet.
    */
   findConfigMap(pod: NodePod, name: string): ConfigMap | undefined;
   findSecret(pod: NodePod, name: string): Secret | undefined;

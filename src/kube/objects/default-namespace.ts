@@ -1,2 +1,2 @@
-/** The namespace of what names none. */
+/** The default namespace of objects. */
 export const DEFAULT_NAMESPACE = 'default';

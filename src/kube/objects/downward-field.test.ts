@@ -40,29 +40,29 @@ describe('a field of a pod', () => {
     expect(get(fieldPath)).toBe(value);
   });
 
-  it('of all labels is a line for each, sorted, the last without an end', () => {
+  it('of all labels is one line each, sorted, without a line end after the last', () => {
     expect(get('metadata.labels')).toBe('app="web"\nexample.org/x="it\'s"\ntier="front"');
   });
 
-  it('of all annotations is quoted as Go does', () => {
+  it('of all annotations is quoted like in Go', () => {
     const note = '"one\\ntwo\\t\\"three\\" \\\\ é \\u00ad\\a\\x7f\\u2028 🎉"';
     expect(get('metadata.annotations')).toBe(`empty=""\nnote=${note}`);
   });
 
-  it('of a pod without labels is nothing', () => {
+  it('of a pod without labels is empty', () => {
     const pod = { ...POD, metadata: { name: 'a', namespace: 'b', uid: 'c' } };
     expect(fieldValue(pod, 'metadata.labels', FACTS)).toBe('');
     expect(fieldValue(pod, "metadata.annotations['x']", FACTS)).toBe('');
   });
 
-  it('that nobody knows yet is empty, and one that there is not throws', () => {
+  it('that is not known yet is empty, and one that does not exist throws', () => {
     expect(get('status.podIP', { ...FACTS, podIps: [] })).toBe('');
     expect(get('status.podIPs', { ...FACTS, podIps: [] })).toBe('');
     expect(() => get('spec.hostname')).toThrow('unsupported fieldPath: spec.hostname');
   });
 });
 
-it('what cannot be printed and does not fit into two bytes is escaped with eight digits', () => {
+it('an unprintable character that does not fit into two bytes is escaped with eight digits', () => {
   const pod = { ...POD, metadata: { ...POD.metadata, labels: { a: '\u{e0001}\ud800' } } };
   expect(fieldValue(pod, 'metadata.labels', FACTS)).toBe('a="\\U000e0001\ufffd"');
 });

@@ -1,19 +1,22 @@
 import { type NodePod } from '../pod/node-pod.js';
 
-/** What the downward API tells of a pod that does not stand in its manifest. */
+/** Facts of the downward API that are not in the pod's manifest. */
 export interface DownwardFieldFacts {
-  /** Of its sandbox, or of the host for a pod on the host's network; the first is the pod's own. Empty: none yet. */
+  /**
+   * Addresses of its sandbox, or of the host for a pod on the host's network, the primary first; empty if
+   * there are none yet.
+   */
   readonly podIps: readonly string[];
-  /** Of the node, the first is its own. Empty where the node has none. */
+  /** Addresses of the node, the primary first; empty if the node has none. */
   readonly hostIps: readonly string[];
   readonly nodeName: string;
-  /** The pod's own. */
+  /** The pod's own service account. */
   readonly serviceAccountName: string;
 }
 
 const SUBSCRIPT = /^metadata\.(labels|annotations)\['([^]*)'\]$/;
 
-/** What Go's %q has short words for. */
+/** Characters with short escapes in Go's %q. */
 const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   '\x07': '\\a',
   '\b': '\\b',
@@ -25,15 +28,15 @@ const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   '\\': '\\\\',
   '"': '\\"',
 };
-/** Go's IsPrint: letters, marks, numbers, punctuation, symbols, and of spaces the plain one. */
+/** Go's IsPrint: letters, marks, numbers, punctuation, symbols, and the plain space. */
 const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
 const LONE_SURROGATE = /^[\ud800-\udfff]$/;
 
 /**
- * The value of a field of a pod, as containers get it in a variable or a file. Pure.
+ * The value of a pod's field for a container's variable or file. Pure.
  *
- * A label or annotation that the pod does not have is the empty string, as in Kubernetes. Throws RangeError for a path
- * that the downward API does not have; manifests are checked for it.
+ * A missing label or annotation is the empty string, as in Kubernetes. Throws RangeError for a path that the
+ * downward API does not have, which validation of manifests prevents.
  *
  * Source: https://kubernetes.io/docs/concepts/workloads/pods/downward-api/
  */
@@ -72,7 +75,7 @@ export function fieldValue(
   }
 }
 
-/** A line `key="value"` for each entry, sorted by key, without an end of line behind the last. */
+/** One line `key="value"` per entry, sorted by key, without a line end after the last. */
 function formatMap(map: Readonly<Record<string, string>>): string {
   return Object.keys(map)
     .sort()
@@ -80,7 +83,7 @@ function formatMap(map: Readonly<Record<string, string>>): string {
     .join('\n');
 }
 
-/** As Go's %q does. */
+/** Quotes a text like Go's %q. */
 function quote(text: string): string {
   return `"${Array.from(text, escape).join('')}"`;
 }
@@ -88,7 +91,7 @@ function quote(text: string): string {
 function escape(character: string): string {
   const short = SHORT_ESCAPES[character];
   if (short !== undefined) return short;
-  // No UTF-8 can hold it; Go reads the replacement character in its place.
+  // UTF-8 cannot encode it; Go has the replacement character instead.
   if (LONE_SURROGATE.test(character)) return '\ufffd';
   if (PRINTABLE.test(character)) return character;
   const code = character.codePointAt(0)!;

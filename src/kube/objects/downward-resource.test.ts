@@ -52,16 +52,16 @@ it.each([
   expect(resourceValue(zero, { resource, divisor }, FACTS)).toBe(value);
 });
 
-it('where the disk is not known its size is 0', () => {
+it('the size of an unknown disk is 0', () => {
   const allocatable = { cpuMilli: 1n, memoryBytes: 1n };
   expect(resourceValue(BARE, { resource: 'limits.ephemeral-storage' }, { allocatable })).toBe('0');
 });
 
-it.each(['limits', 'limits.', 'cpu', 'limits.gpu', 'used.cpu'])('%s is none', (resource) => {
+it.each(['limits', 'limits.', 'cpu', 'limits.gpu', 'used.cpu'])('%s is not a resource', (resource) => {
   expect(() => resourceValue(FULL, { resource }, FACTS)).toThrow(RangeError);
 });
 
-it('means its own container unless another one is named', () => {
+it('refers to its own container by default', () => {
   const spec = { containers: [FULL], initContainers: [BARE] };
   const pod: Pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec };
   expect(selectContainer(pod, { resource: 'limits.cpu' }, BARE)).toBe(BARE);

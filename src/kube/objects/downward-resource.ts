@@ -3,15 +3,15 @@ import { type ResourceFieldSelector } from './env-source.js';
 import { type Pod } from '../pod/pod.js';
 import { getQuantity, type Quantity } from '../fields/quantity.js';
 
-/** What pods may use of the node together. */
+/** What pods together may use of the node. */
 export interface NodeAllocatable {
   readonly cpuMilli: bigint;
   readonly memoryBytes: bigint;
-  /** Undefined where it is not known. */
+  /** Undefined if it is not known. */
   readonly ephemeralStorageBytes?: bigint;
 }
 
-/** What a missing limit comes down to. */
+/** The defaults of missing limits. */
 export interface DownwardResourceFacts {
   readonly allocatable: NodeAllocatable;
 }
@@ -23,11 +23,11 @@ const MOST = 2n ** 63n - 1n;
 const ONE: Quantity = { nanos: NANOS, format: 'DecimalSI' };
 
 /**
- * A limit or request of a container, counted in the selector's divisor and rounded up, as containers get it in a
- * variable or a file. Pure.
+ * A container's limit or request for a variable or a file, divided by the selector's divisor and rounded up.
+ * Pure.
  *
- * A limit that is missing or 0 is what the node can give; a missing request is 0. Throws RangeError for a resource that
- * the downward API does not have; manifests are checked for it.
+ * A limit that is missing or 0 is what the node can provide; a missing request is 0. Throws RangeError for a
+ * resource that the downward API does not have, which validation of manifests prevents.
  *
  * Source: https://kubernetes.io/docs/concepts/workloads/pods/downward-api/#downwardapi-resourceFieldRef
  */
@@ -45,7 +45,7 @@ export function resourceValue(
   return countIn(amount, divisor).toString();
 }
 
-/** The container that a selector means: `own` unless it names another one of the pod. */
+/** The container that a selector refers to (default: `own`). */
 export function selectContainer(
   { spec }: Pod,
   { containerName }: ResourceFieldSelector,
@@ -75,7 +75,7 @@ function allocatableNanos(
     case 'ephemeral-storage':
       return (ephemeralStorageBytes ?? 0n) * NANOS;
     default:
-      // Huge pages are never given out twice: none are what nobody asked for.
+      // Huge pages are never overcommitted: without a limit there are none.
       return 0n;
   }
 }

@@ -1,10 +1,10 @@
-/** A fact about the pod, by its path: `metadata.name`, `metadata.labels['app']`. */
+/** Selects a fact about the pod by its path: `metadata.name`, `metadata.labels['app']`. */
 export interface ObjectFieldSelector {
   readonly apiVersion?: string;
   readonly fieldPath: string;
 }
 
-/** A limit or request of a container, such as `limits.cpu`, counted in `divisor`. */
+/** Selects a limit or request of a container, such as `limits.cpu`, in units of `divisor`. */
 export interface ResourceFieldSelector {
   readonly containerName?: string;
   readonly resource: string;
@@ -19,7 +19,7 @@ export interface KeySelector {
   readonly optional?: boolean;
 }
 
-/** Where the value of an environment variable comes from: exactly one of these. */
+/** The source of an environment variable: exactly one of these. */
 export interface EnvVarSource {
   readonly fieldRef?: ObjectFieldSelector;
   readonly resourceFieldRef?: ResourceFieldSelector;

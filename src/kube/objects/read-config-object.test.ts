@@ -62,7 +62,7 @@ describe('an object that is read', () => {
     }
   });
 
-  it('has at most 1 MiB in all its values, as they are and not as base64', () => {
+  it('has at most 1 MiB in all its values, counted decoded and not as base64', () => {
     const half = 'x'.repeat(MIB / 2);
     const base64 = Buffer.from(half).toString('base64');
     expect(readMap({ data: { a: half }, binaryData: { b: base64 } }).problems).toEqual([]);
@@ -119,7 +119,7 @@ describe('a value of a Secret', () => {
     ],
     ['the wrong entry for its type', { type: 'kubernetes.io/tls', data: { key: CANARY64 } }],
     ['too much', { stringData: { k: CANARY.repeat(MIB / 8) } }],
-  ])('is in no message: %s', (_, fields) => {
+  ])('never appears in messages: %s', (_, fields) => {
     const { problems, object } = readSecret(fields);
     expect(object).toBeUndefined();
     expect(problems.length).toBeGreaterThan(0);
@@ -144,8 +144,8 @@ const secret: fc.Arbitrary<Secret> = fc
   .map(({ data, type }) => ({ kind: 'Secret', metadata: meta, type, data: new Map(Object.entries(data)) }));
 const anObject: fc.Arbitrary<ConfigObject> = fc.oneof(configMap, secret);
 
-describe('whatever object there is', () => {
-  it('comes back as it was when it is written and read', () => {
+describe('any object', () => {
+  it('is the same after it is written and read', () => {
     fc.assert(
       fc.property(anObject, (object) => {
         const written: unknown = JSON.parse(JSON.stringify(toV1ConfigObject(object)));
@@ -159,7 +159,7 @@ describe('whatever object there is', () => {
     );
   });
 
-  it('is read without throwing, and without a problem only when it is one', () => {
+  it('is read without throwing, and has no problems only if it is valid', () => {
     const fields = fc.record(
       {
         apiVersion: fc.constantFrom('v1', 'v2', undefined),
@@ -193,7 +193,7 @@ describe('a change of an object', () => {
     checkConfigObjectUpdate(before, next).map(formatFieldProblem);
   const WHY = 'field is immutable when `immutable` is set; remove the object, and add it once it is gone';
 
-  it('is refused where it is immutable, but for labels and annotations', () => {
+  it('is rejected if it is immutable, except for labels and annotations', () => {
     const fixed = map({ a: '1' }, true);
     expect(paths(fixed, map({ a: '1' }, true))).toEqual([]);
     expect(paths(fixed, map({ a: '2' }, true))).toEqual([`data: Forbidden: ${WHY}`]);
@@ -214,7 +214,7 @@ describe('a change of an object', () => {
     ]);
   });
 
-  it('may make it immutable, and never gives a Secret another type', () => {
+  it('may make it immutable, and never changes the type of a Secret', () => {
     expect(paths(map({ a: '1' }), map({ a: '2' }, true))).toEqual([]);
     expect(paths(readSecret({}).object!, readSecret({ type: 'example.org/x' }).object!)).toEqual([
       'type: Invalid value: "example.org/x": field is immutable; remove the object, and add it once it is gone',

@@ -11,21 +11,21 @@ import { ProblemList } from '../validation/problem-list.js';
 import { checkKeys, checkSecretType, checkSize } from '../validation/validate-config-object.js';
 import { validateMetadata } from '../validation/validate-metadata.js';
 
-/** What {@link readConfigObject} makes of an object. */
+/** The result of {@link readConfigObject}. */
 export interface ConfigObjectReading {
-  /** Absent when there are problems. */
+  /** Absent if there are problems. */
   readonly object?: ConfigObject;
-  /** Who it claims to be, as far as that can be read: for messages. */
+  /** The name in the object, as far as it can be read: for messages. */
   readonly name: string;
-  /** `default` where none is written. */
+  /** The namespace (default: `default`). */
   readonly namespace: string;
-  /** All of them, those of types and unknown fields first. None has a value of a Secret in it. */
+  /** All problems, those of types and unknown fields first. None contains a value of a Secret. */
   readonly problems: readonly FieldProblem[];
 }
 
 type Texts = Readonly<Record<string, string | undefined>>;
 
-/** As it is written: values of `data` of a Secret, and of `binaryData`, are base64. */
+/** The written form: values of `data` of a Secret, and of `binaryData`, are base64. */
 interface Written {
   readonly metadata: ObjectMeta;
   readonly immutable: boolean;
@@ -38,9 +38,9 @@ interface Written {
 const DEFAULT_TYPE = 'Opaque';
 
 /**
- * Reads a v1 ConfigMap or v1 Secret from plain JSON, strictly, and holds it against Kubernetes' rules. Never throws.
+ * Reads and validates a v1 ConfigMap or v1 Secret from plain JSON, strictly. Never throws.
  *
- * An entry without a value is an empty one, as for an API server. `stringData` wins over `data`.
+ * An entry without a value is an empty one, as for an API server. `stringData` takes precedence over `data`.
  */
 export function readConfigObject(value: unknown, kind: ConfigObject['kind']): ConfigObjectReading {
   const decoded = decodeObject(withoutNulls(value), kind, CONFIG_OBJECT_TABLES, () => true);
@@ -83,7 +83,7 @@ function readSecret(draft: Draft<Written>, isWhole: boolean, list: ProblemList):
   }
   checkSize([...data.values()], ['data'], list);
   const type = draft.type ?? DEFAULT_TYPE;
-  // What could not be read is there all the same, and nobody is to be told that it is missing.
+  // An unreadable entry does exist, so it must not be reported as missing.
   if (isWhole && list.problems.length === 0) {
     checkSecretType(type, { data, written, annotations: draft.metadata?.annotations ?? {} }, list);
   }
@@ -122,7 +122,10 @@ function notBase64(path: FieldPath): FieldProblem {
   return { kind: 'type', path, message: `must be base64, with its padding; ${way}` };
 }
 
-/** As an API server does: padding is needed, line breaks are passed over. Undefined when it is none. */
+/**
+ * Decodes base64 like an API server: padding is required, line breaks are ignored. Undefined if it is
+ * invalid.
+ */
 function fromBase64(text: string): Uint8Array | undefined {
   const plain = text.replaceAll(/[\r\n]/g, '');
   if (plain.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(plain)) return undefined;

@@ -14,7 +14,7 @@ function knowing(...secrets: readonly Secret[]): SecretHider {
 }
 
 describe('values of Secrets of a namespace', () => {
-  it('are hidden in what is about its own pods, and left alone in what is about others and about the node', () => {
+  it('are hidden in texts about its own pods, and left alone in texts about other pods and about the node', () => {
     const hider = knowing(aSecret('shop', 'swordfish'), aSecret('bank', 'postgres'));
     const text = 'Pulling image "postgres:16" for swordfish';
     expect(hider.hide(text, 'shop')).toBe('Pulling image "postgres:16" for ***');
@@ -22,7 +22,7 @@ describe('values of Secrets of a namespace', () => {
     for (const namespace of ['default', '', undefined]) expect(hider.hide(text, namespace)).toBe(text);
   });
 
-  it('are not to be found out by guesses from another one, neither whole nor by how they begin', () => {
+  it('cannot be guessed from another one, neither whole nor by their beginning', () => {
     const token = 'a'.repeat(20) + 'b'.repeat(20);
     const hider = knowing(aSecret('shop', token), aSecret('guesser', 'something of its own'));
     const guesses = [token, token.slice(0, 32), `${token.slice(0, 33)} or so`, `or ${token.slice(0, 6)}`];
@@ -40,7 +40,7 @@ describe('values of Secrets of a namespace', () => {
     expect(hider.forgotten).toBe(8);
   });
 
-  it('give way where there are most of them, when those of all are too many', () => {
+  it('are dropped from the namespace with the most, if there are too many in total', () => {
     const hider = new SecretHider({ totalCapacity: 4 });
     hider.learn(aSecret('shop', 'swordfish'));
     hider.learn(aSecret('flood', 'flooding 0', 'flooding 1', 'flooding 2', 'flooding 3'));
@@ -51,14 +51,14 @@ describe('values of Secrets of a namespace', () => {
     expect(hider.forgotten).toBe(2);
   });
 
-  it('are forgotten where they have ended, and nowhere else', () => {
+  it('are forgotten in the namespace where they have ended, and nowhere else', () => {
     const hider = knowing(aSecret('shop', 'swordfish', 'hunter22'), aSecret('bank', 'swordfish'));
     for (const namespace of ['shop', 'nowhere']) hider.forget(aSecret(namespace, 'swordfish'));
     expect(hider.hide('swordfish hunter22', 'shop')).toBe('swordfish ***');
     expect(hider.hide('swordfish hunter22', 'bank')).toBe('*** hunter22');
   });
 
-  it('are forgotten with it, until they are learnt anew', () => {
+  it('are forgotten with it, until they are learnt again', () => {
     const secret = aSecret('shop', 'swordfish');
     const hider = knowing(secret, aSecret('bank', 'swordfish'));
     hider.forgetNamespace('shop');

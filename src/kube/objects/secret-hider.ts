@@ -1,34 +1,38 @@
 import { type Secret } from './config-object.js';
 import { SecretValues } from './secret-values.js';
 
-/** What {@link SecretHider} may be told. */
+/** Options of {@link SecretHider}. */
 export interface SecretHiderOptions {
   /**
-   * How many values and lines of values are known at once of each namespace; 20,000 unless told. The one learnt longest
-   * ago goes first.
+   * How many values and lines of values are remembered per namespace (default: 20,000). The one learnt
+   * longest ago is dropped first.
    */
   readonly capacity?: number;
-  /** The same of all namespaces together; 100,000 unless told. The namespace that has the most gives way. */
+  /**
+   * The same limit for all namespaces together (default: 100,000). The namespace with the most values drops
+   * some.
+   */
   readonly totalCapacity?: number;
 }
 
-/** More than a hundred lines for each pod of a full node, if all of them are of one namespace. */
+/** More than a hundred lines for each pod of a full node, even if all of them are in one namespace. */
 const CAPACITY = 20_000;
-/** Some 50 MiB, however many namespaces fill what they may have. */
+/** About 50 MiB, however many namespaces reach their limit. */
 const TOTAL_CAPACITY = 100_000;
 
 /**
- * Takes the values of Secrets out of texts that others have written: the output of a probe or of a hook, the words of a
+ * Hides the values of Secrets in texts by others: the output of a probe or of a hook, the messages of a
  * runtime.
  *
- * A text about a pod is held against the Secrets of the pod's namespace, which its author may read anyway. Against those
- * of other namespaces it must not be: whoever has a pod print guesses would see by what is hidden which of them is right,
- * and words of theirs would be missing in it. So none of them takes room from another, either.
+ * A text about a pod is checked against the Secrets of the pod's namespace, which its author may read anyway.
+ * It must not be checked against those of other namespaces. Otherwise a pod could print guesses and see by
+ * what is hidden which one is right, and harmless words would be missing from its texts. For the same reason
+ * a namespace does not use up another one's limit.
  *
- * It knows values of six characters or more, without the white space round them, and of those with several lines each
- * line by itself. One that the end of a text cuts off is hidden, too, and so is what begins as a value does for 32
- * characters, and one that is quoted with escapes, as Go and JSON have them, or on a single line. What is learnt stays
- * known when the Secret changes: containers keep what they were started with.
+ * It knows values of six characters or more, without surrounding white space, and each line of values with
+ * several lines. It also hides a value that is cut off at the end of a text, anything that starts with the
+ * first 32 characters of a value, and values quoted with escapes of Go and JSON or put on a single line.
+ * Values stay known when the Secret changes, as containers still have the old ones.
  */
 export class SecretHider {
   readonly #capacity: number;
@@ -41,17 +45,17 @@ export class SecretHider {
     this.#totalCapacity = totalCapacity;
   }
 
-  /** How many were given up for newer ones. */
+  /** How many values were dropped for newer ones. */
   get forgotten(): number {
     return this.#forgotten;
   }
 
-  /** Of whose Secrets something was learnt. */
+  /** The namespaces with known values. */
   get namespaces(): readonly string[] {
     return [...this.#byNamespace.keys()];
   }
 
-  /** Knows all values of a Secret from now on. */
+  /** Remembers all values of a Secret. */
   learn(secret: Secret): void {
     const { namespace } = secret.metadata;
     let values = this.#byNamespace.get(namespace);
@@ -63,19 +67,20 @@ export class SecretHider {
     this.#makeRoom();
   }
 
-  /** What such a Secret says is of no use to anybody any more. Has no effect for one that was never learnt. */
+  /** Forgets the values of a Secret that nobody uses any more. Has no effect if it was never learnt. */
   forget(secret: Secret): void {
     this.#byNamespace.get(secret.metadata.namespace)?.forget(secret);
   }
 
-  /** Nobody can say anything of its Secrets any more. What comes of them later has to be learnt again. */
+  /** Forgets a namespace. Its later Secrets have to be learnt again. */
   forgetNamespace(namespace: string): void {
     this.#byNamespace.delete(namespace);
   }
 
   /**
-   * The same text with `***` for each value of that namespace that it holds. What is about no pod has none, and is given
-   * back as it is.
+   * The text with `***` for each value of that namespace in it.
+   *
+   * A text without a namespace is not about a pod, and is returned as it is.
    */
   hide(text: string, namespace: string | undefined): string {
     if (namespace === undefined) return text;

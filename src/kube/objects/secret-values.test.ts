@@ -17,18 +17,18 @@ function knowing(...values: readonly (string | Uint8Array)[]): SecretValues {
 }
 
 describe('values of Secrets', () => {
-  it('are hidden wherever they stand, each time', () => {
+  it('are hidden wherever they occur, each time', () => {
     const known = knowing('swordfish', 'hunter22');
     expect(known.hide('swordfish, hunter22 and swordfishhunter22')).toBe('***, *** and ******');
     expect(known.hide('a sword is no fish')).toBe('a sword is no fish');
   });
 
-  it('that are part of one another are hidden whole', () => {
+  it('that are part of one another are hidden as a whole', () => {
     const known = knowing('swordfish', 'swordfish-and-chips', 'and-chips');
     expect(known.hide('swordfish-and-chips swordfish-and and-chips')).toBe('*** ***-and ***');
   });
 
-  it('of several lines are hidden whole and line by line, without the space round them', () => {
+  it('of several lines are hidden as a whole and line by line, without the surrounding white space', () => {
     const known = knowing('user: admin\n  password: swordfish  \nok\n');
     expect(known.hide('line 2: password: swordfish!')).toBe('line 2: ***!');
     expect(known.hide('ok, user: admin\n  password: swordfish  \nok')).toBe('ok, ***');
@@ -39,24 +39,24 @@ describe('values of Secrets', () => {
     expect(knowing('swordfish-and-chips').hide('it says sword')).toBe('it says sword');
   });
 
-  it('shorter than six characters are words like any other', () => {
+  it('shorter than six characters are treated like other words', () => {
     expect(knowing('true', 'admin').hide('admin: true')).toBe('admin: true');
   });
 
-  it('that are bytes, or a part of what was read, are no trouble', () => {
+  it('that are bytes, or a part of what was read, cause no error', () => {
     const bytes = Buffer.from('--swordfish--');
     const known = knowing(bytes.subarray(2, 11), new Uint8Array([255, 254, 0, 1, 2, 3, 4]));
     expect(known.hide('swordfish')).toBe('***');
   });
 
-  it('stay known when their Secret changes, the newest of them as there is room', () => {
+  it('stay known when their Secret changes, the newest ones up to the limit', () => {
     const known = new SecretValues({ capacity: 2 });
     const values = ['first-one', 'second-one', 'first-one', 'third-one'];
     expect(values.map((value) => known.learn(aSecret(value)))).toEqual([0, 0, 0, 1]);
     expect(known.hide('first-one second-one third-one')).toBe('*** second-one ***');
   });
 
-  it('that are of no use any more are words like any other, also in what has begun as they did', () => {
+  it('that are no longer used are treated like other words, also in text that begins like them', () => {
     const known = knowing('swordfish-and-chips', 'swordfish', 'two lines:\nhunter22\n');
     known.forget(aSecret('swordfish', 'two lines:\nhunter22\n', 'never learnt'));
     expect(known.hide('swordfish, hunter22, swordfish-and-chips')).toBe('swordfish, hunter22, ***');
@@ -75,7 +75,7 @@ describe('values of Secrets', () => {
     expect(knowing('pa\tss\\wo"rd\x01').hide(text)).toBe(shown);
   });
 
-  it('are hidden from where they begin, when 32 characters of them stand there', () => {
+  it('are hidden from their beginning, if 32 characters of it are there', () => {
     const known = knowing('a'.repeat(40));
     expect(known.hide(`${'a'.repeat(32)} ${'a'.repeat(31)} b`)).toBe(`*** ${'a'.repeat(31)} b`);
   });
@@ -83,17 +83,17 @@ describe('values of Secrets', () => {
   it.each([
     ['begin alike', (at: number) => `the same beginning of all of them ${at}`, 'the same beginning of all '],
     ['hold one another', (at: number) => 'a'.repeat(6 + (at % 1_000)) + 'c', 'a'],
-  ])('of which 40,000 %s take a few milliseconds for the output of a probe', (_how, value, text) => {
+  ])('numbering 40,000 (%s) take a few milliseconds for the output of a probe', (_how, value, text) => {
     const known = knowing(...Array.from({ length: 40_000 }, (_, at) => value(at)));
     const output = text.repeat(10_240 / text.length) + 'b';
     known.hide(output);
     const steps = process.cpuUsage();
     for (let times = 0; times < 10; times++) known.hide(output);
-    // Ten of them; a hundred times as many would be too slow, and on a busy machine as well.
+    // Ten runs; quadratic work would be far above this, while a busy machine stays below it.
     expect(process.cpuUsage(steps).user / 1_000).toBeLessThan(2_000);
   });
 
-  it('are never in what is left, whatever the text', () => {
+  it('never remain in the result, whatever the text', () => {
     const word = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 6, maxLength: 9 });
     fc.assert(
       fc.property(

@@ -2,28 +2,28 @@ import { type Secret } from './config-object.js';
 import { PieceTree } from '../fields/piece-tree.js';
 import { type Replacement, replaceQuoted, withPlainSpace } from '../fields/replace-quoted.js';
 
-/** What {@link SecretValues} is told. */
+/** Options of {@link SecretValues}. */
 export interface SecretValuesOptions {
-  /** How many values and lines of values are known at once. The one learnt longest ago goes first. */
+  /** How many values and lines of values are remembered. The one learnt longest ago is dropped first. */
   readonly capacity: number;
 }
 
-/** Shorter ones are words of any text, and would take sense out of it without hiding anything. */
+/** Shorter values are ordinary words; hiding them would garble texts without protecting anything. */
 const SHORTEST = 6;
-/** Of larger values each line is one of thousands, and nobody prints them by mistake. */
+/** Larger values have thousands of lines, and nobody prints one of them by mistake. */
 const LARGEST_BY_LINE = 64 * 1024;
-/** What stands in the place of a value. */
+/** Replaces a value. */
 const HIDDEN = '***';
 
 /**
- * The values of some Secrets and lines of them, and where they stand in a text.
+ * The values of some Secrets and the lines in them, and where they occur in a text.
  *
- * A text takes as long with many thousands of them as with one, whatever they are, but longer the longer it is: cut
- * first what is to be cut.
+ * The time for a text does not depend on the number of values, but on the length of the text: shorten it
+ * first.
  */
 export class SecretValues {
   readonly #capacity: number;
-  /** In the order in which they were learnt last. */
+  /** In the order in which they were last learnt. */
   readonly #pieces = new Set<string>();
   readonly #tree = new PieceTree({ shortest: SHORTEST });
   readonly #learnt = new WeakSet<Secret>();
@@ -37,7 +37,7 @@ export class SecretValues {
     return this.#pieces.size;
   }
 
-  /** Knows all values of a Secret from now on. Gives how many others were given up for them. */
+  /** Remembers all values of a Secret. Returns how many others were dropped for them. */
   learn(secret: Secret): number {
     let givenUp = 0;
     if (this.#learnt.has(secret)) return givenUp;
@@ -52,18 +52,18 @@ export class SecretValues {
     return givenUp;
   }
 
-  /** Knows what such a Secret says no longer, whichever others say the same. */
+  /** Forgets the values of a Secret, even if other Secrets have the same. */
   forget(secret: Secret): void {
     for (const piece of piecesOf(secret)) this.#drop(piece);
   }
 
-  /** Knows the one that was learnt longest ago no longer. */
+  /** Drops the value that was learnt longest ago. */
   dropOldest(): void {
     const [oldest] = this.#pieces;
     if (oldest !== undefined) this.#drop(oldest);
   }
 
-  /** The same text with `***` for each value that it holds. */
+  /** The text with `***` for each value in it. */
   hide(text: string): string {
     return this.#pieces.size === 0 ? text : replaceQuoted(text, (plain) => this.#find(plain));
   }
@@ -84,7 +84,7 @@ export class SecretValues {
   }
 }
 
-/** Each value, and of those with several lines each line, without the white space round it. */
+/** Each value, and each line of values with several lines, without surrounding white space. */
 function* piecesOf({ data }: Secret): Generator<string> {
   for (const value of data.values()) {
     const text = Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('utf8');

@@ -3,10 +3,10 @@ import { type Pod } from './pod.js';
 import { APPARMOR_PREFIX, appArmorProfileOf } from '../validation/validate-pod-annotations.js';
 
 /**
- * What an API server makes of a pod before it keeps it, defaults aside. Pure.
+ * Changes a pod as an API server does before it stores it, apart from defaults. Pure.
  *
- * An annotation with the AppArmor profile of a container, as it was written before Kubernetes 1.30, becomes the field of that
- * container. References to pull secrets without a name, which charts leave, refer to nothing.
+ * The AppArmor annotation of a container, as used before Kubernetes 1.30, becomes the container's field.
+ * References to pull secrets without a name, which charts leave behind, are dropped.
  */
 export function finishPod(pod: Pod): Pod {
   const { spec, metadata } = pod;

@@ -1,24 +1,24 @@
 import { type ObjectMeta, type Pod } from './pod.js';
 
-/** A {@link Pod} that this node is to run: with defaults, and with the identity that it has here. */
+/** A {@link Pod} that this node should run: with defaults, and with its identity on this node. */
 export interface NodePod extends Pod {
   readonly metadata: NodePodMeta;
 }
 
-/** Who a pod of this node is, and whether its source wants it gone. */
+/** The identity of a pod on this node, and whether its source is deleting it. */
 export interface NodePodMeta extends ObjectMeta {
   readonly namespace: string;
-  /** Never empty. Stays the same over edits of the manifest. */
+  /** Never empty. Edits of the manifest do not change it. */
   readonly uid: string;
-  /** The uid by which its source knows it, where that is another: it was taken over under the one that it had. */
+  /** The uid in its source, if it differs because the pod was adopted under an existing uid. */
   readonly manifestUid?: string;
-  /** RFC 3339: somebody deleted it, and it is to end. Only sources that know deletions as such deliver it. */
+  /** RFC 3339: the pod was deleted and must end. Only sources that have deletions set it. */
   readonly deletionTimestamp?: string;
   /** Replaces the spec's grace period once there is a deletionTimestamp. */
   readonly deletionGracePeriodSeconds?: number;
 }
 
-/** The uid by which the source of a pod knows it: its own, unless it was taken over under another one. */
+/** The uid of a pod in its source: its own, unless it was adopted under another one. */
 export function manifestUidOf({ uid, manifestUid = uid }: Pick<NodePodMeta, 'uid' | 'manifestUid'>): string {
   return manifestUid;
 }

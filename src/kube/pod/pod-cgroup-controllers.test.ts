@@ -30,7 +30,7 @@ describe('the controllers of cgroup v2', () => {
     );
   const controllersOf = (bench: Bench, group: string): string[] =>
     (bench.trees.show('unified', group, 'cgroup.controllers') ?? '').split(' ').filter((name) => name !== '');
-  /** With all the controllers that the fake machine has: it has no io. */
+  /** Has all the controllers of the fake machine, which lacks io. */
   const isWhole = (bench: Bench, group: string): void => {
     expect(controllersOf(bench, group).toSorted()).toEqual(CONTROLLERS.toSorted());
   };
@@ -40,7 +40,7 @@ describe('the controllers of cgroup v2', () => {
     return bench;
   };
 
-  it('are all in the group of a pod, which has its limits', async () => {
+  it('are all enabled in the group of a pod, which has its limits', async () => {
     const bench = await makeBench('v2', { podPidsLimit: 64 });
     const path = await bench.prepare(limited('p1'));
     isWhole(bench, path);
@@ -49,12 +49,12 @@ describe('the controllers of cgroup v2', () => {
     ).toEqual(['67108864', '100000 100000', '64']);
   });
 
-  // Who has made how much of the way: nobody, a runtime, an older podloop, systemd.
+  // Who created how much of the path: nobody, a runtime, an older podloop, systemd.
   it.each(
     ['', '/podloop', '/podloop/ab', '/podloop/ab/kubepods', BURSTABLE, `${BURSTABLE}/podp1`].flatMap((made) =>
       [[], ['cpu'], ['memory', 'pids']].map((handed) => [made, handed] as const),
     ),
-  )('are so where "%s" was made by somebody else, who handed down %j', async (made, handed) => {
+  )('are enabled where "%s" was created by another program, which delegated %j', async (made, handed) => {
     const bench = await makeBench('v2');
     let at = '';
     for (const name of toCgroupNames(made)) {
@@ -70,7 +70,7 @@ describe('the controllers of cgroup v2', () => {
     expect(bench.cgroups.report().problems.map(({ what }) => what)).toEqual(['io']);
   });
 
-  it('are given to the group of a pod that runs, which an older podloop had made without them', async () => {
+  it('are added to the group of a running pod that an older podloop had made without them', async () => {
     const bench = await makeBench('v2');
     for (const group of [
       '/podloop',
@@ -88,33 +88,26 @@ describe('the controllers of cgroup v2', () => {
     expect(bench.trees.show('unified', `${BURSTABLE}/podp1`, 'memory.max')).toBe('67108864');
   });
 
-  it.each(CONTROLLERS)(
-    'are named where the machine does not have %s, and the rest is in force',
-    async (name) => {
-      const bench = await makeBench('v2');
-      const others = CONTROLLERS.filter((each) => each !== name);
-      await bench.trees.set('unified', '/', 'cgroup.controllers', `${others.join(' ')} io`);
-      const cgroups = bench.open();
-      const path = await cgroups.prepare(limited('p1'));
-      await cgroups.prepare(limited('p2'));
-      expect(controllersOf(bench, path).toSorted()).toEqual([...others, 'io'].toSorted());
-      expect(bench.trees.show('unified', path, 'memory.max')).toBe(
-        name === 'memory' ? undefined : '67108864',
-      );
-      expect(cgroups.report().problems).toEqual([
-        {
-          what: name,
-          error: expect.stringMatching(/is not in cgroup\.controllers of the topmost cgroup$/) as string,
-          remedy: expect.stringContaining(`cgroup_enable=${name}`) as string,
-          isNeeded: ['cpu', 'memory', 'pids'].includes(name),
-        },
-      ]);
-      const said = bench.logger.lines.filter(
-        ({ message }) => message === 'Cgroups of pods lack a controller',
-      );
-      expect(said).toHaveLength(1);
-    },
-  );
+  it.each(CONTROLLERS)('are reported if the machine lacks %s, and the others are in force', async (name) => {
+    const bench = await makeBench('v2');
+    const others = CONTROLLERS.filter((each) => each !== name);
+    await bench.trees.set('unified', '/', 'cgroup.controllers', `${others.join(' ')} io`);
+    const cgroups = bench.open();
+    const path = await cgroups.prepare(limited('p1'));
+    await cgroups.prepare(limited('p2'));
+    expect(controllersOf(bench, path).toSorted()).toEqual([...others, 'io'].toSorted());
+    expect(bench.trees.show('unified', path, 'memory.max')).toBe(name === 'memory' ? undefined : '67108864');
+    expect(cgroups.report().problems).toEqual([
+      {
+        what: name,
+        error: expect.stringMatching(/is not in cgroup\.controllers of the topmost cgroup$/) as string,
+        remedy: expect.stringContaining(`cgroup_enable=${name}`) as string,
+        isNeeded: ['cpu', 'memory', 'pids'].includes(name),
+      },
+    ]);
+    const said = bench.logger.lines.filter(({ message }) => message === 'Cgroups of pods lack a controller');
+    expect(said).toHaveLength(1);
+  });
 
   it.each([
     [
@@ -135,7 +128,7 @@ describe('the controllers of cgroup v2', () => {
     ['EROFS', 'pids', '/', /mounted read-only/, /remount,rw/],
     ['EOPNOTSUPP', 'memory', '/podloop/ab/kubepods', /threaded mode/, /domain mode/],
     ['EINVAL', 'cpu', '/', /the kernel answers EINVAL/, /dmesg/],
-  ])('are named where the kernel answers %s for %s in %s', async (code, name, group, error, remedy) => {
+  ])('are reported if the kernel answers %s for %s in %s', async (code, name, group, error, remedy) => {
     const bench = await whole();
     const file = `${bench.trees.root}/unified${group === '/' ? '' : group}/cgroup.subtree_control`;
     bench.trees.onWrite = (path, text) => {
@@ -153,13 +146,13 @@ describe('the controllers of cgroup v2', () => {
     expect(problems[0]?.remedy).toMatch(remedy);
     const said = bench.logger.lines.filter(({ message }) => message === 'Cgroups of pods lack a controller');
     expect(said.map(({ level }) => level)).toEqual([name === 'cpuset' ? 'info' : 'warn']);
-    // As somebody has done what the remedy says.
+    // As if somebody has done what the remedy says.
     bench.trees.onWrite = () => undefined;
     await cgroups.prepare(limited('p3'));
     expect(cgroups.report().problems).toEqual([]);
   });
 
-  it('may be there without a write to the groups above, as in a subtree that was delegated to a user', async () => {
+  it('may be present without a write to the groups above, as in a subtree that was delegated to a user', async () => {
     const bench = await makeBench('v2');
     const unified = `${bench.trees.root}/unified`;
     for (const each of ['cpu', 'memory', 'pids']) {
@@ -181,7 +174,7 @@ describe('the controllers of cgroup v2', () => {
     ]);
   });
 
-  it('are enabled in the slices that systemd has made for a runtime, as far as it had not', async () => {
+  it('are enabled in the slices that systemd has made for a runtime, if they are missing', async () => {
     const bench = await makeBench('v2');
     bench.driver = 'systemd';
     const path = await bench.prepare(limited('p1'));
@@ -199,11 +192,11 @@ describe('the controllers of cgroup v2', () => {
     await bench.cleanUp();
     isWhole(bench, path);
     expect(bench.cgroups.report().problems.map(({ what }) => what)).toEqual(['io']);
-    // Limits in a slice are systemd’s to write.
+    // Only systemd may write limits in a slice.
     expect(bench.trees.show('unified', path, 'memory.max')).toBe('max');
   });
 
-  it('are named for each slice that lacks them, until it has them or is gone', async () => {
+  it('are reported for each slice that lacks them, until it has them or is gone', async () => {
     const bench = await whole();
     bench.driver = 'systemd';
     const slices = [await bench.prepare(limited('p1')), await bench.prepare(limited('p2'))];
@@ -218,7 +211,7 @@ describe('the controllers of cgroup v2', () => {
     const [first = ''] = slices;
     const folder = toCgroupNames(first).join('/');
     const above = `${unified}/${folder.slice(0, folder.lastIndexOf('/'))}`;
-    // What is refused now is refused to the first slice alone: the second is asked about after it.
+    // Only the first slice is refused: the second is checked after it.
     let asked = 0;
     bench.trees.onWrite = (path, text) => {
       const isRefused = path === `${above}/cgroup.subtree_control` && text === '+memory' && asked++ === 0;
@@ -237,7 +230,7 @@ describe('the controllers of cgroup v2', () => {
     expect(what()).toEqual([]);
   });
 
-  it('are no matter where no group can be made at all, which is named instead', async () => {
+  it('are not reported if no group can be made at all, which is reported instead', async () => {
     const bench = await makeBench('v2');
     bench.trees.makeGroup = () => Promise.reject(Object.assign(new Error('EACCES'), { code: 'EACCES' }));
     await bench.prepare(limited('p1'));

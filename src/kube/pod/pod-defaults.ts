@@ -8,11 +8,11 @@ import { formatQuantity, getQuantity } from '../fields/quantity.js';
 import { SUPPORTED_FIELDS } from './read-pod.js';
 
 /**
- * The pod with Kubernetes' defaults for the fields that are honoured and were not written. Pure; applying it again
- * changes nothing.
+ * Fills in Kubernetes' defaults for supported fields that are missing. Pure and idempotent.
  *
- * The simple ones come from the tables of pod-fields.ts; by rule go the priority of Kubernetes' own classes, the pull policy (Always for `:latest` and no tag),
- * requests (the limit where there is none), host ports on the node's network, and volumes without a source (emptyDir).
+ * Constants come from the tables of pod-fields.ts. Rules set the priority of Kubernetes' own classes, the
+ * pull policy (Always for `:latest` and no tag), requests (the limit if there is none), host ports on the
+ * node's network, and volumes without a source (emptyDir).
  */
 export function applyPodDefaults(pod: Pod, isSupported: SupportRule = SUPPORTED_FIELDS): Pod {
   const full = withTableDefaults(pod, { kind: 'object', name: 'Pod' }, isSupported) as Pod;
@@ -64,7 +64,7 @@ function withLimits(requests: ResourceList | undefined, limits: ResourceList): R
   return { ...limits, ...requests };
 }
 
-/** As Kubernetes has it: nothing finer than a thousandth. */
+/** As in Kubernetes, nothing is finer than a thousandth. */
 function rounded(amounts: ResourceList | undefined): ResourceList | undefined {
   if (amounts === undefined) return undefined;
   return Object.fromEntries(
@@ -78,15 +78,15 @@ function rounded(amounts: ResourceList | undefined): ResourceList | undefined {
 
 const MILLI = 1_000_000n;
 
-/** Whether an image may change behind its name: `:latest`, or neither tag nor digest. */
+/** Whether the content behind an image name may change: `:latest`, or neither tag nor digest. */
 function isLatest(image: string): boolean {
   const match = REFERENCE.exec(image);
   if (match === null) return false;
   const [, tag, digest] = match;
   const name = image.replace(/@.*$/, '').replace(/:[\w.-]+$/, '');
-  // It could as well be the id of an image.
+  // It could also be the id of an image.
   if (/^[a-f0-9]{64}$/.test(image)) return false;
-  // Registries add what is left out: docker.io/library/.
+  // Registries add the missing part: docker.io/library/.
   if (name.length + (name.includes('/') ? 0 : DEFAULT_HOST.length) > LONGEST_NAME) return false;
   return tag === undefined ? digest === undefined : tag === 'latest';
 }
@@ -97,7 +97,7 @@ const HOST =
   '(?:[A-Za-z0-9](?:[-A-Za-z0-9]*[A-Za-z0-9])?(?:\\.[A-Za-z0-9](?:[-A-Za-z0-9]*[A-Za-z0-9])?)*|\\[[0-9a-fA-F:]+\\])';
 const PART = '[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*';
 const DIGEST = '[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}';
-/** The name of an image as registries take it; what is none can be pulled by no policy. */
+/** An image name that registries accept; any other cannot be pulled under any policy. */
 const REFERENCE = new RegExp(
   `^(?:${HOST}(?::\\d+)?/)?${PART}(?:/${PART})*(?::(\\w[\\w.-]{0,127}))?(?:@(${DIGEST}))?$`,
 );
@@ -113,6 +113,6 @@ function withTableDefaults(value: unknown, type: FieldType, isSupported: Support
     const isDefaulted = facts.support !== 'ignored' && isSupported(type.name, name, facts);
     return [name, isDefaulted ? facts.default : undefined];
   });
-  // What the tables do not know (the node's name) stays.
+  // Fields that the tables do not know (the node's name) stay.
   return { ...own, ...Object.fromEntries(fields.filter(([, field]) => field !== undefined)) };
 }

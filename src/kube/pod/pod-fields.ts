@@ -1,9 +1,9 @@
 /**
  * Every field of v1 Pod, as data: its type, what podloop does with it and why.
  *
- * From these tables follow strictness (a field that is in none is an error), the refusal of what is valid in
- * Kubernetes and not supported, the simple defaults, and the documentation. A field that starts to be supported
- * changes here from `planned` to `supported`. Below a field that is refused or of type `any` nothing is looked at.
+ * These tables determine strictness (a field that is in none is an error), which valid fields are refused as
+ * unsupported, the constant defaults, and the documentation. A field that becomes supported changes here from
+ * `planned` to `supported`. Nothing below a field that is refused or of type `any` is inspected.
  *
  * @module
  */
@@ -213,7 +213,7 @@ const OWN_TABLES = {
   } satisfies FieldTable,
 } as const satisfies Record<string, FieldTable>;
 
-/** The tables of all types below Pod, by the name of the type. */
+/** The tables of all types below Pod, by type name. */
 export const POD_TABLES: Readonly<Record<string, FieldTable>> = {
   ...OWN_TABLES,
   ...CONTAINER_TABLES,
@@ -221,7 +221,7 @@ export const POD_TABLES: Readonly<Record<string, FieldTable>> = {
   ...SCHEDULING_TABLES,
 };
 
-/** The same tables as they hold for pods of an API server. */
+/** The same tables for pods of an API server. */
 export const CLUSTER_POD_TABLES: Readonly<Record<string, FieldTable>> = Object.fromEntries(
   Object.entries(POD_TABLES).map(([type, table]) => [
     type,

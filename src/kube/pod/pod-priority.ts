@@ -1,8 +1,9 @@
 import { type NodePod } from './node-pod.js';
 
 /**
- * What a pod's priorityClassName stands for, as far as Kubernetes itself says it: other classes are objects of an API
- * server, which writes their number into the pod.
+ * The priority classes that Kubernetes itself defines.
+ *
+ * Other classes are objects of an API server, which writes their number into the pod.
  *
  * Source: https://kubernetes.io/docs/tasks/administer-cluster/guaranteed-scheduling-critical-addon-pods/
  */
@@ -11,12 +12,12 @@ const SYSTEM_CLASSES: Readonly<Record<string, number>> = {
   'system-node-critical': 2_000_001_000,
 };
 
-/** The number of one of Kubernetes' own classes; undefined for any other name. Pure. */
+/** The priority of one of Kubernetes' own classes; undefined for any other name. Pure. */
 export function priorityOfClass(name: string | undefined): number | undefined {
   return name !== undefined && Object.hasOwn(SYSTEM_CLASSES, name) ? SYSTEM_CLASSES[name] : undefined;
 }
 
-/** As the API server wrote it, or as its class stands for; undefined where neither is known. Pure. */
+/** The priority that the API server wrote, or that of its class; undefined if neither is known. Pure. */
 export function priorityOf({ spec }: Pick<NodePod, 'spec'>): number | undefined {
   return spec.priority ?? priorityOfClass(spec.priorityClassName);
 }

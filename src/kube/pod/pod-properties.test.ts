@@ -10,7 +10,7 @@ import { PLANNED_FIELDS, readPod, SUPPORTED_FIELDS } from './read-pod.js';
 
 const RUNS = 200;
 
-/** Values of a type, mostly of the right form: words that rules like, and some that they do not. */
+/** Values of a type, mostly well-formed: words that satisfy the rules, and some that do not. */
 function valuesOf(type: FieldType, depth: number): fc.Arbitrary<unknown> {
   switch (type.kind) {
     case 'string':
@@ -65,7 +65,7 @@ function objectsOf(name: string, depth = 0): fc.Arbitrary<unknown> {
     .map((entries) => Object.fromEntries(entries as [string, unknown][]));
 }
 
-/** Every field of the tables, with the path to it through the first way there is. */
+/** Every field of the tables, with the first path that leads to it. */
 function everyField(): { path: (string | number)[]; facts: FieldFacts }[] {
   const found: { path: (string | number)[]; facts: FieldFacts }[] = [];
   const visit = (type: FieldType, path: (string | number)[], seen: readonly string[]): void => {
@@ -80,7 +80,7 @@ function everyField(): { path: (string | number)[]; facts: FieldFacts }[] {
   return found;
 }
 
-/** An object that has only this field. */
+/** An object with only this field. */
 function only(path: readonly (string | number)[], value: unknown): unknown {
   return path.reduceRight<unknown>(
     (inner, step) => (typeof step === 'number' ? [inner] : { [step]: inner }),
@@ -90,14 +90,14 @@ function only(path: readonly (string | number)[], value: unknown): unknown {
 
 type Box = Record<string | number, unknown>;
 
-/** Takes out of an object what is wrong in it, until it is accepted; undefined when that leads nowhere. */
+/** Removes problems from an object until it is valid; undefined if that fails. */
 function repair(broken: unknown, rule: SupportRule): Pod | undefined {
   const value = structuredClone(broken) as Box;
   for (let round = 0; round < 30; round++) {
     const { pod, problems } = readPod(value, rule);
     if (pod !== undefined) return pod;
     for (const { kind, path } of problems) {
-      // What lacks something required goes as a whole, but not the pod.
+      // An object that lacks a required field is removed as a whole, except for the pod.
       const steps = toPlainPath(path).slice(0, kind === 'required' ? -1 : undefined);
       if (steps.length > 1) remove(value, steps);
     }
@@ -122,7 +122,7 @@ describe('any pod', () => {
   it.each([
     ['supported', SUPPORTED_FIELDS],
     ['planned', PLANNED_FIELDS],
-  ])('that is accepted survives printing and reading, with defaults or without (%s fields)', (_, rule) => {
+  ])('that is valid survives printing and reading, with defaults or without (%s fields)', (_, rule) => {
     let accepted = 0;
     fc.assert(
       fc.property(objectsOf('Pod'), (value) => {
@@ -155,7 +155,7 @@ describe('any pod', () => {
 describe('every field of v1 Pod', () => {
   const fields = everyField();
 
-  it('is of a type that is known', () => {
+  it('has a known type', () => {
     expect(fields.length).toBeGreaterThan(300);
     for (const table of Object.values(POD_TABLES)) {
       for (const { type } of Object.values(table)) {
@@ -165,7 +165,7 @@ describe('every field of v1 Pod', () => {
     }
   });
 
-  it('that is refused or ignored says why', () => {
+  it('that is refused or ignored has a reason', () => {
     const silent = fields.filter(
       ({ facts: { support, note } }) => (support === 'refused' || support === 'ignored') && note.length < 10,
     );
@@ -177,7 +177,7 @@ describe('every field of v1 Pod', () => {
       if (facts.support !== 'refused' && facts.support !== 'planned') continue;
       const named = readPod(only(path, ['x'])).problems.filter(({ kind }) => kind === 'refused');
       expect(named).toHaveLength(1);
-      // Where a field around it is not supported yet either, that one is named.
+      // If an enclosing field is not supported yet either, that one is named.
       const place = formatFieldPath(named[0]!.path);
       expect(formatFieldPath(path).startsWith(place)).toBe(true);
       if (facts.support === 'refused') {

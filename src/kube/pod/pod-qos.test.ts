@@ -39,7 +39,7 @@ describe('the class of service of a pod', () => {
     expect(computePodQos(applyPodDefaults(pod).spec)).toBe('Guaranteed');
   });
 
-  it('heeds init containers', () => {
+  it('takes init containers into account', () => {
     const containers = [{ name: 'main', image: 'i', resources: full }];
     expect(computePodQos({ containers, initContainers: [{ name: 'setup', image: 'i' }] })).toBe('Burstable');
   });

@@ -3,14 +3,15 @@ import { type PodSpec } from './pod.js';
 import { getQuantity } from '../fields/quantity.js';
 import { type PodQosClass } from './v1-pod-status.js';
 
-/** What counts: other resources say nothing about the class. */
+/** The only resources that determine the class. */
 const COMPUTE_RESOURCES = ['cpu', 'memory'] as const;
 
 /**
- * The class of service of a pod, by Kubernetes' rule. Pure; wants defaults applied (a limit is a request, too).
+ * The quality of service class of a pod, by Kubernetes' rule. Pure; requires defaults (a limit is a request,
+ * too).
  *
- * Guaranteed: every container has limits for cpu and memory and requests as much. BestEffort: nobody asks for
- * anything. Burstable: all others. Amounts of 0 count as not written.
+ * Guaranteed: every container has limits for cpu and memory and equal requests. BestEffort: no container has
+ * any. Burstable: all others. Amounts of 0 count as missing.
  */
 export function computePodQos({ containers, initContainers = [] }: PodSpec): PodQosClass {
   const all = [...initContainers, ...containers];

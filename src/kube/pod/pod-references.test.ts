@@ -66,7 +66,7 @@ it('a pod refers to objects in volumes, in envFrom and in env, of every kind of 
   ]);
 });
 
-it('what a pod refers to is told apart by when it is wanted', () => {
+it('references are distinguished by when the object is needed', () => {
   const pod: Pod = {
     ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } },
     spec: {

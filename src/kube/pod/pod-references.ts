@@ -4,21 +4,21 @@ import { type FieldPath } from '../fields/field-path.js';
 import { type Pod } from './pod.js';
 import { type VolumeProjection } from './volume.js';
 
-/** A place in a pod that names a ConfigMap or Secret. */
+/** A field of a pod that names a ConfigMap or Secret. */
 export interface PodReference {
   readonly kind: ConfigObject['kind'];
   readonly name: string;
-  /** The entries that are asked for; undefined for the object as a whole. */
+  /** The required entries; undefined for the object as a whole. */
   readonly keys: readonly string[] | undefined;
   /** The pod runs without it, too. */
   readonly optional: boolean;
-  /** It is only for fetching images, and does not hold up the pod. */
+  /** It is only for pulling images, and does not delay the pod. */
   readonly isForPull: boolean;
-  /** Where the name stands in the pod. */
+  /** The field with the name. */
   readonly path: FieldPath;
 }
 
-/** Everything that a pod refers to, in the order of the pod's fields. Pure; the same object may come several times. */
+/** Every reference in a pod, in the order of its fields. Pure; the same object may occur several times. */
 export function podReferences({ spec }: Pod): PodReference[] {
   const { volumes = [], initContainers = [], containers, ephemeralContainers = [] } = spec;
   return [
@@ -48,12 +48,12 @@ export function podReferences({ spec }: Pod): PodReference[] {
   ];
 }
 
-/** What the files of the pod's volumes are made of. Pure. */
+/** The references of the files in the pod's volumes. Pure. */
 export function volumeReferences(pod: Pod): PodReference[] {
   return podReferences(pod).filter(({ path }) => path[1] === 'volumes');
 }
 
-/** What a container's variables come from, and what its image is fetched with. Pure. */
+/** The references of a container's variables and of its image pull. Pure. */
 export function containerReferences(pod: Pod, container: Container): PodReference[] {
   const logins = podReferences(pod).filter(({ isForPull }) => isForPull);
   return [...referencesOf(container, ['spec', 'containers']), ...logins];
@@ -61,7 +61,7 @@ export function containerReferences(pod: Pod, container: Container): PodReferenc
 
 type Variables = Pick<Container, 'env' | 'envFrom'>;
 
-/** What a container's variables come from. */
+/** The references of a container's variables. */
 function referencesOf({ envFrom = [], env = [] }: Variables, path: FieldPath): PodReference[] {
   return [
     ...envFrom.flatMap(({ configMapRef, secretRef }, index) => {

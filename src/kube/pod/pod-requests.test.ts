@@ -14,35 +14,35 @@ const SIDECAR = { restartPolicy: 'Always' } as const;
 const cpuOf = (containers: Container[], initContainers: Container[] = []): number =>
   Number(computePodRequests({ containers, initContainers }).cpuMilli);
 
-describe('what a pod asks for', () => {
+describe('the request of a pod', () => {
   it('is the sum of its containers', () => {
     const requests = computePodRequests({ containers: [container('100m', '1Ki'), container('1', '2Ki')] });
     expect(requests).toEqual({ cpuMilli: 1_100n, memoryBytes: 3_072n });
   });
 
-  it('is as much as the largest init container, where that is more', () => {
+  it('is that of the largest init container, if that is more', () => {
     expect(cpuOf([container('100m')], [container('2'), container('1')])).toBe(2_000);
     expect(cpuOf([container('3')], [container('2'), container('1')])).toBe(3_000);
   });
 
-  it('counts sidecars beside the containers, and beside the init containers behind them', () => {
+  it('counts sidecars in addition to the containers, and to later init containers', () => {
     expect(cpuOf([container('1')], [container('500m', '0', SIDECAR)])).toBe(1_500);
     expect(cpuOf([container('1')], [container('500m', '0', SIDECAR), container('2')])).toBe(2_500);
     expect(cpuOf([container('1')], [container('2'), container('500m', '0', SIDECAR)])).toBe(2_000);
   });
 
-  it('takes a limit for the request where only that is written', () => {
+  it('uses a limit as the request if only the limit is set', () => {
     const limited: Container = { name: 'c', image: 'i', resources: { limits: { cpu: '250m' } } };
     expect(cpuOf([limited])).toBe(250);
   });
 
-  it('has what the pod costs beside its containers on top', () => {
+  it("includes the pod's overhead", () => {
     const overhead = { cpu: '250m', memory: '1Ki' };
     const requests = computePodRequests({ containers: [container('1', '2Ki')], overhead });
     expect(requests).toEqual({ cpuMilli: 1_250n, memoryBytes: 3_072n });
   });
 
-  it('is counted likewise of everything besides cpu and memory', () => {
+  it('is computed in the same way for other resources', () => {
     const asking = (requests: Record<string, string>, more: Partial<Container> = {}): Container =>
       container('1', '1Ki', { resources: { requests: { cpu: '1', ...requests } }, ...more });
     expect(computeOtherRequests({ containers: [container('1')] }).size).toBe(0);
@@ -65,7 +65,7 @@ describe('what a pod asks for', () => {
     ).toEqual([...[true, false, false, false]]);
   });
 
-  it('is nothing for a pod that asks for nothing', () => {
+  it('is nothing for a pod without requests', () => {
     expect(computePodRequests({ containers: [{ name: 'c', image: 'i' }] })).toEqual({
       cpuMilli: 0n,
       memoryBytes: 0n,
@@ -73,7 +73,7 @@ describe('what a pod asks for', () => {
   });
 });
 
-it('the limit of a pod on a resource is of what runs at the same time at most, where any container has one', () => {
+it("a pod's limit of a resource is the maximum of what runs at the same time, if any container has one", () => {
   const limited = (text?: string, more: Partial<Container> = {}): Container => ({
     ...{ name: 'c', image: 'i', ...more },
     ...(text !== undefined && { resources: { limits: { 'ephemeral-storage': text } } }),

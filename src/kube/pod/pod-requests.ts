@@ -3,7 +3,7 @@ import { type PodSpec } from './pod.js';
 import { findQuantity, toMilliUnits, toWholeUnits, wholeUnitsOf } from '../fields/quantity.js';
 import { initKindOf } from '../container/restart-rule.js';
 
-/** What a pod asks for. */
+/** The cpu and memory that a pod requests. */
 export interface PodRequests {
   readonly cpuMilli: bigint;
   readonly memoryBytes: bigint;
@@ -13,30 +13,33 @@ const NOTHING: PodRequests = { cpuMilli: 0n, memoryBytes: 0n };
 const NO_OTHERS: ReadonlyMap<string, bigint> = new Map();
 
 /**
- * What a pod has to be given at the same time at most: its regular containers and all its sidecars, or an init
- * container with the sidecars that started before it. Pure. A limit without a request counts as one. What the pod costs
- * beside its containers is added.
+ * The maximum that a pod needs at the same time. Pure.
  *
- * Source: https://kubernetes.io/docs/concepts/workloads/pods/init-containers/#resource-sharing-within-containers
+ * It is the sum of its regular containers and all its sidecars, or an init container with the sidecars
+ * started before it. A limit without a request counts as one. The pod's overhead is added.
+ *
+ * Source:
+ * https://kubernetes.io/docs/concepts/workloads/pods/init-containers/#resource-sharing-within-containers
  * and https://kubernetes.io/docs/concepts/scheduling-eviction/pod-overhead/
  */
 export function computePodRequests(spec: PodSpec): PodRequests {
   return add(computeContainerRequests(spec), podOverhead(spec));
 }
 
-/** What a pod costs beside its containers. Pure. */
+/** The pod's overhead beside its containers. Pure. */
 export function podOverhead({ overhead }: Pick<PodSpec, 'overhead'>): PodRequests {
   return amountsOf((name) => overhead?.[name] ?? '0');
 }
 
-/** The same of its containers alone. Pure. */
+/** The requests of its containers alone. Pure. */
 export function computeContainerRequests(spec: ContainersOfPod): PodRequests {
   return mostAtOnce(spec, { nothing: NOTHING, of: requestsOf, add, larger });
 }
 
 /**
- * The same of every other resource that a pod asks for (ephemeral-storage, hugepages-2Mi, example.com/gpu), by name, in
- * bytes or pieces. Pure. Those of which it asks for nothing are left out.
+ * The requests for every other resource (ephemeral-storage, hugepages-2Mi, example.com/gpu), by name. Pure.
+ *
+ * Amounts are bytes or pieces. Resources with a request of 0 are left out.
  */
 export function computeOtherRequests(spec: PodSpec): ReadonlyMap<string, bigint> {
   const { containers, initContainers = [], overhead = {} } = spec;
@@ -54,8 +57,10 @@ export function computeOtherRequests(spec: PodSpec): ReadonlyMap<string, bigint>
 }
 
 /**
- * What the limits of a pod's containers on such a resource come to, put together as what they ask for is; undefined where none
- * has one. Pure. The pod's overhead counts, as with a kubelet.
+ * A pod's limit of such a resource, computed from its containers' limits like the request; undefined if none
+ * has one. Pure.
+ *
+ * The pod's overhead is added, as in a kubelet.
  */
 export function computeOtherLimit(spec: PodSpec, name: string): bigint | undefined {
   const { containers, initContainers = [], overhead = {} } = spec;
@@ -65,14 +70,14 @@ export function computeOtherLimit(spec: PodSpec, name: string): bigint | undefin
   return ofContainers === 0n ? 0n : ofContainers + wholeUnitsOf(overhead[name] ?? '0');
 }
 
-/** Whether a resource is somebody else's than Kubernetes': `example.com/gpu`. Pure. */
+/** Whether a resource is not one of Kubernetes' own: `example.com/gpu`. Pure. */
 export function isExtendedResource(name: string): boolean {
   return name.includes('/') && !/(^|\.)kubernetes\.io\//.test(name);
 }
 
 type ContainersOfPod = Pick<PodSpec, 'containers' | 'initContainers'>;
 
-/** How amounts of one kind are put together. */
+/** How amounts of one type are combined. */
 interface Sum<Amount> {
   readonly nothing: Amount;
   readonly of: (container: Container) => Amount;

@@ -1,9 +1,9 @@
-/** What a container that runs uses now; what nobody knows is absent. Bytes and inodes. */
+/** What a running container uses now, in bytes and inodes; unknown values are absent. */
 export interface ContainerUse {
   readonly name: string;
-  /** Its working set: what the kernel cannot take back without harm. */
+  /** Its working set: memory that the kernel cannot reclaim without harm. */
   readonly memoryBytes?: number | undefined;
-  /** What it has written beside its volumes. */
+  /** What it has written outside its volumes. */
   readonly writtenBytes?: number | undefined;
   readonly writtenInodes?: number | undefined;
   readonly logBytes?: number | undefined;
@@ -13,24 +13,24 @@ export interface ContainerUse {
   readonly fileInodes?: number | undefined;
 }
 
-/** What a pod uses now; what nobody knows is absent. */
+/** What a pod uses now; unknown values are absent. */
 export interface PodUse {
   /** Working set of all its containers. */
   readonly memoryBytes?: number | undefined;
   readonly processes?: number | undefined;
   readonly containers: readonly ContainerUse[];
-  /** Of its emptyDirs on the disk; undefined as long as one of them was never counted. */
+  /** Bytes in its emptyDirs on the disk; undefined until each of them has been counted. */
   readonly volumeBytes?: number | undefined;
   /** The same in files and folders. */
   readonly volumeInodes?: number | undefined;
-  /** Of files that its containers share and may write to, such as /etc/hosts. */
+  /** Bytes of files that its containers share and may write to, such as /etc/hosts. */
   readonly fileBytes?: number | undefined;
   readonly fileInodes?: number | undefined;
 }
 
-/** What of {@link PodUse} is to be looked at on the disk, where it takes its time. */
+/** Which parts of {@link PodUse} have to be read from the disk, which takes time. */
 export interface PodUseNeeds {
   readonly logs: boolean;
-  /** Looks at every file of them: either for what they take or for how many they are. */
+  /** Whether to scan every file of its volumes, for their size or for their number. */
   readonly volumes: false | 'bytes' | 'inodes';
 }

@@ -1,8 +1,8 @@
 /**
- * The desired pod: the fields of v1 Pod that podloop supports, or is prepared to.
+ * The desired pod: the fields of v1 Pod that are supported or planned.
  *
- * Plain JSON, as in a manifest: what is absent was not written, unless {@link applyPodDefaults} has been there;
- * quantities are strings in canonical form. What each field does is in the tables of pod-fields.ts.
+ * Plain JSON, as in a manifest. An absent field was not written, unless {@link applyPodDefaults} has been
+ * applied. Quantities are strings in canonical form. The tables of pod-fields.ts say what each field does.
  *
  * @module
  */
@@ -24,7 +24,7 @@ export interface Pod {
   readonly spec: PodSpec;
 }
 
-/** Who a pod is. */
+/** Identifies a pod. */
 export interface ObjectMeta {
   readonly name: string;
   readonly namespace?: string;
@@ -33,7 +33,7 @@ export interface ObjectMeta {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** What a pod is to be. */
+/** The desired state of a pod. */
 export interface PodSpec {
   readonly volumes?: readonly Volume[];
   readonly initContainers?: readonly Container[];
@@ -46,37 +46,37 @@ export interface PodSpec {
   readonly dnsPolicy?: 'ClusterFirst' | 'ClusterFirstWithHostNet' | 'Default' | 'None';
   readonly dnsConfig?: PodDnsConfig;
   readonly nodeName?: string;
-  /** Of pods of an API server only; `default` where none is named. */
+  /** Only of pods of an API server (default: `default`). */
   readonly serviceAccountName?: string;
   readonly hostNetwork?: boolean;
   readonly hostPID?: boolean;
   readonly hostIPC?: boolean;
   readonly shareProcessNamespace?: boolean;
   readonly securityContext?: PodSecurityContext;
-  /** Secrets with logins of registries, each tried for the images that it is for. */
+  /** Secrets with registry credentials, each tried for the images that it matches. */
   readonly imagePullSecrets?: readonly { readonly name: string }[];
   readonly hostname?: string;
   readonly subdomain?: string;
   readonly setHostnameAsFQDN?: boolean;
-  /** What the pod is called inside, in the place of all of these; it has no full name then. */
+  /** The host name inside the pod, in place of all of these; there is no full name then. */
   readonly hostnameOverride?: string;
   readonly hostAliases?: readonly HostAlias[];
-  /** A RuntimeClass of the API server that the pod is from; of a manifest, a handler of the runtime itself. */
+  /** A RuntimeClass of the pod's API server; in a manifest, a handler of the runtime itself. */
   readonly runtimeClassName?: string;
-  /** What the pod costs beside its containers, by resource; of pods of an API server only. */
+  /** The pod's overhead beside its containers, by resource; only of pods of an API server. */
   readonly overhead?: ResourceList;
-  /** Whether containers are told in variables of the services of their namespace; of pods of an API server only. */
+  /** Whether containers get variables for the services of their namespace; only of pods of an API server. */
   readonly enableServiceLinks?: boolean;
   readonly priority?: number;
   readonly priorityClassName?: string;
   readonly os?: { readonly name: 'linux' };
   readonly nodeSelector?: Readonly<Record<string, string>>;
   readonly affinity?: Affinity;
-  /** Of manifests only, for the copies of their pods that an API server is given. */
+  /** Only of manifests, for the mirror pods on an API server. */
   readonly tolerations?: readonly Toleration[];
 }
 
-/** A taint of the node that does not drive the pod away. */
+/** A taint of the node that the pod tolerates. */
 export interface Toleration {
   readonly key?: string;
   readonly operator?: 'Exists' | 'Equal' | 'Lt' | 'Gt';
@@ -85,7 +85,7 @@ export interface Toleration {
   readonly tolerationSeconds?: number;
 }
 
-/** What a pod requires of its node; what is only preferred, and of other pods, is the scheduler's. */
+/** What a pod requires of its node; preferences and rules about other pods are the scheduler's. */
 export interface Affinity {
   readonly nodeAffinity?: {
     readonly requiredDuringSchedulingIgnoredDuringExecution?: {
@@ -94,7 +94,7 @@ export interface Affinity {
   };
 }
 
-/** All of it has to hold. */
+/** All conditions have to be met. */
 export interface NodeSelectorTerm {
   readonly matchExpressions?: readonly SelectorRequirement[];
   readonly matchFields?: readonly SelectorRequirement[];
@@ -120,7 +120,7 @@ export interface HostAlias {
   readonly hostnames?: readonly string[];
 }
 
-/** What holds for all containers of a pod that do not say otherwise. */
+/** Defaults for all containers of a pod. */
 export interface PodSecurityContext {
   readonly seLinuxOptions?: SeLinuxOptions;
   readonly runAsUser?: number;

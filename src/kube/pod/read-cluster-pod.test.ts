@@ -4,7 +4,7 @@ import { readClusterPod } from './read-cluster-pod.js';
 
 type Json = Record<string, unknown>;
 
-/** Much as an API server sends a pod that was bound to a node. */
+/** Similar to what an API server sends for a pod that was bound to a node. */
 const podOf = (spec: Json = {}, metadata: Json = {}): Json => ({
   metadata: {
     ...{ name: 'web-1', generateName: 'web-', namespace: 'shop', uid: 'u1', resourceVersion: '12' },
@@ -22,7 +22,7 @@ function problemsOf(value: unknown): string[] {
   return readClusterPod(value).problems.map(formatFieldProblem);
 }
 
-it('takes a pod of an API server as it is, and marks where it is from', () => {
+it('accepts a pod of an API server as it is, and marks its source', () => {
   const token = { serviceAccountToken: { path: 'token', expirationSeconds: 3607 } };
   const volumes = [
     { name: 'kube-api-access', projected: { defaultMode: 420, sources: [token] } },
@@ -44,12 +44,12 @@ it('takes a pod of an API server as it is, and marks where it is from', () => {
   expect(pod!.metadata.annotations).toEqual({ team: 'a', 'kubernetes.io/config.source': 'api' });
 });
 
-it('lets nobody say that a pod is from elsewhere', () => {
+it('does not let a pod claim another source', () => {
   const { pod } = readClusterPod(podOf({}, { annotations: { 'kubernetes.io/config.source': 'file' } }));
   expect(pod!.metadata.annotations).toEqual({ 'kubernetes.io/config.source': 'api' });
 });
 
-it('knows that a pod is to end', () => {
+it('recognizes that a pod has to end', () => {
   const { pod } = readClusterPod(
     podOf({}, { deletionTimestamp: '2026-11-22T00:01:00Z', deletionGracePeriodSeconds: 0 }),
   );
@@ -58,13 +58,13 @@ it('knows that a pod is to end', () => {
   });
 });
 
-it('passes over fields that it does not know, and counts them', () => {
+it('skips and counts unknown fields', () => {
   const { pod, problems, unknownFields } = readClusterPod(podOf({ novelty: { a: 1 } }, { other: 1 }));
   expect({ problems, unknownFields }).toEqual({ problems: [], unknownFields: 2 });
   expect(pod!.spec).not.toHaveProperty('novelty');
 });
 
-it('passes over values that it does not know of fields that it does not read, and counts them', () => {
+it('skips and counts unknown values of fields that it does not read', () => {
   const spec = {
     tolerations: [{ key: 'later', operator: 'Resembles', effect: 'NoAdmit', tolerationSeconds: '3' }],
     preemptionPolicy: 'AskFirst',
@@ -77,12 +77,12 @@ it('passes over values that it does not know of fields that it does not read, an
   expect(problemsOf(podOf({ restartPolicy: 'Sometimes' }))).toHaveLength(1);
 });
 
-it('keeps volumes that no pod gets here, so that the pod waits for them', () => {
+it('preserves volumes that are unsupported here, so that the pod waits for them', () => {
   const volumes = [{ name: 'shared', nfs: { server: 's', path: '/' } }];
   expect(readClusterPod(podOf({ volumes }))).toMatchObject({ problems: [], pod: { spec: { volumes } } });
 });
 
-it('says what it cannot give a pod, and still says which pod it is', () => {
+it('reports what it cannot provide, and still identifies the pod', () => {
   const value = podOf({ hostUsers: false, resourceClaims: [{ name: 'gpu' }], volumes: [{ name: 'new' }] });
   expect(problemsOf(value)).toEqual([
     'spec.hostUsers: false is not supported: leave it out: pods have the users of the node',

@@ -7,24 +7,25 @@ import { CLUSTER_POD_TABLES } from './pod-fields.js';
 import { SUPPORTED_FIELDS } from './read-pod.js';
 import { API_SOURCE, STATIC_POD_ANNOTATIONS } from './static-pod.js';
 
-/** What {@link readClusterPod} makes of an object. */
+/** The result of {@link readClusterPod}. */
 export interface ClusterPodReading {
   /**
-   * The pod with defaults, without the fields that podloop does not support; absent when it has no uid, name, namespace or
-   * containers, or when something is of a wrong type.
+   * The pod with defaults, without unsupported fields.
+   *
+   * Absent if it has no uid, name, namespace or containers, or if something has the wrong type.
    */
   readonly pod?: NodePod;
-  /** What it asks for and no pod of this node gets: with any of these it must not be run. */
+  /** What it requests and this node does not provide: with any of these it must not run. */
   readonly problems: readonly FieldProblem[];
-  /** Fields that podloop does not know, of a newer API server, and such values of fields that it ignores: without effect. */
+  /** Fields of a newer API server, and such values of ignored fields, which have no effect. */
   readonly unknownFields: number;
 }
 
 /**
- * Reads a v1 Pod as an API server sends it, leniently: it has been held against Kubernetes' rules there. Pure, never throws.
+ * Reads a v1 Pod from an API server, leniently, as the server has validated it. Pure, never throws.
  *
- * It is marked with its source, `api`, whatever its annotations say of that. Volumes of kinds that no pod gets here are kept:
- * the pod waits for them, and its events tell.
+ * It is marked with its source, `api`, whatever its annotations say. Volumes of kinds that are unsupported
+ * here stay: the pod waits for them, and its events say so.
  */
 export function readClusterPod(value: unknown): ClusterPodReading {
   let unknownFields = 0;
@@ -42,13 +43,13 @@ export function readClusterPod(value: unknown): ClusterPodReading {
   const { uid, name, namespace } = draft.metadata ?? {};
   const isReadable = uid !== undefined && name !== undefined && namespace !== undefined;
   if (!isReadable || problems.some(({ kind }) => kind !== 'refused')) return { problems: all, unknownFields };
-  // Everything that the interfaces ask for was read.
+  // Every required field of the interfaces was read.
   const pod = applyPodDefaults(draft as NodePod) as NodePod;
   const annotations = { ...pod.metadata.annotations, [STATIC_POD_ANNOTATIONS.source]: API_SOURCE };
   return { pod: { ...pod, metadata: { ...pod.metadata, annotations } }, problems: all, unknownFields };
 }
 
-/** API servers say of each volume what it is: one without a source has one that came after this release. */
+/** An API server sets a source for each volume: one without has a source that is newer than this release. */
 function findUnknownVolumes({ spec }: Draft<NodePod>): FieldProblem[] {
   return (spec?.volumes ?? []).flatMap((volume, index): FieldProblem[] => {
     if (volume === undefined || Object.keys(volume).length > 1) return [];
@@ -57,7 +58,7 @@ function findUnknownVolumes({ spec }: Draft<NodePod>): FieldProblem[] {
   });
 }
 
-/** The items of a list do not say what they are. */
+/** The items of a list do not have their type. */
 function withType(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return { ...value, apiVersion: 'v1', kind: 'Pod' };

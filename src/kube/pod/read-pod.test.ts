@@ -75,7 +75,7 @@ describe('a pod as written', () => {
       podOf({ affinity: { nodeAfinity: {} } }),
       'spec.affinity.nodeAfinity: unknown field, did you mean nodeAffinity?',
     ],
-  ])('is refused for its form: %j', (value, message) => {
+  ])('is rejected for its form: %j', (value, message) => {
     expect(problemsOf(value)[0]).toEqual(
       typeof message === 'string' ? message : expect.stringMatching(message),
     );
@@ -126,7 +126,7 @@ describe('a pod as written', () => {
     },
   );
 
-  it('is refused for any object that is not supported, empty or not', () => {
+  it('is refused for any unsupported object, empty or not', () => {
     const empty = podOf({
       ...{
         resources: {},
@@ -155,7 +155,7 @@ describe('a pod as written', () => {
     ]);
   });
 
-  it('may have lists, maps and text that are empty where they are not supported', () => {
+  it('may have empty lists, maps and text in unsupported fields', () => {
     const empty = podOf(
       {
         ...{
@@ -184,7 +184,7 @@ describe('a pod as written', () => {
     },
   );
 
-  it('may say what asks for nothing, as kubectl prints it', () => {
+  it('may have fields that request nothing, as kubectl prints them', () => {
     const value = {
       ...podOf(
         {
@@ -216,7 +216,7 @@ describe('a pod as written', () => {
     });
   });
 
-  it('is told all problems at once', () => {
+  it('gets all problems at once', () => {
     const value = podOf(
       {
         restartPolicy: 'No',
@@ -518,7 +518,7 @@ describe('a pod that is well formed', () => {
     [podOf({ dnsConfig: { searches: ['a b'] } }), /searches\[0\]: Invalid value/],
     [podOf({ hostAliases: [{ ip: '1.2.3', hostnames: ['a'] }] }), /hostAliases\[0\]\.ip: Invalid value/],
     [podOf({ hostname: 'a.b' }), /spec\.hostname: Invalid value/],
-  ])('is held against Kubernetes’ rules: %j', (value, message) => {
+  ])('is checked by Kubernetes’ rules: %j', (value, message) => {
     expect(problemsOf(value, PLANNED_FIELDS)[0]).toEqual(
       typeof message === 'string' ? message : expect.stringMatching(message),
     );

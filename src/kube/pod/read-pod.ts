@@ -9,26 +9,28 @@ import { findWrongServerFields } from '../fields/server-written-fields.js';
 import { validatePod } from '../validation/validate-pod.js';
 import { withoutIgnored } from '../fields/without-ignored.js';
 
-/** What {@link readPod} makes of an object. */
+/** The result of {@link readPod}. */
 export interface PodReading {
-  /** The pod as it was written, without defaults; absent when there are problems. */
+  /** The pod as written, without defaults; absent if there are problems. */
   readonly pod?: Pod;
-  /** Who it claims to be, as far as that can be read: for messages. */
+  /** The name in the object, as far as it can be read: for messages. */
   readonly name: string;
   readonly namespace: string;
-  /** All of them, those of types and unknown fields first. Empty for a pod that can be run. */
+  /** All problems, those of types and unknown fields first. Empty for a pod that can run. */
   readonly problems: readonly FieldProblem[];
 }
 
-/** Honours what is supported today. */
+/** Accepts what is supported today. */
 export const SUPPORTED_FIELDS: SupportRule = (_type, _field, { support }) => support !== 'planned';
 
-/** Honours what is planned, too: for whoever works on it. */
+/** Also accepts what is planned, for those who work on it. */
 export const PLANNED_FIELDS: SupportRule = () => true;
 
 /**
- * Without those that ask for what is there and was not taken: "must have one of" beside one that is not supported, or that
- * has a value of another type in it.
+ * Removes problems that only follow from others.
+ *
+ * An example is "must have one of" beside a field that is not supported, or that contains a value of another
+ * type.
  */
 function withoutConsequences(
   problems: readonly FieldProblem[],
@@ -48,7 +50,7 @@ function withoutConsequences(
 
 const POD_TYPE = { kind: 'object', name: 'Pod' } as const;
 
-/** Reads a v1 Pod from plain JSON, strictly, and holds it against Kubernetes' rules. Never throws. */
+/** Reads and validates a v1 Pod from plain JSON, strictly. Never throws. */
 export function readPod(value: unknown, isSupported: SupportRule = SUPPORTED_FIELDS): PodReading {
   const { value: decoded, problems: read } = decodeObject(
     value,
@@ -62,7 +64,7 @@ export function readPod(value: unknown, isSupported: SupportRule = SUPPORTED_FIE
   const draft = (decoded ?? {}) as Draft<Pod>;
   const all = [...problems, ...withoutConsequences(validatePod(draft), problems)];
   return {
-    // The tables know every field of the interface, and nothing was found missing.
+    // The tables know every field of the interface, and nothing is missing.
     ...(all.length === 0 ? { pod: finishPod(withoutIgnored(draft, POD_TYPE, POD_TABLES) as Pod) } : {}),
     name: draft.metadata?.name ?? '',
     namespace: draft.metadata?.namespace ?? '',

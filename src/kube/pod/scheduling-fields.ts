@@ -6,8 +6,10 @@ const SCHEDULER = 'only a scheduler reads it, and the pod is here already';
 const at = (type: string, required = false) => ignored(type, SCHEDULER, { required });
 
 /**
- * The fields that a scheduler reads: known, so that a misspelt one is an error, and otherwise without effect, but for what a
- * pod requires of its node, and what its mirror pod tolerates.
+ * The fields that a scheduler reads.
+ *
+ * They are known, so that a misspelt one is an error, and have no effect otherwise, except for what a pod
+ * requires of its node and what its mirror pod tolerates.
  */
 export const SCHEDULING_TABLES = {
   Affinity: {

@@ -57,7 +57,7 @@ describe('the defaults of a pod', () => {
     });
   });
 
-  it('have the number of Kubernetes’ own classes of priority, and of no other', () => {
+  it('include the number of Kubernetes’ own priority classes, and of no other', () => {
     const priorityOf = (spec: Partial<PodSpec>): number | undefined =>
       applyPodDefaults({
         ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } },
@@ -76,7 +76,7 @@ describe('the defaults of a pod', () => {
     ['registry:5000/nginx:1', 'IfNotPresent'],
     [`nginx@sha256:${'0'.repeat(64)}`, 'IfNotPresent'],
     [`nginx:latest@sha256:${'0'.repeat(64)}`, 'Always'],
-  ])('pull %s %s', (image, policy) => {
+  ])('set the pull policy of %s to %s', (image, policy) => {
     const pod: Pod = {
       ...POD,
       spec: { containers: [{ name: 'a', image }], initContainers: [{ name: 'b', image }] },
@@ -88,7 +88,7 @@ describe('the defaults of a pod', () => {
     ]);
   });
 
-  it('give ports of the node on its network, and a folder to a volume without a source', () => {
+  it('set ports of the node on its network, and give a folder to a volume without a source', () => {
     const pod: Pod = {
       ...POD,
       spec: {
@@ -117,7 +117,7 @@ describe('the defaults of a pod', () => {
 });
 
 describe('a static pod', () => {
-  it('is of its node, by name and by identity', () => {
+  it('belongs to its node, by name and by identity', () => {
     const { pod, hash } = toStaticPod(POD, ORIGIN);
     const uid = staticPodUid({
       ...{ source: 'file', namespace: 'default', name: 'web-node-1', nodeName: 'Node-1' },
@@ -135,7 +135,7 @@ describe('a static pod', () => {
     expect(pod.spec.restartPolicy).toBe('Always');
   });
 
-  it('keeps its identity when it is edited, and the uid that it was given', () => {
+  it('has the same identity after an edit, and the uid that it was given', () => {
     const edited: Pod = { ...POD, spec: { containers: [{ name: 'main', image: 'nginx:1.28' }] } };
     const [one, other] = [toStaticPod(POD, ORIGIN), toStaticPod(edited, ORIGIN)];
     expect(other.pod.metadata.uid).toBe(one.pod.metadata.uid);
@@ -144,7 +144,7 @@ describe('a static pod', () => {
     expect(toStaticPod(own, ORIGIN).pod.metadata.uid).toBe('mine');
   });
 
-  it('is another one through another source, on another node, or under another name', () => {
+  it('is a different one through another source, on another node, or under another name', () => {
     const uids = [
       toStaticPod(POD, ORIGIN),
       toStaticPod(POD, { ...ORIGIN, source: 'http' }),
@@ -156,7 +156,7 @@ describe('a static pod', () => {
   });
 
   it('has the same hash and uid in every version of podloop', () => {
-    // Another value here means that an update of podloop restarts every pod.
+    // A different value here means that an update of podloop restarts every pod.
     expect(hashPod(POD)).toBe('9613826b7137aa62dcf8f48b76e72fd5');
     expect(toStaticPod(POD, ORIGIN).pod.metadata.uid).toBe('10de24a10aa33cceddbd94a35eea01ff');
   });
@@ -175,7 +175,7 @@ describe('a static pod', () => {
     expect(args('a', 'b')).not.toBe(args('b', 'a'));
   });
 
-  it('may not have a name that is too long for a folder of logs with those of node and namespace, and the uid', () => {
+  it('must not have a name that makes the folder of its logs too long, with those of node and namespace, and the uid', () => {
     const check = (length: number, more: Partial<Pod['metadata']> = {}, node = 'Node-1'): string[] =>
       checkStaticPod({ ...POD, metadata: { name: 'a'.repeat(length), ...more } }, node).map(
         formatFieldProblem,
@@ -198,7 +198,7 @@ describe('a static pod', () => {
     );
   });
 
-  it('has a folder of logs whose name is at most what its own name was held to', () => {
+  it('has a log folder whose name is never longer than the limit that its own name is checked for', () => {
     const longest: Pod = { ...POD, metadata: { name: 'a'.repeat(207) } };
     expect(checkStaticPod(longest, 'node-1')).toEqual([]);
     const { namespace, name, uid } = toStaticPod(longest, ORIGIN).pod.metadata;

@@ -8,59 +8,64 @@ import { type Pod } from './pod.js';
 import { applyPodDefaults } from './pod-defaults.js';
 import { POD_TABLES } from './pod-fields.js';
 
-/** Where a static pod comes from and which node it is of. */
+/** The source of a static pod and its node. */
 export interface StaticPodOrigin {
-  /** What the manifest came through: `file`, `http`, `stdin`. Part of the identity. */
+  /** How the manifest came: `file`, `http`, `stdin`. Part of the identity. */
   readonly source: string;
   readonly nodeName: string;
-  /** Unless told, what is supported today gets its defaults. */
+  /** Which fields get defaults (default: those supported today). */
   readonly isSupported?: SupportRule;
 }
 
-/** A pod of this node, out of a manifest. */
+/** A pod of this node, made from a manifest. */
 export interface StaticPod {
-  /** With defaults, and with the name, uid, namespace and node that it has here. */
+  /** With defaults, and with its name, uid, namespace and node on this node. */
   readonly pod: NodePod;
-  /** Of the manifest as it was written: changes when somebody changes it, and not with the version of podloop. */
+  /** Hash of the manifest as written: an edit changes it, an update of podloop does not. */
   readonly hash: string;
 }
 
-/** The annotations by which static pods are marked, and others recognise them. */
+/** The annotations that mark static pods for other programs. */
 export const STATIC_POD_ANNOTATIONS = {
-  /** What the manifest came through. */
+  /** How the manifest came. */
   source: 'kubernetes.io/config.source',
   /**
-   * The uid, as with a kubelet: it names the pod's cgroups and log folder, and log collectors and metrics look here for
-   * that name, because a mirror pod on an API server has another uid.
+   * The uid, as in a kubelet.
+   *
+   * It names the pod's cgroups and log folder. Log collectors and metrics read that name here, because a
+   * mirror pod on an API server has another uid.
    */
   uid: 'kubernetes.io/config.hash',
-  /** Ours: {@link StaticPod.hash}. Whether a manifest changed is judged by it. */
+  /** Set by podloop: {@link StaticPod.hash}, which shows whether a manifest changed. */
   manifestHash: 'podloop.dev/manifest-hash',
 } as const;
 
 /** The source of pods that an API server has bound to the node, named as a kubelet names it. */
 export const API_SOURCE = 'api';
 
-/** Whether the pod came from a source that knows no deletions: a file, a URL, standard input. */
+/** Whether the pod came from a source without deletions: a file, a URL, standard input. */
 export function isStaticPod({ metadata }: Pick<NodePod, 'metadata'>): boolean {
   const source = metadata.annotations?.[STATIC_POD_ANNOTATIONS.source];
   return source !== undefined && source !== API_SOURCE;
 }
 
-/** Whether the pod came from an API server: it runs once, and how it ended is final. */
+/** Whether the pod came from an API server: it runs once, and its end is final. */
 export function isClusterPod({ metadata }: Pick<NodePod, 'metadata'>): boolean {
   return metadata.annotations?.[STATIC_POD_ANNOTATIONS.source] === API_SOURCE;
 }
 
-/** What file systems take: Linux' NAME_MAX. Names of pods, namespaces and nodes, and uids, have one byte a character. */
+/**
+ * The limit of file systems: Linux' NAME_MAX. Names of pods, namespaces and nodes, and uids, have one byte
+ * per character.
+ */
 const LONGEST_FILE_NAME = 255;
 const UID_LENGTH = 32;
 
 /**
  * Makes the pod of a manifest a pod of this node. Pure.
  *
- * Its name gets the node's behind it. Its uid is metadata.uid, or follows from source, namespace, name and node: an
- * edit is an update of the same pod.
+ * The node's name is appended to its name. Its uid is metadata.uid, or is derived from source, namespace,
+ * name and node, so that an edit updates the same pod.
  */
 export function toStaticPod(written: Pod, { source, nodeName, isSupported }: StaticPodOrigin): StaticPod {
   const hash = hashPod(written);
@@ -79,8 +84,10 @@ export function toStaticPod(written: Pod, { source, nodeName, isSupported }: Sta
 }
 
 /**
- * What the names round the pod's own would break: the folder of its logs could not be made, as they all are in its name.
- * This leaves less room than Kubernetes' bound of 253 characters for the name with the node's behind it.
+ * Finds problems that the names around the pod's own would cause.
+ *
+ * The name of its log folder contains all of them, and must not be too long. This leaves less room than
+ * Kubernetes' limit of 253 characters for the name with the node's appended.
  */
 export function checkStaticPod({ metadata }: Pod, nodeName: string): FieldProblem[] {
   const { name, namespace = DEFAULT_NAMESPACE, uid } = metadata;
@@ -93,12 +100,12 @@ export function checkStaticPod({ metadata }: Pod, nodeName: string): FieldProble
   return [invalid(['metadata', 'name'], name, rule)];
 }
 
-/** The manifest's name with the node's behind it, in small letters. */
+/** The manifest's name with the node's appended, in lower case. */
 export function staticPodName(name: string, nodeName: string): string {
   return `${name}-${nodeName.toLowerCase()}`;
 }
 
-/** 32 hexadecimal digits, as a kubelet's: the same for the same four words, on every machine. */
+/** 32 hexadecimal digits, as in a kubelet: the same for the same four words, on every machine. */
 export function staticPodUid(identity: {
   readonly source: string;
   readonly namespace: string;
@@ -110,8 +117,8 @@ export function staticPodUid(identity: {
 }
 
 /**
- * Of everything that was written, honoured, and says more than leaving it out. The order of keys does not count, that
- * of lists does.
+ * Hash of everything that was written and has an effect. The order of keys does not matter, that of lists
+ * does.
  */
 export function hashPod(pod: Pod): string {
   return digest(sorted(pod, { kind: 'object', name: 'Pod' }));
@@ -126,10 +133,10 @@ function sorted(value: unknown, type: FieldType): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const table = type.kind === 'object' ? POD_TABLES[type.name]! : {};
   const entries = Object.entries(value as Record<string, unknown>)
-    // What starts to be supported later must not count as an edit where it was written without effect before.
+    // A field without effect today must not count as an edit once it becomes supported.
     .filter(([key, item]) => !Object.hasOwn(table, key) || !saysNothing(item, table[key]!))
     .sort(([one], [other]) => (one < other ? -1 : 1));
-  // Pairs, not an object: keys that look like numbers would be put in front.
+  // Pairs, not an object, which would put keys that look like numbers first.
   return entries.map(([key, item]) => [
     key,
     Object.hasOwn(table, key) ? sorted(item, table[key]!.type) : item,

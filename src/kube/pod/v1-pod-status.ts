@@ -1,20 +1,20 @@
 /**
  * The status of a v1 Pod, in Kubernetes' JSON shape.
  *
- * Times are RFC 3339 in whole seconds (see {@link toV1Time}). What is absent is not known or does not apply.
+ * Times are RFC 3339 in whole seconds (see {@link toV1Time}). An absent field is unknown or does not apply.
  *
  * @module
  */
 
 import { type ResourceList, type ResourceRequirements } from '../container/container.js';
 
-/** Where a pod is in its life. `Unknown` is of control planes that lost sight of a node; podloop never computes it. */
+/** The phase of a pod. Control planes set `Unknown` when they lose a node; podloop never computes it. */
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
 
-/** What share of the node a pod is sure of. */
+/** How firmly the node's resources are guaranteed to a pod. */
 export type PodQosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
 
-/** The conditions that a node keeps, in the order in which a kubelet writes them. */
+/** The conditions that a node sets, in the order in which a kubelet writes them. */
 export type PodConditionType =
   | 'PodReadyToStartContainers'
   | 'Initialized'
@@ -28,7 +28,7 @@ export type PodConditionType =
 export interface V1PodStatus {
   readonly phase: PodPhase;
   readonly conditions: readonly V1PodCondition[];
-  /** Why the pod ended, when not by itself: DeadlineExceeded, Evicted … */
+  /** Why the pod ended, if not by itself: DeadlineExceeded, Evicted … */
   readonly reason?: string;
   readonly message?: string;
   readonly hostIP?: string;
@@ -37,11 +37,11 @@ export interface V1PodStatus {
   readonly podIPs?: readonly { readonly ip: string }[];
   /** Since when the pod is on this node. */
   readonly startTime?: string;
-  /** In the order of the spec; absent when it has none. */
+  /** In the order of the spec; absent if there are none. */
   readonly initContainerStatuses?: readonly V1ContainerStatus[];
   /** In the order of the spec. */
   readonly containerStatuses: readonly V1ContainerStatus[];
-  /** In the order of the spec; absent when it has none. */
+  /** In the order of the spec; absent if there are none. */
   readonly ephemeralContainerStatuses?: readonly V1ContainerStatus[];
   readonly qosClass: PodQosClass;
 }
@@ -60,7 +60,7 @@ export interface V1PodCondition {
 export interface V1ContainerStatus {
   readonly name: string;
   readonly state: V1ContainerState;
-  /** Empty when there was no earlier container. */
+  /** Empty if there was no earlier container. */
   readonly lastState: V1ContainerState;
   readonly ready: boolean;
   readonly restartCount: number;
@@ -70,13 +70,13 @@ export interface V1ContainerStatus {
   /** `containerd://<id>`; absent before there is a container. */
   readonly containerID?: string;
   readonly started: boolean;
-  /** What it was promised; absent when it asks for nothing, and before there is a container. */
+  /** The guaranteed amounts; absent if it requests nothing, and before there is a container. */
   readonly allocatedResources?: ResourceList;
-  /** What is in force, empty when nothing was asked for; absent before there is a container. */
+  /** The amounts in force, empty if it requests nothing; absent before there is a container. */
   readonly resources?: ResourceRequirements;
-  /** In the order of the spec; absent when there are none. */
+  /** In the order of the spec; absent if there are none. */
   readonly volumeMounts?: readonly V1VolumeMountStatus[];
-  /** As whom its program began; absent where the runtime does not tell. */
+  /** The user that its program started as; absent if the runtime does not report it. */
   readonly user?: V1ContainerUser;
 }
 
@@ -85,7 +85,7 @@ export interface V1ContainerUser {
   readonly linux: {
     readonly uid: number;
     readonly gid: number;
-    /** Absent when there are none. */
+    /** Absent if there are none. */
     readonly supplementalGroups?: readonly number[];
   };
 }
@@ -94,9 +94,9 @@ export interface V1ContainerUser {
 export interface V1VolumeMountStatus {
   readonly name: string;
   readonly mountPath: string;
-  /** Absent where it may be written to. */
+  /** Absent if it is writable. */
   readonly readOnly?: boolean;
-  /** Whether what is mounted below it is read-only as well; absent where it may be written to. */
+  /** Whether mounts below it are read-only as well; absent if it is writable. */
   readonly recursiveReadOnly?: 'Disabled' | 'Enabled';
 }
 
@@ -118,18 +118,18 @@ export interface V1ContainerTerminated {
   readonly exitCode: number;
   readonly reason: string;
   readonly message?: string;
-  /** Null where nobody knows. */
+  /** Null if unknown. */
   readonly startedAt: string | null;
   readonly finishedAt: string | null;
   readonly containerID?: string;
 }
 
-/** Whether a pod of that phase has ended for good. */
+/** Whether a pod in this phase has ended for good. */
 export function isTerminalPhase(phase: PodPhase): phase is 'Succeeded' | 'Failed' {
   return phase === 'Succeeded' || phase === 'Failed';
 }
 
-/** `2006-01-02T15:04:05Z`, as Kubernetes writes times, for milliseconds since the epoch. */
+/** Formats milliseconds since the epoch as Kubernetes writes times: `2006-01-02T15:04:05Z`. */
 export function toV1Time(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

@@ -32,7 +32,12 @@ const NO_OWNER = 'leave it out: files belong to the user that the mode and fsGro
 /** Kubernetes' default for files of ConfigMaps, Secrets and the downward API: 0644. */
 const FILE_MODE = 0o644;
 
-/** What no pod gets here: refused of manifests; a pod of an API server is taken in, and told that it waits in vain. */
+/**
+ * A source that is unsupported here.
+ *
+ * Manifests with it are refused. A pod of an API server is accepted, and its events say that it waits in
+ * vain.
+ */
 function foreign(instead: string): FieldFacts {
   const inCluster = supported('any', { note: 'no pod gets it: the pod waits, and its events say for what' });
   return clustered(refused(instead), inCluster);

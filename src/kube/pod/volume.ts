@@ -1,6 +1,6 @@
 import { type ObjectFieldSelector, type ResourceFieldSelector } from '../objects/env-source.js';
 
-/** Sources that only pods of an API server can name, and that no pod gets here. */
+/** Sources that only pods of an API server can name, and that are unsupported here. */
 export const FOREIGN_VOLUME_SOURCES = [
   ...([
     'csi',
@@ -26,7 +26,7 @@ export const FOREIGN_VOLUME_SOURCES = [
   ] as const),
 ];
 
-/** Nothing of what stands below them is looked at. */
+/** Nothing below them is inspected. */
 type ForeignSources = { readonly [Source in (typeof FOREIGN_VOLUME_SOURCES)[number]]?: unknown };
 
 /** A v1 Volume: a name and exactly one source, once defaults are applied. */
@@ -38,9 +38,9 @@ export interface Volume extends ForeignSources {
   readonly secret?: SecretVolume;
   readonly downwardAPI?: DownwardApiVolume;
   readonly projected?: ProjectedVolume;
-  /** Of pods of an API server only. */
+  /** Only of pods of an API server. */
   readonly persistentVolumeClaim?: PersistentVolumeClaimVolume;
-  /** Of pods of an API server only: a claim that is made for the pod, and named after pod and volume. */
+  /** Only of pods of an API server: a claim that is made for the pod, and named after pod and volume. */
   readonly ephemeral?: EphemeralVolume;
 }
 
@@ -50,20 +50,20 @@ export interface PersistentVolumeClaimVolume {
   readonly readOnly?: boolean;
 }
 
-/** What is asked for stands in the claim. */
+/** Its request is in the claim. */
 export interface EphemeralVolume {
   readonly volumeClaimTemplate?: never;
 }
 
 /** A folder that lives as long as the pod. */
 export interface EmptyDirVolume {
-  /** Empty: the node's disk. */
+  /** Empty means the node's disk. */
   readonly medium?: '' | 'Memory';
   /** A quantity in canonical form. */
   readonly sizeLimit?: string;
 }
 
-/** What has to be at a host path before it is mounted; empty: no check. */
+/** What must exist at a host path before it is mounted; empty for no check. */
 export type HostPathType =
   '' | 'DirectoryOrCreate' | 'Directory' | 'FileOrCreate' | 'File' | 'Socket' | 'CharDevice' | 'BlockDevice';
 
@@ -73,7 +73,7 @@ export interface HostPathVolume {
   readonly type?: HostPathType;
 }
 
-/** Which entry of a ConfigMap or Secret goes into which file. */
+/** Maps an entry of a ConfigMap or Secret to a file. */
 export interface KeyToPath {
   readonly key: string;
   /** Relative, without `..`. */
@@ -98,7 +98,7 @@ export interface SecretVolume {
   readonly optional?: boolean;
 }
 
-/** A file with a fact about the pod in it. */
+/** A file that contains a fact about the pod. */
 export interface DownwardApiFile {
   readonly path: string;
   readonly fieldRef?: ObjectFieldSelector;
@@ -124,7 +124,7 @@ export interface VolumeProjection {
   readonly configMap?: ObjectProjection;
   readonly secret?: ObjectProjection;
   readonly downwardAPI?: { readonly items?: readonly DownwardApiFile[] };
-  /** Of pods of an API server only, as are those below it, which no pod gets here. */
+  /** Only of pods of an API server, like those below it, which are unsupported here. */
   readonly serviceAccountToken?: ServiceAccountTokenProjection;
   readonly clusterTrustBundle?: unknown;
   readonly podCertificate?: unknown;
@@ -132,11 +132,11 @@ export interface VolumeProjection {
 
 /** A token of the pod's service account, bound to the pod. */
 export interface ServiceAccountTokenProjection {
-  /** Who is to take it (default: the API server itself). */
+  /** The intended recipient (default: the API server itself). */
   readonly audience?: string;
-  /** 3600 unless told. */
+  /** Its lifetime in seconds (default: 3600). */
   readonly expirationSeconds?: number;
-  /** Of its file, below the volume. */
+  /** The path of its file, below the volume. */
   readonly path: string;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Rules of Kubernetes for names. Each tells what a text has to be like, or undefined when it is.
+ * Kubernetes' rules for names. Each returns what a text should be like, or undefined if it is valid.
  *
  * @module
  */
@@ -59,7 +59,7 @@ export function checkPortNumber(port: number): string | undefined {
   return port >= 1 && port <= 65535 ? undefined : 'must be from 1 to 65535';
 }
 
-/** The name of an environment variable, as Kubernetes takes it since 1.30: printable ASCII without `=`. */
+/** The name of an environment variable, as Kubernetes accepts it since 1.30: printable ASCII without `=`. */
 export function checkEnvName(text: string): string | undefined {
   return /^[\x20-\x3c\x3e-\x7e]+$/.test(text) ? undefined : 'use printable ASCII characters without "="';
 }
@@ -73,15 +73,15 @@ export function checkConfigKey(text: string): string | undefined {
 
 /** An IPv4 or IPv6 address. */
 export function checkIp(text: string): string | undefined {
-  // A zone names an interface of one machine.
+  // A zone refers to an interface of one machine.
   if (isIP(text) === 0 || text.includes('%')) return 'use an IP address, such as 10.9.8.7 or fd00::1';
   return isMapped(text) ? 'write the IPv4 address by itself, without ::ffff: in front' : undefined;
 }
 
-/** IPv4 in IPv6's clothes: some programs take it for the one, some for the other. */
+/** Whether it is an IPv4 address mapped into IPv6: some programs treat it as the one, some as the other. */
 function isMapped(text: string): boolean {
   if (isIP(text) !== 6) return false;
-  // The only one way in which a URL writes it.
+  // A URL writes it in only one way.
   return /^\[::ffff:[0-9a-f]{1,4}:[0-9a-f]{1,4}\]$/.test(new URL(`http://[${text}]`).hostname);
 }
 
@@ -99,7 +99,7 @@ export function checkTime(text: string): string | undefined {
 
 const TIME = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,]\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
-/** A uid: Kubernetes takes any text; here it names folders and cgroups. */
+/** A uid. Kubernetes accepts any text; here it names folders and cgroups. */
 export function checkUid(text: string): string | undefined {
   const isFine = /^[A-Za-z0-9][-A-Za-z0-9_.]*$/.test(text) && text.length <= 128 && !text.includes('..');
   return isFine
@@ -107,7 +107,7 @@ export function checkUid(text: string): string | undefined {
     : 'use at most 128 letters, digits, "-", "_" and single ".", as folders are named after it';
 }
 
-/** A path below some folder: relative and without `..`. */
+/** A path below a folder: relative and without `..`. */
 export function checkDescendingPath(text: string): string | undefined {
   if (text.startsWith('/')) return 'must be a relative path';
   return checkNoBacksteps(text) ?? checkNoNul(text);
@@ -118,7 +118,7 @@ export function checkNoBacksteps(text: string): string | undefined {
   return text.split('/').includes('..') ? 'must not contain ".."' : undefined;
 }
 
-/** The system takes no NUL in paths, arguments and variables. */
+/** The system accepts no NUL in paths, arguments and variables. */
 export function checkNoNul(text: string): string | undefined {
   return text.includes('\0') ? 'must not contain a NUL character' : undefined;
 }

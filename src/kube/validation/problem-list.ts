@@ -1,10 +1,10 @@
 import { type FieldPath } from '../fields/field-path.js';
 import { type FieldProblem, invalid } from '../fields/field-problem.js';
 
-/** A rule for a value: what would be right, or undefined when it is. */
+/** A rule for a value: returns what would be right, or undefined if the value is valid. */
 export type Rule<Value> = (value: Value) => string | undefined;
 
-/** Problems as they are found. */
+/** Collects problems. */
 export class ProblemList {
   readonly problems: FieldProblem[] = [];
 
@@ -12,7 +12,7 @@ export class ProblemList {
     this.problems.push(...problems);
   }
 
-  /** Holds a value that is there against a rule. */
+  /** Checks a value by a rule if it is present. */
   check<Value>(path: FieldPath, value: Value | undefined, rule: Rule<Value>): void {
     if (value === undefined) return;
     const broken = rule(value);

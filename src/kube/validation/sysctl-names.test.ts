@@ -8,7 +8,7 @@ describe('a sysctl of a pod', () => {
     ['net.core.somaxconn', ['net.core.*']],
     ['kernel.msgmax', ['kernel/msg*']],
     ['kernel.sem', ['kernel.sem']],
-  ])('may be %s where %j are allowed', (name, allowed) => {
+  ])('may be %s if %j are allowed', (name, allowed) => {
     expect(findSysctlProblem(name, {}, allowed)).toBeUndefined();
   });
 
@@ -28,11 +28,11 @@ describe('a sysctl of a pod', () => {
       ['kernel.msg*'],
       '"kernel.msgmax" not allowed with host ipc enabled',
     ],
-  ])('may not be %s for %j where %j are allowed', (name, pod, allowed, problem) => {
+  ])('may not be %s for %j if %j are allowed', (name, pod, allowed, problem) => {
     expect(findSysctlProblem(name, pod, allowed)).toBe(problem);
   });
 
-  it('may be written with either sign between its parts', () => {
+  it('may have either separator between its parts', () => {
     expect(normalizeSysctl('net/ipv4/conf/eth0.100/mtu')).toBe('net.ipv4.conf.eth0/100.mtu');
     expect(normalizeSysctl('net.ipv4.conf.eth0/100.mtu')).toBe('net.ipv4.conf.eth0/100.mtu');
   });

@@ -1,15 +1,15 @@
 /**
- * Which settings of the kernel a pod may have for itself, by Kubernetes' rules. Pure.
+ * Which kernel settings a pod may change for itself, by Kubernetes' rules. Pure.
  *
  * Source: https://kubernetes.io/docs/tasks/administer-cluster/sysctl-cluster/
  *
  * @module
  */
 
-/** The namespace that a setting is of: each pod has one of its own, unless it shares the node's. */
+/** The namespace of a setting: each pod has its own, unless it shares the node's. */
 export type SysctlNamespace = 'ipc' | 'net';
 
-/** Settings by which a pod harms nobody else. */
+/** Settings that cannot affect other pods. */
 const SAFE: Readonly<Record<string, SysctlNamespace>> = {
   'kernel.shm_rmid_forced': 'ipc',
   'net.ipv4.ip_local_port_range': 'net',
@@ -36,14 +36,14 @@ const SEGMENT = '[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?';
 const PATTERN = new RegExp(`^(?:${SEGMENT}[./])*(?:${SEGMENT}\\*?|\\*)$`);
 const LONGEST = 253;
 
-/** With dots between its parts: whichever of `.` and `/` comes first is what the parts lie between. */
+/** Converts the separator to dots: the first one of `.` and `/` in the name is its separator. */
 export function normalizeSysctl(name: string): string {
   const first = /[./]/.exec(name)?.[0];
   if (first !== '/') return name;
   return name.replace(/[./]/g, (sign) => (sign === '/' ? '.' : '/'));
 }
 
-/** Why a pod may not set it, in the kubelet's words; undefined when it may. */
+/** Why a pod may not set it, in the kubelet's words; undefined if it may. */
 export function findSysctlProblem(
   name: string,
   pod: { readonly hostNetwork?: boolean; readonly hostIPC?: boolean },
@@ -56,7 +56,10 @@ export function findSysctlProblem(
   return isShared ? `${JSON.stringify(sysctl)} not allowed with host ${namespace} enabled` : undefined;
 }
 
-/** Why a pod that shares a namespace with the node may not set this of it; undefined when it may, or is of no namespace. */
+/**
+ * Why a pod that shares a namespace with the node may not set this; undefined if it may, or if the setting
+ * has no namespace.
+ */
 export function findSharedSysctl(
   name: string,
   pod: { readonly hostNetwork?: boolean | undefined; readonly hostIPC?: boolean | undefined },
@@ -68,7 +71,7 @@ export function findSharedSysctl(
   return undefined;
 }
 
-/** What is wrong with a pattern of allowed sysctls; undefined when it is one. */
+/** What is wrong with a pattern of allowed sysctls; undefined if it is valid. */
 export function checkSysctlPattern(pattern: string): string | undefined {
   if (pattern.length > LONGEST || !PATTERN.test(pattern)) {
     return 'use a name such as net.core.somaxconn, or net.core.* for all that begin so';

@@ -3,10 +3,10 @@ import { invalid, required } from '../fields/field-problem.js';
 import { checkConfigKey } from './name-rules.js';
 import { type ProblemList } from './problem-list.js';
 
-/** What Kubernetes takes at most of one ConfigMap or Secret, all values together, in bytes. */
+/** Kubernetes' limit for all values of one ConfigMap or Secret together, in bytes. */
 const LARGEST_CONFIG_OBJECT_BYTES = 1024 * 1024;
 
-/** Holds keys against the rule for them. */
+/** Validates keys. */
 export function checkKeys(keys: Iterable<string>, path: FieldPath, list: ProblemList): void {
   for (const key of keys) {
     const broken = checkConfigKey(key);
@@ -14,7 +14,7 @@ export function checkKeys(keys: Iterable<string>, path: FieldPath, list: Problem
   }
 }
 
-/** Holds the size of all values together against the bound. */
+/** Validates the total size of all values. */
 export function checkSize(
   values: readonly (string | Uint8Array)[],
   path: FieldPath,
@@ -29,10 +29,10 @@ export function checkSize(
 /** A rule for the entries of Secrets of one type. */
 type TypeRule = (entries: SecretEntries, list: ProblemList) => void;
 
-/** What is in a Secret. */
+/** The entries of a Secret. */
 export interface SecretEntries {
   readonly data: ReadonlyMap<string, Uint8Array>;
-  /** Names of those that stand in `stringData`. */
+  /** Names of those in `stringData`. */
   readonly written: ReadonlySet<string>;
   readonly annotations: Readonly<Record<string, string | undefined>>;
 }
@@ -59,7 +59,7 @@ const RULES: Readonly<Record<string, TypeRule>> = {
   },
 };
 
-/** Holds a Secret against what Kubernetes asks of its type. Types of other people's have no rules. */
+/** Validates a Secret by Kubernetes' rules for its type. Custom types have no rules. */
 export function checkSecretType(type: string, entries: SecretEntries, list: ProblemList): void {
   if (Object.hasOwn(RULES, type)) RULES[type]!(entries, list);
 }

@@ -14,11 +14,11 @@ import { validateRestartRules } from './validate-restart-rules.js';
 import { validateContainerSecurity } from './validate-security.js';
 import { validateVolumeMounts } from './validate-volume.js';
 
-/** What Go's TrimSpace takes away. */
+/** The characters that Go's TrimSpace removes. */
 const EDGE_SPACE = /^[\t-\r \u0085\p{Zs}\u2028\u2029]|[\t-\r \u0085\p{Zs}\u2028\u2029]$/u;
 const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'] as const;
 
-/** Holds all containers of a pod against Kubernetes' rules, alone and beside one another. */
+/** Validates all containers of a pod, each by itself and together. */
 export function validateContainers(spec: Draft<PodSpec>, path: FieldPath, list: ProblemList): void {
   const names = new Set<string>();
   const hostPorts = new Set<string>();
@@ -34,7 +34,7 @@ export function validateContainers(spec: Draft<PodSpec>, path: FieldPath, list: 
     const place = [...path, 'initContainers', index];
     validateContainer(container, spec, place, list);
     validateName(container, names, place, list);
-    // They run one by one, so each may have the port for itself.
+    // They run one by one, so each may use the port.
     validateHostPorts(container, spec.hostNetwork === true, new Set(), place, list);
     validateRestartRules(container, place, list);
     if (container.restartPolicy === 'Always') {
@@ -48,7 +48,7 @@ export function validateContainers(spec: Draft<PodSpec>, path: FieldPath, list: 
         );
     }
   }
-  // They may look into any other container.
+  // They may target any other container.
   const targets = new Set(names);
   for (const [index, container] of entriesOf(spec.ephemeralContainers)) {
     const place = [...path, 'ephemeralContainers', index];
@@ -162,7 +162,7 @@ function validateHostPorts(
   list: ProblemList,
 ): void {
   for (const [index, port] of entriesOf(ports)) {
-    // On the node's network a port of the container is the node's.
+    // On the node's network a container's port is a port of the node.
     const hostPort = port.hostPort ?? (hostNetwork ? port.containerPort : undefined);
     if (hostPort === undefined) continue;
     const key = `${port.protocol ?? 'TCP'}/${port.hostIP ?? ''}/${hostPort}`;

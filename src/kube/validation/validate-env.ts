@@ -34,7 +34,7 @@ const BYTE_DIVISORS = [
   ...['k', 'M', 'G', 'T', 'P', 'E'].flatMap((suffix) => [`1${suffix}`, `1${suffix === 'k' ? 'K' : suffix}i`]),
 ];
 
-/** Holds the environment of a container against Kubernetes' rules. */
+/** Validates the environment of a container. */
 export function validateEnv(container: Draft<Container>, path: FieldPath, list: ProblemList): void {
   for (const [index, variable] of entriesOf(container.env)) {
     const place = [...path, 'env', index];
@@ -67,7 +67,7 @@ function validateSource({ value, valueFrom }: Draft<EnvVar>, path: FieldPath, li
   }
 }
 
-/** A fact about the pod for a file of a volume; `in a file` more of them may stand than in a variable. */
+/** Validates a fact about the pod for a file of a volume; files allow more facts than variables. */
 export function validateFileFieldRef(
   ref: Draft<ObjectFieldSelector>,
   path: FieldPath,
@@ -95,7 +95,7 @@ function validateFieldRef(
   if (broken !== undefined) list.add(invalid(place, fieldPath, broken));
 }
 
-/** A limit or request of a container, for a variable or a file. */
+/** Validates a limit or request of a container, for a variable or a file. */
 export function validateResourceFieldRef(
   { resource, divisor }: Draft<ResourceFieldSelector>,
   path: FieldPath,
@@ -113,7 +113,7 @@ export function validateResourceFieldRef(
     list.add(invalid([...path, 'divisor'], divisor, `use one of ${divisors.join(', ')}`));
 }
 
-/** Exactly one of these fields has to be set. */
+/** Requires exactly one of these fields. */
 export function exactlyOne<Name extends string>(
   value: { readonly [Field in Name]?: unknown },
   names: readonly Name[],

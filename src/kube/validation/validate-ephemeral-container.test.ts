@@ -15,14 +15,14 @@ function problemsOf(...ephemeralContainers: readonly object[]): string[] {
 }
 
 describe('an ephemeral container', () => {
-  it('may look into another container', () => {
+  it('may target another container', () => {
     expect(problemsOf({ name: 'debug', image: 'tools:1', targetContainerName: 'main', tty: true })).toEqual(
       [],
     );
     expect(problemsOf({ name: 'debug', image: 'tools:1', targetContainerName: 'init' })).toEqual([]);
   });
 
-  it('has nothing that is for containers which stay', () => {
+  it('has no fields for long-running containers', () => {
     const fields = {
       ports: [{ containerPort: 80 }],
       resources: { limits: { cpu: '1' } },
@@ -37,7 +37,7 @@ describe('an ephemeral container', () => {
     );
   });
 
-  it('has a name of its own, and a target that is there and stays', () => {
+  it('has a unique name, and a target that exists and keeps running', () => {
     expect(
       problemsOf(
         { name: 'main', image: 'tools:1' },

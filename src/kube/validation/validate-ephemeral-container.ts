@@ -4,7 +4,7 @@ import { type FieldPath } from '../fields/field-path.js';
 import { forbidden, notFound } from '../fields/field-problem.js';
 import { type ProblemList } from './problem-list.js';
 
-/** What makes no sense for a container that joins a pod late and is started once. */
+/** Fields that make no sense for a container that joins a pod late and is started once. */
 const FORBIDDEN = [
   'ports',
   'resources',
@@ -19,7 +19,10 @@ const FORBIDDEN = [
 
 const NOT_FOR_IT = 'cannot be set for an Ephemeral Container';
 
-/** Kubernetes' rules for ephemeral containers beyond those for all containers. `targets`: the names of the others. */
+/**
+ * Validates an ephemeral container beyond the rules for all containers. `targets` are the names of the
+ * others.
+ */
 export function validateEphemeralContainer(
   container: Draft<EphemeralContainer>,
   targets: ReadonlySet<string>,

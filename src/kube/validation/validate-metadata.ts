@@ -11,10 +11,10 @@ interface Times {
   readonly deletionTimestamp: string;
 }
 
-/** Kubernetes' bound for all annotations of an object together. */
+/** Kubernetes' limit for all annotations of an object together. */
 const MOST_ANNOTATION_BYTES = 256 * 1024;
 
-/** Holds names, labels and annotations against Kubernetes' rules. */
+/** Validates names, labels and annotations. */
 export function validateMetadata(meta: Draft<ObjectMeta>, path: FieldPath, list: ProblemList): void {
   const { name, namespace, uid, labels = {}, annotations = {} } = meta;
   list.check([...path, 'name'], name, checkSubdomain);
@@ -26,7 +26,7 @@ export function validateMetadata(meta: Draft<ObjectMeta>, path: FieldPath, list:
   }
   let bytes = 0;
   for (const [key, value = ''] of Object.entries(annotations)) {
-    // As in Kubernetes: capitals in the domain of an annotation have been accepted for ever.
+    // As in Kubernetes, which has always accepted capitals in the domain of an annotation.
     const broken = checkQualifiedName(key.toLowerCase());
     if (broken !== undefined) list.add(invalid([...path, 'annotations', { key }], key, broken));
     bytes += Buffer.byteLength(key) + Buffer.byteLength(value);

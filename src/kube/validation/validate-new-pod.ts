@@ -2,9 +2,9 @@ import { type FieldProblem, forbidden } from '../fields/field-problem.js';
 import { type Pod } from '../pod/pod.js';
 
 /**
- * What Kubernetes refuses in a pod that is created, and takes as an edit of one that is there. Pure.
+ * Finds fields that Kubernetes rejects in a new pod, and accepts in an edit of an existing one. Pure.
  *
- * Ephemeral containers join a pod that runs.
+ * Ephemeral containers can only join a running pod.
  */
 export function validateNewPod({ spec }: Pod): FieldProblem[] {
   if ((spec.ephemeralContainers ?? []).length === 0) return [];

@@ -1,6 +1,8 @@
 /**
- * Kubernetes' rules for annotations that mean something to an API server: profiles of AppArmor and seccomp as they were written
- * before there were fields for them, tolerations, the cost of a deletion, mirror pods.
+ * Kubernetes' rules for annotations that an API server interprets.
+ *
+ * These are profiles of AppArmor and seccomp in the form before there were fields for them, tolerations, the
+ * cost of a deletion, and mirror pods.
  *
  * @module
  */
@@ -15,11 +17,11 @@ import { checkDescendingPath } from './name-rules.js';
 import { ProblemList } from './problem-list.js';
 import { validateTolerations } from './validate-scheduling.js';
 
-/** With the name of a container behind it: its AppArmor profile. */
+/** Prefix of a container's name: its AppArmor profile. */
 export const APPARMOR_PREFIX = 'container.apparmor.security.beta.kubernetes.io/';
 /** The seccomp profile of a pod. */
 export const SECCOMP_POD = 'seccomp.security.alpha.kubernetes.io/pod';
-/** With the name of a container behind it: its seccomp profile. */
+/** Prefix of a container's name: its seccomp profile. */
 export const SECCOMP_PREFIX = 'container.seccomp.security.alpha.kubernetes.io/';
 const TOLERATIONS = 'scheduler.alpha.kubernetes.io/tolerations';
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
@@ -28,13 +30,13 @@ const LARGEST_INT32 = 2 ** 31 - 1;
 
 type Annotations = Readonly<Record<string, string | undefined>>;
 
-/** A container of a pod and where it stands. */
+/** A container of a pod with its path. */
 interface PlacedContainer {
   readonly path: FieldPath;
   readonly container: Draft<Container>;
 }
 
-/** Holds such annotations against Kubernetes' rules, and against the fields that say the same. */
+/** Validates such annotations, by themselves and against the fields with the same meaning. */
 export function validatePodAnnotations({ metadata, spec = {} }: Draft<Pod>, list: ProblemList): void {
   const annotations: Annotations = metadata?.annotations ?? {};
   const containers = containersOf(spec);
@@ -58,7 +60,7 @@ export function validatePodAnnotations({ metadata, spec = {} }: Draft<Pod>, list
   compareProfiles(annotations, spec, containers, list);
 }
 
-/** The AppArmor profile that an annotation stands for; undefined where it is none. */
+/** The AppArmor profile in an annotation; undefined if it is invalid. */
 export function appArmorProfileOf(annotation: string): SecurityProfile | undefined {
   if (annotation === 'unconfined') return { type: 'Unconfined' };
   if (annotation === 'runtime/default') return { type: 'RuntimeDefault' };

@@ -1,7 +1,7 @@
 /**
- * Kubernetes' rules for the fields of a pod that are more than a type: names, ranges, what excludes what.
+ * Kubernetes' rules for the fields of a pod beyond their types: names, ranges, what excludes what.
  *
- * In: what could be read of a pod. Out: every problem, with its place; a pod without any can be run. The types, the
+ * In: the readable parts of a pod. Out: every problem, with its path; a pod without problems can run. Types,
  * required fields and the words of each field are checked before, when the object is read (pod-fields.ts).
  *
  * @module
@@ -20,12 +20,12 @@ import { validateScheduling } from './validate-scheduling.js';
 import { validateVolumes } from './validate-volume.js';
 
 const LARGEST_INT32 = 2 ** 31 - 1;
-/** What resolvers take. */
+/** The limit of resolvers. */
 const MOST_NAMESERVERS = 3;
 const MOST_SEARCH_DOMAINS = 32;
 const MOST_SEARCH_CHARACTERS = 2048;
 
-/** All problems of a pod, or of what could be read of one. */
+/** All problems of a pod, or of the readable parts of one. */
 export function validatePod(pod: Draft<Pod>): FieldProblem[] {
   const list = new ProblemList();
   if (pod.metadata !== undefined) validateMetadata(pod.metadata, ['metadata'], list);

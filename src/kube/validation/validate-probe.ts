@@ -10,13 +10,13 @@ import { forbidden, invalid, required } from '../fields/field-problem.js';
 import { checkPortName, checkPortNumber } from './name-rules.js';
 import { inRange, type ProblemList } from './problem-list.js';
 
-/** Which probe of a container it is: Kubernetes has rules of their own for each. */
+/** The role of a probe; Kubernetes has separate rules for each. */
 export type ProbeName = 'livenessProbe' | 'readinessProbe' | 'startupProbe';
 
 const HANDLERS = ['exec', 'httpGet', 'tcpSocket', 'grpc', 'sleep'] as const;
 const HEADER_NAME = /^[-A-Za-z0-9]+$/;
 
-/** Holds a probe against Kubernetes' rules. */
+/** Validates a probe. */
 export function validateProbe(
   probe: Draft<Probe>,
   name: ProbeName,
@@ -40,7 +40,7 @@ export function validateProbe(
   }
 }
 
-/** Holds the hooks of a container against Kubernetes' rules. A sleep must fit into the grace period. */
+/** Validates the hooks of a container. A sleep must fit into the grace period. */
 export function validateLifecycle(
   lifecycle: Draft<Lifecycle>,
   gracePeriodSeconds: number,

@@ -11,7 +11,7 @@ const HUGE_PAGES = 'hugepages-';
 /** Nano units in a whole one. */
 const BILLION = 1_000_000_000n;
 
-/** Holds limits and requests against Kubernetes' rules. Amounts are quantities that could be read. */
+/** Validates limits and requests. Amounts are quantities that could be read. */
 export function validateResources(
   resources: Draft<ResourceRequirements>,
   path: FieldPath,
@@ -66,7 +66,7 @@ function validateName(name: string, path: FieldPath, list: ProblemList): void {
     list.add(unsupportedValue(path, name, [...STANDARD, `${HUGE_PAGES}2Mi`]));
 }
 
-/** A container would run without what it asks for, as nothing here hands out devices. */
+/** Rejects devices, as nothing here hands them out and the container would run without them. */
 function refuseDevices(limits: ReadonlyMap<string, string>, path: FieldPath, list: ProblemList): void {
   for (const [key, amount] of limits) {
     if (!key.includes('/') || getQuantity(amount).nanos === 0n) continue;
@@ -76,12 +76,12 @@ function refuseDevices(limits: ReadonlyMap<string, string>, path: FieldPath, lis
   }
 }
 
-/** Whether more of it may be allowed than is promised: what is Kubernetes' own, but for huge pages. */
+/** Whether a limit may exceed the request: for Kubernetes' own resources except huge pages. */
 function mayOvercommit(name: string): boolean {
   return STANDARD.includes(name) || (name.includes('/') && name.includes('kubernetes.io/'));
 }
 
-/** Whether it is counted in pieces. */
+/** Whether the resource is counted in whole pieces. */
 function isWhole(name: string): boolean {
   return !mayOvercommit(name);
 }

@@ -8,7 +8,7 @@ import { type ProblemList } from './problem-list.js';
 const MAX_RESTART_RULES = 20;
 const MAX_EXIT_CODES = 255;
 
-/** Kubernetes' rules for the restart policy of a regular or an init container. */
+/** Validates the restart policy of a regular or an init container. */
 export function validateRestartRules(
   { restartPolicy, restartPolicyRules }: Draft<Container>,
   path: FieldPath,

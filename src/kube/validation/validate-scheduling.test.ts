@@ -24,7 +24,7 @@ const NODE = 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringEx
 const PODS = 'spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]';
 const SPREAD = 'spec.topologySpreadConstraints[0]';
 
-describe('what a scheduler reads is refused as an API server refuses it', () => {
+describe('scheduling fields are rejected as by an API server', () => {
   it.each([
     [{ nodeSelector: { 'a b': 'x' } }, 'spec.nodeSelector[a b]'],
     [{ nodeSelector: { a: 'x y' } }, 'spec.nodeSelector[a]'],
@@ -70,7 +70,7 @@ describe('what a scheduler reads is refused as an API server refuses it', () => 
     expect(pathsOf(spec)).toEqual([path]);
   });
 
-  it('and what is right is taken', () => {
+  it('and valid ones are accepted', () => {
     expect(
       pathsOf({
         ...node({ matchExpressions: [{ key: 'a', operator: 'Gt', values: ['1'] }] }),
@@ -81,7 +81,7 @@ describe('what a scheduler reads is refused as an API server refuses it', () => 
   });
 });
 
-describe('annotations that mean something to an API server', () => {
+describe('annotations that an API server interprets', () => {
   it.each([
     ['container.apparmor.security.beta.kubernetes.io/nope', 'unconfined'],
     ['container.apparmor.security.beta.kubernetes.io/a', 'mine'],
@@ -91,7 +91,7 @@ describe('annotations that mean something to an API server', () => {
     ['kubernetes.io/config.mirror', 'x'],
     ['scheduler.alpha.kubernetes.io/tolerations', '{'],
     ['scheduler.alpha.kubernetes.io/tolerations', '[{"key": "a b", "operator": "Exists"}]'],
-  ])('are held against its rules: %s: %s', (key, value) => {
+  ])('are validated by its rules: %s: %s', (key, value) => {
     expect(pathsOf({}, { annotations: { [key]: value } })).toEqual([`metadata.annotations[${key}]`]);
   });
 
@@ -124,7 +124,7 @@ describe('annotations that mean something to an API server', () => {
     ]);
   });
 
-  it('and fields that say something else are refused', () => {
+  it('and fields that contradict them are rejected', () => {
     const fields = { appArmorProfile: { type: 'Unconfined' }, seccompProfile: { type: 'RuntimeDefault' } };
     const annotations = {
       'container.apparmor.security.beta.kubernetes.io/a': 'runtime/default',
@@ -138,7 +138,7 @@ describe('annotations that mean something to an API server', () => {
   });
 });
 
-describe('a pod is refused, or taken, as by an API server', () => {
+describe('a pod is rejected, or accepted, as by an API server', () => {
   const withContainer = (fields: object): object => ({ containers: [{ name: 'a', image: 'a', ...fields }] });
   const C = 'spec.containers[0]';
   it.each([
@@ -188,7 +188,7 @@ describe('a pod is refused, or taken, as by an API server', () => {
     ]);
   });
 
-  it('with a preference of nothing', () => {
+  it('with an empty preference', () => {
     const term = { weight: 1 };
     const nodeAffinity = { preferredDuringSchedulingIgnoredDuringExecution: [term] };
     const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' } };

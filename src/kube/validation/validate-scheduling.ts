@@ -1,6 +1,8 @@
 /**
- * Kubernetes' rules for what a scheduler reads of a pod: node selectors, affinity, tolerations, spread. Most of it has no effect
- * here; a manifest that an API server refuses for it is refused here all the same, so that it is found before it gets there.
+ * Kubernetes' rules for the scheduling fields of a pod: node selectors, affinity, tolerations, spread.
+ *
+ * Most of them have no effect here. A manifest that an API server rejects for them is rejected here all the
+ * same, so that the mistake is found before it gets there.
  *
  * @module
  */
@@ -68,7 +70,7 @@ interface Spread extends LabelKeys {
   readonly minDomains?: number;
 }
 
-/** The fields of a spec that only a scheduler reads, as they are written. */
+/** The fields of a spec that only a scheduler reads, as written. */
 interface SchedulingSpec {
   readonly nodeName?: string;
   readonly nodeSelector?: Readonly<Record<string, string>>;
@@ -83,7 +85,7 @@ const NODE_OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'];
 const LABEL_OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
 const weight = inRange(1, 100);
 
-/** Holds all of it against Kubernetes' rules. `podLabels` are those of the pod itself. */
+/** Validates all of them. `podLabels` are those of the pod itself. */
 export function validateScheduling(
   written: Draft<PodSpec>,
   podLabels: Labels,
@@ -101,7 +103,7 @@ export function validateScheduling(
   validateSpread(spec.topologySpreadConstraints, podLabels, [...path, 'topologySpreadConstraints'], list);
 }
 
-/** Holds a map of labels against Kubernetes' rules. */
+/** Validates a map of labels. */
 export function validateLabelMap(labels: Labels, path: FieldPath, list: ProblemList): void {
   for (const [key, value] of Object.entries(labels)) {
     const broken = checkQualifiedName(key);
@@ -110,7 +112,7 @@ export function validateLabelMap(labels: Labels, path: FieldPath, list: ProblemL
   }
 }
 
-/** Holds tolerations against Kubernetes' rules. */
+/** Validates tolerations. */
 export function validateTolerations(
   tolerations: readonly (Draft<Toleration> | undefined)[] | undefined,
   path: FieldPath,
@@ -128,7 +130,7 @@ export function validateTolerations(
     if (operator === 'Exists') {
       if (value !== '') list.add(invalid([...place, 'operator'], value, 'Exists takes no value'));
     } else if (operator === 'Lt' || operator === 'Gt') {
-      // The words are there, and behind a feature gate that is off.
+      // These operators exist, but behind a feature gate that is off.
       list.add(unsupportedValue([...place, 'operator'], operator, ['Equal', 'Exists']));
     } else list.check([...place, 'value'], value, checkLabelValue);
   }
@@ -227,7 +229,7 @@ function validateLabelKeys(
   for (const [index, key] of entriesOf(matchLabelKeys)) {
     if (mismatchLabelKeys.includes(key))
       list.add(invalid([...path, 'matchLabelKeys', index], key, 'stands in mismatchLabelKeys, too'));
-    // The label of the pod joins the selector, once for each time that its key stands here.
+    // The pod's label is added to the selector once for each occurrence of its key here.
     counts.set(key, (counts.get(key) ?? 0) + (Object.hasOwn(podLabels, key) ? 1 : 0));
     const already = selected.filter((other) => other === key).length;
     if (already > 1 || (already > 0 && counts.get(key)! > 0) || counts.get(key)! > 1)

@@ -7,13 +7,13 @@ import { type PodSecurityContext, type PodSpec } from '../pod/pod.js';
 import { inRange, type ProblemList } from './problem-list.js';
 import { findSharedSysctl } from './sysctl-names.js';
 
-/** Users and groups: Linux' ids, as Kubernetes bounds them. */
+/** Ids of users and groups, with Kubernetes' limits. */
 const id = inRange(0, 2 ** 31 - 1);
 const SYSCTL = /^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$/;
 const LONGEST_SYSCTL = 253;
 const LONGEST_PROFILE = 4095;
 
-/** Holds the security context of a pod against Kubernetes' rules. */
+/** Validates the security context of a pod. */
 export function validatePodSecurity(spec: Draft<PodSpec>, path: FieldPath, list: ProblemList): void {
   if (spec.shareProcessNamespace === true && spec.hostPID === true) {
     list.add(forbidden([...path, 'shareProcessNamespace'], 'not together with hostPID'));
@@ -36,7 +36,7 @@ export function validatePodSecurity(spec: Draft<PodSpec>, path: FieldPath, list:
         : 'use a name such as kernel.shm_rmid_forced',
     );
     list.check(where, name, (text) => findSharedSysctl(text, spec));
-    // Both separators name the same file.
+    // Both separators mean the same file.
     const plain = name.replaceAll('/', '.');
     if (names.has(plain)) list.add(duplicate(where, name));
     names.add(plain);
@@ -44,7 +44,7 @@ export function validatePodSecurity(spec: Draft<PodSpec>, path: FieldPath, list:
   validateProfiles(context, place, list);
 }
 
-/** Holds the security context of a container against Kubernetes' rules. */
+/** Validates the security context of a container. */
 export function validateContainerSecurity(
   container: Draft<Container>,
   path: FieldPath,

@@ -19,7 +19,7 @@ import { type DownwardApiFile, type KeyToPath, type Volume, type VolumeProjectio
 const SOURCES = ['emptyDir', 'hostPath', 'configMap', 'secret', 'downwardAPI', 'projected'] as const;
 const mode = inRange(0, 0o777);
 
-/** Holds the volumes of a pod against Kubernetes' rules. */
+/** Validates the volumes of a pod. */
 export function validateVolumes(
   volumes: readonly (Draft<Volume> | undefined)[] | undefined,
   path: FieldPath,
@@ -33,7 +33,7 @@ export function validateVolumes(
       if (names.has(volume.name)) list.add(duplicate([...place, 'name'], volume.name));
       names.add(volume.name);
     }
-    // None at all is an emptyDir; what is more than one, Kubernetes counts in a fixed order, as here.
+    // None at all is an emptyDir; of several, Kubernetes counts all but the first in a fixed order, as here.
     const [first, ...others] = SOURCES.filter((source) => volume[source] !== undefined);
     for (const name of others)
       list.add(forbidden([...place, name], `there is ${first!} already; only one may be set`));
@@ -66,7 +66,7 @@ function validateSource(volume: Draft<Volume>, path: FieldPath, list: ProblemLis
   }
 }
 
-/** Two items of a projected volume cannot have one path, of whatever source they are. */
+/** Two items of a projected volume cannot have the same path, whatever their sources. */
 function findConflicts(
   { configMap, secret, downwardAPI }: Draft<VolumeProjection>,
   path: FieldPath,
@@ -122,17 +122,21 @@ function validateFiles(
   }
 }
 
-/** The path of a file below a volume: kept apart from the names under which files are swapped, which begin with `..`. */
+/**
+ * Validates the path of a file below a volume.
+ *
+ * It must not begin with `..`, as the names for swapping files do.
+ */
 function validateFilePath(text: string | undefined, path: FieldPath, list: ProblemList): void {
   list.check(path, text, (file) =>
-    // Of what the system makes of it: "./..data" is the link under which the files are swapped.
+    // Checked after normalization too: "./..data" is the link by which the files are swapped.
     file.startsWith('..') || posix.normalize(file).startsWith('..')
       ? 'must not begin with ".."'
       : checkDescendingPath(file),
   );
 }
 
-/** Holds the mounts of a container against Kubernetes' rules. `volumes` are the names of the pod's volumes. */
+/** Validates the mounts of a container. `volumes` are the names of the pod's volumes. */
 export function validateVolumeMounts(
   container: Draft<Container>,
   volumes: ReadonlySet<string>,
@@ -170,7 +174,7 @@ function validateRecursiveReadOnly(
 }
 
 function checkMountPath(text: string): string | undefined {
-  // The runtimes split a mount at the colon.
+  // Runtimes split a mount at the colon.
   return text.includes(':') ? 'must not contain ":"' : checkNoNul(text);
 }
 
