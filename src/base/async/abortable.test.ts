@@ -2,14 +2,14 @@ import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import { abortable } from './abortable.js';
 
-it('gives what the promise gives', async () => {
+it('returns what the promise resolves with', async () => {
   const { signal } = new AbortController();
   await expect(abortable(Promise.resolve(3), signal)).resolves.toBe(3);
   await expect(abortable(Promise.reject(new Error('no')), signal)).rejects.toThrow('no');
   await expect(abortable(Promise.resolve(3), undefined)).resolves.toBe(3);
 });
 
-it('rejects with the reason of the signal, before or while it waits', async () => {
+it("rejects with the signal's reason, before or during the wait", async () => {
   const reason = new Error('enough');
   const stopping = new AbortController();
   const waiting = abortable(new Promise(() => undefined), stopping.signal);
@@ -18,7 +18,7 @@ it('rejects with the reason of the signal, before or while it waits', async () =
   await expect(abortable(Promise.resolve(3), stopping.signal)).rejects.toBe(reason);
 });
 
-it('swallows what the promise rejects with after the abort', async () => {
+it('ignores a rejection of the promise after the abort', async () => {
   const unhandled: unknown[] = [];
   const note = (error: unknown): void => void unhandled.push(error);
   process.on('unhandledRejection', note);

@@ -1,7 +1,7 @@
 /**
- * Waits for `promise` no longer than the signal allows: rejects with the signal's reason as soon as it aborts.
+ * Waits for `promise`, but rejects with the signal's reason as soon as the signal aborts.
  *
- * The promise itself goes on; a rejection that comes after the abort is swallowed. Leaves no listener behind.
+ * The promise itself continues; a rejection after the abort is ignored. Leaves no listener behind.
  */
 export async function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
@@ -18,7 +18,7 @@ export async function abortable<T>(promise: Promise<T>, signal: AbortSignal | un
       },
       (error: unknown) => {
         signal.removeEventListener('abort', onAbort);
-        // It comes back as it was thrown.
+        // Rejects with the original value.
         // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
         reject(error);
       },

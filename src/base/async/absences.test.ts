@@ -3,7 +3,7 @@ import { Absences } from './absences.js';
 
 const MINUTE = 60_000;
 
-it('takes for gone what two looks in a row have missed, some minutes apart', () => {
+it('counts as gone what two scans in a row have missed, some minutes apart', () => {
   const absences = new Absences();
   expect([0, 1, 4 * MINUTE - 1, 4 * MINUTE].map((atMs) => absences.missed('a', atMs))).toEqual([
     false,
@@ -14,7 +14,7 @@ it('takes for gone what two looks in a row have missed, some minutes apart', () 
   expect(absences.missed('b', 4 * MINUTE)).toBe(false);
 });
 
-it('begins anew where one between them has seen it', () => {
+it('starts over if a scan between them has seen it', () => {
   const absences = new Absences();
   absences.missed('a', 0);
   absences.saw('a');
@@ -22,7 +22,7 @@ it('begins anew where one between them has seen it', () => {
   expect(absences.missed('a', 10 * MINUTE)).toBe(true);
 });
 
-it('is not put out by a look that had begun before the one that ended first', () => {
+it('is not affected by a scan that began before the one that ended first', () => {
   const absences = new Absences();
   absences.missed('a', 5 * MINUTE);
   expect(absences.missed('a', 0)).toBe(false);

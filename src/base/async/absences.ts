@@ -1,20 +1,23 @@
-/** How far apart two looks are, at least, that both have to miss a thing: less than from one look of the node to the next. */
+/** The minimum time between the two scans that must both miss a thing: less than the node's scan period. */
 const APART_MS = 4 * 60_000;
 
 /**
- * Takes something for gone that two looks in a row have missed, some minutes apart: a runtime that has just come up may
- * leave out what it has.
+ * Counts something as gone only after two scans in a row, some minutes apart, have missed it.
+ *
+ * A runtime that has just started may not list everything yet.
  */
 export class Absences {
-  /** Monotonic times at which the first looks began that missed them. */
+  /** Monotonic time at which the first scan that missed each key began. */
   readonly #sinceMs = new Map<string, number>();
 
-  /** It is there, or has come. */
+  /** Notes that the key exists. */
   saw(key: string): void {
     this.#sinceMs.delete(key);
   }
 
-  /** A look that began at that monotonic time did not show it. Returns whether it is gone. */
+  /**
+   * Notes that a scan, which began at this monotonic time, missed the key. Returns whether it counts as gone.
+   */
   missed(key: string, lookedAtMs: number): boolean {
     const sinceMs = this.#sinceMs.get(key);
     if (sinceMs === undefined) this.#sinceMs.set(key, lookedAtMs);

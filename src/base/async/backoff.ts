@@ -1,4 +1,4 @@
-/** How {@link Backoff} grows. */
+/** Options of {@link Backoff}. */
 export interface BackoffOptions {
   /** The first delay, in milliseconds. */
   readonly initialMs: number;
@@ -6,15 +6,15 @@ export interface BackoffOptions {
   readonly maxMs: number;
   /** Each delay is this many times the one before (default: 2). */
   readonly factor?: number;
-  /** Share of the delay that is drawn by chance, 0 to 1: 0.5 gives 50 to 100 % of it. 0 unless told. */
+  /** The share of the delay that is random, 0 to 1: 0.5 gives 50 to 100 % of it (default: 0). */
   readonly jitter?: number;
-  /** The first call of {@link Backoff.nextMs} gives 0: "at once, then …". False unless told. */
+  /** Makes the first call of {@link Backoff.nextMs} return 0: "at once, then …" (default: false). */
   readonly firstAtOnce?: boolean;
-  /** A number in [0, 1); Math.random unless told. */
+  /** A number in [0, 1) (default: Math.random). */
   readonly random?: () => number;
 }
 
-/** Exponential delays between tries. Holds only the number of failures; waiting is the caller's. */
+/** Exponential delays between attempts. It only counts failures; the caller waits. */
 export class Backoff {
   readonly #options: BackoffOptions;
   #failures = 0;
@@ -23,12 +23,12 @@ export class Backoff {
     this.#options = options;
   }
 
-  /** How many delays were handed out since the last reset. */
+  /** How many delays were returned since the last reset. */
   get failures(): number {
     return this.#failures;
   }
 
-  /** The delay before the next try, in milliseconds. */
+  /** The delay before the next attempt, in milliseconds. */
   nextMs(): number {
     const {
       initialMs,
@@ -45,7 +45,7 @@ export class Backoff {
     return delay * (1 - jitter) + delay * jitter * random();
   }
 
-  /** Starts again from the first delay. */
+  /** Starts over with the first delay. */
   reset(): void {
     this.#failures = 0;
   }

@@ -1,11 +1,13 @@
 import { type Clock } from '../time/clock.js';
 
-/** A timer may fire a little early, and a beat is not to come twice. */
+/** A timer may fire slightly early, and must not cause a second beat at once. */
 const LEAST_PART = 0.1;
 
 /**
- * Milliseconds until the next multiple of `periodMs` on the monotonic clock, for what looks at something again and
- * again: all that look at such times wake the process once, together. At least a tenth of the period.
+ * Milliseconds until the next multiple of `periodMs` on the monotonic clock, and at least a tenth of the
+ * period.
+ *
+ * Periodic tasks that use it wake the process once, together.
  */
 export function untilNextBeatMs(clock: Pick<Clock, 'monotonicMs'>, periodMs: number): number {
   const restMs = periodMs - (clock.monotonicMs() % periodMs);

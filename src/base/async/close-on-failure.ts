@@ -1,8 +1,9 @@
 import { type FileHandle } from 'node:fs/promises';
 
 /**
- * Hands on what comes of a file that was just opened. Where nothing comes of it the file is closed, as nobody else has
- * it yet.
+ * Runs an action on a file that was just opened, and closes the file if the action fails.
+ *
+ * Nobody else has the file yet, so nobody else would close it.
  */
 export async function closeOnFailure<Result>(file: FileHandle, act: () => Promise<Result>): Promise<Result> {
   try {

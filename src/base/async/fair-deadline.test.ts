@@ -4,7 +4,7 @@ import { FakeClock } from '#testing/fake-clock.js';
 import { startFairDeadline } from './fair-deadline.js';
 
 describe('a fair deadline', () => {
-  it('passes when its time is over, once', async () => {
+  it('expires when its time is over, once', async () => {
     const clock = new FakeClock();
     let expired = 0;
     startFairDeadline({ clock, deadlineMs: 100, onExpired: () => expired++ });
@@ -17,7 +17,7 @@ describe('a fair deadline', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('does not pass once cancelled, not even between its timer and the reading of input', async () => {
+  it('does not expire once cancelled, not even between its timer and the reading of input', async () => {
     const clock = new FakeClock({ settleRounds: 0 });
     let expired = 0;
     const deadline = startFairDeadline({ clock, deadlineMs: 100, onExpired: () => expired++ });
@@ -27,7 +27,7 @@ describe('a fair deadline', () => {
     expect(expired).toBe(0);
   });
 
-  it('gives a grace about as long as the stall when its timer fires late', async () => {
+  it('adds a grace about as long as the stall when its timer fires late', async () => {
     const clock = new FakeClock();
     let expired = 0;
     startFairDeadline({ clock, deadlineMs: 100, onExpired: () => expired++ });
@@ -39,7 +39,7 @@ describe('a fair deadline', () => {
     expect(expired).toBe(1);
   });
 
-  it('passes in the end although the loop stalls every time', async () => {
+  it('expires in the end although the loop stalls every time', async () => {
     const clock = new FakeClock();
     let expired = 0;
     startFairDeadline({ clock, deadlineMs: 100, onExpired: () => expired++ });
@@ -50,7 +50,7 @@ describe('a fair deadline', () => {
     expect(expired).toBe(1);
   });
 
-  it('holds what no timer of Node holds', async () => {
+  it("supports times beyond Node's timers", async () => {
     const clock = new FakeClock();
     const deadline = startFairDeadline({ clock, deadlineMs: 2 ** 40, onExpired: () => undefined });
     expect(clock.nextTimerInMs).toBe(2 ** 31 - 1);

@@ -1,32 +1,32 @@
 import { type Clock, type ClockTimer } from '../time/clock.js';
 
-/** What {@link startFairDeadline} needs. */
+/** Options of {@link startFairDeadline}. */
 export interface FairDeadlineOptions {
   readonly clock: Clock;
   /** Milliseconds from now. */
   readonly deadlineMs: number;
-  /** Called once, unless it was cancelled before: there was time, and nothing came. */
+  /** Called once when the deadline has expired, unless it was cancelled before. */
   readonly onExpired: () => void;
-  /** It does not keep the process alive. */
+  /** Does not keep the process alive. */
   readonly unref?: boolean;
 }
 
-/** What Node's timers can hold, some 24 days. */
+/** The limit of Node's timers, about 24 days. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-// A timer that fires this late says that the event loop was busy with something else.
+// A timer that fires this late means that the event loop was blocked.
 const STALL_MS = 20;
 const SHORTEST_GRACE_MS = 50;
 const LONGEST_GRACE_MS = 1_000;
-// A loop that stalls all the time must not keep a deadline from ever passing.
+// A loop that stalls all the time must not postpone a deadline for ever.
 const MOST_GRACES = 10;
 
 /**
- * A deadline that proves something about the other side.
+ * Starts a deadline that proves something about the other side.
  *
- * While the event loop is stalled, timers fall due although the answer lies in the socket: they run first, and
- * whoever believes them reports a deadline that did not pass. So, when the timer fires, what has arrived is read
- * before the deadline is believed; when it fired late, the other side gets a short grace besides, about as long
- * as the stall.
+ * While the event loop is blocked, timers become due although the answer has arrived in the socket. The
+ * timers run first, so a plain timeout would report a deadline that was met. When this timer fires, input is
+ * read before the deadline counts. If it fired late, the other side also gets a short grace, about as long as
+ * the stall.
  */
 export function startFairDeadline(options: FairDeadlineOptions): ClockTimer {
   const { clock, onExpired, unref = false } = options;
@@ -52,8 +52,8 @@ export function startFairDeadline(options: FairDeadlineOptions): ClockTimer {
   };
   const readInputThenExpire = (): void => {
     const startedMs = clock.monotonicMs();
-    // Timers run before input is read: after one round the input of this turn was read, after the second
-    // also what became of it.
+    // Timers run before input is read. After one round the input of this turn has been read; after the second
+    // it has also been processed.
     setImmediate(() =>
       setImmediate(() => {
         if (cancelled || graceAfter(clock.monotonicMs() - startedMs)) return;

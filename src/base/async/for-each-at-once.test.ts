@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { forEachAtOnce } from './for-each-at-once.js';
 
-/** Work that ends when it is told to. */
+/** Work that ends when the test opens its gate. */
 function gates(): {
   readonly began: string[];
   readonly work: (item: string) => Promise<void>;
@@ -22,8 +22,8 @@ function gates(): {
   };
 }
 
-describe('so many at once', () => {
-  it('begin in order, each as one before it has ended', async () => {
+describe('concurrent work', () => {
+  it('begins in order, each item as one before it has ended', async () => {
     const { began, work, end } = gates();
     const all = forEachAtOnce(['a', 'b', 'c'], 2, work);
     expect(began).toEqual(['a', 'b']);
@@ -34,7 +34,7 @@ describe('so many at once', () => {
     await all;
   });
 
-  it('begin nothing more after an abort, and let what is under way end', async () => {
+  it('begins nothing more after an abort, and lets running work end', async () => {
     const { began, work, end } = gates();
     const stopping = new AbortController();
     const all = forEachAtOnce(['a', 'b', 'c'], 1, work, stopping.signal);

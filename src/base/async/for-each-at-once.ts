@@ -1,6 +1,8 @@
 /**
- * Calls `work` for each item, in order, so many at once. Begins nothing any more once the signal aborts, lets what is
- * under way end, and then rejects with its reason. `work` should not reject: the first rejection ends it likewise.
+ * Calls `work` for each item, in order, with limited concurrency.
+ *
+ * When the signal aborts, it starts nothing more, waits for running work, and then rejects with the signal's
+ * reason. `work` should not reject: the first rejection ends it in the same way.
  */
 export async function forEachAtOnce<T>(
   items: Iterable<T>,

@@ -11,7 +11,7 @@ describe('a linked abort', () => {
     expect(linked.signal.reason).toBe(reason);
   });
 
-  it('is aborted from the beginning when its parent is', () => {
+  it('is aborted from the start if its parent is', () => {
     const reason = new Error('before');
     expect(linkAbort(AbortSignal.abort(reason)).signal.reason).toBe(reason);
   });
@@ -23,7 +23,7 @@ describe('a linked abort', () => {
     expect([linked.signal.aborted, parent.signal.aborted]).toEqual([true, false]);
   });
 
-  it('leaves nothing on its parent once unlinked', () => {
+  it('leaves no listener on its parent once unlinked', () => {
     const parent = new AbortController();
     const linked = linkAbort(parent.signal);
     expect(getEventListeners(parent.signal, 'abort')).toHaveLength(1);

@@ -1,16 +1,17 @@
-/** An {@link AbortController} that aborts with another signal, for as long as that is wanted. */
+/** An {@link AbortController} that also aborts with another signal, until it is unlinked. */
 export interface LinkedAbort {
   readonly signal: AbortSignal;
-  /** Aborts this one alone. */
+  /** Aborts only this one, not the parent. */
   abort(reason?: unknown): void;
-  /** Ends the link. Call it when the work is over: the parent may live as long as the process. */
+  /** Ends the link. Call it when the work is over, as the parent may live as long as the process. */
   unlink(): void;
 }
 
 /**
- * Makes a signal that aborts when `parent` does, with its reason, or when told to.
+ * Makes a controller that aborts with `parent` and its reason, or by its own `abort`.
  *
- * Once unlinked it leaves nothing behind on the parent. (AbortSignal.any would keep something of each signal made.)
+ * Once unlinked it leaves nothing behind on the parent. (AbortSignal.any would retain memory for each signal
+ * made.)
  */
 export function linkAbort(parent: AbortSignal | undefined): LinkedAbort {
   const controller = new AbortController();

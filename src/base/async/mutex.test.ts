@@ -2,7 +2,7 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { Mutex } from './mutex.js';
 
-it('begins a work when those before it are over, also where they fail', async () => {
+it('starts work when all earlier work is over, even if that failed', async () => {
   const works = new Mutex();
   const told: string[] = [];
   const ends: (() => void)[] = [];

@@ -1,15 +1,15 @@
-/** Runs asynchronous pieces one after another, in the order in which they were asked for. */
+/** Runs asynchronous work sequentially, in the order of the calls. */
 export class Mutex {
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Runs `work` once everything that was asked for before has settled; settles as it does. */
+  /** Runs `work` once all earlier work has settled; settles like `work`. */
   run<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#last.then(work);
     this.#last = result.catch(() => undefined);
     return result;
   }
 
-  /** Resolves once everything that was asked for until now has settled. */
+  /** Resolves once all work so far has settled. */
   async settled(): Promise<void> {
     await this.#last;
   }

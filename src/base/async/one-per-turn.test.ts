@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { OnePerTurn } from './one-per-turn.js';
 
-it('runs the first at once, and each other in a turn of its own, in their order', async () => {
+it('runs the first at once, and each of the others in its own turn, in order', async () => {
   const turns = new OnePerTurn();
   const ran: string[] = [];
   for (const name of ['first', 'second', 'third']) turns.run(() => ran.push(name));
@@ -13,7 +13,7 @@ it('runs the first at once, and each other in a turn of its own, in their order'
   expect(ran).toEqual(['first', 'second', 'third']);
 });
 
-it('runs one at once again as soon as a turn has gone by without any', async () => {
+it('runs one at once again after a turn without any', async () => {
   const turns = new OnePerTurn();
   turns.run(() => undefined);
   await nextTurn();
@@ -23,7 +23,7 @@ it('runs one at once again as soon as a turn has gone by without any', async () 
   expect(ran).toBe(true);
 });
 
-it('lets one that a task hands in wait behind those that are there', async () => {
+it('queues a task that was added by a task behind those that are waiting', async () => {
   const turns = new OnePerTurn();
   const ran: string[] = [];
   turns.run(() => {
@@ -35,7 +35,7 @@ it('lets one that a task hands in wait behind those that are there', async () =>
   expect(ran).toEqual(['first', 'of the first', 'second']);
 });
 
-it('goes on behind a task that throws', async () => {
+it('continues after a task that throws', async () => {
   const turns = new OnePerTurn();
   let ran = false;
   expect(() => {

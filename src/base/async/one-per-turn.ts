@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /**
- * Runs tasks one per turn of the event loop, in the order in which they come; the first one at once.
+ * Runs tasks one per turn of the event loop, in order; the first one at once.
  *
- * For what many answers that arrive together set off: what a task sends leaves the process before the next task
- * begins, instead of after the last.
+ * It is meant for work triggered by many answers that arrive together: what a task sends leaves the process
+ * before the next task begins, instead of after the last.
  */
 export class OnePerTurn {
   readonly #yieldToLoop: () => Promise<unknown>;
@@ -17,7 +17,7 @@ export class OnePerTurn {
     this.#yieldToLoop = yieldToLoop;
   }
 
-  /** Runs `task` now, or in a turn of its own when this turn has had one, or others wait. */
+  /** Runs `task` now, or in its own turn if this turn has had one or others wait. */
   run(task: () => void): void {
     if (this.#isTaken) {
       this.#waiting.push(task);
@@ -40,7 +40,7 @@ export class OnePerTurn {
       this.#next = 0;
       return;
     }
-    // Before the task: one that throws must not stop those behind it.
+    // Before the task, as one that throws must not block those behind it.
     this.#take();
     task();
   }

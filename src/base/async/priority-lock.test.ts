@@ -3,7 +3,7 @@ import { PriorityLock } from './priority-lock.js';
 
 const turn = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-it('has one holder at a time, and lets the lowest number in first, then who came first', async () => {
+it('has one holder at a time, and admits the lowest number first, then in order of arrival', async () => {
   const lock = new PriorityLock();
   const order: string[] = [];
   const releaseFirst = await lock.acquire(5);
@@ -27,7 +27,7 @@ it('has one holder at a time, and lets the lowest number in first, then who came
   expect(lock.waiting).toBe(0);
 });
 
-it('lets nobody in by a release that was called twice', async () => {
+it('admits nobody when a release is called twice', async () => {
   const lock = new PriorityLock();
   const release = await lock.acquire(1);
   let holders = 0;
@@ -38,7 +38,7 @@ it('lets nobody in by a release that was called twice', async () => {
   expect(holders).toBe(1);
 });
 
-it('forgets who stopped waiting', async () => {
+it('forgets callers that stopped waiting', async () => {
   const lock = new PriorityLock();
   const release = await lock.acquire(1);
   const stopping = new AbortController();

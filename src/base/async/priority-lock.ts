@@ -1,4 +1,4 @@
-/** Gives back a lock that was acquired. Calling it twice does nothing. */
+/** Releases a lock. Calling it twice does nothing. */
 export type ReleaseLock = () => void;
 
 interface Waiter {
@@ -6,17 +6,20 @@ interface Waiter {
   readonly grant: (release: ReleaseLock) => void;
 }
 
-/** A lock that one holder has at a time; of those who wait, the lowest priority number goes first, then who came first. */
+/** A lock with one holder at a time; the lowest priority number goes first, then the order of arrival. */
 export class PriorityLock {
   #held = false;
   #waiters: Waiter[] = [];
 
-  /** How many are waiting. */
+  /** How many callers are waiting. */
   get waiting(): number {
     return this.#waiters.length;
   }
 
-  /** Resolves with the release once it is this caller's turn; rejects with the signal's reason when it aborts before. */
+  /**
+   * Resolves with the release function when the caller gets the lock; rejects with the signal's reason if it
+   * aborts before.
+   */
   async acquire(priority: number, signal?: AbortSignal): Promise<ReleaseLock> {
     signal?.throwIfAborted();
     if (!this.#held) {

@@ -7,7 +7,7 @@ async function collect(source: AsyncIterable<number>, signal: AbortSignal): Prom
   return items;
 }
 
-it('gives every item of a source that ends', async () => {
+it('yields every item of a source that ends', async () => {
   const source = (async function* () {
     yield 1;
     yield 2;
@@ -25,7 +25,7 @@ it('ends when the signal aborts although no item comes', async () => {
   expect(await collect(source, stopping.signal)).toEqual([1]);
 });
 
-it('tells the source that nobody reads it any more', async () => {
+it('closes the source when nobody reads it any more', async () => {
   let isLeft = false;
   const source = (async function* () {
     try {
@@ -39,7 +39,7 @@ it('tells the source that nobody reads it any more', async () => {
   expect(isLeft).toBe(true);
 });
 
-it('passes on what the source throws', async () => {
+it('throws what the source throws', async () => {
   const source = (async function* (): AsyncGenerator<number> {
     await Promise.resolve();
     throw new Error('broken');

@@ -1,10 +1,10 @@
 import { abortable } from './abortable.js';
 
 /**
- * The items of `source` until it ends or the signal aborts; both end the iteration without an error.
+ * Yields the items of `source` until it ends or the signal aborts; both end the iteration without an error.
  *
- * Unlike a plain `for await` it need not wait for one more item to notice the abort. The source is told that nobody
- * reads it any more, and is not waited for.
+ * Unlike a plain `for await` it does not need another item to notice the abort. The source's iterator is
+ * closed, but not waited for.
  */
 export async function* readUntilAborted<T>(
   source: AsyncIterable<T>,

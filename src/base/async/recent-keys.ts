@@ -1,4 +1,4 @@
-/** The keys that were added last. The oldest one leaves when there would be too many. */
+/** The most recently added keys. The oldest one is dropped beyond the limit. */
 export class RecentKeys {
   readonly #maxKeys: number;
   /** In the order of their last addition. */

@@ -1,13 +1,14 @@
 import { type Clock } from '../time/clock.js';
 
-/** As often as a kubelet looks for what its node is short of. */
+/** As often as a kubelet checks for a shortage of resources. */
 const PERIOD_MS = 10_000;
-/** How many times as long as a look took nobody looks. */
+/** The pause after a slow check, as a multiple of its duration. */
 const REST_FACTOR = 9;
 
 /**
- * Looks every ten seconds, and more seldom when that takes long: a tenth of the time at most. The first time after ten
- * seconds. Resolves when the signal aborts; `look` must not reject.
+ * Runs `look` every ten seconds, and less often if it is slow, so that it takes at most a tenth of the time.
+ *
+ * The first run is after ten seconds. Resolves when the signal aborts; `look` must not reject.
  */
 export async function repeatWithRests(
   clock: Pick<Clock, 'sleep' | 'monotonicMs'>,

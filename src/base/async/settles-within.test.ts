@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { FakeClock } from '#testing/fake-clock.js';
 import { settlesWithin } from './settles-within.js';
 
-describe('waiting for the end of something', () => {
-  it('is over when it settles, however it does, and leaves no timer behind', async () => {
+describe('waiting for something to end', () => {
+  it('is over when it settles in any way, and leaves no timer behind', async () => {
     const clock = new FakeClock();
     expect(await settlesWithin(Promise.resolve(1), 100, clock)).toBe(true);
     expect(await settlesWithin(Promise.reject(new Error('no')), 100, clock)).toBe(true);
@@ -11,7 +11,7 @@ describe('waiting for the end of something', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('is over when time is up, and what comes later hurts nobody', async () => {
+  it('is over when time is up, and ignores what comes later', async () => {
     const clock = new FakeClock();
     let fail: (error: Error) => void = () => undefined;
     const never = new Promise((_resolve, reject) => (fail = reject));

@@ -1,9 +1,9 @@
 import { type Clock } from '../time/clock.js';
 
 /**
- * Waits until the promise settles, however it does, and no longer than `limitMs`: whether it did.
+ * Waits until the promise settles in any way, but no longer than `limitMs`; returns whether it did.
  *
- * For ends, where nobody is left who would wait longer. What comes of the promise afterwards is swallowed.
+ * It is meant for shutdown, where nobody would wait longer. A later rejection of the promise is ignored.
  */
 export async function settlesWithin(
   promise: Promise<unknown>,

@@ -16,8 +16,8 @@ function setUp() {
 
 const turn = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe('a shared look', () => {
-  it('is one for all who ask while it is under way, and a new one afterwards', async () => {
+describe('a shared read', () => {
+  it('is one for all callers while it runs, and a new one afterwards', async () => {
     const { looks, shared, never } = setUp();
     const askers = Array.from({ length: 100 }, async () => shared.get(new AbortController().signal));
     await turn();
@@ -30,7 +30,7 @@ describe('a shared look', () => {
     expect(await next).toBe('seen later');
   });
 
-  it('goes on for the next when the one who set it off has gone', async () => {
+  it('continues for the next caller when the one that started it has left', async () => {
     const { looks, shared, never } = setUp();
     const leaving = new AbortController();
     const first = shared.get(leaving.signal);
@@ -45,7 +45,7 @@ describe('a shared look', () => {
     expect(await second).toBe('seen');
   });
 
-  it('that fails fails for all, and not for those who ask later', async () => {
+  it('that fails fails for all, but not for later callers', async () => {
     const { looks, shared, never } = setUp();
     const askers = [shared.get(never), shared.get(never)];
     await turn();
@@ -57,7 +57,7 @@ describe('a shared look', () => {
     expect(await next).toBe('seen');
   });
 
-  it('that hangs is told to end, keeps its place, and holds nobody longer than its time', async () => {
+  it('that hangs is aborted, stays the current one, and delays nobody beyond its deadline', async () => {
     const { clock, looks, shared, never } = setUp();
     const first = shared.get(never);
     const told = expect(first).rejects.toThrow('too late');

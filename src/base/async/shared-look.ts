@@ -1,22 +1,22 @@
 import { abortable } from './abortable.js';
 import { type Clock } from '../time/clock.js';
 
-/** What a {@link SharedLook} needs. */
+/** Options of {@link SharedLook}. */
 export interface SharedLookOptions<Value> {
   readonly clock: Pick<Clock, 'setTimer'>;
-  /** How long a look may take, in milliseconds; its signal aborts then. */
+  /** The deadline of a read, in milliseconds; its signal aborts then. */
   readonly deadlineMs: number;
-  /** What those are told who have waited for a look that long. */
+  /** The error for callers that have waited this long. */
   readonly late: () => Error;
   readonly look: (signal: AbortSignal) => Promise<Value>;
 }
 
 /**
- * One look for all who ask while it is under way: never two at a time, however many ask.
+ * One read that is shared by all callers while it runs: never two at a time, however many callers there are.
  *
- * Who asks gets the look that is under way, or sets off one. A look that somebody gave up goes on, for the next who asks:
- * else those who come and go would set off one after the other. One that does not even end when its time is up keeps its
- * place until it does.
+ * A caller gets the running read, or starts one. A read that its caller gave up continues for the next one;
+ * otherwise callers that come and go would start one after the other. A read that ignores its abort stays the
+ * current one until it ends.
  */
 export class SharedLook<Value> {
   readonly #options: SharedLookOptions<Value>;
@@ -26,7 +26,7 @@ export class SharedLook<Value> {
     this.#options = options;
   }
 
-  /** Rejects with what the look rejects with, with the signal's reason, or when it was waited for too long. */
+  /** Rejects with the read's error, with the signal's reason, or after the deadline. */
   async get(signal: AbortSignal): Promise<Value> {
     signal.throwIfAborted();
     const { clock, deadlineMs, late } = this.#options;

@@ -17,7 +17,7 @@ it('lets the event loop turn after each full slice', async () => {
   expect(slices.slices).toBe(4);
 });
 
-it('lets others in while a long piece of work goes on', async () => {
+it('lets other work run during a long task', async () => {
   const slices = new SliceYielder({ itemsPerSlice: 100 });
   let seenByOthers = 0;
   const others = setImmediate(function again() {

@@ -1,15 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** How {@link SliceYielder} cuts the work. */
+/** Options of {@link SliceYielder}. */
 export interface SliceYielderOptions {
-  /** Items between two turns of the event loop. */
+  /** How many items are done between two turns of the event loop. */
   readonly itemsPerSlice: number;
   /** Lets the event loop turn once (default: setImmediate). */
   readonly yieldToLoop?: () => Promise<unknown>;
 }
 
 /**
- * Cuts long work into slices, so that the event loop turns in between.
+ * Divides long work into slices, so that the event loop turns in between.
  *
  * ```ts
  * for (const item of items) {
@@ -18,7 +18,7 @@ export interface SliceYielderOptions {
  * }
  * ```
  *
- * The question is synchronous, so that an item costs no promise.
+ * The check is synchronous, so that an item costs no promise.
  */
 export class SliceYielder {
   readonly #itemsPerSlice: number;
@@ -31,12 +31,12 @@ export class SliceYielder {
     this.#yieldToLoop = yieldToLoop;
   }
 
-  /** How many slices were begun. */
+  /** How many slices were started. */
   get slices(): number {
     return this.#slices;
   }
 
-  /** Counts an item as done, or as many as it is worth; true when the slice is full. */
+  /** Counts an item, or the number of items that it is worth; returns whether the slice is full. */
   isFull(items = 1): boolean {
     this.#items += items;
     return this.#items >= this.#itemsPerSlice;

@@ -1,4 +1,4 @@
-/** Resolves when the signal aborts; at once when it has. Keeps no process alive. */
+/** Resolves when the signal aborts, or at once if it has. Does not keep the process alive. */
 export function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();

@@ -21,7 +21,7 @@ it('sleeps until time is up', async () => {
   expect(isAwake()).toBe(true);
 });
 
-it('ends at a wake, and takes its timer and listener with it', async () => {
+it('ends at a wake, and removes its timer and listener', async () => {
   const { clock, wakeup, stopping, wait } = aWait(100);
   wakeup.wake();
   await wait;
@@ -29,7 +29,7 @@ it('ends at a wake, and takes its timer and listener with it', async () => {
   expect(getEventListeners(stopping.signal, 'abort')).toEqual([]);
 });
 
-it('does not lose a wake that came while nobody slept, and takes two for one', async () => {
+it('does not lose a wake that came while nobody slept, and merges two into one', async () => {
   const { clock, wakeup, stopping, wait } = aWait(0);
   await wait;
   wakeup.wake();
@@ -43,7 +43,7 @@ it('does not lose a wake that came while nobody slept, and takes two for one', a
   expect(awake).toBe(true);
 });
 
-it('sleeps for ever without a time, until it is woken', async () => {
+it('sleeps without a limit until it is woken', async () => {
   const { clock, wakeup, isAwake } = aWait(undefined);
   await clock.advance(86_400_000);
   expect(isAwake()).toBe(false);

@@ -7,15 +7,16 @@ export class Wakeup {
   #awake = false;
   #resume: (() => void) | undefined;
 
-  /** Ends the present wait, or the next one if none is under way. */
+  /** Ends the present wait, or the next one if there is none. */
   wake(): void {
     this.#awake = true;
     this.#resume?.();
   }
 
   /**
-   * Resolves at a `wake()`, past or to come, or after `delayMs` (never, when undefined). Rejects with the signal's
-   * reason. One waiter at a time.
+   * Resolves at a `wake()`, past or future, or after `delayMs` (never, if undefined).
+   *
+   * Rejects with the signal's reason. One waiter at a time.
    */
   async wait(clock: Clock, delayMs: number | undefined, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();

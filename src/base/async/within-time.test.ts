@@ -6,7 +6,7 @@ function options(clock: FakeClock, signal = new AbortController().signal) {
   return { clock, signal, limitMs: 100, late: () => new Error('late') };
 }
 
-it('gives several steps one deadline, which ends the step that is under way', async () => {
+it('gives several steps a common deadline, which ends the running step', async () => {
   const clock = new FakeClock();
   const steps: string[] = [];
   const step = async (name: string, signal: AbortSignal): Promise<void> => {
@@ -25,7 +25,7 @@ it('gives several steps one deadline, which ends the step that is under way', as
   expect(steps).toEqual(['one', 'two']);
 });
 
-it('gives what the work gives, and waits for none that does not end', async () => {
+it('returns the result of the work, and does not wait for work that never ends', async () => {
   const clock = new FakeClock();
   expect(await withinTime(options(clock), () => Promise.resolve(7))).toBe(7);
   const hanging = withinTime(options(clock), () => new Promise(() => undefined));
@@ -34,7 +34,7 @@ it('gives what the work gives, and waits for none that does not end', async () =
   await failed;
 });
 
-it('ends with the signal, and begins nothing behind it', async () => {
+it('ends with the signal, and starts nothing after it', async () => {
   const ending = new AbortController();
   const clock = new FakeClock();
   const hanging = withinTime(options(clock, ending.signal), () => new Promise(() => undefined));

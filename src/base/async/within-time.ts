@@ -3,18 +3,22 @@ import { type Clock } from '../time/clock.js';
 import { formatGoDuration } from '../time/go-duration.js';
 import { linkAbort } from './linked-abort.js';
 
-/** What {@link withinTime} needs. */
+/** Options of {@link withinTime}. */
 export interface WithinTimeOptions {
   readonly clock: Pick<Clock, 'setTimer'>;
-  /** For all of the work together. */
+  /** The limit for the whole work. */
   readonly limitMs: number;
-  /** What the work ends with when the time is over; an Error that says so, unless told. */
+  /** The error after the limit (default: an Error that says so). */
   readonly late?: () => Error;
-  /** Ends it before. */
+  /** Ends the work early. */
   readonly signal: AbortSignal;
 }
 
-/** Does work of several steps that have one deadline together. Its signal aborts then, and nobody waits for it any more. */
+/**
+ * Runs work in several steps with a common deadline.
+ *
+ * Its signal aborts at the deadline, and nobody waits for it any more.
+ */
 export async function withinTime<T>(
   { clock, limitMs, late = () => tooLate(limitMs), signal }: WithinTimeOptions,
   work: (signal: AbortSignal) => Promise<T>,

@@ -1,6 +1,6 @@
 import { definePublishingChannel } from './publishing-channel.js';
 
-/** A pod is not to run on this node. */
+/** This node has rejected a pod. */
 export interface PodRejected {
   /** CamelCase: OutOfcpu, NodeAffinity … */
   readonly reason: string;
@@ -9,9 +9,9 @@ export interface PodRejected {
 /** See {@link PodRejected}. */
 export const podRejected = definePublishingChannel<PodRejected>('podloop:sync:pod:rejected');
 
-/** A pod is ended so that one that is critical for the node can be there. */
+/** A pod is ended to make room for a critical pod. */
 export interface PodPreempted {
-  /** What the node was short of. */
+  /** The resource that was short. */
   readonly resource: string;
 }
 

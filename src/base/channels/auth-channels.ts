@@ -1,12 +1,12 @@
 import { definePublishingChannel } from './publishing-channel.js';
 
-/** Who somebody is (`authn`, by a TokenReview), or whether he may do something (`authz`, by a SubjectAccessReview). */
+/** Authentication (`authn`, by a TokenReview) or authorization (`authz`, by a SubjectAccessReview). */
 export type AuthQuestionKind = 'authn' | 'authz';
 
-/** One review that was sent to an API server, or could not be; each try is one. */
+/** One review that was sent to an API server, or could not be sent; each attempt counts. */
 export interface AuthReviewEnd {
   readonly kind: AuthQuestionKind;
-  /** HTTP's; undefined when there was no answer. */
+  /** HTTP's status; undefined if there was no answer. */
   readonly code: number | undefined;
   readonly durationMs: number;
 }
@@ -14,12 +14,12 @@ export interface AuthReviewEnd {
 /** See {@link AuthReviewEnd}. */
 export const authReviewEnded = definePublishingChannel<AuthReviewEnd>('podloop:auth:review:ended');
 
-/** Somebody wanted an answer that might have been kept. */
+/** An answer was returned that may come from the cache. */
 export interface AuthAnswerGiven {
   readonly kind: AuthQuestionKind;
-  /** It was there. */
+  /** Whether it came from the cache. */
   readonly wasKept: boolean;
-  /** Nobody could tell. */
+  /** Whether there was no answer at all. */
   readonly failed: boolean;
   readonly durationMs: number;
 }
@@ -27,7 +27,9 @@ export interface AuthAnswerGiven {
 /** See {@link AuthAnswerGiven}. */
 export const authAnswerGiven = definePublishingChannel<AuthAnswerGiven>('podloop:auth:answer:given');
 
-/** An API server was asked for an answer that was not kept, with all tries that it took; once for all who waited for it. */
+/**
+ * An uncached answer was fetched from an API server, including retries; published once for all its waiters.
+ */
 export interface AuthFetchEnd {
   readonly kind: AuthQuestionKind;
   readonly failed: boolean;

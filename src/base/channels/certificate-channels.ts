@@ -1,35 +1,35 @@
 import { definePublishingChannel } from './publishing-channel.js';
 
-/** The certificates that the agent's port with TLS goes by; in milliseconds since the epoch. */
+/** The certificates of the agent's TLS port; times are in milliseconds since the epoch. */
 export interface CertificatesRead {
-  /** When what the server shows ends. */
+  /** When the server certificate expires. */
   readonly serverEndsAtMs: number;
-  /** When the first of the authorities of clients ends; undefined when there is none. */
+  /** When the first of the clients' authorities expires; undefined if there is none. */
   readonly clientAuthorityEndsAtMs: number | undefined;
 }
 
 /** See {@link CertificatesRead}: at the start, and when one of them was replaced. */
 export const certificatesRead = definePublishingChannel<CertificatesRead>('podloop:agent:certificates:read');
 
-/** A certificate of a node that its cluster signs: as whose client it is shown, or as which server. */
+/** How a certificate that the cluster signs for a node is used. */
 export type NodeCertificateUse = 'client' | 'server';
 
-/** A certificate that a node of a cluster holds and renews; in milliseconds since the epoch. */
+/** A certificate that a cluster's node has and renews; times are in milliseconds since the epoch. */
 export interface NodeCertificateHeld {
   readonly use: NodeCertificateUse;
   readonly endsAtMs: number;
-  /** From when on another one is asked for. */
+  /** From when on its renewal is requested. */
   readonly renewedFromMs: number;
-  /** How old the one was that it took the place of; undefined when there was none, or none was replaced. */
+  /** The age of the certificate that it replaced; undefined if it replaced none. */
   readonly replacedAgeMs?: number;
 }
 
-/** See {@link NodeCertificateHeld}: at the start, and whenever there is another one. */
+/** See {@link NodeCertificateHeld}: at the start, and for each new certificate. */
 export const nodeCertificateHeld = definePublishingChannel<NodeCertificateHeld>(
   'podloop:cluster:certificate:held',
 );
 
-/** A try to get a certificate has failed. */
+/** An attempt to get a certificate has failed. */
 export const nodeCertificateFailed = definePublishingChannel<{ readonly use: NodeCertificateUse }>(
   'podloop:cluster:certificate:failed',
 );

@@ -1,5 +1,5 @@
 /**
- * What a client of CRI publishes: its calls, and what becomes of its connection.
+ * What a CRI client publishes: its calls, and the state of its connection.
  *
  * @module
  */
@@ -12,27 +12,30 @@ export interface CriCallPod {
   readonly name: string;
 }
 
-/** A CRI call that was sent and is not answered yet. Immutable. */
+/** A CRI call that was sent but not answered yet. Immutable. */
 export interface CriCall {
-  /** Counts up within one client. */
+  /** Increases within one client. */
   readonly id: number;
   /** The method as CRI names it: ListContainers. */
   readonly method: string;
   /** The kubelet's value of the label operation_type: list_containers. */
   readonly operation: string;
-  /** The pod it is about, when the caller said so. */
+  /** The pod that it is about, if the caller named it. */
   readonly pod: CriCallPod | undefined;
-  /** The container it is about. */
+  /** The container that it is about. */
   readonly containerId: string | undefined;
-  /** The sandbox it is about. */
+  /** The sandbox that it is about. */
   readonly sandboxId: string | undefined;
   /** Milliseconds of the client's monotonic clock: subtract from its `monotonicMs()` for the age. */
   readonly startedAtMonotonicMs: number;
   /** Wall-clock milliseconds since the epoch, for people. */
   readonly startedAtMs: number;
-  /** After how many milliseconds it is given up; undefined when only its caller ends it. */
+  /** Its deadline in milliseconds; undefined if only its caller ends it. */
   readonly deadlineMs: number | undefined;
-  /** How long it takes where all is well, in milliseconds: a stop its grace period, a pull what it may; 0 when absent. */
+  /**
+   * How long it may take when all is well, in milliseconds: a stop's grace period, a pull's limit (default:
+   * 0).
+   */
   readonly ownMs?: number;
   /** True for calls whose answer is a stream of messages. */
   readonly streaming: boolean;
@@ -42,9 +45,9 @@ export interface CriCall {
 export interface CriCallEnd {
   readonly call: CriCall;
   readonly durationMs: number;
-  /** `ok`, a PodloopError's code, or `aborted` when its caller gave it up. */
+  /** `ok`, a PodloopError's code, or `aborted` if its caller cancelled it. */
   readonly outcome: string;
-  /** The message of the error that it failed with; absent when it did not fail. */
+  /** The message of its error; absent if it succeeded. */
   readonly error?: string;
   /** Fields in the answer that this version of podloop does not know. */
   readonly unknownFields: number;
@@ -55,7 +58,7 @@ export interface CriCallEnd {
 /** A CRI call is about to be sent. */
 export const criCallStarted = definePublishingChannel<CriCall>('podloop:cri:call:started');
 
-/** A CRI call was answered, failed, or was given up. */
+/** A CRI call was answered, failed, or was cancelled. */
 export const criCallEnded = definePublishingChannel<CriCallEnd>('podloop:cri:call:ended');
 
 /** The connection to a runtime came up or broke. */

@@ -1,8 +1,8 @@
 import { definePublishingChannel } from './publishing-channel.js';
 
-/** An API server was told how a pod is. */
+/** A pod's status was sent to an API server. */
 export interface PodStatusTold {
-  /** Since the first change that it had not been told of yet. */
+  /** Since the first change that had not been sent yet. */
   readonly durationMs: number;
 }
 

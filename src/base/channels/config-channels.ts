@@ -1,16 +1,16 @@
 import { definePublishingChannel } from './publishing-channel.js';
 
-/** A source told which pods it wants. */
+/** A source delivered its desired pods. */
 export interface ConfigDelivery {
   /** `file`, `http`, `stdin`, `api`. */
   readonly source: string;
-  /** Pods that it wants, those refused included. */
+  /** The pods that it wants, rejected ones included. */
   readonly pods: number;
-  /** Pods that another source has already. */
+  /** Pods that another source already has. */
   readonly refused: number;
-  /** Changes that took the place of one that nobody had read yet. */
+  /** Changes that replaced one that nobody had read yet. */
   readonly folded: number;
-  /** False while the source has not seen all that it is to read. */
+  /** False until the source has read everything once. */
   readonly isComplete: boolean;
 }
 
@@ -28,18 +28,18 @@ export interface ConfigUpdate {
 /** See {@link ConfigUpdate}. */
 export const configUpdateHandedOut = definePublishingChannel<ConfigUpdate>('podloop:config:update');
 
-/** One look of a source at what it watches ended: a scan of the folder, a request to the URL, standard input read. */
+/** A source has finished reading: a scan of the folder, a request to the URL, or standard input. */
 export interface SourceLook {
   readonly source: string;
   /** Milliseconds on the source's monotonic clock. */
   readonly durationMs: number;
-  /** Files or bodies that were read and parsed anew. */
+  /** Files or bodies that were parsed because they had changed. */
   readonly parsed: number;
-  /** Pods that the source wants after it. */
+  /** The pods that the source wants afterwards. */
   readonly pods: number;
-  /** Problems that stand after it. */
+  /** The remaining problems. */
   readonly problems: number;
-  /** Why nothing could be seen; undefined when it could. */
+  /** Why nothing could be read; undefined if it succeeded. */
   readonly error: string | undefined;
 }
 

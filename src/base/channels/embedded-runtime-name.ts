@@ -1,2 +1,2 @@
-/** What the embedded runtime calls itself in CRI's Version. */
+/** The name of the embedded runtime in CRI's Version. */
 export const EMBEDDED_RUNTIME_NAME = 'podloop-embedded';

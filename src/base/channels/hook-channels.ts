@@ -1,6 +1,6 @@
 import { definePublishingChannel } from './publishing-channel.js';
 
-/** A hook that sleeps ended before its time: its container, its pod or the agent did not wait for it. */
+/** A sleep hook ended early: its container, its pod or the agent did not wait for it. */
 export const hookSleepCutShort = definePublishingChannel<{ readonly podUid: string }>(
   'podloop:sync:hook:sleep:cut-short',
 );

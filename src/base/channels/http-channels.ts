@@ -1,38 +1,42 @@
 import { definePublishingChannel } from './publishing-channel.js';
 
 /**
- * Which of the agent's servers was asked: its own socket, the open port (the kubelet's `readonly`), the port with TLS (the
- * kubelet's `readwrite`), or the port of health.
+ * Which of the agent's servers got a request.
+ *
+ * It is its own socket, the open port (the kubelet's `readonly`), the TLS port (the kubelet's `readwrite`),
+ * or the health port.
  */
 export type HttpServerName = 'socket' | 'readonly' | 'readwrite' | 'healthz';
 
-/** A request that the agent answers. Immutable; the same object at its start and at its end. */
+/** A request to the agent. Immutable; the same object at its start and at its end. */
 export interface HttpRequest {
   readonly server: HttpServerName;
   readonly method: string;
-  /** As the path is written where it is served, `/containerLogs/:namespace/:name/:container`; `other` where nothing is. */
+  /** The route, such as `/containerLogs/:namespace/:name/:container`; `other` if there is none. */
   readonly path: string;
-  /** Its answer, or the connection made of it, lasts as long as its client likes: watches, followed logs, streams. */
+  /**
+   * Its answer, or its upgraded connection, lasts until the client ends it: watches, followed logs, streams.
+   */
   readonly longRunning: boolean;
-  /** Its client asks to speak WebSocket. */
+  /** Whether its client requests WebSocket. */
   readonly isWebSocket?: boolean;
 }
 
-/** A request was answered, broken off or refused. */
+/** A request was answered, aborted or rejected. */
 export interface HttpRequestEnd {
   readonly request: HttpRequest;
-  /** HTTP's; 0 when its client went before there was one. */
+  /** HTTP's status; 0 if its client left before there was one. */
   readonly code: number;
   readonly durationMs: number;
 }
 
-/** A request has come. */
+/** A request has arrived. */
 export const httpRequestStarted = definePublishingChannel<HttpRequest>('podloop:http:request:started');
 
 /** See {@link HttpRequestEnd}. */
 export const httpRequestEnded = definePublishingChannel<HttpRequestEnd>('podloop:http:request:ended');
 
-/** A connection was closed, as there were as many as may be, or of strangers. */
+/** A connection was closed because there were too many, in all or of unknown clients. */
 export const httpConnectionDropped = definePublishingChannel<{ readonly server: HttpServerName }>(
   'podloop:http:connection:dropped',
 );

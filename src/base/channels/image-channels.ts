@@ -1,31 +1,31 @@
 import { definePublishingChannel } from './publishing-channel.js';
 
-/** A container's image was asked for. */
+/** A container needs its image. */
 export interface ImageRequest {
   /** Always, IfNotPresent or Never. */
   readonly pullPolicy: string;
-  /** Undefined when that could not be found out. */
+  /** Undefined if that could not be determined. */
   readonly isPresent: boolean | undefined;
   readonly mustPull: boolean | undefined;
 }
 
-/** Whether an image is there, and has to be pulled, was found out, or cannot be. */
+/** It was determined whether an image is present and has to be pulled, or that failed. */
 export const imageRequested = definePublishingChannel<ImageRequest>('podloop:images:request');
 
-/** One try of a pod to have an image pulled, the wait for its turn included. */
+/** One attempt of a pod to have an image pulled, including the wait for its turn. */
 export interface ImagePullEnd {
   readonly podUid: string;
-  /** Wall-clock milliseconds at which it was asked for. */
+  /** Wall-clock milliseconds at which it was requested. */
   readonly startedAtMs: number;
   readonly durationMs: number;
-  /** Of the image; undefined when there is none. */
+  /** The size of the image; undefined if there is none. */
   readonly sizeBytes: bigint | undefined;
 }
 
-/** An image was pulled, or could not be. */
+/** An image was pulled, or the pull failed. */
 export const imagePullEnded = definePublishingChannel<ImagePullEnd>('podloop:images:pull:ended');
 
-/** Whether a pod may use an image that is on the node was found out, in the kubelet's words. */
+/** It was decided whether a pod may use an image that is on the node, in the kubelet's words. */
 export interface ImageAccessJudgement {
   readonly result: 'credentialPolicyAllowed' | 'credentialRecordFound' | 'mustAuthenticate';
 }

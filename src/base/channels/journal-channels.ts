@@ -1,15 +1,15 @@
 import { definePublishingChannel } from './publishing-channel.js';
 
-/** One write of records to the history on the disk, well or not. */
+/** One write of history records to the disk, successful or not. */
 export interface JournalWrite {
-  /** Records that are on the disk now. */
+  /** Records that were written. */
   readonly records: number;
   /** Their bytes. */
   readonly bytes: number;
   readonly durationMs: number;
-  /** Records that wait behind them. */
+  /** Records that are still waiting. */
   readonly queued: number;
-  /** Why they could not be written and are kept in memory; undefined when they were. */
+  /** Why the records could not be written and stay in memory; undefined if they were written. */
   readonly error: string | undefined;
 }
 

@@ -1,23 +1,23 @@
 import { definePublishingChannel } from './publishing-channel.js';
 
-/** How far the registration of this machine as a node of a cluster has come; in wall-clock milliseconds. */
+/** A step in the registration of this machine as a cluster's node; times are in wall-clock milliseconds. */
 export type NodeRegistrationStep =
   | { readonly step: 'attempt'; readonly atMs: number }
-  /** `isNew`: there was no such Node before. */
+  /** `isNew`: the Node did not exist before. */
   | { readonly step: 'registered'; readonly atMs: number; readonly isNew: boolean }
-  /** The API server has its Ready as True. */
+  /** The API server has Ready as True for it. */
   | { readonly step: 'ready'; readonly atMs: number };
 
-/** See {@link NodeRegistrationStep}; `attempt` comes again with each try. */
+/** See {@link NodeRegistrationStep}; `attempt` is repeated for each attempt. */
 export const nodeRegistrationStepped = definePublishingChannel<NodeRegistrationStep>(
   'podloop:cluster:node:registration:stepped',
 );
 
-/** One look at whether the Node is still true, and what came of it. */
+/** A check whether the Node object is still correct, and its result. */
 export interface NodeStatusSync {
-  /** `sent`, `unchanged`, `failed` after all tries, or `gone` when there is no such Node any more. */
+  /** `sent`, `unchanged`, `failed` after all retries, or `gone` if the Node no longer exists. */
   readonly outcome: 'sent' | 'unchanged' | 'failed' | 'gone';
-  /** Requests that failed on the way. */
+  /** Requests that failed during the check. */
   readonly failures: number;
   readonly durationMs: number;
   /** Wall-clock milliseconds. */
@@ -27,9 +27,9 @@ export interface NodeStatusSync {
 /** See {@link NodeStatusSync}. */
 export const nodeStatusSynced = definePublishingChannel<NodeStatusSync>('podloop:cluster:node:status:synced');
 
-/** One try to renew or to create the lease of the node. */
+/** One attempt to renew or to create the node's lease. */
 export interface NodeLeaseTry {
-  /** `renewed`, `created`, `conflict`, `failed`, or `waiting` while there is no Node that it could belong to. */
+  /** `renewed`, `created`, `conflict`, `failed`, or `waiting` while there is no Node that could own it. */
   readonly outcome: 'renewed' | 'created' | 'conflict' | 'failed' | 'waiting';
   readonly durationMs: number;
   /** Wall-clock milliseconds. */
@@ -44,9 +44,9 @@ export const nodeConnectionDropped = definePublishingChannel<{ readonly because:
   'podloop:cluster:node:connection:dropped',
 );
 
-/** What a node was found to be short of, or no longer. */
+/** A resource has run short on the node, or is no longer short. */
 export interface NodePressureChange {
-  /** As the condition is named: MemoryPressure. */
+  /** The name of the condition: MemoryPressure. */
   readonly condition: string;
   readonly isUnderPressure: boolean;
 }

@@ -1,6 +1,6 @@
 import { definePublishingChannel } from './publishing-channel.js';
 
-/** One run of a probe that ended. */
+/** One finished run of a probe. */
 export interface ProbeEnd {
   readonly podUid: string;
   readonly namespace: string;
@@ -9,27 +9,32 @@ export interface ProbeEnd {
   readonly containerId: string;
   readonly type: 'liveness' | 'readiness' | 'startup';
   /**
-   * `error`: it could not be run; `void`: our own event loop stood still meanwhile, and the probe is repeated. Both
-   * count neither way.
+   * The result. `error`: the probe could not be run; `void`: our own event loop was blocked meanwhile, and
+   * the probe is repeated.
+   *
+   * Neither of these two counts as success or failure.
    */
   readonly outcome: 'success' | 'warning' | 'failure' | 'error' | 'void';
   readonly durationMs: number;
-  /** For how much of it our event loop stood still. */
+  /** How long our event loop was blocked meanwhile. */
   readonly stalledMs: number;
-  /** As the kubelet words it; empty when there is nothing to say. */
+  /** In the kubelet's words; empty if there is nothing to report. */
   readonly message: string;
 }
 
-/** A probe that could not be run, as often in a row as it may fail. */
+/** A probe that could not be run as many times in a row as it may fail. */
 export interface ProbeNotRun extends Pick<
   ProbeEnd,
   'podUid' | 'namespace' | 'podName' | 'containerName' | 'containerId' | 'type' | 'message'
 > {
-  /** Its failureThreshold. */
+  /** The probe's failureThreshold. */
   readonly times: number;
 }
 
-/** Published once for each row of errors: what could not be run counts neither way, so that nothing else shows it. */
+/**
+ * Published once for each series of errors, as they count neither as success nor as failure and would stay
+ * unnoticed.
+ */
 export const probeNotRun = definePublishingChannel<ProbeNotRun>('podloop:probes:probe:not-run');
 
 /** A probe was run once. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { definePublishingChannel } from './publishing-channel.js';
 
 describe('a publishing channel', () => {
-  it('hands each message to every subscriber until it leaves', () => {
+  it('passes each message to every subscriber until it unsubscribes', () => {
     const numbers = definePublishingChannel<number>('podloop:test:numbers');
     const seen: number[] = [];
     expect(numbers.hasSubscribers).toBe(false);

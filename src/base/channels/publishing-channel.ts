@@ -1,8 +1,8 @@
 /**
- * The diagnostics channels that podloop publishes on: metrics, `doctor` and tests listen here, so that no part
- * imports the metrics in order to be counted.
+ * The diagnostics channels of podloop: metrics, `doctor` and tests subscribe here, so that no part has to
+ * import the metrics.
  *
- * Publishing on a channel that nobody listens to costs next to nothing.
+ * Publishing on a channel without subscribers costs next to nothing.
  *
  * @module
  */
@@ -10,16 +10,16 @@ import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel';
 
 /** One named diagnostics channel and the type of what is published on it. */
 export interface PublishingChannel<Message> {
-  /** The name under which node:diagnostics_channel knows it. */
+  /** The name of the channel in node:diagnostics_channel. */
   readonly name: string;
   readonly hasSubscribers: boolean;
-  /** Calls every subscriber synchronously; what a subscriber throws does not come back here. */
+  /** Calls every subscriber synchronously; errors of a subscriber do not reach the publisher. */
   publish(message: Message): void;
   /** Calls `listener` for each message until the returned function is called. */
   subscribe(listener: (message: Message) => void): () => void;
 }
 
-/** Gives a node:diagnostics_channel of that name the type of its messages. */
+/** Defines a typed node:diagnostics_channel. */
 export function definePublishingChannel<Message>(name: string): PublishingChannel<Message> {
   const inner = channel(name);
   return {

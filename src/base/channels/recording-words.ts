@@ -1,2 +1,2 @@
-/** How errors begin that a replayed recording gives for calls that nobody made while it was recorded. */
+/** The prefix of errors in a replay for calls that nobody made during the recording. */
 export const NOT_RECORDED = 'this is a recording: ';

@@ -1,11 +1,11 @@
 import { definePublishingChannel } from './publishing-channel.js';
 
-/** A volume of a pod was made, or brought up to date, or could not be. */
+/** A volume of a pod was created or updated, or that failed. */
 export interface VolumeSetUpEnd {
   readonly podUid: string;
-  /** By its name in the pod. */
+  /** Its name in the pod. */
   readonly volume: string;
-  /** The field that says what it is: emptyDir, configMap … */
+  /** The field of its source: emptyDir, configMap … */
   readonly source: string;
   readonly durationMs: number;
   readonly isSetUp: boolean;
@@ -14,12 +14,12 @@ export interface VolumeSetUpEnd {
 /** See {@link VolumeSetUpEnd}: for each volume at each sync of its pod. */
 export const volumeSetUpEnded = definePublishingChannel<VolumeSetUpEnd>('podloop:volumes:set-up:ended');
 
-/** The volumes of a pod were taken away, or could not be. */
+/** The volumes of a pod were removed, or that failed. */
 export interface VolumesTearDownEnd {
   readonly podUid: string;
-  /** For each that had something on the disk, the folder of its kind: kubernetes.io~empty-dir. */
+  /** For each that had files on the disk, the folder of its kind: kubernetes.io~empty-dir. */
   readonly kinds: readonly string[];
-  /** Of all of them together. */
+  /** The duration for all of them together. */
   readonly durationMs: number;
   readonly isTornDown: boolean;
 }
@@ -29,20 +29,20 @@ export const volumesTearDownEnded = definePublishingChannel<VolumesTearDownEnd>(
   'podloop:volumes:tear-down:ended',
 );
 
-/** It was counted how much a volume uses, or that could not be told; in milliseconds. */
+/** The usage of a volume was measured, or that failed; in milliseconds. */
 export const volumeMeasured = definePublishingChannel<{ readonly durationMs: number }>(
   'podloop:volumes:measured',
 );
 
-/** The volumes of pods that are gone were looked for and given back. */
+/** The volumes of pods that are gone were searched for and removed. */
 export interface OrphanedVolumes {
-  /** Pods whose volumes were given back. */
+  /** Pods whose volumes were removed. */
   readonly cleaned: number;
-  /** Pods whose volumes could not be, and will be tried again. */
+  /** Pods whose volumes could not be removed yet; this is retried. */
   readonly failed: number;
 }
 
-/** See {@link OrphanedVolumes}: once for each time that folders are cleared up. */
+/** See {@link OrphanedVolumes}: once for each clean-up of folders. */
 export const orphanedVolumesCleaned = definePublishingChannel<OrphanedVolumes>(
   'podloop:volumes:orphans:cleaned',
 );

@@ -1,10 +1,10 @@
-/** There is no room for somebody's question at the moment; he may come again soon. */
+/** There is no capacity for a request at the moment; the client may retry soon. */
 export class BusyError extends Error {
   override readonly name = 'BusyError';
 
   constructor(
     message: string,
-    /** When it is worth another try. */
+    /** When to retry. */
     readonly retryAfterSeconds = 1,
   ) {
     super(message);

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import { ERROR_CODES, hasCode, isNotFound, isUnimplemented, messageOf, PodloopError } from './errors.js';
 
-it('carries its code, what the table says of a retry, and its cause', () => {
+it("has its code, the table's `retryable`, and its cause", () => {
   const cause = new Error('socket hang up');
   const error = new PodloopError('CRI_UNAVAILABLE', 'runtime is gone', { cause });
   expect(error).toMatchObject({ name: 'PodloopError', code: 'CRI_UNAVAILABLE', retryable: true, cause });
   expect(new PodloopError('CRI_NOT_FOUND', 'gone').retryable).toBe(false);
 });
 
-it('is told apart by its code', () => {
+it('is recognized by its code', () => {
   const error = new PodloopError('CRI_NOT_FOUND', 'no such container');
   expect(hasCode(error, 'CRI_ABORTED', 'CRI_NOT_FOUND')).toBe(true);
   expect(hasCode(error, 'CRI_ABORTED')).toBe(false);
@@ -23,7 +23,7 @@ it.each([
   ['text', 'text'],
   [undefined, 'undefined'],
   [{ toString: (): string => 'own words' }, 'own words'],
-])('finds the message of whatever was thrown (%#)', (thrown, message) => {
+])('finds the message of any thrown value (%#)', (thrown, message) => {
   expect(messageOf(thrown)).toBe(message);
 });
 

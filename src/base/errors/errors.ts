@@ -1,14 +1,14 @@
 /**
- * The one error class, and the table of every code it can carry.
+ * The one error class, and the table of all its codes.
  *
- * Each code is documented in docs/reference/errors.md; a test holds the table and the page together.
+ * Each code is documented in docs/reference/errors.md; a test ensures that table and page agree.
  *
  * @module
  */
 
-/** What a code means, for the reference page and for `podloop`'s own messages. */
+/** What a code means, for the reference page and for podloop's own messages. */
 export interface ErrorCodeFacts {
-  /** Whether the same request may succeed later without anybody changing anything. */
+  /** Whether the same request may succeed later without any change. */
   readonly retryable: boolean;
   /** When it occurs, in one sentence. */
   readonly when: string;
@@ -297,7 +297,10 @@ export const ERROR_CODES = {
 /** One of the codes in {@link ERROR_CODES}. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** Every error that podloop throws on purpose: tell them apart by `code`, decide on a retry by `retryable`. */
+/**
+ * Every error that podloop throws on purpose: distinguish them by `code`, and decide on a retry by
+ * `retryable`.
+ */
 export class PodloopError extends Error {
   override readonly name = 'PodloopError';
   readonly code: ErrorCode;
@@ -315,17 +318,17 @@ export function hasCode(error: unknown, ...codes: ErrorCode[]): error is Podloop
   return error instanceof PodloopError && codes.includes(error.code);
 }
 
-/** Whether the runtime said that the object is not there. */
+/** Whether the runtime reported that the object does not exist. */
 export function isNotFound(error: unknown): boolean {
   return hasCode(error, 'CRI_NOT_FOUND');
 }
 
-/** Whether the runtime does not have the call. */
+/** Whether the runtime does not implement the call. */
 export function isUnimplemented(error: unknown): boolean {
   return hasCode(error, 'CRI_UNIMPLEMENTED');
 }
 
-/** An error of the system turned into one that names the folder it is about; any other error as it is. */
+/** Converts a system error into one that names the folder it is about; returns any other error unchanged. */
 export function aboutFolder(error: unknown, name: string, folder: string): unknown {
   if (!(error instanceof Error) || !('syscall' in error)) return error;
   return new PodloopError('FOLDER_UNUSABLE', `${name} ${folder} cannot be used: ${error.message}`, {
@@ -333,7 +336,7 @@ export function aboutFolder(error: unknown, name: string, folder: string): unkno
   });
 }
 
-/** The message of whatever was thrown. */
+/** The message of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

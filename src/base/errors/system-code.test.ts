@@ -4,7 +4,7 @@ import { systemCodeOf } from './system-code.js';
 
 const OTHERS = [new Error('no code'), Object.assign(new Error('of gRPC'), { code: 5 }), undefined, null];
 
-it('is what the system said', async () => {
+it("is the system's error code", async () => {
   const error: unknown = await readFile('/nowhere/at/all').catch((caught: unknown) => caught);
   expect(systemCodeOf(error)).toBe('ENOENT');
 });

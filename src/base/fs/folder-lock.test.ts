@@ -32,7 +32,9 @@ afterEach(async () => {
 
 const take = async (): Promise<FolderLock> => lockFolder(folder, NODE_ROOT_LOCK, { clock });
 
-/** Another process that has the lock of that file until it is killed; `lead` is put before its command line. */
+/**
+ * Another process that holds the lock of that file until it is killed; `lead` is put before its command line.
+ */
 async function holdElsewhere(...lead: readonly string[]): Promise<ChildProcess> {
   const words = [
     ...lead,
@@ -56,7 +58,7 @@ async function writeOwner(owner: string): Promise<void> {
 
 const identityOf = (pid: number): string => `${pid} ${findProcess(pid)!.startTicks}`;
 
-/** Lets time pass, and real processes end between the steps, until that has come about. */
+/** Advances time, and lets real processes end between the steps, until the promise settles. */
 async function settled<T>(promise: Promise<T>): Promise<T> {
   let isSettled = false;
   const over = promise.finally(() => (isSettled = true));
@@ -69,7 +71,7 @@ async function settled<T>(promise: Promise<T>): Promise<T> {
 }
 
 describe('the lock of a folder', () => {
-  it('is had by one at a time, who is named with what to do next, and by the next after its release', async () => {
+  it('has one owner at a time, who is named with what to do next, and then the next after its release', async () => {
     const first = await take();
     await expect(take()).rejects.toMatchObject({
       code: 'NODE_ROOT_IN_USE',
@@ -82,26 +84,26 @@ describe('the lock of a folder', () => {
     await expect(take()).rejects.toThrow('another node agent');
   });
 
-  it('is in the way of no other kind', async () => {
+  it('does not affect other kinds', async () => {
     await using _node = await take();
     await using runtime = await lockFolder(folder, RUNTIME_ROOT_LOCK, { clock });
     expect(runtime).toBeDefined();
   });
 
-  it('cannot be opened by anybody else, and its folder is made for its owner alone', async () => {
+  it('cannot be opened by other users, and its folder is created for its owner alone', async () => {
     const place = join(folder, 'new/root');
     await using _lock = await lockFolder(place, NODE_ROOT_LOCK, { clock });
     expect((await stat(place)).mode & 0o777).toBe(0o700);
     expect((await stat(join(place, 'node.lock'))).mode & 0o777).toBe(0o600);
   });
 
-  it.skipIf(process.geteuid?.() !== 0)('holds against a process of another network namespace', async () => {
+  it.skipIf(process.geteuid?.() !== 0)('also excludes a process in another network namespace', async () => {
     const { pid } = await holdElsewhere('unshare', '-n');
     await writeOwner(identityOf(pid!));
     await expect(take()).rejects.toThrow(`(pid ${pid})`);
   });
 
-  it('is free once its owner was killed, whoever has the number of that process now', async () => {
+  it('is free once its owner was killed, whoever has that pid now', async () => {
     const holder = await holdElsewhere();
     await writeOwner(identityOf(holder.pid!));
     await expect(take()).rejects.toThrow(`(pid ${holder.pid})`);
@@ -112,7 +114,7 @@ describe('the lock of a folder', () => {
     expect(lock).toBeDefined();
   });
 
-  it('is waited for while its owner is gone by name: somebody is ending, or has not written who it is', async () => {
+  it('is waited for while its owner no longer exists: it may be ending, or has not written its name yet', async () => {
     const first = await take();
     await first.announceRelease();
     const second = settled(take());
@@ -121,13 +123,13 @@ describe('the lock of a folder', () => {
     expect(lock).toBeDefined();
   });
 
-  it('is not waited for without an end', async () => {
+  it('is not waited for without a limit', async () => {
     await holdElsewhere();
     await writeOwner(`${process.pid} 1`);
     await expect(settled(take())).rejects.toThrow(`(pid ${process.pid})`);
   });
 
-  it('can be waited for no longer than the signal says', async () => {
+  it('is waited for only until the signal aborts', async () => {
     await holdElsewhere();
     const ending = new AbortController();
     const taking = settled(lockFolder(folder, NODE_ROOT_LOCK, { clock, signal: ending.signal }));
@@ -135,7 +137,7 @@ describe('the lock of a folder', () => {
     await expect(taking).rejects.toThrow('ended');
   });
 
-  it('writes its owner over the last one in the same room, for a disk that is full', async () => {
+  it('overwrites the last owner in the same space, for a disk that is full', async () => {
     const file = join(folder, 'node.lock');
     await (await take()).release();
     const { size, ino } = await stat(file);
@@ -144,7 +146,7 @@ describe('the lock of a folder', () => {
     expect(await stat(file)).toMatchObject({ size, ino });
   });
 
-  it('is refused in words on a machine without flock', async () => {
+  it('is refused with a clear message on a machine without flock', async () => {
     vi.stubEnv('PATH', join(folder, 'no-programs'));
     await expect(take()).rejects.toMatchObject({
       code: 'PLATFORM_UNSUPPORTED',
@@ -153,17 +155,17 @@ describe('the lock of a folder', () => {
   });
 });
 
-describe('a lock that cannot be asked for', () => {
-  it('keeps nothing open when flock is not started', async () => {
-    // More than the kernel hands on to a program.
+describe('a lock that fails', () => {
+  it('leaves no file open when flock cannot be started', async () => {
+    // More than the kernel passes to a program.
     vi.stubEnv('PODLOOP_TEST_LONG', 'x'.repeat(200_000));
     await expect(take()).rejects.toThrow('E2BIG');
     await expect(findOwnerless(folder, NODE_ROOT_LOCK)).rejects.toThrow('E2BIG');
     expect(await findOpenBelow(folder)).toEqual([]);
   });
 
-  it('keeps nothing open when its owner cannot be read', async () => {
-    // A pipe can be opened for both and has no place to read from.
+  it('leaves no file open when its owner cannot be read', async () => {
+    // A pipe can be opened for both and cannot be read at a position.
     execFileSync('mkfifo', [join(folder, 'node.lock')]);
     await expect(findOwnerless(folder, NODE_ROOT_LOCK)).rejects.toThrow('ESPIPE');
     expect(await findOpenBelow(folder)).toEqual([]);
@@ -171,7 +173,7 @@ describe('a lock that cannot be asked for', () => {
 });
 
 describe('a folder without an owner', () => {
-  it('is had once its owner has released it, and is waited for by the next owner meanwhile', async () => {
+  it('can be locked once its owner has released it, and the next owner waits meanwhile', async () => {
     const owner = await take();
     expect(await findOwnerless(folder, NODE_ROOT_LOCK)).toBeUndefined();
     await owner.release();
@@ -183,12 +185,12 @@ describe('a folder without an owner', () => {
     expect(lock).toBeDefined();
   });
 
-  it('has nothing made in it by who only looks, as it may just be removed', async () => {
+  it('is not changed by this check, as it may just be removed', async () => {
     await expect(findOwnerless(folder, NODE_ROOT_LOCK)).rejects.toThrow('ENOENT');
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it('is not had while somebody has it of whom nothing is known', async () => {
+  it('cannot be locked while an unknown process has the lock', async () => {
     await holdElsewhere();
     await writeOwner('1 1');
     expect(await findOwnerless(folder, NODE_ROOT_LOCK)).toBeUndefined();

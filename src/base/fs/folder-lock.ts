@@ -13,17 +13,17 @@ import { systemCodeOf } from '../errors/system-code.js';
 
 /** A folder that belongs to this process until it is released. */
 export interface FolderLock extends AsyncDisposable {
-  /** Says that it is released soon: who wants the folder waits for that. */
+  /** Announces a release soon, so that other processes wait for the folder. */
   announceRelease(): Promise<void>;
   /** Idempotent. */
   release(): Promise<void>;
 }
 
-/** Which lock of a folder, and what somebody is told who comes second. */
+/** The name of a folder's lock, and the error for a second owner. */
 export interface FolderLockKind {
-  /** A word for the kind of owner: owners of different kinds are not in each other's way. */
+  /** The kind of owner; owners of different kinds do not exclude each other. */
   readonly kind: string;
-  /** Who works in it, for the message: `another embedded runtime`. */
+  /** The owner in the message: `another embedded runtime`. */
   readonly owner: string;
   /** The code of the error; its remedy is part of the message. */
   readonly code: ErrorCode;
@@ -43,27 +43,28 @@ export const RUNTIME_ROOT_LOCK = {
   code: 'RUNTIME_ROOT_IN_USE',
 } as const satisfies FolderLockKind;
 
-/** What {@link lockFolder} needs besides. */
+/** The clock and the signal of {@link lockFolder}. */
 export interface LockFolderOptions {
   readonly clock: Clock;
   readonly signal?: AbortSignal;
 }
 
-/** So long an owner may take to end, or to write down who it is, in milliseconds. */
+/** How long an owner may take to exit, or to write its name, in milliseconds. */
 const PATIENCE_MS = 10_000;
 const ASK_AGAIN_MS = 100;
-/** Owners of every length take the same room: on a full disk a file can be written over, and not grow. */
+/** All names have the same length: on a full disk a file can be overwritten, but not grow. */
 const OWNER_LENGTH = 40;
-/** What flock(1) ends with when somebody else has the lock. */
+/** flock(1)'s exit code when another process has the lock. */
 const TAKEN = 1;
 
 /**
- * Takes a folder for one process, making it when it is missing.
+ * Locks a folder for one process, and creates it if it is missing.
  *
- * The lock is flock(2) on a file in the folder, which only the folder's owner may open: the kernel gives it to one
- * process of the machine, whatever its namespaces, and takes it back at its end, however that ends. The file says whose
- * it is. While it names nobody who is alive and the lock is held nevertheless, somebody is just ending or starting: that
- * is waited for. Rejects with the code of the kind when somebody has the folder.
+ * The lock is flock(2) on a file in the folder, which only the folder's owner may open. The kernel grants it
+ * to one process of the machine, whatever its namespaces, and releases it when that process ends in any way.
+ * The file names the owner. If the lock is taken but the file names no living process, the owner is just
+ * ending or starting, so this waits for it. Rejects with the code of the kind if another process has the
+ * folder.
  */
 export async function lockFolder(
   folder: string,
@@ -88,9 +89,10 @@ export async function lockFolder(
 }
 
 /**
- * Takes a folder only if nobody has it, without becoming its owner by name: whoever wants it meanwhile waits. For
- * somebody who ends with the owner, and must not do so while another one is coming. Leaves nothing in a folder that is
- * being removed: rejects with ENOENT where nobody has had it, or it is gone.
+ * Locks a folder only if it has no owner, without writing a name, so that the next owner waits meanwhile.
+ *
+ * It is for work that must end with the owner, but not while another owner is coming. It creates nothing in a
+ * folder that is being removed: it rejects with ENOENT if the folder never had an owner, or is gone.
  */
 export async function findOwnerless(folder: string, kind: FolderLockKind): Promise<FolderLock | undefined> {
   const file = await openLockFile(folder, kind, 0);
@@ -119,7 +121,10 @@ function asLock(file: FileHandle): FolderLock {
   return { announceRelease, release, [Symbol.asyncDispose]: release };
 }
 
-/** The lock belongs to the opened file: taken by a child that shares it, it stays when the child has ended. */
+/**
+ * The lock belongs to the open file: a child that shares the file takes it, and it stays when the child
+ * exits.
+ */
 async function takeLock(file: FileHandle, folder: string): Promise<boolean> {
   try {
     const child: ChildProcess = spawn('flock', ['-x', '-n', '3'], {
@@ -146,7 +151,7 @@ function ownName(): string {
   return self === undefined ? '' : `${self.pid} ${self.startTicks}`;
 }
 
-/** Only told to people and to those who wait: a full disk must not keep anybody from starting. */
+/** Informs only people and waiting processes: a full disk must not prevent a start. */
 async function writeOwner(file: FileHandle, name: string): Promise<void> {
   await file.write(`${name.padEnd(OWNER_LENGTH - 1)}\n`, 0).catch(() => undefined);
 }

@@ -16,7 +16,7 @@ afterEach(() => rm(root, { recursive: true, force: true }));
 const openFiles = async (): Promise<number> => (await readdir('/proc/self/fd')).length;
 
 describe('a folder that is opened without links', () => {
-  it('stays what it was when another takes its place', async () => {
+  it('stays the same when another takes its place', async () => {
     await using folder = await openLinkFree(join(root, 'pod/container'));
     await rename(join(root, 'pod/container'), join(root, 'pod/aside'));
     await symlink(join(root, 'outside'), join(root, 'pod/container'));
@@ -26,7 +26,7 @@ describe('a folder that is opened without links', () => {
   it.each([
     ['pod/container', 'outside'],
     ['pod', 'outside'],
-  ])('is refused when %s is a link', async (link, target) => {
+  ])('is rejected if %s is a link', async (link, target) => {
     await rm(join(root, link), { recursive: true });
     await symlink(join(root, target), join(root, link));
     const before = await openFiles();
@@ -34,7 +34,7 @@ describe('a folder that is opened without links', () => {
     expect(await openFiles()).toBe(before);
   });
 
-  it('may lie behind links that are further up', async () => {
+  it('may be behind links further up', async () => {
     await symlink(root, `${root}-link`);
     try {
       await using folder = await openLinkFree(join(`${root}-link`, 'pod/container'));
@@ -44,7 +44,7 @@ describe('a folder that is opened without links', () => {
     }
   });
 
-  it('says that it is not there', async () => {
+  it('reports that it does not exist', async () => {
     await expect(openLinkFree(join(root, 'pod/other'))).rejects.toThrow('ENOENT');
   });
 });

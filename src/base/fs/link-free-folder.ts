@@ -7,21 +7,23 @@ import { systemCodeOf } from '../errors/system-code.js';
 
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 
-/** A folder that was opened: what it is stays the same, whatever takes its place. */
+/** An open folder, which stays the same whatever takes its place. */
 export interface LinkFreeFolder extends AsyncDisposable {
-  /** By which its files are reached, as long as it is open. */
+  /** A path to the folder that is valid while it is open. */
   readonly path: string;
 }
 
 /**
- * Opens a folder whose last two names are no links: for folders in folders that somebody hostile may write to, as those
- * of the logs of containers. Rejects with the system's error: ENOENT for what is not there, ENOTDIR for a link.
+ * Opens a folder whose last two names are not links.
+ *
+ * It is for folders inside folders that hostile processes may write to, such as those of container logs.
+ * Rejects with the system's error: ENOENT if it does not exist, ENOTDIR for a link.
  */
 export async function openLinkFree(folder: string): Promise<LinkFreeFolder> {
   return toFolder(await goDown(await openAbove(folder), namesOf(folder)));
 }
 
-/** As {@link openLinkFree}; what is missing is made, the last two folders each in the one above that is held open. */
+/** Like {@link openLinkFree}, but creates missing folders, the last two each in its opened parent. */
 export async function makeLinkFree(folder: string): Promise<LinkFreeFolder> {
   await makeFolder(dirname(dirname(folder)));
   return toFolder(await goDown(await openAbove(folder), namesOf(folder), makeIn));
@@ -40,7 +42,7 @@ function toFolder(handle: FileHandle): LinkFreeFolder {
   return { path: pathOfHandle(handle), [Symbol.asyncDispose]: () => handle.close() };
 }
 
-/** Nothing happens where something is there already, a link included. */
+/** Does nothing if the name already exists, even as a link. */
 async function makeIn(folder: FileHandle, name: string): Promise<void> {
   await mkdir(join(pathOfHandle(folder), name)).catch((error: unknown) => {
     if (systemCodeOf(error) !== 'EEXIST') throw error;
@@ -48,8 +50,10 @@ async function makeIn(folder: FileHandle, name: string): Promise<void> {
 }
 
 /**
- * Opens the folder that names lead to from an open one, each by itself and none through a link. Closes the one it comes from,
- * also when it rejects; see {@link isNoFolder} for what is not there. `before` is called before each step.
+ * Opens the folder that names lead to from an open one, each name by itself and none through a link.
+ *
+ * Closes the folder it starts from, also if it rejects; {@link isNoFolder} recognizes a missing folder.
+ * `before` is called before each step.
  */
 export async function goDown(
   from: FileHandle,
@@ -71,7 +75,7 @@ export async function goDown(
   }
 }
 
-/** Whether something was opened in vain because it is not there, or a link or a file is in the way. */
+/** Whether opening failed because the folder is missing, or a link or a file is in its place. */
 export function isNoFolder(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(systemCodeOf(error));
 }

@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 describe('makeFolder', () => {
-  it('makes those above, all with the mode, and leaves what is there', async () => {
+  it('creates missing parents, all with the mode, and does not change existing ones', async () => {
     await makeFolder(join(folder, 'a/b/c'), 0o700);
     for (const each of ['a', 'a/b', 'a/b/c'])
       expect((await stat(join(folder, each))).mode & 0o777).toBe(0o700);
@@ -23,7 +23,7 @@ describe('makeFolder', () => {
     expect(await readdir(join(folder, 'a/b'))).toEqual(['c']);
   });
 
-  it('is done once when several make the same', async () => {
+  it('succeeds when several create the same folder at once', async () => {
     await Promise.all(
       Array.from({ length: 20 }, async (_, index) => makeFolder(join(folder, `x/y/${index % 3}`))),
     );

@@ -2,15 +2,14 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { systemCodeOf } from '../errors/system-code.js';
 
-/** How often a folder that somebody else removes meanwhile is made anew. */
+/** How often to create a folder again that another process removes meanwhile. */
 const MOST_ATTEMPTS = 3;
 
 /**
- * Makes a folder and those above it that are missing; one that is there stays as it is. Rejects with the error of the
- * system.
+ * Creates a folder and its missing parents; an existing one is not changed. Rejects with the system's error.
  *
- * For paths that somebody else chose: `mkdir` of Node with `recursive` tries for ever, on one of its few threads, where
- * the system says ENOENT although the folder above is there, as in /proc.
+ * It is for paths that a user chose. Node's `mkdir` with `recursive` retries for ever, on one of its few
+ * threads, if the system reports ENOENT although the parent exists, as in /proc.
  */
 export async function makeFolder(path: string, mode = 0o777): Promise<void> {
   for (let attempt = 1; ; attempt++) {
@@ -19,7 +18,7 @@ export async function makeFolder(path: string, mode = 0o777): Promise<void> {
       return;
     } catch (error) {
       const isMissing = systemCodeOf(error) === 'ENOENT';
-      // Also where the system says ENOENT for what is there.
+      // Even if the system reports ENOENT for a folder that exists.
       if ((!isMissing || attempt > 1) && (await isFolder(path))) return;
       if (!isMissing || dirname(path) === path || attempt === MOST_ATTEMPTS) throw error;
     }

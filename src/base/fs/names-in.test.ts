@@ -14,17 +14,17 @@ afterEach(async () => {
 });
 
 describe('namesIn', () => {
-  it('has what is in a folder', async () => {
+  it('returns the names in a folder', async () => {
     await writeFile(join(folder, 'a'), '');
     await writeFile(join(folder, 'b'), '');
     expect((await namesIn(folder)).sort()).toEqual(['a', 'b']);
   });
 
-  it('has nothing where there is no folder', async () => {
+  it('returns nothing if there is no folder', async () => {
     expect(await namesIn(join(folder, 'nowhere'))).toEqual([]);
   });
 
-  it('takes nothing for an empty folder that cannot be read', async () => {
+  it('does not treat an unreadable folder as empty', async () => {
     await writeFile(join(folder, 'file'), '');
     await expect(namesIn(join(folder, 'file'))).rejects.toMatchObject({ code: 'ENOTDIR' });
   });

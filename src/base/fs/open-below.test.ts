@@ -26,7 +26,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** Where on the disk the handle is. */
+/** The real path of the handle. */
 async function open(path: string, mode = 0o755): Promise<string> {
   await using place = await openBelow(volume, path, mode);
   return await readlink(`/proc/self/fd/${place.handle.fd}`);
@@ -34,7 +34,7 @@ async function open(path: string, mode = 0o755): Promise<string> {
 const openFiles = async (): Promise<number> => (await readdir('/proc/self/fd')).length;
 
 describe('a path below a volume', () => {
-  it('is opened where it is, file or folder', async () => {
+  it('is opened if it exists, file or folder', async () => {
     await mkdir(join(volume, 'a/b'), { recursive: true });
     await writeFile(join(volume, 'a/file'), '');
     expect(await open('a/b')).toBe(join(volume, 'a/b'));
@@ -42,18 +42,18 @@ describe('a path below a volume', () => {
     expect(await open('.')).toBe(volume);
   });
 
-  it('is made where it is missing, the last of it with the mode that was asked for', async () => {
+  it('is created if it is missing, the last folder with the requested mode', async () => {
     expect(await open('a/b/c', 0o2770)).toBe(join(volume, 'a/b/c'));
     expect((await stat(join(volume, 'a/b/c'))).mode & 0o7777).toBe(0o2770);
   });
 
-  it('is made with the mode of every new folder where none was asked for', async () => {
+  it('is created with the mode of any new folder by default', async () => {
     await using place = await openBelow(volume, 'a/b', undefined);
     await mkdir(join(volume, 'like-others'), 0o755);
     expect(place.facts.mode).toBe((await stat(join(volume, 'like-others'))).mode);
   });
 
-  it('is opened in the folder that is held, whatever has taken its place', async () => {
+  it('is opened in the open folder, whatever has taken its place', async () => {
     await using held = await openPlace(volume);
     await rename(volume, join(folder, 'aside'));
     await symlink(join(folder, 'outside'), volume);
@@ -62,7 +62,7 @@ describe('a path below a volume', () => {
     expect(await readdir(join(folder, 'outside'))).toEqual([]);
   });
 
-  it('may go through links as long as they stay inside', async () => {
+  it('may go through links that stay inside', async () => {
     await mkdir(join(volume, '..data/keys'), { recursive: true });
     await symlink('..data/keys', join(volume, 'keys'));
     expect(await open('keys')).toBe(join(volume, '..data/keys'));
@@ -79,7 +79,7 @@ describe('a path below a volume', () => {
     ['link/missing/too', '../outside'],
     ['link', '../outside/missing'],
     ['link/x', 'link'],
-  ])('is refused when it leads out: %s with a link to %s', async (path, target) => {
+  ])('is rejected if it leads outside: %s with a link to %s', async (path, target) => {
     await symlink(target, join(volume, 'link'));
     const before = await openFiles();
     await expect(open(path)).rejects.toThrow();
@@ -87,7 +87,7 @@ describe('a path below a volume', () => {
     expect(await openFiles()).toBe(before);
   });
 
-  it('is refused with a reason', async () => {
+  it('is rejected with a reason', async () => {
     await symlink('/etc', join(volume, 'link'));
     await expect(open('link')).rejects.toThrow(new UnsafePathError('link leads out of the volume, to /etc'));
     await symlink('/no/such/folder', join(volume, 'dangling'));
@@ -102,14 +102,14 @@ describe('a path below a volume', () => {
     );
   });
 
-  it('never leads out, however often it is swapped for a link while it is looked at', async () => {
+  it('never leads outside, however often it is swapped for a link meanwhile', async () => {
     await mkdir(join(volume, 'a/b'), { recursive: true });
     const before = await openFiles();
     let isOver = false;
     const [place, aside] = [join(volume, 'a'), join(volume, 'aside')];
     const swap = async (): Promise<void> => {
       while (!isOver) {
-        // What is missing for a moment may have been made anew by the other side.
+        // The other side may have recreated what was missing for a moment.
         await rename(place, aside).catch(() => undefined);
         await symlink('/', place).catch(() => undefined);
         await rm(place, { recursive: true, force: true }).catch(() => undefined);
@@ -120,7 +120,7 @@ describe('a path below a volume', () => {
     const outcomes = { inside: 0, refused: 0 };
     let tries = 0;
     try {
-      // Until both have come about: who is quick may find it swapped every time for a while.
+      // Until both outcomes have occurred: a fast machine may find it swapped every time for a while.
       for (; tries < 300 || (outcomes.inside === 0 && tries < 30_000); tries++) {
         const found = await open('a/b').catch((error: unknown) => {
           outcomes.refused++;

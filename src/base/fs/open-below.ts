@@ -1,8 +1,8 @@
 /**
- * Opens files and folders below a folder that somebody hostile may write to while we look.
+ * Opens files and folders below a folder that hostile processes may write to meanwhile.
  *
- * In: a folder and a path below it. Out: a handle of what is there, which nobody can put anything else in the place of.
- * It assumes that /proc is mounted: Node cannot open a name relative to a handle, but the kernel does so for
+ * In: a folder and a path below it. Out: a handle of what is there, which cannot be replaced. It assumes that
+ * /proc is mounted: Node cannot open a name relative to a handle, but the kernel does so for
  * `/proc/self/fd/<handle>/<name>`. Each name is opened by itself and never through a link.
  *
  * @module
@@ -14,31 +14,35 @@ import { isBelow } from '../proc/mountinfo.js';
 import { pathOfHandle } from './path-of-handle.js';
 import { systemCodeOf } from '../errors/system-code.js';
 
-/** open(2): a place in the tree and no access to what is in it. Node does not name it; it is the same wherever Linux runs on x86, Arm, RISC-V, s390x and POWER. */
+/**
+ * open(2): opens a path without access to its content. Node has no name for this flag; its value is the same
+ * on x86, Arm, RISC-V, s390x and POWER.
+ */
 export const O_PATH = 0o10000000;
 const WITHOUT_LINKS = O_PATH | constants.O_NOFOLLOW;
 
-/** How often a path that changes while it is looked at is looked at again. */
+/** How often to retry a path that changes meanwhile. */
 const MOST_TRIES = 10;
 
-/** What was opened: to be closed by whoever asked for it. */
+/** An opened path, which the caller has to close. */
 export interface OpenedPlace extends AsyncDisposable {
   readonly handle: FileHandle;
   readonly facts: Stats;
 }
 
-/** A path leads out of where it has to stay, or changes as fast as it is looked at. */
+/** A path leads out of its folder, or changes faster than it can be opened. */
 export class UnsafePathError extends Error {}
 
 /**
- * Opens what is at `path` below `base`, or makes folders of `newMode` for what is missing of it. Links that are there
- * are followed as long as they stay below `base`. Rejects with an {@link UnsafePathError} when they do not, or when the
- * path is swapped for a link meanwhile.
+ * Opens `path` below `base`, or creates the missing folders in it with `newMode`.
  *
- * @param base absolute, and no hostile one's to replace; its own links are followed. Or an open folder, which stays the
- *   same whoever replaces it.
+ * Existing links are followed as long as they stay below `base`. Rejects with an {@link UnsafePathError} if
+ * they do not, or if the path is swapped for a link meanwhile.
+ *
+ * @param base an absolute path that no hostile process can replace, whose own links are followed; or an open
+ * folder, which stays the same whoever replaces it.
  * @param path relative, without `..`.
- * @param newMode of the last folder that is made, whatever the process's mask is. Undefined for what mkdir makes.
+ * @param newMode the mode of the last folder that is created, regardless of the umask (default: mkdir's).
  */
 export async function openBelow(
   base: string | FileHandle,
@@ -55,7 +59,7 @@ export async function openBelow(
         typeof base === 'string' ? await openPlace(await realpath(base)) : await reopen(base);
       return await openOnce(root.handle, names, newMode);
     } catch (error) {
-      // Swapped between two looks: by an update of the volume's content, or by somebody who tries his luck.
+      // Swapped between two steps: by an update of the volume's content, or by an attack.
       if (!isRace(error)) throw error;
       problem = error;
     }
@@ -63,7 +67,7 @@ export async function openBelow(
   throw problem;
 }
 
-/** {@link openPlace} of a name in an open folder. */
+/** Like {@link openPlace}, for a name in an open folder. */
 export function openPlaceIn(folder: FileHandle, name: string): Promise<OpenedPlace> {
   return openPlace(join(pathOfHandle(folder), name));
 }
@@ -81,7 +85,7 @@ async function openOnce(
   const existing = relative(base, found)
     .split(sep)
     .filter((name) => name !== '');
-  // What was found by paths is names only from here on: each step is taken from the folder that is held.
+  // The path was resolved to names only: from here on each step starts from the open folder.
   let place = await reopen(root);
   try {
     for (const name of existing) place = await step(place, name);
@@ -90,7 +94,7 @@ async function openOnce(
       isMade = await makeFolder(place, name, newMode);
       place = await step(place, name);
     }
-    // Not through mkdir: the process's mask would take bits away. What somebody has put there meanwhile stays as it is.
+    // Not through mkdir, as the umask would remove bits. Something that appeared meanwhile is not changed.
     if (isMade && newMode !== undefined && place.facts.isDirectory())
       await chmod(pathOfHandle(place.handle), newMode);
     return place;
@@ -100,7 +104,7 @@ async function openOnce(
   }
 }
 
-/** The part of a path that is there, without links, and the names that are not. */
+/** The existing part of a path, with links resolved, and the missing names. */
 async function findExisting(
   base: string,
   names: readonly string[],
@@ -115,7 +119,7 @@ async function findExisting(
   return { found: base, missing: names };
 }
 
-/** What is missing may be the end of a link that is there: nothing is made in its place, nor where it leads to. */
+/** A missing name may be a dangling link: nothing is created in its place or at its target. */
 async function refuseDanglingLink(base: string, folder: string, name: string): Promise<void> {
   const target = await readlink(join(folder, name)).catch(() => undefined);
   if (target === undefined) return;
@@ -127,7 +131,7 @@ async function refuseDanglingLink(base: string, folder: string, name: string): P
   );
 }
 
-/** False where something is there. */
+/** Returns false if it already exists. */
 async function makeFolder({ handle }: OpenedPlace, name: string, mode = 0o755): Promise<boolean> {
   try {
     await mkdir(join(pathOfHandle(handle), name), mode);
@@ -138,7 +142,7 @@ async function makeFolder({ handle }: OpenedPlace, name: string, mode = 0o755): 
   }
 }
 
-/** Goes one name on and closes what it came from. */
+/** Opens the next name and closes the folder it started from. */
 async function step(from: OpenedPlace, name: string): Promise<OpenedPlace> {
   const next = await openPlaceIn(from.handle, name);
   if (next.facts.isSymbolicLink()) {
@@ -150,14 +154,17 @@ async function step(from: OpenedPlace, name: string): Promise<OpenedPlace> {
 }
 
 /**
- * Opens a file or folder without access to what is in it: a pipe is not waited for, and nothing happens to a device. A link
- * at the end of the path is opened itself. The handle is good for `stat` and, by its path, for opening the same file.
+ * Opens a file or folder without access to its content: a pipe does not block, and nothing happens to a
+ * device.
+ *
+ * A link at the end of the path is opened itself. The handle can be used for `stat` and, by its path, for
+ * opening the same file.
  */
 export function openPlace(path: string): Promise<OpenedPlace> {
   return toPlace(path, WITHOUT_LINKS);
 }
 
-/** The same file or folder by a handle of its own. */
+/** Opens the same file or folder with a separate handle. */
 function reopen(handle: FileHandle): Promise<OpenedPlace> {
   return toPlace(pathOfHandle(handle), O_PATH);
 }

@@ -1,6 +1,9 @@
 import { type FileHandle } from 'node:fs/promises';
 
-/** A path by which an open file or folder is reached as long as it is open, whatever has taken its place: proc_pid_fd(5). */
+/**
+ * A path to an open file or folder that is valid while it is open, whatever has taken its place:
+ * proc_pid_fd(5).
+ */
 export function pathOfHandle({ fd }: Pick<FileHandle, 'fd'>): string {
   return `/proc/self/fd/${fd}`;
 }

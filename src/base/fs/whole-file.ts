@@ -2,17 +2,21 @@ import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { systemCodeOf } from '../errors/system-code.js';
 
-/** What {@link writeWhole} may be told. */
+/** Options of {@link writeWhole}. */
 export interface WriteWholeOptions {
-  /** Survives the loss of power, not only of this process. True unless told. */
+  /** Whether the content survives a power failure, not just the end of the process (default: true). */
   readonly durable?: boolean;
-  /** Whether its name does, too. True unless told: who writes many into one folder calls {@link syncPath} once for all. */
+  /**
+   * Whether the name does, too (default: true). When writing many files into one folder, call
+   * {@link syncPath} once instead.
+   */
   readonly syncsFolder?: boolean;
 }
 
 /**
- * Replaces a file so that a reader finds the old content or the new, never a part: temporary file, fsync, rename,
- * fsync of the folder.
+ * Replaces a file atomically: a reader finds the old content or the new, never a part.
+ *
+ * It writes a temporary file, then does fsync, rename, and fsync of the folder.
  */
 export async function writeWhole(
   path: string,
@@ -34,20 +38,22 @@ export async function writeWhole(
 }
 
 /**
- * As {@link writeWhole}, unless the content is there already. For what is the same at every start: a start must need no
- * room on the disk, else a full one could not be made room on by removing pods.
+ * Like {@link writeWhole}, unless the file already has this content.
+ *
+ * It is for files that are the same at every start. A start must not need disk space, as otherwise a full disk
+ * could not be freed by removing pods.
  */
 export async function writeIfOther(path: string, content: string): Promise<void> {
   if ((await readIfThere(path)) !== content) await writeWhole(path, content);
 }
 
-/** Brings what was written to a file, or the names in a folder, to the disk. */
+/** Flushes a file, or the names in a folder, to the disk. */
 export async function syncPath(path: string): Promise<void> {
   await using file = await open(path, 'r');
   await file.sync();
 }
 
-/** The text of a file, or undefined when it does not exist. */
+/** The text of a file, or undefined if it does not exist. */
 export async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');

@@ -1,8 +1,10 @@
 import { type FileHandle } from 'node:fs/promises';
 
 /**
- * Writes all of it at a place in a file. A disk that becomes full within a write takes a part and says so by the count
- * alone; what is wrong is told by the next write.
+ * Writes all bytes at a position in a file.
+ *
+ * A disk that becomes full during a write accepts a part and reports only the count; the next write fails
+ * with the error.
  */
 export async function writeFully(
   file: Pick<FileHandle, 'write'>,

@@ -15,7 +15,7 @@ function write(sources: readonly string[], ...parts: readonly Part[]): Buffer {
   return Buffer.concat([bytes, Buffer.from(sources.join('\n'))]);
 }
 
-// From line 3 the first source from its line 10, in line 40 from column 37 the second, from line 41 none of them.
+// From line 3 the first source from its line 10, in line 40 from column 37 the second, from line 41 none.
 const bytes = write(['pleg/pleg.js', 'util/clock.js'], [3, 1, 1, 10], [40, 37, 2, 5], [41, 1, 0, 0]);
 
 it.each([
@@ -26,10 +26,10 @@ it.each([
   ['in front of all parts', 2, 9, undefined],
   ['in what comes from nowhere', 41, 1, undefined],
   ['far behind', 9_999, 1, undefined],
-])('finds where a place comes from: %s', (_what, line, column, place) => {
+])('finds the source of a position: %s', (_what, line, column, place) => {
   expect(findPart(readFileParts(bytes), line, column)).toEqual(place);
 });
 
-it('finds nothing in what has no parts', () => {
+it('finds nothing in a file without parts', () => {
   expect(findPart(readFileParts(write([])), 1, 1)).toBeUndefined();
 });

@@ -1,12 +1,14 @@
 import { type SourcePlace } from './source-place.js';
 
-/** Of which parts a file consists that was made of many: what `scripts/bundle-program.mjs` has written, as it lies on the disk. */
+/** The parts of a bundled file: the index that `scripts/bundle-program.mjs` has written. */
 export interface FileParts {
   readonly sources: readonly string[];
   /**
-   * Ten bytes a part, in order, the lowest byte of a number first: the line where it begins (four bytes), the column, its source
-   * counted from 1 (0 for what comes from none), and its line there (two bytes each). Looked at and never decoded: few of
-   * thousands are ever asked for, and the first time is while the program starts.
+   * The parts in order, ten bytes each, with little-endian numbers.
+   *
+   * They are: the line where the part begins (four bytes), the column, the number of its source counted from
+   * 1 (0 for none), and its line there (two bytes each). The buffer is searched without decoding it, as only
+   * a few of thousands of parts are ever needed, and the first while the program starts.
    */
   readonly begins: Buffer;
 }
@@ -14,14 +16,17 @@ export interface FileParts {
 const PART_BYTES = 10;
 const COUNT_BYTES = 4;
 
-/** Reads a file: the number of parts (four bytes), the parts, then the sources, one a line. */
+/** Parses an index: the number of parts (four bytes), the parts, then the sources, one per line. */
 export function readFileParts(bytes: Buffer): FileParts {
   const end = COUNT_BYTES + bytes.readUInt32LE(0) * PART_BYTES;
   const sources = bytes.toString('utf8', end).split('\n');
   return { sources, begins: bytes.subarray(COUNT_BYTES, end) };
 }
 
-/** Where a place of the file comes from; undefined for what comes from none of the sources. Lines and columns begin at 1. */
+/**
+ * The source of a position in the file; undefined if it comes from none of the sources. Lines and columns
+ * begin at 1.
+ */
 export function findPart(
   { sources, begins }: FileParts,
   line: number,
@@ -41,6 +46,6 @@ export function findPart(
   const at = (low - 1) * PART_BYTES;
   const file = sources[begins.readUInt16LE(at + 6) - 1];
   if (file === undefined) return undefined;
-  // Within a part, lines go along with one another.
+  // Within a part, lines advance together.
   return { file, line: begins.readUInt16LE(at + 8) + line - begins.readUInt32LE(at) };
 }

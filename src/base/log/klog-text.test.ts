@@ -33,14 +33,14 @@ describe('a value in a klog line', () => {
     expect(formatKlogValue(value)).toBe(printed);
   });
 
-  it('that refers to itself does not cost the line', () => {
+  it('that refers to itself does not break the line', () => {
     const circle: Record<string, unknown> = {};
     circle['itself'] = circle;
     expect(formatKlogValue(circle)).toMatch(/^"not printable: .*"$/);
   });
 });
 
-it('a klog line pads the pid to seven and leaves out fields without a value', () => {
+it('a klog line pads the pid to seven characters and omits fields without a value', () => {
   const atMs = new Date(2026, 0, 2, 3, 4, 5, 6).getTime();
   const fields = { gone: undefined, exitCode: 0 };
   expect(

@@ -4,22 +4,24 @@ import { type SourcePlace } from './source-place.js';
 /** The letter in front of a klog line: information, warning, error. */
 export type KlogLevel = 'I' | 'W' | 'E';
 
-/** One log line before it is text. */
+/** A log line before formatting. */
 export interface KlogLine {
   readonly level: KlogLevel;
   /** Wall-clock milliseconds since the epoch; printed in local time, as klog does. */
   readonly atMs: number;
   readonly pid: number;
-  /** What printed it: `pleg.ts:257`. */
+  /** The source that logged it: `pleg.ts:257`. */
   readonly place: SourcePlace;
   readonly message: string;
   readonly fields: LogFields;
 }
 
 /**
- * A line as klog writes it: `I1121 10:26:42.444214   31073 pleg.ts:257] "message" pod="default/web" exitCode=3`.
+ * Formats a line like klog: `I1121 10:26:42.444214   31073 pleg.ts:257] "message" pod="default/web"
+ * exitCode=3`.
  *
- * Unlike klog it is always one line: breaks inside of values are escaped, so that a search by pod finds all of it.
+ * Unlike in klog it is always one line: line breaks inside values are escaped, so that a search by pod finds
+ * all of it.
  */
 export function formatKlogLine(line: KlogLine): string {
   const head = `${line.level}${formatKlogTime(line.atMs)} ${String(line.pid).padStart(7)}`;
@@ -31,8 +33,8 @@ export function formatKlogLine(line: KlogLine): string {
 }
 
 /**
- * A value as klog prints it: strings and errors quoted, pods as "namespace/name", numbers bare, lists in brackets,
- * structures as JSON. Never throws.
+ * Formats a value like klog: strings and errors quoted, pods as "namespace/name", numbers bare, lists in
+ * brackets, structures as JSON. Never throws.
  */
 export function formatKlogValue(value: unknown): string {
   switch (typeof value) {
@@ -49,14 +51,14 @@ export function formatKlogValue(value: unknown): string {
   }
 }
 
-/** An object that has a place in a cluster, or on a node. */
+/** The name of an object in a cluster or on a node. */
 export interface ObjectName {
   readonly uid?: string;
   readonly namespace: string;
   readonly name: string;
 }
 
-/** Whether a value names a pod, so that a log line needs nothing else of it. */
+/** Whether a value identifies a pod, so that a log line needs nothing else of it. */
 export function isObjectName(value: unknown): value is ObjectName {
   return (
     typeof value === 'object' &&
@@ -68,7 +70,7 @@ export function isObjectName(value: unknown): value is ObjectName {
   );
 }
 
-/** Serializes whatever it is; objects with a name become what `nameObject` makes of them. Never throws. */
+/** Serializes any value; objects with a name are replaced by the result of `nameObject`. Never throws. */
 export function toJson(value: unknown, nameObject: (object: ObjectName) => unknown): string {
   const replace = (_key: string, part: unknown): unknown => {
     if (typeof part === 'bigint') return part.toString();
@@ -78,11 +80,11 @@ export function toJson(value: unknown, nameObject: (object: ObjectName) => unkno
     return isObjectName(part) ? nameObject(part) : part;
   };
   try {
-    // What has no JSON, as a function, gives undefined.
+    // A value without JSON, such as a function, gives undefined.
     const json = JSON.stringify(value, replace) as string | undefined;
     return escapeUnprintable(json ?? JSON.stringify(String(value)));
   } catch (error) {
-    // A logger that throws would turn a line too many into an outage.
+    // A logger that throws would turn one bad line into an outage.
     return JSON.stringify(`not printable: ${error instanceof Error ? error.message : 'unknown reason'}`);
   }
 }
@@ -101,7 +103,7 @@ function formatKlogTime(atMs: number): string {
   );
 }
 
-/** What JSON lets stand in a string, and a terminal may take for a command. */
+/** Escapes characters that JSON allows in a string, but a terminal may interpret as commands. */
 function escapeUnprintable(json: string): string {
   return json.replaceAll(/[\p{C}\u2028\u2029]/gu, (character) =>
     character
@@ -124,7 +126,7 @@ const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   '\v': '\\v',
 };
 
-/** Quotes as Go's strconv.Quote does: what cannot be printed is escaped, everything else stays as it is. */
+/** Quotes like Go's strconv.Quote: unprintable characters are escaped, everything else stays. */
 function goQuote(text: string): string {
   if (NEEDS_NO_ESCAPE.test(text)) return `"${text}"`;
   return `"${text.replace(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, escapeCharacter)}"`;
@@ -135,7 +137,7 @@ function escapeCharacter(character: string): string {
   if (short !== undefined) return short;
   const code = character.codePointAt(0)!;
   if (code < 0x80) return `\\x${hex(code, 2)}`;
-  // Half of a pair is no character; Go would have met U+FFFD here, which it prints as it is.
+  // A lone surrogate is not a character; Go would have U+FFFD here, which it prints unescaped.
   if (code >= 0xd800 && code <= 0xdfff) return '\ufffd';
   return code < 0x10000 ? `\\u${hex(code, 4)}` : `\\U${hex(code, 8)}`;
 }

@@ -7,7 +7,7 @@ function aLogger(options: Partial<KlogLoggerOptions> = {}): { logger: KlogLogger
   const lines: string[] = [];
   const logger = new KlogLogger({
     write: (line) => lines.push(line),
-    // Local time, whatever the zone of this machine.
+    // Local time, whatever this machine's zone.
     clock: { now: () => new Date(2026, 10, 21, 10, 26, 42, 444).getTime() + 0.25 },
     pid: 31_073,
     verbosity: 2,
@@ -17,7 +17,7 @@ function aLogger(options: Partial<KlogLoggerOptions> = {}): { logger: KlogLogger
 }
 
 describe('the text form', () => {
-  it('is the one that klog writes', () => {
+  it("is klog's", () => {
     const { logger, lines } = aLogger({ verbosity: 4 });
     logger.info('GenericPLEG', { podUID: 'b1c2', oldState: 'running', newState: 'exited' }, 4);
     expect(lines).toHaveLength(1);
@@ -39,13 +39,13 @@ describe('the text form', () => {
     ]);
   });
 
-  it('leaves the depth of everybody else’s stack traces as it was', () => {
+  it('does not change the depth of other stack traces', () => {
     const before = Error.stackTraceLimit;
     aLogger().logger.info('one');
     expect(Error.stackTraceLimit).toBe(before);
   });
 
-  it('puts the error in front of the fields, and has a letter for each level', () => {
+  it('puts the error before the fields, and has a letter for each level', () => {
     const { logger, lines } = aLogger();
     logger.error('Error syncing pod, skipping', new Error('no "image"'), { pod });
     logger.error('Without an error', undefined, { pod });
@@ -59,7 +59,7 @@ describe('the text form', () => {
     ]);
   });
 
-  it('leaves out what is more detailed than was asked for, but no warning and no error', () => {
+  it('leaves out lines above the verbosity, but no warning or error', () => {
     const { logger, lines } = aLogger({ verbosity: 0 });
     logger.info('shown');
     logger.info('not shown', {}, 1);
@@ -71,7 +71,7 @@ describe('the text form', () => {
 });
 
 describe('the JSON form', () => {
-  it('is one object a line with the keys of the kubelet', () => {
+  it("is one object per line with the kubelet's keys", () => {
     const { logger, lines } = aLogger({ format: 'json' });
     logger.info('SyncLoop ADD', { source: 'file', pods: [pod], pod, gone: undefined, size: 3n }, 2);
     expect(JSON.parse(lines[0]!)).toEqual({
@@ -88,7 +88,7 @@ describe('the JSON form', () => {
     });
   });
 
-  it('tells errors by their lack of v, and warnings by their severity', () => {
+  it('marks errors by a missing v, and warnings by their severity', () => {
     const { logger, lines } = aLogger({ format: 'json' });
     logger.error('failed', new Error('why'), { pod });
     logger.warn('careful');
@@ -97,13 +97,13 @@ describe('the JSON form', () => {
     expect(JSON.parse(lines[1]!)).toMatchObject({ v: 0, severity: 'warning' });
   });
 
-  it('keeps fields called namespace and name apart from an object of that name', () => {
+  it('separates fields called namespace and name from an object with that name', () => {
     const { logger, lines } = aLogger({ format: 'json' });
     logger.info('found', { namespace: 'default', name: 'web' });
     expect(JSON.parse(lines[0]!)).toMatchObject({ msg: 'found', namespace: 'default', name: 'web' });
   });
 
-  it('loses no line to a value that cannot be printed', () => {
+  it('loses no line because of an unprintable value', () => {
     const { logger, lines } = aLogger({ format: 'json' });
     const circle: Record<string, unknown> = {};
     circle['itself'] = circle;
@@ -124,7 +124,7 @@ describe('a line about pods', () => {
     return lines.join();
   }
 
-  it('has their uids, though nobody has told them apart from the pods', () => {
+  it('has their uids, though no caller passed them separately', () => {
     expect(written({ pod: web, exitCode: 3 })).toMatch(/ pod="default\/web" podUID="u-web" exitCode=3$/);
     expect(written({ source: 'file', pods: [web, { ...web, uid: 'u-2', name: 'job' }] })).toMatch(
       / pods=\["default\/web","default\/job"\] podUIDs=\["u-web","u-2"\]$/,
@@ -134,7 +134,7 @@ describe('a line about pods', () => {
     });
   });
 
-  it('says a uid once, and makes none up', () => {
+  it('has a uid once, and invents none', () => {
     expect(written({ pod: web, podUID: 'told' })).toMatch(/ pod="default\/web" podUID="told"$/);
     expect(written({ pod: 'default/web', pods: 3 })).toMatch(/ pod="default\/web" pods=3$/);
     expect(written({ pod: { namespace: 'a', name: 'b' } })).toMatch(/ pod="a\/b"$/);

@@ -6,27 +6,27 @@ import { type LogFields, type Logger } from './logger.js';
 import { type SourcePlace } from './source-place.js';
 import { SourcePlaces } from './source-places.js';
 
-/** Where a {@link KlogLogger} writes and how. */
+/** The output of a {@link KlogLogger} and its settings. */
 export interface KlogLoggerOptions {
-  /** Takes one line, without the line break. */
+  /** Called with one line, without the line break. */
   readonly write: (line: string) => void;
   readonly clock: Pick<Clock, 'now'>;
   readonly pid: number;
-  /** Info lines up to this verbosity are shown, as the kubelet's `-v`. */
+  /** Info lines up to this verbosity are written, as with the kubelet's `-v`. */
   readonly verbosity: number;
-  /** `text` unless told; `json` is one object a line, as the kubelet's --logging-format=json. */
+  /** `json` is one object per line, as the kubelet's --logging-format=json (default: `text`). */
   readonly format?: 'text' | 'json';
-  /** Other verbosities for some files, as the kubelet's --vmodule (default: none). */
+  /** Other verbosities for some files, as with the kubelet's --vmodule (default: none). */
   readonly vmodule?: readonly VModuleRule[];
 }
 
-/** A {@link Logger} that writes what the kubelet's log readers know: klog text, or its JSON form. */
+/** A {@link Logger} that writes in the kubelet's formats: klog text, or its JSON form. */
 export class KlogLogger implements Logger {
   readonly #options: KlogLoggerOptions;
   readonly #vmodule: readonly VModuleRule[];
-  /** The highest verbosity that any file has: what is beyond it need not be looked at. */
+  /** The highest verbosity of any file: lines above it can be dropped without a lookup. */
   readonly #highest: number;
-  /** By file; there are as many as the source has. */
+  /** Cached by file; there are as many as source files. */
   readonly #verbosities = new Map<string, number>();
   readonly #places = new SourcePlaces();
 
@@ -74,7 +74,7 @@ export class KlogLogger implements Logger {
     const fields = withUids(given);
     if (format === 'json') {
       const caller = `${place.file}:${place.line}`;
-      // Errors have no verbosity, which is how readers tell them; warnings the kubelet does not tell apart.
+      // Readers recognize errors by their missing verbosity; the kubelet does not mark warnings.
       const grade = level === 'I' ? { v } : level === 'W' ? { v, severity: 'warning' } : {};
       write(formatJsonLine({ ts: atMs, caller, msg: message, ...grade, ...fields }));
     } else {
@@ -83,7 +83,7 @@ export class KlogLogger implements Logger {
   }
 }
 
-/** Key by key, so that one value that cannot be printed costs only itself. */
+/** Key by key, so that an unprintable value affects only itself. */
 function formatJsonLine(record: LogFields): string {
   const entries = Object.entries(record).filter(([, value]) => value !== undefined);
   return `{${entries.map(([key, value]) => `${JSON.stringify(key)}:${toJson(value, nameInJson)}`).join(',')}}`;
@@ -93,7 +93,7 @@ function nameInJson({ namespace, name, uid }: ObjectName): unknown {
   return name === '' ? uid : namespace === '' ? { name } : { name, namespace };
 }
 
-/** Whoever searches by a pod's uid is to find every line about it: a line that names pods has their uids, too. */
+/** Adds pods' uids to a line that names pods, so that a search by uid finds every line about a pod. */
 function withUids(fields: LogFields): LogFields {
   let all = fields;
   const { pod, pods, podUID } = fields;

@@ -3,7 +3,7 @@ import { KlogLogger } from './klog.js';
 import { matchesFile, parseVModule } from './log-settings.js';
 
 describe('--vmodule', () => {
-  it('reads patterns with levels', () => {
+  it('parses patterns with levels', () => {
     expect(parseVModule('pleg=4, sync-*=5,')).toEqual([
       { filePattern: 'pleg', verbosity: 4 },
       { filePattern: 'sync-*', verbosity: 5 },
@@ -20,7 +20,7 @@ describe('--vmodule', () => {
     },
   );
 
-  it('refuses folders, as lines name files without them', () => {
+  it('rejects folders, as lines name files without them', () => {
     expect(() => parseVModule('pleg/*=4')).toThrow(
       '--vmodule: "pleg/*=4" has a pattern that no file of podloop has',
     );
@@ -36,15 +36,15 @@ describe('--vmodule', () => {
     ['*', 'x.js', true],
     ['a*b*c', 'a-b-b-c.js', true],
     ['a*b*c', 'a-c-b.js', false],
-  ])('%s means %s: %s', (pattern, file, isMeant) => {
+  ])('%s matches %s: %s', (pattern, file, isMeant) => {
     expect(matchesFile(pattern, file)).toBe(isMeant);
   });
 
-  it('takes no longer for a pattern of stars alone', () => {
+  it('is no slower for a pattern of stars alone', () => {
     expect(matchesFile('*a'.repeat(50), `${'a'.repeat(5_000)}b.js`)).toBe(false);
   });
 
-  it('shows more of the files that it names, and less', () => {
+  it('shows more from the matching files, or less', () => {
     const lines: string[] = [];
     const open = (vmodule: string): KlogLogger =>
       new KlogLogger({

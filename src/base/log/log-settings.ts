@@ -1,23 +1,26 @@
 import { PodloopError } from '../errors/errors.js';
 import { matchesWildcards } from '../text/matches-wildcards.js';
 
-/** How a log is written, and how much of it. */
+/** The format and verbosity of a log. */
 export interface LogSettings {
   readonly format: 'text' | 'json';
   /** Info lines up to this verbosity are shown. */
   readonly verbosity: number;
-  /** For files by their names: another verbosity. The first that fits holds. */
+  /** Verbosities by file name. The first match wins. */
   readonly vmodule: readonly VModuleRule[];
 }
 
-/** Another verbosity for some files of the source. */
+/** A different verbosity for some source files. */
 export interface VModuleRule {
-  /** A file without folder and ending, as lines have it in front; `*` and `?` stand for any text and any character. */
+  /** A file without folder and extension, as lines name it; `*` matches any text and `?` any character. */
   readonly filePattern: string;
   readonly verbosity: number;
 }
 
-/** Reads `pleg=4,sync-*=5`, as the kubelet's --vmodule. Throws OPTION_INVALID naming `flag`, the part, and what would be right. */
+/**
+ * Parses `pleg=4,sync-*=5`, as in the kubelet's --vmodule. Throws OPTION_INVALID naming `flag`, the part, and
+ * what would be right.
+ */
 export function parseVModule(text: string, flag = '--vmodule'): VModuleRule[] {
   const parts = text.split(',').filter((part) => part.trim() !== '');
   return parts.map((part) => {
@@ -29,13 +32,13 @@ export function parseVModule(text: string, flag = '--vmodule'): VModuleRule[] {
   });
 }
 
-/** What is wrong with a pattern of file names; undefined when nothing is. */
+/** What is wrong with a pattern of file names; undefined if it is valid. */
 export function findPatternProblem(pattern: string): string | undefined {
   if (/^[A-Za-z0-9_.*?-]{1,100}$/.test(pattern)) return undefined;
   return 'has a pattern that no file of podloop has: use letters, digits, - . _ * and ?, without folders, as in sync-*';
 }
 
-/** Whether a file, named with its ending and without its folder, is meant. */
+/** Whether the pattern matches a file, named with its extension and without its folder. */
 export function matchesFile(filePattern: string, file: string): boolean {
   const name = file.replace(/\.[a-z]+$/, '');
   return matchesWildcards(filePattern, name);

@@ -1,4 +1,4 @@
-/** A place in the source: file, for readers of a log without folders, and line. */
+/** A position in the source: the file, without folders for readers of a log, and the line. */
 export interface SourcePlace {
   readonly file: string;
   readonly line: number;

@@ -8,13 +8,13 @@ function whereAmI(): SourcePlace {
   return places.find(1);
 }
 
-it('names the file and line that called', () => {
+it('finds the file and line of the caller', () => {
   const here = Number(/source-places\.test\.ts:(\d+):/.exec(new Error().stack!)![1]);
   expect(places.find()).toEqual({ file: 'source-places.test.ts', line: here + 1 });
   expect(whereAmI()).toEqual({ file: 'source-places.test.ts', line: here + 2 });
 });
 
-it('leaves a stack alone of files that nobody has put together', () => {
+it('does not change stacks of files that were not bundled', () => {
   const stack = 'Error: x\n    at go (file:///elsewhere/program/run.js:3:5)\n    at node:internal/main:1:2';
   expect(places.translate(stack)).toBe(stack);
 });

@@ -3,24 +3,26 @@ import { fileURLToPath } from 'node:url';
 import { type FileParts, findPart, readFileParts } from './file-parts.js';
 import { type SourcePlace } from './source-place.js';
 
-/** Where this file lies: once the program has been made into a few large files, one of them. */
+/** The folder of this file; in a bundled program, that of one of its few large files. */
 const OWN_FOLDER = new URL('.', import.meta.url).href;
 
-/** `at URL:1:2`, or behind a name and in parentheses; the URL has no spaces, but may have parentheses of its own. */
+/** `at URL:1:2`, or after a name and in parentheses; the URL has no spaces, but may contain parentheses. */
 const LAST_FRAME = /\n\s*at (?:.* )?\(?(\S+):(\d+):(\d+)\)?$/;
 
 /**
- * Names places in the code, as far as stacks tell: in the files as they were compiled, also for a program that was made into
- * a few large files (`scripts/bundle-program.mjs`), of which each has beside it a file that says where its parts come from.
+ * Finds positions in the compiled files by stack traces.
+ *
+ * This also works for a program that was bundled into a few large files (`scripts/bundle-program.mjs`). Each
+ * of these has an index file beside it that maps its parts to their sources.
  */
 export class SourcePlaces {
-  /** By the large file; undefined for one that says nothing. */
+  /** By bundled file; undefined for a file without an index. */
   readonly #parts = new Map<string, FileParts | undefined>();
 
-  /** The place that calls this. With `framesUp`, the place that called the caller, and so on. */
+  /** The position of the caller. With `framesUp`, that of the caller's caller, and so on. */
   find(framesUp = 0): SourcePlace {
     const limit = Error.stackTraceLimit;
-    // A few frames cost microseconds, the usual ten many more.
+    // A few frames take microseconds, the usual ten many more.
     Error.stackTraceLimit = 1 + framesUp;
     const trace: { stack?: string } = {};
     // eslint-disable-next-line @typescript-eslint/unbound-method -- not called: the frame from which the trace is to begin
@@ -33,7 +35,7 @@ export class SourcePlaces {
     return { file: file.slice(Math.max(file.lastIndexOf('/'), file.lastIndexOf('\\')) + 1), line: at };
   }
 
-  /** A stack whose frames name the compiled files; what comes from elsewhere stays as it is. */
+  /** Translates the frames of a stack to the compiled files; other frames stay as they are. */
   translate(stack: string): string {
     return stack.replaceAll(
       /(file:\S+?):(\d+):(\d+)/g,
@@ -56,7 +58,7 @@ function readParts(url: string): FileParts | undefined {
   try {
     return readFileParts(readFileSync(fileURLToPath(url.replace(/\.js$/, '.parts'))));
   } catch {
-    // As it was compiled, so that the name is right as it is; and who logs is never to fail over its name.
+    // The file was not bundled, so its name is right; and logging must never fail because of a name.
     return undefined;
   }
 }

@@ -6,7 +6,7 @@ import { findProcess, type ProcessStat } from './process-identity.js';
 
 const children: ChildProcess[] = [];
 
-/** A child that does nothing, as the leader of a group. */
+/** An idle child that leads a process group. */
 async function startLeader(): Promise<ChildProcess & { readonly pid: number }> {
   const child = spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' });
   children.push(child);
@@ -14,7 +14,7 @@ async function startLeader(): Promise<ChildProcess & { readonly pid: number }> {
   return child as ChildProcess & { readonly pid: number };
 }
 
-/** A signal that was sent before would be the one that it ends by. */
+/** If an earlier signal had reached it, the child would end by that one. */
 async function expectUntouched(child: ChildProcess): Promise<void> {
   child.kill('SIGTERM');
   expect(await once(child, 'exit')).toEqual([null, 'SIGTERM']);
@@ -56,7 +56,7 @@ describe('targetsOf', () => {
 });
 
 describe('killGroup', () => {
-  it('kills the group of a child, and what a child that has ended has left in it', async () => {
+  it('kills the group of a child, and what an exited child has left in it', async () => {
     const leader = await startLeader();
     killGroup(leader);
     expect(await once(leader, 'exit')).toEqual([null, 'SIGKILL']);
@@ -64,11 +64,11 @@ describe('killGroup', () => {
     const closed = once(parent, 'close');
     await once(parent, 'exit');
     killGroup(parent);
-    // What holds the output is gone.
+    // Whatever kept the output open is gone.
     await closed;
   });
 
-  it('leaves alone whoever has the number of a child that has ended', async () => {
+  it('does not affect the process that has the pid of an exited child now', async () => {
     const other = await startLeader();
     killGroup({ pid: other.pid, exitCode: 0, signalCode: null });
     await expectUntouched(other);
@@ -77,7 +77,7 @@ describe('killGroup', () => {
 });
 
 describe('killSeen', () => {
-  it('kills the very process that was seen, and no other of its number', async () => {
+  it('kills exactly the process that was seen, and no other with its pid', async () => {
     const [leader, other] = [await startLeader(), await startLeader()];
     killSeen(findProcess(leader.pid)!);
     expect(await once(leader, 'exit')).toEqual([null, 'SIGKILL']);

@@ -9,7 +9,7 @@ const TABLE = parseMountinfo(`22 27 0:21 / /proc rw,nosuid,nodev,noexec,relatime
 `);
 
 describe('a mountinfo table', () => {
-  it('is read with propagation, restrictions and escaped paths', () => {
+  it('is parsed with propagation, restrictions and escaped paths', () => {
     expect(TABLE[0]).toEqual({
       id: 22,
       parentId: 27,
@@ -30,7 +30,7 @@ describe('a mountinfo table', () => {
     });
   });
 
-  it('tells which mount a path is on', () => {
+  it('shows which mount a path is on', () => {
     expect(findMountOf(TABLE, '/mnt/a b/x')?.mountPoint).toBe('/mnt/a b');
     expect(findMountOf(TABLE, '/mnt/a')?.mountPoint).toBe('/');
     expect(findMountOf(TABLE, '/mnt/abc')?.mountPoint).toBe('/');
@@ -38,7 +38,7 @@ describe('a mountinfo table', () => {
 });
 
 describe('isBelow', () => {
-  it('counts whole names', () => {
+  it('compares whole names', () => {
     expect(isBelow('/a/b', '/a')).toBe(true);
     expect(isBelow('/a', '/a')).toBe(true);
     expect(isBelow('/ab', '/a')).toBe(false);

@@ -1,28 +1,28 @@
 import { readFile } from 'node:fs/promises';
 
-/** A line of /proc/PID/mountinfo, as far as it is of use here; see proc_pid_mountinfo(5). */
+/** The fields of a line in /proc/PID/mountinfo that are used here; see proc_pid_mountinfo(5). */
 export interface MountEntry {
   readonly mountPoint: string;
-  /** Whether mounts that are made here appear in its peers, and the other way round. */
+  /** Whether mounts made here appear in its peers, and vice versa. */
   readonly shared: boolean;
-  /** Whether mounts that are made in its master appear here. */
+  /** Whether mounts made in its master appear here. */
   readonly slave: boolean;
-  /** `ro`, `nosuid`, `nodev`, `noexec`, `nosymfollow` as far as they are set: what a remount must repeat. */
+  /** `ro`, `nosuid`, `nodev`, `noexec`, `nosymfollow` if they are set: a remount must repeat them. */
   readonly restrictions: readonly string[];
-  /** Such as `ext4`, `tmpfs`. */
+  /** For example `ext4` or `tmpfs`. */
   readonly fsType: string;
 }
 
-/** The same with its place among the others. */
+/** A mount entry with its ids. */
 export interface NumberedMount extends MountEntry {
   readonly id: number;
-  /** The id of the mount that it lies on. */
+  /** The id of its parent mount. */
   readonly parentId: number;
 }
 
 const RESTRICTIONS = ['ro', 'nosuid', 'nodev', 'noexec', 'nosymfollow'];
 
-/** Reads the text of a mountinfo file, in the order of mounting. */
+/** Parses the text of a mountinfo file, in the order of mounting. */
 export function parseMountinfo(text: string): readonly NumberedMount[] {
   return text
     .split('\n')
@@ -43,7 +43,7 @@ export function parseMountinfo(text: string): readonly NumberedMount[] {
     });
 }
 
-/** The mount that a path without links is on; the one mounted last when there are several on top of each other. */
+/** The mount that contains a path without links; the one mounted last if several are on top of each other. */
 export function findMountOf<T extends MountEntry>(mounts: readonly T[], path: string): T | undefined {
   let best: T | undefined;
   for (const mount of mounts) {
@@ -68,30 +68,30 @@ export async function readOwnMounts(): Promise<readonly MountEntry[]> {
   return parseMountinfo(await readOwnMountinfo());
 }
 
-/** Whether a path is another one, or below it. */
+/** Whether a path equals another one, or is below it. */
 export function isBelow(path: string, above: string): boolean {
   return path === above || path.startsWith(above.endsWith('/') ? above : `${above}/`);
 }
 
-/** A field of a mountinfo file as it is: blanks and the like stand as `\040` there. */
+/** Decodes a field of a mountinfo file, in which blanks and the like are written as `\040`. */
 export function unescapeField(field: string): string {
   return field.replaceAll(/\\([0-7]{3})/g, (_, octal: string) =>
     String.fromCharCode(Number.parseInt(octal, 8)),
   );
 }
 
-/** What is mounted at a place, and where on its file system that is; see proc_pid_mountinfo(5). */
+/** The origin of a mount: which part of which file system it shows; see proc_pid_mountinfo(5). */
 export interface MountOrigin {
   readonly mountPoint: string;
   /** `major:minor` of the file system. */
   readonly device: string;
-  /** The path of what is mounted, from the root of its file system. */
+  /** The path of the mounted part, from the root of its file system. */
   readonly root: string;
   readonly isReadOnly: boolean;
   readonly fsType: string;
 }
 
-/** Reads the text of a mountinfo file for where mounts come from, in the order of mounting. */
+/** Parses the origins of mounts from the text of a mountinfo file, in the order of mounting. */
 export function parseMountOrigins(text: string): readonly MountOrigin[] {
   return text
     .split('\n')
@@ -109,7 +109,7 @@ export function parseMountOrigins(text: string): readonly MountOrigin[] {
     });
 }
 
-/** Where something of a file system is in another table of mounts: undefined where it is not to be reached. */
+/** The path of a part of a file system in another table of mounts; undefined if it is not reachable there. */
 export function pathOfOrigin(
   mounts: readonly MountOrigin[],
   { device, root }: Pick<MountOrigin, 'device' | 'root'>,

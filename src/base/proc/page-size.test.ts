@@ -7,7 +7,7 @@ it('is a power of two on this machine', async () => {
   expect(size & (size - 1)).toBe(0);
 });
 
-it('is not known where the kernel does not tell', () => {
+it('is unknown if the kernel does not report it', () => {
   const pairs = new BigUint64Array([3n, 6n, 5n, 9n]);
   expect(findPageSize(Buffer.from(pairs.buffer))).toBeUndefined();
   expect(findPageSize(Buffer.from(new BigUint64Array([3n, 6n, 6n, 65_536n]).buffer))).toBe(65_536);

@@ -5,7 +5,7 @@ import { endianness } from 'node:os';
 const PAGE_SIZE_KEY = 6n;
 const USUAL = 4_096;
 
-/** The size of the machine's memory pages, in bytes; the usual one where the kernel does not tell. */
+/** The size of the machine's memory pages, in bytes; the usual one if the kernel does not report it. */
 export async function readPageSize(): Promise<number> {
   try {
     return findPageSize(await readFile('/proc/self/auxv')) ?? USUAL;
@@ -14,7 +14,7 @@ export async function readPageSize(): Promise<number> {
   }
 }
 
-/** Reads pairs of 64-bit numbers, as /proc/self/auxv of a 64-bit process has them. */
+/** Parses pairs of 64-bit numbers, as in /proc/self/auxv of a 64-bit process. */
 export function findPageSize(auxv: Buffer): number | undefined {
   const read = (at: number): bigint =>
     endianness() === 'LE' ? auxv.readBigUInt64LE(at) : auxv.readBigUInt64BE(at);

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 
-/** Which process: a pid alone names another process tomorrow. Holds within one boot. */
+/** Identifies a process, as its pid alone may belong to another process later. Valid within one boot. */
 export interface ProcessIdentity {
   readonly pid: number;
   /** Field 22 of /proc/PID/stat: clock ticks from boot to the start of the process. */
   readonly startTicks: string;
 }
 
-/** What a line of /proc/PID/stat says, as far as it is of use here. See proc_pid_stat(5). */
+/** The fields of /proc/PID/stat that are used here. See proc_pid_stat(5). */
 export interface ProcessStat extends ProcessIdentity {
   /** R, S, D, Z … */
   readonly state: string;
@@ -16,9 +16,9 @@ export interface ProcessStat extends ProcessIdentity {
   readonly session: number;
 }
 
-/** Reads a line of /proc/PID/stat; undefined when it is not whole. */
+/** Parses a line of /proc/PID/stat; undefined if it is incomplete. */
 export function parseProcessStat(line: string): ProcessStat | undefined {
-  // The command's name stands in parentheses and may hold anything, parentheses and spaces too.
+  // The command's name is in parentheses and may contain anything, including parentheses and spaces.
   const end = line.lastIndexOf(')');
   const pid = Number.parseInt(line, 10);
   const [state, parent, group, session, ...rest] = line.slice(end + 2).split(' ');
@@ -36,7 +36,7 @@ export function findProcess(pid: number): ProcessStat | undefined {
   }
 }
 
-/** Whether this very process still runs. One that is dead and not yet reaped does not. */
+/** Whether exactly this process still runs. A zombie does not. */
 export function isAlive(identity: ProcessIdentity): boolean {
   const process = findProcess(identity.pid);
   return process?.startTicks === identity.startTicks && process.state !== 'Z' && process.state !== 'X';

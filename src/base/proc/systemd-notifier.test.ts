@@ -7,7 +7,7 @@ import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { findSystemdService, SystemdNotifier } from './systemd-notifier.js';
 
 describe('a service of systemd', () => {
-  it('is who has a socket to tell it', () => {
+  it('is a process with a notification socket', () => {
     expect(findSystemdService({}, 1)).toBeUndefined();
     expect(findSystemdService({ NOTIFY_SOCKET: '' }, 1)).toBeUndefined();
     expect(findSystemdService({ NOTIFY_SOCKET: '/run/n' }, 1)).toEqual({
@@ -20,12 +20,12 @@ describe('a service of systemd', () => {
     ['is asked by its pid', { WATCHDOG_USEC: '30000000', WATCHDOG_PID: '7' }, 30_000],
     ['is not the one who is asked', { WATCHDOG_USEC: '30000000', WATCHDOG_PID: '8' }, undefined],
     ['is asked nonsense', { WATCHDOG_USEC: 'soon' }, undefined],
-  ])('that %s tells whether it lives accordingly', (_how, env, watchdogMs) => {
+  ])('that %s is watched accordingly', (_how, env, watchdogMs) => {
     expect(findSystemdService({ NOTIFY_SOCKET: '/run/n', ...env }, 7)?.watchdogMs).toBe(watchdogMs);
   });
 });
 
-describe('what systemd is told', () => {
+describe('what systemd is notified of', () => {
   let folder: string;
 
   beforeEach(async () => {
@@ -36,7 +36,7 @@ describe('what systemd is told', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** With a program in place of systemd-notify that writes down what it is given. */
+  /** A program in place of systemd-notify that writes down its arguments. */
   async function scene() {
     const program = join(folder, 'notify');
     const told = join(folder, 'told');
@@ -61,7 +61,7 @@ describe('what systemd is told', () => {
     ]);
   });
 
-  it('is twice in its time that the agent lives, and nothing while the agent does not', async () => {
+  it('is a sign of life twice per watchdog time, and nothing while the agent is not alive', async () => {
     const { notifier, clock, log, lines } = await scene();
     const ending = new AbortController();
     let isAlive = true;
@@ -81,7 +81,7 @@ describe('what systemd is told', () => {
     expect(await lines()).toHaveLength(2);
   });
 
-  it('is logged when it cannot be told, and nothing else happens', async () => {
+  it('is logged if it fails, without other effects', async () => {
     const { notifier, log, program } = await scene();
     await rm(program);
     await notifier.ready('Keeps pods running');

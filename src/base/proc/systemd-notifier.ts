@@ -5,16 +5,20 @@ import { type Logger } from '../log/logger.js';
 
 const run = promisify(execFile);
 
-/** What systemd passes to a service that it starts. */
+/** What systemd passes to a service. */
 export interface SystemdService {
   /** The socket that takes notifications: a path, or `@` and an abstract name. */
   readonly notifySocket: string;
-  /** Within which time it wants to hear that the service lives, milliseconds; undefined when it does not. */
+  /**
+   * The watchdog time in milliseconds, within which systemd expects a sign of life; undefined if it expects
+   * none.
+   */
   readonly watchdogMs: number | undefined;
 }
 
 /**
- * Whether this process is a service of systemd that must report its state; undefined when it is not. Pure.
+ * The settings of this process as a systemd service that must report its state; undefined if it is not one.
+ * Pure.
  *
  * Source: https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html and sd_watchdog_enabled.html
  */
@@ -30,10 +34,10 @@ export function findSystemdService(
   return { notifySocket, watchdogMs };
 }
 
-/** What a {@link SystemdNotifier} needs. */
+/** Options of {@link SystemdNotifier}. */
 export interface SystemdNotifierOptions {
   readonly service: SystemdService;
-  /** Where the program systemd-notify is looked for, as PATH. */
+  /** The folders with the program systemd-notify, in the form of PATH. */
   readonly path: string;
   /** The program (default: `systemd-notify`). */
   readonly program?: string;
@@ -46,9 +50,9 @@ const NOTIFY_TIMEOUT_MS = 10_000;
 /**
  * Reports the state of this service to systemd.
  *
- * Through its program systemd-notify: the socket is a datagram socket, for which Node has nothing. As root that speaks
- * for the process that starts it; else the unit needs NotifyAccess=all. A failed notification is logged and does no
- * other harm.
+ * It runs the program systemd-notify, as Node does not support the datagram socket. As root that program
+ * reports for its parent process; otherwise the unit needs NotifyAccess=all. A failed notification is logged
+ * and has no other effect.
  */
 export class SystemdNotifier {
   readonly #options: SystemdNotifierOptions;
@@ -57,24 +61,28 @@ export class SystemdNotifier {
     this.#options = options;
   }
 
-  /** Within which time systemd wants to hear that the service lives, milliseconds; undefined when it does not. */
+  /**
+   * The watchdog time in milliseconds, within which systemd expects a sign of life; undefined if it expects
+   * none.
+   */
   get watchdogMs(): number | undefined {
     return this.#options.service.watchdogMs;
   }
 
-  /** The service works from now on. Never rejects. */
+  /** Reports that the service is ready. Never rejects. */
   async ready(status: string): Promise<void> {
     await this.#tell('READY=1', `STATUS=${status}`);
   }
 
-  /** The service is ending. Never rejects. */
+  /** Reports that the service is stopping. Never rejects. */
   async stopping(): Promise<void> {
     await this.#tell('STOPPING=1', 'STATUS=Ending');
   }
 
   /**
-   * Reports twice within the time that systemd allows that the service lives, for as long as it does, until the signal
-   * aborts. Resolves then; at once when systemd does not ask.
+   * Sends a sign of life twice per watchdog time while the service is alive, until the signal aborts.
+   *
+   * Resolves then; resolves at once if systemd expects none.
    */
   async watch(isAlive: () => boolean, signal: AbortSignal): Promise<void> {
     const { service, clock, logger } = this.#options;
@@ -99,7 +107,7 @@ export class SystemdNotifier {
   }
 }
 
-/** For a process that systemd has started as a service of `Type=notify`; undefined for every other. */
+/** The notifier of a process that systemd has started as a service of `Type=notify`; undefined otherwise. */
 export function findSystemdNotifier(
   { env, pid, clock }: { env: Readonly<Record<string, string | undefined>>; pid: number; clock: Clock },
   logger: Logger,

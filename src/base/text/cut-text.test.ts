@@ -9,13 +9,13 @@ describe('a text that is cut', () => {
     },
   );
 
-  it('says so, and takes no more with that', () => {
+  it('ends with a mark, and is no longer than allowed with it', () => {
     const cut = cutText('x'.repeat(1_000), 100);
     expect(cut).toMatch(/^x+… \(cut, 1000 bytes in all\)$/);
     expect(Buffer.byteLength(cut)).toBe(100);
   });
 
-  it.each([0, 1, 2, 3])('is cut between characters, wherever the cut falls: %i', (shift) => {
+  it.each([0, 1, 2, 3])('is cut between characters, at any position: %i', (shift) => {
     const cut = cutText('x'.repeat(shift) + '🙂'.repeat(1_000), 100);
     expect(cut).toMatch(/^x*(🙂)+… \(cut, \d+ bytes in all\)$/u);
     expect(Buffer.byteLength(cut)).toBeGreaterThan(96);

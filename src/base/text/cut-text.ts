@@ -1,14 +1,15 @@
 import { StringDecoder } from 'node:string_decoder';
 
-/** A character of a string takes no more than so many bytes in UTF-8. */
+/** A UTF-16 unit of a string takes at most this many bytes in UTF-8. */
 const MOST_BYTES_OF_ONE = 3;
 
 /**
- * The beginning of a text that takes more than `mostBytes` in UTF-8, of whole characters and with a word that it was
- * cut, all of it within that. Any other text as it is. Pure.
+ * Shortens a text to `mostBytes` of UTF-8, in whole characters and including a mark that it was cut.
+ *
+ * Shorter texts are returned unchanged. Pure.
  */
 export function cutText(text: string, mostBytes: number): string {
-  // Most texts are that short, and then nothing has to be counted.
+  // Most texts are short enough without counting.
   if (text.length * MOST_BYTES_OF_ONE <= mostBytes) return text;
   const bytes = Buffer.from(text);
   if (bytes.length <= mostBytes) return text;

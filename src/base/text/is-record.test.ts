@@ -9,6 +9,6 @@ it.each([
   [undefined, false],
   ['name', false],
   [1, false],
-])('%j has fields by name: %j', (value, has) => {
+])('%j has named fields: %j', (value, has) => {
   expect(isRecord(value)).toBe(has);
 });

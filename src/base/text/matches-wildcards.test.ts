@@ -20,7 +20,7 @@ it.each([
   expect(matchesWildcards(pattern, text)).toBe(isIt);
 });
 
-it('takes no longer for many stars', () => {
+it('is no slower with many stars', () => {
   const text = 'a'.repeat(10_000);
   expect(matchesWildcards('*a'.repeat(100), text)).toBe(true);
   expect(matchesWildcards(`${'*a'.repeat(100)}b`, text)).toBe(false);

@@ -1,8 +1,8 @@
 /**
- * Whether a text is as a pattern has it: `*` is whatever there is, `?` any one character. Pure.
+ * Whether a text matches a pattern: `*` matches any text, `?` any one character. Pure.
  *
- * Without going back beyond the last star: a pattern of many stars costs no more than one. A regular expression tries
- * all of them anew, for as long as whoever wrote the pattern likes.
+ * It never backtracks beyond the last star, so a pattern of many stars costs no more than one. A regular
+ * expression would try all of them again, for as long as the author of the pattern likes.
  */
 export function matchesWildcards(pattern: string, text: string): boolean {
   let [at, from] = [0, 0];

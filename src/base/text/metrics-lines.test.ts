@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { writeHead, writeLabels, writeNumber } from './metrics-lines.js';
 
-it('lines of metrics are written as Prometheus reads them', () => {
+it("lines of metrics are in Prometheus' format", () => {
   expect(writeHead({ name: 'a_total', type: 'counter', help: 'One\\two\nthree "four".' })).toBe(
     '# HELP a_total One\\\\two\\nthree "four".\n# TYPE a_total counter\n',
   );

@@ -1,12 +1,12 @@
 /**
- * How Prometheus' text format, version 0.0.4, is written: heads, labels and numbers.
+ * Writes Prometheus' text format, version 0.0.4: heads, labels and numbers.
  *
  * Source: https://prometheus.io/docs/instrumenting/exposition_formats/
  *
  * @module
  */
 
-/** What stands above the samples of a metric. */
+/** The head of a metric, before its samples. */
 export interface MetricHead {
   readonly name: string;
   readonly type: string;
@@ -19,7 +19,10 @@ export function writeHead({ name, type, help }: MetricHead): string {
   return `# HELP ${name} ${escaped}\n# TYPE ${name} ${type}\n`;
 }
 
-/** Labels as they stand between the braces: `a="1",b="2"`; empty without any. Those without a value are left out. */
+/**
+ * Labels as written between the braces: `a="1",b="2"`; empty if there are none. Labels without a value are
+ * omitted.
+ */
 export function writeLabels(labels: Readonly<Record<string, string | number | undefined>>): string {
   let text = '';
   for (const name in labels) {

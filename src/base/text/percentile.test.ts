@@ -11,6 +11,6 @@ it.each([
   [TO_TEN, 1, 10],
   [[7], 0.5, 7],
   [[], 0.5, 0],
-])('of %j, at a share of %d, is %d', (sorted, share, value) => {
+])('of %j at %d is %d', (sorted, share, value) => {
   expect(percentileOf(sorted, share)).toBe(value);
 });

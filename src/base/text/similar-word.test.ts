@@ -9,6 +9,6 @@ it.each([
   ['comamnd', 'command'],
   ['', undefined],
   ['image', undefined],
-])('takes %j for %j', (word, meant) => {
+])('suggests for %j the word %j', (word, meant) => {
   expect(findSimilarWord(word, ['name', 'command'])).toBe(meant);
 });

@@ -1,4 +1,7 @@
-/** The word that was likely meant by `word`: the same but for case, or one letter dropped, added or changed, or two swapped. */
+/**
+ * The likely intended word: it differs only in case, or by one letter dropped, added or changed, or by two
+ * swapped.
+ */
 export function findSimilarWord(word: string, candidates: readonly string[]): string | undefined {
   return candidates.find((candidate) => looksLike(candidate, word));
 }

@@ -1,4 +1,4 @@
-/** The sum of all parts; what one of them does not tell is unknown of the sum. */
+/** The sum of all parts; undefined if one of them is. */
 export function sumIfKnown(parts: readonly (number | undefined)[]): number | undefined {
   let sum = 0;
   for (const part of parts) {

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { OLDEST_STAMP, SystemClock } from './clock.js';
 
-it('hands out stamps that only grow', () => {
+it('returns stamps that only increase', () => {
   const clock = new SystemClock();
   const stamps = Array.from({ length: 1_000 }, () => clock.stamp());
   expect(stamps[0]).toBeGreaterThan(OLDEST_STAMP);
   expect(stamps.every((stamp, index) => index === 0 || stamp > stamps[index - 1]!)).toBe(true);
 });
 
-it('sleeps no shorter than asked', async () => {
+it('sleeps no shorter than requested', async () => {
   const clock = new SystemClock();
   const start = clock.monotonicMs();
   await clock.sleep(5);
@@ -16,7 +16,7 @@ it('sleeps no shorter than asked', async () => {
   expect(clock.monotonicMs() - start).toBeGreaterThanOrEqual(4);
 });
 
-it('rejects a sleep with the very reason of its signal, before or while it sleeps', async () => {
+it("rejects a sleep with the signal's own reason, before or during the sleep", async () => {
   const clock = new SystemClock();
   const reason = { not: 'even an error' };
   const stopping = new AbortController();
@@ -26,7 +26,7 @@ it('rejects a sleep with the very reason of its signal, before or while it sleep
   await expect(clock.sleep(0, stopping.signal)).rejects.toBe(reason);
 });
 
-it('calls a timer once, and one that was cancelled never', async () => {
+it('calls a timer once, and a cancelled one never', async () => {
   const clock = new SystemClock();
   const called: string[] = [];
   const cancelled = clock.setTimer(1, () => called.push('cancelled'));
@@ -48,7 +48,7 @@ it('reads the wall clock of the machine', () => {
   expect(now).toBeLessThanOrEqual(Date.now());
 });
 
-describe('a timer for longer than Node can wait', () => {
+describe("a timer beyond Node's limit", () => {
   it('does not fire at once, and can be cancelled', async () => {
     const clock = new SystemClock();
     let fired = false;

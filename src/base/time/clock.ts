@@ -1,6 +1,6 @@
 /**
- * Time, in the three kinds that must not be mixed up: wall time for people, monotonic milliseconds for
- * durations, and stamps for order.
+ * Time, in three kinds that must not be confused: wall time for people, monotonic milliseconds for durations,
+ * and stamps for order.
  *
  * @module
  */
@@ -9,14 +9,14 @@ import { setTimeout as sleepFor } from 'node:timers/promises';
 declare const stampBrand: unique symbol;
 
 /**
- * A point in the order of things that happened in this process: opaque, comparable only with stamps of the
- * same {@link Clock}, unrelated to any clock on the wall.
+ * A point in the order of events in this process.
  *
- * Take one before you ask a question: whatever the answer shows is at least as new as the stamp.
+ * It is opaque, comparable only with stamps of the same {@link Clock}, and unrelated to the wall clock. Take
+ * one before you send a call: whatever the answer shows is at least as new as the stamp.
  */
 export type Stamp = number & { readonly [stampBrand]: true };
 
-/** The stamp that is older than every stamp a clock hands out. */
+/** A stamp older than any that a clock returns. */
 export const OLDEST_STAMP = 0 as Stamp;
 
 /** A timer that was set with {@link Clock.setTimer}. */
@@ -25,13 +25,13 @@ export interface ClockTimer {
   cancel(): void;
 }
 
-/** Where time comes from. Everything that reads time or waits takes one, so that tests can drive it. */
+/** The source of time. Everything that reads time or waits takes one, so that tests can control it. */
 export interface Clock {
   /** Wall-clock time in milliseconds since the Unix epoch. It can jump: show it, never compare it. */
   now(): number;
   /** Milliseconds since an arbitrary origin; never goes back. */
   monotonicMs(): number;
-  /** A stamp strictly newer than every stamp handed out before. */
+  /** A stamp strictly newer than every stamp returned before. */
   stamp(): Stamp;
   /** Calls `callback` once after `delayMs`. The timer does not keep the process alive if `unref` is set. */
   setTimer(delayMs: number, callback: () => void, options?: { unref?: boolean }): ClockTimer;
@@ -39,10 +39,10 @@ export interface Clock {
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** Node's timers fire at once when they are to wait for longer than that. */
+/** A Node timer with a longer delay fires at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** The machine's own clock. */
+/** The system's clock. */
 export class SystemClock implements Clock {
   #lastStamp = 0;
 
@@ -78,7 +78,7 @@ export class SystemClock implements Clock {
       }
       await sleepFor(leftMs, undefined, { signal });
     } catch (error) {
-      // Node wraps the reason in an AbortError of its own; callers expect the reason itself.
+      // Node wraps the reason in its own AbortError; callers expect the reason itself.
       signal?.throwIfAborted();
       throw error;
     }

@@ -69,7 +69,7 @@ describe('parseGoDuration', () => {
     '--1s',
     '1ms5',
     '٣s',
-  ])('refuses %j by name', (text) => {
+  ])('rejects %j by name', (text) => {
     expect(() => parseGoDuration(text, '--period')).toThrow(
       expect.objectContaining({
         code: 'OPTION_INVALID',
@@ -78,19 +78,19 @@ describe('parseGoDuration', () => {
     );
   });
 
-  it('says what is missing when it is only the unit, and gives examples otherwise', () => {
+  it('says that the number is missing for a lone unit, and gives examples otherwise', () => {
     expect(() => parseGoDuration('30', '--period')).toThrow(
       '--period: "30" is not a duration: the unit is missing, as in 30s',
     );
     expect(() => parseGoDuration('soon', '--period')).toThrow('such as 500ms, 1s or 1m30s');
   });
 
-  it('refuses what Go could not hold', () => {
+  it('rejects what Go could not represent', () => {
     expect(parseGoDuration('2562047h', 'it')).toBe(2_562_047 * 3_600_000);
     expect(() => parseGoDuration('2562048h', 'it')).toThrow('longer than');
   });
 
-  it('reads back whatever is printed', () => {
+  it('parses whatever was formatted', () => {
     fc.assert(
       fc.property(fc.integer({ min: -(2 ** 50), max: 2 ** 50 }), (nanoseconds) => {
         const milliseconds = nanoseconds / 1e6;

@@ -27,8 +27,9 @@ export function formatGoDuration(milliseconds: number): string {
 }
 
 /**
- * Parses a duration as Go does (`300ms`, `1s`, `1h30m`, `1.5h`) into milliseconds. Throws OPTION_INVALID with
- * `name` and what would be right. A number without a unit is refused, but for 0.
+ * Parses a duration like Go (`300ms`, `1s`, `1h30m`, `1.5h`) into milliseconds.
+ *
+ * Throws OPTION_INVALID with `name` and what would be right. A number without a unit is rejected, except 0.
  */
 export function parseGoDuration(text: string, name: string): number {
   if (/^[+-]?0$/.test(text)) return 0;
@@ -43,7 +44,7 @@ export function parseGoDuration(text: string, name: string): number {
   for (const [, value, unit] of whole[2]!.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g)) {
     ns += Number(value) * NS_PER[unit!]!;
   }
-  // A fraction of a unit is not exact in a double, and Go knows nothing below a nanosecond.
+  // A fraction of a unit is not exact in a double, and Go has nothing below a nanosecond.
   ns = Math.round(ns);
   if (ns >= 2 ** 63) throw new PodloopError('OPTION_INVALID', `${name}: ${text} is longer than 292 years`);
   return (whole[1] === '-' && ns > 0 ? -ns : ns) / 1e6;

@@ -4,7 +4,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const YEAR = 365 * DAY;
 
-/** Below `belowMs` a duration is shown in `unitMs`, with what is left over in `restMs`. */
+/** Below `belowMs` a duration is shown in `unitMs`, with the remainder in `restMs`. */
 interface Scale {
   readonly belowMs: number;
   readonly unitMs: number;
@@ -30,9 +30,12 @@ const SUFFIXES = new Map([
   [YEAR, 'y'],
 ]);
 
-/** An age as kubectl's tables have it, the less exact the longer: `45s`, `5m10s`, `90m`, `4h5m`, `3d2h`, `40d`. */
+/**
+ * Formats an age like kubectl's tables, less exactly the longer it is: `45s`, `5m10s`, `90m`, `4h5m`, `3d2h`,
+ * `40d`.
+ */
 export function formatHumanDuration(durationMs: number): string {
-  // A clock that was set back is no reason to show a negative age.
+  // A clock that was set back must not show a negative age.
   const ms = Math.max(0, durationMs);
   const { unitMs, restMs } = SCALES.find(({ belowMs }) => ms < belowMs) ?? { unitMs: YEAR };
   const rest = restMs === undefined ? 0 : Math.floor((ms % unitMs) / restMs);

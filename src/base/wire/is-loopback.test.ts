@@ -10,6 +10,6 @@ it.each([
   ['127.0.0.1.example', false],
   ['localhost', false],
   ['', false],
-])('%j is reached by this machine alone: %j', (address, isIt) => {
+])('%j is reachable only from this machine: %j', (address, isIt) => {
   expect(isLoopback(address)).toBe(isIt);
 });

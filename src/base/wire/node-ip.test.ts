@@ -20,13 +20,13 @@ const choose = (facts: Partial<NodeIpFacts>): readonly string[] =>
     ...facts,
   });
 
-it('addresses that were told stand between commas, with or without spaces, and may be none', () => {
+it('configured addresses are separated by commas, with or without spaces, and may be empty', () => {
   expect(splitNodeIps('192.0.2.7')).toEqual(['192.0.2.7']);
   expect(splitNodeIps(' 192.0.2.7 ,2001:db8::7,')).toEqual(['192.0.2.7', '2001:db8::7']);
   expect(splitNodeIps(' , ')).toEqual([]);
 });
 
-describe('the addresses that are chosen', () => {
+describe('the chosen addresses', () => {
   it.each<[why: string, facts: Partial<NodeIpFacts>, chosen: readonly string[]]>([
     [
       'those that were told before all else, in their order',
@@ -61,11 +61,11 @@ describe('the addresses that are chosen', () => {
     expect(choose(facts)).toEqual(chosen);
   });
 
-  it('are none where there is only loopback, with what would help', () => {
+  it('fail if there is only loopback, with a hint', () => {
     expect(() => choose({ interfaces: { lo: INTERFACES.lo } })).toThrow('--node-ip');
   });
 
-  it('are refused, each of those that were told', () => {
+  it('fail for each invalid configured address', () => {
     expect(() => choose({ nodeIps: ['192.0.2.7', 'fe80::1'] })).toThrow(
       "failed to validate nodeIP: nodeIP can't be a link-local unicast address",
     );
@@ -87,7 +87,7 @@ describe('an address that a node can have', () => {
     },
   );
 
-  it('is each of the machine’s but those for itself and its links', () => {
+  it("is each of the machine's except loopback and link-local ones", () => {
     expect(usableAddresses(INTERFACES)).toEqual(['172.17.0.1', '2001:db8::7', '192.0.2.7', '192.0.2.8']);
   });
 });

@@ -1,5 +1,5 @@
 /**
- * Which addresses of a machine are those of the node: for its Node, its pods and its probes alike.
+ * Chooses the addresses of the node, for its Node, its pods and its probes alike.
  *
  * Source: https://kubernetes.io/docs/reference/node/node-status/#addresses
  *
@@ -8,18 +8,18 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { type NetworkInterfaceInfo } from 'node:os';
 
-/** The machine's interfaces, as `os.networkInterfaces()` has them. */
+/** The machine's interfaces, in the form of `os.networkInterfaces()`. */
 export type Interfaces = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
 
-/** What the addresses of a node follow from. */
+/** The input for choosing a node's addresses. */
 export interface NodeIpFacts {
-  /** One, or one of each family; none to find one. */
+  /** The configured addresses: one, or one of each family; empty to choose automatically. */
   readonly nodeIps: readonly string[];
   readonly hostname: string;
   readonly interfaces: Interfaces;
-  /** What the name of the node stands for in the machine's name service. */
+  /** The addresses of the node's name in the machine's name service. */
   readonly ofName: readonly string[];
-  /** The text of /proc/net/route; empty where there is none. */
+  /** The text of /proc/net/route; empty if there is none. */
   readonly route: string;
 }
 
@@ -30,7 +30,7 @@ const REFUSED: readonly [why: string, list: BlockList][] = [
   ['an all zeros address', blockList(['0.0.0.0', 32, 'ipv4'], ['::', 128, 'ipv6'])],
 ];
 
-/** Those that were told, with commas between; none of an empty text. Pure. */
+/** Splits configured addresses at commas; none for an empty text. Pure. */
 export function splitNodeIps(text: string): readonly string[] {
   return text
     .split(',')
@@ -39,9 +39,11 @@ export function splitNodeIps(text: string): readonly string[] {
 }
 
 /**
- * The addresses of a node, in the order of their worth: those that were told, else the one that its own name is, else
- * what its name stands for, else the first of the interface of the default route, else the first of any interface. IPv4 comes
- * before IPv6. Throws an Error when there is none, or when one that was told cannot be used. Pure.
+ * Chooses the addresses of a node. IPv4 comes before IPv6. Pure.
+ *
+ * In order of preference: the configured ones, else the node's name if it is an address, else the addresses
+ * of that name, else the first one of the default route's interface, else the first one of any interface.
+ * Throws an Error if there is none, or if a configured one cannot be used.
  */
 export function chooseNodeIps(facts: NodeIpFacts): readonly string[] {
   const { nodeIps, interfaces } = facts;
@@ -52,7 +54,7 @@ export function chooseNodeIps(facts: NodeIpFacts): readonly string[] {
   return nodeIps.length > 0 ? nodeIps : [findIp(facts)];
 }
 
-/** Why no node can have this address, in the kubelet's words; undefined when it can. Pure. */
+/** Why no node can have this address, in the kubelet's words; undefined if it can. Pure. */
 export function findIpProblem(ip: string, interfaces: Interfaces): string | undefined {
   const family = isIP(ip);
   if (family === 0) return 'nodeIP must be a valid IP address';
@@ -63,7 +65,7 @@ export function findIpProblem(ip: string, interfaces: Interfaces): string | unde
   return isOwn ? undefined : `node IP: "${ip}" not found in the host's network interfaces`;
 }
 
-/** Those of the machine that a node can have, in the order of its interfaces. Pure. */
+/** The machine's addresses that a node can have, in the order of its interfaces. Pure. */
 export function usableAddresses(interfaces: Interfaces): readonly string[] {
   const all = addressesOf(interfaces).map(({ address }) => address);
   return all.filter((ip) => findIpProblem(ip, interfaces) === undefined);
@@ -93,7 +95,7 @@ function addressesOf(interfaces: Interfaces): NetworkInterfaceInfo[] {
   return Object.values(interfaces).flatMap((list) => list ?? []);
 }
 
-/** `2001:db8:0::1` is `2001:db8::1`. */
+/** Normalizes before comparing: `2001:db8:0::1` is `2001:db8::1`. */
 function isSameIpv6(one: string, other: string): boolean {
   if (!isIPv6(one) || !isIPv6(other)) return false;
   const list = new BlockList();
@@ -107,7 +109,7 @@ function blockList(...ranges: readonly [string, number, 'ipv4' | 'ipv6'][]): Blo
   return list;
 }
 
-/** See proc_pid_net(5); undefined when there is no default route. */
+/** See proc_pid_net(5); undefined if there is no default route. */
 function findDefaultInterface(route: string): string | undefined {
   return /^(\S+)\s+00000000\s/m.exec(route)?.[1];
 }

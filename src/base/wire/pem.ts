@@ -1,4 +1,4 @@
-/** DER as text between lines that say what it is. `label`: `CERTIFICATE`. */
+/** Encodes DER as PEM. `label`: `CERTIFICATE`. */
 export function toPem(label: string, der: ArrayBuffer | Uint8Array): string {
   const bytes = der instanceof Uint8Array ? der : new Uint8Array(der);
   const lines =
@@ -8,17 +8,17 @@ export function toPem(label: string, der: ArrayBuffer | Uint8Array): string {
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
 }
 
-/** The bytes of the one block that a text in PEM has. */
+/** The bytes of the only block in a PEM text. */
 export function fromPem(pem: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.from(pem.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64'));
 }
 
-/** The certificates in a text, in their order, each as PEM. */
+/** The certificates in a text, in order, each as PEM. */
 export function certificatesIn(text: string): string[] {
   return text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
 }
 
-/** The first private key in a text, of whatever kind, as PEM; undefined when there is none. */
+/** The first private key in a text, of any kind, as PEM; undefined if there is none. */
 export function privateKeyIn(text: string): string | undefined {
   return /-----BEGIN ([A-Z ]*PRIVATE KEY)-----[^-]+-----END \1-----/.exec(text)?.[0];
 }

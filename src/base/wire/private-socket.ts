@@ -4,14 +4,14 @@ import { basename, dirname, isAbsolute, join } from 'node:path';
 import { PodloopError } from '../errors/errors.js';
 import { makeFolder } from '../fs/make-folder.js';
 
-/** Longest path of a unix socket on Linux, without the final NUL. */
+/** The longest path of a unix socket on Linux, without the final NUL. */
 const MAX_SOCKET_PATH = 107;
 
-/** A socket at which a server of ours listens. */
+/** A socket of one of our servers. */
 export interface PrivateSocket {
   /** `unix:///path`, as clients write it. */
   readonly endpoint: string;
-  /** Takes the socket out of the file system, if it is still ours. */
+  /** Removes the socket from the file system, unless another one has replaced it. */
   remove(): Promise<void>;
 }
 
@@ -23,11 +23,11 @@ export function parseSocketPath(endpoint: string, name: string): string {
 }
 
 /**
- * Lets a server listen at a unix socket that only its owner may open; `bind` makes it listen at the path it is given.
+ * Makes a server listen on a unix socket that only its owner may open; `bind` listens on a given path.
  *
- * The socket is made in a private folder beside its place and moved there once it listens, so that nobody ever finds
- * it half made or open to others, and one that a killed server has left is replaced in one step. Throws
- * ENDPOINT_IN_USE when somebody answers at it.
+ * The socket is created in a private folder beside its final path and moved there once the server listens. So
+ * nobody ever finds it unfinished or open to others, and the socket of a killed server is replaced in one
+ * step. Throws ENDPOINT_IN_USE if a server answers there.
  */
 export async function listenPrivately(
   endpoint: string,
@@ -71,7 +71,7 @@ async function assertFree(path: string): Promise<void> {
   if (await answersAt(path)) throw new PodloopError('ENDPOINT_IN_USE', `somebody listens at ${path} already`);
 }
 
-/** Whether a process listens at the unix socket `path`: that it can be connected to, whatever it speaks. */
+/** Whether a process listens on the unix socket `path`: it accepts connections, whatever its protocol. */
 export function answersAt(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
@@ -80,7 +80,7 @@ export function answersAt(path: string): Promise<boolean> {
       resolve(alive);
     };
     socket.once('connect', () => settle(true));
-    // EAGAIN: it is there, and too busy to take one more.
+    // EAGAIN: it exists, but is too busy for another connection.
     socket.once('error', (error: NodeJS.ErrnoException) => settle(error.code === 'EAGAIN'));
   });
 }

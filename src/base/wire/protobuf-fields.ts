@@ -1,25 +1,25 @@
 /**
- * Protobuf's wire format, read field by field: for looking at one thing in a message of megabytes, and for changing a
- * message without knowing all that is in it.
+ * Reads protobuf's wire format field by field: to find one thing in a message of megabytes, or to change a
+ * message without knowing all of its fields.
  *
  * @module
  */
 
-/** How a field is written; the two that group fields are of no use any more. */
+/** The encoding of a field; the two for groups are obsolete. */
 export const WireType = { VARINT: 0, FIXED64: 1, BYTES: 2, FIXED32: 5 } as const;
 
-/** Where an entry of a map has what. */
+/** The field numbers of an entry of a map. */
 export const MAP_ENTRY_FIELDS = { key: 1, value: 2 } as const;
 
-/** A number that no message of CRI has, near the end of what protobuf allows. */
+/** A field number that no message of CRI has, near protobuf's limit. */
 const UNKNOWN_FIELD = 536_870_000;
 
-/** A field of a message, where it stands in the bytes. */
+/** A field of a message, with its position in the bytes. */
 export class ProtobufField {
   readonly number: number;
   /** See {@link WireType}. */
   readonly wireType: number;
-  /** What a field that is a number holds, exact up to 2^53; 0 for others. */
+  /** The value of a numeric field, exact up to 2^53; 0 for others. */
   readonly value: number;
   readonly #message: Buffer;
   readonly #begin: number;
@@ -40,17 +40,17 @@ export class ProtobufField {
     this.#end = where.end;
   }
 
-  /** From the tag to the end. */
+  /** The bytes from the tag to the end. */
   get whole(): Buffer {
     return this.#message.subarray(this.#begin, this.#end);
   }
 
-  /** What a field of bytes holds; empty for others. */
+  /** The content of a field of bytes; empty for others. */
   get bytes(): Buffer {
     return this.wireType === WireType.BYTES ? this.#message.subarray(this.#contentBegin, this.#end) : EMPTY;
   }
 
-  /** What a string field holds; empty for others. */
+  /** The content of a string field; empty for others. */
   get text(): string {
     if (this.wireType !== WireType.BYTES) return '';
     return this.#message.toString('utf8', this.#contentBegin, this.#end);
@@ -59,7 +59,7 @@ export class ProtobufField {
 
 const EMPTY = Buffer.alloc(0);
 
-/** The fields of a message in their order. Throws RangeError when the bytes are no message. */
+/** The fields of a message, in order. Throws RangeError if the bytes are not a message. */
 export function* readFields(message: Buffer): Generator<ProtobufField> {
   for (let at = 0; at < message.length;) {
     const begin = at;
@@ -92,7 +92,7 @@ export function* readFields(message: Buffer): Generator<ProtobufField> {
   }
 }
 
-/** The bytes of the last field of that number; undefined when there is none. */
+/** The bytes of the last field with this number; undefined if there is none. */
 export function findBytes(message: Buffer, number: number): Buffer | undefined {
   let found: Buffer | undefined;
   for (const field of readFields(message))
@@ -100,19 +100,19 @@ export function findBytes(message: Buffer, number: number): Buffer | undefined {
   return found;
 }
 
-/** The bytes of every field of that number. */
+/** The bytes of every field with this number. */
 export function findAllBytes(message: Buffer, number: number): Buffer[] {
   const isOne = (field: ProtobufField): boolean =>
     field.number === number && field.wireType === WireType.BYTES;
   return [...readFields(message)].filter(isOne).map(({ bytes }) => bytes);
 }
 
-/** A string field; empty when it is absent, as protobuf has it. */
+/** A string field; empty if it is absent, as in protobuf. */
 export function readString(message: Buffer, number: number): string {
   return findBytes(message, number)?.toString('utf8') ?? '';
 }
 
-/** The string that a map field has for a key. */
+/** The string in a map field for a key. */
 export function findInMap(message: Buffer, number: number, key: string): string | undefined {
   for (const field of readFields(message)) {
     if (field.number !== number || readString(field.bytes, MAP_ENTRY_FIELDS.key) !== key) continue;
@@ -121,24 +121,24 @@ export function findInMap(message: Buffer, number: number, key: string): string 
   return undefined;
 }
 
-/** A field that no reader knows, with so many bytes of content: it makes a message larger and changes nothing in it. */
+/** A field that no reader knows, with this many bytes of content: it only makes a message larger. */
 export function makeUnknownField(bytes: number): Buffer {
   const tag = encodeTag(UNKNOWN_FIELD, WireType.BYTES);
   return Buffer.concat([encodeVarint(tag), encodeVarint(bytes), Buffer.alloc(bytes)]);
 }
 
-/** What a field begins with: its number, and how it is written. */
+/** The tag of a field: its number and encoding. */
 export function encodeTag(number: number, wireType: number): number {
   return number * 8 + wireType;
 }
 
-/** A field that holds bytes, a text or a message. */
+/** Encodes a field of bytes, a text or a message. */
 export function encodeBytesField(number: number, bytes: Uint8Array): Buffer {
   const tag = encodeTag(number, WireType.BYTES);
   return Buffer.concat([encodeVarint(tag), encodeVarint(bytes.length), bytes]);
 }
 
-/** A number below 2^53 as protobuf writes it. */
+/** Encodes a number below 2^53. */
 export function encodeVarint(value: number): Buffer {
   const bytes: number[] = [];
   let rest = value;
@@ -147,7 +147,7 @@ export function encodeVarint(value: number): Buffer {
   return Buffer.from(bytes);
 }
 
-/** What cannot be read stays as it is: it is the client's to make sense of it. */
+/** Returns undefined for unreadable bytes, which are left to the client. */
 export function ifReadable<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -8,7 +8,7 @@ import {
   RelativeDistinguishedNames,
 } from 'pkijs';
 
-/** What parts of certificates and of requests for them are called. */
+/** Object identifiers in certificates and certificate requests. */
 export const OIDS = {
   commonName: '2.5.4.3',
   organization: '2.5.4.10',
@@ -19,16 +19,16 @@ export const OIDS = {
   server: '1.3.6.1.5.5.7.3.1',
   client: '1.3.6.1.5.5.7.3.2',
 } as const;
-/** What keys are made for and signed with. */
+/** The algorithm of keys and signatures. */
 export const ECDSA_P256 = { name: 'ECDSA', namedCurve: 'P-256' } as const;
-/** Kinds of a GeneralName. */
+/** The kinds of a GeneralName. */
 const [DNS_NAME, IP_ADDRESS] = [2, 7] as const;
 
-/** A name of these parts, each a kind and a value. */
+/** A distinguished name from parts, each a kind and a value. */
 export function toDistinguishedName(
   parts: readonly (readonly [type: string, value: string])[],
 ): RelativeDistinguishedNames {
-  // Made of attributes, one would be made in which all parts are one, as only few others write it.
+  // From attributes, the library would put all parts into one set, which hardly anybody else does.
   const sets = parts.map(([type, value]) => {
     const attribute = new AttributeTypeAndValue({ type, value: new Utf8String({ value }) });
     return new AsnSet({ value: [attribute.toSchema()] });
@@ -36,7 +36,7 @@ export function toDistinguishedName(
   return RelativeDistinguishedNames.fromBER(new Sequence({ value: sets }).toBER(false));
 }
 
-/** Names and addresses of a server, as the extension that clients look at. */
+/** A server's names and addresses, as the extension that clients check. */
 export function toSubjectAltName(hosts: readonly string[]): Extension {
   return toExtension(
     OIDS.subjectAltName,
@@ -45,7 +45,7 @@ export function toSubjectAltName(hosts: readonly string[]): Extension {
   );
 }
 
-/** Anything as an extension. `critical`: who does not know it must not go by the certificate. */
+/** Wraps a value as an extension. `critical`: a reader that does not know it must reject the certificate. */
 export function toExtension(
   extnID: string,
   value: { toSchema(): { toBER(sizeOnly?: boolean): ArrayBuffer } },
@@ -63,7 +63,7 @@ function toGeneralName(host: string): GeneralName {
 /** The four or sixteen bytes of an address. */
 function toAddressBytes(address: string): number[] {
   if (isIP(address) === 4) return address.split('.').map(Number);
-  // A URL writes an address of IPv4 at the end in groups, too.
+  // A URL also writes the IPv4 part at the end of an address in groups.
   const plain = new URL(`http://[${address}]`).hostname.slice(1, -1);
   const [before = [], after] = plain
     .split('::')

@@ -2,10 +2,13 @@ import { join } from 'node:path';
 import { type CgroupIo } from './cgroup-io.js';
 import { type Hierarchy } from './cgroup-mounts.js';
 
-/** The trees that are in use, and where in them things are. With no tree at all nothing can be done, nor fails. */
+/**
+ * The trees of cgroups in use, and what is where in them. Without any tree, operations do nothing and do not
+ * fail.
+ */
 export class CgroupLayout {
   readonly io: CgroupIo;
-  /** The first is the one in which groups are looked for: made first and removed last. */
+  /** The first one is searched for groups, so groups are created there first and removed there last. */
   readonly hierarchies: readonly Hierarchy[];
 
   constructor(io: CgroupIo, hierarchies: readonly Hierarchy[]) {
@@ -17,22 +20,22 @@ export class CgroupLayout {
     return this.hierarchies.flatMap(({ controllers }) => controllers);
   }
 
-  /** The tree that has a controller. */
+  /** The tree with a controller. */
   find(controller: string): Hierarchy | undefined {
     return this.hierarchies.find(({ controllers }) => controllers.includes(controller));
   }
 
-  /** Whether limits are those of version 2; the tree of version 2 beside those of 1 has next to none. */
+  /** Which version's limits apply; a version 2 tree beside version 1 has hardly any controllers. */
   get version(): 1 | 2 {
     return this.hierarchies[0]?.version ?? 2;
   }
 
-  /** The tree of version 2, alone or beside those of version 1. */
+  /** The version 2 tree, alone or beside those of version 1. */
   get unified(): Hierarchy | undefined {
     return this.hierarchies.find(({ version }) => version === 2);
   }
 
-  /** What a controller's file says about a group; undefined without controller, group or file. */
+  /** The content of a controller's file for a group; undefined without controller, group or file. */
   read(controller: string, group: string, file: string): string | undefined {
     const hierarchy = this.find(controller);
     return hierarchy && this.io.read(join(hierarchy.mountpoint, group, file));

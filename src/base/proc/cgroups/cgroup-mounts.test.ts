@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { findCgroupMounts } from './cgroup-mounts.js';
 
-it('finds the trees with controllers of use, that of memory first', () => {
+it('finds the trees with usable controllers, that of memory first', () => {
   const mountinfo = [
     '25 30 0:23 / /sys/fs/cgroup ro,nosuid - tmpfs tmpfs ro,mode=755',
     '26 25 0:24 / /sys/fs/cgroup/unified rw shared:10 - cgroup2 cgroup2 rw,nsdelegate',
@@ -19,6 +19,6 @@ it('finds the trees with controllers of use, that of memory first', () => {
   ]);
 });
 
-it('finds nothing where nothing is mounted', () => {
+it('finds nothing if nothing is mounted', () => {
   expect(findCgroupMounts('22 1 0:5 / /proc rw - proc proc rw\n')).toEqual([]);
 });

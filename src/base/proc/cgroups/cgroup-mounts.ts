@@ -4,20 +4,21 @@ import { unescapeField } from '../mountinfo.js';
 export interface Hierarchy {
   readonly version: 1 | 2;
   readonly mountpoint: string;
-  /** Names as version 1 has them: cpu, cpuacct, cpuset, memory, pids, freezer, hugetlb, blkio; and io on version 2. */
+  /** Version 1's names: cpu, cpuacct, cpuset, memory, pids, freezer, hugetlb, blkio; and io on version 2. */
   readonly controllers: readonly string[];
 }
 
-/** Controllers of version 1 that are of use here. */
+/** The controllers of version 1 that are used here. */
 const V1_CONTROLLERS = ['memory', 'cpu', 'cpuacct', 'cpuset', 'pids', 'freezer', 'blkio', 'hugetlb'];
-/** Controllers of version 2 that are of use here. Killing and freezing need none there. */
+/** The controllers of version 2 that are used here. Killing and freezing need none there. */
 export const V2_CONTROLLERS: readonly string[] = ['cpu', 'memory', 'pids', 'cpuset', 'io', 'hugetlb'];
 
 /**
- * The trees of cgroups that are mounted, from the text of /proc/self/mountinfo: see proc_pid_mountinfo(5).
+ * The mounted trees of cgroups, from the text of /proc/self/mountinfo: see proc_pid_mountinfo(5).
  *
- * A controller counts where it is mounted first. The tree of version 2 comes with no controllers: which it has is
- * asked of it. Trees of version 1 without a controller of use (systemd's, net_cls) are left out.
+ * A controller belongs to the first mount that has it. The tree of version 2 is returned without controllers,
+ * as the tree itself lists them. Trees of version 1 without a controller that is used here (systemd's,
+ * net_cls) are omitted.
  */
 export function findCgroupMounts(mountinfo: string): readonly Hierarchy[] {
   const found: Hierarchy[] = [];
@@ -32,7 +33,7 @@ export function findCgroupMounts(mountinfo: string): readonly Hierarchy[] {
   return found.sort((a, b) => rank(a) - rank(b));
 }
 
-/** Where every tree is mounted, also those without a controller of use. */
+/** The mount points of all trees, including those without a controller that is used here. */
 export function findCgroupMountpoints(mountinfo: string): readonly string[] {
   return [...new Set(readCgroupMounts(mountinfo).map(({ mountpoint }) => mountpoint))];
 }
@@ -50,7 +51,7 @@ function readCgroupMounts(
   });
 }
 
-/** The memory controller's tree first: it is the one in which groups are looked for after a crash. */
+/** The memory controller's tree is first, as it is searched for groups after a crash. */
 function rank({ version, controllers }: Hierarchy): number {
   if (version === 2) return V1_CONTROLLERS.length;
   return Math.min(...controllers.map((name) => V1_CONTROLLERS.indexOf(name)));

@@ -4,7 +4,7 @@ import { CgroupLayout } from './cgroup-layout.js';
 import { findCgroupMounts, type Hierarchy } from './cgroup-mounts.js';
 import { handDownTo, makeGroup } from './make-group.js';
 
-it('asks for nothing but the group where all above it is there, and makes the way to it where it is not', async () => {
+it('touches only the group if its parent exists, and creates missing parents otherwise', async () => {
   await using folders = await FolderCgroups.make('v1');
   const asked: string[] = [];
   const io = {
@@ -30,12 +30,12 @@ it('asks for nothing but the group where all above it is there, and makes the wa
   expect(await folders.groups('cpu')).toEqual(['/root', '/root/pods', '/root/pods/one', '/root/pods/two']);
 });
 
-describe('the controllers of version 2 on the way to a group', () => {
+describe('the controllers of version 2 on the path to a group', () => {
   const tree = (folders: FolderCgroups, controllers: readonly string[]): Hierarchy => ({
     ...{ version: 2, controllers, mountpoint: `${folders.root}/unified` },
   });
 
-  it('are handed down by each group above it, and not by itself', async () => {
+  it('are enabled in each group above it, and not in the group itself', async () => {
     await using folders = await FolderCgroups.make('v2');
     const layout = new CgroupLayout(folders, [tree(folders, ['cpu', 'memory'])]);
     expect((await makeGroup(layout, '/a/b/c')).missing).toEqual([]);
@@ -45,7 +45,7 @@ describe('the controllers of version 2 on the way to a group', () => {
     expect(handed).toEqual(['cpu memory', 'cpu memory', 'cpu memory', '']);
   });
 
-  it('stop at a group with processes: that is named once for each, and the group is made all the same', async () => {
+  it('stop at a group with processes: it is reported once for each, and the group is made all the same', async () => {
     await using folders = await FolderCgroups.make('v2');
     const hierarchy = tree(folders, ['cpu', 'memory']);
     await makeGroup(new CgroupLayout(folders, [hierarchy]), '/a');
@@ -64,7 +64,7 @@ describe('the controllers of version 2 on the way to a group', () => {
     expect(folders.show('unified', '/a/b/c', 'cgroup.controllers')).toBe('cpu memory');
   });
 
-  it('are enabled for a group that is there without any being made', async () => {
+  it('are enabled for an existing group without creating any', async () => {
     await using folders = await FolderCgroups.make('v2');
     expect(await handDownTo(folders, tree(folders, ['pids']), '/a/b')).toEqual([]);
     expect(await folders.groups('unified')).toEqual([]);

@@ -5,19 +5,20 @@ import { type CgroupLayout } from './cgroup-layout.js';
 import { type Hierarchy } from './cgroup-mounts.js';
 import { type MissingController, toMissing } from './missing-controller.js';
 
-/** What {@link makeGroup} did. */
+/** The result of {@link makeGroup}. */
 export interface MadeGroup {
-  /** The folders of the groups above it that were made on the way, by tree, topmost first. */
+  /** The folders of the parent groups that were created, by tree, topmost first. */
   readonly above: readonly string[];
-  /** The controllers of the trees that the group does not have, each with the topmost group that keeps it back. */
+  /** The controllers that the group lacks, each with the topmost group that does not delegate it. */
   readonly missing: readonly MissingController[];
 }
 
 /**
- * Makes a group in every tree, with what is missing above it; one that is there stays as it is.
+ * Creates a group in every tree, with missing parents; an existing group is not changed.
  *
- * Two things are not inherited by themselves: the CPUs and memory nodes of version 1's cpuset, without which no
- * process may join, and the controllers of version 2, which each group from the top down must hand down, whoever made it.
+ * Two things are not inherited automatically: the CPUs and memory nodes of version 1's cpuset, without which
+ * no process may join, and the controllers of version 2, which each group from the top down must enable for
+ * its children, whoever created it.
  */
 export async function makeGroup(layout: CgroupLayout, group: string): Promise<MadeGroup> {
   const above: string[] = [];
@@ -25,7 +26,8 @@ export async function makeGroup(layout: CgroupLayout, group: string): Promise<Ma
   const names = group.split('/').filter((name) => name !== '');
   for (const hierarchy of layout.hierarchies) {
     const hasCpuset = hierarchy.controllers.includes('cpuset') && hierarchy.version === 1;
-    // Groups come and go in one that stays: where nothing has to be handed down, the way is taken only if it is missing.
+    // Groups come and go in a parent that stays. If nothing has to be enabled, the path is only walked if it
+    // is missing.
     if (
       hierarchy.version === 1 &&
       !hasCpuset &&
@@ -48,8 +50,8 @@ export async function makeGroup(layout: CgroupLayout, group: string): Promise<Ma
 }
 
 /**
- * Enables the controllers of a tree of version 2 on the way to a group that is there, and makes none; gives those that
- * the group does not get.
+ * Enables the controllers of a version 2 tree on the path to an existing group, and creates none; returns
+ * those that the group lacks.
  */
 export async function handDownTo(
   io: CgroupIo,
@@ -64,7 +66,7 @@ export async function handDownTo(
   return missing.list();
 }
 
-/** One entry for each controller: what a group does not get from above it cannot hand down itself. */
+/** One entry per controller: a group that lacks it cannot enable it for its children either. */
 class MissingControllers {
   readonly #found = new Map<string, MissingController>();
 
@@ -77,7 +79,7 @@ class MissingControllers {
   }
 }
 
-/** False when what is above it is missing. */
+/** Returns false if the parent is missing. */
 async function canMake(io: CgroupIo, path: string): Promise<boolean> {
   try {
     await makeOne(io, path);
@@ -88,7 +90,7 @@ async function canMake(io: CgroupIo, path: string): Promise<boolean> {
   }
 }
 
-/** True when it was not there before. */
+/** Returns true if it did not exist before. */
 async function makeOne(io: CgroupIo, path: string): Promise<boolean> {
   try {
     await io.makeGroup(path);
@@ -100,9 +102,9 @@ async function makeOne(io: CgroupIo, path: string): Promise<boolean> {
 }
 
 /**
- * Lets the groups below one have the controllers that it has itself; gives those that the kernel refuses.
+ * Enables a group's own controllers for the groups below it; returns those that the kernel refuses.
  *
- * One at a time: of several in one write the kernel takes all or none.
+ * One at a time, as the kernel accepts all or none of several in one write.
  */
 export async function handDown(
   io: CgroupIo,

@@ -1,31 +1,31 @@
 import { systemCodeOf } from '../../errors/system-code.js';
 
-/** Why groups do not get a controller of cgroup v2. */
+/** Why groups lack a controller of cgroup v2. */
 export type MissingReason =
   /** The top of the tree does not list it. */
   | 'not offered'
-  /** A group on the way has processes, and may then hand nothing down. */
+  /** A group on the path has processes, and then cannot delegate anything. */
   | 'processes'
-  /** A group on the way is in threaded mode. */
+  /** A group on the path is in threaded mode. */
   | 'threaded'
-  /** This process may not write to a group on the way. */
+  /** This process may not write to a group on the path. */
   | 'not permitted'
   /** The tree is mounted read-only. */
   | 'read-only'
   /** The kernel refused for another reason. */
   | 'refused';
 
-/** A controller of cgroup v2 that a group does not get, and where on the way to it that was decided. */
+/** A controller of cgroup v2 that a group lacks, and the reason. */
 export interface MissingController {
   readonly controller: string;
-  /** The group that does not hand it down; `/` is the top of the tree as this process sees it. */
+  /** The group that does not delegate it; `/` is the top of the tree as this process sees it. */
   readonly group: string;
   readonly reason: MissingReason;
-  /** As the kernel named it, such as EBUSY; empty where it was not asked. */
+  /** The kernel's error code, such as EBUSY; empty if it was not asked. */
   readonly code: string;
 }
 
-/** What a controller does for pods. */
+/** The purpose of a controller for pods. */
 const PURPOSE: Readonly<Record<string, string>> = {
   cpu: 'weights and limits of cpu',
   memory: 'limits of memory, and its use by pod',
@@ -43,13 +43,13 @@ const REASONS: Readonly<Record<string, MissingReason>> = {
   EROFS: 'read-only',
 };
 
-/** What a failed write to `cgroup.subtree_control` of `group` says of a controller. */
+/** Interprets a failed write of a controller to `cgroup.subtree_control` of `group`. */
 export function toMissing(controller: string, group: string, error: unknown): MissingController {
   const code = systemCodeOf(error);
   return { controller, group, reason: REASONS[code] ?? 'refused', code };
 }
 
-/** What pods go without, and why, in one sentence. */
+/** What pods have to do without, and why, in one sentence. */
 export function describeMissing({ controller, group, reason, code }: MissingController): string {
   const lack = `the controller ${controller} (${PURPOSE[controller] ?? 'its limits'})`;
   switch (reason) {
@@ -68,7 +68,7 @@ export function describeMissing({ controller, group, reason, code }: MissingCont
   }
 }
 
-/** How a missing controller can be had, in one sentence. */
+/** How to enable a missing controller, in one sentence. */
 export function remedyOf({ controller, group, reason }: MissingController): string {
   const folder = `/sys/fs/cgroup${group === '/' ? '' : group}`;
   const command = `"echo +${controller} > ${folder}/cgroup.subtree_control"`;

@@ -1,8 +1,7 @@
 /**
- * The metrics of pods and containers by the names and units that cAdvisor gave them, since dashboards and alerts are
- * written against these.
+ * The metrics of pods and containers, with cAdvisor's names and units, as dashboards and alerts use these.
  *
- * What a machine does not count is left out.
+ * What a machine does not count is omitted.
  *
  * @module
  */
@@ -13,16 +12,16 @@ import { type UsageLimits } from './group-limits.js';
 import { type InterfaceUsage } from './network-usage.js';
 import { type OpenFiles } from './process-usage.js';
 
-/** What is known of one container when its metrics are made; what is not is undefined, and never zero. */
+/** The facts behind the metrics of one container; unknown values are undefined, and never zero. */
 export interface ContainerFacts {
   readonly usage: GroupUsage;
   readonly limits: UsageLimits;
   readonly openFiles: OpenFiles | undefined;
   readonly openFileLimit: bigint | undefined;
   readonly processes: bigint | undefined;
-  /** What it has written over its image. */
+  /** What it has written on top of its image. */
   readonly writable: { readonly bytes: bigint } | undefined;
-  /** The file system on which that is. */
+  /** The file system that contains it. */
   readonly disk: DiskFacts | undefined;
   /** Nanoseconds since the epoch. */
   readonly startedAtNs: bigint | undefined;
@@ -32,7 +31,7 @@ export interface ContainerFacts {
 const NS_PER_SECOND = 1_000_000_000n;
 const US_PER_SECOND = 1_000_000n;
 
-/** What is said about a container that runs. */
+/** The metrics of a running container. */
 export const CONTAINER_METRICS: readonly UsageMetric<ContainerFacts>[] = [
   counter(
     'container_cpu_usage_seconds_total',
@@ -274,7 +273,7 @@ export const CONTAINER_METRICS: readonly UsageMetric<ContainerFacts>[] = [
   ]),
 ];
 
-/** What is said about a pod's network, for each interface. */
+/** The metrics of a pod's network, for each interface. */
 export const NETWORK_METRICS: readonly UsageMetric<readonly InterfaceUsage[]>[] = (
   [
     ['received', 'receive'],

@@ -1,8 +1,8 @@
 import { type CgroupLayout } from '../cgroups/cgroup-layout.js';
 
-/** What a group has read from and written to one device: bytes and operations. */
+/** Bytes and operations that a group has read from and written to one device. */
 export interface DeviceUse {
-  /** As in `254:0`. */
+  /** For example `254:0`. */
   readonly device: string;
   readonly readBytes: bigint;
   readonly writtenBytes: bigint;
@@ -12,7 +12,7 @@ export interface DeviceUse {
 
 /** Huge pages of one size. */
 export interface HugepageUse {
-  /** As in `2MB`. */
+  /** For example `2MB`. */
   readonly pageSize: string;
   readonly usageBytes: bigint;
   readonly highestUsageBytes: bigint | undefined;
@@ -27,7 +27,7 @@ const V2_COUNTERS: Readonly<Record<string, Counter>> = {
   wios: 'writes',
 };
 
-/** What a group did to which device, as far as the machine counts that. */
+/** What a group has read and written, by device, as far as the machine counts it. */
 export function readDeviceUses(layout: CgroupLayout, group: string): readonly DeviceUse[] {
   const uses = new Map<string, Record<Counter, bigint>>();
   const add = (device: string, counter: Counter | undefined, value: string): void => {
@@ -55,10 +55,10 @@ export function readDeviceUses(layout: CgroupLayout, group: string): readonly De
   return [...uses].map(([device, use]) => ({ device, ...use }));
 }
 
-/** The sizes of huge pages that machines have; a group has a file for each that this one has. */
+/** The possible sizes of huge pages; a group has a file for each size of the machine. */
 const PAGE_SIZES = ['64KB', '1MB', '2MB', '16MB', '32MB', '512MB', '1GB', '16GB'];
 
-/** A group's huge pages, of every size that the machine has. */
+/** A group's huge pages, for every size of the machine. */
 export function readHugepageUses(layout: CgroupLayout, group: string): readonly HugepageUse[] {
   const hierarchy = layout.find('hugetlb');
   if (hierarchy === undefined) return [];

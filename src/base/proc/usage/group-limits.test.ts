@@ -19,13 +19,13 @@ const V2 = {
   ...{ 'memory.max': '4096\n', 'memory.swap.max': '4096\n' },
 };
 
-it('reads the limits in force, the same from both versions', () => {
+it('reads the limits in force, identically from both versions', () => {
   const limits = { cpuPeriod: 100_000n, cpuQuota: 50_000n, memoryBytes: 4096n, memoryAndSwapBytes: 8192n };
   expect(readGroupLimits(layout(1, V1), '/pod')).toEqual({ ...limits, cpuShares: 512n });
   expect(readGroupLimits(layout(2, V2), '/pod')).toEqual({ ...limits, cpuShares: 998n });
 });
 
-it('has zero for what is without limit', () => {
+it('has zero for no limit', () => {
   const none = { cpuPeriod: 100_000n, cpuQuota: 0n, memoryBytes: 0n, memoryAndSwapBytes: 0n };
   const most = '9223372036854771712\n';
   const v1 = {
@@ -39,7 +39,7 @@ it('has zero for what is without limit', () => {
   expect(noSwap.memoryAndSwapBytes).toBe(4096n);
 });
 
-it('knows nothing where the kernel does not tell', () => {
+it('knows nothing if the kernel does not report it', () => {
   const nothing = {
     ...{ cpuPeriod: undefined, cpuQuota: undefined, cpuShares: undefined },
     ...{ memoryBytes: undefined, memoryAndSwapBytes: undefined },
@@ -53,6 +53,6 @@ it.each([
   ['100', 2597n],
   ['10000', 262_144n],
   ['10001', undefined],
-])('shows the weight %s as %s shares', (weight, shares) => {
+])('converts the weight %s to %s shares', (weight, shares) => {
   expect(readGroupLimits(layout(2, { 'cpu.weight': weight }), '/pod').cpuShares).toBe(shares);
 });

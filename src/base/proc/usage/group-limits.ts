@@ -1,23 +1,23 @@
 import { type CgroupLayout } from '../cgroups/cgroup-layout.js';
 
-/** What a container or pod may use. Undefined where nobody tells; zero for no limit. */
+/** The limits of a container or pod. Undefined if unknown; zero for no limit. */
 export interface UsageLimits {
-  /** Microseconds, as its quota is. */
+  /** In microseconds, like its quota. */
   readonly cpuPeriod: bigint | undefined;
   readonly cpuQuota: bigint | undefined;
-  /** As version 1 counts them: 1024 by default, from 2 to 262144. */
+  /** In version 1's unit: 1024 by default, from 2 to 262144. */
   readonly cpuShares: bigint | undefined;
   readonly memoryBytes: bigint | undefined;
   readonly memoryAndSwapBytes: bigint | undefined;
 }
 
-/** Version 1 says "no limit" with the highest number of pages that a long can count. */
+/** Version 1 represents "no limit" by the highest number of pages that a long can count. */
 export const UNLIMITED = 2n ** 62n;
 const [MOST_SHARES, LEAST_SHARES] = [262_144n, 2n];
 const [MOST_WEIGHT, LEAST_WEIGHT] = [10_000n, 1n];
 
 /**
- * The limits of a group as the kernel has them: those that are in force, whatever was once asked for.
+ * The limits of a group that are in force in the kernel, whatever was requested.
  *
  * Source: the kernel's documentation of cgroup-v1 (memory, CFS bandwidth) and cgroup-v2.
  */
@@ -51,7 +51,10 @@ function readV2(layout: CgroupLayout, group: string): UsageLimits {
   };
 }
 
-/** Of memory and swap together, from the text of a limit of swap, of which there may be none at all: that is no "no limit". */
+/**
+ * The limit of memory and swap together, from the text of the swap limit. A missing text is unknown, not "no
+ * limit".
+ */
 function addSwap(memoryBytes: bigint | undefined, swap: string | undefined): bigint | undefined {
   if (memoryBytes === undefined || swap === undefined) return undefined;
   return memoryBytes === 0n || swap === 'max' ? 0n : addNumber(memoryBytes, toNumber(swap));
@@ -61,7 +64,9 @@ function addNumber(one: bigint, other: bigint | undefined): bigint | undefined {
   return other === undefined ? undefined : one + other;
 }
 
-/** Weights in version 1's measure, as cAdvisor shows them: along a straight line from the least to the most of both. */
+/**
+ * Converts weights to version 1's shares like cAdvisor: linearly between the minimum and the maximum of both.
+ */
 function toShares(weight: bigint | undefined): bigint | undefined {
   if (weight === undefined || weight < LEAST_WEIGHT || weight > MOST_WEIGHT) return undefined;
   const range = MOST_SHARES - LEAST_SHARES;
@@ -72,7 +77,7 @@ function toNumber(text: string | undefined): bigint | undefined {
   return text !== undefined && /^\d+$/.test(text) ? BigInt(text) : undefined;
 }
 
-/** Zero for the words that say "no limit": `-1`, `max`, and version 1's highest number. */
+/** Returns zero for "no limit": `-1`, `max`, and version 1's highest number. */
 function toLimit(text: string | undefined): bigint | undefined {
   if (text === 'max' || text === '-1') return 0n;
   const value = toNumber(text);

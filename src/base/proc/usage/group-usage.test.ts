@@ -24,7 +24,7 @@ const STAT_V1 = {
   total_workingset_refault_anon: STAT_V2.workingset_refault_anon,
 } as const;
 
-/** Each name with a number of its own, among names that begin or end alike. */
+/** Gives each name a different number, among names with similar beginnings or ends. */
 function table(names: readonly string[], from: number): { text: string; values: Map<string, bigint> } {
   const values = new Map(names.map((name, index) => [name, BigInt(from + index * 7)]));
   const lines = [...values].flatMap(([name, value]) => [
@@ -55,7 +55,7 @@ const expected = (
   names: Readonly<Record<string, string>>,
 ): [string, bigint][] => [...values].map(([name, value]) => [names[name]!, value]);
 
-describe('what the kernel does to take memory back from a group', () => {
+describe("the kernel's reclaim of a group's memory", () => {
   it.each([1, 1_000, 2 ** 40])('is read from the files of version 2, numbers from %i on', (from) => {
     const stat = table(Object.keys(STAT_V2), from);
     const events = table(Object.keys(EVENTS_V2), from + 100);
@@ -68,7 +68,7 @@ describe('what the kernel does to take memory back from a group', () => {
     );
   });
 
-  it('is on version 1 what that counts, and else nothing', () => {
+  it('is on version 1 what that counts, and nothing else', () => {
     const stat = table(Object.keys(STAT_V1), 5);
     const metrics = readMetrics(1, { 'memory.usage_in_bytes': '1', 'memory.stat': stat.text });
     const known = [...metrics].filter(([, value]) => value !== undefined);
@@ -81,7 +81,7 @@ describe('what the kernel does to take memory back from a group', () => {
     expect(marked.sort()).toEqual(unknown.sort());
   });
 
-  it('is left out where a kernel does not count it', () => {
+  it('is omitted if a kernel does not count it', () => {
     expect(new Set(readMetrics(2, { 'memory.current': '1' }).values())).toEqual(new Set([undefined]));
     expect(new Set(readMetrics(2, {}).values())).toEqual(new Set([undefined]));
   });

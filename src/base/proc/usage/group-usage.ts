@@ -1,9 +1,9 @@
 /**
- * What a group of processes has used and uses, as the control files of cgroups tell it.
+ * What a group of processes has used and uses, read from the control files of cgroups.
  *
- * Source: the kernel's documentation of cgroup-v1 (memory, cpuacct) and cgroup-v2. How the fields of CRI follow
- * from it is what containerd and cAdvisor do: the working set is the usage without the file pages that were not
- * used lately, rss is anonymous memory.
+ * Source: the kernel's documentation of cgroup-v1 (memory, cpuacct) and cgroup-v2. CRI's fields are derived
+ * as in containerd and cAdvisor: the working set is the usage without inactive file pages, rss is anonymous
+ * memory.
  *
  * @module
  */
@@ -12,35 +12,35 @@ import { type DeviceUse, type HugepageUse, readDeviceUses, readHugepageUses } fr
 import { UNLIMITED } from './group-limits.js';
 import { type Pressure, readPressure } from './pressure.js';
 
-/** Bytes, counts and nanoseconds. What the machine does not tell, or was not asked for, is undefined. */
+/** Bytes, counts and nanoseconds. What the machine does not report, or was not requested, is undefined. */
 export interface GroupUsage {
   readonly cpu: CpuUse | undefined;
   readonly memory: MemoryUse | undefined;
   readonly pids: PidsUse | undefined;
   readonly io: readonly DeviceUse[];
   readonly hugepages: readonly HugepageUse[];
-  /** Pressure stall information: only where there is a tree of version 2. */
+  /** Pressure stall information: only with a tree of version 2. */
   readonly pressure: { readonly [resource in 'cpu' | 'memory' | 'io']?: Pressure };
 }
 
-/** CPU time since the group was made. */
+/** CPU time since the group was created. */
 export interface CpuUse {
   readonly totalNs: bigint;
   readonly userNs: bigint | undefined;
   readonly systemNs: bigint | undefined;
-  /** Periods of the quota: all, those in which somebody had to wait, and how long they waited together. */
+  /** Periods of the quota: all of them, those with throttling, and the total time throttled. */
   readonly periods: bigint | undefined;
   readonly throttledPeriods: bigint | undefined;
   readonly throttledNs: bigint | undefined;
 }
 
-/** Memory of a group and of those below it. */
+/** Memory of a group and its descendants. */
 export interface MemoryUse {
   readonly usageBytes: bigint | undefined;
   readonly workingSetBytes: bigint | undefined;
   readonly rssBytes: bigint | undefined;
   readonly cacheBytes: bigint | undefined;
-  /** Of the page cache: pages that were used lately, and those that were not. */
+  /** Pages of the page cache: recently used ones, and the others. */
   readonly activeFileBytes: bigint | undefined;
   readonly inactiveFileBytes: bigint | undefined;
   readonly mappedFileBytes: bigint | undefined;
@@ -48,30 +48,30 @@ export interface MemoryUse {
   readonly pageFaults: bigint | undefined;
   readonly majorPageFaults: bigint | undefined;
   readonly swapBytes: bigint | undefined;
-  /** Undefined when there is no limit. */
+  /** Undefined if there is no limit. */
   readonly limitBytes: bigint | undefined;
-  /** Of swap alone; undefined when there is no limit. */
+  /** The limit of swap alone; undefined if there is none. */
   readonly swapLimitBytes: bigint | undefined;
   readonly highestUsageBytes: bigint | undefined;
-  /** How often the limit was met. */
+  /** How often the limit was reached. */
   readonly limitHits: bigint | undefined;
-  /** How many processes were killed for want of memory. */
+  /** How many processes were killed for lack of memory. */
   readonly oomKills: bigint | undefined;
-  /** Only of groups; what the version of cgroups does not count is undefined. */
+  /** Only for groups; what the version of cgroups does not count is undefined. */
   readonly reclaim?: MemoryReclaim;
 }
 
-/** What the kernel does to take memory back from a group. */
+/** The kernel's reclaim of a group's memory. */
 export interface MemoryReclaim {
-  /** Of the page cache: what is not on the disk yet, and what is being written to it. */
+  /** Pages of the page cache that are not on the disk yet, and those being written to it. */
   readonly dirtyBytes: bigint | undefined;
   readonly writebackBytes: bigint | undefined;
   readonly scannedPages: bigint | undefined;
   readonly reclaimedPages: bigint | undefined;
-  /** Pages that were taken back and soon needed again. */
+  /** Pages that were reclaimed and soon needed again. */
   readonly fileRefaults: bigint | undefined;
   readonly anonymousRefaults: bigint | undefined;
-  /** How often memory.high and memory.max were met. */
+  /** How often memory.high and memory.max were reached. */
   readonly highEvents: bigint | undefined;
   readonly maxEvents: bigint | undefined;
 }
@@ -83,7 +83,7 @@ export interface PidsUse {
   readonly threadLimit: bigint | undefined;
 }
 
-/** How much somebody wants to know: metrics need some files more than statistics do. */
+/** How much to read: metrics need more files than statistics. */
 export type UsageDetail = 'stats' | 'metrics';
 
 /** Reads what a group uses; about ten small files for statistics, twenty for metrics. */
@@ -100,7 +100,9 @@ export function readGroupUsage(layout: CgroupLayout, group: string, detail: Usag
   };
 }
 
-/** How many processes of a group were killed for want of memory; undefined when the machine does not tell. */
+/**
+ * How many processes of a group were killed for lack of memory; undefined if the machine does not report it.
+ */
 export function readOomKills(layout: CgroupLayout, group: string): bigint | undefined {
   const file = layout.version === 1 ? 'memory.oom_control' : 'memory.events';
   return new Table(layout.read('memory', group, file)).get('oom_kill');
@@ -220,8 +222,10 @@ function readPids(layout: CgroupLayout, group: string): PidsUse | undefined {
 }
 
 /**
- * Lines of a name and a number each, of which memory.stat has fifty: a number is made of what is asked for alone, since
- * on a node with a thousand groups that is most of what reading them costs beside the kernel.
+ * Lines with a name and a number each, about fifty in memory.stat.
+ *
+ * Only requested numbers are parsed: on a node with a thousand groups, parsing is most of the cost besides
+ * the kernel's.
  */
 class Table {
   readonly #text: string;
@@ -239,7 +243,7 @@ class Table {
   }
 }
 
-/** Undefined for `max`, and for what is not there. */
+/** Undefined for `max`, and for a missing text. */
 function toNumber(text: string | undefined): bigint | undefined {
   const digits = text?.trim() ?? '';
   return /^\d+$/.test(digits) ? BigInt(digits) : undefined;

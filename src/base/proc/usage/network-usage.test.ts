@@ -22,6 +22,6 @@ net1.5:7 1 0 0 0 0 0 0 8 1 0 0 0 0 0 0
   ]);
 });
 
-it('knows nothing of a process that is gone', () => {
+it('knows nothing about a process that is gone', () => {
   expect(readNetworkUsage(2 ** 22 + 1)).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Counters of one network interface since it was made. */
+/** Counters of one network interface since its creation. */
 export interface InterfaceUsage {
   readonly name: string;
   readonly received: DirectionUsage;
@@ -10,13 +10,13 @@ export interface InterfaceUsage {
 /** Counters of one direction. */
 export interface DirectionUsage {
   readonly bytes: bigint;
-  /** Undefined where nobody tells. */
+  /** Undefined if unknown. */
   readonly packets: bigint | undefined;
   readonly errors: bigint | undefined;
   readonly dropped: bigint | undefined;
 }
 
-/** The interfaces of the network namespace in which a process is, without loopback; none when it is gone. */
+/** The interfaces in the network namespace of a process, without loopback; none if it is gone. */
 export function readNetworkUsage(pid: number): readonly InterfaceUsage[] {
   try {
     return parseNetDev(readFileSync(`/proc/${pid}/net/dev`, 'utf8'));
@@ -25,7 +25,7 @@ export function readNetworkUsage(pid: number): readonly InterfaceUsage[] {
   }
 }
 
-/** Reads /proc/PID/net/dev: see proc_pid_net(5). Loopback is left out. */
+/** Parses /proc/PID/net/dev: see proc_pid_net(5). Loopback is omitted. */
 export function parseNetDev(text: string): readonly InterfaceUsage[] {
   return text.split('\n').flatMap((line) => {
     const [name = '', numbers] = line.split(':');

@@ -1,7 +1,10 @@
 import { join } from 'node:path';
 import { type CgroupLayout } from '../cgroups/cgroup-layout.js';
 
-/** How long processes waited for a resource: at least one of them, and all of them at the same time. */
+/**
+ * How long processes waited for a resource: `some` is at least one of them, `full` all of them at the same
+ * time.
+ */
 export interface Pressure {
   readonly some: PressureLine;
   readonly full: PressureLine;
@@ -28,7 +31,7 @@ export function readPressure(
   return { cpu: read('cpu'), memory: read('memory'), io: read('io') };
 }
 
-/** Reads lines such as `some avg10=0.00 avg60=0.00 avg300=0.00 total=0`; undefined when there is none. */
+/** Parses lines such as `some avg10=0.00 avg60=0.00 avg300=0.00 total=0`; undefined if there are none. */
 function parsePressure(text: string | undefined): Pressure | undefined {
   const lines = new Map<string, PressureLine>();
   for (const line of (text ?? '').split('\n')) {

@@ -1,9 +1,9 @@
 /**
- * What processes use, summed up from /proc: for machines whose cgroups may not be written, and for the few numbers
- * that no cgroup counts.
+ * The total usage of processes from /proc, for machines whose cgroups are not writable, and for the few
+ * numbers that no cgroup counts.
  *
- * Two things differ from cgroups: the CPU time of a process that nobody has waited for is lost when it ends, and
- * memory that processes share counts for each of them.
+ * It differs from cgroups in two ways: the CPU time of a process that nobody has waited for is lost when it
+ * exits, and shared memory counts for each process.
  *
  * @module
  */
@@ -26,14 +26,15 @@ interface ProcessNumbers {
   readonly threads: bigint;
 }
 
-/** Processes whose files are read beside one another. */
+/** Processes whose files are read concurrently. */
 const SLICE = 32;
 
 /**
- * Adds up what these processes use, their waited-for children included; those that are gone count as nothing.
+ * Adds up the usage of these processes, including their waited-for children; those that are gone count as
+ * nothing.
  *
- * @param isOver asked now and then whether the time for it is over: then nothing is known, as a sum over some of
- * them would let counters go backwards.
+ * @param isOver checked from time to time for the end of the allowed time. The result is undefined then, as a
+ * sum over some of the processes would let counters go backwards.
  */
 export async function sumProcessUsage(
   pids: readonly number[],
@@ -91,7 +92,7 @@ async function readNumbers(pid: number): Promise<ProcessNumbers | undefined> {
       readFile(`/proc/${pid}/stat`, 'latin1'),
       readFile(`/proc/${pid}/status`, 'latin1'),
     ]);
-    // Fields are counted from the state, the third, since the second may hold anything.
+    // Fields are counted from the state, the third, since the second may contain anything.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const field = (number: number): bigint => BigInt(fields[number - 3] ?? '0');
     const kib = (name: string): bigint => {
@@ -113,20 +114,23 @@ async function readNumbers(pid: number): Promise<ProcessNumbers | undefined> {
   }
 }
 
-/** What processes have open. */
+/** The open files of processes. */
 export interface OpenFiles {
   readonly files: bigint;
   readonly sockets: bigint;
 }
 
-/** Open files between two turns of the event loop: the kernel names each within some 5 µs, a tenth of what a promise costs. */
+/**
+ * How many open files are read between two turns of the event loop: the kernel takes about 5 µs for each, a
+ * tenth of the cost of a promise.
+ */
 const FILES_PER_SLICE = 128;
 
 /**
  * Counts the open files of these processes, and the sockets among them.
  *
- * @param isOver asked now and then whether the time for it is over: then nothing is known.
- * @param isStill asked at the end whether a pid names the same process still: one that does not counts as nothing.
+ * @param isOver checked from time to time for the end of the allowed time; the result is undefined then.
+ * @param isStill checked at the end whether a pid still refers to the same process; others count as nothing.
  */
 export async function countOpenFiles(
   pids: readonly number[],
@@ -155,7 +159,7 @@ export async function countOpenFiles(
   return { files: BigInt(files), sockets: BigInt(sockets) };
 }
 
-/** The soft limit of open files of a process; undefined when there is none, or the process is gone. */
+/** The soft limit of open files of a process; undefined if there is none, or the process is gone. */
 export function findOpenFileLimit(pid: number): bigint | undefined {
   const limits = orIfGone(() => readFileSync(`/proc/${pid}/limits`, 'utf8'), '');
   const digits = /^Max open files\s+(\d+)/m.exec(limits)?.[1];

@@ -1,4 +1,4 @@
-/** One value of a metric, and the values of the labels that it has beside the usual ones. */
+/** One value of a metric, with the values of its additional labels. */
 export interface UsageSample {
   readonly value: bigint | undefined;
   readonly labels: readonly string[];
@@ -9,16 +9,16 @@ export interface UsageMetric<F> {
   readonly name: string;
   readonly help: string;
   readonly type: 'counter' | 'gauge';
-  /** How many of what `read` gives make one of the metric's own unit: 1e9 where nanoseconds become seconds. */
+  /** How many units of `read` are one unit of the metric: 1e9 if nanoseconds become seconds. */
   readonly divisor: bigint;
-  /** Labels beside {@link COMMON_LABELS}. */
+  /** Labels in addition to {@link COMMON_LABELS}. */
   readonly labels: readonly string[];
-  /** The one version of cgroups that counts it (default: both do). */
+  /** The only version of cgroups that counts it (default: both). */
   readonly cgroupVersion?: 1 | 2;
   readonly read: (facts: F) => readonly UsageSample[];
 }
 
-/** The labels that every metric has, in front of its own. */
+/** The labels of every metric, before its own. */
 export const COMMON_LABELS = ['container', 'id', 'image', 'name', 'namespace', 'pod'] as const;
 
 function one<F>(
@@ -31,7 +31,7 @@ function one<F>(
   return { name, help, type, divisor, labels: [], read: (facts) => [{ value: read(facts), labels: [] }] };
 }
 
-/** A count that only grows, without labels of its own. */
+/** A counter without additional labels. */
 export function counter<F>(
   name: string,
   help: string,
@@ -41,12 +41,12 @@ export function counter<F>(
   return one('counter', name, help, read, divisor);
 }
 
-/** The same metric where version 2 of cgroups counts it, and only there. */
+/** The same metric, but only with version 2 of cgroups. */
 export function onVersion2<F>(metric: UsageMetric<F>): UsageMetric<F> {
   return { ...metric, cgroupVersion: 2 };
 }
 
-/** A value that rises and falls, without labels of its own. */
+/** A gauge without additional labels. */
 export function gauge<F>(
   name: string,
   help: string,

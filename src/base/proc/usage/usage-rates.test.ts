@@ -3,29 +3,29 @@ import { UsageRates } from './usage-rates.js';
 
 const CORE = 1_000_000_000n;
 
-it('begins with the average since the start', () => {
+it('starts with the average since the start', () => {
   const rates = new UsageRates();
   expect(rates.compute('a', 5n * CORE, 60_000, 10_000)).toBe(CORE / 2n);
 });
 
-it('goes on with the time since an earlier question', () => {
+it('continues with the time since an earlier call', () => {
   const rates = new UsageRates();
   rates.compute('a', 0n, 0, 100_000);
   expect(rates.compute('a', 2n * CORE, 1_000, 0)).toBe(2n * CORE);
   expect(rates.compute('a', 2n * CORE, 11_000, 0)).toBe(0n);
 });
 
-it('takes no window of less than a second, however often it is asked', () => {
+it('uses no window of less than a second, however often it is called', () => {
   const rates = new UsageRates();
   rates.compute('a', 0n, 10_000, 10_000);
   rates.compute('a', CORE, 11_000, 0);
-  // A quarter of a second of full use behind a second of full use, and so on.
+  // A quarter of a second of full use after a second of full use, and so on.
   expect(rates.compute('a', CORE + CORE / 4n, 11_250, 0)).toBe(CORE);
   expect(rates.compute('a', CORE + CORE / 4n, 11_999, 0)).toBe(625_312_656n);
   expect(rates.compute('a', CORE + CORE / 4n, 12_000, 0)).toBe(CORE / 4n);
 });
 
-it('begins with the first question about what is of unknown age, and knows nothing before a second has passed', () => {
+it('starts with the first call for something of unknown age, and knows nothing before a second has passed', () => {
   const rates = new UsageRates();
   for (const ageMs of [undefined, 0, -5]) {
     const key = String(ageMs);
@@ -39,14 +39,14 @@ it('begins with the first question about what is of unknown age, and knows nothi
   }
 });
 
-it('begins anew when the counter went back, and knows of no use in no time', () => {
+it('starts over when the counter went back, and knows no usage for no time', () => {
   const rates = new UsageRates();
   rates.compute('a', 9n * CORE, 10_000, 10_000);
   expect(rates.compute('a', CORE, 20_000, 4_000)).toBe(CORE / 4n);
   expect(rates.compute('b', 0n, 20_000, 0)).toBeUndefined();
 });
 
-it('forgets what nobody asks about', () => {
+it('forgets keys that nobody asks for', () => {
   const rates = new UsageRates();
   rates.compute('a', CORE, 3_600_000, 10_000);
   rates.compute('b', 0n, 3_600_000 * 2, 10_000);

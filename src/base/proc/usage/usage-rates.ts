@@ -4,28 +4,28 @@ interface Sample {
   readonly totalNs: bigint;
 }
 
-/** Shorter windows would show single time slices and not a usage. */
+/** Shorter windows would show single time slices instead of a usage. */
 const SHORTEST_WINDOW_MS = 1_000;
-/** What nobody has asked about for that long is forgotten, at the next question about anything. */
+/** Keys that were not requested for this long are forgotten, at the next call for any key. */
 const FORGET_AFTER_MS = 30 * 60_000;
 
 /**
- * CPU usage over a window, in nanoseconds of CPU time a second (CRI's usageNanoCores).
+ * CPU usage over a window, in nanoseconds of CPU time per second (CRI's usageNanoCores).
  *
- * The window reaches from an earlier question, at least a second ago, to this one: nothing is measured while
- * nobody asks. The first question's window begins with the container where its age is known; else that question is
- * the begin of the first window, and nothing is known until it is long enough.
+ * The window reaches from an earlier call, at least a second ago, to this one: nothing is measured without
+ * calls. The first call's window begins with the container if its age is known. Otherwise that call starts
+ * the first window, and the result is undefined until the window is long enough.
  */
 export class UsageRates {
   readonly #samples = new Map<string, { base: Sample; last: Sample }>();
   #sweptAtMs = 0;
 
   /**
-   * The usage of `key`, now.
+   * Computes the present usage of `key`.
    *
    * @param totalNs its CPU time since its start.
    * @param nowMs monotonic milliseconds.
-   * @param ageMs how long it has been running, for the first question; undefined when nobody knows.
+   * @param ageMs how long it has been running, for the first call; undefined if unknown.
    */
   compute(key: string, totalNs: bigint, nowMs: number, ageMs: number | undefined): bigint | undefined {
     this.#sweep(nowMs);
@@ -33,7 +33,7 @@ export class UsageRates {
     const known = this.#samples.get(key);
     // A counter that went back belongs to something new under an old name.
     if (known === undefined || totalNs < known.last.totalNs) {
-      // A clock that was set back can make it younger than nothing.
+      // A clock that was set back can make its age negative.
       const base = ageMs === undefined || ageMs <= 0 ? sample : { atMs: nowMs - ageMs, totalNs: 0n };
       this.#samples.set(key, { base, last: sample });
       return base === sample ? undefined : rate(base, sample);

@@ -2,19 +2,20 @@ import { isAlias, isMap, isScalar, isSeq, type Document, type Scalar } from 'yam
 import { checkGrammar, type GrammarCheck, type YamlPart } from './kubernetes-grammar.js';
 import { AMBIGUOUS, type GrammarFault } from './yaml-tokens.js';
 
-/** One document as it was parsed. */
+/** A parsed document. */
 type ParsedDocument = Pick<Document.Parsed, 'contents' | 'range'>;
 
 /**
- * Checks the documents of a text, one after the other, against what Kubernetes reads of it.
+ * Checks the documents of a text, one after the other, against Kubernetes' reading of it.
  *
- * Kubernetes cuts a text at its lines with `---` and parses each part by itself; a part without a document is checked, too.
+ * Kubernetes splits a text at its lines with `---` and parses each part by itself; parts without a document
+ * are checked, too.
  */
 export class DocumentChecks {
   readonly #text: string;
   readonly #starts: readonly number[];
   readonly #checks: (GrammarCheck | undefined)[] = [];
-  /** The part of the last document. */
+  /** The part that contains the last document. */
   #at = 0;
 
   constructor(text: string) {
@@ -22,7 +23,10 @@ export class DocumentChecks {
     this.#starts = [0, ...[...text.matchAll(/\n(?=---(?:[ \t\n]|$))/g)].map(({ index }) => index + 1)];
   }
 
-  /** Where Kubernetes would refuse the next document, or read another one. `placeOf`: from its places to those of the text. */
+  /**
+   * Where Kubernetes would reject the next document, or read it differently. `placeOf` converts an offset in
+   * the document to one in the text.
+   */
   check({ contents, range }: ParsedDocument, placeOf: (offset: number) => number): GrammarFault | undefined {
     const first = placeOf(contents?.range[0] ?? range[0]);
     while ((this.#starts[this.#at + 1] ?? Infinity) <= first) this.#at++;
@@ -30,7 +34,7 @@ export class DocumentChecks {
     return check.fault ?? findDifference(check.parts, partsOf(contents, placeOf), first);
   }
 
-  /** Of parts in which no document was checked. */
+  /** The faults in parts without a checked document. */
   findOthers(): GrammarFault[] {
     const others = this.#starts.flatMap((_, at) => (this.#checks[at] === undefined ? [at] : []));
     return others.flatMap((at) => this.#checkPart(at).fault ?? []);

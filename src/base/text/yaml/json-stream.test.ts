@@ -5,7 +5,7 @@ import { parseYamlDocuments } from './yaml-document.js';
 
 const read = (text: string): unknown[] => parseYamlDocuments(text).map(({ value }) => value);
 
-describe('JSON objects one after the other', () => {
+describe('consecutive JSON objects', () => {
   it('are documents, whatever is in them and between them', () => {
     const objects = fc.array(fc.dictionary(fc.string({ minLength: 1 }), fc.jsonValue()), { minLength: 2 });
     const between = fc.constantFrom('', ' ', '\n', '\r\n', '\n\n\t');
@@ -18,7 +18,7 @@ describe('JSON objects one after the other', () => {
     );
   });
 
-  it('have problems where they stand', () => {
+  it('have problems with their positions', () => {
     const [first, second, third] = parseYamlDocuments('{"a": 1}\n {"b": 1, "b": 2} {\n  "c": {}}\n');
     expect(first!.value).toEqual({ a: 1 });
     expect(second!.problems[0]).toMatchObject({

@@ -1,16 +1,17 @@
-/** One of several JSON objects of a text. */
+/** One of several JSON objects in a text. */
 export interface JsonPiece {
   readonly text: string;
   /** Where it begins in the whole text. */
   readonly offset: number;
 }
 
-/** A string, or what opens or closes a list or an object; other characters change no depth. */
+/** A string, or the start or end of a list or an object; other characters do not change the depth. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]]/gs;
 
 /**
- * Splits JSON objects that stand one after the other, as `jq` prints them and kubectl takes them; undefined for any
- * other text, a single object among them.
+ * Splits consecutive JSON objects, as `jq` prints them and kubectl accepts them.
+ *
+ * Undefined for any other text, including a single object.
  */
 export function findJsonStream(text: string): readonly JsonPiece[] | undefined {
   if (!/^\s*\{/.test(text)) return undefined;

@@ -9,7 +9,7 @@ const problemsOf = (text: string): string[] =>
     problems.map(({ place, message }) => `${place.line}:${place.column} ${message}`),
   );
 
-/** Where a value may stand in a document. */
+/** The possible positions of a value in a document. */
 const AROUND: Readonly<Record<string, (value: string) => string>> = {
   'at the top': (value) => `a: ${value}\n`,
   'behind others': (value) => `z: [1, 2]\n# text\na: ${value}\nb: c\n`,
@@ -29,7 +29,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe.each(Object.entries(REFUSED))('%s, which Kubernetes does not read', (_, values) => {
-  it.each(Object.entries(AROUND))('is refused %s', (__, around) => {
+  it.each(Object.entries(AROUND))('is rejected %s', (__, around) => {
     for (const value of values) expect(problemsOf(around(value)), around(value)).not.toEqual([]);
   });
 });
@@ -40,14 +40,14 @@ describe('a tab', () => {
     ...['-¤b\n- c\n', 'a:\n-¤b\n', 'a:\n  - b\n  -¤c\n', '?¤a\n: b\n', '¤a: b\n', 'a: |\n¤b\n', 'a: b\n¤'],
   ];
 
-  it('is refused in place of indentation, and blanks are not', () => {
+  it('is rejected in place of indentation, and blanks are not', () => {
     for (const text of TEXTS) {
       expect(problemsOf(text.replace('¤', '\t')), JSON.stringify(text)).not.toEqual([]);
       expect(problemsOf(text.replace('¤', '  ')).length, JSON.stringify(text)).toBeLessThan(2);
     }
   });
 
-  it('may stand behind a colon, between words, and in brackets behind a comma', () => {
+  it('may follow a colon, be between words, and in brackets follow a comma', () => {
     for (const text of [
       'a:\tb\n',
       'a: b\tc\n',
@@ -75,7 +75,7 @@ describe('a merge', () => {
     'b: &b [{x: 1}]\na: {<<: *b}\n',
     'b: &b {x: 1}\nc: &c [*b]\na: {<<: *c}\n',
     'b: &b [{x: 1}]\na: {<<: [*b]}\n',
-  ])('takes no list through an alias: %j', (text) => {
+  ])('accepts no list through an alias: %j', (text) => {
     expect(problemsOf(text)).toEqual([expect.stringMatching(/<< takes a mapping or a list of mappings/)]);
   });
 
@@ -87,7 +87,7 @@ describe('a merge', () => {
   );
 });
 
-describe('a merge key behind other keys', () => {
+describe('a merge key after other keys', () => {
   it.each([
     ['a: {x: 2, <<: {x: 1}}\n', '1:11 << would replace the key "x" before it; put << first'],
     [
@@ -99,7 +99,7 @@ describe('a merge key behind other keys', () => {
       '2:11 << would replace the key "x" before it; put << first',
     ],
     ['a: {<<: {x: 1}, <<: {x: 2}}\n', '1:17 the key "x" is in two <<; write one << with a list'],
-  ])('may not have one of them, as YAML and Kubernetes differ then: %j', (text, problem) => {
+  ])('must not contain one of them, as YAML and Kubernetes differ then: %j', (text, problem) => {
     expect(problemsOf(text)).toEqual([problem]);
   });
 
@@ -110,7 +110,7 @@ describe('a merge key behind other keys', () => {
     },
   );
 
-  it('is found in whatever order keys and merges are', () => {
+  it('is found in any order of keys and merges', () => {
     const part = fc.record({ isMerge: fc.boolean(), key: fc.constantFrom('x', 'w', 'z') });
     fc.assert(
       fc.property(fc.array(part, { minLength: 1, maxLength: 5 }), (parts) => {
@@ -127,19 +127,19 @@ describe('a merge key behind other keys', () => {
   });
 });
 
-it('is not asked of JSON, which Kubernetes reads as such', () => {
+it('is not applied to JSON, which Kubernetes reads as such', () => {
   expect(parseYamlDocuments('{\n\t"a": "x\\/y",\n\t"b?": [\n\t\t1]\n}\n').map(({ value }) => value)).toEqual([
     { a: 'x/y', 'b?': [1] },
   ]);
 });
 
-it('harms no other document of the file', () => {
+it('does not affect other documents in the file', () => {
   const [first, second, third] = parseYamlDocuments('a: 1\n---\nb: [x?y]\n---\nc: 3\n');
   expect([first!.value, second!.problems.length, third!.value]).toEqual([{ a: 1 }, 1, { c: 3 }]);
 });
 
 describe('the check', () => {
-  it('takes whatever a writer of YAML prints, and finds its parts', () => {
+  it('accepts the output of any YAML writer, and finds its parts', () => {
     const value = fc.jsonValue({ maxDepth: 4 });
     fc.assert(
       fc.property(value, fc.constantFrom('BLOCK_LITERAL', 'QUOTE_DOUBLE', 'PLAIN'), (given, type) => {
@@ -150,7 +150,7 @@ describe('the check', () => {
     );
   });
 
-  it('never throws, and names a place in the text', () => {
+  it('never throws, and reports a position in the text', () => {
     const signs = [
       'a',
       ':',

@@ -1,24 +1,28 @@
 /**
- * Finds YAML that Kubernetes' parser refuses, or cuts into other parts, where the parser of this project reads it.
+ * Finds YAML that this project's parser reads, but that Kubernetes' parser rejects or splits into different
+ * parts.
  *
- * In: the text of one document. Out: the first place that is refused there, or the parts of the document. Kubernetes reads
- * YAML 1.1 as libyaml does: by tokens, with a tab, a key or an anchor in fewer places than YAML 1.2 has them. Nothing is
- * converted here; what this module accepts may still be refused elsewhere.
+ * In: the text of one document. Out: the first position that Kubernetes rejects, or the parts of the
+ * document. Kubernetes reads YAML 1.1 like libyaml: by tokens, and with tabs, keys and anchors in fewer
+ * positions than YAML 1.2 allows. Nothing is converted here; what this module accepts may still be rejected
+ * elsewhere.
  *
  * @module
  */
 import { type GrammarFault, YamlTokens, type YamlToken } from './yaml-tokens.js';
 
-/** A part of a document, in the order in which they stand: scalars, empty values, aliases, and what begins and ends collections. */
+/**
+ * A part of a document, in order: a scalar, an empty value, an alias, or the start or end of a collection.
+ */
 export interface YamlPart {
   readonly type: 'scalar' | 'empty' | 'alias' | '{' | '}' | '[' | ']';
-  /** Of scalars alone. */
+  /** Only of scalars. */
   readonly start?: number;
-  /** Of scalars alone, those in blocks excepted. */
+  /** Only of scalars that are not block scalars. */
   readonly end?: number;
 }
 
-/** What {@link checkGrammar} finds. */
+/** The result of {@link checkGrammar}. */
 export type GrammarCheck =
   { readonly fault: GrammarFault } | { readonly fault?: undefined; readonly parts: readonly YamlPart[] };
 
@@ -42,7 +46,7 @@ class GrammarError extends Error {
   }
 }
 
-/** The order in which tokens may stand: one method for each production. */
+/** The grammar of tokens: one method for each production. */
 class TokenGrammar {
   readonly parts: YamlPart[] = [];
   readonly #tokens: readonly YamlToken[];
@@ -52,13 +56,13 @@ class TokenGrammar {
     this.#tokens = tokens;
   }
 
-  /** Where it ends to be YAML, if it does. */
+  /** The offset where the text stops being valid YAML, if any. */
   findFault(): number | undefined {
     try {
       this.#document();
     } catch (error) {
       if (error instanceof GrammarError) return error.offset;
-      // One call for each level: what is nested deeper than the stack is refused, too.
+      // There is one call per level, so nesting deeper than the stack is rejected, too.
       if (error instanceof RangeError) return this.#tokens[this.#at]?.start ?? 0;
       throw error;
     }
@@ -107,7 +111,7 @@ class TokenGrammar {
     else throw new GrammarError(this.#tokens[this.#at]!.start);
   }
 
-  /** A node, or nothing where one of these stands. */
+  /** A node, or an empty one before one of these tokens. */
   #nodeUnless(context: 'block' | 'key' | 'flow', ...types: readonly YamlToken['type'][]): void {
     if (this.#isNext(...types)) this.#empty();
     else this.#node(context);
@@ -171,7 +175,7 @@ class TokenGrammar {
     this.parts.push({ type: closing });
   }
 
-  /** One in a list is a mapping of its own. */
+  /** A pair in a list is a mapping of its own. */
   #pair(closing: ']' | '}', isInMapping: boolean): void {
     if (!isInMapping) this.parts.push({ type: '{' });
     this.#nodeUnless('flow', 'value', ',', closing);

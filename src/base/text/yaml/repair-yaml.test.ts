@@ -32,20 +32,20 @@ describe('YAML that Kubernetes’ parser reads', () => {
     ['a: .inf', '1:4 .inf is no number here; put it in quotes if it is text'],
     ['1.10: a', '1:1 the key "1.10" means 1.1; put it in quotes'],
     ['a: "x\u0091"', '1:6 control characters are not allowed'],
-  ])('stays an error where there is nothing to repair: %j', (text, message) => {
+  ])('stays an error if there is nothing to repair: %j', (text, message) => {
     const [problem] = parseYamlDocuments(text).flatMap(({ problems }) => problems);
     const said = `${problem!.place.line}:${problem!.place.column} ${problem!.message}`;
     expect(said).toEqual(typeof message === 'string' ? message : expect.stringMatching(message));
   });
 
-  it('keeps the places of what is written', () => {
+  it('preserves the original positions', () => {
     const [document] = parseYamlDocuments(`a: "it\\'s"#c\nb: [c,\n\td]\ne: f\n`);
     expect(document!.placeOf(['a'])).toEqual({ line: 1, column: 4 });
     expect(document!.placeOf(['b', 1])).toEqual({ line: 3, column: 2 });
     expect(document!.placeOf(['e'], 'key')).toEqual({ line: 4, column: 1 });
   });
 
-  it('finds the way back from any edited text', () => {
+  it('maps positions of any edited text back', () => {
     const edit = fc.record({ gap: fc.nat(5), removed: fc.nat(4), inserted: fc.string({ maxLength: 4 }) });
     fc.assert(
       fc.property(fc.array(edit, { maxLength: 6 }), (parts) => {

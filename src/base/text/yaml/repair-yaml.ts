@@ -1,16 +1,17 @@
 /**
- * Texts that Kubernetes' parser reads as YAML and ours calls broken, in places where there is only one thing that they can mean.
+ * Repairs texts that Kubernetes' parser reads as YAML but ours rejects, where only one meaning is possible.
  *
- * In: a text and the first error in each document of it. Out: the same text as both parsers read it, with a way back to the
- * places of the first one. Nothing is guessed: what has no repair here stays an error.
+ * In: a text and the first error in each document of it. Out: the same text in a form that both parsers read,
+ * with a mapping back to the original positions. Nothing is guessed: an error without a repair here stays an
+ * error.
  *
  * @module
  */
 import { isCollection, isPair, isScalar, type Node, type ParsedNode, type YAMLError } from 'yaml';
 
-/** Characters of a text that stand for others. */
+/** A replacement of characters in a text. */
 export interface TextEdit {
-  /** In the text before the edit. */
+  /** The offset in the text before the edit. */
   readonly at: number;
   readonly removed: number;
   readonly inserted: string;
@@ -22,18 +23,18 @@ export interface BrokenDocument {
   readonly errors: readonly YAMLError[];
 }
 
-/** Edits that mend what can be mended of the documents of a text, in their order; none when nothing can. */
+/** The edits that repair the documents of a text, in order; none if nothing can be repaired. */
 export function findRepairs(text: string, documents: readonly BrokenDocument[]): TextEdit[] {
   const edits = documents.flatMap((document) => repairsOf(text, document));
   edits.sort((one, other) => one.at - other.at);
-  // Of two that overlap the first one may have mended the other's place, too.
+  // If two overlap, the first one may have repaired the other's position, too.
   return edits.filter((edit, index) => {
     const before = edits[index - 1];
     return before === undefined || before.at + before.removed <= edit.at;
   });
 }
 
-/** The text with all edits. */
+/** The text with all edits applied. */
 export function applyEdits(text: string, edits: readonly TextEdit[]): string {
   const parts: string[] = [];
   let from = 0;
@@ -44,7 +45,7 @@ export function applyEdits(text: string, edits: readonly TextEdit[]): string {
   return [...parts, text.slice(from)].join('');
 }
 
-/** Where in the text before the edits a place of the text after them was. */
+/** The offset before the edits of an offset after them. */
 export function placeBefore(offset: number, edits: readonly TextEdit[]): number {
   let shift = 0;
   for (const { at, removed, inserted } of edits) {
@@ -70,7 +71,10 @@ function repairsOf(text: string, { contents, errors }: BrokenDocument): TextEdit
   return broken === undefined ? [] : joinLines(text, broken);
 }
 
-/** The outermost flow collection or quoted text that begins last before an error: that is where the parser lost its way. */
+/**
+ * The last outermost flow collection or quoted text that begins before an error: there the parser lost its
+ * way.
+ */
 function findSpanning(contents: ParsedNode | null, offset: number): number | undefined {
   let found: number | undefined;
   const open: (Node | null)[] = [contents];
@@ -91,7 +95,7 @@ function findSpanning(contents: ParsedNode | null, offset: number): number | und
   return found;
 }
 
-/** Puts a flow collection or quoted text on one line, so that how its lines are indented does not matter. */
+/** Joins the lines of a flow collection or quoted text, so that their indentation does not matter. */
 function joinLines(text: string, start: number): TextEdit[] {
   const edits: TextEdit[] = [];
   const end = scanNode(text, start, edits);
@@ -114,7 +118,7 @@ function scanNode(text: string, start: number, edits: TextEdit[]): number | unde
     if (breaks !== undefined) {
       const next = at + breaks.length;
       const isBetween = /[,[{:]/.test(text[at - 1]!) || /[,\]}]/.test(text[next] ?? '');
-      // In the middle of a text an empty line means a line end.
+      // Inside text, an empty line means a line end.
       if (!isBetween && breaks.split('\n').length > 2) return undefined;
       if (!isBetween && breaks.includes('#')) return undefined;
       edits.push({ at, removed: breaks.length, inserted: ' ' });

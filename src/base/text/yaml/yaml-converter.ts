@@ -3,20 +3,20 @@ import { isRecord } from '../is-record.js';
 import { type YamlStep } from './yaml-path.js';
 import { resolvePlainScalar } from './yaml-scalar.js';
 
-/** Where a value stands, and all that is in it. */
+/** The position of a value, and of everything in it. */
 export interface LocatedNode {
   readonly offset: number;
-  /** Of its key, when it is in a mapping. */
+  /** The offset of its key, if it is in a mapping. */
   readonly keyOffset?: number;
   readonly children?: ReadonlyMap<YamlStep, LocatedNode>;
 }
 
-/** A problem at an offset into the text. */
+/** A problem at an offset in the text. */
 export interface OffsetProblem {
   readonly path: readonly YamlStep[];
   readonly offset: number;
   readonly message: string;
-  /** Without anything of the text but keys. */
+  /** The message without any text from the file except keys. */
   readonly plain: string;
 }
 
@@ -34,16 +34,19 @@ interface Converted {
 
 /** Deeper than anything people write. */
 const DEEPEST = 64;
-/** Of a whole file, each use of an alias counted again: what keeps aliases of aliases from filling the memory. */
+/**
+ * Limit for a whole file, counting each use of an alias, so that aliases of aliases cannot exhaust the
+ * memory.
+ */
 const MOST_VALUES = 200_000;
-/** More help nobody, and each is compared with those before. */
+/** More problems help nobody, and each one is compared with those before. */
 const MOST_PROBLEMS = 100;
 const MERGE = '<<';
 const INTEGER_KEY = /^[-+]?(?:0[xX][\da-fA-F_]+|0[oObB][\d_]+|[\d_]+)$/;
 const TEXT_TAG = 'tag:yaml.org,2002:str';
 const TAGS: ReadonlySet<string> = new Set([TEXT_TAG, 'tag:yaml.org,2002:map', 'tag:yaml.org,2002:seq']);
 
-/** Makes plain values of parsed YAML, document after document of one file. */
+/** Converts parsed YAML into plain values, document after document of one file. */
 export class YamlConverter {
   #valuesLeft = MOST_VALUES;
   #anchors = new Map<string, Node | 'open'>();
@@ -65,7 +68,7 @@ export class YamlConverter {
     if (isAlias(node)) return this.#alias(node.source, path, offset);
     const anchor = 'anchor' in node ? node.anchor : undefined;
     if (anchor === undefined) return this.#content(node, path, offset);
-    // An alias inside of what it stands for would have no end.
+    // An alias inside its own target would have no end.
     this.#anchors.set(anchor, 'open');
     const converted = this.#content(node, path, offset);
     this.#anchors.set(anchor, node);
@@ -116,7 +119,7 @@ export class YamlConverter {
     const entries: [string, unknown][] = [];
     const children = new Map<YamlStep, LocatedNode>();
     for (const { value, node } of merged) {
-      // Of several, the first wins; what is written beside them wins over all.
+      // If several are merged, the first wins; keys beside the merge key win over all.
       for (const [key, item] of Object.entries(value as object)) {
         if (own.has(key) || children.has(key)) continue;
         entries.push([key, item]);
@@ -131,8 +134,9 @@ export class YamlConverter {
   }
 
   /**
-   * Kubernetes lets a merge key replace all that stands before it, YAML nothing that is written beside it. So a key may
-   * not be before a merge key and in what that merges.
+   * Rejects a key that is both before a merge key and in what that merges.
+   *
+   * In Kubernetes a merge key replaces everything before it; in YAML it replaces nothing beside it.
    */
   #checkMergeOrder(
     parts: readonly Converted[],
@@ -211,7 +215,7 @@ export class YamlConverter {
         'an alias inside of its anchor',
       );
     }
-    // Found at the alias, and not where the anchor is: that is where it can be repaired.
+    // The position is that of the alias, not of the anchor, as it can be repaired there.
     return { value: this.#content(target, path, offset).value, node: { offset } };
   }
 
@@ -227,13 +231,13 @@ export class YamlConverter {
   }
 
   #problem(path: readonly YamlStep[], offset: number, message: string, plain = message): void {
-    // What an alias stands for is read again at each of its uses.
+    // The target of an alias is read again at each use.
     if (this.#problems.some((other) => other.offset === offset && other.message === message)) return;
     if (this.#problems.length < MOST_PROBLEMS) this.#problems.push({ path, offset, message, plain });
   }
 }
 
-/** A tag may say what a value is anyway, and that a scalar is text. */
+/** A tag may repeat the obvious type of a value, or mark a scalar as text. */
 function isTagAllowed(node: Node): boolean {
   if (node.tag === undefined) return true;
   return TAGS.has(node.tag);

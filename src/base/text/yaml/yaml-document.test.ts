@@ -39,13 +39,13 @@ describe('a scalar', () => {
     ["'0644'", '0644'],
     ['!!str 0644', '0644'],
     ['nulls', 'nulls'],
-  ])('%s means what it means to Kubernetes', (text, value) => {
+  ])('%s means the same as in Kubernetes', (text, value) => {
     expect(read(`a: ${text === '-' ? '\n  -' : text}`)).toEqual({ values: [{ a: value }], problems: [] });
   });
 });
 
 describe('a document', () => {
-  it('knows the place of its values and keys', () => {
+  it('knows the positions of its values and keys', () => {
     const [document] = parseYamlDocuments('a:\n  - b: 1\n    c: two\n');
     expect(document!.placeOf(['a', 0, 'c'])).toEqual({ line: 3, column: 8 });
     expect(document!.placeOf(['a', 0, 'c'], 'key')).toEqual({ line: 3, column: 5 });
@@ -58,7 +58,7 @@ describe('a document', () => {
     expect(read('\uFEFFa: 1\r\nb: 2\r\n').values).toEqual([{ a: 1, b: 2 }]);
   });
 
-  it('stands beside others, whatever is wrong with those', () => {
+  it('is unaffected by problems in others', () => {
     expect(read('a: 1\n---\nb: [\n---\n# nothing\n---\nc: 2\n')).toEqual({
       values: [{ a: 1 }, undefined, { c: 2 }],
       problems: [expect.stringMatching(/^4:1 Flow sequence/)],
@@ -67,7 +67,7 @@ describe('a document', () => {
     expect(read('')).toEqual({ values: [], problems: [] });
   });
 
-  it('may begin with a byte order mark, as where files were joined', () => {
+  it('may begin with a byte order mark, as in joined files', () => {
     const text = '\ufeffa: 1\n---\n\ufeffb: 2\n--- \r\n\ufeff# c\nc: "\ufeff"\n';
     expect(read(text)).toEqual({ values: [{ a: 1 }, { b: 2 }, { c: '\ufeff' }], problems: [] });
   });
@@ -82,7 +82,7 @@ describe('a document', () => {
     });
   });
 
-  it('has own keys only, whatever they are called', () => {
+  it('has only own keys, whatever they are called', () => {
     const [document] = parseYamlDocuments('__proto__: {a: 1}\nconstructor: 2\n');
     expect(Object.keys(document!.value as object)).toEqual(['__proto__', 'constructor']);
     expect((document!.value as { a?: number }).a).toBeUndefined();
@@ -106,12 +106,12 @@ describe('a document', () => {
     ['['.repeat(50_000), /it is nested too deep/],
     ['{"a":'.repeat(20_000), /it is nested too deep/],
     ['['.repeat(5000), /^1:/],
-  ])('is told what is wrong with it: %s', (text, message) => {
+  ])('reports its problem: %s', (text, message) => {
     const { problems } = read(text);
     expect(problems[0]).toEqual(typeof message === 'string' ? message : expect.stringMatching(message));
   });
 
-  it('cannot fill the memory with aliases of aliases', () => {
+  it('cannot exhaust the memory with aliases of aliases', () => {
     const levels = 'bcdefghij'.split('').map((name, index) => {
       const before = 'abcdefghi'[index]!;
       return `${name}: &${name} [${Array(10).fill(`*${before}`).join(', ')}]`;
@@ -120,7 +120,7 @@ describe('a document', () => {
     expect(problems).toEqual([expect.stringContaining('more than 200000 values')]);
   });
 
-  it('is told once what is wrong in what an alias stands for', () => {
+  it("reports a problem in an alias's target once", () => {
     expect(read('a: &a {y: 1}\nb: *a\nc: *a\n').problems).toEqual([
       '1:8 the key "y" means true; put it in quotes',
     ]);
@@ -137,7 +137,7 @@ describe('a document', () => {
     );
   });
 
-  it('never throws, whatever the text is', () => {
+  it('never throws, for any text', () => {
     const words = fc.constantFrom(
       'a',
       ':',
@@ -176,7 +176,7 @@ describe('a document', () => {
     );
   });
 
-  it('reads what the yaml package prints in the way of YAML 1.1', () => {
+  it('reads what the yaml package prints in YAML 1.1', () => {
     const value = {
       a: ['yes', 'no', '0644', '1_000', '', 'null', '~', 'x: y', '# c'],
       b: { 'on ': 1, c: true },

@@ -1,9 +1,9 @@
 /**
- * YAML and JSON that people wrote, as plain values of which every part knows its place.
+ * Parses YAML and JSON that people wrote, into plain values with the position of every part.
  *
- * In: the text of a file. Out: one {@link YamlDocument} for each document, with what is wrong in it: syntax, keys that
- * stand twice, tags, more nesting or aliases than anybody means. Nothing is thrown and nothing is converted; a document
- * that has problems harms no other.
+ * In: the text of a file. Out: one {@link YamlDocument} for each document, with its problems: syntax,
+ * duplicate keys, tags, more nesting or aliases than anybody needs. Nothing is thrown and nothing is
+ * converted; a document with problems does not affect others.
  *
  * @module
  */
@@ -15,40 +15,43 @@ import { applyEdits, findRepairs, placeBefore, type TextEdit } from './repair-ya
 import { type LocatedNode, YamlConverter } from './yaml-converter.js';
 import { type YamlStep } from './yaml-path.js';
 
-/** A place in a text; both count from 1. */
+/** A position in a text; both numbers count from 1. */
 export interface TextPlace {
   readonly line: number;
   readonly column: number;
 }
 
-/** Something wrong with a document as such, whatever it is of. */
+/** A problem with a document itself, whatever its content means. */
 export interface YamlProblem {
   readonly path: readonly YamlStep[];
   readonly place: TextPlace;
   readonly message: string;
-  /** The same without anything of the text but keys: for texts whose values nobody is to read in a message. */
+  /**
+   * The message without any text from the file except keys, for files whose values must not appear in
+   * messages.
+   */
   readonly plain: string;
 }
 
 /** One document of a file. */
 export interface YamlDocument {
-  /** Plain JSON; undefined where syntax is wrong. */
+  /** Plain JSON; undefined after a syntax error. */
   readonly value: unknown;
   readonly problems: readonly YamlProblem[];
-  /** Where a value stands, or the nearest value around it that is there. */
+  /** The position of a value, or of the nearest existing value around it. */
   placeOf(path: readonly YamlStep[], of?: 'value' | 'key'): TextPlace;
 }
 
 const OPTIONS = {
-  // Everything is text: what plain scalars mean is decided by the converter. Keys are compared there, too, as here
-  // each would be compared with each.
+  // Everything is text: the converter decides what plain scalars mean. It also compares keys, because the
+  // parser would compare each with each.
   schema: 'failsafe',
   uniqueKeys: false,
   logLevel: 'silent',
   prettyErrors: false,
 } as const;
 
-/** Reads every document of a text; those that are empty are left out. Never throws. */
+/** Parses every document of a text; empty ones are omitted. Never throws. */
 export function parseYamlDocuments(written: string): YamlDocument[] {
   const pieces = findJsonStream(written);
   if (pieces === undefined) return parseText(written);
@@ -58,7 +61,7 @@ export function parseYamlDocuments(written: string): YamlDocument[] {
   });
 }
 
-/** A document of a part of a text that begins there. */
+/** Moves a document that was parsed from a part of a text, which begins at `begin`. */
 function moveDocument(document: YamlDocument, begin: TextPlace): YamlDocument {
   const move = ({ line, column }: TextPlace): TextPlace => ({
     line: begin.line + line - 1,
@@ -82,7 +85,7 @@ function parseText(written: string): YamlDocument[] {
     const message = `U+${code} ends a line for some readers and not for others; remove it, or write it as an escape`;
     return [unreadable(message, placeIn(written, separator.index))];
   }
-  // A lone CR ends a line, too; the parser knows that of CR and LF together only, and not everywhere.
+  // A lone CR ends a line, too; the parser only knows CR and LF together, and not everywhere.
   const text = written.replace(/\r\n?/g, '\n').replace(BYTE_ORDER_MARK, '$1');
   lines.addNewLine(0);
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines.addNewLine(at + 1);
@@ -90,7 +93,7 @@ function parseText(written: string): YamlDocument[] {
   try {
     parsed = parseRepaired(text);
   } catch (error) {
-    // The parser goes down one call for each level.
+    // The parser recurses once per level.
     const why = error instanceof RangeError ? 'it is nested too deep' : messageOf(error);
     return [unreadable(why, { line: 1, column: 1 }, 'it cannot be read')];
   }
@@ -107,7 +110,7 @@ function parseText(written: string): YamlDocument[] {
     const [fault] = document.errors;
     if (fault !== undefined) {
       const [message = ''] = fault.message.split('\n');
-      // The composer goes down one call for each level, too, and hands on what stopped it.
+      // The composer recurses once per level, too, and passes on the error.
       const isTooDeep = message.startsWith('Maximum call stack');
       const at = placeAt(fault.pos[0]);
       documents.push(
@@ -128,22 +131,26 @@ function parseText(written: string): YamlDocument[] {
     documents.push({ value: root.value, problems, placeOf });
   }
   if (documents.some(({ problems }) => problems.length > 0)) return documents;
-  // What is no document to the parser, such as a line that begins with a percent sign, has no place among them.
+  // Text that the parser does not treat as a document, such as a line that begins with a percent sign, is not
+  // among them.
   const others = checks?.findOthers() ?? [];
   return [...others.map(({ message, offset }) => unreadable(message, linesAt(offset))), ...documents];
 }
 
 interface ParsedText {
   readonly documents: readonly Document.Parsed[];
-  /** Where a place of the documents is in the text as it was given. */
+  /** Converts an offset in the documents to one in the original text. */
   placeOf(offset: number): number;
 }
 
-/** Each repair needs another look at the whole text; one that needs more is broken in many places, or made for this. */
+/** Each repair parses the whole text again; a text that needs more is broken in many places, or malicious. */
 const MOST_REPAIRS = 16;
 const MOST_REPAIRED_CHARACTERS = 4 * 1024 * 1024;
 
-/** Parses a text, repaired as often as that leads to another error or none. An error that stays is that of the text as given. */
+/**
+ * Parses a text, repairing it as long as that leads to another error or none. A remaining error is that of
+ * the original text.
+ */
 function parseRepaired(text: string): ParsedText {
   const first = parseAllDocuments(text, OPTIONS);
   let [documents, current] = [first, text];
@@ -167,14 +174,17 @@ function parseRepaired(text: string): ParsedText {
   };
 }
 
-/** At the beginning of a document, as where files that begin with one were joined. The parser knows the first alone. */
+/**
+ * At the beginning of a document, as in joined files that begin with one. The parser only knows the first
+ * one.
+ */
 const BYTE_ORDER_MARK = /^(---[ \t]*\n)\ufeff/gm;
-/** Line ends of Unicode that are some in YAML 1.1, in 1.2 and JSON none. */
+/** Unicode line ends that are line ends in YAML 1.1, but not in 1.2 and JSON. */
 const SEPARATOR = /[\u0085\u2028\u2029]/;
-/** YAML allows none of them, and no name or command has one. */
+/** YAML allows none of them, and no name or command contains one. */
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]/;
 
-/** Kubernetes reads JSON as such, and all else as YAML. */
+/** Kubernetes reads JSON as such, and everything else as YAML. */
 function isJson(text: string): boolean {
   if (!/^[\s]*[{[]/.test(text)) return false;
   try {
@@ -194,7 +204,7 @@ function unreadable(message: string, place: TextPlace, plain = message): YamlDoc
   return { value: undefined, problems: [{ path: [], place, message, plain }], placeOf: () => place };
 }
 
-/** The parser's messages begin with words of its own, and what they quote comes behind one of these. */
+/** The parser's messages begin with its own words; quoted text follows one of these. */
 const QUOTES = /(?:(?<=\S):|["'`](?!quote$)|[!\\]|(?<=\bcharacter )).*$/s;
 
 function withoutText(message: string): string {

@@ -1,2 +1,2 @@
-/** One step into a document: a key or the number of an item. */
+/** One step into a document: a key or the index of an item. */
 export type YamlStep = string | number;

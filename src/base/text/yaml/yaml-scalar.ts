@@ -1,15 +1,15 @@
 /**
- * What a plain scalar means, by the YAML that Kubernetes reads: 1.1 as its parser (go-yaml) has it.
+ * The meaning of a plain scalar in Kubernetes' YAML: 1.1 as implemented by its parser (go-yaml).
  *
- * `yes`, `on` and `n` are booleans, `0644` is octal, `1_000` a thousand, `~` is null. Dates stay text, and so does a number
- * that is too large: `9e1234` is the hash of a commit. What is in quotes never comes here.
+ * `yes`, `on` and `n` are booleans, `0644` is octal, `1_000` a thousand, `~` is null. Dates stay text, and so
+ * does a number that is too large: `9e1234` is the hash of a commit. Quoted text is never passed here.
  */
 export function resolvePlainScalar(text: string): string | number | boolean | null {
   const word = WORDS.get(text);
   if (word !== undefined) return word;
-  // Nothing else that is no text begins otherwise.
+  // Everything else that is not text begins with one of these.
   if (!/^[-+.0-9]/.test(text)) return text;
-  // Underscores may stand in numbers, but not in one that begins with a dot.
+  // Numbers may contain underscores, unless they begin with a dot.
   const plain = /^\.(?!\d+[eE])/.test(text) ? text : text.replaceAll('_', '');
   const integer = INTEGER.exec(plain);
   const whole = integer === null ? undefined : toInteger(integer);
@@ -39,7 +39,7 @@ const DECIMAL = /^[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?$/;
 const LEAST_INT64 = -(2n ** 63n);
 const MOST_UINT64 = 2n ** 64n - 1n;
 
-/** Undefined for what no integer of 64 bits holds: it is a number with a fraction then, or text. */
+/** Undefined beyond 64 bits: the value is a floating-point number then, or text. */
 function toInteger([, sign, hex, binary, octal, decimal]: RegExpExecArray): number | undefined {
   const size = BigInt(hex ?? binary ?? (octal === undefined ? decimal! : `0o${octal}`));
   const value = sign === '-' ? -size : size;

@@ -1,11 +1,11 @@
 /**
- * The tokens of a YAML document as libyaml cuts them, which Kubernetes' parser descends from.
+ * Splits a YAML document into tokens like libyaml, from which Kubernetes' parser is derived.
  *
- * In: a text with LF as its only line end. Out: the tokens with their offsets, those that indentation stands for included,
- * or the first place where no token can be. What a scalar means is not computed.
+ * In: a text with LF as its only line end. Out: the tokens with their offsets, including those implied by
+ * indentation, or the first position without a valid token. The meaning of scalars is not computed.
  *
- * A word becomes a key when its colon is found, on the same line and within 1024 characters: until then it is a candidate, one
- * for each level of brackets, and its tokens are inserted before it.
+ * A word becomes a key when its colon is found, on the same line and within 1024 characters. Until then it is
+ * a candidate, one for each level of brackets, and the tokens of a key are inserted before it.
  *
  * @module
  */
@@ -15,18 +15,18 @@ export interface GrammarFault {
   readonly message: string;
 }
 
-/** One token. `key` and the three of blocks may have no sign of their own. */
+/** One token. `key` and the three of blocks need not have a character of their own. */
 export interface YamlToken {
   readonly type:
     | ('document start' | 'document end' | 'stream end' | 'block sequence' | 'block mapping' | 'block end')
     | ('-' | 'key' | 'value' | '[' | ']' | '{' | '}' | ',')
     | ('alias' | 'anchor' | 'tag' | 'scalar');
   readonly start: number;
-  /** Of a scalar in one style but the block's. */
+  /** Only of scalars that are not block scalars. */
   readonly end?: number;
 }
 
-/** All tokens, or why there are none. */
+/** All tokens, or the reason why there are none. */
 export type TokenScan =
   { readonly fault: GrammarFault } | { readonly fault?: undefined; readonly tokens: readonly YamlToken[] };
 
@@ -37,7 +37,7 @@ interface KeyCandidate {
   readonly start: number;
   readonly line: number;
   readonly column: number;
-  /** It stands where nothing but a key may. */
+  /** Only a key is allowed at its position. */
   readonly isRequired: boolean;
 }
 
@@ -60,12 +60,12 @@ const MARKER = /(?:---|\.\.\.)(?=[ \t\n]|$)/y;
 
 const TAB = 'a tab may not stand here; indent with spaces';
 const UNKNOWN = 'Kubernetes reads no word of YAML here; put it in quotes';
-/** Of what other parsers read in another way. */
+/** For text that other parsers read differently. */
 export const AMBIGUOUS =
   'parsers of YAML read this in different ways; write it in a simpler way, or in quotes';
 const NO_COLON = 'Kubernetes reads a key here and finds no ":" behind it, on the same line';
 
-/** Cuts one document. Once. */
+/** Splits one document. Use it once. */
 export class YamlTokens {
   readonly #text: string;
   readonly #end: number;
@@ -105,7 +105,7 @@ export class YamlTokens {
     return this.#candidates.length > 1;
   }
 
-  /** The character there, or nothing behind the end. */
+  /** The character at an offset; empty beyond the end. */
   #sign(offset = this.#at): string {
     return offset < this.#end ? this.#text[offset]! : '';
   }
@@ -133,7 +133,7 @@ export class YamlTokens {
     this.#line++;
   }
 
-  /** False behind the last one. */
+  /** Returns false after the last one. */
   #scanToken(): boolean {
     this.#skipBlanks();
     this.#closeBlocks(this.#column);
@@ -156,7 +156,7 @@ export class YamlTokens {
     return true;
   }
 
-  /** Tabs may stand where no key may begin, and in brackets. */
+  /** Tabs are allowed where no key may begin, and in brackets. */
   #skipBlanks(): void {
     for (;;) {
       while (this.#sign() === ' ' || ((this.#isInFlow || !this.#mayBeKey) && this.#sign() === '\t'))
@@ -183,7 +183,7 @@ export class YamlTokens {
     this.#at += 3;
   }
 
-  /** Opens a block that is indented more than what is around it. `index`: where among the tokens. */
+  /** Opens a block that is indented more than its surroundings. `index` is its position among the tokens. */
   #openBlock(type: 'block sequence' | 'block mapping', column: number, index = this.#tokens.length): void {
     if (this.#isInFlow || this.#indent >= column) return;
     this.#indents.push(this.#indent);
@@ -296,7 +296,10 @@ export class YamlTokens {
     }
   }
 
-  /** Skips empty lines and the indentation of the next one; returns the indentation, which is that of the deepest line if 0 was given. */
+  /**
+   * Skips empty lines and the indentation of the next one; returns the indentation, which is that of the
+   * deepest line if 0 was given.
+   */
   #skipIndents(indent: number): number {
     let deepest = 0;
     for (;;) {
@@ -334,7 +337,7 @@ export class YamlTokens {
     if (this.#sign(start + 1) === '\n') {
       this.#at++;
       this.#newLine();
-      // An empty line here is a line end to one and nothing to another.
+      // Some parsers read an empty line here as a line end, others as nothing.
       if (this.#match(/[ \t]*(?=\n)/y) !== undefined) this.#fail(AMBIGUOUS);
       return;
     }

@@ -2,23 +2,24 @@ import { isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments, type
 import { type ErrorCode, PodloopError } from '../../errors/errors.js';
 import { findSimilarWord } from '../similar-word.js';
 
-/** The file that a {@link YamlValue} is of. */
+/** The file of a {@link YamlValue}. */
 export interface YamlFile {
   /** For messages. */
   readonly name: string;
-  /** The code of every error about it. */
+  /** The code of every error in it. */
   readonly code: ErrorCode;
-  /** What to do instead of a second document in it. */
+  /** What to do instead of a second document. */
   readonly insteadOfSecond: string;
-  /** A field that is `null` is taken for one that is absent, as programs written in Go write them (default: an error). */
+  /** Treats a `null` field as absent, as Go programs write them (default: an error). */
   readonly nullIsAbsent?: boolean;
 }
 
 /**
- * One value of a YAML file that people wrote, and where it stands.
+ * One value of a YAML file that people wrote, with its position.
  *
- * Strict: every reader throws the file's error code with file, line and path (`pod.yaml:12: spec.containers[0].comand:
- * unknown field, did you mean command?`) instead of converting or ignoring anything.
+ * Strict: every reader throws the file's error code with file, line and path (`pod.yaml:12:
+ * spec.containers[0].comand: unknown field, did you mean command?`) instead of converting or ignoring
+ * anything.
  */
 export class YamlValue {
   readonly #node: Node | undefined;
@@ -38,7 +39,7 @@ export class YamlValue {
     this.#lineOf = lineOf;
   }
 
-  /** Reads a file's text, which must hold one YAML (or JSON) document. */
+  /** Parses a file's text, which must contain one YAML (or JSON) document. */
   static parse(text: string, file: YamlFile): YamlValue {
     const lines = new LineCounter();
     const documents = parseAllDocuments(text, { lineCounter: lines });
@@ -46,7 +47,7 @@ export class YamlValue {
     const invalid = (line: number, why: string): PodloopError =>
       new PodloopError(file.code, `${file.name}:${line}: ${why}`);
     const fault = documents.flatMap((document) => document.errors)[0];
-    // The first line says what is wrong; behind it comes a picture of the place, and the place is in front already.
+    // The first line says what is wrong; the position, and a picture of it, follow and are not needed.
     if (fault) throw invalid(lineAt(fault.pos[0]), fault.message.split(/ at line |\n/)[0]!);
     const [first, second] = documents;
     if (second) throw invalid(lineAt(second.range[0]), `a second document; ${file.insteadOfSecond}`);
@@ -55,12 +56,12 @@ export class YamlValue {
     return new YamlValue(root, '', file, (node) => (node?.range ? lineAt(node.range[0]) : 1));
   }
 
-  /** True when the field is absent; a field that is there and null is not. */
+  /** True if the field is absent; a field with the value null is not. */
   get isAbsent(): boolean {
     return this.#node === undefined;
   }
 
-  /** The fields of a mapping, absent ones included; any other field in the file is an error. */
+  /** The fields of a mapping, including absent ones; any other field in the file is an error. */
   fields<Name extends string>(...names: Name[]): Record<Name, YamlValue> {
     const map = this.#map();
     for (const { key } of map.items) {
@@ -75,7 +76,7 @@ export class YamlValue {
     return Object.fromEntries(names.map((name) => [name, this.#child(map, name)])) as Record<Name, YamlValue>;
   }
 
-  /** One field of a mapping, whatever others it has. */
+  /** One field of a mapping, ignoring others. */
   find(name: string): YamlValue {
     return this.#child(this.#map(), name);
   }
@@ -97,7 +98,7 @@ export class YamlValue {
     return value as number;
   }
 
-  /** A number, whole or not. */
+  /** A number, integer or not. */
   number(fallback?: number): number {
     if (this.#isMissing(fallback)) return fallback!;
     const value = this.#scalar();
@@ -106,7 +107,7 @@ export class YamlValue {
     return value;
   }
 
-  /** Whatever single value it is, for readers that take more than one type. */
+  /** Any scalar value, for readers that accept more than one type. */
   scalar(): unknown {
     this.#isMissing(undefined);
     return this.#scalar();
@@ -119,7 +120,7 @@ export class YamlValue {
     throw this.invalid(`must be ${words.join(' or ')}, not ${JSON.stringify(value)}`);
   }
 
-  /** Items of a sequence; none when it is absent. */
+  /** The items of a sequence; none if it is absent. */
   items(): YamlValue[] {
     if (this.#node === undefined) return [];
     if (!isSeq(this.#node)) throw this.invalid('must be a list');
@@ -128,12 +129,12 @@ export class YamlValue {
     );
   }
 
-  /** A mapping from strings to strings; empty when it is absent. */
+  /** A mapping from strings to strings; empty if it is absent. */
   stringMap(): Record<string, string> {
     return Object.fromEntries(this.entries().map(([name, value]) => [name, value.string()]));
   }
 
-  /** The fields of a mapping whose names nobody knows beforehand; none when it is absent. */
+  /** The fields of a mapping with arbitrary names; none if it is absent. */
   entries(): [string, YamlValue][] {
     if (this.#node === undefined) return [];
     const map = this.#map();
@@ -141,7 +142,7 @@ export class YamlValue {
     return names.map((name) => [name, this.#child(map, name)]);
   }
 
-  /** An error about this value. */
+  /** Makes an error about this value. */
   invalid(why: string): PodloopError {
     const place = this.#path === '' ? '' : `${this.#path}: `;
     return new PodloopError(
@@ -171,7 +172,7 @@ export class YamlValue {
     const found = map.get(name, true);
     const isNull = this.#file.nullIsAbsent === true && isScalar(found) && found.value === null;
     const node = isNull ? undefined : found;
-    // A field that is missing is reported at the mapping that should have it.
+    // A missing field is reported at the mapping that should contain it.
     const lineOf = (own: Node | undefined): number => this.#lineOf(own ?? map);
     return new YamlValue(node, join(this.#path, name), this.#file, lineOf);
   }

@@ -7,7 +7,7 @@ import {
   type SpdyFrame,
 } from './spdy-frame.js';
 
-/** A control frame cut out of the bytes. */
+/** A control frame before decoding. */
 export interface ControlFrame {
   readonly version: number;
   readonly type: number;
@@ -17,7 +17,7 @@ export interface ControlFrame {
 
 const STREAM_MASK = 0x7f_ff_ff_ff;
 
-/** Reads a control frame; throws {@link SpdyError} when it is of another version or malformed. */
+/** Decodes a control frame; throws {@link SpdyError} if it has another version or is malformed. */
 export function decodeControlFrame({ version, type, flags, payload }: ControlFrame): SpdyFrame {
   if (version !== SPDY_VERSION) throw new SpdyError(`a frame of SPDY/${version}`);
   switch (type) {
@@ -59,7 +59,9 @@ function readDelta(payload: Buffer): number {
   return delta;
 }
 
-/** Four bytes of count, then each entry: one byte of flags, three of the setting's number, four of its value. */
+/**
+ * Four bytes of count, then each entry: one byte of flags, three of the setting's number, four of its value.
+ */
 function readInitialWindow(payload: Buffer): number | undefined {
   const count = payload.length < 4 ? -1 : payload.readUInt32BE(0);
   requireBytes('SETTINGS', payload.length === 4 + count * 8);

@@ -1,6 +1,6 @@
 import { FLAG_FIN, FRAME_HEAD_BYTES, FrameType, SPDY_VERSION } from './spdy-frame.js';
 
-/** The head of a data frame; its payload follows as it is. At most 16 MiB - 1 of it. */
+/** The head of a data frame; its payload of at most 16 MiB - 1 follows as it is. */
 export function encodeDataHead(stream: number, length: number, fin: boolean): Buffer {
   const head = Buffer.allocUnsafe(FRAME_HEAD_BYTES);
   head.writeUInt32BE(stream, 0);
@@ -10,7 +10,7 @@ export function encodeDataHead(stream: number, length: number, fin: boolean): Bu
 
 /** @param block compressed headers. */
 export function encodeSynStream(stream: number, block: Buffer, flags = 0): Buffer {
-  // Behind the stream's number: the associated stream, three bits of priority, the credential's slot.
+  // After the stream's number: the associated stream, three bits of priority, the credential's slot.
   return Buffer.concat([
     encodeHead(FrameType.synStream, 10 + block.length, flags),
     words(stream, 0),
@@ -29,12 +29,12 @@ export function encodeRstStream(stream: number, status: number): Buffer {
   return encodeControl(FrameType.rstStream, words(stream, status));
 }
 
-/** Asks for the same frame back. */
+/** Requests the same frame back. */
 export function encodePing(id: number): Buffer {
   return encodeControl(FrameType.ping, words(id));
 }
 
-/** Says that no stream after that one is taken any more; `status` is one of GoAwayStatus. */
+/** Announces that no stream after this one is accepted; `status` is one of GoAwayStatus. */
 export function encodeGoAway(lastStream: number, status: number): Buffer {
   return encodeControl(FrameType.goAway, words(lastStream, status));
 }

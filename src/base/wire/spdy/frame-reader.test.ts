@@ -22,7 +22,7 @@ const control = (type: number, payload: Buffer, { flags = 0, version = 3 } = {})
 const data = (stream: number, payload: Buffer, fin = false): Buffer =>
   Buffer.concat([encodeDataHead(stream, payload.length, fin), payload]);
 
-/** Parts of one data frame are put together again. */
+/** Joins the parts of each data frame. */
 function read(...chunks: Buffer[]): SpdyFrame[] {
   const reader = new FrameReader();
   const frames: SpdyFrame[] = [];
@@ -70,7 +70,7 @@ describe('the frames of SPDY/3.1', () => {
     ]);
   });
 
-  it('are the same wherever the bytes are cut', () => {
+  it('are the same wherever the bytes are split', () => {
     const frame = fc.oneof(
       fc.nat(2 ** 31 - 2).map((id) => encodePing(id)),
       fc
@@ -83,7 +83,7 @@ describe('the frames of SPDY/3.1', () => {
         fc.array(frame, { maxLength: 8 }),
         fc.array(fc.nat(), { maxLength: 30 }),
         (frames, cuts) => {
-          // A marker between data frames keeps those of one stream apart when they are put together again.
+          // A marker between data frames separates those of one stream when parts are joined.
           const bytes = Buffer.concat(frames.flatMap((each) => [each, encodePing(7)]));
           expect(read(...cut(bytes, cuts))).toEqual(read(bytes));
         },
@@ -109,7 +109,7 @@ describe('the frames of SPDY/3.1', () => {
   });
 });
 
-describe('bytes that are no SPDY/3.1', () => {
+describe('bytes that are not SPDY/3.1', () => {
   it.each([
     ['another version', control(6, Buffer.alloc(4), { version: 2 })],
     ['data for stream 0', data(0, Buffer.from('x'))],
@@ -123,12 +123,12 @@ describe('bytes that are no SPDY/3.1', () => {
     ['a WINDOW_UPDATE by nothing', control(9, Buffer.from([0, 0, 0, 1, 0, 0, 0, 0]))],
     ['SETTINGS that promise more than they hold', control(4, Buffer.from([255, 255, 255, 255]))],
     ['SETTINGS of an impossible window', control(4, Buffer.from([0, 0, 0, 1, 0, 0, 0, 7, 255, 0, 0, 0]))],
-  ])('are refused: %s', (_what, bytes) => {
+  ])('are rejected: %s', (_what, bytes) => {
     expect(() => read(bytes)).toThrow(SpdyError);
   });
 
-  it('never make anything but frames or a SpdyError, and are never kept', () => {
-    // Mostly plausible heads, so that the readers of the payloads get their share.
+  it('never give anything but frames or a SpdyError, and are never retained', () => {
+    // Mostly plausible heads, so that the readers of payloads are tested too.
     const head = fc
       .tuple(fc.constantFrom(1, 2, 3, 4, 6, 7, 8, 9, 10), fc.nat(3), fc.nat(60))
       .map(([type, flags, length]) => control(type, Buffer.alloc(length), { flags }).subarray(0, 8));

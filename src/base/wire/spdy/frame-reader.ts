@@ -1,11 +1,11 @@
 import { decodeControlFrame } from './decode-control-frame.js';
 import { FLAG_FIN, FRAME_HEAD_BYTES, SpdyError, type SpdyFrame } from './spdy-frame.js';
 
-/** The largest control frame; the streams of Kubernetes have a few short headers each. */
+/** The largest control frame; Kubernetes' streams have a few short headers each. */
 export const MOST_CONTROL_BYTES = 16 * 1024;
 const EMPTY = Buffer.alloc(0);
 
-/** What is left of a data frame whose head was read. */
+/** The rest of a data frame whose head was read. */
 interface OpenData {
   readonly stream: number;
   readonly fin: boolean;
@@ -13,17 +13,19 @@ interface OpenData {
 }
 
 /**
- * Cuts a stream of bytes into frames.
+ * Splits a stream of bytes into frames.
  *
- * Holds at most one control frame: data is passed on as it comes, in parts, however long the frame says it is.
+ * It buffers at most one control frame: data is passed on as it comes, in parts, whatever the length of the
+ * frame.
  */
 export class FrameReader {
   #rest: Buffer = EMPTY;
   #data: OpenData | undefined;
 
   /**
-   * The frames that are complete with this chunk. Throws {@link SpdyError} when the bytes are no SPDY; nothing can
-   * be read any more after that.
+   * Returns the frames that this chunk completes.
+   *
+   * Throws {@link SpdyError} if the bytes are not SPDY; nothing can be read after that.
    */
   *push(chunk: Buffer): Generator<SpdyFrame, void, undefined> {
     this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);

@@ -16,7 +16,7 @@ function transportOf(pieces: string[]): Writable {
   });
 }
 
-it('sends what is written in one turn of the loop in one piece', async () => {
+it('sends everything written in one turn of the loop in one piece', async () => {
   const pieces: string[] = [];
   const transport = transportOf(pieces);
   for (const text of ['a', 'b', 'c']) {

@@ -1,8 +1,10 @@
 import { type Writable } from 'node:stream';
 
 /**
- * Holds back what is written from now on to the end of this turn of the loop, so that small frames of all streams go out in
- * one piece: each piece is a call of the system and wakes every process on the way.
+ * Collects writes until the end of this turn of the event loop, so that small frames of all streams are sent
+ * together.
+ *
+ * Each piece is a system call and wakes every process on its path.
  */
 export function gatherWrites(transport: Writable): void {
   if (transport.writableCorked > 0) return;

@@ -1,12 +1,13 @@
 import { SpdyError, type SpdyHeaders } from './spdy-frame.js';
 
-/** As many headers as a stream may have; Kubernetes' have three at most. */
+/** The maximum number of headers of a stream; Kubernetes' have at most three. */
 const MOST_HEADERS = 100;
 
 /**
- * Reads a decompressed block: a count, then for each header the length and bytes of its name and of its value.
+ * Parses a decompressed block: a count, then for each header the length and bytes of its name and of its
+ * value.
  *
- * Throws {@link SpdyError} unless it is whole, ends where it says, and its names are distinct.
+ * Throws {@link SpdyError} if it is incomplete, has trailing bytes, or has duplicate names.
  */
 export function decodeHeaderBlock(block: Buffer): SpdyHeaders {
   let at = 0;
@@ -25,7 +26,7 @@ export function decodeHeaderBlock(block: Buffer): SpdyHeaders {
   const count = readNumber();
   if (count > MOST_HEADERS) throw new SpdyError(`${count} headers`);
   for (let left = count; left > 0; left--) {
-    // Go's client has been seen to send names in upper case; nobody is helped by a refusal.
+    // Go's client has been seen to send names in upper case, and rejecting them would help nobody.
     const name = readText().toLowerCase();
     if (headers.has(name)) throw new SpdyError(`the header ${name} twice`);
     headers.set(name, readText());

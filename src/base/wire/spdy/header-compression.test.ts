@@ -36,7 +36,7 @@ describe('header blocks', () => {
     );
   });
 
-  it('that are none are refused, whatever they are', () => {
+  it('that are invalid are rejected, whatever they contain', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), fc.nat(4), (bytes, count) => {
         try {
@@ -48,7 +48,7 @@ describe('header blocks', () => {
     );
   });
 
-  it('with a name twice, too many names or something behind them are refused', () => {
+  it('with a duplicate name, too many names or trailing bytes are rejected', () => {
     const one = encodeHeaderBlock(new Map([['a', 'b']]));
     const twice = Buffer.concat([Buffer.from([0, 0, 0, 2]), one.subarray(4), one.subarray(4)]);
     expect(() => decodeHeaderBlock(twice)).toThrow(/twice/);
@@ -58,7 +58,7 @@ describe('header blocks', () => {
 });
 
 describe('compressed headers', () => {
-  it('of ours are what zlib reads, block after block', async () => {
+  it('of ours are read by zlib, block after block', async () => {
     const deflater = new HeaderDeflater();
     const zlib = createInflate({ dictionary, flush: constants.Z_SYNC_FLUSH });
     for (const text of ['first', '', 'third'.repeat(1_000)]) {
@@ -92,7 +92,7 @@ describe('compressed headers', () => {
           for (const each of stored) {
             expect((await inflater.inflate(deflater.deflate(Buffer.from(each)))).toString()).toBe(each);
           }
-          // Each repeats what was there before, so that it refers to it.
+          // Each repeats earlier content, so that it refers to it.
           for (const each of stored.length === 0 ? [] : packed) {
             const words = `${each}${stored.join('')}`;
             const block = await deflate(zlib, Buffer.from(words));
@@ -106,7 +106,7 @@ describe('compressed headers', () => {
     );
   });
 
-  it('of zlib are read behind many of ours, and refer as far back as can be', async () => {
+  it('of zlib are read after many of ours, and refer back as far as possible', async () => {
     const [inflater, deflater] = [new HeaderInflater(), new HeaderDeflater()];
     const contents = Array.from({ length: 60 }, (_, at) => Buffer.from(`${at} `.repeat(400 + 17 * at)));
     for (const each of contents) expect(await inflater.inflate(deflater.deflate(each))).toEqual(each);
@@ -137,7 +137,7 @@ describe('compressed headers', () => {
     inflater.close();
   });
 
-  it('of ours are read beyond what is kept of them, and up to their limit', async () => {
+  it('of ours are read beyond the remembered window, and up to their limit', async () => {
     const [inflater, deflater] = [new HeaderInflater(), new HeaderDeflater()];
     const text = 'x'.repeat(MOST_HEADER_BYTES);
     for (let round = 0; round < 8; round++) {
@@ -148,7 +148,7 @@ describe('compressed headers', () => {
     await expect(tooMuch).rejects.toThrow(/more than/);
   });
 
-  it('that are cut or damaged are refused, where they are stored, too', async () => {
+  it('that are cut or damaged are rejected, also when they are stored', async () => {
     const whole = new HeaderDeflater().deflate(Buffer.from('streamtype'));
     for (let at = 0; at < 11; at++) {
       const damaged = Buffer.from(whole);
@@ -158,7 +158,7 @@ describe('compressed headers', () => {
     }
   });
 
-  it('that would become too much are refused, as is everything after them', async () => {
+  it('that would become too large are rejected, as is everything after them', async () => {
     const inflater = new HeaderInflater();
     const zlib = createDeflate({ dictionary });
     const bomb = await deflate(zlib, Buffer.alloc(10_000_000));
@@ -167,7 +167,7 @@ describe('compressed headers', () => {
     await expect(inflater.inflate(Buffer.of(0))).rejects.toThrow(/more than/);
   });
 
-  it('that are no zlib, or of another dictionary, or over, are refused', async () => {
+  it('that are not zlib, have another dictionary, or come after the end are rejected', async () => {
     await expect(new HeaderInflater().inflate(Buffer.from('no zlib at all'))).rejects.toThrow(SpdyError);
     const other = createDeflate({ dictionary: Buffer.from('another one') });
     await expect(new HeaderInflater().inflate(await deflate(other, Buffer.from('x')))).rejects.toThrow(
@@ -181,7 +181,7 @@ describe('compressed headers', () => {
     await expect(new HeaderInflater().inflate(over)).rejects.toThrow(SpdyError);
   });
 
-  it('that are waited for when the connection is closed are refused', async () => {
+  it('that are pending when the connection is closed are rejected', async () => {
     const inflater = new HeaderInflater();
     const block = inflater.inflate(await deflate(createDeflate({ dictionary }), Buffer.from('x')));
     inflater.close();

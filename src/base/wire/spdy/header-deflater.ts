@@ -2,22 +2,22 @@ import { HEADER_DICTIONARY_ID } from './header-dictionary.js';
 import { LONGEST_BLOCK } from './stored-blocks.js';
 
 /**
- * Writes headers in the form of a compressed stream, without compressing them.
+ * Writes headers as a compressed stream without compressing them.
  *
- * The headers that a server sends are few and short: what zlib would save is less than the 256 KiB that it would
- * hold for each connection. DEFLATE knows stored blocks (RFC 1951, section 3.2.4), which every reader takes.
+ * A server sends few and short headers: zlib would save less than the 256 KiB that it needs for each
+ * connection. DEFLATE has stored blocks (RFC 1951, section 3.2.4), which every reader accepts.
  */
 export class HeaderDeflater {
   #begun = false;
 
-  /** The next part of the stream: what the other side needs to have read all of `block`, which is 64 KiB at most. */
+  /** The next part of the stream, with which the other side can read all of `block`, at most 64 KiB. */
   deflate(block: Buffer): Buffer {
-    // An empty stored block is what a flush looks like: readers hand out what they have when they see it.
+    // An empty stored block acts as a flush: readers return what they have when they see it.
     const parts = [...this.#begin(), ...storedBlock(block), ...storedBlock(Buffer.alloc(0))];
     return Buffer.concat(parts);
   }
 
-  /** The head of a zlib stream (RFC 1950) with the name of the dictionary. */
+  /** The head of a zlib stream (RFC 1950) with the dictionary's id. */
   #begin(): readonly Buffer[] {
     if (this.#begun) return [];
     this.#begun = true;

@@ -12,7 +12,7 @@ const WORDS = [
   .split(' ')
   .map((word) => word.replace('_', ' '));
 
-/** What follows bare: status codes, status texts, months and days, media types and the like. */
+/** The rest, without lengths: status codes, status texts, months and days, media types and the like. */
 const TEXT = [
   '100101201202205206300302303304305306307402405406407408409410411412413414415416417502504505',
   '203 Non-Authoritative Information204 No Content301 Moved Permanently400 Bad Request401 Unauthorized',
@@ -22,7 +22,7 @@ const TEXT = [
   'text/javascript,publicprivatemax-age=gzip,deflate,sdchcharset=utf-8charset=iso-8859-1,utf-,*,enq=0.',
 ].join('');
 
-/** Makes the dictionary with which SPDY/3 begins the compression of headers (SPDY draft 3, section 2.6.10.1). */
+/** Builds SPDY/3's initial dictionary for the compression of headers (SPDY draft 3, section 2.6.10.1). */
 export function makeHeaderDictionary(): Buffer {
   return Buffer.concat([...WORDS.flatMap((word) => [lengthOf(word), Buffer.from(word)]), Buffer.from(TEXT)]);
 }
@@ -35,12 +35,12 @@ function lengthOf(word: string): Buffer {
 
 const ADLER_MODULUS = 65_521;
 
-/** The dictionary, made once: each connection needs it. */
+/** The dictionary, built once, as each connection needs it. */
 export const HEADER_DICTIONARY: Buffer = makeHeaderDictionary();
-/** The name of the dictionary in a zlib stream. */
+/** The dictionary's id in a zlib stream. */
 export const HEADER_DICTIONARY_ID = adler32(HEADER_DICTIONARY);
 
-/** The Adler-32 checksum (RFC 1950) by which a zlib stream names its dictionary. */
+/** The Adler-32 checksum (RFC 1950), which identifies the dictionary in a zlib stream. */
 export function adler32(bytes: Buffer): number {
   let low = 1;
   let high = 0;

@@ -3,7 +3,7 @@ import { HEADER_DICTIONARY } from './header-dictionary.js';
 import { SpdyError } from './spdy-frame.js';
 import { readStoredBlocks } from './stored-blocks.js';
 
-/** The most that one block may become; a few hundred bytes of deflate could become megabytes. */
+/** The maximum decompressed size of a block, as a few hundred bytes could become megabytes. */
 export const MOST_HEADER_BYTES = 16 * 1024;
 
 interface Waiting {
@@ -15,17 +15,17 @@ interface Waiting {
 
 /** How far back a block can refer (RFC 1951, section 2). */
 const REACH_BYTES = 32 * 1024;
-/** Blocks may be empty: so many are kept as they are. */
+/** Blocks may be empty, so their number is limited as well. */
 const MAX_RECENT = 512;
 
 /**
  * Decompresses the header blocks of one direction of a connection, which are one zlib stream.
  *
- * One block at a time, in the order in which they came. Rejects with {@link SpdyError} when the bytes are no zlib or
- * become too many; nothing can be read any more after that.
+ * It handles one block at a time, in order. Rejects with {@link SpdyError} if the bytes are not zlib or
+ * become too many; nothing can be read after that.
  *
- * podloop itself writes stored blocks alone, which are read without zlib and its threads, however many come. The first block
- * that is otherwise opens it, with all that this block can refer to.
+ * podloop itself writes only stored blocks, which are read without zlib and its threads. The first other
+ * block opens zlib, with everything that this block can refer to.
  */
 export class HeaderInflater {
   #zlib: Inflate | InflateRaw | undefined;
@@ -33,7 +33,7 @@ export class HeaderInflater {
   #failure: SpdyError | undefined;
   /** Whether the head of the stream was read without zlib. */
   #hasBegun = false;
-  /** The newest content that was read without zlib: REACH_BYTES of it where there was as much. */
+  /** The newest content that was read without zlib, up to REACH_BYTES. */
   #recent: Buffer[] = [];
   #recentBytes = 0;
 
@@ -50,7 +50,7 @@ export class HeaderInflater {
     });
   }
 
-  /** Frees what zlib holds; a block that is still being read is refused. */
+  /** Frees zlib's memory; a pending block is rejected. */
   close(): void {
     this.#fail('the connection is closed');
   }
@@ -61,7 +61,7 @@ export class HeaderInflater {
     this.#hasBegun = true;
     this.#recent.push(stored);
     this.#recentBytes += stored.length;
-    // Now and then, and not with each block.
+    // Only from time to time, and not for each block.
     if (this.#recentBytes > 2 * REACH_BYTES || this.#recent.length > MAX_RECENT) {
       this.#recent = [Buffer.from(Buffer.concat(this.#recent).subarray(-REACH_BYTES))];
       this.#recentBytes = this.#recent[0]!.length;
@@ -82,7 +82,7 @@ export class HeaderInflater {
   #write(zlib: Inflate | InflateRaw, block: Buffer): void {
     zlib.write(block, (error) => {
       if (error) return;
-      // Takes what zlib has handed out but the stream has not.
+      // Drains what zlib has produced but the stream has not emitted.
       while (zlib.read() !== null);
       this.#take(Buffer.concat(this.#waiting?.chunks ?? []));
     });
@@ -92,7 +92,7 @@ export class HeaderInflater {
     const flush = constants.Z_SYNC_FLUSH;
     const recent = Buffer.concat([HEADER_DICTIONARY, ...this.#recent]).subarray(-REACH_BYTES);
     this.#recent = [];
-    // Behind the stream's head comes plain DEFLATE.
+    // After the stream's head comes raw DEFLATE.
     const zlib = this.#hasBegun
       ? createInflateRaw({ dictionary: recent, flush })
       : createInflate({ dictionary: HEADER_DICTIONARY, flush });
@@ -104,7 +104,7 @@ export class HeaderInflater {
       if (waiting.bytes > MOST_HEADER_BYTES) this.#fail(`more than ${MOST_HEADER_BYTES} bytes of headers`);
     });
     zlib.once('error', (error) => this.#fail(`headers cannot be decompressed: ${error.message}`));
-    // A stream that says it is over leaves the callback of the write waiting for ever.
+    // A stream that declares its end never calls back the write.
     zlib.once('end', () => this.#fail('the compressed stream of headers ended'));
     return zlib;
   }

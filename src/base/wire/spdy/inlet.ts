@@ -1,41 +1,41 @@
 import { Readable } from 'node:stream';
 
-/** What an {@link Inlet} tells the one who fills it. */
+/** How an {@link Inlet} notifies its producer. */
 export interface InletListener {
-  /** More has come than is wanted for now. */
+  /** The buffer is full: pause. */
   onFull?(): void;
-  /** It is wanted again. */
+  /** There is room again: resume. */
   onRoom?(): void;
-  /** So many bytes were read, or will never be. */
+  /** This many bytes were read, or will never be. */
   onTaken?(bytes: number): void;
 }
 
-/** The readable end of one of several streams that share a connection. */
+/** The readable end of one of several streams on a connection. */
 export class Inlet extends Readable {
   readonly #listener: InletListener;
   #isFull = false;
   #isComplete = false;
-  /** Bytes that came and were not yet taken. */
+  /** Bytes received but not yet read. */
   #untaken = 0;
 
   constructor(listener: InletListener) {
     super();
     this.#listener = listener;
-    // Whoever reads sees the error; that nobody does is no reason to end the process.
+    // A reader sees the error; without a reader it must not end the process.
     this.on('error', () => undefined);
   }
 
-  /** Whether nothing more should come for now. */
+  /** Whether the producer should pause. */
   get isFull(): boolean {
     return this.#isFull;
   }
 
-  /** Whether everything has come, read or not. */
+  /** Whether everything has been received, read or not. */
   get isComplete(): boolean {
     return this.#isComplete;
   }
 
-  /** This has come. */
+  /** Adds received data. */
   deliver(data: Buffer): void {
     if (data.length === 0) return;
     if (this.destroyed || this.#isComplete) {
@@ -43,14 +43,14 @@ export class Inlet extends Readable {
       return;
     }
     this.#untaken += data.length;
-    // A few bytes cut out of a large buffer would keep all of it for as long as they wait.
+    // A small slice of a large buffer would retain all of it while it waits.
     const isCut = this.readableLength > 0 && data.buffer.byteLength > 4 * data.length;
     if (this.push(isCut ? Buffer.from(data) : data)) return;
     this.#isFull = true;
     this.#listener.onFull?.();
   }
 
-  /** Nothing more comes. */
+  /** Marks the end of the data. */
   deliverEnd(): void {
     if (this.destroyed || this.#isComplete) return;
     this.#isComplete = true;
@@ -66,7 +66,7 @@ export class Inlet extends Readable {
     callback(error);
   }
 
-  /** @param waiting how much of what came is still to be read. */
+  /** @param waiting how many received bytes are still unread. */
   #release(waiting: number): void {
     const taken = this.#untaken - waiting;
     this.#untaken = waiting;

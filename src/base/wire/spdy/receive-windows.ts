@@ -1,19 +1,19 @@
 import { encodeWindowUpdate } from './encode-frame.js';
 import { INITIAL_WINDOW_BYTES, SHARED_WINDOW_BYTES } from './spdy-frame.js';
 
-/** A peer learns what was read in steps of half a window. */
+/** Reads are acknowledged to the peer in steps of half a window. */
 const GRANT_STEP = INITIAL_WINDOW_BYTES / 2;
 
-/** A stream on which something is received. */
+/** A stream that receives data. */
 export interface ReceivingStream {
   readonly id: number;
-  /** How much was read and not yet granted to the peer again. */
+  /** Bytes that were read and not yet granted again. */
   unacknowledged: number;
-  /** Whether the peer has any use for another grant. */
+  /** Whether another grant is of use to the peer. */
   readonly mayReceive: boolean;
 }
 
-/** Grants a peer what was read, for the connection and by stream, so that it may send as much again. */
+/** Grants the peer what was read, for the connection and by stream, so that it may send as much again. */
 export class ReceiveWindows {
   readonly #send: (frame: Buffer) => void;
   #unacknowledged = 0;
@@ -23,15 +23,15 @@ export class ReceiveWindows {
     this.#send = send;
   }
 
-  /** Grants the connection {@link SHARED_WINDOW_BYTES} in all. To be called once, before anything is read. */
+  /** Grants the connection {@link SHARED_WINDOW_BYTES} in all. Call it once, before anything is read. */
   open(): void {
     this.#send(encodeWindowUpdate(0, SHARED_WINDOW_BYTES - INITIAL_WINDOW_BYTES));
   }
 
   /**
-   * So much was read.
+   * Notes that this many bytes were read.
    *
-   * @param stream undefined for what came on a stream that is closed: it counts for the connection all the same.
+   * @param stream undefined for data on a closed stream, which counts for the connection all the same.
    */
   acknowledge(stream: ReceivingStream | undefined, bytes: number): void {
     this.#unacknowledged += bytes;

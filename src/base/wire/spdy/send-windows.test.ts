@@ -8,7 +8,7 @@ function streamWith(sendWindow: number): WindowedStream {
   return { sendWindow };
 }
 
-it('what waits for a window is tried again once the client grants something', () => {
+it('a blocked stream is retried once the client grants something', () => {
   const windows = new SendWindows();
   windows.setInitial(0, []);
   const stream = streamWith(0);
@@ -20,7 +20,7 @@ it('what waits for a window is tried again once the client grants something', ()
   expect(windows.take(stream, DATA, () => retries++)).toHaveLength(40);
 });
 
-it('what waits is let go with its stream', () => {
+it('a blocked stream is released when it closes', () => {
   const windows = new SendWindows();
   windows.setInitial(0, []);
   const stream = streamWith(0);
@@ -31,12 +31,12 @@ it('what waits is let go with its stream', () => {
   expect([retries, windows.blockedCount]).toEqual([0, 0]);
 });
 
-it('a peer that is known to count gets no more than the protocol begins with', () => {
+it('a peer that is known to count gets no more than the initial window', () => {
   const windows = new SendWindows(true);
   const [one, other] = [streamWith(INITIAL_WINDOW_BYTES), streamWith(INITIAL_WINDOW_BYTES)];
   const data = Buffer.alloc(2 * INITIAL_WINDOW_BYTES);
   expect(windows.take(one, data, () => undefined)).toHaveLength(INITIAL_WINDOW_BYTES);
-  // The window of the connection is spent, too.
+  // The window of the connection is used up, too.
   expect(windows.take(other, data, () => undefined)).toBeUndefined();
   windows.widen(undefined, 10);
   expect(windows.take(other, data, () => undefined)).toHaveLength(10);

@@ -1,9 +1,9 @@
 import { INITIAL_WINDOW_BYTES, LARGEST_WINDOW } from './spdy-frame.js';
 
-/** The largest data frame that is sent, so that no stream keeps the others waiting for long. */
+/** The largest data frame that is sent, so that no stream delays the others for long. */
 const FRAME_BYTES = 64 * 1024;
 
-/** A stream on which something is sent. */
+/** A stream that sends data. */
 export interface WindowedStream {
   /** How much may be sent, to a peer that counts; may be negative. */
   sendWindow: number;
@@ -12,31 +12,33 @@ export interface WindowedStream {
 /**
  * How much may be sent, by stream and in all, to a peer that counts.
  *
- * The protocol has every peer count; spdystream does not, and never grants anything, so whoever waited for it would wait
- * for ever. A peer shows that it counts by granting something, or by naming its initial window. What was sent is counted
- * from the beginning, so from then on the windows are right.
+ * The protocol requires every peer to count. But spdystream does not, and never grants anything, so waiting
+ * for it would last for ever. A peer shows that it counts by granting something, or by setting its initial
+ * window. Sent bytes are counted from the start, so from then on the windows are right.
  */
 export class SendWindows<Stream extends WindowedStream> {
   #countsStreams = false;
   #countsConnection = false;
   #initial = INITIAL_WINDOW_BYTES;
   #connection = INITIAL_WINDOW_BYTES;
-  /** A stream has one piece of data under way. */
+  /** The retry functions of blocked streams, which have one piece of data pending each. */
   readonly #blocked = new Map<Stream, () => void>();
 
-  /** @param peerCounts whether that is known already. */
+  /** @param peerCounts whether the peer is already known to count. */
   constructor(peerCounts = false) {
     this.#countsStreams = peerCounts;
     this.#countsConnection = peerCounts;
   }
 
-  /** The window with which a new stream begins. */
+  /** The initial window of a new stream. */
   get initial(): number {
     return this.#initial;
   }
 
   /**
-   * As much of `data` as may be sent now. Undefined when it is nothing: `retry` is called when that may have changed.
+   * Returns as much of `data` as may be sent now.
+   *
+   * Undefined if that is nothing: `retry` is called when it may have changed.
    */
   take(stream: Stream, data: Buffer, retry: () => void): Buffer | undefined {
     const window = Math.min(
@@ -53,7 +55,7 @@ export class SendWindows<Stream extends WindowedStream> {
     return part;
   }
 
-  /** The peer grants more, on a stream or for the connection; false when a window becomes impossibly large. */
+  /** Applies a grant, on a stream or for the connection; returns false if a window becomes too large. */
   widen(stream: Stream | undefined, delta: number): boolean {
     if (stream === undefined) {
       // Only SPDY/3.1 has a window for the connection; a client of SPDY/3 never grants any.
@@ -68,8 +70,9 @@ export class SendWindows<Stream extends WindowedStream> {
   }
 
   /**
-   * The peer names the window with which streams begin, which changes those of open ones by the difference. Nothing
-   * changes where it names none.
+   * Applies the peer's initial window of streams, which changes those of open ones by the difference.
+   *
+   * Does nothing if the peer did not set one.
    */
   setInitial(bytes: number | undefined, streams: Iterable<Stream>): void {
     if (bytes === undefined) return;
@@ -79,17 +82,17 @@ export class SendWindows<Stream extends WindowedStream> {
     this.#retry();
   }
 
-  /** Lets go of what waits to be sent on a stream that is closed: a peer may never grant anything any more. */
+  /** Releases data pending on a closed stream, as the peer may never grant anything any more. */
   forget(stream: Stream): void {
     this.#blocked.delete(stream);
   }
 
-  /** How many streams wait for the peer to grant something. */
+  /** How many streams wait for a grant. */
   get blockedCount(): number {
     return this.#blocked.size;
   }
 
-  /** Lets those who wait find out that the connection is closed. */
+  /** Makes blocked streams retry, so that they find the connection closed. */
   close(): void {
     this.#retry();
   }

@@ -3,7 +3,7 @@ import { Duplex } from 'node:stream';
 import { expect, it } from 'vitest';
 import { SpdyClientSession } from './spdy-client-session.js';
 
-it('goes on behind a piece of nothing', async () => {
+it('continues after an empty piece of data', async () => {
   const sent: Buffer[] = [];
   const socket = new Duplex({
     read: () => undefined,

@@ -9,28 +9,29 @@ import { type ReceivingStream, ReceiveWindows } from './receive-windows.js';
 import { SendWindows, type WindowedStream } from './send-windows.js';
 import { FLAG_FIN, INITIAL_WINDOW_BYTES, ResetStatus, SpdyError, type SpdyFrame } from './spdy-frame.js';
 
-/** A stream that the client has opened: both directions end on their own. */
+/** A stream that the client has opened; its two directions end independently. */
 export interface SpdyClientStream {
-  /** What the server sends; fails when it resets the stream or the connection breaks. */
+  /** Data from the server; fails when the server resets the stream or the connection breaks. */
   readonly inbound: Inlet;
-  /** What is sent to the server; `end()` ends this direction alone. */
+  /** Data to the server; `end()` ends only this direction. */
   readonly outbound: Writable;
-  /** Ends both directions at once; nothing happens when they have ended. */
+  /** Ends both directions at once; does nothing if they have ended. */
   reset(): void;
 }
 
-/** What a {@link SpdyClientSession} may be given. */
+/** Options of {@link SpdyClientSession}. */
 export interface SpdyClientSessionOptions {
   /**
-   * Whether the server has agreed to keep to windows (default: no). Then streams that have nothing to do with each other
-   * may share the connection, up to SHARED_STREAMS with data: one that nobody reads holds up no other. Else whoever is
-   * slow slows down the connection as a whole.
+   * Whether the server has agreed to respect windows (default: no).
+   *
+   * Then unrelated streams may share the connection, up to SHARED_STREAMS with data: an unread stream does
+   * not block the others. Otherwise a slow reader slows down the whole connection.
    */
   readonly serverCounts?: boolean;
 }
 
 interface OpenStream extends SpdyClientStream, WindowedStream, ReceivingStream {
-  /** Whether the server has taken it. */
+  /** Whether the server has accepted it. */
   isTaken: boolean;
   hasSentEnd: boolean;
 }
@@ -38,8 +39,8 @@ interface OpenStream extends SpdyClientStream, WindowedStream, ReceivingStream {
 /**
  * The client's side of a SPDY/3.1 connection as Kubernetes uses it: the client opens streams.
  *
- * What the server grants is kept to from the first grant on; see {@link SendWindows}. What is read is granted to the
- * server only where it has agreed to count, since those who speak it otherwise (spdystream) do not.
+ * The server's windows are respected from its first grant on; see {@link SendWindows}. Reads are granted to
+ * the server only if it has agreed to count, as other implementations (spdystream) do not.
  */
 export class SpdyClientSession {
   readonly #socket: Duplex;
@@ -48,12 +49,12 @@ export class SpdyClientSession {
   readonly #streams = new Map<number, OpenStream>();
   readonly #closed: Promise<void>;
   readonly #sendWindows: SendWindows<OpenStream>;
-  /** Undefined where the server does not count. */
+  /** Undefined if the server does not count. */
   readonly #received: ReceiveWindows | undefined;
   #nextId = 1;
   #isOpen = true;
 
-  /** @param socket the connection, right behind the answer that agreed. */
+  /** @param socket the connection, right after the answer that accepted the upgrade. */
   constructor(socket: Duplex, { serverCounts = false }: SpdyClientSessionOptions = {}) {
     this.#socket = socket;
     this.#sendWindows = new SendWindows(serverCounts);
@@ -68,17 +69,17 @@ export class SpdyClientSession {
     socket.on('close', () => this.#end(new Error('the connection was closed')));
   }
 
-  /** Resolves once the connection is closed, by whomever. */
+  /** Resolves once either side has closed the connection. */
   get closed(): Promise<void> {
     return this.#closed;
   }
 
-  /** Whether streams can be opened: neither side has ended it. */
+  /** Whether streams can be opened: neither side has ended the connection. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
 
-  /** Opens a stream; what the server thinks of it shows on its inbound side. */
+  /** Opens a stream; its inbound side fails if the server rejects it. */
   open(headers: Readonly<Record<string, string>>): SpdyClientStream {
     const id = this.#nextId;
     this.#nextId += 2;
@@ -107,14 +108,14 @@ export class SpdyClientSession {
     return stream;
   }
 
-  /** Ends the connection behind what was written. */
+  /** Closes the connection after pending writes. */
   close(): void {
     this.#socket.end();
     this.#end(new Error('the connection is closed'));
     this.#socket.resume();
   }
 
-  /** Ends the connection at once. */
+  /** Closes the connection at once. */
   destroy(): void {
     this.#socket.destroy();
   }
@@ -154,7 +155,7 @@ export class SpdyClientSession {
     if (part === undefined) return;
     gatherWrites(this.#socket);
     this.#socket.write(encodeDataHead(stream.id, part.length, false));
-    // Called back once the connection has taken it: a server that is slow slows the source down.
+    // Called back once the connection has accepted it, so that a slow server slows the source down.
     this.#socket.write(part, (error) => {
       if (error || part.length === data.length) callback(error);
       else this.#sendData(stream, data.subarray(part.length), callback);
@@ -184,7 +185,7 @@ export class SpdyClientSession {
       case 'headers': {
         const stream = this.#streams.get(frame.stream);
         if (stream !== undefined) stream.isTaken = true;
-        // Of the headers nothing is used, and so their compression needs not be followed.
+        // The headers are not used, so their compression need not be followed.
         if ((frame.flags & FLAG_FIN) !== 0) this.#deliver(frame.stream, Buffer.alloc(0), true);
         return;
       }
@@ -192,7 +193,7 @@ export class SpdyClientSession {
         this.#abandon(frame.stream, frame.status);
         return;
       case 'ping':
-        // Odd numbers are ours, come back.
+        // Odd numbers are answers to our own.
         if (frame.id % 2 === 0) this.#send(encodePing(frame.id));
         return;
       case 'window-update':
@@ -202,7 +203,7 @@ export class SpdyClientSession {
         this.#sendWindows.setInitial(frame.initialWindow, this.#streams.values());
         return;
       case 'go-away':
-        // What is open goes on to its end.
+        // Open streams continue to their end.
         this.#isOpen = false;
         return;
       default:
@@ -216,7 +217,7 @@ export class SpdyClientSession {
       return;
     }
     stream.inbound.deliver(payload);
-    // Whoever counts never sends as much; it must not fill our memory.
+    // A server that counts never sends this much; it must not exhaust our memory.
     if (this.#received !== undefined && stream.inbound.readableLength > 2 * INITIAL_WINDOW_BYTES) {
       throw new SpdyError('more data than was granted');
     }
@@ -231,7 +232,7 @@ export class SpdyClientSession {
     if (!this.#sendWindows.widen(stream, delta)) throw new SpdyError('a window beyond all bounds');
   }
 
-  /** Go's servers reset streams that are over: what came before is all there was. */
+  /** Go's servers reset streams that are finished: what came before is complete. */
   #abandon(id: number, status: number): void {
     const stream = this.#streams.get(id);
     if (stream === undefined) return;
@@ -268,11 +269,11 @@ export class SpdyClientSession {
     const streams = [...this.#streams.values()];
     this.#streams.clear();
     for (const { inbound, outbound } of streams) {
-      // What has come whole may still be read.
+      // A complete stream may still be read.
       if (!inbound.isComplete) inbound.destroy(error);
       if (!outbound.writableFinished) outbound.destroy(error);
     }
-    // Whoever waits for a grant finds the connection closed.
+    // Blocked streams find the connection closed.
     this.#sendWindows.close();
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The frames of SPDY/3.1 as they stand on the wire (SPDY protocol, draft 3.1, section 2).
+ * The frames of SPDY/3.1 as encoded on the wire (SPDY protocol, draft 3.1, section 2).
  *
  * ```
  * control   1 | version:15 | type:16 | flags:8 | length:24 | payload
@@ -9,9 +9,9 @@
  * @module
  */
 
-/** The 3 of SPDY/3.1: that is all that control frames say of it. */
+/** The 3 of SPDY/3.1, the only version number in control frames. */
 export const SPDY_VERSION = 3;
-/** Before the payload of every frame. */
+/** The length of the head of every frame. */
 export const FRAME_HEAD_BYTES = 8;
 
 /** The types of control frames. */
@@ -31,7 +31,7 @@ export const FLAG_FIN = 1;
 /** On SYN_STREAM: the receiver may not send on the stream. */
 export const FLAG_UNIDIRECTIONAL = 2;
 
-/** Why a stream was ended with RST_STREAM. */
+/** Why a stream is ended with RST_STREAM. */
 export const ResetStatus = {
   protocolError: 1,
   invalidStream: 2,
@@ -45,27 +45,29 @@ export const ResetStatus = {
 /** Why a session ends, in GOAWAY. */
 export const GoAwayStatus = { ok: 0, protocolError: 1, internalError: 2 } as const;
 
-/** SETTINGS entry: the window with which each stream begins. */
+/** SETTINGS entry: the initial window of each stream. */
 export const SETTING_INITIAL_WINDOW = 7;
-/** What it is unless settings say otherwise. */
+/** The initial window without a setting. */
 export const INITIAL_WINDOW_BYTES = 64 * 1024;
-/** How many streams of data share a connection of which both sides keep to windows. */
+/** How many streams of data share a connection if both sides respect windows. */
 export const SHARED_STREAMS = 16;
-/** The window of such a connection: one stream that nobody reads leaves room for all others. */
+/** The window of such a connection: one unread stream leaves room for all others. */
 export const SHARED_WINDOW_BYTES = SHARED_STREAMS * INITIAL_WINDOW_BYTES;
 /**
- * Header of the request and of the answer that agrees: both sides keep to windows ({@link FLOW_CONTROL_WINDOWS}), which
- * few others who speak SPDY do.
+ * Header of the upgrade request and of the accepting answer: both sides respect windows
+ * ({@link FLOW_CONTROL_WINDOWS}).
+ *
+ * Few other implementations of SPDY do.
  */
 export const FLOW_CONTROL_HEADER = 'podloop-flow-control';
 export const FLOW_CONTROL_WINDOWS = 'windows';
-/** In bytes: a window beyond it is an error of flow control. */
+/** In bytes: a larger window is an error of flow control. */
 export const LARGEST_WINDOW = 2 ** 31 - 1;
 
-/** Names to values; a name that occurs several times has its values joined by NUL. Names are in lower case. */
+/** Values by name; repeated values of a name are joined by NUL. Names are in lower case. */
 export type SpdyHeaders = ReadonlyMap<string, string>;
 
-/** A frame that was read: headers still compressed, data perhaps only a part of its frame's. */
+/** A frame that was read: headers are still compressed, data may be only a part of its frame's. */
 export type SpdyFrame =
   | { readonly type: 'syn-stream'; readonly stream: number; readonly flags: number; readonly block: Buffer }
   | { readonly type: 'syn-reply'; readonly stream: number; readonly flags: number; readonly block: Buffer }
@@ -75,12 +77,12 @@ export type SpdyFrame =
   | { readonly type: 'ping'; readonly id: number }
   | { readonly type: 'go-away'; readonly lastStream: number; readonly status: number }
   | { readonly type: 'window-update'; readonly stream: number; readonly delta: number }
-  /** `fin` on the last part of a frame that has it. */
+  /** `fin` is set on the last part of a frame that has it. */
   | { readonly type: 'data'; readonly stream: number; readonly payload: Buffer; readonly fin: boolean }
-  /** A control frame of a type that nobody knows; to be passed over. */
+  /** A control frame of an unknown type, which is skipped. */
   | { readonly type: 'unknown'; readonly typeNumber: number };
 
-/** What breaks the connection as a whole: it is answered with a GOAWAY. */
+/** An error that breaks the whole connection: it is answered with a GOAWAY. */
 export class SpdyError extends Error {
   override readonly name = 'SpdyError';
 }

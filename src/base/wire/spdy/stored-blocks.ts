@@ -1,18 +1,20 @@
 import { HEADER_DICTIONARY_ID } from './header-dictionary.js';
 
-/** Two bytes of its own and the name of the dictionary. */
+/** Two bytes of its own and the dictionary's id. */
 const HEAD_BYTES = 6;
 const DEFLATE = 8;
 const HAS_DICTIONARY = 0x20;
-/** A sign for the kind of block, and twice the length of its content. */
+/** The kind of block, and twice the length of its content. */
 const BLOCK_HEAD_BYTES = 5;
-/** What the two bytes for the length of a stored block can say. */
+/** The largest length of a stored block, in two bytes. */
 export const LONGEST_BLOCK = 65_535;
 
 /**
- * The content of a part of a zlib stream (RFC 1950) that is nothing but whole stored blocks (RFC 1951, section 3.2.4).
+ * The content of a part of a zlib stream (RFC 1950) that consists of whole stored blocks (RFC 1951, section
+ * 3.2.4).
  *
- * Undefined for everything else: it may be right, and is for zlib to read. `isFirst`: the stream begins with it. Pure.
+ * Undefined for everything else, which may be valid and is left to zlib. `isFirst`: the stream begins with
+ * this part. Pure.
  */
 export function readStoredBlocks(part: Buffer, isFirst: boolean): Buffer | undefined {
   if (isFirst && !isHead(part)) return undefined;
