@@ -1,5 +1,5 @@
 /**
- * What happened on a node, on its disk: the journal, and the records that parts of an agent write into it.
+ * The persistent history of a node: the journal, and the records that parts of an agent write into it.
  *
  * @module
  */

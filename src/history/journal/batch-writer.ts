@@ -6,60 +6,62 @@ import { type JournalStore, type StoredPair } from './journal-store.js';
 import { encodeRecord } from './record-codec.js';
 import { type RecordQueue } from './record-queue.js';
 
-/** What a {@link BatchWriter} needs. */
+/** The ports of a {@link BatchWriter}. */
 export interface BatchWriterOptions {
   readonly queue: RecordQueue;
   readonly clock: Clock;
-  /** So many bytes are written, and can be read. */
+  /** Called when this many bytes were written and can be read. */
   readonly onWritten: (bytes: number) => void;
 }
 
-/** Encoding them takes a few milliseconds, in which nobody else has a turn. */
+/** Encoding this many takes a few milliseconds, during which the event loop is blocked. */
 const MOST_PER_BATCH = 500;
 /**
- * While records come, no written record waits longer than this for an fsync. Without it the kernel's write-back decides, which
- * by default takes up to 35 s: the half minute before a power cut is the one that people ask for.
+ * While records come, no written record waits longer than this for an fsync.
+ *
+ * Otherwise the kernel's write-back decides, which by default takes up to 35 s, and the half minute before a
+ * power failure is what people want to see.
  */
 const MAX_UNSYNCED_MS = 5_000;
 
-/** Gives records their ids and brings them to a store, batch by batch, each of them once. */
+/** Assigns ids to records and writes them to a store in batches, each record once. */
 export class BatchWriter {
   readonly #options: BatchWriterOptions;
   #ids: JournalIds | undefined;
-  /** Encoded and not written yet: under the same keys when it is tried again, so that nothing is there twice. */
+  /** Encoded but not written yet. A retry uses the same keys, so that no record is stored twice. */
   #batch: { readonly pairs: StoredPair[]; readonly sync: boolean } | undefined;
   #lastKey = FIRST_KEY;
   #written = 0;
-  /** When the oldest record was written that no fsync has covered; undefined when there is none. */
+  /** When the oldest record without an fsync was written; undefined if there is none. */
   #unsyncedSinceMs: number | undefined;
 
   constructor(options: BatchWriterOptions) {
     this.#options = options;
   }
 
-  /** How many were written since the start. */
+  /** How many records were written since the start. */
   get written(): number {
     return this.#written;
   }
 
-  /** How many wait. */
+  /** How many records are waiting. */
   get waiting(): number {
     return this.#options.queue.length + (this.#batch?.pairs.length ?? 0);
   }
 
-  /** Of the newest record that can be read. */
+  /** The key of the newest record that can be read. */
   get lastKey(): string {
     return this.#lastKey;
   }
 
-  /** Goes on behind the newest record of a store that was opened; undefined when it has none. */
+  /** Continues after the newest record of an opened store; undefined if it has none. */
   goOnBehind(last: string | undefined): void {
-    // A new store in the place of a damaged one goes on with the ids, too.
+    // A new store in place of a damaged one continues the ids, too.
     this.#ids ??= new JournalIds(last);
     if (last !== undefined) this.#lastKey = toKey(last);
   }
 
-  /** Writes all that waits. Rejects as the store does; nothing of it is lost then. */
+  /** Writes all waiting records. Rejects with the store's error; no record is lost then. */
   async writeAll(store: JournalStore): Promise<void> {
     const { queue, clock, onWritten } = this.#options;
     for (;;) {

@@ -1,21 +1,22 @@
 import { type Clock } from '#base/time/clock.js';
 
-/** Faster than any clock that is kept in step drifts. */
+/** More than any synchronized clock drifts. */
 const JUMP_MS = 60_000;
-/** So long a jump must have stood. */
+/** How long a jump must have lasted. */
 const DOUBT_MS = 3_600_000;
-/** So long after the newest record an agent that starts takes the time for right at once. */
+/** A starting agent believes the time at once if it is at most this long after the newest record. */
 const PLAUSIBLE_MS = 24 * 3_600_000;
 
 /**
- * The time on the wall, for what cannot be taken back.
+ * The wall-clock time for irreversible decisions.
  *
- * A jump forward is believed when it has stood for an hour, as a clock that was set wrong is set right again. So is the
- * time at the start when it is more than a day after the newest record. A jump back is believed at once: it ends nothing.
+ * A jump forward is believed only when it has lasted for an hour, as a wrong clock is corrected sooner. The
+ * same holds at the start for a time more than a day after the newest record. A jump back is believed at
+ * once, as it expires nothing.
  */
 export class BelievedTime {
   readonly #clock: Clock;
-  /** Between the clock on the wall and the one that never jumps. */
+  /** The difference between the wall clock and the monotonic clock. */
   #offsetMs: number | undefined;
   #doubted: { readonly offsetMs: number; readonly sinceMs: number } | undefined;
 
@@ -23,7 +24,10 @@ export class BelievedTime {
     this.#clock = clock;
   }
 
-  /** Now, as far as it is believed; undefined while it is not known. `newestMs`: of the newest record that there is. */
+  /**
+   * The present time, as far as it is believed; undefined if unknown. `newestMs` is the time of the newest
+   * record.
+   */
   now(newestMs: number): number | undefined {
     const nowMs = this.#clock.now();
     const monotonicMs = this.#clock.monotonicMs();

@@ -1,4 +1,4 @@
-/** Those who wait for something to change, however many. */
+/** Any number of callers that wait for a change. */
 export class ChangeWaiters {
   readonly #waiting = new Set<() => void>();
 
@@ -16,7 +16,7 @@ export class ChangeWaiters {
     });
   }
 
-  /** Something has changed. */
+  /** Wakes all waiters after a change. */
   wakeAll(): void {
     for (const done of [...this.#waiting]) done();
   }

@@ -4,31 +4,31 @@ import { FIRST_KEY, findId, keyAtTime, keyBehind, timeOfId } from './journal-id.
 import { type JournalStore } from './journal-store.js';
 import { decodeRecord } from './record-codec.js';
 
-/** How much is kept. */
+/** The limits of a history. */
 export interface JournalLimits {
   readonly maxBytes: number;
   readonly maxAgeMs: number;
 }
 
-/** So often it is looked, unless much was written meanwhile. */
+/** How often the limits are checked, unless much was written meanwhile. */
 export const LOOK_MS = 30_000;
-/** Also looked at when this share of what is allowed was written. */
+/** They are also checked when this share of the allowed size was written. */
 const LOOK_SHARE = 1 / 32;
-/** Room is made before there is none: the store needs some to give room back, and its log grows meanwhile. */
+/** Records are removed before the limit: the store needs space to free space, and its log grows meanwhile. */
 const FULL_SHARE = 0.85;
-/** So much is left then, so that it is not done at every look. */
+/** How much is left then, so that not every check removes records. */
 const LEFT_SHARE = 0.65;
-/** What is too old goes in strides of this share of the age. */
+/** Old records are removed in steps of this share of the age. */
 const STRIDE_SHARE = 0.02;
-/** A record that is more than so much ahead was made by a clock that was wrong. */
+/** A record this far in the future was made by a wrong clock. */
 const AHEAD_MS = 24 * 3_600_000;
 const PAGE = 1_000;
 const MARK_EVERY = 64;
-/** So many are decoded before others get their turn, and so many at one look. */
+/** How many records are decoded between two turns of the event loop, and in one check. */
 const DECODED = 200;
 const MOST_DECODED = 5_000;
 
-/** Removes from a store what is too old, and the oldest when it is too much. */
+/** Removes records that are too old from a store, and the oldest ones when it is too large. */
 export class LimitKeeper {
   readonly #limits: JournalLimits;
   readonly #clock: Clock;
@@ -43,17 +43,17 @@ export class LimitKeeper {
     this.#time = new BelievedTime(clock);
   }
 
-  /** What the store took on the disk when it was looked at last. */
+  /** The store's size on the disk at the last check. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** So many bytes more were written. */
+  /** Notes how many bytes were written. */
   wrote(bytes: number): void {
     this.#unlookedBytes += bytes;
   }
 
-  /** Looks at the store, when it is time to. */
+  /** Checks the store if it is time to. */
   async look(store: JournalStore): Promise<void> {
     const beganMs = this.#clock.monotonicMs();
     const isDue = beganMs >= this.#lookAtMs;
@@ -71,7 +71,7 @@ export class LimitKeeper {
     const { maxAgeMs } = this.#limits;
     const oldestMs = nowMs - maxAgeMs;
     const strideMs = maxAgeMs * STRIDE_SHARE;
-    // No record is younger than its id.
+    // No record is newer than its id.
     if (timeOfId(ends.first) < oldestMs - strideMs) await store.removeBelow(keyAtTime(oldestMs));
     const cut = await findOwnAgeCut(store, { oldestMs, strideMs, aheadMs: nowMs + AHEAD_MS });
     if (cut !== undefined) await store.removeBelow(cut);
@@ -87,8 +87,10 @@ export class LimitKeeper {
 }
 
 /**
- * The key below which records are too old by their own time. When the clock was ahead and is set back, ids stay where
- * they were until it has come there again, and say nothing of the age.
+ * The key below which records are too old by their own time.
+ *
+ * After the clock was ahead and is set back, ids continue from the wrong time until the clock reaches it
+ * again, so they do not show the age.
  */
 async function findOwnAgeCut(
   store: JournalStore,
@@ -100,7 +102,8 @@ async function findOwnAgeCut(
     const page = await store.readAfter(last, DECODED);
     for (const [key, text] of page) {
       const atMs = decodeRecord(key, text)?.atMs;
-      // Of what is damaged, or was made by a clock that was ahead, nobody knows: it goes with what is behind it.
+      // The age of a damaged record, or one made by a clock that was ahead, is unknown: it is removed with
+      // the ones after it.
       if (atMs === undefined || atMs > times.aheadMs) continue;
       if (atMs >= times.oldestMs) return cutBehind();
       firstOldMs = Math.min(firstOldMs, atMs);
@@ -117,7 +120,7 @@ async function findOwnAgeCut(
   }
 }
 
-/** The key below which that share of all records lies. */
+/** The key below which this share of all records lies. */
 async function findCut(store: JournalStore, share: number): Promise<string> {
   const marks: string[] = [];
   let count = 0;

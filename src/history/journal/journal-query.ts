@@ -2,22 +2,22 @@ import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
 import { type HistoryFilter } from '#kube/node/history-filter.js';
 import { type JournalEntry } from './journal-record.js';
 
-/** Which records are read; pods by what they are called here. */
+/** Selects records; pods are selected by their names on this node. */
 export interface JournalFilter extends Omit<HistoryFilter, 'pod'> {
-  /** Names that the pod may have. */
+  /** The possible names of the pod. */
   readonly pods?: readonly string[] | undefined;
 }
 
-/** What of a history is read. */
+/** Which part of a history to read. */
 export interface JournalQuery {
   readonly filter?: JournalFilter;
-  /** Goes on behind the record of this id. */
+  /** Continues after the record with this id. */
   readonly afterId?: string | undefined;
-  /** Waits for records to come when all are read: as long as any may be wanted. */
+  /** Waits for further records after the last one, as long as they may match. */
   readonly follow?: boolean;
 }
 
-/** Whether a record is wanted. */
+/** Whether a record matches the filter. */
 export function matchesFilter(entry: JournalEntry, filter: JournalFilter): boolean {
   const { namespace, pods, uid, kinds, types, sinceMs, untilMs } = filter;
   const has = (wanted: string | undefined, value: string | undefined): boolean =>

@@ -9,31 +9,31 @@ import { type JournalStore, JournalStoreError } from './journal-store.js';
 import { readRecords } from './read-records.js';
 import { type StoreKeeper } from './store-keeper.js';
 
-/** What a {@link JournalReader} needs. */
+/** The ports of a {@link JournalReader}. */
 export interface JournalReaderOptions {
   readonly folder: string;
   readonly nodeName: string;
   readonly store: Pick<StoreKeeper, 'readable' | 'isOpening'>;
-  /** Woken whenever something was written, or the store has changed. */
+  /** Woken when something was written, or the store has changed. */
   readonly waiters: Pick<ChangeWaiters, 'untilChange'>;
-  /** Of the newest record that can be read. */
+  /** The key of the newest record that can be read. */
   readonly lastKey: () => string;
   readonly findTrouble: () => Error | undefined;
   readonly isClosed: () => boolean;
-  /** The store is damaged: another one will be in its place. */
+  /** Called when the store is damaged: another one will replace it. */
   readonly onDamage: (error: JournalStoreError) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** So long after it came a record is written, unless the disk is in trouble. */
+/** How long after its arrival a record is written, unless the disk has problems. */
 const WRITTEN_MS = 1_000;
-/** What was waited for may have been missed by a clock that was set. */
+/** Checks again after this time, as a change of the clock may hide what is awaited. */
 const LOOK_AGAIN_MS = 60_000;
-/** Places of which it was told that records are lost there: whoever reads comes by them again. */
+/** How many places with lost records are remembered, as readers pass them again. */
 const MOST_PLACES = 1_000;
 
-/** Reads a history while it is written, for any number of readers, over all that becomes of its store. */
+/** Reads a history while it is being written, for any number of readers, across changes of its store. */
 export class JournalReader {
   readonly #options: JournalReaderOptions;
   readonly #places = new Set<string>();
@@ -64,7 +64,7 @@ export class JournalReader {
     return readRecords(source, query, signal);
   }
 
-  /** Undefined when the history is closed or the signal aborts and that is no error. */
+  /** Undefined if the history is closed or the signal aborts, and that is not an error. */
   async #withStore<Value>(
     look: (store: JournalStore) => Promise<Value>,
     mayEnd: boolean,
@@ -78,12 +78,12 @@ export class JournalReader {
       }
       const store = keeper.readable;
       const trouble = findTrouble();
-      // Before the first try to open it nobody knows.
+      // Before the first attempt to open it the state is unknown.
       if (store === undefined && trouble !== undefined && !keeper.isOpening) throw this.#unusable(trouble);
       try {
         if (store !== undefined) return await look(store);
       } catch (error) {
-        // Another one is in its place by now: what was wrong with this says nothing of that.
+        // Another store has replaced it: its error does not apply to the new one.
         if (store !== keeper.readable || isClosed()) continue;
         if (!(error instanceof JournalStoreError) || error.trouble !== 'damaged') throw this.#unusable(error);
         onDamage(error);
@@ -97,7 +97,7 @@ export class JournalReader {
     return new PodloopError('JOURNAL_UNUSABLE', message, { cause });
   }
 
-  /** False also when all that may still come is too new to be wanted. */
+  /** Also returns false if everything that may still come is too new. */
   async #untilBehind(key: string, untilMs: number | undefined, signal: AbortSignal): Promise<boolean> {
     const { lastKey, isClosed, waiters, clock } = this.#options;
     while (lastKey() <= key) {

@@ -1,30 +1,30 @@
-/** What a record is about; `podloop events --kinds` takes these words. */
+/** The kinds of records; `podloop events --kinds` accepts these words. */
 export const JOURNAL_KINDS = [
   /** A container or sandbox started, died or was removed, as the event generator saw it. */
   'lifecycle',
-  /** An event of a pod in the words of Kubernetes. */
+  /** An event of a pod, in Kubernetes' words. */
   'event',
   /** A piece of work on a pod that changed something or failed. */
   'sync',
   'restart',
-  /** A probe changed its mind. */
+  /** The result of a probe changed. */
   'probe',
-  /** A call of the runtime that was slow, or hangs. */
+  /** A call of the runtime was slow, or hangs. */
   'call',
   'relist',
-  /** To the runtime. */
+  /** A change of the connection to the runtime. */
   'connection',
   'health',
   /** The agent's own start and end. */
   'agent',
-  /** The history itself: what could not be kept. */
+  /** The history itself: records that were lost. */
   'journal',
 ] as const;
 
 /** One of {@link JOURNAL_KINDS}. */
 export type JournalKind = (typeof JOURNAL_KINDS)[number];
 
-/** How bad it is, in Kubernetes' two words. */
+/** The severity, in Kubernetes' two words. */
 export type JournalType = 'Normal' | 'Warning';
 
 /** The pod that a record is about. */
@@ -34,7 +34,7 @@ export interface JournalPod {
   readonly name: string;
 }
 
-/** A fact beside the message; 64-bit numbers become text on the disk. */
+/** An additional fact; 64-bit numbers are stored as text. */
 export type JournalValue = string | number | boolean | bigint | readonly string[];
 
 /** Something that happened. */
@@ -45,15 +45,18 @@ export interface JournalRecord {
   readonly type: JournalType;
   /** CamelCase, from a small set. */
   readonly reason: string;
-  /** For people; may hold no secret. */
+  /** For people; must not contain a secret. */
   readonly message: string;
-  /** Absent when it is about the node. */
+  /** Absent if it is about the node. */
   readonly pod?: JournalPod;
-  /** The name of the node, when it is about that. */
+  /** The name of the node, if it is about the node. */
   readonly node?: string;
   /** The name of the container. */
   readonly container?: string;
-  /** Where in the spec of its pod the container stands, when that is not among the regular ones: `spec.initContainers{setup}`. */
+  /**
+   * The field of the container in the spec of its pod, if it is not a regular one:
+   * `spec.initContainers{setup}`.
+   */
   readonly fieldPath?: string;
   /** How often it happened since {@link firstAtMs} (default: once). */
   readonly count?: number;
@@ -61,13 +64,13 @@ export interface JournalRecord {
   readonly details?: Readonly<Record<string, JournalValue | undefined>>;
 }
 
-/** A record that is kept, by its place in the order of all. */
+/** A stored record with its position. */
 export interface JournalEntry extends JournalRecord {
-  /** `<milliseconds>-<number>`: rises from record to record, also when the clock is set back. */
+  /** `<milliseconds>-<number>`: increases from record to record, even if the clock is set back. */
   readonly id: string;
 }
 
-/** Whether it is brought to the disk itself at once, so that the loss of power loses the least of it. */
+/** Whether it is flushed to the disk at once, so that a power failure loses as little as possible. */
 export function isUrgent({ type, kind }: JournalRecord): boolean {
   return type === 'Warning' || kind === 'agent';
 }

@@ -7,12 +7,14 @@ import { systemCodeOf } from '#base/errors/system-code.js';
 import { END_KEY, findId, FIRST_KEY } from './journal-id.js';
 
 /**
- * Why a store cannot be used: `missing`: there is none; `locked`: another process has it; `damaged`: what is there is not
- * what was written; `unavailable`: the disk or the rights to it.
+ * Why a store cannot be used.
+ *
+ * `missing`: there is none; `locked`: another process uses it; `damaged`: its content is not what was
+ * written; `unavailable`: a problem with the disk or with permissions.
  */
 export type StoreTrouble = 'missing' | 'locked' | 'damaged' | 'unavailable';
 
-/** An error of the store, by what can be done about it. */
+/** An error of the store, classified by what can be done about it. */
 export class JournalStoreError extends Error {
   override readonly name = 'JournalStoreError';
   readonly trouble: StoreTrouble;
@@ -23,38 +25,38 @@ export class JournalStoreError extends Error {
   }
 }
 
-/** How a store is opened. */
+/** Options for opening a store. */
 export interface JournalStoreOptions {
   readonly folder: string;
-  /** What it may take on the disk: its files are made in proportion. Only who writes has to say so. */
+  /** Its maximum size on the disk, to which the size of its files is adapted. Only writers need to set it. */
   readonly maxBytes?: number;
-  /** Makes one where there is none (default: true). */
+  /** Creates the store if there is none (default: true). */
   readonly create?: boolean;
 }
 
-/** A key and what lies under it. */
+/** A key and its value. */
 export type StoredPair = [key: string, value: string];
 
 const KIB = 1_024;
 const MIB = 1_024 * KIB;
-/** Without a bound: who only reads. */
+/** The size for readers, which have no limit. */
 const USUAL_MAX_BYTES = 64 * MIB;
 const READ_BYTES = 256 * KIB;
 
 /**
- * The records of a history in LevelDB: written in batches that are there as a whole or not at all, read in pages by key.
+ * The records of a history in LevelDB: written in atomic batches, read in pages by key.
  *
- * One process at a time has it. Every method rejects with a {@link JournalStoreError}; once a write has failed all
- * further ones do, until it is closed and opened anew.
+ * Only one process can open it at a time. Every method rejects with a {@link JournalStoreError}; after a
+ * failed write all further ones fail, until the store is closed and opened again.
  */
 export class JournalStore {
   readonly #folder: string;
   readonly #level: ClassicLevel;
 
-  /** Opens the store, and what a killed process has left in its log with it. */
+  /** Opens the store, including what a killed process has left in its log. */
   static async open(options: JournalStoreOptions): Promise<JournalStore> {
     const { folder, maxBytes = USUAL_MAX_BYTES, create = true } = options;
-    // LevelDB's own way to make folders tries for ever below /proc.
+    // LevelDB's own creation of folders retries for ever below /proc.
     if (create) await telling(makeFolder(folder, 0o700));
     else await assertThere(folder);
     const share = (part: number, least: number, most: number): number =>
@@ -74,13 +76,13 @@ export class JournalStore {
     this.#level = level;
   }
 
-  /** Writes all of them or none. `sync`: resolves when the disk has them. */
+  /** Writes all pairs or none. With `sync` it resolves once they are flushed to the disk. */
   async write(pairs: readonly StoredPair[], sync: boolean): Promise<void> {
     const batch = pairs.map(([key, value]) => ({ type: 'put' as const, key, value }));
     await telling(this.#level.batch(batch, { sync }));
   }
 
-  /** Up to so many pairs behind a key, in order. */
+  /** Up to `limit` pairs after a key, in order. */
   async readAfter(key: string, limit: number): Promise<StoredPair[]> {
     const pairs = this.#level.iterator({
       ...{ gt: key, lt: END_KEY, limit },
@@ -89,7 +91,7 @@ export class JournalStore {
     return await telling(pairs.all());
   }
 
-  /** Up to so many pairs before a key, the last one first. */
+  /** Up to `limit` pairs before a key, the last one first. */
   async readBefore(key: string, limit: number): Promise<StoredPair[]> {
     const range = { gt: FIRST_KEY, lt: key, limit, reverse: true };
     return await telling(this.#level.iterator({ ...range, fillCache: false }).all());
@@ -106,33 +108,33 @@ export class JournalStore {
     }
   }
 
-  /** Whether there is something under that key. */
+  /** Whether the key exists. */
   async has(key: string): Promise<boolean> {
     return await telling(this.#level.has(key, { fillCache: false }));
   }
 
-  /** The ids of the oldest and the newest record; undefined when there is none. */
+  /** The ids of the oldest and the newest record; undefined if there are none. */
   async findEnds(): Promise<{ first: string; last: string } | undefined> {
     const range = { gt: FIRST_KEY, lt: END_KEY, limit: 1 };
     const [first] = await telling(this.#level.keys(range).all());
     const [last] = await telling(this.#level.keys({ ...range, reverse: true }).all());
-    // LevelDB passes over what it cannot read, and says so only to who reads to the end.
+    // LevelDB skips what it cannot read, and reports that only at the end of a full read.
     await telling(this.#level.keys({ gt: last ?? FIRST_KEY, lt: END_KEY }).all());
     const ids = [findId(first ?? ''), findId(last ?? '')];
     return ids[0] === undefined || ids[1] === undefined ? undefined : { first: ids[0], last: ids[1] };
   }
 
-  /** Removes all records below a key and gives their room back. */
+  /** Removes all records below a key and frees their space. */
   async removeBelow(key: string): Promise<void> {
     await telling(this.#level.clear({ gt: FIRST_KEY, lt: key }));
     await telling(this.#level.compactRange(FIRST_KEY, key));
   }
 
-  /** What its files take, in bytes. */
+  /** The size of its files in bytes. */
   async measure(): Promise<number> {
     const names = await telling(readdir(this.#folder));
     const sizes = names.map(async (name) =>
-      // LevelDB removes files when it likes.
+      // LevelDB may remove files at any time.
       stat(join(this.#folder, name))
         .then(({ size }) => size)
         .catch(() => 0),
@@ -140,7 +142,7 @@ export class JournalStore {
     return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
   }
 
-  /** Gives the store back, once what is under way has ended. Idempotent. */
+  /** Closes the store, once running operations have ended. Idempotent. */
   async close(): Promise<void> {
     await telling(this.#level.close());
   }
@@ -163,7 +165,7 @@ async function telling<Value>(work: Promise<Value>): Promise<Value> {
   }
 }
 
-/** LevelDB's errors have the reason in a code of the cause, and the words of the system in its message. */
+/** Classifies LevelDB's errors by the code of their cause, and by the system's text in its message. */
 export function toStoreError(error: unknown): JournalStoreError {
   const { cause } = error as { cause?: unknown };
   const inner = cause instanceof Error ? cause : error;
@@ -175,6 +177,6 @@ export function toStoreError(error: unknown): JournalStoreError {
 function troubleOf(code: unknown, message: string): StoreTrouble {
   if (code === 'LEVEL_LOCKED') return 'locked';
   if (code === 'LEVEL_CORRUPTION') return 'damaged';
-  // A file that others name and that is gone.
+  // A missing file that other files refer to.
   return code === 'LEVEL_IO_ERROR' && message.includes('No such file') ? 'damaged' : 'unavailable';
 }

@@ -33,7 +33,7 @@ afterEach(async () => {
   await rm(home, { recursive: true });
 });
 
-/** A journal that runs until it is disposed. */
+/** A journal that runs until it is disposed of. */
 function start(more: Partial<JournalOptions> = {}) {
   const limits = { maxBytes: 64 * MIB, maxAgeMs: 7 * 24 * 3_600_000 };
   const journal = new Journal({ folder, nodeName: 'n1', limits, clock, logger, ...more });
@@ -60,7 +60,7 @@ async function readAll(journal: Journal, query: JournalQuery = {}): Promise<Jour
 const messagesOf = (entries: readonly JournalEntry[]): string[] => entries.map(({ message }) => message);
 
 describe('a history', () => {
-  it('gives back what it was given, in order, also after a restart', async () => {
+  it('returns what was appended, in order, also after a restart', async () => {
     const pod = { uid: 'u1', namespace: 'default', name: 'web' };
     {
       await using first = start();
@@ -81,7 +81,7 @@ describe('a history', () => {
     });
   });
 
-  it('writes what came within 200 ms at once', async () => {
+  it('writes what came within 200 ms together', async () => {
     const writes: JournalWrite[] = [];
     const leave = journalWritten.subscribe((write) => writes.push(write));
     await using one = start();
@@ -97,7 +97,7 @@ describe('a history', () => {
     expect(writes.map(({ records }) => records)).toEqual([2]);
   });
 
-  it('brings records to the disk with each warning, and at least every 5 s while records come', async () => {
+  it('flushes records to the disk with each warning, and at least every 5 s while records come', async () => {
     const syncs: boolean[] = [];
     const write = vi.spyOn(JournalStore.prototype, 'write');
     write.mockImplementation((_pairs, sync) => Promise.resolve(void syncs.push(sync)));
@@ -122,7 +122,7 @@ describe('a history', () => {
     }
   });
 
-  it('goes on in the order in which things happened when the clock is set back', async () => {
+  it('continues in the order of events when the clock is set back', async () => {
     await using one = start();
     one.journal.append(record('before'));
     one.journal.append(record('after', { atMs: clock.now() - 3_600_000 }));
@@ -176,7 +176,7 @@ describe('a history', () => {
     expect(seen).toEqual(['before', 'a', 'b', 'last']);
   });
 
-  it('is followed up to the time that is asked for, and no longer', async () => {
+  it('is followed up to the requested time, and no longer', async () => {
     await using one = start();
     const untilMs = clock.now() + 5_000;
     const follow = async (): Promise<string[]> => {
@@ -218,7 +218,7 @@ describe('a history', () => {
     },
   );
 
-  it('says in its place how much it could not keep', async () => {
+  it('reports lost records in their place', async () => {
     const one = start({ queueCapacity: 3 });
     for (let number = 1; number <= 5; number++) one.journal.append(record(String(number)));
     await one.journal.flush();
@@ -237,7 +237,7 @@ describe('a history', () => {
     expect(gap).toMatchObject({ reason: 'RecordsDropped', node: 'n1' });
   });
 
-  it('stays within its size, and gives up the oldest', { timeout: 30_000 }, async () => {
+  it('stays within its size, and removes the oldest', { timeout: 30_000 }, async () => {
     const maxBytes = 4 * MIB;
     await using one = start({ limits: { maxBytes, maxAgeMs: 1e12 } });
     let largest = 0;
@@ -255,7 +255,7 @@ describe('a history', () => {
     expect(largest).toBeLessThanOrEqual(maxBytes);
   });
 
-  it('gives up what is too old', async () => {
+  it('removes what is too old', async () => {
     await using one = start({ limits: { maxBytes: 64 * MIB, maxAgeMs: 60_000 } });
     one.journal.append(record('old'));
     await one.journal.flush();
@@ -268,7 +268,7 @@ describe('a history', () => {
     await expect.poll(async () => messagesOf(await readAll(one.journal))).toEqual(['newer']);
   });
 
-  it('gives nothing up for a clock that jumps ahead and is set right within the hour', async () => {
+  it('removes nothing because of a clock that jumps ahead and is corrected within the hour', async () => {
     await using one = start({ limits: { maxBytes: 64 * MIB, maxAgeMs: HOUR } });
     one.journal.append(record('before'));
     await one.journal.flush();
@@ -282,7 +282,7 @@ describe('a history', () => {
     expect(messagesOf(await readAll(one.journal))).toEqual(['before', 'ahead', 'after']);
   });
 
-  it('gives up what is too old by its own time where ids are those of a clock that was ahead', async () => {
+  it('removes what is too old by its own time if ids come from a clock that was ahead', async () => {
     await using one = start({ limits: { maxBytes: 64 * MIB, maxAgeMs: HOUR } });
     one.journal.append(record('ahead', { atMs: clock.now() + 365 * 24 * HOUR }));
     one.journal.append(record('old'));
@@ -295,14 +295,14 @@ describe('a history', () => {
     await expect.poll(async () => messagesOf(await readAll(one.journal))).toEqual(['newer']);
   });
 
-  it('gives up what is too old for a clock that stays ahead', async () => {
+  it('removes what is too old for a clock that stays ahead', async () => {
     await using one = start({ limits: { maxBytes: 64 * MIB, maxAgeMs: HOUR } });
     one.journal.append(record('before'));
     await one.journal.flush();
     clock.jumpWallClock(365 * 24 * HOUR);
     one.journal.append(record('after'));
     await one.journal.flush();
-    // Each look settles before the next: what is done meanwhile is real work on a disk.
+    // Each check settles before the next, as it does real work on a disk.
     for (let looks = 0; looks < 4; looks++) {
       await clock.advance(0.3 * HOUR);
       await one.journal.flush();
@@ -313,11 +313,11 @@ describe('a history', () => {
   });
 });
 
-describe('a history that is not well', () => {
+describe('a history with problems', () => {
   it.each([
     ['CURRENT', 'garbage'],
     ['CURRENT', 'MANIFEST-999999\n'],
-  ])('is set aside, said, and begun anew: %s holds %j', async (name, content) => {
+  ])('is set aside, reported, and replaced by a new one: %s contains %j', async (name, content) => {
     {
       await using first = start();
       first.journal.append(record('lost'));
@@ -336,16 +336,16 @@ describe('a history that is not well', () => {
     ]);
   });
 
-  it('says once that it cannot be set aside, however often that is tried', async () => {
+  it('reports once that it cannot be set aside, however often that is tried', async () => {
     await mkdir(folder);
     await writeFile(join(folder, 'CURRENT'), 'garbage');
-    // No system renames a folder by the name that it has for itself.
+    // No system can rename a folder by its own `.` name.
     await using one = start({ folder: `${folder}/.` });
     for (let tries = 0; tries < 3; tries++) await one.journal.flush();
     expect(logger.complaints.map(({ message }) => message)).toEqual(['Damaged history cannot be set aside']);
   });
 
-  it('passes over a record that is not what was written', async () => {
+  it('skips a record that is not what was written', async () => {
     {
       await using first = start();
       for (const message of ['one', 'two', 'three']) first.journal.append(record(message));
@@ -363,14 +363,14 @@ describe('a history that is not well', () => {
         ['ContainerStarted', 'three'],
       ]);
       expect(entries[1]).toMatchObject({ node: 'n1' });
-      // Who goes on behind it gets the rest once.
+      // A reader that continues after it gets the rest once.
       expect(messagesOf(await readAll(again.journal, { afterId: entries[1]!.id }))).toEqual(['three']);
     }
     expect(again.journal.facts.damaged).toBe(1);
     expect(logger.complaints).toHaveLength(1);
   });
 
-  it('says how many records a damaged place of the disk has cost, and gives all others', async () => {
+  it('reports how many records a damaged place on the disk has cost, and returns all others', async () => {
     const table = await writeTable(5_000);
     await damage(table, 0.5, 0.51);
     await using again = start();
@@ -386,7 +386,7 @@ describe('a history that is not well', () => {
     expect(again.journal.facts.damaged).toBe(gone);
   });
 
-  it('is set aside when somebody who reads finds that no more of it can be read', async () => {
+  it('is set aside when a reader finds that the rest of it cannot be read', async () => {
     const table = await writeTable(5_000);
     await using one = start();
     await one.journal.flush();
@@ -407,7 +407,7 @@ describe('a history that is not well', () => {
     expect(messagesOf(await readAll(one.journal)).at(-1)).toBe('new');
   });
 
-  it('keeps records while somebody else has it, says so once, and writes them afterwards', async () => {
+  it('queues records while another process has it, reports that once, and writes them afterwards', async () => {
     const other = await JournalStore.open({ folder });
     await using one = start();
     one.journal.append(record('kept'));
@@ -425,7 +425,7 @@ describe('a history that is not well', () => {
   });
 });
 
-/** A history of so many numbered records that lie in one table; the path of it. */
+/** Writes a history of `count` numbered records into one table; returns its path. */
 async function writeTable(count: number): Promise<string> {
   {
     await using first = start();
@@ -439,7 +439,7 @@ async function writeTable(count: number): Promise<string> {
   return join(folder, name!);
 }
 
-/** Writes what nobody can read to a part of a file: from that share of it to this. */
+/** Overwrites a part of a file, between these shares of its length, with garbage. */
 async function damage(path: string, from: number, to: number): Promise<void> {
   await using file = await open(path, 'r+');
   const { size } = await file.stat();

@@ -1,19 +1,20 @@
 /**
- * The history of a node on its disk: what happened to pods, the runtime and the agent, for whoever asks later.
+ * The persistent history of a node: what happened to pods, the runtime and the agent.
  *
  * ```
  * append ─► queue ─► batches ─► store ─► pages ─► readers
  *                                 └► limits: the oldest go
  * ```
  *
- * In: records, which nobody has to wait for. Out: the same in the order in which they came, with an id each, also after
- * a restart; to be read from any place and followed. It is bounded in bytes and in age: the oldest go first.
+ * In: records; appending never waits. Out: the same records in order, each with an id, also after a restart.
+ * They can be read from any position and followed. The history is bounded in bytes and in age: the oldest
+ * records are removed first.
  *
- * It assumes that a write may fail or hang at any time, and never stops anybody: records wait in a bounded queue, a store
- * that fails can be read on and is opened anew with back-off, one that is damaged is set aside, and what could not be kept
- * is counted and told in its place. A kill loses what was not written yet: that of the last {@link BATCH_MS} milliseconds
- * while the disk keeps up, and what waits in memory while it does not. A loss of power loses nothing that is before an
- * urgent record, unless the disk lies.
+ * It assumes that a write may fail or hang at any time, and must never block anybody. Records wait in a
+ * bounded queue. A store that fails can still be read and is opened again with back-off; a damaged one is set
+ * aside. Lost records are counted and reported in their place. A kill loses what was not written yet: the
+ * last {@link BATCH_MS} milliseconds while the disk keeps up, and the records in memory while it does not. A
+ * power failure loses nothing before an urgent record, unless the disk lies about its flushes.
  *
  * @module
  */
@@ -33,11 +34,11 @@ import { JournalStoreError } from './journal-store.js';
 import { RecordQueue } from './record-queue.js';
 import { StoreKeeper } from './store-keeper.js';
 
-/** What a {@link Journal} needs. */
+/** Options of a {@link Journal}. */
 export interface JournalOptions {
-  /** Its own; made when it is missing. */
+  /** Its own folder, which is created if it is missing. */
   readonly folder: string;
-  /** Of the node whose history it is. */
+  /** The node of this history. */
   readonly nodeName: string;
   readonly limits: JournalLimits;
   readonly clock: Clock;
@@ -46,21 +47,21 @@ export interface JournalOptions {
   readonly queueCapacity?: number;
 }
 
-/** A history, as of now. */
+/** The present state of a history. */
 export interface JournalFacts {
   readonly queued: number;
   readonly written: number;
   readonly dropped: number;
   readonly writeErrors: number;
-  /** Records that were gone or not what had been written, as somebody read them. */
+  /** Lost records: readers found them missing or different from what was written. */
   readonly damaged: number;
-  /** On the disk, when it was looked at last. */
+  /** Size on the disk at the last check. */
   readonly bytes: number;
   /** Why nothing can be written now; undefined while all is well. */
   readonly trouble: string | undefined;
 }
 
-/** So long records are collected before they are written. */
+/** How long records are collected before they are written. */
 const BATCH_MS = 200;
 const QUEUE_CAPACITY = 5_000;
 
@@ -77,7 +78,7 @@ export class Journal {
   readonly #backoff = new Backoff({ initialMs: 1_000, maxMs: 30_000 });
   readonly #waiters = new ChangeWaiters();
   #trouble: JournalStoreError | undefined;
-  /** As somebody found who read. */
+  /** Damage that a reader found. */
   #damage: JournalStoreError | undefined;
   #isClosed = false;
   #isFlushing = false;
@@ -98,7 +99,7 @@ export class Journal {
     });
     this.#store = new StoreKeeper({
       ...{ folder, logger, maxBytes: limits.maxBytes },
-      // Who reads is woken by what is written next: of a store that was set aside that says so.
+      // Readers are woken by the next write; after a store was set aside, that is the record about it.
       onOpened: (last) => this.#writer.goOnBehind(last),
     });
     this.#reader = new JournalReader({
@@ -118,13 +119,13 @@ export class Journal {
     };
   }
 
-  /** Takes a record in. Never waits, never throws. */
+  /** Adds a record. Never waits, never throws. */
   append(record: JournalRecord): void {
     this.#queue.push(record);
     this.#arrival.wake();
   }
 
-  /** Writes what comes until the signal aborts, and then what is left. Never rejects. */
+  /** Writes records until the signal aborts, and then the remaining ones. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#step();
@@ -136,9 +137,9 @@ export class Journal {
     this.#waiters.wakeAll();
   }
 
-  /** Resolves when everything that has come so far was tried to write; for tests, and for the end. */
+  /** Resolves when a write of all records so far was attempted; for tests and for shutdown. */
   async flush(): Promise<void> {
-    // A step that is under way may be past the queue already.
+    // A running step may already be past the queue.
     for (const until = this.#steps + 2; this.#steps < until && !this.#isClosed;) {
       this.#isFlushing = true;
       this.#hurry.wake();
@@ -148,8 +149,10 @@ export class Journal {
   }
 
   /**
-   * The records that are asked for. Rejects with JOURNAL_UNUSABLE while the disk cannot be read or when it was cut off, and
-   * with RangeError when `afterId` is no id. One that follows ends when the signal aborts or the history is closed.
+   * Reads the selected records.
+   *
+   * Rejects with JOURNAL_UNUSABLE if the disk cannot be read or reading was interrupted, and with RangeError
+   * if `afterId` is invalid. With `follow` it ends when the signal aborts or the history is closed.
    */
   read(query: JournalQuery, signal: AbortSignal): AsyncGenerator<JournalEntry, void, undefined> {
     return this.#reader.read(query, signal);
@@ -190,7 +193,10 @@ export class Journal {
     this.#options.logger.info('History is written again', { folder: this.#options.folder, written });
   }
 
-  /** Said once for as long as it lasts; a store that has failed takes nothing more until it is opened anew. */
+  /**
+   * Logged once for as long as it lasts; a store that has failed accepts nothing more until it is opened
+   * again.
+   */
   async #failed(error: unknown): Promise<void> {
     const { folder, logger } = this.#options;
     const trouble =
@@ -212,13 +218,13 @@ export class Journal {
     const { folder, nodeName: node, logger, clock } = this.#options;
     const outcome = await this.#store.setAside();
     if ('error' in outcome) {
-      // It is tried again before anything is written or read.
+      // It is retried before anything is written or read.
       this.#damage = trouble;
       if (isNews) logger.error('Damaged history cannot be set aside', outcome.error, { folder });
       return;
     }
     const { aside } = outcome;
-    // Who read it may have found the same.
+    // A reader may have found the same.
     this.#damage = undefined;
     logger.error('History is damaged: it was set aside and a new one is begun', trouble, { aside });
     this.append({

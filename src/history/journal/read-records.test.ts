@@ -9,7 +9,7 @@ const HOUR = 3_600_000;
 const NOON = Date.UTC(2026, 0, 2, 12);
 const NEVER = new AbortController().signal;
 
-/** Records that came at these times, by the clock that there was then; and how many of them were looked at. */
+/** Records that came at these times, by the clock of that moment; and how many of them were decoded. */
 function sourceOf(timesMs: readonly number[]) {
   const ids = new JournalIds(undefined);
   const pairs = timesMs.map((atMs): StoredPair => {
@@ -45,7 +45,7 @@ async function timesUntil(source: ReturnType<typeof sourceOf>, untilMs: number):
   return times;
 }
 
-it('reading up to a time does not go on to the end of the history', async () => {
+it('reading up to a time does not continue to the end of the history', async () => {
   const source = sourceOf(hours(0, 1_000));
   expect(await timesUntil(source, NOON + 3 * HOUR)).toEqual(hours(0, 4));
   expect(source.looked).toBeLessThan(1_000);
@@ -54,7 +54,7 @@ it('reading up to a time does not go on to the end of the history', async () => 
 it.each([
   ['by an hour', [...hours(0, 3), NOON + HOUR, ...hours(3, 100)]],
   ['by a year, and lately', [...hours(0, 2), NOON + 9_000 * HOUR, NOON + HOUR, ...hours(3, 100)]],
-])('reading up to a time finds all of it where the clock was set back %s', async (_, times) => {
+])('reading up to a time finds everything if the clock was set back %s', async (_, times) => {
   const untilMs = NOON + HOUR;
   expect(await timesUntil(sourceOf(times), untilMs)).toEqual(times.filter((atMs) => atMs <= untilMs));
 });

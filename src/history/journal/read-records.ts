@@ -14,34 +14,38 @@ import { type JournalEntry } from './journal-record.js';
 import { type StoredPair } from './journal-store.js';
 import { decodeRecord } from './record-codec.js';
 
-/** Where {@link readRecords} reads. */
+/** The source of {@link readRecords}. */
 export interface RecordSource {
-  /** Up to so many pairs behind a key, in order. */
+  /** Up to `limit` pairs after a key, in order. */
   readAfter(key: string, limit: number): Promise<StoredPair[]>;
-  /** Up to so many pairs before a key, the last one first. */
+  /** Up to `limit` pairs before a key, the last one first. */
   readBefore(key: string, limit: number): Promise<StoredPair[]>;
-  /** Whether there is something under that key. */
+  /** Whether the key exists. */
   has(key: string): Promise<boolean>;
-  /** Resolves when there is something behind a key; with false when there never will be, or the signal aborts. */
+  /**
+   * Resolves with true when there is a record after a key; with false when there never will be, or the signal
+   * aborts.
+   */
   untilBehind?(key: string, signal: AbortSignal): Promise<boolean>;
-  /** Of the node whose history it is; undefined when nobody knows. Asked only when records are lost. */
+  /** The node of this history; undefined if unknown. Only called when records are lost. */
   findNodeName(): Promise<string | undefined>;
-  /** So many records before that key, or at it, are gone or not what was written; they are passed over. */
+  /**
+   * Called for records before that key, or at it, that are missing or not what was written; they are skipped.
+   */
   onDamaged?(key: string, records: number): void;
 }
 
-/** So many are decoded before others get their turn: about a millisecond's work. */
+/** How many records are decoded between two turns of the event loop: about a millisecond's work. */
 const PAGE = 200;
 
-/** By so much a clock may have been set back, and all records of a time are found still. */
+/** How far a clock may have been set back without records of a time being missed. */
 const SET_BACK_MS = 24 * 3_600_000;
 
 /**
- * The records that are asked for, in the order in which they came, at the reader's pace: nothing waits in memory but a
- * page. Where some are lost, a record says so in their place.
+ * Reads the selected records in order, at the reader's pace, with only one page in memory.
  *
- * When the signal aborts it ends, or rejects with JOURNAL_UNUSABLE when it was to end by itself: what was cut off must not
- * pass for all.
+ * A record reports lost ones in their place. When the signal aborts, it ends if it follows; otherwise it
+ * rejects with JOURNAL_UNUSABLE, as an interrupted result must not look complete.
  */
 export async function* readRecords(
   source: RecordSource,
@@ -64,7 +68,7 @@ export async function* readRecords(
       if (matchesFilter(entry, filter)) yield entry;
       if (entry.atMs <= endMs) continue;
       if (await isClockInStep(source)) return;
-      // Older ones may come behind those of a clock that was ahead.
+      // Older ones may come after those of a clock that was ahead.
       endMs = Infinity;
     }
     last = page.at(-1)?.[0] ?? last;
@@ -75,7 +79,10 @@ export async function* readRecords(
   }
 }
 
-/** Whether the newest record has its own time in its id: else the clock was set back, and has not come there again. */
+/**
+ * Whether the id of the newest record has its own time. Otherwise the clock was set back, and has not caught
+ * up yet.
+ */
 async function isClockInStep(source: RecordSource): Promise<boolean> {
   const [newest] = await source.readBefore(END_KEY, 1);
   if (newest === undefined) return true;
@@ -85,24 +92,24 @@ async function isClockInStep(source: RecordSource): Promise<boolean> {
 
 const CUT_OFF = 'the history was not read to its end, as its reader or the agent is ending';
 
-/** Finds what is missing between records, by their numbers, and those that are not what was written. */
+/** Finds missing records by their numbers, and records that are not what was written. */
 class Losses {
   readonly #source: RecordSource;
   #lastKey: string | undefined;
   #last: JournalEntry | undefined;
   #count = 0;
-  /** Of the last one that is damaged. */
+  /** The id of the last damaged record. */
   #id: string | undefined;
 
   constructor(source: RecordSource) {
     this.#source = source;
   }
 
-  /** What was lost before the record of that key, which is undefined when it is damaged itself. */
+  /** The losses before the record with this key; `entry` is undefined if that one is damaged itself. */
   async find(key: string, entry: JournalEntry | undefined): Promise<JournalEntry | undefined> {
     const before = this.#lastKey;
     const missing = before === undefined ? 0 : countBetween(before, key);
-    // What is too old goes from the beginning on, also while it is read; that is no loss.
+    // Old records are removed from the beginning, also during a read; that is not a loss.
     if (missing > 0 && (await this.#source.has(before!))) this.#note(key, missing, idBefore(key));
     if (findId(key) !== undefined) this.#lastKey = key;
     if (entry === undefined) {
@@ -114,7 +121,7 @@ class Losses {
     return loss;
   }
 
-  /** What was lost behind the last record. */
+  /** The losses after the last record. */
   async takeLast(next?: JournalEntry): Promise<JournalEntry | undefined> {
     const [count, id] = [this.#count, this.#id];
     this.#count = 0;
@@ -136,11 +143,11 @@ class Losses {
   }
 }
 
-/** A record has its own time or, where the clock was set back, a later one in its id: none is passed over. */
+/** The key to begin at: the time in an id is never earlier than the record's own, so none is missed. */
 function beginning(afterId: string | undefined, sinceMs: number | undefined): string {
   const keys = [
     ...(afterId === undefined ? [FIRST_KEY] : [toKey(afterId)]),
-    // Behind this key and not at it: the number 0 of that very millisecond is wanted too.
+    // After this key and not at it, as number 0 of that very millisecond is included.
     ...(sinceMs === undefined ? [] : [keyAtTime(sinceMs - 1)]),
   ];
   return keys.sort().at(-1)!;

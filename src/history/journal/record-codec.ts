@@ -1,17 +1,17 @@
 import { crc32 } from 'node:zlib';
 import { type JournalRecord } from './journal-record.js';
 
-/** Longer texts are cut: an error of a runtime may be megabytes, and the history is bounded. */
+/** Longer texts are cut: a runtime's error may be megabytes long, and the history is bounded. */
 const LONGEST_TEXT = 4_096;
 const SUM_LENGTH = 8;
 
-/** A record as it lies on the disk: a checksum over key and content, then JSON. */
+/** Encodes a record for the disk: a checksum over key and content, then JSON. */
 export function encodeRecord(key: string, record: JournalRecord): string {
   const json = JSON.stringify(record, toPlain);
   return `${checksum(key, json)}${json}`;
 }
 
-/** The record, or undefined when it is not what was written under this key. */
+/** Decodes a record; undefined if it is not what was written under this key. */
 export function decodeRecord(key: string, text: string): JournalRecord | undefined {
   const json = text.slice(SUM_LENGTH);
   if (text.slice(0, SUM_LENGTH) !== checksum(key, json)) return undefined;
@@ -28,7 +28,7 @@ function checksum(key: string, json: string): string {
     .padStart(SUM_LENGTH, '0');
 }
 
-/** JSON knows no 64-bit numbers. */
+/** JSON has no 64-bit numbers. */
 function toPlain(_key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
   if (typeof value !== 'string' || value.length <= LONGEST_TEXT) return value;

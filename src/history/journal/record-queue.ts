@@ -1,6 +1,6 @@
 import { type JournalRecord } from './journal-record.js';
 
-/** Longer messages are cut as they come in, so that what waits is bounded in bytes too. */
+/** Longer messages are cut on arrival, so that the queue is bounded in bytes too. */
 const LONGEST_MESSAGE = 4_096;
 
 interface Gap {
@@ -10,8 +10,10 @@ interface Gap {
 }
 
 /**
- * Records on their way to the disk, in the order in which they came. When it is full, further ones are counted and given
- * up, and a record in their place says so: what was the matter first is worth more than what came of it.
+ * Records waiting for the disk, in order.
+ *
+ * When it is full, further records are counted and dropped, and a record in their place reports that. The
+ * first records about a problem are worth more than those about its consequences.
  */
 export class RecordQueue {
   readonly #capacity: number;
@@ -29,12 +31,12 @@ export class RecordQueue {
     return this.#records.length;
   }
 
-  /** How many were given up since the start. */
+  /** How many records were dropped since the start. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Never waits, never throws. */
+  /** Adds a record. Never waits, never throws. */
   push(record: JournalRecord): void {
     if (this.#gap === undefined && this.#records.length < this.#capacity) {
       const { message } = record;
@@ -48,7 +50,7 @@ export class RecordQueue {
     this.#gap.lastAtMs = record.atMs;
   }
 
-  /** Takes up to so many, the oldest first. */
+  /** Takes up to `limit` records, the oldest first. */
   take(limit: number): JournalRecord[] {
     const taken = this.#records.splice(0, limit);
     const gap = this.#gap;

@@ -3,21 +3,22 @@ import { join } from 'node:path';
 import { type Logger } from '#base/log/logger.js';
 import { JournalStore, toStoreError } from './journal-store.js';
 
-/** What a {@link StoreKeeper} needs. */
+/** Options of a {@link StoreKeeper}. */
 export interface StoreKeeperOptions {
   readonly folder: string;
   readonly maxBytes: number;
   readonly logger: Logger;
-  /** A store was opened, and `last` is the id of its newest record. */
+  /** Called when a store was opened; `last` is the id of its newest record. */
   readonly onOpened: (last: string | undefined) => void;
 }
 
-/** More than a store needs to be opened: what is in its log, once more. */
+/** More than opening a store needs, which rewrites the content of its log. */
 const ROOM = Buffer.alloc(2 * 1024 * 1024);
 const ROOM_FILE = 'room.tmp';
 
 /**
- * Holds the store of a history: opens it, opens it anew when a write has failed, and sets it aside when it is damaged.
+ * Owns the store of a history: opens it, reopens it after a failed write, and sets it aside when it is
+ * damaged.
  *
  * ```
  *           open                write failed                  room again
@@ -36,21 +37,21 @@ export class StoreKeeper {
     this.#options = options;
   }
 
-  /** Where records can be read now; undefined while there is nowhere. */
+  /** The store for reading; undefined if there is none at the moment. */
   get readable(): JournalStore | undefined {
     return this.#store;
   }
 
-  /** There will be something to read in a moment, or an error. */
+  /** Whether there will soon be a store to read, or an error. */
   get isOpening(): boolean {
     return this.#isOpening;
   }
 
-  /** The store, to be written to. Rejects with a JournalStoreError while there is none. */
+  /** The store for writing. Rejects with a JournalStoreError if there is none. */
   async open(): Promise<JournalStore> {
     if (this.#store !== undefined && !this.#isReadOnly) return this.#store;
     const { folder, maxBytes, onOpened } = this.#options;
-    // To be opened anew it must be closed, and could not be read any more if that failed.
+    // Reopening requires closing it, and if reopening then failed it could not be read any more.
     if (this.#store !== undefined) await assertRoom(folder);
     this.#isOpening = true;
     try {
@@ -65,12 +66,12 @@ export class StoreKeeper {
     }
   }
 
-  /** A write has failed; it stays open for who reads. */
+  /** Notes a failed write; the store stays open for readers. */
   keepForReading(): void {
     this.#isReadOnly = true;
   }
 
-  /** Moves a damaged store out of the way; resolves with where it lies then, or what was in the way of that. */
+  /** Moves a damaged store away; resolves with its new place, or with the error that prevented that. */
   async setAside(): Promise<{ readonly aside: string } | { readonly error: unknown }> {
     const { folder } = this.#options;
     const aside = `${folder}.damaged`;
@@ -86,7 +87,7 @@ export class StoreKeeper {
     }
   }
 
-  /** Gives the store back. Never rejects. */
+  /** Closes the store. Never rejects. */
   async close(): Promise<void> {
     const store = this.#store;
     this.#store = undefined;
@@ -97,7 +98,7 @@ export class StoreKeeper {
   }
 }
 
-/** Rejects with why nothing can be written to a folder. */
+/** Rejects with the error if nothing can be written to a folder. */
 async function assertRoom(folder: string): Promise<void> {
   const file = join(folder, ROOM_FILE);
   try {

@@ -3,20 +3,20 @@ import { type CriCall, criCallEnded } from '#base/channels/channels.js';
 import { formatGoDuration } from '#base/time/go-duration.js';
 import { type RecordMaker } from './sync-records.js';
 
-/** What {@link CallRecords} needs. */
+/** Options of {@link CallRecords}. */
 export interface CallRecordsOptions extends RecordMaker {
   readonly callsInFlight: () => readonly CriCall[];
-  /** After how long a call is given up, beyond the time that the call itself asks for, in milliseconds. */
+  /** The timeout of a call beyond the time that the call itself requests, in milliseconds. */
   readonly requestTimeoutMs: number;
 }
 
-/** Both beyond what a call asks for itself, as a stop does with its grace period. */
+/** Both limits exclude the time that a call requests itself, such as a stop's grace period. */
 const SLOW_MS = 1_000;
 const HANGS_MS = 10_000;
-/** Of calls that hang at the same time; the others are told of as they end. */
+/** How many hanging calls are tracked at a time; others are recorded when they end. */
 const MOST_HANGING = 1_000;
 
-/** Records calls of the runtime that hang, while they do, and each one that was slow, at its end. */
+/** Records calls of the runtime that hang, while they do, and each slow call when it ends. */
 export class CallRecords implements Disposable {
   readonly #options: CallRecordsOptions;
   readonly #hanging = new Set<number>();
@@ -40,7 +40,7 @@ export class CallRecords implements Disposable {
     });
   }
 
-  /** Looks who hangs now. */
+  /** Checks which calls hang now. */
   look(): void {
     const { callsInFlight, clock, append } = this.#options;
     for (const call of callsInFlight()) {
@@ -58,7 +58,7 @@ export class CallRecords implements Disposable {
     this.#leave();
   }
 
-  /** Without a deadline it takes as long as it takes: a stream, the pull of an image. */
+  /** A call without a deadline may take any time: a stream, the pull of an image. */
   #ownMs({ streaming, deadlineMs }: CriCall): number {
     if (streaming || deadlineMs === undefined) return Infinity;
     return Math.max(0, deadlineMs - this.#options.requestTimeoutMs);

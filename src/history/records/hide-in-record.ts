@@ -1,18 +1,20 @@
 import { type JournalRecord, type JournalValue } from '../journal/journal-record.js';
 
-/** Texts are cut there when they are kept; one character more tells that there were more. */
+/** Stored texts are cut at one character less; the additional one shows that there were more. */
 const LONGEST_TEXT = 4_097;
 
 /**
- * The same record with `***` for each value of a Secret of its pod's namespace: runtimes quote what they were given, errors
- * quote runtimes. One about the node is held against none: `hide` is told of no namespace.
+ * The record with `***` for each value of a Secret of its pod's namespace.
+ *
+ * Runtimes quote their input, and errors quote runtimes. A record about the node is not checked against any
+ * Secret: `hide` gets no namespace.
  */
 export function hideInRecord(
   record: JournalRecord,
   hide: (text: string, namespace: string | undefined) => string,
 ): JournalRecord {
   const namespace = record.pod?.namespace;
-  // A runtime may say megabytes, which would take a while to look through.
+  // A runtime's text may be megabytes long, and searching it would take a while.
   const hideText = (text: string): string => hide(text.slice(0, LONGEST_TEXT), namespace);
   const hideValue = (value: JournalValue | undefined): JournalValue | undefined => {
     if (typeof value === 'string') return hideText(value);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** Where in its root folder an agent keeps its history. */
+/** The folder of an agent's history, inside its root folder. */
 export function historyFolder(rootDir: string): string {
   return join(rootDir, 'journal');
 }

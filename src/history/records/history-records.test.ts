@@ -85,7 +85,7 @@ describe('syncs', () => {
       ...more,
     });
 
-  it('are recorded when they changed something or failed, and with what', () => {
+  it('are recorded if they changed something or failed, with details', () => {
     leave = recordSyncs(maker());
     end();
     for (const method of ['RunPodSandbox', 'ContainerStatus', 'StartContainer']) endCall(call(method));
@@ -101,7 +101,7 @@ describe('syncs', () => {
     ]);
   });
 
-  it('that fail in the same way again and again are recorded once a minute with their count', async () => {
+  it('that repeatedly fail in the same way are recorded once a minute with their count', async () => {
     leave = recordSyncs(maker());
     for (let second = 0; second <= 120; second += 10) {
       end({ error: new Error('no room') });
@@ -110,7 +110,7 @@ describe('syncs', () => {
     expect(records.map(({ count }) => count)).toEqual([1, 7, 13]);
   });
 
-  it('that failed have told all of their failures before one succeeds', async () => {
+  it('have all failures recorded before a success', async () => {
     leave = recordSyncs(maker());
     for (let time = 1; time <= 3; time++) {
       end({ error: new Error('no room') });
@@ -121,7 +121,7 @@ describe('syncs', () => {
     expect(records.map(({ count }) => count)).toEqual([1, 3, 1]);
   });
 
-  it('that were overtaken are no failures, and what they did is told with the work after them', () => {
+  it('that were interrupted by newer work are not failures, and their calls are recorded with that work', () => {
     leave = recordSyncs(maker());
     endCall(call('RunPodSandbox'));
     end({ error: new Error('the work was overtaken'), isOvertaken: true });
@@ -143,7 +143,7 @@ describe('syncs', () => {
   });
 });
 
-it('events of pods are recorded without anything else of their pod', () => {
+it('events of pods are recorded without any other data of their pod', () => {
   leave = recordPodEvents(maker());
   const log = new PodEventLog({ clock, logger: SILENT_LOGGER });
   const metadata = { ...pod, annotations: { token: 'hunter2' } };
@@ -158,7 +158,7 @@ it('events of pods are recorded without anything else of their pod', () => {
   ]);
 });
 
-it('records say where a container stands that is not among the regular ones of its pod', () => {
+it('records have the field of a container that is not among the regular ones of its pod', () => {
   const spec = { initContainers: [{ name: 'setup', image: 'i' }] };
   const record: JournalRecord = {
     ...{ atMs: clock.now(), kind: 'restart', type: 'Normal', reason: 'Restarted', message: 'again', pod },
@@ -172,7 +172,7 @@ it('records say where a container stands that is not among the regular ones of i
 });
 
 describe('calls of the runtime', () => {
-  it('are recorded at their end when they were slow for what they asked for, and while they hang', async () => {
+  it('are recorded at their end if they were slow for what they requested, and while they hang', async () => {
     const inFlight: CriCall[] = [];
     const subject = new CallRecords({
       ...{ ...maker(), callsInFlight: () => inFlight, requestTimeoutMs: 120 * SECOND },
@@ -203,14 +203,14 @@ describe('calls of the runtime', () => {
   });
 });
 
-describe('what happens again and again', () => {
+describe('repeated records', () => {
   const slow = (durationMs: number): JournalRecord => ({
     ...{ atMs: clock.now(), kind: 'call', type: 'Normal', reason: 'SlowCall' },
     ...{ message: `took ${durationMs} ms`, details: { durationMs } },
   });
   const told = () => records.map(({ message, count }) => `${count} ${message}`);
 
-  it('is told at last, with count and longest, once it has been quiet for a minute', async () => {
+  it('are written with count and maximum once they have stopped for a minute', async () => {
     const subject = new Repeats({ clock, append });
     for (const durationMs of [2_000, 9_000, 3_000]) {
       subject.tell('slow', slow(durationMs), { durationMs });
@@ -225,7 +225,7 @@ describe('what happens again and again', () => {
     expect(records[1]!.details).toEqual({ durationMs: 3_000, longestMs: 9_000 });
   });
 
-  it('is told at last when it ends, and when it must make room for others', () => {
+  it('are written when they end, and when they must make room for others', () => {
     const subject = new Repeats({ clock, append });
     for (const key of ['a 1', 'b 1', 'a 1', 'b 1']) subject.tell(key, slow(1));
     subject.end('a ');
@@ -237,7 +237,7 @@ describe('what happens again and again', () => {
   });
 });
 
-it('a record holds no value of a Secret of its pod’s namespace, wherever it was quoted', () => {
+it('a record contains no value of a Secret of its pod’s namespace, wherever it was quoted', () => {
   const hide = (text: string, namespace: string | undefined) =>
     namespace === 'default' ? text.replaceAll('swordfish', '***') : text;
   const record: JournalRecord = {
@@ -257,7 +257,7 @@ it('a record holds no value of a Secret of its pod’s namespace, wherever it wa
 });
 
 describe('the runtime', () => {
-  it('is recorded as it goes and comes back, and as pods get stuck in it', () => {
+  it('is recorded when it goes away and comes back, and when pods get stuck in it', () => {
     let health = {
       ...{ healthy: true, message: undefined as string | undefined, reason: undefined, thresholdMs: 1 },
       ...{ lastSeenAtMs: 1, listInFlightMs: undefined, stuckPodCount: 0 },

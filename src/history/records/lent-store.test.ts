@@ -25,14 +25,14 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-it('a history is held only while it is read, and read on when it is free again', async () => {
+it('a history is open only while it is read, and read on when it is free again', async () => {
   const clock = new FakeClock();
   await using lent = new LentStore(folder, clock);
   const [first] = await lent.readAfter(FIRST_KEY, 1);
   expect(first).toEqual(PAIRS[0]);
   await expect(JournalStore.open({ folder })).rejects.toMatchObject({ trouble: 'locked' });
   await clock.advance(250);
-  // Giving it back is real work, on a thread.
+  // Closing it is real work, on a thread.
   let taken: JournalStore | undefined;
   const take = async () => (taken ??= await JournalStore.open({ folder }).catch(() => undefined));
   await expect.poll(take).toBeDefined();

@@ -4,15 +4,16 @@ import { decodeRecord } from '../journal/record-codec.js';
 import { JournalStore, type StoredPair } from '../journal/journal-store.js';
 import { type Clock, type ClockTimer } from '#base/time/clock.js';
 
-/** Longer than it takes to print a page, and short for an agent that wants it. */
+/** Longer than printing a page takes, and short for an agent that waits for the store. */
 const IDLE_MS = 250;
-/** So many are looked at before others get their turn. */
+/** How many records are read between two turns of the event loop. */
 const PAGE = 500;
 
 /**
- * The store of an agent that is down, held only while it is read: whoever reads it page by page in a pager would else keep
- * it from the agent that starts meanwhile. Every method rejects with a JournalStoreError, also later on, when somebody
- * else has it by then.
+ * The store of a stopped agent, opened only while it is being read.
+ *
+ * A reader may print it page by page in a pager, and must not block an agent that starts meanwhile. Every
+ * method rejects with a JournalStoreError, also later if another process has the store by then.
  */
 export class LentStore implements RecordSource, AsyncDisposable {
   readonly #folder: string;
@@ -39,7 +40,7 @@ export class LentStore implements RecordSource, AsyncDisposable {
     return await this.#use((store) => store.has(key));
   }
 
-  /** As the newest agent was called: records of the node have its name. */
+  /** The name in the newest record about a node. */
   async findNodeName(): Promise<string | undefined> {
     return await (this.#nodeName ??= this.#lookForNodeName());
   }
@@ -53,7 +54,7 @@ export class LentStore implements RecordSource, AsyncDisposable {
     for (let before = END_KEY; ;) {
       const page = await this.readBefore(before, PAGE);
       for (const [key, text] of page) {
-        // Most are about pods, and need not be decoded for that.
+        // Most records are about pods, and need not be decoded for that.
         const name = text.includes('"node":') ? decodeRecord(key, text)?.node : undefined;
         if (name !== undefined) return name;
       }
@@ -77,7 +78,7 @@ export class LentStore implements RecordSource, AsyncDisposable {
     this.#idle?.cancel();
     const store = this.#store;
     this.#store = undefined;
-    // What was read is read, however it closes.
+    // What was read stays valid, however the store closes.
     if (store !== undefined) this.#closing = store.close().catch(() => undefined);
   }
 }

@@ -2,7 +2,7 @@ import { type JournalRecord } from '../journal/journal-record.js';
 import { type ContainerLifecycleEvent, type PodLifecycleEvent } from '#watch';
 import { formatRfc3339 } from '#base/time/rfc3339.js';
 
-/** An event of the generator as a record; undefined for what is news to nobody. */
+/** Converts an event of the generator into a record; undefined if it is not worth recording. */
 export function toLifecycleRecord(event: PodLifecycleEvent): JournalRecord | undefined {
   const base = { atMs: event.observedAtMs, kind: 'lifecycle' } as const;
   switch (event.type) {
@@ -44,7 +44,7 @@ function hasFailed({ type, kind, exitCode = 0 }: ContainerLifecycleEvent): boole
 
 function describe({ type, kind, containerName, exitCode, reason, trigger }: ContainerLifecycleEvent): string {
   const what = kind === 'sandbox' ? 'Sandbox' : `Container ${containerName}`;
-  // What it finds as it comes may be news, or have been told by the agent before.
+  // What the first list shows may be new, or recorded by an earlier agent.
   const found = trigger === 'initial' ? ', found at the first look' : '';
   if (type === 'ContainerStarted') {
     return found === '' ? `${what} started` : `${what} runs${found}`;

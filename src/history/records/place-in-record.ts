@@ -1,7 +1,7 @@
 import { type JournalRecord } from '../journal/journal-record.js';
 import { containerFieldPath, type SpecialContainers } from '#kube/container/container-field-path.js';
 
-/** The same record with where in the spec of its pod the container stands, for one that is not among the regular ones. */
+/** Adds the container's field in the spec of its pod, if the container is not a regular one. */
 export function placeInRecord(record: JournalRecord, spec: SpecialContainers | undefined): JournalRecord {
   const { container } = record;
   const fieldPath = containerFieldPath(container, spec);

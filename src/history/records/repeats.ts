@@ -2,17 +2,17 @@ import { type JournalRecord } from '../journal/journal-record.js';
 import { type Clock } from '#base/time/clock.js';
 import { formatGoDuration } from '#base/time/go-duration.js';
 
-/** What {@link Repeats} needs. */
+/** Options of {@link Repeats}. */
 export interface RepeatsOptions {
   readonly clock: Clock;
   readonly append: (record: JournalRecord) => void;
 }
 
-/** What is known of a record beside it. */
+/** Additional facts about a record. */
 export interface RepeatFacts {
-  /** How long it took this time; the longest of all is told with their count. */
+  /** How long it took this time; the maximum is recorded with the count. */
   readonly durationMs?: number;
-  /** It is told whether or not it was just now. */
+  /** Records it even if it was recorded a moment ago. */
   readonly isNews?: boolean;
 }
 
@@ -20,35 +20,36 @@ interface Run {
   count: number;
   readonly firstAtMs: number;
   longestMs: number;
-  /** Monotonic. */
+  /** Monotonic milliseconds. */
   lastMs: number;
   toldMs: number;
-  /** The last time, while nobody has been told of it. */
+  /** The last occurrence that is not recorded yet. */
   untold: { readonly record: JournalRecord; readonly durationMs: number } | undefined;
 }
 
 const TELL_AGAIN_MS = 60_000;
-/** What has not happened for so long begins anew. */
+/** What has not happened for this long starts over. */
 const FORGET_MS = 10 * 60_000;
 const MOST_RUNS = 1_000;
 
 /**
- * Keeps what happens again and again from filling a history: it is told the first time, and from then on once a minute
- * with its count, as it was the last time. What has come since is told when it ends, or has been quiet for a minute: no
- * count is lost.
+ * Prevents repeated records from filling a history.
+ *
+ * The first occurrence is recorded, and then the last one once a minute, with the count. The rest is recorded
+ * when it ends, or has stopped for a minute, so that no count is lost.
  */
 export class Repeats {
   readonly #options: RepeatsOptions;
-  /** By what it is, the one that happened last at the end. */
+  /** By key, in the order of the last occurrence. */
   readonly #runs = new Map<string, Run>();
-  /** Those of which there is something untold. */
+  /** Those with an unrecorded occurrence. */
   readonly #waiting = new Set<Run>();
 
   constructor(options: RepeatsOptions) {
     this.#options = options;
   }
 
-  /** It happened once more. */
+  /** Notes another occurrence. */
   tell(key: string, record: JournalRecord, { durationMs = 0, isNews = false }: RepeatFacts = {}): void {
     const nowMs = this.#options.clock.monotonicMs();
     const run = this.#findRun(key, nowMs) ?? {
@@ -66,13 +67,16 @@ export class Repeats {
     if (this.#runs.size > MOST_RUNS) this.#forget(this.#runs.keys().next().value!);
   }
 
-  /** Tells what has waited for a minute. */
+  /** Records what has waited for a minute. */
   look(): void {
     const nowMs = this.#options.clock.monotonicMs();
     for (const run of this.#waiting) if (nowMs - run.toldMs >= TELL_AGAIN_MS) this.#tellRest(run);
   }
 
-  /** All whose keys begin like this are over: the rest of them is told, and the next time is news. */
+  /**
+   * Ends all with this prefix of the key: their rest is recorded, and the next occurrence counts as the
+   * first.
+   */
   end(beginning: string): void {
     for (const key of [...this.#runs.keys()]) if (key.startsWith(beginning)) this.#forget(key);
   }

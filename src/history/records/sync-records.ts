@@ -6,18 +6,18 @@ import { formatGoDuration } from '#base/time/go-duration.js';
 import { type PodSyncEnd, podSyncEnded } from '#base/channels/worker-channels.js';
 import { type Repeats } from './repeats.js';
 
-/** What those that make records share. */
+/** What all makers of records need. */
 export interface RecordMaker {
   readonly clock: Clock;
   readonly repeats: Repeats;
   readonly append: (record: JournalRecord) => void;
-  /** The pod with that uid; undefined for one that is not ours, or forgotten. */
+  /** The pod with this uid; undefined if it is not ours, or is forgotten. */
   readonly findPod: (uid: string) => JournalPod | undefined;
 }
 
 /** Calls that change a pod. */
 const CHANGES = /^(Run|Stop|Remove|Create|Start|Update|Pull)/;
-/** Collectors go on with pods after the last work on them: what was remembered longest ago goes first. */
+/** Garbage collection acts on pods after the last work on them, so the oldest memory is dropped first. */
 const MOST_PODS = 1_000;
 const MOST_CALLS = 50;
 
@@ -28,13 +28,14 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Records each piece of work on a pod that failed, or that changed something in the runtime: with the calls that it made.
- * Until the returned function is called.
+ * Records each piece of work on a pod that failed or changed something in the runtime, with its calls.
+ *
+ * Returns a function that stops recording.
  */
 export function recordSyncs({ clock, repeats, append, findPod }: RecordMaker): () => void {
-  /** Of each pod, the calls since its last piece of work. */
+  /** For each pod, the calls since its last piece of work. */
   const calls = new Map<string, string[]>();
-  /** Pods whose last work failed, the one that failed last at the end. */
+  /** Pods whose last work failed, in order of the failure. */
   const failing = new Set<string>();
   const leaveCalls = criCallEnded.subscribe(({ call }: CriCallEnd) => {
     const uid = call.pod?.uid;
@@ -47,11 +48,11 @@ export function recordSyncs({ clock, repeats, append, findPod }: RecordMaker): (
   });
   const leaveSyncs = podSyncEnded.subscribe((end: PodSyncEnd) => {
     const { uid, workType, reason, error } = end;
-    // The work that overtook it goes on with what it did.
+    // Its calls are attributed to the newer work that interrupted it.
     if (end.isOvertaken === true) return;
     const made = calls.get(uid) ?? [];
     calls.delete(uid);
-    // Most work goes well, and all that repeats would be gone through for it.
+    // Most work succeeds, and ending all repeats is a search through them.
     if (failing.delete(uid) && error === undefined) repeats.end(failureOf(uid));
     if (error !== undefined) failing.add(uid);
     if (failing.size > MOST_PODS) failing.delete(failing.values().next().value!);
@@ -78,7 +79,7 @@ export function recordSyncs({ clock, repeats, append, findPod }: RecordMaker): (
   };
 }
 
-/** How the keys of a pod's failures begin. */
+/** The prefix of the keys of a pod's failures. */
 function failureOf(uid: string): string {
   return `sync ${uid} `;
 }
