@@ -31,7 +31,7 @@ const CODES: readonly ErrorCode[] = [
   'CRI_UNAUTHENTICATED',
 ];
 
-// The limit is podloop's own then, so the remedy is another one too.
+// The limit is podloop's own, so the message needs a hint for it.
 const TOO_LARGE = /message larger than max/i;
 const TOO_LARGE_HINT = '; raise maxReceiveMessageBytes, or remove dead containers';
 
