@@ -33,7 +33,7 @@ export function validateVolumes(
       if (names.has(volume.name)) list.add(duplicate([...place, 'name'], volume.name));
       names.add(volume.name);
     }
-    // None at all is an emptyDir; of several, Kubernetes counts all but the first in a fixed order, as here.
+    // No source means an emptyDir. Of several, Kubernetes rejects all but the first in a fixed order, as here.
     const [first, ...others] = SOURCES.filter((source) => volume[source] !== undefined);
     for (const name of others)
       list.add(forbidden([...place, name], `there is ${first!} already; only one may be set`));

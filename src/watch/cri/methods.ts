@@ -132,8 +132,9 @@ export const CRI_METHODS = {
 };
 
 /**
- * How many milliseconds of its limit a call may use when all is well: what its request allows, such as a
- * stop's grace period, or the whole limit for `long`.
+ * How many milliseconds of its limit a call may use when all is well.
+ *
+ * That is what its request allows, such as a stop's grace period; the whole limit for `long`; otherwise 0.
  */
 export function ownTimeOf<Request>(
   { deadline }: { readonly deadline: DeadlineRule<Request> },

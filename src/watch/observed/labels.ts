@@ -47,7 +47,7 @@ export const ANNOTATIONS = {
   /** Set by podloop on sandboxes, RFC 3339: since when the pod is on this node, across all its sandboxes. */
   podStartTime: 'podloop.dev/pod-start-time',
   /**
-   * Set by podloop on sandboxes: the cgroup_parent that it was made with, for what is started in it later.
+   * Set by podloop on sandboxes: their cgroup_parent, which containers started later need as well.
    */
   cgroupParent: 'podloop.dev/cgroup-parent',
 } as const;

@@ -12,7 +12,7 @@ export interface ListedItem {
   readonly rawState: number;
   readonly pod: PodRef;
   readonly owner: PodOwner;
-  /** The pod's uid stands in its labels, so that the runtime finds it by them. */
+  /** Whether the pod's uid is in its labels, so that the runtime can find it by them. */
   readonly labelled: boolean;
 }
 

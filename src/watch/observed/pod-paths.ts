@@ -15,7 +15,7 @@ export interface PodPathRef {
  * ROOT/pods/<uid>/containers/<container>/<count>       the termination message of one start of a container
  * ROOT/pods/<uid>/etc-hosts
  * ROOT/pods/<uid>/end.json                             how the pod ended, once it has
- * ROOT/pods/<uid>/replaced.json                        what was ended of it for an edit, once something was
+ * ROOT/pods/<uid>/replaced.json                        the parts that were ended for an edit, if any
  * LOGS/<namespace>_<name>_<uid>/<container>/<count>.log
  * ```
  *

@@ -8,7 +8,7 @@ export interface ContainerChange {
   readonly container: ObservedContainer;
 }
 
-/** The generator's own view of a state. A created container is treated like one that does not exist. */
+/** The generator's own view of a state. A created container counts as unknown. */
 type LookState = 'running' | 'exited' | 'unknown' | 'nonExistent';
 
 const LOOK_STATE: Readonly<Record<ObservedState, LookState>> = {

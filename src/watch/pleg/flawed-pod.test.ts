@@ -61,7 +61,7 @@ it("does not make the pod's entry newer, nor, if it has no name, the entries of 
   }
 });
 
-it('hides the pod of that uid until it is gone', async () => {
+it('does not advance the stamp of a new pod until that is gone', async () => {
   const { clock, runtime, pleg } = setUpPleg();
   const odd = { ...aPod({ name: 'odd' }), containers: undefined } as unknown as ObservedPod;
   let listed = [odd];

@@ -1,7 +1,7 @@
 import { type ObservedPod, type ObservedState } from '../observed/runtime.js';
 import { type Logger } from '#base/log/logger.js';
 
-/** The kubelet's words; it treats a created container like one that it does not know. */
+/** The kubelet's words; for it the state of a created container is unknown. */
 const STATE_WORDS: Readonly<Record<ObservedState, string>> = {
   created: 'unknown',
   running: 'running',

@@ -3,8 +3,8 @@ import { type CgroupIo } from './cgroup-io.js';
 import { type Hierarchy } from './cgroup-mounts.js';
 
 /**
- * The trees of cgroups in use, and what is where in them. Without any tree, operations do nothing and do not
- * fail.
+ * The trees of cgroups in use, and where each controller is. Without any tree, operations do nothing and do
+ * not fail.
  */
 export class CgroupLayout {
   readonly io: CgroupIo;

@@ -6,7 +6,7 @@ import { isUnimplemented, messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 
 /**
- * Where the event stream stands.
+ * The state of the event stream.
  *
  * ```
  *            ┌────────── broke, ended ──────────┐

@@ -135,7 +135,7 @@ export class InspectionPool {
     return this.#urgent.size + this.#normal.size + this.#retries.size + this.#whenIdle.size;
   }
 
-  /** How many were given up to make room for others. */
+  /** How many were cancelled to make room for others. */
   get displaced(): number {
     return this.#displaced;
   }
@@ -213,14 +213,14 @@ export class InspectionPool {
 
   #answered(job: Job, outcome: Outcome): void {
     if (job.state === 'ended') return;
-    // It is in time, and given up for nobody, however long the turns before its own take.
+    // It counts as in time and cannot be displaced any more, however long the turns before its own take.
     job.timer?.cancel();
     this.#slow.delete(job);
     job.state = 'answered';
     this.#ends.run(() => this.#end(job, outcome));
   }
 
-  /** The budget is over: from here on nobody waits for it. */
+  /** Moves an inspection out of the budget: nobody waits for it any longer. */
   #moveOut(job: Job): void {
     if (job.state !== 'budget') return;
     if (job.inspection.whenIdle === true) {
