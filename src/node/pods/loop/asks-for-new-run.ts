@@ -2,17 +2,21 @@ import { type NodePod } from '#kube/pod/node-pod.js';
 import { containerHash, sandboxHash } from '../actions/container-hash.js';
 
 /**
- * Whether an edit asks for containers or for a sandbox to be made anew, so that a pod that has run to its end is to run
- * again: the same edits that restart something in a pod that runs. A label or a probe is not worth a second run. Pure.
+ * Whether an edit lets a pod that has run to its end run again: it does if it recreates containers or the
+ * sandbox.
+ *
+ * These are the edits that restart something in a running pod. A changed label or probe does not justify a
+ * second run. Pure.
  */
 export function asksForNewRun(before: NodePod, after: NodePod): boolean {
   return toRunDefinition(before) !== toRunDefinition(after);
 }
 
 /**
- * What a pod is to run, in one string: the hashes of its sandbox and of its containers, whatever their order. Pure.
+ * What a pod runs, as one string: the hashes of its sandbox and of its containers, independent of their
+ * order. Pure.
  *
- * The same for the same manifest in every version of podloop, as the hashes are.
+ * Like the hashes, it is the same for the same manifest in every version of podloop.
  */
 export function toRunDefinition(pod: NodePod): string {
   const { initContainers = [], containers } = pod.spec;

@@ -1,24 +1,27 @@
 import { type NodePod } from '#kube/pod/node-pod.js';
 
-/** Why a pod that is wanted does not run here: for its status. */
+/** Why a desired pod does not run here, as its status reports it. */
 export interface Rejection {
   /** CamelCase: OutOfcpu, NodePorts … */
   readonly reason: string;
   readonly message: string;
 }
 
-/** What a pod waits for before it is begun: for its status and an event. */
+/** What a pod waits for before it starts, as its status and an event report it. */
 export interface Wait {
   readonly message: string;
-  /** Of the pods that have what it needs, until they have ended; of one that is held those, too, for which it has waited before. */
+  /**
+   * The pods that have what it needs, until they have ended; for a held pod also those that it waited for
+   * before.
+   */
   readonly uids: readonly string[];
 }
 
 /**
- * The pods that the sources want on this node, by uid: the truth about desire, as the sync loop has taken it in.
+ * The pods that the sources want on this node, by uid, as the sync loop knows them.
  *
- * Written by the sync loop's handlers alone; read by everybody. A pod that was rejected stays desired, and is not
- * worked on.
+ * Only the sync loop's handlers write it; everybody may read it. A rejected pod stays desired, but no worker
+ * syncs it.
  */
 export class DesiredPods {
   readonly #pods = new Map<string, NodePod>();
@@ -26,7 +29,7 @@ export class DesiredPods {
   readonly #held = new Map<string, Wait>();
   #revision = 0;
 
-  /** Another number after each change. */
+  /** Changes with every change of the set. */
   get revision(): number {
     return this.#revision;
   }
@@ -43,17 +46,17 @@ export class DesiredPods {
     return this.#pods.get(uid);
   }
 
-  /** All of them, in the order in which they came first. */
+  /** All desired pods, in the order in which they first came. */
   all(): IterableIterator<NodePod> {
     return this.#pods.values();
   }
 
-  /** A fresh set of the uids of all of them. */
+  /** A new set of all desired uids. */
   uids(): Set<string> {
     return new Set(this.#pods.keys());
   }
 
-  /** Takes in a pod, or a newer version of it. */
+  /** Adds a pod, or replaces it by a newer version. */
   set(pod: NodePod): void {
     this.#pods.set(pod.metadata.uid, pod);
     this.#revision++;
@@ -64,24 +67,28 @@ export class DesiredPods {
     return this.#rejections.get(uid);
   }
 
-  /** Those that were rejected, in the order in which that was. */
+  /** The rejected pods, in the order of their rejection. */
   rejected(): NodePod[] {
     return [...this.#rejections.keys()].map((uid) => this.#pods.get(uid)!);
   }
 
-  /** Marks a desired pod as one that is not to run here, or takes that back. */
+  /** Marks a desired pod as rejected, or removes that mark. */
   setRejection(uid: string, rejection: Rejection | undefined): void {
     this.#revision++;
     if (rejection === undefined) this.#rejections.delete(uid);
     else if (this.#pods.has(uid)) this.#rejections.set(uid, rejection);
   }
 
-  /** Has a desired pod wait for room that others are giving up, or wait on: it claims that room, and is not worked on. */
+  /**
+   * Makes a desired pod wait, or keep waiting, for room that other pods are freeing.
+   *
+   * It claims that room, and no worker syncs it meanwhile.
+   */
   hold(uid: string, wait: Wait): void {
     if (this.#pods.has(uid)) this.#held.set(uid, wait);
   }
 
-  /** What a pod waits for that is held so; undefined for any other. */
+  /** What a held pod waits for; undefined for any other pod. */
   findWait(uid: string): Wait | undefined {
     return this.#held.get(uid);
   }
@@ -90,12 +97,12 @@ export class DesiredPods {
     return this.#held.has(uid);
   }
 
-  /** Those that wait so, in the order in which that began. */
+  /** The held pods, in the order in which they began to wait. */
   held(): NodePod[] {
     return [...this.#held.keys()].map((uid) => this.#pods.get(uid)!);
   }
 
-  /** It waits no more. */
+  /** Ends the wait of a pod. */
   release(uid: string): void {
     this.#held.delete(uid);
   }

@@ -1,12 +1,11 @@
 import { foldPodEvents, type PodEvents } from './sync-loop-events.js';
 
 /**
- * Events of pods that nobody wants while not all sources were read: an agent that comes to a node full of pods sees
- * their containers before it has read their manifests.
+ * Events of pods that nobody wants yet, buffered until all sources were read.
  *
- * Per pod the newest are kept. Of more than `podCapacity` pods none are: the pods are synced with the newest state in any
- * case, once they are wanted, and only the lines about what happened before are missing then. What there was no room for is
- * counted.
+ * An agent that starts on a full node sees the containers before it has read the manifests. The newest events
+ * of each pod are buffered, for at most `podCapacity` pods; the rest are dropped and counted. A dropped event
+ * costs only its log line, as every pod is synced with the newest state once it is wanted.
  */
 export class EarlyEvents {
   readonly #podCapacity: number;
@@ -17,17 +16,17 @@ export class EarlyEvents {
     this.#podCapacity = options.podCapacity;
   }
 
-  /** Pods with events that wait. */
+  /** Pods with buffered events. */
   get size(): number {
     return this.#byUid.size;
   }
 
-  /** Events that there was no room for. */
+  /** Events that were dropped for lack of room. */
   get folded(): number {
     return this.#folded;
   }
 
-  /** False when there is no room for it. */
+  /** False when there is no room for the events. */
   keep(happened: PodEvents): boolean {
     const { uid } = happened;
     const before = this.#byUid.get(uid);
@@ -41,14 +40,14 @@ export class EarlyEvents {
     return true;
   }
 
-  /** Takes what happened to a pod. */
+  /** Removes and returns the events of a pod. */
   take(uid: string): PodEvents | undefined {
     const happened = this.#byUid.get(uid);
     this.#byUid.delete(uid);
     return happened;
   }
 
-  /** Takes what happened to the pod that has waited longest. */
+  /** Removes and returns the events of the pod that has waited longest. */
   takeAny(): PodEvents | undefined {
     for (const uid of this.#byUid.keys()) return this.take(uid);
     return undefined;

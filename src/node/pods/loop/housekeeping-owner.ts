@@ -1,6 +1,9 @@
 import { type IsOurs, type ObservedContainer, type ObservedPod, type PodStatus } from '#watch';
 
-/** Whether everything in the pod is this agent's. False when nothing is visible, or when anything is somebody else's. */
+/**
+ * Whether this agent owns everything in the pod. False when nothing is visible, or when anything belongs to
+ * another.
+ */
 export function isOwnPod(status: PodStatus, isOurs: IsOurs): boolean {
   const parts = [...status.sandboxes, ...status.containers];
   return parts.length > 0 && parts.every(({ labels }) => isOurs(labels, status.uid));

@@ -1,12 +1,13 @@
 /**
- * Brings what is there into line with what is wanted: the kubelet's HandlePodCleanups.
+ * Brings what exists into line with what is wanted: the kubelet's HandlePodCleanups.
  *
- * In: the desired pods, what the workers know, and what the cache shows of the runtime. Out: the ends of pods of ours
- * that nobody wants, new beginnings of pods whose uid was torn down, and word to those who keep something for pods
- * (probes, statuses, volumes, folders) that they may clear up.
+ * In: the desired pods, what the workers know, and what the cache shows of the runtime. Out: it ends owned
+ * pods that nobody wants, restarts wanted pods whose uid was torn down, and calls the cleaners of probes,
+ * statuses, volumes and folders.
  *
- * It assumes that every source was seen: whoever calls it has made sure. What is decided is decided in one go, so that
- * nothing changes in between; what clears up may take its time and asks again before it removes anything.
+ * It assumes that every source was read; the caller makes sure of that. All decisions of a run are made
+ * synchronously, so that nothing changes in between. Cleaners may take their time, and ask again before they
+ * remove anything.
  *
  * @module
  */
@@ -23,21 +24,23 @@ import { type PodWorkers } from '../workers/pod-workers.js';
 import { type DesiredPods } from './desired-pods.js';
 import { isOwnPod, isRunning, toObservedPod } from './housekeeping-owner.js';
 
-/** What a {@link PodCleaner} goes by; each answer is as of the moment in which it is asked for. */
+/** What a {@link PodCleaner} bases its decisions on; each answer is as of the moment of the question. */
 export interface CleanupView {
   /** Every pod that a source wants, rejected ones included. */
   readonly desiredUids: ReadonlySet<string>;
-  /** Pods that are worked on and of which containers may run, wanted or not: what serves running pods stays for them. */
+  /**
+   * Pods with a worker whose containers may run, wanted or not: cleaners leave alone what running pods need.
+   */
   readonly possiblyRunningUids: ReadonlySet<string>;
-  /** Whether what is kept on this node for a pod may go for good: nobody wants it, and nothing of it runs. */
+  /** Whether the pod's data on this node may be removed: nobody wants the pod, and nothing of it runs. */
   mayRemove(uid: string): boolean;
 }
 
-/** Somebody who keeps something for pods, and clears up what is of no use any more. */
+/** An owner of per-pod state that removes what is no longer needed. */
 export interface PodCleaner {
   /** For logs: `probes`, `pod directories`. */
   readonly name: string;
-  /** Gives `more`, now or as a promise, when something is to go that could not go now: it is called again soon. */
+  /** Returns `more` (or a promise of it) when something could not be removed yet: it is called again soon. */
   cleanUp(view: CleanupView, signal: AbortSignal): unknown;
 }
 
@@ -57,27 +60,35 @@ export interface HousekeepingOptions {
   >;
   readonly cache: Pick<PodCache, 'get' | 'uids'>;
   readonly isOurs: IsOurs;
-  /** For pods whose inspections fail: without it one of them that nobody wants stays as long as they do. */
+  /**
+   * Finds pods whose inspections fail; without it an unwanted pod of that kind stays until its inspection
+   * works.
+   */
   readonly listed?: {
-    /** As looked at last. */
+    /** As last listed. */
     find(uid: string): ObservedPod | undefined;
-    /** As it is now, with what else the runtime tells of it; rejects where nobody can tell whose it is. */
+    /** As it is now, with whatever else the runtime reports; rejects when nobody can say who owns it. */
     lookAt(uid: string, signal: AbortSignal): Promise<PodStatus>;
   };
   /**
-   * Removes what the runtime has left of a pod that starts anew under its uid; returns at once, and may be asked again.
+   * Starts to remove what the runtime has left of a pod that restarts under its uid; returns at once,
+   * idempotent.
+   *
    * Without it such a pod starts beside its own remains.
    */
   readonly clearRemains?: (uid: string) => void;
-  /** A pod that was torn down starts anew: what is kept of its former life is of no use. */
+  /** A pod that was torn down starts again: state of its former life is useless. */
   readonly onStartAnew?: (uid: string) => void;
-  /** Whether a pod that starts anew finds room, which it may not have asked for in its former life (default: it does). */
+  /**
+   * Whether there is room for a pod that starts again, which may ask for more than before (default: there
+   * is).
+   */
   readonly admitAnew?: (pod: NodePod) => boolean;
-  /** Whether what is kept of a pod is being taken away at this moment: it begins after that. It never is unless told. */
+  /** Whether the pod's data is being removed right now: the pod starts after that (default: it never is). */
   readonly isBeingRemoved?: (uid: string) => boolean;
   /** Called one after the other, in this order. */
   readonly cleaners?: readonly PodCleaner[];
-  /** Whoever takes longer is named in a warning (default: 1 s). */
+  /** A cleaner that takes longer is named in a warning (default: 1 s). */
   readonly warningMs?: number;
 }
 
@@ -87,22 +98,23 @@ export class Housekeeping {
   readonly #logger: Logger;
   readonly #warningMs: number;
   readonly #closing = new AbortController();
-  /** Since when a uid is forgotten, as long as the cache may show it as it was before. */
+  /** When each uid was forgotten, for as long as the cache may still show its former state. */
   readonly #forgottenAt = new Map<string, Stamp>();
   /**
-   * Pods that the workers have forgotten, with when, so that what anybody has of them is of a former life. One that
-   * nobody wants stays here until that is cleared up: it may be wanted again before.
+   * Pods that the workers have forgotten, and when: any state of them belongs to a former life.
+   *
+   * An unwanted pod stays here until its state is cleaned up, as it may be wanted again before that.
    */
   readonly #tornDown = new Map<string, Stamp>();
-  /** Why the last inspection failed of a pod that nobody wants. */
+  /** The last inspection error of each unwanted pod. */
   readonly #unreadable = new Map<string, Error>();
-  /** When the newest clean-up began that has ended. */
+  /** When the newest completed clean-up began. */
   #cleanedAt: Stamp = OLDEST_STAMP;
   readonly #view: CleanupView;
   #cleaning: Promise<void> | undefined;
-  /** Whether the last clean-up that has ended left nothing to be cleared up. */
+  /** Whether the last completed clean-up left nothing to do. */
   #isCleanedUp = false;
-  /** Who is clearing up, and since when, in monotonic milliseconds. */
+  /** The cleaner at work, and since when, in monotonic milliseconds. */
   #atWork: { readonly name: string; readonly sinceMs: number; isWarned: boolean } | undefined;
 
   constructor(options: HousekeepingOptions) {
@@ -123,7 +135,7 @@ export class Housekeeping {
     };
   }
 
-  /** Decides at once, and lets clear up beside; a clean-up that is still under way is left to it. */
+  /** Decides at once and cleans up in the background; does not interrupt a clean-up under way. */
   run(): void {
     const startedMs = this.#options.clock.monotonicMs();
     this.#logger.info('SyncLoop (housekeeping)', {}, 4);
@@ -137,21 +149,22 @@ export class Housekeeping {
     this.#cleanUp();
   }
 
-  /** Nothing is left to do: as long as nothing happens to pods, going round again would find the same. */
+  /** Nothing is left to do: until something happens to a pod, another run would change nothing. */
   get isSettled(): boolean {
     const isAtWork = this.#cleaning !== undefined || !this.#isCleanedUp;
     return !isAtWork && this.#forgottenAt.size === 0 && this.#tornDown.size === 0;
   }
 
   /**
-   * The pod was torn down, and something of its former life may still be there: its containers in the runtime, its
-   * folders, or its last status. Nobody but {@link run} is to start it then, which does so once that is gone.
+   * Whether the pod was torn down and may still have containers, folders or a status of its former life.
+   *
+   * Only {@link run} may start such a pod, once those are gone.
    */
   isTornDown(uid: string): boolean {
     return this.#tornDown.has(uid) || this.#options.isBeingRemoved?.(uid) === true;
   }
 
-  /** Stops clearing up; resolves when that has ended. Idempotent. */
+  /** Stops the clean-up; resolves when it has ended. Idempotent. */
   async close(): Promise<void> {
     this.#closing.abort(new DOMException('housekeeping is closed', 'AbortError'));
     await this.#cleaning;
@@ -181,7 +194,7 @@ export class Housekeeping {
     return error !== undefined || isOlder || status.sandboxes.length + status.containers.length > 0;
   }
 
-  /** Ends pods that only the runtime knows, if this agent made or adopted them. Foreign ones are none of its business. */
+  /** Ends pods that only the runtime knows, if this agent made or adopted them; leaves foreign ones alone. */
   #endOrphans(): void {
     const { cache } = this.#options;
     for (const [uid, forgottenAt] of this.#forgottenAt) {
@@ -200,9 +213,9 @@ export class Housekeeping {
 
   #isOrphan(uid: string): boolean {
     const { workers, desired } = this.#options;
-    // What the node forbids does not run, also where it was not seen to run when it was judged.
+    // A forbidden pod must not run, even if it was not seen running when it was judged.
     const isWanted = desired.has(uid) && desired.findRejection(uid)?.reason !== POD_FORBIDDEN;
-    // What was seen before it was forgotten may be what it was before it ended.
+    // A view from before it was forgotten may show it before its end.
     return !workers.isKnown(uid) && !isWanted && !this.#forgottenAt.has(uid);
   }
 
@@ -215,14 +228,17 @@ export class Housekeeping {
     orphanFound.publish({ uid });
   }
 
-  /** Its status tells whose it is, and cannot be had: after each further inspection that fails it is looked at in parts. */
+  /**
+   * Reads the parts of an orphan after each further inspection that fails, as only its status names its
+   * owner.
+   */
   #lookAtOrphan(uid: string, error: Error): void {
     const { listed, isOurs } = this.#options;
     const before = this.#unreadable.get(uid);
     this.#unreadable.set(uid, error);
     const seen = listed?.find(uid);
     if (seen === undefined || !isRunning(seen) || before === undefined || before === error) return;
-    // Each look costs the runtime calls that may hang: others' pods are spared them.
+    // Each of these calls may hang, so skip pods of other owners.
     if (seen.owner !== 'podloop' && !isOurs({ [LABELS.podUid]: uid }, uid)) return;
     listed!.lookAt(uid, this.#closing.signal).then(
       (status) => {
@@ -236,13 +252,15 @@ export class Housekeeping {
     );
   }
 
-  /** Pods that are wanted and that the workers do not know: torn down, and wanted again under the same uid. */
+  /**
+   * Starts desired pods that the workers do not know: those torn down and wanted again under the same uid.
+   */
   #startAnew(): void {
     const { desired, workers, isBeingRemoved, clearRemains, onStartAnew, admitAnew } = this.#options;
     for (const pod of desired.all()) {
       const { uid } = pod.metadata;
       if (workers.isKnown(uid) || desired.findRejection(uid) !== undefined || desired.isHeld(uid)) continue;
-      // The next round finds it gone.
+      // The next run finds the data gone.
       if (isBeingRemoved?.(uid) === true) continue;
       if (this.#tornDown.has(uid)) {
         if (clearRemains !== undefined && this.#hasRemains(uid)) {
@@ -290,7 +308,7 @@ export class Housekeeping {
       } catch (error) {
         if (this.#closing.signal.aborted) return;
         isCleanedUp = false;
-        // What one of them cannot do keeps none of the others from it.
+        // A failing cleaner must not stop the others.
         this.#logger.error('Failed cleaning pods', error, { cleaner: cleaner.name });
       }
     }

@@ -21,18 +21,19 @@ export interface PartsLookOptions {
   readonly clock: Pick<Clock, 'setTimer'>;
 }
 
-/** So many calls as for a pod that is inspected as a whole. */
+/** As many calls as for a pod that is inspected as a whole. */
 const CALLS_AT_ONCE = 8;
-/** For one sandbox or container, in milliseconds: what hangs hangs for good. */
+/** Limit for one sandbox or container, in milliseconds: a call that hangs will hang forever. */
 const LIMIT_MS = 10_000;
 const NOT_TOLD = 'The runtime lists the container as exited and does not tell its status';
 
 /**
- * A pod as it is now, for whoever is to end it, also where the runtime does not tell the status of all of it: each sandbox
- * and container is asked for by itself, and of those that are not told there is what a list shows, their ids and states.
+ * Reads the sandboxes and containers of a pod one by one, to end a pod whose full status the runtime cannot
+ * return.
  *
- * Whose these are is told by others of the same sandbox. Rejects when there are none and it may be alive, and when the list
- * fails; what has ended and is nobody's is left out.
+ * A part without a status appears with the id and state that the list shows. Its owner is read from other
+ * parts of the same sandbox. Rejects when there are none and the part may be alive, and when the list fails;
+ * dead parts without an owner are left out.
  */
 export async function lookAtParts(
   uid: string,
@@ -76,7 +77,7 @@ export async function lookAtParts(
   return composePodStatus(pod, sandboxes, containers);
 }
 
-/** The labels that say whose it is. */
+/** The labels that name its owner. */
 function ownersOf(labels: Labels): Labels {
   const owning: readonly string[] = [LABELS.podUid, LABELS.nodeInstance];
   return Object.fromEntries(Object.entries(labels).filter(([key]) => owning.includes(key)));
@@ -97,7 +98,7 @@ function asListedContainer(
   const { exitCode, reason, message = '' } = lostEnd(NOT_TOLD);
   return {
     ...{ id, name, attempt, state, sandboxId, createdAtNs, labels },
-    // At the earliest.
+    // The earliest time possible.
     startedAtNs: state === 'running' ? createdAtNs : 0n,
     finishedAtNs: 0n,
     ...(state === 'exited' ? { exitCode, reason, message } : { exitCode: 0, reason: '', message: '' }),

@@ -3,12 +3,11 @@ import { type ObservedPod } from '#watch';
 import { isRunning } from './housekeeping-owner.js';
 
 /**
- * The order in which pods that were just wanted are handled: those that run in part, then those that run, then the
- * others; each in the order given. Who runs already has his place on the node, and who comes new is judged by what is
- * left. Pure.
+ * Orders pods that were just added: partly running ones first, then running ones, then the others. Pure.
  *
- * An agent that is started on a full node is given all of its pods at once, and those of which something died meanwhile
- * are not to wait for those that are well. `findObserved`: as looked at last.
+ * Each group stays in the order given. Running pods already have their place on the node, and new ones are
+ * judged by what is left. An agent that starts on a full node gets all of its pods at once: those in which
+ * something has died must not wait for the healthy ones. `findObserved` returns a pod as last listed.
  */
 export function orderAdditions(
   pods: readonly NodePod[],
@@ -24,7 +23,7 @@ export function orderAdditions(
   return [...inPart, ...whole, ...others];
 }
 
-/** Of init containers nothing is expected: most have ended when all is well. */
+/** Ignores init containers: in a healthy pod most of them have ended. */
 function runsWhole({ spec }: NodePod, { containers }: ObservedPod): boolean {
   const running = new Set(containers.filter(({ state }) => state === 'running').map(({ name }) => name));
   return spec.containers.every(({ name }) => running.has(name));

@@ -10,13 +10,13 @@ import { type NodeClaims } from '../admission/node-claims.js';
 /** Whether a pod may run here. */
 export type AdmissionAnswer =
   | { readonly admit: true }
-  /** `shortages`: all that the node is short of, where that alone keeps the pod away. */
+  /** `shortages`: everything that the node is short of, if only that keeps the pod away. */
   | ({ readonly admit: false; readonly shortages?: readonly Shortage[] } & Rejection);
 
 /** How a pod ended. */
 export interface KnownEnd {
   readonly isFinished: boolean;
-  /** What it was to run then: see {@link toRunDefinition}. */
+  /** What the pod was to run then: see {@link toRunDefinition}. */
   readonly definition?: string;
 }
 
@@ -28,20 +28,23 @@ export interface PodHandlersOptions {
     PodWorkers,
     'updatePod' | 'isKnown' | 'isTerminationRequested' | 'isKnownTerminated'
   >;
-  /** A pod as it was looked at last; undefined for one of which nothing is there. */
+  /** A pod as last listed; undefined if the runtime has nothing of it. */
   readonly findObserved: (uid: string) => ObservedPod | undefined;
   readonly housekeeping: Pick<Housekeeping, 'run' | 'isTornDown'> & Partial<Pick<Housekeeping, 'isSettled'>>;
   readonly seenAllSources: () => boolean;
-  /** What keeps a pod from running whether it runs or not: a pod of somebody else's. Nothing does unless told. */
+  /** What keeps a pod from running whether it runs now or not, such as another owner (default: nothing). */
   readonly findObstacle?: (pod: NodePod) => Rejection | undefined;
   /**
-   * What the node does not let a pod have, for the reason {@link POD_FORBIDDEN}: also of a pod that runs, which is ended
-   * then. Nothing is forbidden unless told.
+   * What the node forbids a pod to have, with the reason {@link POD_FORBIDDEN}; a running pod is ended
+   * (default: nothing).
    */
   readonly findForbidden?: (pod: NodePod) => Rejection | undefined;
-  /** `active`: of every admitted pod that has not ended, without this one. Every pod is admitted unless told. */
+  /**
+   * Decides on a pod; `active`: the claims of all other admitted pods that have not ended (default: every pod
+   * is admitted).
+   */
   readonly admit?: (pod: NodePod, active: NodeClaims) => AdmissionAnswer;
-  /** What the node is short of for a pod beside those that are `active`; only words go by it, and there are none unless told. */
+  /** What the node lacks for a pod beside the `active` ones; used only for messages (default: nothing). */
   readonly findShortages?: (pod: NodePod, active: NodeClaims) => readonly Shortage[];
   /** Why a pod that runs cannot have the resources that an edit gives it now (default: nothing hinders). */
   readonly findResizeObstacle?: (
@@ -49,25 +52,30 @@ export interface PodHandlersOptions {
     after: NodePod,
     active: NodeClaims,
   ) => ResizeObstacle | undefined;
-  /** A pod goes on with the resources that it has, for that reason: once for each edit. */
+  /** A pod keeps its present resources for that reason; called once for each edit. */
   readonly onResizeHeld?: (pod: NodePod, obstacle: ResizeObstacle) => void;
-  /** How a pod ended under an agent before this one, or under this one; undefined for one that has not ended. */
+  /** How a pod ended under this agent or one before it; undefined for a pod that has not ended. */
   readonly findEnd?: (uid: string) => KnownEnd | undefined;
-  /** A pod was not admitted: its status is to say so. `isEnded`: it ran, and its end is under way that says it. */
+  /**
+   * A pod was not admitted, and its status has to say so. `isEnded`: it ran, and its end is under way and
+   * reports that.
+   */
   readonly onRejected?: (pod: NodePod, rejection: Rejection, isEnded: boolean) => void;
-  /** A pod is ended so that one that is critical for the node can be here, for this reason. */
+  /** A pod is ended for this reason, to make room for one that is critical for the node. */
   readonly onPreempted?: (pod: NodePod, end: Rejection) => void;
   /**
-   * A pod waits for room that others are giving up: its status is to say so. Told when that begins, when what it waits for
-   * changes, and when the pod is edited; `isNews`: it waits for some pod that it was not said to wait for yet.
+   * A pod waits for room that others are freeing, and its status has to say so.
+   *
+   * Called when the wait begins, when what it waits for changes, and when the pod is edited. `isNews`: it
+   * waits for a pod that was not reported yet.
    */
   readonly onWaiting?: (pod: NodePod, wait: Wait, isNews: boolean) => void;
-  /** Whether the time of a pod is up that was told to wait (default: that of none is). */
+  /** Whether the deadline of a waiting pod has passed (default: it never does). */
   readonly isPastDeadline?: (pod: NodePod) => boolean;
-  /** A pod that was told to wait is not to come after all, or has ended elsewhere: what its status says is no longer true. */
+  /** A waiting pod will not start after all, or has ended elsewhere: its status is out of date. */
   readonly onWaitGivenUp?: (pod: NodePod) => void;
-  /** A pod that was rejected may run now: what its status says is no longer true. */
+  /** A rejected pod may run now: its status is out of date. */
   readonly onRejectionLifted?: (pod: NodePod) => void;
-  /** Whether a pod whose status differs from ours needs a sync for it (default: none does). */
+  /** Whether a pod needs a sync because its status differs from the agent's (default: none does). */
   readonly needsReconcile?: (pod: NodePod) => boolean;
 }

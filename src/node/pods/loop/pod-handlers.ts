@@ -18,25 +18,25 @@ import { RoomMaker, type RoomPlan } from '../admission/make-room.js';
 import { type NodeClaims } from '../admission/node-claims.js';
 import { type KnownEnd, type PodHandlersOptions } from './pod-handlers-options.js';
 
-/** What the sync loop does with what it reads: the kubelet's handlers. None of them waits for a pod. */
+/** What the sync loop does with its inputs: the kubelet's handlers. None of them waits for a pod. */
 export interface SyncHandlers {
   handlePodAdditions(pods: readonly NodePod[]): void;
-  /** Deletions, too: a pod with a deletionTimestamp. */
+  /** Also deletions: pods with a deletionTimestamp. */
   handlePodUpdates(pods: readonly NodePod[]): void;
   handlePodRemoves(pods: readonly NodePod[]): void;
   handlePodReconcile(pods: readonly NodePod[]): void;
   handlePodSyncs(pods: readonly NodePod[]): void;
   handlePodCleanups(): void;
-  /** Whether that has left nothing to do (default: it counts as if there were something). */
+  /** Whether the last clean-up left nothing to do (default: it did leave something). */
   readonly isCleanedUp?: boolean;
 }
 
-/** Keeps the desired pods up to date and passes on to the workers what changes of them. */
+/** Keeps the desired pods up to date and passes changes to the workers. */
 export class PodHandlers implements SyncHandlers {
   readonly #options: PodHandlersOptions;
   readonly #logger: Logger;
   readonly #active = new ActivePods({ findActive: (uid) => this.#findActive(uid) });
-  /** Those that nobody wants any more and that still hold what they have, until they have ended. */
+  /** Pods that nobody wants any more but that keep their resources until they have ended. */
   readonly #leaving = new Map<string, NodePod>();
   readonly #held: HeldResizes;
   readonly #room: RoomMaker;
@@ -58,12 +58,12 @@ export class PodHandlers implements SyncHandlers {
     });
   }
 
-  /** Why a pod does not have the resources that it was edited to ask for; undefined when it has. */
+  /** Why a pod does not have the resources of its last edit; undefined when it has. */
   resizeObstacle(uid: string): ResizeObstacle | undefined {
     return this.#held.obstacleOf(uid);
   }
 
-  /** Whether the pod has ended is another matter now than before: to be called by whoever knows. */
+  /** To be called when it changes whether the pod has ended. */
   podEndChanged(uid: string): void {
     if (!this.#isAtWork(uid)) this.#leaving.delete(uid);
     this.#active.changed(uid);
@@ -77,7 +77,7 @@ export class PodHandlers implements SyncHandlers {
       const { containers, hostNetwork } = pod.spec;
       const { uid } = pod.metadata;
       podAdded.publish({ uid, containers: containers.length, hasNetwork: hostNetwork !== true });
-      // One that is ending, or is to, gives back what it holds, and finds room when it comes again.
+      // A pod that is ending, or is to end, frees what it holds, and is judged when it comes again.
       const isJudged =
         !workers.isTerminationRequested(pod.metadata.uid) || this.#findForbidden(pod) !== undefined;
       if (isJudged && !isDeleted(pod) && !this.#admit(pod)) continue;
@@ -94,18 +94,18 @@ export class PodHandlers implements SyncHandlers {
       const isDeletion = isDeleted(pod);
       const wasRejected = desired.findRejection(uid) !== undefined;
       this.#want(pod);
-      // Its status may name containers that are no longer in it.
+      // Its status may name containers that the edit has removed.
       const wait = desired.findWait(uid);
       if (wait !== undefined && before !== pod && !isDeletion) onWaiting?.(pod, wait, false);
-      // It may ask for less than before.
+      // The edit may ask for less than before.
       this.#judgeRejectedSoon();
-      // What an API server was told of a pod's end is final.
+      // The end that was reported to an API server is final.
       if (wasRejected && !isDeletion && isClusterPod(pod)) continue;
-      // What runs is not judged again, but for what no pod may have: an edit may ask for that.
+      // A running pod is judged only for what no pod may have, as an edit may ask for that.
       const isJudged = wasRejected || this.#findForbidden(pod) !== undefined;
       if (isJudged && !isDeletion && !this.#admit(pod)) continue;
-      // An edit keeps the uid, so an edit of a pod that has run to its end is the only way to have it run again. Each
-      // pod of an API server runs but once.
+      // An edit keeps the uid, so an edit is the only way to run a pod again that has run to its end. A pod
+      // of an API server runs only once.
       const hasEnded = workers.isTerminationRequested(uid) && !isDeletion && !isClusterPod(pod);
       const mayRunAgain = before !== undefined && (wasRejected || isDeleted(before));
       const isAnew = hasEnded && (mayRunAgain || (before !== undefined && asksForNewRun(before, pod)));
@@ -123,10 +123,10 @@ export class PodHandlers implements SyncHandlers {
       this.#held.forget(uid);
       this.#active.changed(uid);
       if (wasRejected) continue;
-      // One that waited itself has claimed what it did not have yet.
+      // A pod that waited itself has claimed room that it did not have yet.
       this.#judgeRejectedSoon();
       if (seenAllSources()) workers.updatePod({ type: 'kill', pod });
-      // Another source may still want it. If none does, housekeeping ends it once all were seen.
+      // Another source may still want it. If none does, housekeeping ends it once all sources were read.
       else this.#logger.info('Pod is not ended before every source was seen', { pod: podRefOf(pod) }, 2);
     }
   }
@@ -145,7 +145,7 @@ export class PodHandlers implements SyncHandlers {
     const { desired } = this.#options;
     for (const pod of pods) {
       const { uid } = pod.metadata;
-      // One that was forbidden as it ran is still being ended.
+      // A pod that was forbidden while it ran is still being ended.
       const isWorkedOn = desired.findRejection(uid) === undefined || this.#isAtWork(uid);
       if (isWorkedOn) this.#ask({ type: 'sync', pod });
     }
@@ -159,17 +159,19 @@ export class PodHandlers implements SyncHandlers {
     return this.#options.housekeeping.isSettled ?? false;
   }
 
-  /** Something else than pods has changed that pods may have been rejected for. */
+  /**
+   * Judges rejected pods again: something other than a pod has changed that they may have been rejected for.
+   */
   judgeRejected(): void {
     this.#judgeRejectedSoon();
   }
 
-  /** Judges a pod that has ended and is to run again, perhaps with other wishes; false: it is rejected. */
+  /** Judges a pod that has ended and is to run again, perhaps with other requests; false: it is rejected. */
   admitAnew(pod: NodePod): boolean {
     return this.#admit(pod);
   }
 
-  /** What was torn down and comes again before the remains of its former life are gone is left to housekeeping. */
+  /** Leaves to housekeeping a pod that comes again before the remains of its former life are gone. */
   #ask(request: { readonly type: 'create' | 'update' | 'sync'; readonly pod: NodePod }): void {
     const { desired, workers, housekeeping } = this.#options;
     const { uid } = request.pod.metadata;
@@ -185,7 +187,7 @@ export class PodHandlers implements SyncHandlers {
     } else workers.updatePod(request);
   }
 
-  /** Its time passes while it waits as well: the workers end it then, before anything of it is begun. */
+  /** A waiting pod's deadline passes as well: the workers then end it before anything of it starts. */
   #isOverdue(pod: NodePod): boolean {
     const { housekeeping, isPastDeadline } = this.#options;
     return isPastDeadline?.(pod) === true && !housekeeping.isTornDown(pod.metadata.uid);
@@ -212,7 +214,7 @@ export class PodHandlers implements SyncHandlers {
       if (plan !== undefined) this.#room.carryOut(pod, plan, shortages);
       return false;
     }
-    // How it ended, where its API server says that it has, is not to go by what it waited for.
+    // If its API server says that it has ended, its status must not change because of the wait.
     const isOver = rejection !== undefined || this.#findLastingEnd(uid) !== undefined;
     if (desired.isHeld(uid) && isOver) onWaitGivenUp?.(pod);
     desired.release(uid);
@@ -229,7 +231,7 @@ export class PodHandlers implements SyncHandlers {
     return false;
   }
 
-  /** It has its room as soon as those that leave have ended, and those that are ended for it. */
+  /** Makes a pod wait for its room, until the pods that leave or that are ended for it have ended. */
   #hold(pod: NodePod, { victims, leaving }: RoomPlan = { victims: [], leaving: [] }): void {
     const { desired, findShortages, onWaiting } = this.#options;
     const { uid: podUID } = pod.metadata;
@@ -251,18 +253,18 @@ export class PodHandlers implements SyncHandlers {
     onWaiting?.(pod, wait, isNews);
   }
 
-  /** Which pods could be ended so that it has its room; undefined where that would not do. */
+  /** The pods to end so that this one has room; undefined when ending pods would not help. */
   #planRoom(pod: NodePod, shortages: readonly Shortage[]): RoomPlan | undefined {
     if (shortages.length === 0) return undefined;
     return this.#room.plan(pod, this.#claimsThatStay(pod.metadata.uid), shortages);
   }
 
-  /** What all pods but this one claim, less what is given back as it is. */
+  /** What all other pods claim, less what is being freed anyway. */
   #claimsThatStay(uid: string): NodeClaims {
     return this.#active.claimsBeside(uid, this.#leaving.keys());
   }
 
-  /** It keeps what it has of the node until it has ended. */
+  /** The pod keeps its share of the node until it has ended. */
   #endForbidden(pod: NodePod, { reason, message }: Rejection): void {
     this.#leaving.set(pod.metadata.uid, pod);
     this.#active.changed(pod.metadata.uid);
@@ -270,7 +272,10 @@ export class PodHandlers implements SyncHandlers {
     this.#options.workers.updatePod({ type: 'kill', pod, kill: { statusOverride } });
   }
 
-  /** A pod has ended, or gone, or asks for less: once for all to which that happens at the same time. */
+  /**
+   * A pod has ended, is gone, or asks for less; judges once for all pods to which that happens at the same
+   * time.
+   */
   #judgeRejectedSoon(): void {
     const { desired } = this.#options;
     const isNobodyWaiting =
@@ -279,7 +284,7 @@ export class PodHandlers implements SyncHandlers {
     this.#willJudgeRejected = true;
     queueMicrotask(() => {
       this.#willJudgeRejected = false;
-      // What runs goes before what waits to run, as its pods were there first.
+      // Running pods go before waiting ones, as they were there first.
       for (const wish of this.#held.wishes()) if (this.#held.fits(wish)) this.handlePodUpdates([wish]);
       for (const pod of [...desired.held(), ...desired.rejected()]) {
         try {
@@ -299,7 +304,7 @@ export class PodHandlers implements SyncHandlers {
     this.#ask({ type: 'create', pod });
   }
 
-  /** Whether a pod that was rejected has its room now, or others can be ended for it. */
+  /** Whether a rejected pod has room now, or others can be ended for it. */
   #mayCome(pod: NodePod): boolean {
     const { rejection, shortages = [], isForLeaving = false } = this.#judge(pod);
     if (rejection === undefined) return !isForLeaving;
@@ -307,9 +312,11 @@ export class PodHandlers implements SyncHandlers {
   }
 
   /**
-   * Why it may not run, if it may not; and what the node is short of, where that is all. `isForLeaving`: nothing but what pods
-   * hold that nobody wants any more keeps it away. A kubelet admits it then, as those are gone for it and for the scheduler; here
-   * it waits until they have ended. One that is judged again when they have need not.
+   * Why a pod may not run, if so, and what the node is short of if that is the only reason.
+   *
+   * `isForLeaving`: only pods that nobody wants any more keep it away. A kubelet admits it then, as they are
+   * gone for the kubelet and the scheduler; here it waits until they have ended. A pod that is judged again
+   * when they have ended need not wait.
    */
   #judge(pod: NodePod): {
     readonly rejection?: Rejection;
@@ -322,7 +329,7 @@ export class PodHandlers implements SyncHandlers {
     if (obstacle?.reason === FOREIGN_POD) return { rejection: obstacle };
     const forbidden = this.#findForbidden(pod);
     if (forbidden !== undefined) return { rejection: forbidden };
-    // One that has ended takes nothing of the node, and how it ended is not to be forgotten for that.
+    // An ended pod takes nothing of the node, and a rejection must not replace how it ended.
     if (this.#runsAlready(uid) || this.#findLastingEnd(uid) !== undefined) return {};
     if (obstacle !== undefined) return { rejection: obstacle };
     const atOnce = admit?.(pod, this.#active.claimsBeside(uid)) ?? { admit: true };
@@ -334,7 +341,7 @@ export class PodHandlers implements SyncHandlers {
     return { rejection: { reason, message }, shortages };
   }
 
-  /** How a pod ended is not to be forgotten for what it may not do again, unless it is to do it again. */
+  /** A rejection must not replace how a pod ended, unless it is to run again. */
   #findForbidden(pod: NodePod): Rejection | undefined {
     const forbidden = this.#options.findForbidden?.(pod);
     if (forbidden === undefined) return undefined;
@@ -343,7 +350,7 @@ export class PodHandlers implements SyncHandlers {
       : forbidden;
   }
 
-  /** What runs was admitted by the agent before this one, and stays. */
+  /** The previous agent admitted what runs, so it stays. */
   #runsAlready(uid: string): boolean {
     const observed = this.#options.findObserved(uid);
     return observed !== undefined && isRunning(observed);
@@ -362,7 +369,7 @@ export class PodHandlers implements SyncHandlers {
     return workers.isKnown(uid) && !workers.isKnownTerminated(uid);
   }
 
-  /** Undefined, too, for a pod that was taken away after its end and comes again: it is to run. */
+  /** Undefined also for a pod that was removed after its end and comes again: it is to run. */
   #findLastingEnd(uid: string): KnownEnd | undefined {
     const { findEnd, housekeeping } = this.#options;
     return housekeeping.isTornDown(uid) ? undefined : findEnd?.(uid);

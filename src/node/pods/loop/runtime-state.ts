@@ -1,9 +1,9 @@
 /**
- * Whether the runtime, its network and the agent's own parts are well enough for pods to be synced.
+ * Whether the runtime, its network and the agent's own parts are healthy enough to sync pods.
  *
- * In: the runtime's own answer to CRI Status, asked again and again, and named health checks that are asked when
- * somebody wants to know. Out: errors in the kubelet's words. Nothing here stops anybody: the sync loop asks before it
- * syncs, and a sync asks for the network before it starts a pod with a network of its own.
+ * In: the runtime's answers to CRI Status, which it polls, and named health checks, which it reads when
+ * asked. Out: errors in the kubelet's words. It stops nothing itself: the sync loop asks before it syncs, and
+ * a sync asks for the network before it starts a pod with a network of its own.
  *
  * Source: CRI RuntimeService.Status; https://kubernetes.io/docs/reference/node/node-status/#condition
  *
@@ -16,8 +16,8 @@ import { cutText } from '#base/text/cut-text.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 
 /**
- * What is told of a message that a runtime sends, in bytes: it goes into the Node, which an API server refuses where it
- * is too large.
+ * Limit for a message of the runtime, in bytes: it goes into the Node, and an API server refuses Nodes that
+ * are too large.
  */
 const MOST_MESSAGE_BYTES = 32 * 1024;
 
@@ -29,13 +29,13 @@ export interface RuntimeCondition {
   readonly message: string;
 }
 
-/** What the agent's own part says of itself. */
+/** The health of one part of the agent. */
 export interface HealthCheck {
-  /** As it stands in the error: `PLEG`. */
+  /** As the error names it: `PLEG`. */
   readonly name: string;
   /** Why it is not healthy; undefined when it is. */
   readonly findProblem: () => string | undefined;
-  /** Whether it has had no chance yet to be healthy: the agent has just started. Never when left out. */
+  /** Whether it could not be healthy yet, as the agent has just started (default: false). */
   readonly isPending?: () => boolean;
 }
 
@@ -43,21 +43,21 @@ export interface HealthCheck {
 export interface RuntimeStateOptions {
   readonly clock: Clock;
   readonly logger?: Logger;
-  /** CRI Status: its conditions. */
+  /** Calls CRI Status and returns its conditions. */
   readonly getConditions: (signal: AbortSignal) => Promise<readonly RuntimeCondition[]>;
   readonly healthChecks?: readonly HealthCheck[];
-  /** From the end of a call to the next; 5 s unless told. Sooner while the runtime is not well. */
+  /** From the end of a call to the next (default: 5 s); shorter while the runtime is not healthy. */
   readonly periodMs?: number;
   /** For each call (default: 10 s). */
   readonly deadlineMs?: number;
-  /** A last good answer that is older than this says nothing any more (default: 30 s). */
+  /** A last good answer that is older than this no longer counts (default: 30 s). */
   readonly thresholdMs?: number;
 }
 
-/** The first of the quick questions to a runtime that is not well; they double up to the period. */
+/** The first delay of the quick polls while the runtime is not healthy; they double up to the period. */
 const FIRST_RETRY_MS = 500;
 
-/** The state of the runtime as last told: see the comment of this module. */
+/** The last reported state of the runtime: see the comment of this module. */
 export class RuntimeState {
   readonly #options: RuntimeStateOptions;
   readonly #clock: Clock;
@@ -65,11 +65,11 @@ export class RuntimeState {
   readonly #periodMs: number;
   readonly #retries: Backoff;
   #conditions: readonly RuntimeCondition[] = [];
-  /** Monotonic milliseconds of the last answer that said the runtime is ready. */
+  /** Monotonic milliseconds of the last answer that said that the runtime is ready. */
   #readyAtMs: number | undefined;
-  /** A question has come to an end, whichever. */
+  /** A call has ended, well or not. */
   #hasAsked = false;
-  /** The last question was answered, whatever the answer. */
+  /** The last call was answered, whatever the answer. */
   #isAnswered = false;
   #runtimeError: string | undefined;
   #networkError: string | undefined = 'network state unknown';
@@ -83,17 +83,17 @@ export class RuntimeState {
     this.#retries = new Backoff({ initialMs: FIRST_RETRY_MS, maxMs: this.#periodMs });
   }
 
-  /** What the runtime said last; empty before its first answer. */
+  /** The conditions in the last answer; empty before the first one. */
   get conditions(): readonly RuntimeCondition[] {
     return this.#conditions;
   }
 
-  /** Whether the runtime answered when it was asked last. */
+  /** Whether the runtime answered the last call. */
   get isAnswered(): boolean {
     return this.#isAnswered;
   }
 
-  /** Why no pod may be synced now, in the kubelet's words and order; empty when pods may be. */
+  /** Why no pod may be synced now, in the kubelet's words and order; empty when pods may be synced. */
   errors(): readonly string[] {
     const { healthChecks = [] } = this.#options;
     const problems = healthChecks.flatMap(({ name, findProblem }) => {
@@ -103,7 +103,7 @@ export class RuntimeState {
     return [...this.#silence(), ...problems, ...this.#complaint()];
   }
 
-  /** Whether all errors of now say no more than that the first answers are still on their way. */
+  /** Whether all present errors only mean that the first answers are still on their way. */
   isPending(): boolean {
     const { healthChecks = [] } = this.#options;
     const isSilent = this.#readyAtMs === undefined || this.#silence().length === 0;
@@ -114,7 +114,7 @@ export class RuntimeState {
     return isSilent && isAsking && areOthersPending && this.#complaint().length === 0;
   }
 
-  /** Why the runtime itself is not well, in the same words; empty when it is. */
+  /** Why the runtime itself is not healthy, in the same words; empty when it is. */
   runtimeErrors(): readonly string[] {
     return [...this.#silence(), ...this.#complaint()];
   }
@@ -124,13 +124,13 @@ export class RuntimeState {
     return this.#networkError === undefined ? [] : [this.#networkError];
   }
 
-  /** Calls `listener` with each answer of the runtime, and with each question that was not answered. */
+  /** Calls `listener` after each call of the runtime, answered or not. */
   onAnswer(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Asks until the signal aborts, then resolves. */
+  /** Polls until the signal aborts, then resolves. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#ask(signal);
@@ -142,7 +142,7 @@ export class RuntimeState {
     }
   }
 
-  /** That it has not said for long that it is ready. */
+  /** An error when the runtime has not been ready for longer than the threshold. */
   #silence(): string[] {
     const { thresholdMs = 30_000 } = this.#options;
     if (this.#readyAtMs === undefined) {
@@ -151,7 +151,7 @@ export class RuntimeState {
     return this.#clock.monotonicMs() - this.#readyAtMs >= thresholdMs ? ['container runtime is down'] : [];
   }
 
-  /** What it says itself. */
+  /** What the runtime itself reports as wrong. */
   #complaint(): string[] {
     return this.#runtimeError === undefined ? [] : [this.#runtimeError];
   }
@@ -189,12 +189,12 @@ export class RuntimeState {
   }
 }
 
-/** Several errors as one message, as Go's aggregates print them: in brackets, one alone without. */
+/** Joins errors as Go's aggregates print them: several in brackets, a single one without. */
 export function formatErrors(errors: readonly string[]): string {
   return errors.length === 1 ? errors[0]! : `[${errors.join(', ')}]`;
 }
 
-/** The condition if it does not hold, in words; undefined if it does. */
+/** The condition in words if it does not hold; undefined if it does. */
 function findProblem(conditions: readonly RuntimeCondition[], type: string): string | undefined {
   const condition = conditions.find((each) => each.type === type);
   if (condition === undefined) return `the runtime did not tell ${type}`;

@@ -5,10 +5,13 @@ import { type PodStatus } from '#watch';
 import { type Clock } from '#base/time/clock.js';
 import { type SyncPodResult } from '../workers/pod-syncer.js';
 
-/** What {@link SettledPods} are made with. */
+/** Options of {@link SettledPods}. */
 export interface SettledPodsOptions {
   readonly clock: Clock;
-  /** So often a pod is synced all the same, nothing that its syncs go by having changed (default: 10 min). */
+  /**
+   * How long a pod stays settled at most, even if nothing has changed that its syncs depend on (default: 10
+   * min).
+   */
   readonly countsForMs?: number | undefined;
 }
 
@@ -19,14 +22,14 @@ interface SettledPod {
 }
 
 /**
- * Pods whose last sync had nothing to do: with the same manifest and the same view of the runtime the next one would find
- * the same, so that it can be left out.
+ * Pods whose last sync had nothing to do: the next one with the same manifest and view can be left out.
  *
- * Not those that are to be synced again at some time, nor those with volumes that may change from outside. What else a
- * sync goes by (a probe, an object that the pod refers to) has the pod synced when it changes.
+ * Pods with a time set for their next sync are never settled, nor those with volumes that may change from
+ * outside. Other inputs of a sync (a probe, an object that the pod refers to) request a sync when they
+ * change.
  *
- * Each pod has a time of its own within the ten minutes, by its uid, so that pods which settled together are not all synced
- * together ten minutes later, and for ever after.
+ * Each pod has its own time within the ten minutes, by its uid, so that pods that settled together are not
+ * synced together ten minutes later and ever after.
  */
 export class SettledPods {
   readonly #clock: Clock;
@@ -38,7 +41,7 @@ export class SettledPods {
     this.#countsForMs = countsForMs;
   }
 
-  /** The pod was synced with this view, and this came of it. */
+  /** Records the result of a sync with this view. */
   note(pod: NodePod, observed: PodStatus, { unchanged, requeueAfterMs, isTerminal }: SyncPodResult): void {
     const { metadata, spec } = pod;
     const { volumes = [] } = spec;
@@ -48,7 +51,7 @@ export class SettledPods {
     this.#pods.set(metadata.uid, { pod, observed, untilMs: this.#nextTurnMs(metadata.uid) });
   }
 
-  /** Whether a sync of this very pod with this very view need not be made now. */
+  /** Whether a sync of exactly this pod with exactly this view can be left out. */
   has(pod: NodePod, observed: PodStatus): boolean {
     const settled = this.#pods.get(pod.metadata.uid);
     if (settled?.pod !== pod || settled.observed !== observed) return false;
@@ -67,12 +70,12 @@ export class SettledPods {
   }
 }
 
-/** Of 0 to below 1, even over many uids. */
+/** From 0 to below 1, evenly distributed over many uids. */
 function fractionOf(podUid: string): number {
   return createHash('md5').update(podUid).digest().readUInt32BE() / 2 ** 32;
 }
 
-/** Nobody else puts anything into it. */
+/** Only the pod itself writes into the volume. */
 function isThePodsOwn({ emptyDir }: Volume): boolean {
   return emptyDir !== undefined;
 }

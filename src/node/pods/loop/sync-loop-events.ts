@@ -1,11 +1,11 @@
 import { type PodLifecycleEvent } from '#watch';
 
-/** What has happened to one pod since it was last taken. */
+/** What has happened to one pod since its events were last taken. */
 export interface PodEvents {
   readonly uid: string;
-  /** Oldest first; when there were too many, the newest of them. */
+  /** Oldest first; only the newest if there were too many. */
   readonly events: readonly PodLifecycleEvent[];
-  /** Containers that died under this agent, the newest last; sandboxes are none. */
+  /** Containers that died under this agent, the newest last; without sandboxes. */
   readonly diedContainerIds: readonly string[];
 }
 
@@ -14,14 +14,14 @@ interface Waiting {
   readonly diedContainerIds: string[];
 }
 
-/** Of one pod no more is kept than this: what follows from events is the same for one and for a hundred. */
+/** Limit of buffered events for one pod: one event has the same effect as a hundred. */
 const MOST_PER_POD = 64;
 
 /**
  * Lifecycle events on their way to the sync loop, folded per pod.
  *
- * It takes in everything at once, so that nobody ever waits for the loop. What waits is bounded by the number of pods:
- * past `podCapacity` of them, events fold into one "look at every pod again".
+ * It accepts every event at once, so that no publisher waits for the loop. It buffers at most `podCapacity`
+ * pods; beyond that, events fold into one request to sync every pod.
  */
 export class SyncLoopEvents {
   readonly #podCapacity: number;
@@ -33,17 +33,17 @@ export class SyncLoopEvents {
     this.#podCapacity = options.podCapacity;
   }
 
-  /** Pods with events that wait. */
+  /** Pods with buffered events. */
   get size(): number {
     return this.#byUid.size;
   }
 
-  /** Events of which nothing is left but that something happened. */
+  /** Events that were folded into the request to sync every pod. */
   get folded(): number {
     return this.#folded;
   }
 
-  /** Takes an event in; never waits, never refuses. */
+  /** Adds an event; never waits and never refuses. */
   push(event: PodLifecycleEvent): void {
     if (event.type === 'Resync') {
       this.#needsResync = true;
@@ -61,13 +61,14 @@ export class SyncLoopEvents {
       this.#byUid.set(uid, waiting);
     }
     if (!keep(waiting.events, event)) this.#folded++;
-    // What the first look finds dead may be hundreds, and a full node that comes back has other things to do.
+    // The first relist may find hundreds of dead containers, and a full node that comes back has more urgent
+    // work.
     if (event.type === 'ContainerDied' && event.kind === 'container' && event.trigger !== 'initial') {
       keep(waiting.diedContainerIds, event.containerId);
     }
   }
 
-  /** Takes the pod that has waited longest. */
+  /** Removes and returns the pod that has waited longest. */
   takePod(): PodEvents | undefined {
     for (const [uid, waiting] of this.#byUid) {
       this.#byUid.delete(uid);
@@ -76,7 +77,10 @@ export class SyncLoopEvents {
     return undefined;
   }
 
-  /** Whether every pod is to be looked at again; asks once. Only after the pods that wait, as it came after them. */
+  /**
+   * Whether every pod has to be synced; resets the request. To be called after the buffered pods, as it is
+   * newer.
+   */
   takeResync(): boolean {
     const needsResync = this.#needsResync && this.#byUid.size === 0;
     if (needsResync) this.#needsResync = false;
@@ -84,7 +88,7 @@ export class SyncLoopEvents {
   }
 }
 
-/** Puts the last things that happened behind those before them; of one pod no more is kept than elsewhere. Pure. */
+/** Appends newer events of a pod to older ones, within the same limit. Pure. */
 export function foldPodEvents({ uid, ...one }: PodEvents, next: PodEvents): PodEvents {
   return {
     uid,
@@ -93,7 +97,7 @@ export function foldPodEvents({ uid, ...one }: PodEvents, next: PodEvents): PodE
   };
 }
 
-/** False when the oldest had to go for it. */
+/** False when the oldest item was dropped for it. */
 function keep<T>(list: T[], item: T): boolean {
   list.push(item);
   if (list.length <= MOST_PER_POD) return true;

@@ -1,19 +1,20 @@
 import { readUntilAborted } from '#base/async/read-until-aborted.js';
 
 /**
- * Hands things one at a time from somebody who reads a queue to a loop that works on them when it can. What is not read
- * yet stays in the queue, which folds by itself.
+ * Hands items one at a time from the reader of a queue to a loop that processes them when it can.
+ *
+ * Items that are not read yet stay in the queue, which folds by itself.
  */
 export class Handoff<T> {
   readonly #onArrival: () => void;
   #item: { readonly value: T; readonly taken: () => void } | undefined;
 
-  /** `onArrival` is called when there is something to take. */
+  /** `onArrival` is called when an item is available. */
   constructor(options: { onArrival: () => void }) {
     this.#onArrival = options.onArrival;
   }
 
-  /** Offers each item, the next one once the one before was finished; resolves at the end of the source, or of the signal. */
+  /** Offers each item once the one before is finished; resolves when the source ends or the signal aborts. */
   async offerAll(source: AsyncIterable<T>, signal: AbortSignal): Promise<void> {
     for await (const value of readUntilAborted(source, signal)) {
       await new Promise<void>((resolve) => {
@@ -29,12 +30,12 @@ export class Handoff<T> {
     }
   }
 
-  /** What is offered; it stays until it is finished. */
+  /** The item on offer; it stays until it is finished. */
   peek(): T | undefined {
     return this.#item?.value;
   }
 
-  /** What was offered has been dealt with. */
+  /** Marks the item on offer as processed. */
   finish(): void {
     const item = this.#item;
     this.#item = undefined;

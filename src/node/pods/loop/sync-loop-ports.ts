@@ -8,17 +8,18 @@ import { type DesiredPods } from './desired-pods.js';
 import { type RuntimeState } from './runtime-state.js';
 import { type SyncHandlers } from './pod-handlers.js';
 
-/** Takes up what probes find out. */
+/** Applies the results of probes. */
 export interface ProbeReadiness {
   setContainerReadiness(podUid: string, containerId: string, ready: boolean): unknown;
   setContainerStartup(podUid: string, containerId: string, started: boolean): unknown;
 }
 
-/** Removes dead containers of a pod, as one more has died; those of ours alone. */
+/** Removes dead containers of a pod after another one has died; only containers that this agent owns. */
 export interface DeadContainerDeleter {
   /**
-   * Of the container that died and its forerunners of the same name the newest dead one stays, or as many as the policy
-   * says; with `removeAll` none of the pod's dead ones does. Returns at once, and never throws.
+   * Removes all dead predecessors of a container but the newest, or as many as the policy keeps.
+   *
+   * With `removeAll` it removes all dead containers of the pod. Returns at once, and never throws.
    */
   deleteContainersBeyondNewest(work: {
     readonly status: PodStatus;
@@ -31,11 +32,11 @@ export interface DeadContainerDeleter {
 export interface SyncLoopOptions {
   readonly clock: Clock;
   readonly logger?: Logger;
-  /** What the sources want; an update counts as dealt with when the next one is asked for. */
+  /** The changes of the sources; requesting the next update marks the last one as processed. */
   readonly updates: (signal: AbortSignal) => AsyncIterable<PodUpdate>;
-  /** A subscription of the event generator, for this loop alone. */
+  /** The loop's own subscription to the event generator. */
   readonly events: AsyncIterable<PodLifecycleEvent>;
-  /** A subscription of the probes, for this loop alone. */
+  /** The loop's own subscription to the probes. */
   readonly probeResults: AsyncIterable<ProbeResult>;
   readonly handlers: SyncHandlers;
   readonly desired: DesiredPods;
@@ -44,19 +45,19 @@ export interface SyncLoopOptions {
     'takeDue' | 'nextDueInMs' | 'retry' | 'isKnown' | 'shouldPodContentBeRemoved'
   >;
   readonly cache: Pick<PodCache, 'get'>;
-  /** A pod as it was looked at last, which may be newer than what the cache has; undefined for one that is not there. */
+  /** A pod as last listed, perhaps newer than the cache; undefined if it does not exist. */
   readonly findObserved: (uid: string) => ObservedPod | undefined;
   readonly runtimeState: Pick<RuntimeState, 'errors' | 'isPending'>;
   readonly seenAllSources: () => boolean;
   readonly readiness: ProbeReadiness;
   readonly deadContainers: DeadContainerDeleter;
-  /** Between two looks for pods that are due, unless one is due before (default: 1 s). */
+  /** Between two checks for due pods, unless one is due earlier (default: 1 s). */
   readonly syncPeriodMs?: number;
-  /** Between two housekeepings as long as something happens or is left to do, and 30 s otherwise (default: 2 s). */
+  /** Between two housekeepings while something happens or is left to do; 30 s otherwise (default: 2 s). */
   readonly housekeepingPeriodMs?: number;
   /** Work between two turns of the event loop (default: 10 ms). */
   readonly sliceMs?: number;
-  /** Pods whose events are kept apart while they wait; 10,000 unless told. */
+  /** Maximum of pods whose events are buffered separately (default: 10,000). */
   readonly podCapacity?: number;
   readonly yieldToLoop?: () => Promise<unknown>;
 }

@@ -11,7 +11,7 @@ import { type PodEvents, type SyncLoopEvents } from './sync-loop-events.js';
 import { type Handoff } from './sync-loop-handoff.js';
 import { type SyncLoopOptions } from './sync-loop-ports.js';
 
-/** What waits for the sync loop. */
+/** The inputs that wait for the sync loop. */
 export interface SyncLoopInputs {
   readonly updates: Handoff<PodUpdate>;
   readonly events: SyncLoopEvents;
@@ -23,48 +23,52 @@ type HandlerName = 'handlePodAdditions' | 'handlePodUpdates' | 'handlePodRemoves
 const HANDLERS: Readonly<Record<PodUpdateType, HandlerName>> = {
   ADD: 'handlePodAdditions',
   UPDATE: 'handlePodUpdates',
-  // It only says when to end the pod; what ends it is its update.
+  // A deletion only says when to end the pod; it arrives as an update.
   DELETE: 'handlePodUpdates',
   REMOVE: 'handlePodRemoves',
   RECONCILE: 'handlePodReconcile',
 };
 
-/** For success and for failure. */
+/** The words for success and failure. */
 const PROBE_WORDS: Readonly<Record<ProbeResult['type'], readonly [string, string]>> = {
   liveness: ['healthy', 'unhealthy'],
   readiness: ['ready', 'not ready'],
   startup: ['started', 'unhealthy'],
 };
 
-/** Pods that end one after the other are not each to cost a look at all of them. */
+/**
+ * Minimum time between housekeepings, so that pods that end one after the other do not each cause a scan of
+ * all pods.
+ */
 const HOUSEKEEPING_GAP_MS = 100;
 
 /**
- * How long nothing must have happened to pods, in milliseconds, before housekeeping finds so little that it may come
- * seldom: it looks at every pod and into every folder of one.
+ * How long nothing must have happened to pods before housekeeping runs seldom, in milliseconds.
+ *
+ * Housekeeping scans every pod and every pod folder, and finds little while nothing happens.
  */
 const QUIET_AFTER_MS = 10_000;
 const QUIET_HOUSEKEEPING_MS = 30_000;
 
-/** What the sync loop does in a slice: takes what waits, and what time has brought, and calls the handlers. */
+/** The work of one slice of the sync loop: takes pending inputs and due timers, and calls the handlers. */
 export class SyncLoopWork {
   readonly #options: SyncLoopOptions;
   readonly #inputs: SyncLoopInputs;
   readonly #logger: Logger;
   readonly #syncPeriodMs: number;
   readonly #housekeepingPeriodMs: number;
-  /** Pods of the update in hand, in the order in which they are handled, and how many of them have been. */
+  /** Pods of the current update, in the order in which they are handled, and how many are done. */
   #podsOfUpdate: readonly NodePod[] = [];
   #handledOfUpdate = 0;
-  /** Events of pods that came before the pods were wanted. */
+  /** Events that came before their pods were wanted. */
   readonly #early: EarlyEvents;
-  /** Pods to be synced for no reason of their own: time is up, or events were lost. */
+  /** Pods to sync without an input of their own: their time is up, or events were lost. */
   readonly #dueUids = new Set<string>();
   /** Monotonic milliseconds. */
   #nextSyncMs: number;
   #nextHousekeepingMs: number;
   #housekeptMs = -Infinity;
-  /** When something happened to a pod. */
+  /** When something last happened to a pod. */
   #happenedMs: number;
 
   constructor(options: SyncLoopOptions, inputs: SyncLoopInputs) {
@@ -79,12 +83,12 @@ export class SyncLoopWork {
     this.#happenedMs = options.clock.monotonicMs();
   }
 
-  /** Pods with events that came before they were wanted, and how many events there was no room for. */
+  /** Pods with events that came before they were wanted, and how many such events were dropped. */
   get early(): Pick<EarlyEvents, 'size' | 'folded'> {
     return this.#early;
   }
 
-  /** Milliseconds until time brings something: to be asked when there is nothing else to do. */
+  /** Milliseconds until the next timer is due; to be called when there is nothing else to do. */
   untilNextTimerMs(): number {
     const dueInMs = this.#options.workers.nextDueInMs ?? Infinity;
     this.#nextSyncMs = Math.min(this.#nextSyncMs, this.#options.clock.monotonicMs() + dueInMs);
@@ -92,19 +96,22 @@ export class SyncLoopWork {
     return Math.max(0, next - this.#options.clock.monotonicMs());
   }
 
-  /** Housekeeping is due from now on, or as soon as the last one is a little while ago. */
+  /** Makes housekeeping due now, or as soon as the minimum time since the last one has passed. */
   housekeepSoon(): void {
     this.#noteHappening();
     const soonMs = Math.max(this.#options.clock.monotonicMs(), this.#housekeptMs + HOUSEKEEPING_GAP_MS);
     this.#nextHousekeepingMs = Math.min(this.#nextHousekeepingMs, soonMs);
   }
 
-  /** Puts pods among those that are due; of those that nobody wants nothing is kept. */
+  /** Adds pods to the due ones; ignores those that nobody wants. */
   syncSoon(uids: Iterable<string>): void {
     for (const uid of uids) if (this.#options.desired.has(uid)) this.#dueUids.add(uid);
   }
 
-  /** A little of everything that waits, so that nothing waits for the end of anything else; false when nothing does. */
+  /**
+   * Does a little of everything that waits, so that no input waits for the end of another; false when nothing
+   * waits.
+   */
   doSome(): boolean {
     const pieces = [
       this.#handleUpdate(),
@@ -116,7 +123,7 @@ export class SyncLoopWork {
     return pieces.includes(true);
   }
 
-  /** One pod of the update in hand. */
+  /** Handles one pod of the current update. */
   #handleUpdate(): boolean {
     const update = this.#inputs.updates.peek();
     if (update === undefined) return false;
@@ -142,7 +149,7 @@ export class SyncLoopWork {
     return true;
   }
 
-  /** Everything that has happened to one pod. */
+  /** Handles all events of one pod. */
   #handleEvents(): boolean {
     const happened = this.#inputs.events.takePod() ?? this.#takeNeverWanted();
     if (happened === undefined) {
@@ -155,7 +162,7 @@ export class SyncLoopWork {
     const { uid, events, diedContainerIds } = happened;
     const { desired, workers } = this.#options;
     const pod = desired.find(uid);
-    // Its manifest may not have been read yet: then it is told of when the pod is wanted.
+    // Its manifest may not have been read yet: the events are handled when the pod is wanted.
     if (pod === undefined && !this.#options.seenAllSources() && this.#early.keep(happened)) return true;
     const worthy = events.filter(isWorthy);
     for (const event of worthy) this.#logEvent(event, pod);
@@ -164,7 +171,10 @@ export class SyncLoopWork {
     return true;
   }
 
-  /** What happened to a pod before it was wanted. It is synced anyhow, as it has just come, and with what is in the cache now. */
+  /**
+   * Handles what happened to a pod before it was wanted: only logs it, as the pod has just been added and is
+   * synced anyway.
+   */
   #handleEarlyEvents(uid: string): void {
     const happened = this.#early.take(uid);
     const pod = this.#options.desired.find(uid);
@@ -173,7 +183,7 @@ export class SyncLoopWork {
     this.#deleteDeadContainers(uid, happened.diedContainerIds);
   }
 
-  /** All sources were read and what they want was taken in: who is left is nobody of ours. */
+  /** Once all sources were read and applied, returns the events of pods that no source wants. */
   #takeNeverWanted(): PodEvents | undefined {
     return this.#options.seenAllSources() ? this.#early.takeAny() : undefined;
   }
@@ -186,14 +196,14 @@ export class SyncLoopWork {
     return true;
   }
 
-  /** One pod that is due. */
+  /** Handles one due pod. */
   #handleDue(): boolean {
     const [uid] = this.#dueUids;
     if (uid === undefined) return false;
     this.#dueUids.delete(uid);
     const pod = this.#options.desired.find(uid);
     if (pod !== undefined) this.#sync('SYNC', [pod]);
-    // It is not wanted any more, and its end is not reached yet.
+    // Nobody wants it any more, but it has not ended yet.
     else this.#options.workers.retry(uid);
     return true;
   }
@@ -207,7 +217,7 @@ export class SyncLoopWork {
       this.#nextSyncMs = now + untilNextBeatMs(clock, this.#syncPeriodMs);
       const uids = workers.takeDue();
       for (const uid of uids) this.#dueUids.add(uid);
-      // The workers do not know them yet.
+      // The workers do not know held pods yet.
       for (const { metadata, spec } of desired.held())
         if (spec.activeDeadlineSeconds !== undefined) this.#dueUids.add(metadata.uid);
       if (uids.length > 0) {
@@ -219,7 +229,7 @@ export class SyncLoopWork {
       }
     }
     if (isHousekeepingDue) {
-      // As the last one has left it: this one has only begun when it returns.
+      // The state after the last run: this run has only just begun when the call returns.
       const isQuiet = handlers.isCleanedUp === true && now - this.#happenedMs >= QUIET_AFTER_MS;
       this.#nextHousekeepingMs =
         now +
@@ -231,7 +241,7 @@ export class SyncLoopWork {
     return isSyncDue || isHousekeepingDue;
   }
 
-  /** Housekeeping comes in its usual time again. */
+  /** Restores the usual period of housekeeping. */
   #noteHappening(): void {
     const now = this.#options.clock.monotonicMs();
     this.#happenedMs = now;
@@ -289,7 +299,7 @@ export class SyncLoopWork {
     } else this.#logger.info('SyncLoop (PLEG): event for pod', { pod: podRefOf(pod), event: shown }, v);
   }
 
-  /** A mistake in the handling of one thing must not end the handling of all others. */
+  /** Catches errors, so that a bug in the handling of one input does not stop the others. */
   #try(cause: string, handle: () => void): void {
     try {
       handle();
@@ -299,7 +309,7 @@ export class SyncLoopWork {
   }
 }
 
-/** Whatever was removed is of no use to the pod, and it may be we who removed it. */
+/** A removal is of no consequence for the pod, and the agent may have removed it itself. */
 function isWorthy({ type }: PodLifecycleEvent): boolean {
   return type !== 'ContainerRemoved';
 }

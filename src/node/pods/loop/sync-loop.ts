@@ -1,9 +1,9 @@
 /**
  * The one loop in which everything that may change a pod comes together.
  *
- * In: changes of desire from the sources, lifecycle events, results of probes, and time (pods due for another sync,
- * housekeeping). Out: calls of the handlers, which pass them on to the pod workers. Nothing is waited for in here: the
- * loop decides what is to be looked at, the workers do it beside one another.
+ * In: changes from the sources, lifecycle events, results of probes, and time (pods due for another sync,
+ * housekeeping). Out: calls of the handlers, which pass them on to the pod workers. The loop never waits for
+ * a pod: it decides what to sync, and the workers do so in parallel.
  *
  * ```
  * updates ──────┐ one at a time                                ┌─► handlePodAdditions, …Updates, …Removes, …Reconcile
@@ -12,9 +12,10 @@
  * 1 s, 2 s ─────┘                                              └─► handlePodSyncs, handlePodCleanups
  * ```
  *
- * While the runtime is not ready, or a named health check fails, nothing is handed on: the loop says so and tries again
- * after 100 ms, doubling to 5 s, or as soon as it is told that all may be well. Events are read all the time, whatever the health of those who make them. It assumes
- * that sources and probes fold what is not read; nothing is lost by waiting.
+ * While the runtime is not ready or a named health check fails, the loop hands nothing on. It logs why, and
+ * tries again after 100 ms, doubling to 5 s, or as soon as it is notified that all may be well. It always
+ * reads events, whatever the health of their publishers. It assumes that sources and probes fold what is not
+ * read, so that waiting loses nothing.
  *
  * Source: the kubelet's sync loop, as operators know it from its log.
  *
@@ -35,25 +36,25 @@ import { Handoff } from './sync-loop-handoff.js';
 import { type SyncLoopOptions } from './sync-loop-ports.js';
 import { SyncLoopWork } from './sync-loop-work.js';
 
-/** How the loop is, as of now. */
+/** The present state of the loop. */
 export interface SyncLoopState {
   /** Milliseconds since the loop last did something, or found nothing to do; undefined before. */
   readonly lastActiveAgoMs: number | undefined;
-  /** Why no pod is synced; empty when pods are. */
+  /** Why no pod is synced; empty when pods are synced. */
   readonly errors: readonly string[];
   /** Pods with events that wait to be handled. */
   readonly podsWithEvents: number;
-  /** Events of which nothing was kept but that something happened. */
+  /** Events that were folded into a request to sync every pod. */
   readonly foldedEvents: number;
-  /** Pods with events that came before every source was read, and that nobody wants yet. */
+  /** Pods that nobody wants yet, with events from before every source was read. */
   readonly podsWithEarlyEvents: number;
-  /** Of those events, how many were not kept. */
+  /** How many of those events were dropped. */
   readonly foldedEarlyEvents: number;
-  /** The longest time that the event loop was kept from turning, in milliseconds. */
+  /** The longest time that the loop blocked the event loop, in milliseconds. */
   readonly longestSliceMs: number;
 }
 
-/** How long the first answers may take before it is an error that pods are not synced. */
+/** How long the first answers may take before it is an error that no pod is synced. */
 const FIRST_ANSWERS_MS = 3_000;
 
 /** See the comment of this module. */
@@ -80,7 +81,7 @@ export class SyncLoop {
     this.#work = new SyncLoopWork(options, inputs);
   }
 
-  /** Everything that health, metrics and debug pages want to know, as of now. */
+  /** The state for health checks, metrics and debug pages. */
   state(): SyncLoopState {
     const { clock, runtimeState } = this.#options;
     return {
@@ -95,31 +96,34 @@ export class SyncLoop {
     };
   }
 
-  /** Housekeeping need not wait for its time: a pod has ended whose place another one wants. */
+  /** Makes housekeeping due: a pod has ended, and another one waits for its place. */
   housekeepSoon(): void {
     this.#work.housekeepSoon();
     this.#wakeup.wake();
   }
 
-  /** The runtime has answered, or the generator has looked: what kept pods from being synced may be over. */
+  /** The runtime has answered or the generator has listed: what blocked the syncs may be over. */
   recoverSoon(): void {
     if (this.#isHeldUp && this.#options.runtimeState.errors().length === 0) this.#recovery.wake();
   }
 
-  /** Syncs these pods soon: what they are made of has changed. Those that are asked for again meanwhile are synced once. */
+  /**
+   * Syncs these pods soon, as something that they depend on has changed; repeated requests fold into one
+   * sync.
+   */
   syncSoon(uids: Iterable<string>): void {
     this.#work.syncSoon(uids);
     this.#wakeup.wake();
   }
 
-  /** Lives until the signal aborts, then resolves; nothing it reads from is read any more then. */
+  /** Runs until the signal aborts, then resolves and reads nothing more. */
   async run(signal: AbortSignal): Promise<void> {
     const { updates, events, probeResults } = this.#options;
     this.#logger.info('Starting the sync loop', {}, 2);
     const stopping = linkAbort(signal);
     const failures: unknown[] = [];
     const fail = (error: unknown): void => {
-      // Once it is to end, what ends it is no failure.
+      // After the abort, errors that it causes are no failures.
       if (stopping.signal.aborted) return;
       failures.push(error);
       stopping.abort(error);
@@ -129,7 +133,7 @@ export class SyncLoop {
     void this.#probeResults.offerAll(probeResults, stopping.signal).catch(fail);
     await this.#runSlices(stopping.signal).catch(fail);
     stopping.unlink();
-    // Without one of its readers the loop would be blind, and nobody would know.
+    // Without one of its readers the loop would be blind without a notice.
     if (failures.length > 0) throw failures[0];
   }
 
@@ -151,7 +155,7 @@ export class SyncLoop {
     return runtimeState.isPending() && clock.monotonicMs() - this.#firstHeldUpMs < FIRST_ANSWERS_MS;
   }
 
-  /** Works for a slice of time, or waits for work; or says why it may not work, and waits a little. */
+  /** Works for one slice or waits for work; if it may not work, logs why and waits a little. */
   async #runSlice(signal: AbortSignal): Promise<void> {
     const { clock, runtimeState, sliceMs = 10, yieldToLoop = nextTurn } = this.#options;
     const errors = runtimeState.errors();

@@ -1,12 +1,13 @@
 /**
- * What becomes of a pod that runs when a field of its manifest is edited: one class for every field there is.
+ * What happens to a running pod when a field of its manifest is edited: one class for every field.
  *
- * - `in place`: it holds from then on, and nothing is stopped for it
- * - `container`: the container is made anew, in the pod that is there
- * - `pod`: the pod is ended and made anew, under the uid that it has
+ * - `in place`: applies from now on, and nothing stops
+ * - `container`: the container is recreated in the present pod
+ * - `pod`: the pod is ended and recreated under the same uid
  *
- * What Kubernetes lets change in a pod that runs changes in place, and so does what the agent alone goes by (probes,
- * hooks, policies, periods): no process would see a difference. The rest is what containers are made of.
+ * Fields that Kubernetes lets change in a running pod change in place. So do those that only the agent uses
+ * (probes, hooks, policies, periods), as no process would see a difference. All others are baked into the
+ * containers.
  *
  * @module
  */
@@ -18,7 +19,7 @@ export type UpdateClass = 'in place' | 'container' | 'pod';
 
 type Classes<Fields> = Readonly<Record<keyof Fields, UpdateClass>>;
 
-/** Fields of metadata. With another name or uid it is another pod, and the one that was there is gone. */
+/** Fields of metadata. Another name or uid makes it another pod, and the old one is gone. */
 export const METADATA_UPDATES: Classes<ObjectMeta> = {
   name: 'pod',
   namespace: 'pod',
@@ -27,7 +28,10 @@ export const METADATA_UPDATES: Classes<ObjectMeta> = {
   annotations: 'in place',
 };
 
-/** Fields of the spec; those of containers are in {@link CONTAINER_UPDATES}, and which ones there are counts, too. */
+/**
+ * Fields of the spec. Those of containers are in {@link CONTAINER_UPDATES}; which containers exist counts,
+ * too.
+ */
 export const SPEC_UPDATES: Classes<PodSpec> = {
   volumes: 'pod',
   initContainers: 'pod',
@@ -69,11 +73,11 @@ export const CONTAINER_UPDATES: Classes<Container> = {
   command: 'pod',
   args: 'pod',
   workingDir: 'pod',
-  // Ports of the node are mapped by the sandbox, and recreate the pod; those of the container are only names for probes.
+  // Host ports are mapped by the sandbox and recreate the pod; container ports are only names for probes.
   ports: 'in place',
   envFrom: 'pod',
   env: 'pod',
-  // In place as far as RESOURCE_UPDATES say.
+  // In place as far as RESOURCE_UPDATES allows.
   resources: 'in place',
   resizePolicy: 'in place',
   restartPolicy: 'pod',
@@ -82,7 +86,7 @@ export const CONTAINER_UPDATES: Classes<Container> = {
   livenessProbe: 'in place',
   readinessProbe: 'in place',
   startupProbe: 'in place',
-  // But for stopSignal, which the container is made with, and which recreates the pod.
+  // Except stopSignal: the container is created with it, so it recreates the pod.
   lifecycle: 'in place',
   terminationMessagePath: 'pod',
   terminationMessagePolicy: 'in place',
@@ -93,10 +97,12 @@ export const CONTAINER_UPDATES: Classes<Container> = {
   tty: 'pod',
 };
 
-/** What of a container's resources changes in place; others recreate the pod, and so does another class of service. */
+/**
+ * Resources of a container that change in place; any other recreates the pod, and so does another QoS class.
+ */
 const RESIZABLE: ReadonlySet<string> = new Set(['cpu', 'memory']);
 
-/** Amounts whose change recreates the pod, in one form however they are written. Pure. */
+/** Amounts whose change recreates the pod, normalized. Pure. */
 export function fixedResources({ limits = {}, requests = {} }: ResourceRequirements): string[] {
   const names = new Set([...Object.keys(limits), ...Object.keys(requests)]);
   return [...names]

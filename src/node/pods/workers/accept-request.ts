@@ -2,20 +2,20 @@ import { type Logger } from '#base/log/logger.js';
 import { type PodWorker } from './pod-worker.js';
 import { type PodWorkRequest } from './work-request.js';
 
-/** What comes of a request beyond the worker itself. */
+/** The effects of a request on others than the worker itself. */
 export interface RequestEffects {
   readonly logger: Logger;
-  /** A pod that has never begun is not to begin any more: others of its name may. */
+  /** A pod that has not started will never start: others of its name may. */
   readonly onNeverToStart: (worker: PodWorker) => void;
 }
 
-/** Lets a worker that is not finished take in what is wanted: the newest version, or the end. */
+/** Applies a request to a worker that is not finished: the newest version, or the end. */
 export function acceptRequest(worker: PodWorker, request: PodWorkRequest, effects: RequestEffects): void {
   const { demand, state } = worker;
   const kill = request.type === 'kill' ? request.kill : undefined;
   if (state.isTerminated) {
     kill?.onCompleted?.();
-    // Seen by an older list: what is left of it is being cleared up already.
+    // From an older list: what is left of the pod is being cleaned up already.
     if (!('pod' in request)) return;
     demand.want(request.pod);
     worker.ask(request.type);
@@ -32,7 +32,7 @@ export function acceptRequest(worker: PodWorker, request: PodWorkRequest, effect
 
 /** Ends a pod that is gone from its source; does nothing more for one that is ending. */
 export function endOrphan(worker: PodWorker, effects: RequestEffects): void {
-  // Whoever is gone from its source counts as deleted there.
+  // A pod that is gone from its source counts as deleted there.
   worker.isDeleted = true;
   if (worker.state.isTerminationRequested) return;
   effects.logger.info('Pod is gone from its source: ending it', fieldsOf(worker), 4);

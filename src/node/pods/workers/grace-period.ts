@@ -1,22 +1,22 @@
 import { DEFAULT_GRACE_SECONDS } from '#kube/pod/default-grace.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 
-/** What a grace period follows from; in seconds. */
+/** What a grace period is computed from; in seconds. */
 export interface GraceFacts {
-  /** What holds already; undefined before the first kill. */
+  /** The present grace period; undefined before the first kill. */
   readonly current: number | undefined;
   /** The pod as last wanted; undefined when only the runtime knows it. */
   readonly pod: NodePod | undefined;
-  /** What this kill asks for; undefined when it leaves it to the pod. */
+  /** What this kill asks for; undefined when it leaves that to the pod. */
   readonly wanted: number | undefined;
 }
 
 /**
- * The grace period for a pod that is to end, in seconds: the shortest that anybody asked for, at least 1. Pure.
+ * The grace period for a pod that is to end, in seconds: the shortest one requested, at least 1. Pure.
  *
- * It never grows. Only when nobody asked for one does the pod's own spec count; an explicit 0 is an answer, and means 1:
- * a container must get the chance to be seen ending. Undefined for a pod that only the runtime knows, as long as nobody
- * asked: the annotations of its containers say it then.
+ * It never grows. The pod's own spec counts only when nobody asked for one. An explicit 0 is a request, and
+ * means 1, so that a container can be seen ending. Undefined for a pod that only the runtime knows while
+ * nobody has asked: the annotations of its containers apply then.
  *
  * Source: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination
  */

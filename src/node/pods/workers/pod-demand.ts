@@ -6,14 +6,14 @@ import { computeGracePeriod } from './grace-period.js';
 import { type PodStatusOverride, type SyncReason } from './pod-syncer.js';
 import { type KillOptions } from './work-request.js';
 
-/** Requests that wait, folded into one. */
+/** Pending requests, folded into one. */
 export interface PendingWork {
   readonly reason: SyncReason | 'kill';
-  /** Monotonic milliseconds of the oldest one: what the newest one's delay is measured from. */
+  /** Monotonic milliseconds of the oldest request; the delay is measured from here. */
   readonly sinceMs: number;
 }
 
-/** What says most about a sync goes before what says less. */
+/** The reason that says most about a sync ranks highest. */
 const REASON_RANK: Readonly<Record<PendingWork['reason'], number>> = {
   sync: 0,
   update: 1,
@@ -22,8 +22,9 @@ const REASON_RANK: Readonly<Record<PendingWork['reason'], number>> = {
 };
 
 /**
- * What is wanted of one pod: the newest version of it, and everything that was ever said of its end. The newest wins,
- * and what came before is counted as folded.
+ * What is wanted of one pod: its newest version, and everything requested for its end.
+ *
+ * The newest request wins; older ones count as folded.
  */
 export class PodDemand {
   readonly #onCompleted: (() => void)[] = [];
@@ -40,7 +41,7 @@ export class PodDemand {
     return this.#pod;
   }
 
-  /** As the runtime showed it; undefined as soon as somebody wanted it. */
+  /** As the runtime showed it; undefined once somebody wants it. */
   get runningPod(): ObservedPod | undefined {
     return this.#pod === undefined ? this.#runningPod : undefined;
   }
@@ -49,7 +50,7 @@ export class PodDemand {
     return this.#pending;
   }
 
-  /** For a pod that is to end; undefined before, and while its containers' annotations say it. */
+  /** For a pod that is to end; undefined before, and while the annotations of its containers apply. */
   get gracePeriodSeconds(): number | undefined {
     return this.#gracePeriodSeconds;
   }
@@ -62,27 +63,27 @@ export class PodDemand {
     return this.#isEvicted;
   }
 
-  /** Requests that were never acted on by themselves, because a newer one came before. */
+  /** Requests that a newer one replaced before they were processed. */
   get folded(): number {
     return this.#folded;
   }
 
-  /** Whether the pod came from a source that knows no deletions: a file, a URL, standard input. */
+  /** Whether the pod came from a source without deletions: a file, a URL, standard input. */
   get isStatic(): boolean {
     return this.#pod !== undefined && isStaticPod(this.#pod);
   }
 
-  /** Takes in the newest version of the pod. */
+  /** Stores the newest version of the pod. */
   want(pod: NodePod): void {
     this.#pod = pod;
   }
 
-  /** Takes in what the runtime shows of the pod. */
+  /** Stores what the runtime shows of the pod. */
   see(runningPod: ObservedPod): void {
     this.#runningPod = runningPod;
   }
 
-  /** Takes in how the pod is to end; true when that made its grace period shorter. */
+  /** Records how the pod is to end; true when that made its grace period shorter. */
   end(kill: KillOptions | undefined): boolean {
     if (kill?.onCompleted !== undefined) this.#onCompleted.push(kill.onCompleted);
     if (kill?.statusOverride !== undefined) this.#statusOverride = kill.statusOverride;
@@ -93,7 +94,7 @@ export class PodDemand {
     return before !== undefined && this.#gracePeriodSeconds !== before;
   }
 
-  /** Asks for work; folds with what is asked for already. */
+  /** Requests work; folds with a pending request. */
   ask(reason: PendingWork['reason'], nowMs: number): void {
     const earlier = this.#pending;
     if (earlier === undefined) {
@@ -105,20 +106,20 @@ export class PodDemand {
     this.#pending = { reason: stronger, sinceMs: earlier.sinceMs };
   }
 
-  /** Takes what is asked for; the pod stays as it is wanted. */
+  /** Takes the pending request; what is wanted of the pod stays. */
   take(): PendingWork | undefined {
     const taken = this.#pending;
     this.#pending = undefined;
     return taken;
   }
 
-  /** Calls back, once each, those who wait for the end of the pod. */
+  /** Calls everyone who waits for the end of the pod, once each. */
   complete(): void {
     for (const onCompleted of this.#onCompleted.splice(0)) onCompleted();
   }
 }
 
-/** How a pod is named in logs: its own words for a desired one, the runtime's for others. */
+/** How logs name a pod: by its manifest if it is desired, by the runtime's words otherwise. */
 export function podRefOf(pod: NodePod): PodRef {
   const { uid, namespace, name } = pod.metadata;
   return { uid, namespace, name };

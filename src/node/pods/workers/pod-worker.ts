@@ -11,7 +11,7 @@ import { type SyncOutcome } from './requeue-delay.js';
 import { type SyncTurns } from './sync-turns.js';
 import { WorkerState, type WorkType, workTypeOf } from './worker-state.js';
 
-/** What a worker needs of the table of workers that it is in. */
+/** What a worker needs of the table of workers. */
 export interface WorkerHost {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -22,54 +22,60 @@ export interface WorkerHost {
   readonly turns: SyncTurns;
   /** Aborts when no work is to begin any more. */
   readonly closing: AbortSignal;
-  /** Whether the pod may begin: another of its name may be in the way. */
+  /** Whether the pod may start: another one of its name may be in the way. */
   mayStart(worker: PodWorker): boolean;
-  /** Something has become of a sync: asks for the next one when it is time. */
+  /** A sync has ended: schedules the next one. */
   onSynced(worker: PodWorker, outcome: SyncOutcome): void;
-  /** The runtime may show something new of the pod. */
+  /** The runtime may show a change of the pod. */
   onChanged(worker: PodWorker): void;
   /** No container of the pod is left running. */
   onTerminated(worker: PodWorker): void;
   onFinished(worker: PodWorker): void;
 }
 
-/** What {@link PodWorker} is made of. */
+/** What {@link PodWorker} needs. */
 export interface PodWorkerOptions {
   readonly ref: PodRef;
   readonly demand: PodDemand;
   readonly host: WorkerHost;
-  /** Its first view is to be newer than this. */
+  /** Its first view has to be newer than this. */
   readonly newerThan: Stamp;
 }
 
-/** What work on a pod goes by. */
+/** What an operation on a pod works with. */
 interface View {
   readonly observed: PodStatus;
-  /** The status of some of it cannot be had. */
+  /** Some of the status is unavailable. */
   readonly isPartial: boolean;
 }
 
-/** A single one that fails may be that of a moment. */
+/** A single failed view may be a passing fault. */
 const MOST_FAILED_VIEWS = 2;
-/** So long a pod that is to end waits for a view, in milliseconds: an inspection that hangs takes twice as long to fail. */
+/**
+ * How long a pod that is to end waits for a view, in milliseconds: an inspection that hangs takes twice as
+ * long to fail.
+ */
 const VIEW_LIMIT_MS = 60_000;
 
-/** Does what is asked for one pod, one piece of work at a time, each with a view newer than the end of the one before. */
+/**
+ * Does the requested work on one pod, one operation at a time, each with a view newer than the end of the one
+ * before.
+ */
 export class PodWorker {
   readonly ref: PodRef;
   readonly demand: PodDemand;
   readonly state: WorkerState;
   /** It is gone from its source, or marked for deletion there. */
   isDeleted = false;
-  /** It is wanted anew while it still ends. */
+  /** It is wanted again while it is still ending. */
   restartRequested = false;
   readonly #host: WorkerHost;
   #lastSyncStamp: Stamp;
   #syncing: { readonly workType: WorkType; readonly abort: LinkedAbort } | undefined;
   #isAwaitingView = false;
-  /** Gives up the wait for a view; undefined while there is none. */
+  /** Stops the wait for a view; undefined while nothing waits. */
   #stopWaiting: (() => void) | undefined;
-  /** How many views in a row had no status of the pod. */
+  /** How many views in a row came without a status of the pod. */
   #failedViews = 0;
   #running: Promise<void> | undefined;
 
@@ -81,22 +87,22 @@ export class PodWorker {
     this.state = new WorkerState({ uid: ref.uid, clock: host.clock, logger: host.logger });
   }
 
-  /** What is being done right now; undefined while the worker is idle, or waits for a newer view. */
+  /** The operation under way; undefined while the worker is idle, or waits for a newer view. */
   get syncing(): WorkType | undefined {
     return this.#syncing?.workType;
   }
 
-  /** Something is to be done, and the view that it needs has not come yet. */
+  /** Work is requested, and the view that it needs has not come yet. */
   get isAwaitingView(): boolean {
     return this.#isAwaitingView;
   }
 
-  /** Resolves when nothing is being done; at once when nothing is. */
+  /** Resolves when no operation is under way. */
   get idle(): Promise<void> {
     return this.#running ?? Promise.resolve();
   }
 
-  /** Asks for work; it begins soon, or as soon as what is under way has ended. Folds with what waits already. */
+  /** Requests work, which starts soon or after the operation under way; folds with a pending request. */
   ask(reason: PendingWork['reason']): void {
     const { clock, logger } = this.#host;
     const wasPending = this.demand.pending !== undefined;
@@ -106,22 +112,22 @@ export class PodWorker {
     this.wake();
   }
 
-  /** Goes on with what is asked for, if it is allowed to now. */
+  /** Continues with the requested work, if it may now. */
   wake(): void {
     this.#running ??= this.#run()
       .catch((error: unknown) => {
-        // Only a mistake of ours gets here. The pod is not lost by it.
+        // Only a bug gets here. The pod survives it.
         this.#host.logger.error('Pod worker failed', error, { pod: this.ref, podUID: this.ref.uid });
         this.#host.onSynced(this, { error });
       })
       .finally(() => {
         this.#running = undefined;
-        // What was asked for after the loop had looked for the last time.
+        // Work may have been requested after the last check of the loop.
         if (this.#mayGoOn()) this.wake();
       });
   }
 
-  /** Lets the sync under way start nothing more: what it works on has been overtaken. */
+  /** Lets the sync under way start nothing more, as a newer request has overtaken it. */
   cancelSync(): void {
     if (this.#isUnreadable()) this.#stopWaiting?.();
     if (this.#syncing === undefined || this.#syncing.workType === 'TerminatedPod') return;
@@ -156,7 +162,7 @@ export class PodWorker {
       const view = await this.#observe(closing);
       leaveTurn = await turns.take(this.state.isTerminationRequested);
       closing.throwIfAborted();
-      // A pod that only the runtime knew has got a manifest meanwhile: that work needs a view.
+      // A pod that only the runtime knew has got a manifest meanwhile: that operation needs a view.
       if (view === undefined && this.demand.pod !== undefined) return;
       work = this.demand.take()!;
       this.state.transition(['waiting'], 'syncing');
@@ -170,7 +176,7 @@ export class PodWorker {
       outcome = { result: await this.#sync(workType, work, view, abort.signal) };
     } catch (error) {
       if (closing.aborted) return;
-      // Without a view no work was taken: what was asked for stays, and would be tried at once.
+      // Without a view no work was taken: the request stays, and would be retried at once.
       work ??= this.demand.take();
       outcome = { error };
       if (abort.signal.aborted) {
@@ -198,7 +204,9 @@ export class PodWorker {
     });
   }
 
-  /** Undefined for a pod that only the runtime knows: nothing but its end is decided, and that takes what was listed. */
+  /**
+   * Undefined for a pod that only the runtime knows: it can only be ended, and the list is enough for that.
+   */
   async #observe(signal: AbortSignal): Promise<View | undefined> {
     if (this.demand.pod === undefined) return undefined;
     const { cache, clock } = this.#host;
@@ -226,14 +234,15 @@ export class PodWorker {
   }
 
   /**
-   * Whether a pod that is to end is ended without its status: that cannot be had, and not only at this moment. Its containers are
-   * stopped by their ids, which a list shows.
+   * Whether a pod that is to end is ended without its status, as that has been unavailable for a while.
+   *
+   * Its containers are stopped by their ids, which a list shows.
    */
   #isUnreadable(): boolean {
     const { cache, lookAtParts } = this.#host;
     if (lookAtParts === undefined || !this.state.isTerminationRequested) return false;
     const isKnown = this.demand.pod !== undefined;
-    // What only the runtime knows comes here when that has lasted already.
+    // A pod that only the runtime knows gets here only after its status was unavailable for a while.
     if (isKnown && this.#failedViews < MOST_FAILED_VIEWS) return false;
     const { error, stamp } = cache.get(this.ref.uid);
     return error === undefined ? isKnown && stamp <= this.#lastSyncStamp : isOfThePod(error);
@@ -299,12 +308,12 @@ export class PodWorker {
     this.#host.onSynced(this, outcome);
   }
 
-  /** Goes one phase on after work that went well, if it is the last of its phase. */
+  /** Enters the next phase after successful work, if that was the last of its phase. */
   #advance(workType: WorkType, isTerminal: boolean): void {
     const { logger, clock } = this.#host;
     const fields = { pod: this.ref, podUID: this.ref.uid };
     if (workType === 'SyncPod') {
-      // A kill that came meanwhile has been asked for already, and has its own way there.
+      // A kill that came meanwhile has been requested already, and takes its own path.
       if (!isTerminal || !this.state.transition(['syncing'], 'terminating')) return;
       logger.info('Pod has ended for good', { ...fields, updateType: workType }, 4);
       this.demand.end(undefined);
@@ -322,7 +331,10 @@ export class PodWorker {
   }
 }
 
-/** Whether a view failed by the pod itself, and not because the runtime was away or too many others were slower. */
+/**
+ * Whether a view failed because of the pod itself: not because the runtime was away or other inspections were
+ * slow.
+ */
 function isOfThePod(error: Error): boolean {
   return !hasCode(error, 'CRI_UNAVAILABLE', 'CRI_CANCELLED', 'INSPECTION_DISPLACED');
 }

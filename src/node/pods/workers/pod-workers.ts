@@ -1,10 +1,11 @@
 /**
- * Does what is to be done to each pod, one thing at a time per uid, and knows where in its life each one is.
+ * Does the work on each pod, one operation at a time per uid, and tracks its phase of life.
  *
- * In: what config, the sync loop and others want of pods ({@link PodWorkers.updatePod}), and views of the runtime from
- * the cache. Out: calls of a {@link PodSyncer}, which does the work, and answers to "may something of this pod still
- * run?" for everybody who clears up. Everything lies in one table, by uid; a uid that was torn down stays in it until
- * {@link PodWorkers.syncKnownPods} forgets it, so that nothing starts twice under one uid.
+ * In: requests from config, the sync loop and others ({@link PodWorkers.updatePod}), and views of the runtime
+ * from the cache. Out: calls of a {@link PodSyncer}, which does the work, and answers to "may something of
+ * this pod still run?" for everything that cleans up. All state is in one table, by uid. A uid that was torn
+ * down stays in it until {@link PodWorkers.syncKnownPods} forgets it, so that nothing starts twice under one
+ * uid.
  *
  * ```
  * updatePod ─► demand (newest wins, folds are counted) ─► wait for a view newer than the last sync ─► turn ─► syncer
@@ -12,8 +13,8 @@
  *                 └── takeDue, by the sync loop's tick ◄── requeue: resync, back-off, "in N ms" ◄──────────────┘
  * ```
  *
- * It assumes that what the cache shows is as new as its stamp says. A view that does not come (a hung runtime) stops
- * that pod alone.
+ * It assumes that the cache's view is as new as its stamp says. If a view does not come (a hung runtime),
+ * only that pod stops.
  *
  * Source: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
  *
@@ -44,27 +45,28 @@ export interface PodWorkersOptions {
   readonly cache: Pick<PodCache, 'getNewerThan' | 'get'>;
   readonly syncer: PodSyncer;
   /**
-   * A pod as a list shows it now, with what else the runtime tells of it. Without it a pod whose status cannot be had is not
-   * ended before it can.
+   * A pod as a list shows it now, with whatever else the runtime reports.
+   *
+   * Without it, a pod whose status is unavailable is not ended before the status is back.
    */
   readonly lookAtParts?: WorkerHost['lookAtParts'];
-  /** In how many milliseconds the time of a pod is up; undefined where it has as much as it wants, as without this. */
+  /** Milliseconds until the pod's deadline; undefined for a pod without one (default: no pod has one). */
   readonly findDeadlineMs?: (pod: NodePod) => number | undefined;
-  /** Asks for a look at one pod soon: a sync has changed something of it. Returns at once. */
+  /** Requests a relist of one pod soon, as a sync has changed something of it. Returns at once. */
   readonly requestRelist: (uid: string) => void;
-  /** What {@link PodWorkers.isKnownTerminated} says of a pod has changed. */
+  /** The answer of {@link PodWorkers.isKnownTerminated} for a pod has changed. */
   readonly onTerminatedChanged?: (uid: string) => void;
   /** Called when nothing is left to do for a pod. */
   readonly onFinished?: (uid: string) => void;
   /** A finished pod is wanted again: {@link PodWorkers.syncKnownPods} need not wait for its time. */
   readonly onRestartable?: (uid: string) => void;
-  /** Between two syncs of a pod to which nothing happens, up to half as long again (default: 1 min). */
+  /** Between two syncs of a pod to which nothing happens; jitter adds up to half of it (default: 1 min). */
   readonly resyncIntervalMs?: number;
-  /** Between a sync that failed and the next, up to half as long again (default: 10 s). */
+  /** Between a failed sync and the next; jitter adds up to half of it (default: 10 s). */
   readonly backOffPeriodMs?: number;
-  /** Syncs that begin between two turns of the event loop (default: 8). */
+  /** Syncs that start between two turns of the event loop (default: 8). */
   readonly syncsPerTurn?: number;
-  /** A number in [0, 1); Math.random unless told. */
+  /** A number in [0, 1) (default: Math.random). */
   readonly random?: () => number;
   readonly yieldToLoop?: () => Promise<unknown>;
 }
@@ -75,12 +77,12 @@ export interface UnsettledSync {
   readonly syncing: WorkType;
 }
 
-/** What {@link PodWorkers.syncKnownPods} says of a uid that it still knows. */
+/** What {@link PodWorkers.syncKnownPods} returns for a uid that it still knows. */
 export interface KnownPod {
   readonly state: WorkType;
-  /** It is not among the desired ones. */
+  /** The pod is not desired. */
   readonly isOrphan: boolean;
-  /** Its manifest is or was known; false for what only the runtime showed. */
+  /** Its manifest is or was known; false for a pod that only the runtime showed. */
   readonly hasConfig: boolean;
   readonly isStatic: boolean;
 }
@@ -90,15 +92,21 @@ export interface PodWorkersStats {
   readonly byPhase: Readonly<Record<WorkerPhase, number>>;
   /** Syncs under way. */
   readonly syncing: number;
-  /** Pods with something to do, and no view of the runtime that is new enough: many, or one for long, is its fault. */
+  /**
+   * Pods with work and no view of the runtime that is new enough: many of them, or one for long, is the
+   * runtime's fault.
+   */
   readonly awaitingView: number;
-  /** Requests that newer ones came before, of the pods known now. */
+  /** Requests that newer ones replaced, of the pods known now. */
   readonly folded: number;
   /** Pods with a time set for their next sync. */
   readonly requeued: number;
 }
 
-/** Hooks and stops under way are told to end; what the runtime does not answer is not to keep a node from ending. */
+/**
+ * Limit in milliseconds: hooks and stops under way are cancelled, but a hung runtime must not keep the agent
+ * from ending.
+ */
 const CLOSE_LIMIT_MS = 30_000;
 
 /** The workers of all pods: see the comment of this module. */
@@ -113,14 +121,14 @@ export class PodWorkers {
   readonly #effects: RequestEffects;
   #podsSynced = false;
   #revision = 0;
-  /** When a uid was forgotten last: a view that is older may show what it was in its life before. */
+  /** When a uid was last forgotten: an older view may show its former life. */
   #forgottenStamp: Stamp = OLDEST_STAMP;
 
   constructor(options: PodWorkersOptions) {
     this.#options = options;
     const { clock, logger = SILENT_LOGGER, cache, syncer, syncsPerTurn = 8, yieldToLoop } = options;
     this.#logger = logger;
-    // Everything under way listens to it, and that may be hundreds of pods.
+    // Every operation under way listens to it, for hundreds of pods perhaps.
     setMaxListeners(0, this.#closing.signal);
     this.#requeueTimes = new RequeueTimes({ clock });
     this.#host = {
@@ -154,22 +162,22 @@ export class PodWorkers {
     return { byPhase, syncing, awaitingView, folded, requeued: this.#requeueTimes.size };
   }
 
-  /** Another number after each change of which uids are known, or finished. */
+  /** Changes with every change of the known or finished uids. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** Every uid known, in the order in which they came. */
+  /** Every known uid, in the order in which they came. */
   uids(): IterableIterator<string> {
     return this.#workers.keys();
   }
 
-  /** Every uid known, with its phase, in the order in which they came. */
+  /** Every known uid with its phase, in the order in which they came. */
   *phases(): IterableIterator<readonly [uid: string, phase: WorkerPhase]> {
     for (const [uid, worker] of this.#workers) yield [uid, worker.state.phase];
   }
 
-  /** What each uid known is, in the order in which they came, whether it is desired or not. */
+  /** The state of each known uid, desired or not, in the order in which they came. */
   *lives(): IterableIterator<Omit<KnownPod, 'isOrphan'> & { readonly uid: string }> {
     for (const [uid, { state, demand }] of this.#workers) {
       const { pod, isStatic } = demand;
@@ -178,10 +186,10 @@ export class PodWorkers {
   }
 
   /**
-   * Takes in what is wanted of a pod, and returns at once.
+   * Accepts a request for a pod, and returns at once.
    *
-   * A pod that is ending takes nothing but a shorter grace period; a `create` of it is remembered, and
-   * {@link syncKnownPods} then forgets it as soon as it is finished. Of a finished one nothing is wanted any more.
+   * A pod that is ending accepts only a shorter grace period. It remembers a `create`, and {@link
+   * syncKnownPods} then forgets it as soon as it is finished. A finished pod accepts nothing.
    */
   updatePod(request: PodWorkRequest): void {
     const ref = 'pod' in request ? podRefOf(request.pod) : request.runningPod;
@@ -208,11 +216,11 @@ export class PodWorkers {
   }
 
   /**
-   * Compares what is known with what is desired, and says what each known uid is.
+   * Compares the known pods with the desired ones, and returns what each known uid is.
    *
-   * Ends pods that are not desired, and forgets those of them that are finished; forgets a finished one that is wanted
-   * anew, too, so that its next `create` starts it. To be called only when every source was seen: from now on a uid
-   * that is not known counts as one of which nothing runs.
+   * Ends pods that are not desired, and forgets those that are finished. It also forgets a finished pod that
+   * is wanted again, so that its next `create` starts it. To be called only when every source was read: from
+   * now on, an unknown uid counts as one with nothing running.
    */
   syncKnownPods(desired: Iterable<NodePod>): Map<string, KnownPod> {
     this.#podsSynced = true;
@@ -237,14 +245,16 @@ export class PodWorkers {
     return known;
   }
 
-  /** In how many milliseconds the next pod is due; undefined when none is to be. */
+  /** Milliseconds until the next pod is due; undefined when none is scheduled. */
   get nextDueInMs(): number | undefined {
     return this.#requeueTimes.nextInMs;
   }
 
   /**
-   * Takes the uids whose next sync is due, the most overdue first: call {@link updatePod} or {@link retry} for each. Those
-   * of which the syncer says that it would find nothing new come again after another interval.
+   * Takes the uids whose next sync is due, the most overdue first; call {@link updatePod} or {@link retry}
+   * for each.
+   *
+   * Pods that the syncer reports as settled are scheduled again after another interval.
    */
   takeDue(): string[] {
     return this.#requeueTimes.takeDue().filter((uid) => {
@@ -255,7 +265,7 @@ export class PodWorkers {
     });
   }
 
-  /** Works on a pod again as it was last wanted; does nothing for one that is finished or not known. */
+  /** Repeats the last request for a pod; does nothing for a finished or unknown one. */
   retry(uid: string): void {
     const worker = this.#workers.get(uid);
     if (worker !== undefined && !worker.state.isFinished) worker.ask('sync');
@@ -266,43 +276,51 @@ export class PodWorkers {
     return this.#workers.has(uid);
   }
 
-  /** Somebody wants the pod to end; a sync of it may still be under way. False for a uid that is not known. */
+  /** The pod was asked to end; a sync of it may still be under way. False for an unknown uid. */
   isTerminationRequested(uid: string): boolean {
     return this.#workers.get(uid)?.state.isTerminationRequested ?? false;
   }
 
-  /** It is known that none of the pod's containers runs. False for a uid that is not known. */
+  /** It is known that none of the pod's containers runs. False for an unknown uid. */
   isKnownTerminated(uid: string): boolean {
     return this.#workers.get(uid)?.state.isTerminated ?? false;
   }
 
-  /** Nothing is left to do for the pod. False for a uid that is not known. */
+  /** Nothing is left to do for the pod. False for an unknown uid. */
   isFinished(uid: string): boolean {
     return this.#workers.get(uid)?.state.isFinished ?? false;
   }
 
-  /** The pod is ending, or has ended, and starts anew after that. False for a uid that is not known. */
+  /** The pod is ending or has ended, and starts again after that. False for an unknown uid. */
   isWantedAnew(uid: string): boolean {
     return this.#workers.get(uid)?.restartRequested ?? false;
   }
 
-  /** Whether containers of the pod may run. Before the first {@link syncKnownPods} an unknown uid counts as one whose may. */
+  /**
+   * Whether containers of the pod may run; true for an unknown uid before the first {@link syncKnownPods}.
+   */
   couldHaveRunningContainers(uid: string): boolean {
     const worker = this.#workers.get(uid);
     return worker === undefined ? !this.#podsSynced : !worker.state.isTerminated;
   }
 
-  /** Whether no new container of the pod can start any more, so that running ones are to be ended. */
+  /** Whether no new container of the pod can start, so that running ones have to be ended. */
   shouldPodContainersBeTerminating(uid: string): boolean {
     return this.#workers.get(uid)?.state.isTerminationStarted ?? this.#podsSynced;
   }
 
-  /** Whether nothing of the pod runs, so that what the runtime keeps of it (sandboxes, dead containers) may go. */
+  /**
+   * Whether nothing of the pod runs, so that its sandboxes and dead containers may be removed from the
+   * runtime.
+   */
   shouldPodRuntimeBeRemoved(uid: string): boolean {
     return this.#workers.get(uid)?.state.isTerminated ?? this.#podsSynced;
   }
 
-  /** Whether everything of the pod may go, its folders and logs too: it is gone from its source, or was evicted. */
+  /**
+   * Whether everything of the pod may be removed, its folders and logs too: it is gone from its source, or
+   * was evicted.
+   */
   shouldPodContentBeRemoved(uid: string): boolean {
     const worker = this.#workers.get(uid);
     if (worker === undefined) return this.#podsSynced;
@@ -310,8 +328,10 @@ export class PodWorkers {
   }
 
   /**
-   * Begins no work any more, cancels the signals of what is under way, and resolves when that has settled, or when the
-   * limit is up: then with what still was under way, which is said. The pods stay as they are. Idempotent.
+   * Starts no more work, aborts the signals of operations under way, and resolves when they have settled.
+   *
+   * After the limit it resolves with the operations that are still under way. The pods stay as they are.
+   * Idempotent.
    */
   async close(limitMs = CLOSE_LIMIT_MS): Promise<readonly UnsettledSync[]> {
     const { clock } = this.#options;
@@ -344,7 +364,7 @@ export class PodWorkers {
     else this.#requeueTimes.set(uidOf(worker), afterMs);
   }
 
-  /** It does nothing now, and nothing is to be done. */
+  /** Nothing is under way and nothing is requested. */
   #isSettled({ ref, demand, state, syncing }: PodWorker): boolean {
     const { cache, syncer } = this.#options;
     const { pod, pending } = demand;
@@ -394,7 +414,7 @@ function uidOf({ ref }: PodWorker): string {
   return ref.uid;
 }
 
-/** What only one static pod at a time may bear. */
+/** The name that only one static pod may use at a time. */
 function nameOf({ ref }: PodWorker): string {
   return `${ref.namespace}/${ref.name}`;
 }

@@ -1,26 +1,28 @@
 import { hasCode } from '#base/errors/errors.js';
 import { type SyncPodResult } from './pod-syncer.js';
 
-/** How long until a pod is synced again; milliseconds. */
+/** How long until a pod is synced again; in milliseconds. */
 export interface RequeueIntervals {
-  /** After a sync that went well. */
+  /** After a successful sync. */
   readonly resyncIntervalMs: number;
-  /** After one that failed. */
+  /** After a failed one. */
   readonly backOffPeriodMs: number;
 }
 
-/** Networks come up within seconds, and then every pod waits for nothing else. */
+/** Networks come up within seconds, and until then every pod waits only for that. */
 const NETWORK_BACK_OFF_MS = 1_000;
-/** As the kubelet's: each delay is up to half as long again, so that pods do not go in step. */
+/** Like the kubelet's: jitter adds up to half, so that pods do not sync in step. */
 const JITTER = 0.5;
 
-/** What became of a sync. */
+/** The result of a sync. */
 export type SyncOutcome =
   { readonly result: SyncPodResult | undefined; readonly error?: undefined } | { readonly error: unknown };
 
 /**
- * The delay until the next sync of the pod if nothing happens before, in milliseconds. `random` is in [0, 1).
- * With its deadline the pod ends, whatever failed: `findDeadlineMs` tells in how many milliseconds, 0 when that has been tried.
+ * Milliseconds until the next sync of the pod if nothing happens before. `random` is in [0, 1).
+ *
+ * At its deadline the pod ends, whatever failed: `findDeadlineMs` returns the milliseconds until then, 0 once
+ * that has been tried.
  */
 export function computeRequeueMs(
   outcome: SyncOutcome,

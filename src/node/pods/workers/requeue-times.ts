@@ -3,17 +3,17 @@ import { type Clock } from '#base/time/clock.js';
 const BEAT_MS = 1_000;
 
 /**
- * When each pod is to be synced again although nothing happened to it: one time per pod, the last one set.
+ * When to sync each pod again if nothing happens to it: one time per pod, the last one set.
  *
- * It is asked each second, and there are few times, as most are whole seconds, for hundreds of pods: the answer takes a look
- * at each time, never at each pod.
+ * It is read every second. Most times are whole seconds, so that hundreds of pods share a few of them; a read
+ * visits each time, never each pod.
  */
 export class RequeueTimes {
   readonly #clock: Clock;
   /** Monotonic milliseconds. */
   readonly #dueAtMs = new Map<string, number>();
   readonly #uidsAt = new Map<number, Set<string>>();
-  /** The first of the times; undefined when it is to be looked for. */
+  /** The earliest time; undefined when it has to be computed. */
   #firstMs: number | undefined = Infinity;
 
   constructor(options: { clock: Clock }) {
@@ -24,7 +24,7 @@ export class RequeueTimes {
     return this.#dueAtMs.size;
   }
 
-  /** In how many milliseconds the first pod is due; undefined when no time is set. */
+  /** Milliseconds until the first pod is due; undefined when no time is set. */
   get nextInMs(): number | undefined {
     const firstMs = this.#findFirstMs();
     return firstMs === Infinity ? undefined : Math.max(0, firstMs - this.#clock.monotonicMs());
@@ -34,7 +34,10 @@ export class RequeueTimes {
     this.#setAt(uid, this.#clock.monotonicMs() + afterMs);
   }
 
-  /** The same at the next whole second, for what is in no hurry: so that pods come together, and wake the node seldom. */
+  /**
+   * Sets a time at the next whole second, for work without hurry: pods then come together and wake the node
+   * seldom.
+   */
   setAbout(uid: string, afterMs: number): void {
     const dueAtMs = this.#clock.monotonicMs() + afterMs;
     this.#setAt(uid, Math.ceil(dueAtMs / BEAT_MS) * BEAT_MS);
@@ -49,7 +52,7 @@ export class RequeueTimes {
     if (uids.size === 0) this.#forgetTime(dueAtMs);
   }
 
-  /** Takes the pods whose time has come, the most overdue first. */
+  /** Takes the due pods, the most overdue first. */
   takeDue(): string[] {
     const now = this.#clock.monotonicMs();
     if (this.#findFirstMs() > now) return [];
@@ -81,7 +84,7 @@ export class RequeueTimes {
   #findFirstMs(): number {
     if (this.#firstMs === undefined) {
       let firstMs = Infinity;
-      // No object for each of them, as an iterator makes in code that runs too seldom to be optimized.
+      // Creates no object per entry, as an iterator does in code that runs too seldom to be optimized.
       this.#uidsAt.forEach((_, dueAtMs) => {
         firstMs = Math.min(firstMs, dueAtMs);
       });

@@ -1,16 +1,17 @@
 /**
- * Lets one static pod of each full name live at a time; the others wait, first come first served.
+ * Lets one static pod of each full name live at a time; the others wait, first come, first served.
  *
- * Two pods of one name have different uids: the manifest names a uid and was changed, or two files name the same pod.
- * Both would want the same ports and log folders.
+ * Two pods of one name have different uids: the manifest names a uid and was changed, or two files name the
+ * same pod. Both would want the same ports and log folders.
  */
 export class StaticPodOrder {
   readonly #startedUids = new Map<string, string>();
   readonly #waitingUids = new Map<string, Set<string>>();
 
   /**
-   * Takes the place of its name for the pod, if it is free and nobody has waited longer; queues for it otherwise. True
-   * when the pod holds the place.
+   * Gives the pod the place of its name if that is free and nobody has waited longer; queues it otherwise.
+   *
+   * True when the pod has the place.
    */
   tryStart(fullName: string, uid: string): boolean {
     const started = this.#startedUids.get(fullName);
@@ -25,8 +26,9 @@ export class StaticPodOrder {
   }
 
   /**
-   * Gives back the pod's place, or takes it out of the queue: it has ended, or is to end and never began. Returns the
-   * uid whose turn it is now, if the place is free and somebody waits.
+   * Frees the pod's place or removes it from the queue, as it has ended or will never start.
+   *
+   * Returns the uid whose turn it is now, if the place is free and a pod waits.
    */
   release(fullName: string, uid: string): string | undefined {
     this.#leaveQueue(fullName, uid);

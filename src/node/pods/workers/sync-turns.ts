@@ -1,27 +1,27 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock } from '#base/time/clock.js';
 
-/** How {@link SyncTurns} cuts the work. */
+/** Options of {@link SyncTurns}. */
 export interface SyncTurnsOptions {
   readonly clock: Clock;
-  /** Syncs that begin between two turns of the event loop. */
+  /** Syncs that start between two turns of the event loop. */
   readonly perTurn: number;
   /** Lets the event loop turn once (default: setImmediate). */
   readonly yieldToLoop?: (() => Promise<unknown>) | undefined;
 }
 
-/** Syncs that began a moment ago. */
+/** Syncs that started a moment ago. */
 const PLACES = 16;
-/** Who takes longer waits for the runtime, and no longer for this process; in milliseconds. */
+/** A sync that takes longer waits for the runtime, not for this process; in milliseconds. */
 const LEAVE_AFTER_MS = 200;
 
 /**
- * Hands out the beginnings of syncs a few per turn of the event loop, pods that are to end first.
+ * Starts syncs a few per turn of the event loop, pods that are to end first.
  *
- * One relist may wake hundreds of workers at once. What a sync does before its first call of the runtime is computation
- * and many small looks at files: of those that begin together all end late, so only so many are under way, and who came
- * first is through first. A sync that takes longer than a moment leaves its place: how many wait for the runtime is not
- * limited here, as calls have a bound of their own. Pods that are to end need no place.
+ * One relist may wake hundreds of workers at once. Before its first call of the runtime, a sync computes and
+ * reads many small files. If many do that together all of them end late, so only a few run at a time, first
+ * come, first served. A sync that takes longer than a moment leaves its place: calls of the runtime have
+ * their own limit. Pods that are to end need no place.
  */
 export class SyncTurns {
   readonly #options: SyncTurnsOptions;
@@ -34,12 +34,15 @@ export class SyncTurns {
     this.#options = options;
   }
 
-  /** How many wait for their turn. */
+  /** How many syncs wait for their turn. */
   get waiting(): number {
     return this.#ending.length + this.#others.length;
   }
 
-  /** Resolves when it is the caller's turn, with what is to be called at the end of the sync, whatever became of it. */
+  /**
+   * Resolves when it is the caller's turn; the returned function has to be called at the end of the sync in
+   * any case.
+   */
   async take(isEnding: boolean): Promise<() => void> {
     await new Promise<void>((resolve) => {
       (isEnding ? this.#ending : this.#others).push(resolve);
@@ -69,7 +72,7 @@ export class SyncTurns {
   async #grant(): Promise<void> {
     this.#granting = true;
     const { perTurn, yieldToLoop = nextTurn } = this.#options;
-    // Those that ask in the same turn are all there before the first is chosen.
+    // Lets all requests of the same turn arrive before the first is chosen.
     await Promise.resolve();
     while (this.#mayGrant()) {
       for (let granted = 0; granted < perTurn && this.#mayGrant(); granted++) this.#grantOne();

@@ -13,7 +13,7 @@ import { type Logger } from '#base/log/logger.js';
  *                               every container ended for good                terminated
  *                                                                                  │ all given back
  *                       forgotten ◄──────────────────────────────── finished ◄─────┘
- *                                 syncKnownPods: no longer wanted, or wanted anew
+ *                                 syncKnownPods: no longer wanted, or wanted again
  * ```
  *
  * - `waiting`: known, and no sync of it has begun.
@@ -27,7 +27,7 @@ import { type Logger } from '#base/log/logger.js';
  */
 export type WorkerPhase = 'waiting' | 'syncing' | 'stopping' | 'terminating' | 'terminated' | 'finished';
 
-/** Every edge there is. */
+/** All edges. */
 export const WORKER_EDGES: Readonly<Record<WorkerPhase, readonly WorkerPhase[]>> = {
   waiting: ['syncing', 'stopping'],
   syncing: ['stopping', 'terminating'],
@@ -37,10 +37,10 @@ export const WORKER_EDGES: Readonly<Record<WorkerPhase, readonly WorkerPhase[]>>
   finished: [],
 };
 
-/** What is done to a pod in a phase: the kubelet's names. */
+/** The operation in each phase, by the kubelet's names. */
 export type WorkType = 'SyncPod' | 'TerminatingPod' | 'TerminatedPod';
 
-/** The kind of work that a phase asks for; `finished` asks for none, and counts as terminated. */
+/** The operation of a phase; `finished` has none, and counts as terminated. */
 export function workTypeOf(phase: WorkerPhase): WorkType {
   switch (phase) {
     case 'waiting':
@@ -62,7 +62,7 @@ export interface WorkerStateOptions {
   readonly logger: Logger;
 }
 
-/** The phase of one pod, changed by one guarded transition alone. */
+/** The phase of one pod; only one guarded transition changes it. */
 export class WorkerState {
   readonly #options: WorkerStateOptions;
   readonly #enteredAtMs = new Map<WorkerPhase, number>();
@@ -77,22 +77,22 @@ export class WorkerState {
     return this.#phase;
   }
 
-  /** Monotonic milliseconds at which the phase was entered; undefined when it was not. */
+  /** Monotonic milliseconds at which the phase was entered; undefined if it was not. */
   enteredAtMs(phase: WorkerPhase): number | undefined {
     return this.#enteredAtMs.get(phase);
   }
 
-  /** A sync of it has begun once. */
+  /** A sync of it has started at some time. */
   get isStarted(): boolean {
     return this.#enteredAtMs.has('syncing');
   }
 
-  /** It is to end, or has. A sync may still be under way. */
+  /** It is to end, or has ended. A sync may still be under way. */
   get isTerminationRequested(): boolean {
     return this.#phase !== 'waiting' && this.#phase !== 'syncing';
   }
 
-  /** No new container of it can start any more. */
+  /** No new container of it can start. */
   get isTerminationStarted(): boolean {
     return this.isTerminationRequested && this.#phase !== 'stopping';
   }
@@ -107,7 +107,7 @@ export class WorkerState {
     return this.#phase === 'finished';
   }
 
-  /** Goes to `to` if an edge leads there from here and the phase is one of `from`; says whether it did. */
+  /** Moves to `to` if the phase is one of `from` and an edge leads there; returns whether it moved. */
   transition(from: readonly WorkerPhase[], to: WorkerPhase): boolean {
     if (!from.includes(this.#phase) || !WORKER_EDGES[this.#phase].includes(to)) return false;
     this.#options.logger.info(
