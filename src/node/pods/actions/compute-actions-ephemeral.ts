@@ -2,8 +2,8 @@ import { type EphemeralContainer } from '#kube/container/container.js';
 import { type ContainerPlanner } from '../containers/container-planner.js';
 
 /**
- * Plans the ephemeral containers of the sandbox in use: each is started once, whatever became of it and whatever an edit
- * says of it later.
+ * Plans the ephemeral containers of the present sandbox: each starts once, whatever happens to it or is
+ * edited later.
  */
 export function planEphemeralContainers(
   planner: ContainerPlanner,

@@ -3,14 +3,14 @@ import { initKindOf } from '#kube/container/restart-rule.js';
 import { type ContainerPlanner, type PlannedContainer } from '../containers/container-planner.js';
 import { type ProbeVerdicts } from './pod-actions.js';
 
-/** How far the init containers of a sandbox have come; `failed` ends the pod. */
+/** The progress of the init containers of a sandbox; `failed` ends the pod. */
 export type InitProgress = 'initialized' | 'under-way' | 'failed';
 
 /**
- * Plans the init containers of the sandbox in use: the next one to run, and sidecars to keep.
+ * Plans the init containers of the present sandbox: the next one to run, and sidecars that keep running.
  *
- * Completed ones may have been removed, so progress is told by the last one there is; and once there is a regular
- * container in the sandbox, all of them have been through.
+ * Completed ones may have been removed, so the last one that exists shows the progress. Once the sandbox has
+ * a regular container, all init containers are through.
  */
 export function planInitContainers(
   planner: ContainerPlanner,
@@ -44,7 +44,7 @@ export function planInitContainers(
   return 'under-way';
 }
 
-/** A sidecar that has started lets the next one go; an init container has to end. */
+/** A started sidecar lets the next one start; an init container has to end first. */
 function hasStarted(
   planner: ContainerPlanner,
   { kind, container }: PlannedContainer,

@@ -4,11 +4,11 @@ import { type ContainerPlanner, type PlannedContainer } from '../containers/cont
 import { findNewestRun, mayBeAlive } from '../../status/pod-containers.js';
 
 /**
- * What is to be started in a new sandbox, into the planner; false when no sandbox is to be made because nothing is to
- * be started any more.
+ * Plans what starts in a new sandbox; false when there is nothing to start and therefore no sandbox to
+ * create.
  *
- * `lost`: nobody asked for a new one, the old one went (a reboot, a crash). Then a pod that runs once and has begun is
- * over; where only init containers have run, and none failed, it begins again.
+ * `lost`: nobody asked for a new one, the old one disappeared (a reboot, a crash). A pod that runs once is
+ * then over if it has begun; if only init containers have run, and none failed, it begins again.
  */
 export function planNewSandbox(
   planner: ContainerPlanner,
@@ -26,7 +26,7 @@ export function planNewSandbox(
   if (!outcomes.some(Boolean)) return false;
   const [first] = init;
   if (first !== undefined) {
-    // In a new sandbox everything begins with the first init container; the others have to wait for it.
+    // In a new sandbox everything begins with the first init container; the others wait for it.
     planner.starts.length = 0;
     planner.waits.length = 0;
     planner.start(first);
@@ -43,7 +43,7 @@ function hasBegun(
     return { each, newest: findNewestRun(planner.containers.of(each.container.name).all) };
   };
   const runs = regular.map(newestRun);
-  // An edited container has not run yet as it is now.
+  // An edited container has not run yet in its present form.
   if (runs.some(({ each, newest }) => newest !== undefined && !planner.isCurrent(each, newest))) return false;
   if (runs.some(({ newest }) => newest !== undefined)) return true;
   return init
@@ -57,7 +57,7 @@ function hasBegun(
     );
 }
 
-/** Whether a regular container is started in the new sandbox, now or later. */
+/** Whether a regular container starts in the new sandbox, now or later. */
 function planInNewSandbox(planner: ContainerPlanner, each: PlannedContainer, lost: boolean): boolean {
   const newest = findNewestRun(planner.containers.of(each.container.name).all);
   if (newest === undefined) return planner.start(each) === 'starting';

@@ -1,13 +1,14 @@
 /**
- * What to do to a pod so that it becomes what its manifest says: the heart of a sync, and pure.
+ * Computes what to do to a pod so that it matches its manifest: the heart of a sync, and pure.
  *
- * In: the desired pod, what the runtime shows of it, what probes found out, and how long ago things happened. Out:
- * {@link PodActions}. It assumes that the view is newer than what the last sync did; a call of that sync which was
- * not seen to its end shows as a container that was created and never started, and is taken up.
+ * In: the desired pod, what the runtime shows of it, the results of probes, and how long ago things happened.
+ * Out: {@link PodActions}. It assumes that the view is newer than the changes of the last sync. A call of
+ * that sync that was cut short shows as a container that was created and never started; this plan starts it.
  *
- * The rules are the kubelet's (computePodActions of its runtime manager), with these of our own: what was created is
- * started and not made again; back-off is decided here; a pod that runs once restarts nothing, in whatever state it is
- * found; a second container of the same name, and one that an edit took out of the pod, are stopped.
+ * The rules are the kubelet's (computePodActions of its runtime manager), with these differences: a created
+ * container is started, not created again; back-off is decided here; a pod that runs once restarts nothing,
+ * whatever its state; a second container of the same name, and one that an edit removed from the pod, are
+ * stopped.
  *
  * @module
  */
@@ -23,7 +24,7 @@ import { mayBeAlive } from '../../status/pod-containers.js';
 
 const DEFINITION_CHANGED = 'Sandbox for pod has changed. Need to start a new one';
 
-/** See {@link PodActions}. Never throws for what a runtime may show. */
+/** See {@link PodActions}. Never throws, whatever the runtime shows. */
 export function computePodActions(inputs: PodActionInputs): PodActions {
   const { pod, observed } = inputs;
   const definitions = new ContainerDefinitions(pod, inputs);
@@ -43,13 +44,13 @@ export function computePodActions(inputs: PodActionInputs): PodActions {
     const killPod = observed.sandboxes.length > 0 || hasLife(observed);
     return toActions(inputs, planner, { killPod, createSandbox, sandboxMessage: problem.message });
   }
-  // Whatever becomes of the others: they may be there to find out why those do not start.
+  // Independent of the others: they may be there to find out why those do not start.
   planEphemeralContainers(planner, pod.spec.ephemeralContainers ?? []);
   const progress = planInitContainers(planner, initContainers, regular, inputs.probes);
   if (progress === 'failed') return endPod(inputs, planner);
   if (progress === 'initialized') {
     const outcomes = regular.map((each) => planner.plan(each));
-    // What is being stopped and not to be started again keeps no pod, nor do sidecars.
+    // Containers that are being stopped and will not restart do not keep a pod alive; neither do sidecars.
     const isOver = outcomes.every((outcome) => outcome === 'ended' || outcome === 'stopping');
     if (isOver) {
       const failed = planner.kills.filter(({ reason, name }) => {
@@ -79,7 +80,7 @@ export function isNothingToDo(actions: PodActions): boolean {
 
 interface SandboxProblem {
   readonly message: string;
-  /** Nobody changed the pod: the sandbox went by itself. */
+  /** Nobody changed the pod: the sandbox disappeared. */
   readonly lost: boolean;
 }
 
@@ -88,7 +89,8 @@ function findSandboxProblem(
   definitions: ContainerDefinitions,
 ): SandboxProblem | undefined {
   const [newest] = observed.sandboxes;
-  // First, so that a sandbox that was ended for an edit is still known for that when the agent was killed meanwhile.
+  // First, so that a sandbox that was ended for an edit is still known as such if the agent was killed
+  // meanwhile.
   if (newest !== undefined && !definitions.isSandboxCurrent(newest)) {
     return { message: DEFINITION_CHANGED, lost: false };
   }
@@ -97,7 +99,7 @@ function findSandboxProblem(
   return { message: flaw.message, lost: flaw.kind !== 'network' };
 }
 
-/** Stops all and starts nothing. */
+/** Stops everything and starts nothing. */
 function endPod(inputs: PodActionInputs, planner: ContainerPlanner, sandboxMessage?: string): PodActions {
   planner.starts.length = 0;
   planner.waits.length = 0;

@@ -2,10 +2,11 @@ import { type PodSpec } from '#kube/pod/pod.js';
 import { initKindOf } from '#kube/container/restart-rule.js';
 
 /**
- * In which order the containers of a pod are stopped: waves, each stopped at once and gone before the next. Pure.
+ * The order in which to stop the containers of a pod: waves, each stopped in parallel and gone before the
+ * next. Pure.
  *
- * First all that are not sidecars, then the sidecars one by one, the last of the spec first: what others lean on goes
- * last. The pod's grace period is one for all waves.
+ * First all regular containers, then the sidecars one by one, the last of the spec first, as others depend on
+ * them. All waves share the pod's grace period.
  */
 export function computeStopOrder<Item extends { readonly name: string }>(
   spec: Pick<PodSpec, 'initContainers'> | undefined,

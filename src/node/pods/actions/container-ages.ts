@@ -3,9 +3,9 @@ import { type Clock } from '#base/time/clock.js';
 import { type RunTimes } from './pod-actions.js';
 
 interface Sighting {
-  /** How long ago it was when it was first seen, by the clock on the wall; never negative. */
+  /** How long ago it was when first seen, by the wall clock; never negative. */
   readonly ageThenMs: number;
-  /** When that was, by the monotonic clock. */
+  /** When it was first seen, by the monotonic clock. */
   readonly seenAtMs: number;
 }
 
@@ -20,18 +20,18 @@ interface PodSightings {
   readonly containers: ReadonlyMap<string, ContainerSightings>;
 }
 
-/** How old at most what a look shows is, in milliseconds; generous. */
+/** Maximum age of what a list shows, in milliseconds; generous. */
 const LONGEST_LAG_MS = 60_000;
 
 /**
- * How long containers have been running and have been dead, told so that a jump of the clock on the wall changes
- * nothing.
+ * How long containers have been running or dead, immune to jumps of the wall clock.
  *
- * A runtime gives wall times. Each is compared with the wall once, when it is first seen; from then on the monotonic
- * clock counts. What the look before did not show yet cannot be older than that look, and where the wall says that it is,
- * it counts from now, so that a jump between the two does no harm either. Only after a start of the agent is the wall all that there is.
+ * A runtime reports wall times. Each is compared with the wall clock once, when first seen; from then on the
+ * monotonic clock counts. What the previous list did not show cannot be older than that list. If its wall
+ * time claims so, it counts from now, so that a jump between two lists does no harm either. Only after a
+ * start of the agent is the wall clock all there is.
  *
- * {@link observe} before each sync of a pod, {@link forget} once the pod is gone.
+ * Call {@link observe} before each sync of a pod, and {@link forget} once the pod is gone.
  */
 export class ContainerAges {
   readonly #clock: Clock;
@@ -41,7 +41,7 @@ export class ContainerAges {
     this.#clock = options.clock;
   }
 
-  /** Looks at all containers of a pod, and forgets those that are gone. */
+  /** Reads all containers of a pod, and forgets those that are gone. */
   observe(podUid: string, containers: readonly ContainerStatus[]): RunTimes {
     const before = this.#pods.get(podUid);
     const seen = new Map(containers.map((each) => [each.id, this.#look(each, before)]));
@@ -54,7 +54,7 @@ export class ContainerAges {
     };
   }
 
-  /** The same containers are there as before, as they were. */
+  /** The containers are the same as before, in the same state. */
   observeSame(podUid: string): void {
     const before = this.#pods.get(podUid);
     if (before !== undefined) this.#pods.set(podUid, { ...before, observedAtMs: this.#clock.monotonicMs() });
@@ -83,10 +83,11 @@ export class ContainerAges {
     }
   }
 
-  /** Of a time that the runtime did not tell (0n) nothing is known but that it was seen now. */
+  /** A time that the runtime does not report (0n) counts from now. */
   #see(atNs: bigint, oldestMs: number): Sighting {
     const byWallMs = atNs === 0n ? 0 : this.#clock.now() - Number(atNs / 1_000_000n);
-    // Just now, where the wall has jumped: a wait may be a little longer then, and never over before it began.
+    // Counts from now after a jump of the wall clock: a wait may last a little longer, but never ends too
+    // soon.
     const ageThenMs = byWallMs > oldestMs + LONGEST_LAG_MS ? 0 : Math.min(Math.max(0, byWallMs), oldestMs);
     return { ageThenMs, seenAtMs: this.#clock.monotonicMs() };
   }

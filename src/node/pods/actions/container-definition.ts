@@ -4,10 +4,7 @@ import { ANNOTATIONS, type ContainerStatus, ownerOf, type SandboxStatus } from '
 import { containerHash, podHash, sandboxHash } from './container-hash.js';
 import { type ContainerBaseline, type PodActionInputs } from './pod-actions.js';
 
-/**
- * Of pods that were asked about: a pod is replaced and never changed, and each sync of one to which nothing happens asks
- * several times.
- */
+/** Cache by pod: a pod object is replaced, never changed, and each sync of an idle pod asks several times. */
 const POD_HASHES = new WeakMap<Pod, string>();
 
 function knownPodHash(pod: Pod): string {
@@ -16,19 +13,21 @@ function knownPodHash(pod: Pod): string {
   return known;
 }
 
-/** What is known of sandboxes and containers beside what stands on them; see {@link PodActionInputs}. */
+/**
+ * What is known of sandboxes and containers beside their labels and annotations; see {@link PodActionInputs}.
+ */
 export interface KnownParts {
   readonly findBaseline?: PodActionInputs['findBaseline'] | undefined;
   readonly isReplaced?: PodActionInputs['isReplaced'] | undefined;
 }
 
 /**
- * Tells whether containers and sandboxes were made for what the pod says of them now.
+ * Decides whether containers and sandboxes match what the pod says of them now.
  *
- * Ours carry our hash. A hash that another agent wrote is not comparable with ours: what carries it is taken over as
- * it is, our hash of that moment becomes its baseline, and from then on it is held against that.
+ * Those of podloop carry its hash. The hash of another agent is not comparable: its parts are adopted as they
+ * are. podloop's hash of that moment becomes their baseline, and later hashes are compared with that.
  *
- * What was ended for an edit is not what the pod says, whatever it carries: the edit may have been taken back.
+ * What was ended for an edit does not match, whatever it carries: the edit may have been reverted.
  */
 export class ContainerDefinitions {
   readonly #pod: Pod;
@@ -44,7 +43,7 @@ export class ContainerDefinitions {
     this.#isReplaced = isReplaced ?? (() => false);
   }
 
-  /** Of what other agents made, was asked about, and had no baseline. */
+  /** Baselines of parts of other agents that were asked about and had none. */
   get baselinesToKeep(): ContainerBaseline[] {
     return [...this.#baselinesToKeep.values()];
   }
@@ -56,7 +55,10 @@ export class ContainerDefinitions {
     return known;
   }
 
-  /** `container`: what the pod says now. What cannot be told counts as unchanged: nothing is restarted on a guess. */
+  /**
+   * Whether a container matches `container`, what the pod says now; true when in doubt, as nothing restarts
+   * on a guess.
+   */
   isCurrent({ id, sandboxId, labels, annotations }: ContainerStatus, container: Container): boolean {
     if (this.#isReplaced(id) || this.#isReplaced(sandboxId)) return false;
     if (ownerOf(labels) !== 'podloop') return this.#isAsTakenOver(id, this.hashOf(container));
@@ -68,7 +70,10 @@ export class ContainerDefinitions {
     return ofPod === this.#hashOfPod() && annotations[ANNOTATIONS.image] === container.image;
   }
 
-  /** Whether a sandbox is of a pod that was another one before an edit: nothing in it says anything of the pod now. */
+  /**
+   * Whether a sandbox belongs to the pod before an edit that recreates it, so that nothing in it counts for
+   * the pod now.
+   */
   isOutdated({ id, annotations }: SandboxStatus): boolean {
     if (this.#isReplaced(id)) return true;
     const ofPod = annotations[ANNOTATIONS.podHash];
@@ -85,14 +90,17 @@ export class ContainerDefinitions {
     return written === undefined ? this.#isAsTakenOver(id, hash) : written === hash;
   }
 
-  /** Whether a container is of the pod that was another one before an edit. */
+  /** Whether a container belongs to the pod before an edit that recreates it. */
   isOfFormerPod({ sandboxId, annotations }: ContainerStatus): boolean {
     if (this.#isReplaced(sandboxId)) return true;
     const ofPod = annotations[ANNOTATIONS.podHash];
     return ofPod !== undefined && ofPod !== this.#hashOfPod();
   }
 
-  /** Whether a container's resources are adapted while it runs: those of others are part of their definition. */
+  /**
+   * Whether a container's resources can change while it runs: in containers of others they are part of the
+   * definition.
+   */
   isResizable({ labels, annotations }: ContainerStatus): boolean {
     return ownerOf(labels) === 'podloop' && annotations[ANNOTATIONS.podHash] !== undefined;
   }

@@ -1,13 +1,14 @@
 /**
- * Whether what a manifest says has changed so that a container, or the whole pod, has to be made anew.
+ * Whether a manifest has changed so that a container, or the whole pod, has to be recreated.
  *
- * Counted is what was written, is honoured, and says more than leaving it out; and of that only what is settled when
- * a container or sandbox is made. What podloop starts to support later was refused before, or said nothing, so that a
- * new version finds the same hash and restarts nothing. The order of keys does not count, that of lists does.
+ * The hash covers fields that are written, supported, and mean more than leaving them out, as far as they are
+ * fixed when a container or sandbox is created. A field that podloop starts to support later was refused or
+ * ignored before, so a new version computes the same hash and restarts nothing. The order of keys does not
+ * matter; that of lists does.
  *
- * What podloop makes by now bears {@link podHash} and its image, and is held against these. What an older podloop made
- * bears {@link sandboxHash} and {@link containerHash} alone: these stay as they are, so that nothing of it restarts, and
- * an edit makes anew what it did then.
+ * Present versions write {@link podHash} and the image, and compare these. Older versions wrote only {@link
+ * sandboxHash} and {@link containerHash}. Those stay unchanged, so that nothing of an older version restarts,
+ * and an edit recreates what it recreated then.
  *
  * @module
  */
@@ -21,17 +22,17 @@ import { POD_TABLES } from '#kube/pod/pod-fields.js';
 import { computePodQos } from '#kube/pod/pod-qos.js';
 import { CONTAINER_UPDATES, fixedResources, SPEC_UPDATES } from '../loop/update-class.js';
 
-/** What a change of a field asks for: a new container, a new sandbox, or nothing but to be heeded from then on. */
+/** What a changed field requires: a new container, a new sandbox, or nothing. */
 type ChangeNeeds = 'container' | 'sandbox' | 'nothing';
 
-/** A new field must be decided on here, together with starting to support it. */
+/** A new field has to be classified here when podloop starts to support it. */
 const CONTAINER_FIELDS: Readonly<Record<keyof Container, ChangeNeeds>> = {
   name: 'container',
   image: 'container',
   command: 'container',
   args: 'container',
   workingDir: 'container',
-  // Only those of the node are mapped, and by the sandbox.
+  // Only host ports are mapped, and by the sandbox.
   ports: 'sandbox',
   envFrom: 'container',
   env: 'container',
@@ -43,7 +44,7 @@ const CONTAINER_FIELDS: Readonly<Record<keyof Container, ChangeNeeds>> = {
   livenessProbe: 'nothing',
   readinessProbe: 'nothing',
   startupProbe: 'nothing',
-  // But for stopSignal, which the container is made with: see below.
+  // Except stopSignal, which the container is created with: see below.
   lifecycle: 'nothing',
   terminationMessagePath: 'container',
   terminationMessagePolicy: 'nothing',
@@ -66,11 +67,11 @@ const SPEC_FIELDS: Readonly<Record<keyof PodSpec, ChangeNeeds>> = {
   dnsPolicy: 'sandbox',
   dnsConfig: 'sandbox',
   nodeName: 'nothing',
-  // An API server lets nobody change these.
+  // An API server does not let these change.
   serviceAccountName: 'nothing',
   overhead: 'nothing',
   enableServiceLinks: 'nothing',
-  // In place of the ports of the host, which say nothing there: see below.
+  // Replaced by the host ports, which mean nothing on the host network: see below.
   hostNetwork: 'nothing',
   hostPID: 'sandbox',
   hostIPC: 'sandbox',
@@ -92,10 +93,11 @@ const SPEC_FIELDS: Readonly<Record<keyof PodSpec, ChangeNeeds>> = {
 };
 
 /**
- * 16 hexadecimal digits, for the annotation io.kubernetes.container.hash: changes when a container must be made anew.
- * `volumes` are the pod's; the sources of those that the container mounts count.
+ * The annotation io.kubernetes.container.hash, 16 hexadecimal digits: changes when a container has to be
+ * recreated.
  *
- * Kubelets read the annotation as a number of 64 bits.
+ * `volumes` are the pod's; only the sources of those that the container mounts count. Kubelets read the
+ * annotation as a number of 64 bits.
  */
 export function containerHash(container: Container, { volumes = [] }: Pick<PodSpec, 'volumes'> = {}): string {
   const mounted = new Set((container.volumeMounts ?? []).map(({ name }) => name));
@@ -110,21 +112,26 @@ export function containerHash(container: Container, { volumes = [] }: Pick<PodSp
   ]);
 }
 
-/** 16 hexadecimal digits, for the annotation podloop.dev/sandbox-hash: changes when the whole pod must be made anew. */
+/**
+ * The annotation podloop.dev/sandbox-hash, 16 hexadecimal digits: changes when the whole pod has to be
+ * recreated.
+ */
 export function sandboxHash({ metadata, spec }: Pod): string {
   const { name, namespace = DEFAULT_NAMESPACE } = metadata;
   return digest([
     [namespace, name],
     pick(spec, SPEC_FIELDS, 'sandbox', 'PodSpec'),
     spec.hostNetwork === true ? 'host network' : hostPorts(spec),
-    // It decides on the control group that the sandbox is in.
+    // It decides in which control group the sandbox is.
     computePodQos(spec),
   ]);
 }
 
 /**
- * 16 hexadecimal digits, for the annotation podloop.dev/pod-hash: changes with every edit whose class is `pod` in
- * update-class.ts, so that the pod must be made anew.
+ * The annotation podloop.dev/pod-hash, 16 hexadecimal digits: changes with every edit that has to recreate
+ * the pod.
+ *
+ * These are the fields of class `pod` in update-class.ts.
  */
 export function podHash(pod: Pod): string {
   const { spec } = pod;
@@ -140,7 +147,7 @@ export function podHash(pod: Pod): string {
   ]);
 }
 
-/** What of a container recreates the pod. */
+/** The fields of a container that recreate the pod. */
 function definitionOf(container: Container): unknown {
   const { lifecycle, resources = {} } = container;
   const { stopSignal = '' } = lifecycle ?? {};
@@ -183,7 +190,7 @@ function pickOf<Fields extends object, Word extends string>(
   return normalize(Object.fromEntries(counted), { kind: 'object', name: type });
 }
 
-/** Pairs in the order of their keys, without those that say nothing, nor those of which nothing is left. */
+/** Pairs sorted by key, without empty ones. */
 function normalize(value: unknown, type: FieldType): unknown {
   if (type.kind === 'list') return (value as unknown[]).map((item) => normalize(item, type.of));
   if (typeof value !== 'object' || value === null) return value;

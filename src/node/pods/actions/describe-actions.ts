@@ -1,9 +1,6 @@
 import { type PodActions } from './pod-actions.js';
 
-/**
- * Actions for the log: containers by their names, as nobody needs to read there what they are given in their environment.
- * Pure.
- */
+/** Actions for the log, with only the names of containers, so that no environment gets into it. Pure. */
 export function describeActions(actions: PodActions): Readonly<Record<string, unknown>> {
   return {
     ...actions,

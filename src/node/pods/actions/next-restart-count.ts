@@ -2,9 +2,10 @@ import { type ContainerStatus } from '#watch';
 import { hasRun } from '../../status/pod-containers.js';
 
 /**
- * One more than of any container of the name that ran; what was created and never ran gives its number back. Pure.
+ * One more than the highest count of a container of the name that ran. Pure.
  *
- * `lastKnown`: of the last one that ran, where the runtime may have lost it.
+ * A container that was created but never ran gives its number back. `lastKnown`: the count of the last one
+ * that ran, if the runtime may have lost it.
  */
 export function computeNextRestartCount(
   containers: readonly ContainerStatus[],

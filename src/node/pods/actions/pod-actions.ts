@@ -7,51 +7,57 @@ import { type ContainerResizes } from '../containers/container-resizes.js';
 import { type RestartBackoffOptions } from './restart-backoff.js';
 
 /**
- * What one sync is to do to a pod, as computed by {@link computePodActions}.
+ * What one sync does to a pod, as computed by {@link computePodActions}.
  *
- * To be done in this order: stop the whole pod (`killPod`) or else the containers to kill; remove the containers to
- * remove; make the sandbox; start the init containers, one after the other; start the regular containers. When a kill
- * fails nothing is started. When an init container does not start nothing after it is; a sidecar that does not start
- * holds up nobody.
+ * The order is: stop the whole pod (`killPod`), or else the containers to kill; remove the containers to
+ * remove; create the sandbox; start the init containers one after the other; start the regular containers. If
+ * a kill fails, nothing starts. If an init container does not start, nothing after it does; a sidecar that
+ * does not start holds up nothing.
  */
 export interface PodActions {
   /** Stop all containers and all sandboxes of the pod. False when nothing of it is alive. */
   readonly killPod: boolean;
   readonly createSandbox: boolean;
-  /** Why the sandbox there is will not do, in the kubelet's words; undefined when it will. */
+  /** Why the present sandbox cannot be used, in the kubelet's words; undefined when it can. */
   readonly sandboxMessage: string | undefined;
   /** The sandbox to start containers in; undefined when there is none, or `createSandbox` is set. */
   readonly sandboxId: string | undefined;
-  /** The attempt of the sandbox to make, or of the one there is. */
+  /** The attempt of the sandbox to create, or of the present one. */
   readonly sandboxAttempt: number;
-  /** Those that join the pod as it is, before anything else is started; one that does not start holds up nobody. */
+  /**
+   * Ephemeral containers join the pod as it is, before anything else starts; one that does not start holds up
+   * nothing.
+   */
   readonly ephemeralContainersToStart: readonly ContainerToStart[];
   /** Init containers and sidecars, in the order of the spec. */
   readonly initContainersToStart: readonly ContainerToStart[];
   /** Regular containers, in the order of the spec. */
   readonly containersToStart: readonly ContainerToStart[];
   /**
-   * With `killPod`, which stops them all: only those that their probes end and that nothing takes the place of. They have
-   * their own grace period and message then as well.
+   * With `killPod`, which stops all: only those that fail their probes and are not replaced.
+   *
+   * They then have their own grace period and message as well.
    */
   readonly containersToKill: readonly ContainerToKill[];
-  /** Run, and are to go on with other limits; before anything is started. */
+  /** Running containers that continue with other limits; applied before anything starts. */
   readonly containersToResize: readonly ContainerToResize[];
-  /** Created and never started, and in the way of others. */
+  /** Created but never started, and in the way of others. */
   readonly containersToRemove: readonly ContainerToRemove[];
-  /** To be started again, later. */
+  /** To be started again later. */
   readonly containersInBackoff: readonly ContainerInBackoff[];
-  /** Milliseconds until the first of these may start; undefined when there is none. */
+  /** Milliseconds until the first of these may start; undefined when there are none. */
   readonly requeueAfterMs: number | undefined;
-  /** Of what another agent made: to be kept, and given again in {@link PodActionInputs.findBaseline}. */
+  /**
+   * Baselines of parts of another agent: to be stored, and returned by {@link PodActionInputs.findBaseline}.
+   */
   readonly baselinesToKeep: readonly ContainerBaseline[];
 }
 
-/** A container to make and start. */
+/** A container to create and start. */
 export interface ContainerToStart {
   readonly kind: ContainerKind;
   readonly container: Container;
-  /** Its place in the list of the spec that it is in. */
+  /** Its index in its list of the spec. */
   readonly index: number;
   /** CRI's metadata.attempt, and the annotation io.kubernetes.container.restartCount. */
   readonly restartCount: number;
@@ -59,7 +65,10 @@ export interface ContainerToStart {
   readonly restartDelayMs: number;
   /** For the annotation io.kubernetes.container.hash. */
   readonly hash: string;
-  /** A container that was created for this and never started: start it, and make none. If that fails, remove it. */
+  /**
+   * A container that was created for this and never started: start it instead of creating one; if that fails,
+   * remove it.
+   */
   readonly createdId: string | undefined;
 }
 
@@ -74,7 +83,7 @@ export interface ContainerToKill {
   /** What the pod says of it; undefined when it is no longer part of the pod. */
   readonly container: Container | undefined;
   readonly reason: KillReason;
-  /** As the kubelet words it: `Container b failed liveness probe, will be restarted`. */
+  /** In the kubelet's words: `Container b failed liveness probe, will be restarted`. */
   readonly message: string;
   readonly gracePeriodSeconds: number;
 }
@@ -92,30 +101,30 @@ export interface ContainerToRemove {
   readonly name: string;
 }
 
-/** A container that waits to be started again. */
+/** A container that waits for its next start. */
 export interface ContainerInBackoff {
   readonly kind: ContainerKind;
   readonly container: Container;
-  /** The whole delay, milliseconds. */
+  /** The whole delay, in milliseconds. */
   readonly delayMs: number;
-  /** What is left of it. Never 0. */
+  /** The remaining delay. Never 0. */
   readonly remainingMs: number;
   /** `back-off 10s restarting failed container=a pod=w_default(UID)`; goes with CrashLoopBackOff. */
   readonly message: string;
 }
 
-/** Our hash of what the pod said of a container, or of its sandbox, when it was taken over. */
+/** podloop's hash of what the pod said of a container or its sandbox when it was adopted. */
 export interface ContainerBaseline {
-  /** Of a container or of a sandbox. */
+  /** The id of a container or of a sandbox. */
   readonly containerId: string;
   readonly hash: string;
 }
 
-/** What probes have found out, by container id. */
+/** The results of probes, by container id. */
 export interface ProbeVerdicts {
-  /** The liveness probe has failed as often as it may. */
+  /** The liveness probe has failed as often as its threshold allows. */
   hasFailedLiveness(containerId: string): boolean;
-  /** The startup probe has failed as often as it may. */
+  /** The startup probe has failed as often as its threshold allows. */
   hasFailedStartup(containerId: string): boolean;
   /** The startup probe has succeeded. Asked only of containers that have one. */
   hasStarted(containerId: string): boolean;
@@ -123,29 +132,33 @@ export interface ProbeVerdicts {
 
 /** How long ago things happened to containers; see {@link ContainerAges}. */
 export interface RunTimes {
-  /** Milliseconds that it has been running, or was. */
+  /** Milliseconds for which it has been running, or ran. */
   ranForMs(container: ContainerStatus): number;
-  /** Milliseconds since it ended; of one in an unknown state, since it is. */
+  /** Milliseconds since it ended, or for an unknown state, since that began. */
   endedForMs(container: ContainerStatus): number;
 }
 
-/** All that {@link computePodActions} looks at. */
+/** All inputs of {@link computePodActions}. */
 export interface PodActionInputs {
   readonly pod: NodePod;
   readonly observed: PodStatus;
   readonly probes: ProbeVerdicts;
   readonly runTimes: RunTimes;
-  /** The kubelet's unless told. */
+  /** Default: the kubelet's. */
   readonly backoff?: RestartBackoffOptions;
-  /** Which limits hold (default: nobody's change). */
+  /** Which limits apply (default: no changes). */
   readonly resizes?: Pick<ContainerResizes, 'findChange' | 'isRefused'>;
-  /** Our hash of a container or sandbox that another agent made, as of when it was taken over. */
+  /** podloop's hash of a container or sandbox of another agent, at adoption. */
   readonly findBaseline?: (containerId: string) => string | undefined;
-  /** Whether a container or sandbox was ended, or was about to be, for another one to take its place (default: none was). */
+  /**
+   * Whether a container or sandbox was ended, or was about to be, in order to be replaced (default: none
+   * was).
+   */
   readonly isReplaced?: (id: string) => boolean;
   /**
-   * The restart count of the last container of a name that is known to have run, for when the runtime no longer has
-   * it: from the status that was computed before, or from the names of log files.
+   * The restart count of the last container of a name that is known to have run, if the runtime has lost it.
+   *
+   * It comes from the previous status, or from the names of log files.
    */
   readonly findLastRestartCount?: (containerName: string) => number | undefined;
 }

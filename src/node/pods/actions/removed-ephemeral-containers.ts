@@ -2,10 +2,10 @@ import { type NodePod } from '#kube/pod/node-pod.js';
 import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
 import { ANNOTATIONS, ownerOf, type PodStatus } from '#watch';
 
-/** Tells, once of each, of ephemeral containers that an edit took out of a pod and that go on all the same. */
+/** Warns once about each ephemeral container that an edit removed from a pod and that keeps running. */
 export class RemovedEphemeralContainers {
   readonly #events: PodEventRecorder;
-  /** By the uids of their pods. */
+  /** Containers that were warned about, by the uids of their pods. */
   readonly #told = new Map<string, Set<string>>();
 
   constructor(options: { readonly events: PodEventRecorder }) {

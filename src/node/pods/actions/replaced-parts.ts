@@ -1,12 +1,14 @@
 /**
- * Which sandboxes and containers the agent ends so that others take their place: on the disk before they are ended.
+ * Records the sandboxes and containers that the agent ends in order to replace them, on disk before it ends
+ * them.
  *
- * In: their ids, each time before. Out: whether one is among them, also for an agent that is started later. How such a
- * one has ended says nothing of the pod, and its marks do not tell that: an edit that was taken back makes them those of
- * the manifest again.
+ * In: their ids, each time before. Out: whether an id is recorded, also for a later agent. How such a part
+ * ended says nothing about the pod, and its annotations do not show that it was replaced: a reverted edit
+ * makes them match the manifest again.
  *
- * Each pod has one file, written whole, in the pod's own folder, with which it goes. Ids that the runtime no longer shows
- * are left out of the next one, so it does not grow. It assumes that a pod is worked on once at a time.
+ * Each pod has one file in its own folder, written as a whole and removed with the folder. Ids that the
+ * runtime no longer shows are dropped on the next write, so the file does not grow. It assumes that a pod has
+ * one operation at a time.
  *
  * @module
  */
@@ -19,15 +21,17 @@ import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 import { type KillReason, type PodActions } from './pod-actions.js';
 
-/** What {@link ReplacedParts} are made of. */
+/** Options of {@link ReplacedParts}. */
 export interface ReplacedPartsOptions {
   readonly paths: Pick<PodPaths, 'podDir' | 'replacedFile'>;
   readonly logger?: Logger;
 }
 
-/** Those for which a container is stopped that did nothing wrong: another one is started, whatever the restart policy. */
+/**
+ * Reasons for stopping a container that did nothing wrong: another one starts, whatever the restart policy.
+ */
 const REPLACING: ReadonlySet<KillReason> = new Set(['DefinitionChanged', 'Resize']);
-/** Of the form of the file; another one is not understood. */
+/** Version of the file format; other versions are ignored. */
 const VERSION = 1;
 
 /** See the module. */
@@ -42,8 +46,9 @@ export class ReplacedParts {
   }
 
   /**
-   * Reads what an earlier agent has kept for a pod; does nothing once that is known. Never rejects: a pod whose record
-   * cannot be read goes by what the runtime shows, which is said.
+   * Reads an earlier agent's record for a pod, once. Never rejects.
+   *
+   * If the record cannot be read, that is logged, and only what the runtime shows counts.
    */
   async takeUp(podUid: string): Promise<void> {
     if (this.#byUid.has(podUid)) return;
@@ -59,14 +64,15 @@ export class ReplacedParts {
     this.#byUid.set(podUid, new Set(ids));
   }
 
-  /** Whether it was ended, or was about to be, for another one to take its place. Only after {@link takeUp}. */
+  /** Whether the part was ended, or was about to be, in order to be replaced. Only after {@link takeUp}. */
   has(podUid: string, id: string): boolean {
     return this.#byUid.get(podUid)?.has(id) === true;
   }
 
   /**
-   * Adds sandboxes or containers of a pod. Resolves once they are on the disk. Never rejects: where there is no room they
-   * are known as long as this agent is, which is said.
+   * Adds sandboxes or containers of a pod. Resolves once they are on disk. Never rejects.
+   *
+   * If the disk is full, that is logged, and they are known until this agent ends.
    */
   async keep(podUid: string, ids: readonly string[], observed: PodStatus): Promise<void> {
     const known = this.#byUid.get(podUid) ?? new Set();
@@ -89,15 +95,16 @@ export class ReplacedParts {
   }
 }
 
-/** Every sandbox of a pod that is to be seen, if only by a container that lives in it. */
+/** Every sandbox of a pod, including one that only its containers name. */
 export function sandboxIdsOf({ sandboxes, containers }: PodStatus): string[] {
   return [...new Set([...sandboxes.map(({ id }) => id), ...containers.map(({ sandboxId }) => sandboxId)])];
 }
 
 /**
- * The containers that these actions end and that are started again whatever comes of that. Pure.
+ * The containers that these actions end and that restart in any case. Pure.
  *
- * Of a whole pod that goes into another sandbox: where containers are restarted after any end, theirs says nothing anyway.
+ * If the whole pod moves into another sandbox and its containers always restart, their ends do not matter
+ * anyway.
  */
 export function findReplaced(
   { spec }: NodePod,

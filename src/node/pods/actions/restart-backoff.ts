@@ -1,17 +1,17 @@
 import { ANNOTATIONS, type ContainerStatus } from '#watch';
 import { formatGoDuration } from '#base/time/go-duration.js';
 
-/** How long a container that keeps ending waits before it is started again. */
+/** How long a container that keeps ending waits before its next start. */
 export interface RestartBackoffOptions {
-  /** The first delay that is not zero, milliseconds. */
+  /** The first delay that is not zero, in milliseconds. */
   readonly initialMs: number;
-  /** No delay is longer, milliseconds. */
+  /** The longest delay, in milliseconds. */
   readonly maxMs: number;
-  /** Who ran for so long ran well: the next start is at once again, milliseconds. */
+  /** A container that ran this long resets the back-off: its next start is immediate. In milliseconds. */
   readonly resetAfterMs: number;
 }
 
-/** The kubelet's: at once, then 10 s doubling to 5 min, forgotten after 10 min of running. */
+/** The kubelet's defaults: immediately, then 10 s doubling to 5 min, reset after 10 min of running. */
 export const DEFAULT_RESTART_BACKOFF: RestartBackoffOptions = {
   initialMs: 10_000,
   maxMs: 300_000,
@@ -20,20 +20,20 @@ export const DEFAULT_RESTART_BACKOFF: RestartBackoffOptions = {
 
 /** A container that ended, or is about to. */
 export interface EndedRun {
-  /** What its creator wrote on it; see {@link readRestartDelayMs}. */
+  /** The delay in its creator's annotation; see {@link readRestartDelayMs}. */
   readonly restartDelayMs: number;
   readonly ranForMs: number;
   /** 0 for one that is about to be stopped. */
   readonly endedForMs: number;
 }
 
-/** When the next container may start, and what to write on it. */
+/** When the next container may start, and the delay to write on it. */
 export interface RestartStep {
-  /** The whole delay, milliseconds. */
+  /** The whole delay, in milliseconds. */
   readonly delayMs: number;
-  /** What is left of it; 0 when it may start. */
+  /** The remaining delay; 0 when it may start. */
   readonly remainingMs: number;
-  /** To be written on the next one: what is to be waited after its end. */
+  /** The delay after the end of the next container, to be written on it. */
   readonly nextDelayMs: number;
 }
 
@@ -51,9 +51,10 @@ export function computeRestartStep(
 }
 
 /**
- * What is to be waited after the end of a container, milliseconds: from its annotation podloop.dev/restart-delay-ms.
+ * The delay after the end of a container, in milliseconds, from its annotation podloop.dev/restart-delay-ms.
  *
- * Where that is missing or makes no sense (another agent made it), from its restart count, as if it had never run well.
+ * If that is missing or invalid (another agent created it), it follows from the restart count, as if no run
+ * had reset it.
  */
 export function readRestartDelayMs(
   { annotations, restartCount }: Pick<ContainerStatus, 'annotations' | 'restartCount'>,

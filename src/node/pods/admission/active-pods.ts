@@ -2,13 +2,14 @@ import { type NodePod } from '#kube/pod/node-pod.js';
 import { NodeClaims } from './node-claims.js';
 
 /**
- * The pods that are active here and what they claim together, kept up to date one pod at a time: whether a pod is active
- * follows from what others know, and is asked only of those that somebody says have changed.
+ * The active pods and their total claims, updated one pod at a time.
+ *
+ * Others know whether a pod is active; they are asked only about pods that were reported as changed.
  */
 export class ActivePods {
   readonly #findActive: (uid: string) => NodePod | undefined;
   readonly #claims = new NodeClaims();
-  /** Pods of which it is not known whether they are active. */
+  /** Pods that have to be asked about. */
   readonly #changed = new Set<string>();
 
   /** `findActive`: a pod as it is wanted, if it is active. */
@@ -16,12 +17,15 @@ export class ActivePods {
     this.#findActive = options.findActive;
   }
 
-  /** Whether the pod is active may be another matter now, or what it claims. */
+  /** It may have changed whether the pod is active, or what it claims. */
   changed(uid: string): void {
     this.#changed.add(uid);
   }
 
-  /** What all active pods but this one, and but `others`, claim: as of now, to be read before anything else happens. */
+  /**
+   * The claims of all active pods without this one and `others`: valid now, to be read before anything else
+   * happens.
+   */
   claimsBeside(uid: string, others: Iterable<string> = []): NodeClaims {
     const without = new Set([uid, ...others]);
     for (const each of without) this.#changed.delete(each);

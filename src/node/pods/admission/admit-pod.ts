@@ -1,12 +1,12 @@
 /**
  * Whether a node can take a pod: pure, in the kubelet's order and words.
  *
- * In: the pod, what the pods that are active here claim, and what the node has. Out: admitted, or the reason and message that the
- * pod's status then carries. It assumes that pods which ran before the agent started are not asked about again: what
- * already runs is never rejected.
+ * In: the pod, the claims of the active pods, and the capacity of the node. Out: admitted, or the reason and
+ * message for the pod's status. It assumes that pods that ran before the agent started are not judged again:
+ * a running pod is never rejected.
  *
- * Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/ and the kubelet's admission
- * handlers.
+ * Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/ and the kubelet's
+ * admission handlers.
  *
  * @module
  */
@@ -15,17 +15,17 @@ import { computeOtherRequests, computePodRequests, isExtendedResource } from '#k
 import { hostPortsOf } from './host-ports.js';
 import { type NodeClaims } from './node-claims.js';
 
-/** What pods may use together. */
+/** What all pods together may use. */
 export interface NodeCapacity {
-  /** How many at once. */
+  /** Maximum number of pods. */
   readonly pods: number;
   readonly cpuMilli: bigint;
   readonly memoryBytes: bigint;
-  /** Of every other resource, in bytes or pieces, by name. */
+  /** Every other resource, in bytes or pieces, by name. */
   readonly others: ReadonlyMap<string, bigint>;
 }
 
-/** What a pod asks for and the node has not got left. */
+/** What a pod requests and the node cannot give any more. */
 export interface Shortage {
   /** `pods`, `cpu` (in thousandths), `memory`, `ephemeral-storage` … */
   readonly resource: string;
@@ -42,13 +42,13 @@ export interface NotAdmitted {
   readonly admit: false;
   readonly reason: string;
   readonly message: string;
-  /** All that the node is short of, where that alone keeps the pod away. */
+  /** Everything that the node is short of, if only that keeps the pod away. */
   readonly shortages?: readonly Shortage[];
 }
 
 const ADMITTED: Admission = { admit: true };
 
-/** `active`: of every admitted pod that is not finished, without this one. */
+/** `active`: the claims of every other admitted pod that is not finished. */
 export function admitPod(
   pod: NodePod,
   active: Pick<NodeClaims, 'pods' | 'requests' | 'requested' | 'collides'>,
@@ -67,7 +67,10 @@ export function admitPod(
   };
 }
 
-/** Everything that the node has too little of for the pod, in the kubelet's order: what a pod asks nothing of is not. Pure. */
+/**
+ * Everything that the node has too little of for the pod, in the kubelet's order; only what the pod requests.
+ * Pure.
+ */
 export function findShortages(
   { spec }: Pick<NodePod, 'spec'>,
   active: Pick<NodeClaims, 'pods' | 'requests' | 'requested'>,
@@ -81,7 +84,7 @@ export function findShortages(
     { resource: 'memory', requested: memoryBytes, used: used.memoryBytes, capacity: capacity.memoryBytes },
     ...[...computeOtherRequests(spec)].flatMap(([resource, requested]): Shortage[] => {
       const all = capacity.others.get(resource);
-      // What no node has is the whole cluster's, and the scheduler's to count.
+      // A resource that the node does not have belongs to the cluster, and the scheduler counts it.
       if (all === undefined && isExtendedResource(resource)) return [];
       return [{ resource, requested, used: active.requested(resource), capacity: all ?? 0n }];
     }),
@@ -89,16 +92,17 @@ export function findShortages(
   return asked.filter((each) => each.requested > 0n && each.used + each.requested > each.capacity);
 }
 
-/** Why an edited pod that runs cannot have the resources that it asks for now. */
+/** Why an edited running pod cannot have the resources that it requests now. */
 export interface ResizeObstacle {
-  /** `Infeasible`: not even if it had the node for itself; else it may have them later: `OutOfcpu`, `OutOfmemory`. */
+  /** `Infeasible`: not even with the node to itself; otherwise possible later: `OutOfcpu`, `OutOfmemory`. */
   readonly reason: string;
   readonly message: string;
 }
 
 /**
- * Whether what a pod that runs asks for more after an edit is there: pure. `active` is of every other pod; of what it
- * does not ask for more it keeps what it has.
+ * Whether the node has what a running pod requests in addition after an edit. Pure.
+ *
+ * `active` are the claims of all other pods. Resources that do not grow stay as they are.
  */
 export function findResizeObstacle(
   before: NodePod,

@@ -1,8 +1,8 @@
 /**
- * Whether this node can keep what a pod's security asks for: pure, in the kubelet's order and words.
+ * Whether this node can provide the security that a pod asks for: pure, in the kubelet's order and words.
  *
- * In: the pod, and what kernel and runtime can do. Out: undefined for a pod that may go on, or the reason and message
- * that its status then carries. A promise about safety that cannot be kept is refused, and not forgotten in silence.
+ * In: the pod, and what kernel and runtime support. Out: undefined for a pod that may run, or the reason and
+ * message for its status. A promise of security that cannot be kept is refused, not silently dropped.
  *
  * @module
  */
@@ -12,12 +12,12 @@ import { findSysctlProblem } from '#kube/validation/sysctl-names.js';
 
 import { type Admission } from './admit-pod.js';
 
-/** What {@link admitSecurity} goes by. */
+/** What {@link admitSecurity} bases its decision on. */
 export interface SecurityFeatures {
   readonly allowedUnsafeSysctls: readonly string[];
   /** Whether the kernel enforces AppArmor's profiles. */
   readonly appArmor: boolean;
-  /** Whether the runtime heeds supplementalGroupsPolicy Strict; undefined as long as it has not told. */
+  /** Whether the runtime supports supplementalGroupsPolicy Strict; undefined until it has reported that. */
   readonly strictGroups: boolean | undefined;
 }
 

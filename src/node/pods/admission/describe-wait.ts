@@ -5,13 +5,13 @@ import { type Wait } from '../loop/desired-pods.js';
 import { type HostPort, hostPortsOf, TakenHostPorts } from './host-ports.js';
 import { amountOf } from './preemption.js';
 
-/** So many pods are named; of the others it is said how many they are. */
+/** How many pods are named; the rest are counted. */
 const MOST_NAMED = 4;
 
 /**
- * What a pod waits for: those of the `ending` pods that have something of what it needs, each with what that is. Pure.
+ * What a pod waits for: those of the `ending` pods that hold something that it needs, and what that is. Pure.
  *
- * `shortages`: what the node is short of as long as they have not ended.
+ * `shortages`: what the node is short of until they have ended.
  */
 export function describeWait(
   pod: NodePod,
@@ -19,7 +19,7 @@ export function describeWait(
   shortages: readonly Pick<Shortage, 'resource'>[],
 ): Wait {
   const wanted = new TakenHostPorts(hostPortsOf(pod));
-  // In an order that stays, so that the same pods make the same words.
+  // In a stable order, so that the same pods give the same message.
   const holders = [...ending]
     .sort((one, other) => (sortKeyOf(one) < sortKeyOf(other) ? -1 : 1))
     .map((each) => ({ each, things: thingsOf(each, wanted, shortages) }))
@@ -43,8 +43,9 @@ export function describeWait(
 }
 
 /**
- * In the place of a pod that was deleted by force there comes one of the same name. What pods there are in other namespaces is not
- * for everybody to know who may read this one.
+ * Names a pod with its uid if it has the same name, as after a forced deletion.
+ *
+ * Pods of other namespaces stay anonymous: not everybody who can read this pod may know about them.
  */
 function nameBeside({ metadata }: NodePod, pod: NodePod): string {
   if (metadata.namespace !== pod.metadata.namespace) return 'a pod of another namespace';

@@ -6,7 +6,9 @@ import { type PodSyncer } from '../workers/pod-syncer.js';
 
 import { type Rejection } from '../loop/desired-pods.js';
 
-/** Why a pod may not run on this node, with each field that asks for too much; undefined when it may. Pure. */
+/**
+ * Why a pod may not run on this node, naming each field that asks for too much; undefined when it may. Pure.
+ */
 export function rejectForbidden(pod: NodePod, policy: NodePolicy): Rejection | undefined {
   const problems = findForbidden(pod, policy);
   if (problems.length === 0) return undefined;
@@ -17,8 +19,8 @@ export function rejectForbidden(pod: NodePod, policy: NodePolicy): Rejection | u
 }
 
 /**
- * The same syncer, which brings no pod nearer to what the node forbids: whichever way it came past its admission. A pod
- * that is ended is no matter of it.
+ * Wraps a syncer so that it never syncs a forbidden pod, however that got past admission. It does end such
+ * pods.
  */
 export function sparingForbiddenPods(
   syncer: PodSyncer,

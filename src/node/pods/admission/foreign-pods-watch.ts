@@ -13,16 +13,16 @@ export interface ForeignPodsWatchOptions {
   readonly cache: Pick<PodCache, 'getLastKnown' | 'uids'>;
   readonly desired: Pick<DesiredPods, 'find'>;
   readonly isOurs: IsOurs;
-  /** What kept a pod from running is gone: it is to be judged again. */
+  /** What kept a pod from running is gone: judge it again. */
   readonly onFree: (pod: NodePod) => void;
 }
 
-/** Knows which pods of ours cannot run because of a pod of somebody else's, and when that is over. */
+/** Tracks owned pods that cannot run because of a foreign pod, and notices when that is over. */
 export class ForeignPodsWatch {
   readonly name = 'foreign pods';
   readonly #options: ForeignPodsWatchOptions;
   readonly #logger: Logger;
-  /** By uid: what was said of it last, and whether it is kept from running. */
+  /** By uid: the last warning, and whether the pod is kept from running. */
   readonly #seen = new Map<string, { readonly warning: string; readonly isRejected: boolean }>();
 
   constructor(options: ForeignPodsWatchOptions) {
@@ -30,7 +30,7 @@ export class ForeignPodsWatch {
     this.#logger = options.logger ?? SILENT_LOGGER;
   }
 
-  /** Why the pod cannot run here now; says it, once. */
+  /** Why the pod cannot run here now; logs it once. */
   findObstacle(pod: NodePod): Rejection | undefined {
     const { isOurs } = this.#options;
     const { uid } = pod.metadata;
@@ -45,7 +45,7 @@ export class ForeignPodsWatch {
     return rejection;
   }
 
-  /** Has pods judged again that nothing stands in the way of any more; called as housekeeping goes round. */
+  /** Lets pods be judged again whose obstacle is gone; called by housekeeping. */
   cleanUp(): void {
     const { desired, onFree, isOurs } = this.#options;
     for (const [uid, { isRejected }] of this.#seen) {
@@ -60,14 +60,16 @@ export class ForeignPodsWatch {
 
   *#statuses(): Generator<PodStatus> {
     const { cache } = this.#options;
-    // One whose status cannot be had for a while is still in the way.
+    // A pod whose status is unavailable for a while is still in the way.
     for (const uid of cache.uids()) yield cache.getLastKnown(uid);
   }
 }
 
 /**
- * The same syncer, which does nothing to a pod whose uid somebody else's has in the runtime: it may have come after
- * ours was admitted. Such a sync fails, and such an end is over at once.
+ * Wraps a syncer so that it does nothing to a pod whose uid a foreign pod has in the runtime.
+ *
+ * The foreign pod may have come after the owned one was admitted. Such a sync fails, and such an end
+ * completes at once.
  */
 export function sparingForeignPods(syncer: PodSyncer, isOurs: IsOurs): PodSyncer {
   return {

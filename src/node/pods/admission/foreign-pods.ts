@@ -1,5 +1,5 @@
 /**
- * What stands in the way of a pod of ours: pods of others that have its name or its uid. Pure.
+ * What stands in the way of an owned pod: pods of others with its name or its uid. Pure.
  *
  * @module
  */
@@ -11,15 +11,15 @@ import { type HostPort, hostPortsOf, TakenHostPorts } from './host-ports.js';
 import { isRunning } from '../loop/housekeeping-owner.js';
 import { type Rejection } from '../loop/desired-pods.js';
 
-/** What others have of a pod's names. */
+/** A foreign pod's claim to an owned pod's names. */
 export interface ForeignClaim {
-  /** Why the pod cannot run here as long as that is so; undefined when it can run beside it. */
+  /** Why the pod cannot run here for now; undefined when it can run beside the foreign one. */
   readonly rejection: Rejection | undefined;
-  /** For people; undefined when there is nothing to say. */
+  /** For people; undefined when there is nothing to warn of. */
   readonly warning: string | undefined;
 }
 
-/** The reason of a pod whose uid somebody else's has: whatever runs under that uid is not ours. */
+/** The reason of a pod whose uid a foreign pod has: whatever runs under that uid is not owned. */
 export const FOREIGN_POD = 'ForeignPod';
 
 const NOTHING: ForeignClaim = { rejection: undefined, warning: undefined };
@@ -27,8 +27,9 @@ const NOTHING: ForeignClaim = { rejection: undefined, warning: undefined };
 /**
  * Whether a foreign pod stands in the way.
  *
- * One with our pod's uid leaves no room for it: a runtime tells pods by their uids, and what is done to ours would be
- * done to it. One with its namespace and name alone may run beside it, unless both want the same port of the node.
+ * A foreign pod with the owned pod's uid leaves no room for it: a runtime distinguishes pods by their uids,
+ * so that every call would hit the foreign one. A pod with only the same namespace and name may run beside
+ * it, unless both want the same host port.
  */
 export function findForeignClaim(pod: NodePod, observed: Iterable<PodStatus>, isOurs: IsOurs): ForeignClaim {
   const { uid, namespace, name } = pod.metadata;
@@ -55,7 +56,9 @@ export function findForeignClaim(pod: NodePod, observed: Iterable<PodStatus>, is
   return NOTHING;
 }
 
-/** Whether a pod is somebody else's: by its sandboxes, since anybody may have put a container into one of ours. */
+/**
+ * Whether a pod is foreign: decided by its sandboxes, as anybody may have put a container into an owned one.
+ */
 export function isForeign({ uid, sandboxes, containers }: PodStatus, isOurs: IsOurs): boolean {
   const parts = sandboxes.length > 0 ? sandboxes : containers;
   return parts.some(({ labels }) => !isOurs(labels, uid));
@@ -75,7 +78,7 @@ function adviceFor({ owner }: PodStatus): string {
   return owner === 'kubernetes' ? '. With --adopt it is taken over instead' : '';
 }
 
-/** As kubelets write them; what cannot be read is none. */
+/** As kubelets write them; ignores what cannot be parsed. */
 function writtenHostPorts({ annotations }: ContainerStatus): HostPort[] {
   let ports: unknown;
   try {

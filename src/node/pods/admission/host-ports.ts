@@ -2,7 +2,7 @@ import { type ContainerPort } from '#kube/container/container.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { sidecarsOf } from '#kube/container/restart-rule.js';
 
-/** A port of the node that a pod takes, at one address or at all. */
+/** A host port that a pod takes, at one address or at all. */
 export interface HostPort {
   readonly port: number;
   readonly protocol: string;
@@ -12,26 +12,23 @@ export interface HostPort {
 
 const EVERY_ADDRESS: ReadonlySet<string> = new Set(['', '0.0.0.0', '::']);
 
-/** Those of regular containers and sidecars: init containers are over when others start. Pure. */
+/** The ports of regular containers and sidecars: init containers are over when others start. Pure. */
 export function hostPortsOf({ spec }: NodePod): HostPort[] {
   return [...spec.containers, ...sidecarsOf(spec)].flatMap(({ ports = [] }) =>
     ports.flatMap((port) => toHostPort(port, spec.hostNetwork === true)),
   );
 }
 
-/**
- * Ports that are taken. Whether another one could be had besides is answered without a look at each, however many they
- * are.
- */
+/** Taken host ports, with a check for collisions whose cost does not grow with their number. */
 export class TakenHostPorts {
-  /** How many have each address, by number and protocol; '' for every address. */
+  /** How many ports each address has, by number and protocol; '' for every address. */
   readonly #addresses = new Map<string, Map<string, number>>();
 
   constructor(ports: Iterable<HostPort> = []) {
     for (const port of ports) this.add(port);
   }
 
-  /** Whether somebody who has one of these leaves no room for that port. */
+  /** Whether a taken port excludes that port. */
   collides(port: HostPort): boolean {
     const taken = this.#addresses.get(keyOf(port));
     if (taken === undefined) return false;
@@ -39,7 +36,7 @@ export class TakenHostPorts {
     return address === '' || taken.has('') || taken.has(address);
   }
 
-  /** As often as it is taken: it is free once it was removed as often. */
+  /** Adds a port, which may be taken several times: it is free after as many removals. */
   add(port: HostPort): void {
     const key = keyOf(port);
     const taken = this.#addresses.get(key) ?? new Map<string, number>();
@@ -48,7 +45,7 @@ export class TakenHostPorts {
     this.#addresses.set(key, taken);
   }
 
-  /** One that was added. */
+  /** Removes a port that was added. */
   remove(port: HostPort): void {
     const key = keyOf(port);
     const taken = this.#addresses.get(key);
@@ -70,7 +67,7 @@ function addressOf({ address }: HostPort): string {
 }
 
 function toHostPort(port: ContainerPort, hostNetwork: boolean): HostPort[] {
-  // On the host's network the container's own port is the host's.
+  // On the host network, the container's own port is the host's.
   const number = port.hostPort ?? (hostNetwork ? port.containerPort : 0);
   if (number === 0) return [];
   return [{ port: number, protocol: port.protocol ?? 'TCP', address: port.hostIP ?? '' }];

@@ -16,16 +16,16 @@ export interface RoomMakerOptions {
   /** A pod is ended for another one, for this reason. */
   readonly onPreempted?:
     ((pod: NodePod, end: { readonly reason: string; readonly message: string }) => void) | undefined;
-  /** One that is ended so was waiting itself. */
+  /** A pod that is ended this way was waiting itself. */
   readonly onWaitGivenUp?: ((pod: NodePod) => void) | undefined;
   readonly logger: Logger;
 }
 
-/** Which pods have to end so that another one can be here. */
+/** Which pods have to end to make room for another one. */
 export interface RoomPlan {
-  /** Those that are to be ended for it, if any. */
+  /** Pods to end for it, if any. */
   readonly victims: readonly NodePod[];
-  /** Those that end anyway, and have to have ended as well. */
+  /** Pods that end anyway, and have to be gone as well. */
   readonly leaving: readonly NodePod[];
 }
 
@@ -33,7 +33,7 @@ export interface RoomPlan {
 const END = { reason: 'Preempting', message: 'Preempted in order to admit critical pod' } as const;
 const DISRUPTION = 'Pod was preempted by Kubelet to accommodate a critical pod.';
 
-/** Ends pods so that one that is critical for the node can be there, which has to wait until they have ended. */
+/** Ends pods to make room for one that is critical for the node; that one waits until they have ended. */
 export class RoomMaker {
   readonly #options: RoomMakerOptions;
 
@@ -41,7 +41,7 @@ export class RoomMaker {
     this.#options = options;
   }
 
-  /** Undefined when there is no room to be made. `active`: the claims of all other pods. Does nothing yet. */
+  /** Plans without acting; undefined when no room can be made. `active`: the claims of all other pods. */
   plan(pod: NodePod, active: NodeClaims, shortages: readonly Shortage[]): RoomPlan | undefined {
     if (!isCriticalPod(pod)) return undefined;
     const { desired, workers } = this.#options;
@@ -50,11 +50,11 @@ export class RoomMaker {
     for (const uid of active.uids()) {
       const other = desired.find(uid);
       if (other === undefined) continue;
-      // One that waits itself claims what it waits for, and is ended as well: nothing of it runs.
+      // A waiting pod claims what it waits for, and can be ended as well: nothing of it runs.
       if (workers.isTerminationRequested(uid)) leaving.push(other);
       else if (mayPreempt(pod, other)) candidates.push(other);
     }
-    // It waits only for what it could have ended itself.
+    // It waits only for pods that it could have ended itself.
     const victims = chooseVictims(candidates, computeNeeds(shortages, leaving));
     const isWaiting = victims?.length === 0;
     if (victims === undefined || (isWaiting && !leaving.some((other) => mayPreempt(pod, other))))
@@ -62,7 +62,9 @@ export class RoomMaker {
     return { victims, leaving };
   }
 
-  /** Ends those that are to be ended for the pod. It is to be held by then: whoever ends is asked for it at once. */
+  /**
+   * Ends the victims of a plan. The pod has to be held before, as the end of a victim is reported at once.
+   */
   carryOut(pod: NodePod, { victims }: RoomPlan, shortages: readonly Shortage[]): void {
     const { desired, workers, onPreempted, onWaitGivenUp, logger } = this.#options;
     for (const victim of victims) {

@@ -8,7 +8,7 @@ interface Claim {
   readonly ports: readonly HostPort[];
 }
 
-/** What some pods claim of their node together; one more or less costs no look at the others. */
+/** The total claims of some pods on their node; adding or removing one does not visit the others. */
 export class NodeClaims {
   readonly #byUid = new Map<string, Claim>();
   readonly #ports = new TakenHostPorts();
@@ -16,17 +16,17 @@ export class NodeClaims {
   #memoryBytes = 0n;
   readonly #others = new Map<string, bigint>();
 
-  /** How many pods they are. */
+  /** The number of pods. */
   get pods(): number {
     return this.#byUid.size;
   }
 
-  /** The sum of all. */
+  /** The sum of all requests. */
   get requests(): PodRequests {
     return { cpuMilli: this.#cpuMilli, memoryBytes: this.#memoryBytes };
   }
 
-  /** The sum of what all ask for of a resource besides cpu and memory, in bytes or pieces. */
+  /** The sum of the requests for a resource other than cpu and memory, in bytes or pieces. */
   requested(name: string): bigint {
     return this.#others.get(name) ?? 0n;
   }
@@ -36,12 +36,12 @@ export class NodeClaims {
     return this.#byUid.keys();
   }
 
-  /** Whether one of the pods has a port that another pod could not have besides. */
+  /** Whether one of the pods has a port that excludes that port. */
   collides(port: HostPort): boolean {
     return this.#ports.collides(port);
   }
 
-  /** Takes in a pod, or a newer version of it. */
+  /** Adds a pod, or replaces it by a newer version. */
   add(pod: NodePod): void {
     const { uid } = pod.metadata;
     this.remove(uid);

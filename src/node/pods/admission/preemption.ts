@@ -1,8 +1,8 @@
 /**
- * Which pods have to go so that a pod that is critical for the node can be there, as a kubelet chooses them.
+ * Which pods have to go to make room for a critical pod, as a kubelet chooses them.
  *
- * In: what the node is short of, and the pods that may go. Out: as few of them as will do, of the lowest class of service that
- * will do; of two that do as well the one that asks for less. Pure.
+ * In: what the node is short of, and the pods that may go. Out: as few pods as suffice, of the lowest QoS
+ * class that suffices; of two equally good ones, the one that requests less. Pure.
  *
  * Source: https://kubernetes.io/docs/tasks/administer-cluster/guaranteed-scheduling-critical-addon-pods/
  *
@@ -17,12 +17,14 @@ import { isClusterPod } from '#kube/pod/static-pod.js';
 import { type PodQosClass } from '#kube/pod/v1-pod-status.js';
 import { type Shortage } from './admit-pod.js';
 
-/** How much of each resource is to be given back. */
+/** How much of each resource has to be freed. */
 type Needs = ReadonlyMap<string, bigint>;
 
 /**
- * Whether a pod may be ended so that another one can be there. Only pods of an API server are: others make those anew
- * elsewhere, while a manifest is of this node alone.
+ * Whether a pod may be ended to make room for a critical one.
+ *
+ * Only pods of an API server may: they are recreated elsewhere, while a static manifest belongs to this node
+ * alone.
  */
 export function mayPreempt(critical: NodePod, other: NodePod): boolean {
   if (!isClusterPod(other) || !isCriticalPod(critical)) return false;
@@ -31,7 +33,7 @@ export function mayPreempt(critical: NodePod, other: NodePod): boolean {
   return own !== undefined && others !== undefined && own > others;
 }
 
-/** What is to be given back, less what `leaving` give back as it is; empty when that is enough. */
+/** What has to be freed beyond what `leaving` free anyway; empty when that is enough. */
 export function computeNeeds(shortages: readonly Shortage[], leaving: readonly NodePod[]): Needs {
   const missing = shortages.map(({ resource, requested, used, capacity }): [string, bigint] => [
     resource,
@@ -40,20 +42,20 @@ export function computeNeeds(shortages: readonly Shortage[], leaving: readonly N
   return subtract(new Map(missing), leaving);
 }
 
-/** Undefined when not even all of them would do. */
+/** Undefined when not even all of them would suffice. */
 export function chooseVictims(pods: readonly NodePod[], needs: Needs): readonly NodePod[] | undefined {
   if (subtract(needs, pods).size > 0) return undefined;
   const ofClass = (wanted: PodQosClass): NodePod[] =>
     pods.filter(({ spec }) => computePodQos(spec) === wanted);
   const [lowest, middle, highest] = [ofClass('BestEffort'), ofClass('Burstable'), ofClass('Guaranteed')];
-  // Of each class what is missing when all of the lower ones go.
+  // From each class, what is missing when all lower ones go.
   const guaranteed = cover(highest, subtract(needs, [...lowest, ...middle]));
   const burstable = cover(middle, subtract(needs, [...lowest, ...guaranteed]));
   const bestEffort = cover(lowest, subtract(needs, [...burstable, ...guaranteed]));
   return [...bestEffort, ...burstable, ...guaranteed];
 }
 
-/** What a pod asks for of a resource, as a {@link Shortage} counts it. */
+/** A pod's request for a resource, in the unit of a {@link Shortage}. */
 export function amountOf({ spec }: NodePod, resource: string): bigint {
   if (resource === 'pods') return 1n;
   if (resource === 'cpu') return computePodRequests(spec).cpuMilli;
@@ -69,7 +71,7 @@ function subtract(needs: Needs, pods: readonly NodePod[]): Needs {
   return new Map(left.filter(([, amount]) => amount > 0n));
 }
 
-/** One after the other, each time the one that leaves least to be covered. All together are enough. */
+/** Picks pods one by one, each time the one that leaves least uncovered. Together they suffice. */
 function cover(pods: readonly NodePod[], needs: Needs): readonly NodePod[] {
   const chosen: NodePod[] = [];
   const left = new Set(pods);
@@ -84,7 +86,7 @@ function cover(pods: readonly NodePod[], needs: Needs): readonly NodePod[] {
   return chosen;
 }
 
-/** How much stays uncovered, each resource as a share of what is needed of it. */
+/** How much stays uncovered, summed over each resource's share of what is needed. */
 function distance(pod: NodePod, needs: Needs): number {
   return [...needs].reduce((sum, [resource, needed]) => {
     const rest = needed - amountOf(pod, resource);

@@ -1,13 +1,14 @@
 /**
- * Takes pods over that a kubelet left, on the way from their manifests to the sync loop.
+ * Adopts pods that a kubelet left, on the way from their manifests to the sync loop.
  *
- * In: what the sources want, under the uids that follow from manifests. Out: the same, where a pod was taken over under
- * the uid that it has in the runtime: whoever comes behind knows it by no other, and finds its source's in `manifestUid`. A pod is taken over when its manifest comes
- * and the runtime has one of the same namespace and name with a kubelet's labels and nobody's mark; that is on the disk
- * before the pod is handed on. One that was taken over once stays so until nothing of it is left. A pod of an API server
- * is taken over under its own uid alone: another one of that name is a former pod, which is not wanted any more.
+ * In: what the sources want, under the uids that follow from manifests. Out: the same, but an adopted pod has
+ * the uid that it has in the runtime. Later parts know it by no other uid; `manifestUid` has the source's. A
+ * pod is adopted when its manifest comes and the runtime has a pod of the same namespace and name with a
+ * kubelet's labels and no owner's mark. That is on disk before the pod is handed on. An adopted pod stays
+ * adopted until nothing of it is left. A pod of an API server is adopted only under its own uid: another pod
+ * of that name is a former one, which nobody wants any more.
  *
- * It assumes that the kubelet has ended: both would look after the pod otherwise, each in its own way.
+ * It assumes that the kubelet has ended: otherwise both would manage the pod, each in its own way.
  *
  * @module
  */
@@ -27,9 +28,9 @@ export interface PodAdoptionOptions {
   readonly logger?: Logger;
   readonly adopted: AdoptedPods;
   readonly runtime: Pick<Runtime, 'listPods' | 'getPodStatus'>;
-  /** Whether pods are taken over that were not before. */
+  /** Whether further pods may be adopted. */
   readonly isAdopting: boolean;
-  /** A pod was taken over, under this uid: called before it is handed on. */
+  /** A pod was adopted under this uid: called before it is handed on. */
   readonly onAdopted?: (uid: string) => void;
 }
 
@@ -37,11 +38,12 @@ export interface PodAdoptionOptions {
 export class PodAdoption {
   readonly #options: PodAdoptionOptions;
   readonly #logger: Logger;
-  /** The uids under which pods were handed on and are wanted, by those of their manifests. */
+  /** The uids under which wanted pods were handed on, by the uids of their manifests. */
   readonly #given = new Map<string, string>();
   /**
-   * Uids of what a kubelet left, as the first look showed them: it has ended, so what an API server sends later under another
-   * one never was its pod.
+   * The uids that a kubelet left, as the first list showed them.
+   *
+   * As it has ended, a pod that an API server sends later under another uid never was its pod.
    */
   #uidsLeft: ReadonlySet<string> | undefined;
 
@@ -50,7 +52,10 @@ export class PodAdoption {
     this.#logger = options.logger ?? SILENT_LOGGER;
   }
 
-  /** Ends with the updates, or when the signal aborts. An update counts as dealt with when the next one is asked for. */
+  /**
+   * Ends with the updates or when the signal aborts. Requesting the next update marks the last one as
+   * processed.
+   */
   async *updates(
     updates: AsyncIterable<PodUpdate>,
     signal: AbortSignal,
@@ -63,14 +68,14 @@ export class PodAdoption {
     }
   }
 
-  /** The uid under which the pod of that manifest was handed on; the same one unless it was taken over. */
+  /** The uid under which the pod of that manifest was handed on; another one only if the pod was adopted. */
   uidOf(manifestUid: string): string {
     return this.#given.get(manifestUid) ?? manifestUid;
   }
 
-  /** Forgets pods of which nothing is left and that nobody wants. `isGone`: of those nothing is visible any more. */
+  /** Forgets unwanted pods of which nothing is left. `isGone`: nothing of the pod is visible any more. */
   async forgetGone(isGone: (uid: string) => boolean): Promise<void> {
-    // Asked anew for each: a manifest may come while another pod is forgotten.
+    // Computed for each, as a manifest may come while another pod is forgotten.
     const isWanted = (uid: string): boolean => [...this.#given.values()].includes(uid);
     for (const { uid } of this.#options.adopted.all()) {
       if (isGone(uid) && !isWanted(uid)) await this.#options.adopted.forget(uid);
@@ -78,8 +83,9 @@ export class PodAdoption {
   }
 
   /**
-   * Those that a kubelet had from its API server and that were not taken over. Pods of its manifests are left alone, as their
-   * manifests may just not have been named.
+   * Unadopted pods that a kubelet had from its API server.
+   *
+   * Pods of its manifests are left alone, as those may simply not have been passed to this agent.
    */
   findLeft(observed: Iterable<PodStatus>): PodStatus[] {
     const { adopted, isAdopting } = this.#options;
@@ -94,7 +100,7 @@ export class PodAdoption {
     });
   }
 
-  /** Takes over what nobody wants, so that it ends as one of ours does: a kubelet would have ended it. */
+  /** Adopts unwanted pods, so that they end like owned ones: a kubelet would have ended them. */
   async takeUnwanted(left: readonly PodStatus[]): Promise<void> {
     for (const status of left) {
       const { uid } = status;
@@ -122,7 +128,7 @@ export class PodAdoption {
     return !isClusterPod(pod) || this.#uidsLeft === undefined || this.#uidsLeft.has(pod.metadata.uid);
   }
 
-  /** A runtime that cannot be asked keeps the pods waiting: nothing could be started in it either. */
+  /** Retries while the runtime does not answer: nothing could be started in it either. */
   async #tryUntilDone(pods: readonly NodePod[], signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const backoff = new Backoff({ initialMs: 100, maxMs: 5_000 });
@@ -162,12 +168,12 @@ export class PodAdoption {
   }
 }
 
-/** Whether a podloop, perhaps another one, has begun to look after it. */
+/** Whether a podloop, perhaps another one, has begun to manage it. */
 function isBegun({ sandboxes, containers }: PodStatus): boolean {
   return [...sandboxes, ...containers].some(({ labels }) => ownerOf(labels) === 'podloop');
 }
 
-/** Pods of a kubelet with the pod's names, the one to take first: what runs before what has ended, then the newest. */
+/** Pods of a kubelet with the pod's names, best candidate first: running before ended, then the newest. */
 function sortCandidates(pod: NodePod, listed: readonly ObservedPod[]): ObservedPod[] {
   const { metadata } = pod;
   const isOnlyItself = isClusterPod(pod);

@@ -16,19 +16,25 @@ export interface AdoptedPodsCleanerOptions {
   readonly desired: Pick<DesiredPods, 'find' | 'has'>;
   readonly workers: Pick<PodWorkers, 'isKnown'>;
   readonly seenAllSources: () => boolean;
-  /** The agent ends its pods whatever the sources want: that is no word about pods that were not taken over. */
+  /**
+   * The agent is ending all its pods whatever the sources want; that does not concern pods that were not
+   * adopted.
+   */
   readonly isNothingWanted: () => boolean;
-  /** Whether the Node was that of a kubelet on this very machine; undefined until that is known, and without an API server. */
+  /**
+   * Whether the Node belonged to a kubelet on this very machine; undefined until known, and without an API
+   * server.
+   */
   readonly isNodeOfKubeletHere: () => boolean | undefined;
   readonly logger: Logger;
 }
 
 /**
- * Forgets pods that were taken over and are gone, and takes over to be ended what nobody wants of a kubelet's.
+ * Forgets adopted pods that are gone, and adopts unwanted pods of a kubelet in order to end them.
  *
- * That an API server has no pod for our Node says something of the machine's pods only where the Node was that of the kubelet
- * that made them: under another name they are all missing there. So pods are taken only when the Node is known to have been
- * this machine's, or when one that the kubelet ran here is wanted on it.
+ * An empty list of the API server's pods for this Node says something about the machine only if the Node
+ * belonged to the kubelet that made them: under another name all of them are missing. So pods are adopted
+ * only if the Node is known to have been this machine's, or if one that the kubelet ran here is wanted on it.
  */
 export class AdoptedPodsCleaner implements PodCleaner {
   readonly name = 'adopted pods';
@@ -56,7 +62,7 @@ export class AdoptedPodsCleaner implements PodCleaner {
       return undefined;
     }
     await adoption.takeUnwanted(left);
-    // They end with the next round.
+    // They end with the next run.
     return 'more';
   }
 
@@ -67,7 +73,7 @@ export class AdoptedPodsCleaner implements PodCleaner {
     }
   }
 
-  /** One of an API server's pods that was a kubelet's here is on our Node. */
+  /** Whether a pod of an API server that the kubelet ran here is on this Node. */
   #runsPodOfKubelet(): boolean {
     const { adopted, desired } = this.#options;
     return adopted.all().some(({ uid }) => {

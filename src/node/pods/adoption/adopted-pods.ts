@@ -8,35 +8,36 @@ import { containerHash, sandboxHash } from '../actions/container-hash.js';
 import { type ContainerBaseline } from '../actions/pod-actions.js';
 import { type ContainerBaselines } from '../sync/sync-pod-ports.js';
 
-/** A sandbox or container of an adopted pod, made by the agent that left it. */
+/** A sandbox or container of an adopted pod, created by the agent that left it. */
 export interface AdoptedPart {
   readonly id: string;
   readonly kind: 'sandbox' | 'container';
   readonly name: string;
-  /** The hash that its maker wrote on it; empty when there is none. Kept for people: only its maker can compute it. */
+  /** The hash that its creator wrote on it, or ''. For people only: nobody else can compute it. */
   readonly writtenHash: string;
-  /** Our hash of what the manifest said of it when it was taken over; undefined when it said nothing of it. */
+  /** podloop's hash of its definition at adoption; undefined when the manifest did not mention it. */
   readonly baseline?: string;
 }
 
-/** A pod that a kubelet left and that is ours now. */
+/** A pod that a kubelet left and that this agent owns now. */
 export interface AdoptedPod {
   readonly namespace: string;
-  /** With the node's name behind it. */
+  /** With the node's name as its suffix. */
   readonly name: string;
-  /** The one that it has in the runtime, which our pod of that name takes on. */
+  /** Its uid in the runtime, which the desired pod of that name takes over. */
   readonly uid: string;
   readonly parts: readonly AdoptedPart[];
 }
 
 /**
- * Which pods of a kubelet are ours now. Kept in one file, written whole, and on the disk before anything is built on
- * it: what is not on record stays a stranger's.
+ * The record of adopted pods: one file, written as a whole, and on disk before anything relies on it.
+ *
+ * A pod that is not on record stays foreign.
  */
 export class AdoptedPods implements ContainerBaselines {
   readonly #path: string;
   readonly #byUid: Map<string, AdoptedPod>;
-  /** The write under way, and with it the order of writes. */
+  /** Serializes the writes. */
   readonly #writes = new Mutex();
 
   private constructor(path: string, pods: readonly AdoptedPod[]) {
@@ -44,7 +45,7 @@ export class AdoptedPods implements ContainerBaselines {
     this.#byUid = new Map(pods.map((pod) => [pod.uid, pod]));
   }
 
-  /** Rejects with OPTION_INVALID when the file holds something else: pods of ours would become strangers. */
+  /** Rejects with OPTION_INVALID when the file is not a record: owned pods would become foreign. */
   static async open(path: string): Promise<AdoptedPods> {
     const text = await readIfThere(path);
     return new AdoptedPods(path, text === undefined ? [] : parse(path, text));
@@ -62,12 +63,12 @@ export class AdoptedPods implements ContainerBaselines {
     return this.#byUid.get(uid);
   }
 
-  /** By the names that the pod has on this node. */
+  /** By the pod's names on this node. */
   find({ namespace, name }: { readonly namespace: string; readonly name: string }): AdoptedPod | undefined {
     return this.all().find((pod) => pod.namespace === namespace && pod.name === name);
   }
 
-  /** Our hash of a container or sandbox as of when it was taken over. */
+  /** podloop's hash of a container or sandbox at adoption. */
   findBaseline(id: string): string | undefined {
     for (const { parts } of this.#byUid.values()) {
       const part = parts.find((each) => each.id === id);
@@ -76,7 +77,10 @@ export class AdoptedPods implements ContainerBaselines {
     return undefined;
   }
 
-  /** Takes a pod over as it is. `pod`: what its manifest says now, which counts as what it was made for. */
+  /**
+   * Adopts a pod as it is. `pod`: what its manifest says now, which counts as the definition that it was
+   * created from.
+   */
   async adopt(pod: NodePod, observed: PodStatus): Promise<AdoptedPod> {
     const { namespace, name } = pod.metadata;
     const { uid } = observed;
@@ -85,12 +89,12 @@ export class AdoptedPods implements ContainerBaselines {
     return adopted;
   }
 
-  /** Takes a pod over that nobody wants: nothing of it is compared with anything. */
+  /** Adopts a pod that nobody wants, without baselines. */
   async adoptUnwanted({ namespace, name, uid }: PodStatus): Promise<void> {
     await this.#change(() => this.#byUid.set(uid, { namespace, name, uid, parts: [] }));
   }
 
-  /** Adds what the record of an adopted pod lacks; of other pods there is nothing to keep. */
+  /** Adds missing baselines to the record of an adopted pod; ignores other pods. */
   async keep({ metadata: { uid } }: NodePod, baselines: readonly ContainerBaseline[]): Promise<void> {
     const adopted = this.#byUid.get(uid);
     if (adopted === undefined) return;
@@ -115,7 +119,7 @@ export class AdoptedPods implements ContainerBaselines {
     if (this.#byUid.has(uid)) await this.#change(() => this.#byUid.delete(uid));
   }
 
-  /** In memory only once it is on the disk: nobody may build on what a crash would take back. */
+  /** Changes memory only after the disk, so that nothing relies on what a crash would undo. */
   async #change(change: () => unknown): Promise<void> {
     const write = async (): Promise<void> => {
       const before = new Map(this.#byUid);
@@ -157,7 +161,7 @@ function parse(path: string, text: string): AdoptedPod[] {
     const { pods } = JSON.parse(text) as { pods?: unknown };
     if (Array.isArray(pods) && pods.every(isAdoptedPod)) return pods;
   } catch {
-    // What is no JSON is no record either.
+    // Invalid JSON is no record either.
   }
   throw new PodloopError(
     'OPTION_INVALID',

@@ -17,27 +17,27 @@ import { type ContainerToStart } from '../actions/pod-actions.js';
 import { makeTerminationFile } from '../sync/pod-files.js';
 import { type VolumeMounts } from '../sync/sync-pod-ports.js';
 
-/** What {@link configureContainer} asks and makes. */
+/** What {@link configureContainer} needs. */
 export interface ConfigureContainerOptions {
   readonly volumes: Pick<VolumeMounts, 'mountsFor'>;
   readonly paths: PodPaths;
   readonly node: () => NodeFacts;
 }
 
-/** The sandbox that containers are started in. */
+/** The sandbox in which containers start. */
 export interface StartedSandbox {
   readonly id: string;
   readonly config: SandboxConfig;
-  /** The pod's addresses, or the node's own on its network. */
+  /** The pod's addresses, or those of the node on its network. */
   readonly ips: readonly string[];
   /** The pod's /etc/hosts on the node; undefined where the runtime's own is used. */
   readonly hostsFile: string | undefined;
 }
 
-/** A container that is to be started, and what is there for it. */
+/** A container to start, and what exists for it. */
 export interface ContainerStart {
   readonly pod: NodePod;
-  /** As it was seen before anything was started. */
+  /** The view from before anything was started. */
   readonly observed: PodStatus;
   readonly sandbox: StartedSandbox;
   readonly toStart: ContainerToStart;
@@ -47,8 +47,9 @@ export interface ContainerStart {
 const KINDS = { init: 'init', sidecar: 'init', regular: 'container', ephemeral: 'ephemeral' } as const;
 
 /**
- * What the runtime is to make of a container; files and parts of volumes are made for that. Rejects in the kubelet's words
- * when it cannot be made here.
+ * The configuration of a container for the runtime; creates the files and subpaths of volumes that it needs.
+ *
+ * Rejects in the kubelet's words when the container cannot be created here.
  */
 export async function configureContainer(
   options: ConfigureContainerOptions,
@@ -63,7 +64,7 @@ export async function configureContainer(
   const node = options.node();
   const [unseen] = node.canMount ? [] : (container.volumeMounts ?? []);
   if (unseen !== undefined) {
-    // What it took for its volume would be a folder of the node.
+    // The path that it takes for its volume would be a folder of the node.
     const why = 'the runtime keeps no container apart from the node, and can mount nothing';
     throw new Error(`volume "${unseen.name}" cannot be mounted at ${unseen.mountPath}: ${why}`);
   }
@@ -110,7 +111,10 @@ async function mountsOf(
   return mounts;
 }
 
-/** The container whose processes an ephemeral one is to see; undefined where it sees its own. Throws when it does not run. */
+/**
+ * The container whose processes an ephemeral one sees; undefined where it sees its own. Throws when that does
+ * not run.
+ */
 function findTargetId({ pod, observed, sandbox, toStart }: ContainerStart): string | undefined {
   if (toStart.kind !== 'ephemeral') return undefined;
   const { targetContainerName: name } = pod.spec.ephemeralContainers![toStart.index]!;

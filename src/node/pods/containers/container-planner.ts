@@ -29,24 +29,28 @@ import {
 } from '../actions/restart-backoff.js';
 
 /**
- * What is to become of one container of the spec.
+ * What happens to one container of the spec.
  *
- * `kept`: runs and goes on · `starting`: now · `waiting`: once a back-off is over, or another one is dead · `stopping`:
- * killed, and not to be started again · `ended`: not to be started again · `failed`: an init container that ended the pod.
+ * - `kept`: runs and goes on
+ * - `starting`: starts now
+ * - `waiting`: starts once a back-off is over or another container is dead
+ * - `stopping`: is killed, and will not restart
+ * - `ended`: will not restart
+ * - `failed`: an init container that ended the pod
  */
 export type ContainerOutcome = 'kept' | 'starting' | 'waiting' | 'stopping' | 'ended' | 'failed';
 
-/** A container of the spec with its place there. */
+/** A container of the spec and its index there. */
 export interface PlannedContainer {
   readonly kind: ContainerKind;
   readonly container: Container;
   readonly index: number;
 }
 
-/** Decides on containers one by one, and keeps what is to be done about them. */
+/** Plans containers one by one, and collects the actions. */
 export class ContainerPlanner {
   readonly containers: PodContainers;
-  /** No regular container is ever started again. */
+  /** No regular container ever restarts. */
   readonly isRunOnce: boolean;
   readonly definitions: ContainerDefinitions;
   readonly starts: ContainerToStart[] = [];
@@ -56,7 +60,7 @@ export class ContainerPlanner {
   readonly #inputs: PodActionInputs;
   readonly #sandboxId: string | undefined;
 
-  /** `sandboxId`: the sandbox in use, undefined when there is none or it is to be made. */
+  /** `sandboxId`: the present sandbox; undefined when there is none or it has to be created. */
   constructor(inputs: PodActionInputs, definitions: ContainerDefinitions, sandboxId: string | undefined) {
     this.#inputs = inputs;
     this.definitions = definitions;
@@ -65,11 +69,11 @@ export class ContainerPlanner {
     this.isRunOnce = isRunOnce(inputs.pod.spec);
   }
 
-  /** For a pod whose sandbox is in use. */
+  /** Plans a container of a pod whose sandbox is in use. */
   plan(planned: PlannedContainer): ContainerOutcome {
     const { kind, container } = planned;
     const history = this.containers.of(container.name);
-    // What an init container did in an earlier sandbox has to be done again; how a regular one ended holds.
+    // An init container has to run again in a new sandbox; the end of a regular one stays valid.
     const newest = findNewest(history, kind === 'regular');
     if (newest === undefined) return this.start(planned);
     switch (newest.state) {
@@ -84,13 +88,13 @@ export class ContainerPlanner {
     }
   }
 
-  /** A container that ended and of which nothing newer is alive. */
+  /** Plans a container that ended, with nothing newer alive. */
   planExited(planned: PlannedContainer, ended: ContainerStatus): ContainerOutcome {
     const { kind } = planned;
-    // What the pod says now has never run, whatever became of what it said before.
+    // The present definition has never run, whatever happened to the former one.
     if (!this.isCurrent(planned, ended)) return this.start(planned);
     const rule = this.#ruleOf(planned);
-    // One that was ended for its probes has failed, however well it took that.
+    // A container that was ended for its probes has failed, whatever its exit code.
     const isRestarted = this.#findFailedProbe(planned, ended) !== undefined && mayRestartFailed(rule);
     if (isRestarted || mayRestart(rule, ended.exitCode)) {
       return this.startAfter(planned, ended, this.#inputs.runTimes.endedForMs(ended));
@@ -98,14 +102,15 @@ export class ContainerPlanner {
     return kind === 'init' && ended.exitCode !== 0 ? 'failed' : 'ended';
   }
 
-  /** Whether a container was made for what the pod says now. */
+  /** Whether a container was created from the present definition. */
   isCurrent({ container }: PlannedContainer, status: ContainerStatus): boolean {
     return this.definitions.isCurrent(status, container);
   }
 
   /**
-   * Whether a container of that name has run since the pod is what it is: since it was made anew for an edit. What the
-   * runtime has lost is known by its log.
+   * Whether a container of that name has run since the pod was last recreated for an edit.
+   *
+   * If the runtime has lost it, its log still shows that.
    */
   hasBeenStarted({ name }: Container): boolean {
     const { all } = this.containers.of(name);
@@ -113,7 +118,9 @@ export class ContainerPlanner {
     return all.some((each) => hasRun(each) && !this.definitions.isOfFormerPod(each));
   }
 
-  /** At once; `restartDelayMs` is written on it, `createdId` is taken up. */
+  /**
+   * Starts now; `restartDelayMs` is written on the container, and `createdId` is an existing one to start.
+   */
   start(planned: PlannedContainer, restartDelayMs = 0, createdId?: string): ContainerOutcome {
     const { name } = planned.container;
     const restartCount =
@@ -124,7 +131,7 @@ export class ContainerPlanner {
     return 'starting';
   }
 
-  /** As soon as the back-off after that container allows. */
+  /** Starts as soon as the back-off after that container allows. */
   startAfter(planned: PlannedContainer, ended: ContainerStatus, endedForMs: number): ContainerOutcome {
     const { pod, runTimes, backoff = DEFAULT_RESTART_BACKOFF } = this.#inputs;
     const restartDelayMs = readRestartDelayMs(ended, backoff);
@@ -137,7 +144,7 @@ export class ContainerPlanner {
     return 'waiting';
   }
 
-  /** In place of one that did nothing wrong: what is waited after its end stays as it was. */
+  /** Starts in place of a container that did nothing wrong: the back-off stays as it was. */
   startInPlaceOf(planned: PlannedContainer, replaced: ContainerStatus): ContainerOutcome {
     const { runTimes, backoff = DEFAULT_RESTART_BACKOFF } = this.#inputs;
     const ranWell = runTimes.ranForMs(replaced) >= backoff.resetAfterMs;
@@ -145,8 +152,10 @@ export class ContainerPlanner {
   }
 
   /**
-   * Kills what nobody decided on and should not be there: what lives in another sandbox, a second one of the same name,
-   * what is no longer part of the pod. Call it last.
+   * Kills what should not be there and was not planned: containers of another sandbox, second ones of a name,
+   * removed ones.
+   *
+   * Call it last.
    */
   killStrays(names: ReadonlySet<string>): void {
     for (const stray of this.containers.owned()) {
@@ -160,7 +169,7 @@ export class ContainerPlanner {
     }
   }
 
-  /** What was created, never started, and is not taken up. Call it last. */
+  /** Containers that were created, never started, and are not used. Call it last. */
   get removals(): ContainerToRemove[] {
     const takenUp = new Set(this.starts.map(({ createdId }) => createdId));
     return this.containers
@@ -228,7 +237,7 @@ export class ContainerPlanner {
 
   #planUnknown(planned: PlannedContainer, unknown: ContainerStatus): ContainerOutcome {
     const { kind, container } = planned;
-    // It may have run, and how it ended nobody will say: to a pod that runs once it is a failure.
+    // It may have run, and nobody can say how it ended: in a pod that runs once, that is a failure.
     if (kind === 'init' && !mayRestartFailed(this.#ruleOf(planned))) return 'failed';
     if (unknown.sandboxId !== this.#sandboxId) return 'waiting';
     const what = kind === 'regular' ? 'Container' : 'Init container';
@@ -277,7 +286,7 @@ export class ContainerPlanner {
   }
 }
 
-/** Of the sandbox in use, or of all; what may be alive counts before what is merely newer. */
+/** From the present sandbox or from all; a container that may be alive goes before a newer dead one. */
 function findNewest({ current, all }: ContainerHistory, ofAll: boolean): ContainerStatus | undefined {
   const alive = current.find(mayBeAlive);
   if (alive !== undefined || !ofAll) return alive ?? current[0];

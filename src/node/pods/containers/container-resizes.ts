@@ -6,8 +6,10 @@ import { findLimitChange, type LimitChange } from '../../runtime/config/limit-ch
 import { type NodeFacts } from '../../runtime/config/node-facts.js';
 
 /**
- * Which limits hold for containers that run, and which should: the runtime's word, but for those that were changed since
- * it was asked, because a look at a pod in which nothing happened does not show them.
+ * The actual and the desired limits of running containers.
+ *
+ * The actual ones are the runtime's, unless a change was applied since the last status: a relist of a pod in
+ * which nothing happened does not show it.
  */
 export class ContainerResizes {
   readonly #node: () => Pick<NodeFacts, 'memoryCapacityBytes' | 'cpuCfsQuota' | 'cpuCfsPeriodUs'>;
@@ -20,12 +22,12 @@ export class ContainerResizes {
     this.#node = options.node;
   }
 
-  /** Undefined where the runtime does not tell. */
+  /** Undefined where the runtime does not report limits. */
   actualOf(podUid: string, { id, resources }: ContainerStatus): ContainerLimits | undefined {
     return this.#applied.get(podUid)?.get(id) ?? resources;
   }
 
-  /** Undefined when nothing differs, or nobody can tell. */
+  /** Undefined when nothing differs, or when that is unknown. */
   findChange(pod: NodePod, container: Container, status: ContainerStatus): LimitChange | undefined {
     const from = this.actualOf(pod.metadata.uid, status);
     if (from === undefined) return undefined;
@@ -33,19 +35,19 @@ export class ContainerResizes {
     return findLimitChange(from, to);
   }
 
-  /** The runtime took the change. */
+  /** The runtime accepted the change. */
   applied(podUid: string, containerId: string, limits: ContainerLimits): void {
     const pod = this.#applied.get(podUid) ?? new Map<string, ContainerLimits>();
     this.#applied.set(podUid, pod.set(containerId, limits));
   }
 
-  /** The runtime cannot change limits of that container while it runs. */
+  /** The runtime cannot change the limits of that container while it runs. */
   refused(podUid: string, containerId: string): void {
     const pod = this.#unable.get(podUid) ?? new Set<string>();
     this.#unable.set(podUid, pod.add(containerId));
   }
 
-  /** Whether limits of the container can be changed only by making it anew. */
+  /** Whether the limits of the container can change only by recreating it. */
   isRefused(podUid: string, containerId: string): boolean {
     return this.#unable.get(podUid)?.has(containerId) === true;
   }

@@ -10,7 +10,7 @@ import { type DesiredPods } from '../loop/desired-pods.js';
 export interface HeldResizesOptions {
   readonly desired: Pick<DesiredPods, 'find' | 'findRejection'>;
   readonly workers: Pick<PodWorkers, 'isKnown' | 'isTerminationRequested'>;
-  /** Why the node cannot give a pod what it asks for now. */
+  /** Why the node cannot give a pod what it requests now. */
   readonly findObstacle: (before: NodePod, after: NodePod) => ResizeObstacle | undefined;
   /** Called once for each edit. */
   readonly onHeld?: ((pod: NodePod, obstacle: ResizeObstacle) => void) | undefined;
@@ -18,13 +18,13 @@ export interface HeldResizesOptions {
 }
 
 /**
- * Resources that pods were edited to ask for, and that the node cannot give them now: each goes on with those that it
- * has until there is room.
+ * Resources that edited pods request and that the node cannot give them yet.
  *
- * Lives in memory: what a manifest says when an agent starts is taken as it is for a pod that runs, because nothing
- * tells then what it asked for before.
+ * Each pod keeps its present resources until there is room. This state is in memory only: when an agent
+ * starts, a running pod gets what its manifest says, because nothing shows what it requested before.
  *
- * Source: https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/#pod-resize-status
+ * Source:
+ * https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/#pod-resize-status
  */
 export class HeldResizes {
   readonly #options: HeldResizesOptions;
@@ -43,17 +43,19 @@ export class HeldResizes {
     return [...this.#wishes.values()].map(({ wish }) => wish);
   }
 
-  /** Why the pod does not have what it was edited to ask for, as things are now; undefined when it has. */
+  /** Why the pod does not have the resources of its last edit, as of now; undefined when it has them. */
   obstacleOf(podUid: string): ResizeObstacle | undefined {
     const held = this.#wishes.get(podUid);
     const now = held && this.#options.desired.find(podUid);
-    // Where there is room by now it is about to be given.
+    // If there is room by now, it is about to get it.
     return (now && this.#options.findObstacle(now, held.wish)) ?? held?.obstacle;
   }
 
   /**
-   * The pod as it is to be for now: as the edit says, but for resources that the node cannot give it, which stay as
-   * `before`. `before` is undefined for a pod that is new.
+   * The pod as it should be for now: as edited, but with the resources of `before` where the node cannot give
+   * more.
+   *
+   * `before` is undefined for a new pod.
    */
   adapt(wish: NodePod, before: NodePod | undefined): NodePod {
     const { onHeld, logger } = this.#options;
@@ -72,7 +74,7 @@ export class HeldResizes {
     return withResourcesOf(before, wish);
   }
 
-  /** Whether there is room now for a wish; forgets that of a pod that is over. */
+  /** Whether there is room now for a wish; forgets the wish of a pod that is over. */
   fits(wish: NodePod): boolean {
     const { uid } = wish.metadata;
     const now = this.#options.desired.find(uid);

@@ -8,14 +8,14 @@ import { type LogFields, type Logger } from '#base/log/logger.js';
 
 import { type LifecycleHooks } from '../hooks/lifecycle-hook.js';
 
-/** What a {@link ContainerKiller} works with. */
+/** Options of {@link ContainerKiller}. */
 export interface ContainerKillerOptions {
   readonly changes: Pick<RuntimeChanges, 'stopContainer'>;
   readonly hooks: Pick<LifecycleHooks, 'run'>;
   readonly events: PodEventRecorder;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** A container's id as lines have it. */
+  /** A container's id as log lines show it. */
   readonly formatId: (containerId: string) => string;
 }
 
@@ -24,33 +24,33 @@ export interface ContainerKill {
   readonly pod: PodRef;
   readonly containerId: string;
   readonly containerName: string;
-  /** For everything: the hook, the wait for the others, and the container's own end. */
+  /** For the hook, the wait for other containers, and the container's own end together. */
   readonly graceSeconds: number;
-  /** What the event says (default: `Stopping container NAME`). */
+  /** The message of the event (default: `Stopping container NAME`). */
   readonly message?: string | undefined;
   readonly preStop?: LifecycleHandler | undefined;
   readonly ports?: Container['ports'];
-  /** Where the container's ports are. */
+  /** Where the container's ports are reachable. */
   readonly host: string;
-  /** Resolves when those have ended that must end before it. */
+  /** Resolves when the containers that must end before it have ended. */
   readonly turn?: Promise<void> | undefined;
 }
 
 interface RunningHook {
-  /** Whether it came to its end, well or not; false when its time was up. Never rejects. */
+  /** True when the hook ended, well or not; false when its time was up. Never rejects. */
   readonly done: Promise<boolean>;
 }
 
-/** Whatever was used up before, the container gets so long to react to its stop signal. */
+/** Minimum time for the container to react to its stop signal, however much was used up before. */
 const LEAST_GRACE_SECONDS = 2;
-/** Hooks of containers that somebody else ended are forgotten, oldest first. */
+/** Limit for remembered hooks; those of containers that somebody else ended are forgotten, oldest first. */
 const MOST_HOOKS = 10_000;
 
 /**
- * Ends single containers: the preStop hook, then the stop signal, then SIGKILL, within the grace period.
+ * Ends single containers within the grace period: the preStop hook, then the stop signal, then SIGKILL.
  *
- * May be called again for the same container with a shorter grace period, after the signal of the call before was
- * aborted: a hook that runs is not run twice, and a stop that is under way is overtaken by a shorter one.
+ * May be called again for the same container with a shorter grace period, after the previous call was
+ * aborted. A hook that runs is not run twice, and a shorter stop overtakes one that is under way.
  */
 export class ContainerKiller {
   readonly #options: ContainerKillerOptions;
@@ -112,7 +112,7 @@ export class ContainerKiller {
     }
   }
 
-  /** Goes on when its caller leaves: the next one waits for the same hook. */
+  /** Continues after its caller has left: the next caller waits for the same hook. */
   #startPreStop(kill: ContainerKill, handler: LifecycleHandler, names: LogFields): RunningHook {
     const { hooks, events, logger, clock } = this.#options;
     const { pod, containerId, containerName, graceSeconds, ports = [], host } = kill;
@@ -127,7 +127,7 @@ export class ContainerKiller {
         (problem) => {
           if (problem === undefined) return true;
           logger.error('PreStop hook failed', problem, names);
-          // What the hook said may be secret.
+          // The output of the hook may be secret.
           const message = 'PreStopHook failed';
           const event = { type: 'Warning', reason: 'FailedPreStopHook', message } as const;
           events.record(pod, { ...event, container: containerName });
@@ -142,7 +142,7 @@ export class ContainerKiller {
     return hook;
   }
 
-  /** What `work` comes to, or false when the time is up before. Rejects with the signal's reason. */
+  /** The result of `work`, or false when the time is up first. Rejects with the signal's reason. */
   async #waitAtMost(work: Promise<boolean>, ms: number, signal: AbortSignal): Promise<boolean> {
     let timer: { cancel(): void } | undefined;
     const timeout = new Promise<boolean>((resolve) => {

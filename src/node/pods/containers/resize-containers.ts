@@ -10,11 +10,11 @@ import { type ContainerResizes } from './container-resizes.js';
 import { type ContainerToResize } from '../actions/pod-actions.js';
 import { type SyncFailure } from '../sync/sync-failure.js';
 
-/** What a {@link ContainerResizer} works with. */
+/** Options of {@link ContainerResizer}. */
 export interface ContainerResizerOptions {
   readonly changes: Pick<RuntimeChanges, 'updateContainerResources'>;
   readonly resizes: Pick<ContainerResizes, 'applied' | 'refused'>;
-  /** Bytes of memory that a container uses; undefined where nobody can tell. */
+  /** Bytes of memory that a container uses; undefined when unknown. */
   readonly memoryUsage: (
     pod: PodRef,
     containerId: string,
@@ -24,10 +24,10 @@ export interface ContainerResizerOptions {
   readonly logger: Logger;
 }
 
-/** For what may be possible once a container uses less. */
+/** The delay of a retry for a limit below the present usage. */
 const RETRY_AFTER_MS = 10_000;
 
-/** Changes the limits of containers that run. */
+/** Changes the limits of running containers. */
 export class ContainerResizer {
   readonly #options: ContainerResizerOptions;
 
@@ -35,14 +35,14 @@ export class ContainerResizer {
     this.#options = options;
   }
 
-  /** Gives what did not work; rejects only with the signal's reason. */
+  /** Returns the failures; rejects only with the signal's reason. */
   async resize(
     pod: NodePod,
     toResize: readonly ContainerToResize[],
     signal: AbortSignal,
   ): Promise<readonly SyncFailure[]> {
     const failures: SyncFailure[] = [];
-    // What is given back first makes room for what is given.
+    // Lower limits go first, to make room for higher ones.
     const inOrder = toResize.toSorted((one, other) => rank(one) - rank(other));
     for (const each of inOrder) {
       const failure = await this.#resizeOne(pod, each, signal);
@@ -81,7 +81,7 @@ export class ContainerResizer {
       signal.throwIfAborted();
       const common = { action: 'ResizePodInPlace', subject: container.name, cause: error } as const;
       if (error instanceof PodloopError && error.code === 'CRI_UNIMPLEMENTED') {
-        // The next sync makes it anew instead.
+        // The next sync recreates it instead.
         resizes.refused(metadata.uid, id);
         const message = 'the runtime cannot change limits of a container that runs';
         return { ...common, reason: 'ResizePodInPlaceError', message, retryAfterMs: 1 };
@@ -93,7 +93,7 @@ export class ContainerResizer {
     }
   }
 
-  /** On version 2 of cgroups the kernel would kill whoever is above a new limit. */
+  /** With cgroup v2 the kernel would kill a container above its new limit. */
   async #checkMemory(
     pod: PodRef,
     { id, container: { name }, change }: ContainerToResize,

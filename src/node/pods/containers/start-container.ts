@@ -20,7 +20,7 @@ import { runPostStart } from '../hooks/run-post-start.js';
 import { type SyncFailure } from '../sync/sync-failure.js';
 import { type ContainerEnvironments, type PodReferents, type VolumeMounts } from '../sync/sync-pod-ports.js';
 
-/** What a {@link ContainerStarter} works with. */
+/** Options of {@link ContainerStarter}. */
 export interface ContainerStarterOptions {
   readonly changes: RuntimeChanges;
   readonly images: Pick<ImageManager, 'ensureImage' | 'lookAhead'>;
@@ -33,11 +33,11 @@ export interface ContainerStarterOptions {
   readonly logger: Logger;
   readonly paths: PodPaths;
   readonly node: () => NodeFacts;
-  /** Where links to logs are put for those who collect them (default: none). */
+  /** Folder for links to logs, for log collectors (default: none). */
   readonly containerLogLinksDir?: string | undefined;
 }
 
-/** Kinds of containers in the words of messages for people. */
+/** Types of containers as messages for people name them. */
 export const CONTAINER_TYPES = {
   init: 'init container',
   sidecar: 'init container',
@@ -45,7 +45,7 @@ export const CONTAINER_TYPES = {
   ephemeral: 'ephemeral container',
 } as const;
 
-/** For metrics, as the kubelet has them. */
+/** For metrics, by the kubelet's names. */
 const METRIC_TYPES = {
   init: 'init_container',
   sidecar: 'init_container',
@@ -53,26 +53,27 @@ const METRIC_TYPES = {
   ephemeral: 'ephemeral_container',
 } as const;
 
-/** What {@link ContainerStarter.prepare} began. */
+/** What {@link ContainerStarter.prepare} has started. */
 export interface ContainerPreparation {
-  /** What the container refers to; undefined where nothing has to be fetched. */
+  /** Resolves when what the container refers to is fetched; undefined where there is nothing to fetch. */
   readonly fetched?: Promise<void> | undefined;
   readonly look?: ImageLook | undefined;
 }
 
-/** A container that is there; with its configuration if it was made by this try. */
+/** A container that exists, with its configuration if this attempt created it. */
 interface MadeContainer {
   readonly id: string;
   readonly config?: ContainerConfig;
-  /** Messages without values of Secrets. */
+  /** Removes values of Secrets from messages. */
   readonly hide: HideSecrets;
 }
 
 type HideSecrets = (message: string) => string;
 
 /**
- * Starts single containers: the image, the container, the start, the postStart hook. Says what went wrong instead of
- * throwing it: a container that does not start is an everyday matter.
+ * Starts single containers: the image, the container, the start, the postStart hook.
+ *
+ * It returns failures instead of throwing them, as a container that does not start is an everyday matter.
  */
 export class ContainerStarter {
   readonly #options: ContainerStarterOptions;
@@ -82,8 +83,10 @@ export class ContainerStarter {
   }
 
   /**
-   * Begins with what a container needs that does not need its sandbox, while that is being made. The answer is for
-   * {@link start}, which tells what went wrong.
+   * Starts what a container needs besides its sandbox, while that is being created. Pass the result to {@link
+   * start}.
+   *
+   * {@link start} reports its failures.
    */
   prepare(
     pod: NodePod,
@@ -140,7 +143,7 @@ export class ContainerStarter {
       this.#tell(pod, container, { type: 'Warning', reason: 'Failed', message: `Error: ${image.reason}` });
       return failureOf(toStart, image.reason, image.message, image.retryAfterMs);
     }
-    // Nothing that is said before they are known holds a value.
+    // No message contains a value before the values are known.
     let hide: HideSecrets = (message) => message;
     let config: ContainerConfig;
     try {
@@ -176,7 +179,7 @@ export class ContainerStarter {
       await changes.startContainer(id, options);
     } catch (error) {
       signal.throwIfAborted();
-      // What was left by an earlier try and does not start now would be tried for ever.
+      // A container of an earlier attempt that does not start now would be retried forever.
       if (toStart.createdId !== undefined) await this.#remove(id, pod, signal);
       const message = describeRuntimeError(error).replaceAll(id, toStart.container.name);
       const full = config === undefined ? message : explainTooLong(message, config);
@@ -187,7 +190,7 @@ export class ContainerStarter {
     return undefined;
   }
 
-  /** What cannot be removed is tried again by the next sync. */
+  /** If it cannot be removed, the next sync tries again. */
   async #remove(id: string, pod: NodePod, signal: AbortSignal): Promise<void> {
     const { changes, logger } = this.#options;
     try {
@@ -210,7 +213,7 @@ export class ContainerStarter {
     try {
       await linkContainerLog(containerLogLinksDir, file, { pod: name, namespace, container, id });
     } catch (error) {
-      // Logs are where they are, with and without a link.
+      // The link is optional: the log is where it is.
       logger.error('Failed to create legacy symbolic link', error, {
         pod: pod.metadata,
         containerID: id,
@@ -250,7 +253,7 @@ function failureOf(
   return { action, subject: container.name, reason, message, retryAfterMs };
 }
 
-/** Before the values of its variables are known. */
+/** Used before the values of its variables are known. */
 function hidingAnyOf(container: Container): HideSecrets {
   return quotesSecrets(container) ? () => QUOTE_NOT_SHOWN : (message) => message;
 }

@@ -3,14 +3,15 @@ import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
 import { type PodStatus } from '#watch';
 
 /**
- * Tells, once of each, of containers that will be ended by another signal than their `lifecycle.stopSignal`, because the
- * runtime passes over it: containerd before 2.3 does.
+ * Warns once about each container that will be ended by another signal than its `lifecycle.stopSignal`.
+ *
+ * The runtime ignores the field: containerd before 2.3 does.
  *
  * Source: https://github.com/kubernetes/enhancements/tree/master/keps/sig-node/4960-container-stop-signals
  */
 export class UnheededStopSignals {
   readonly #events: PodEventRecorder;
-  /** By the uids of their pods. */
+  /** Containers that were warned about, by the uids of their pods. */
   readonly #told = new Map<string, Set<string>>();
 
   constructor(options: { readonly events: PodEventRecorder }) {

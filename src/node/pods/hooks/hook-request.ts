@@ -4,20 +4,22 @@ import { type Container, type HttpGetAction } from '#kube/container/container.js
 import { MOST_REDIRECTS, nextUrl } from '../../probes/http-probe.js';
 import { probeUrl } from '../../probes/http-probe-request.js';
 
-/** Where a hook's request goes. */
+/** The target of a hook's request. */
 export interface HookTarget {
   /** The pod's address, used where the hook names no host of its own. */
   readonly host: string;
-  /** The container's, for a port that is a name. */
+  /** The container's ports, for a port given by name. */
   readonly ports: NonNullable<Container['ports']>;
 }
 
 const USER_AGENT = 'podloop/lifecycle';
 
 /**
- * Sends the GET request of a hook. Resolves at the head of whatever answer; rejects when there is none, or with the
- * signal's reason. Certificates are not checked, as the kubelet does not: they are of the pod's own making. A redirect is
- * followed as long as it stays on the host: many servers want a slash at the end of a path, and the hook is behind it.
+ * Sends the GET request of a hook and resolves at the head of any answer.
+ *
+ * Rejects when there is none, or with the signal's reason. Like the kubelet, it does not check certificates,
+ * as pods create their own. It follows a redirect that stays on the host: many servers want a slash at the
+ * end of a path, and the hook is behind it.
  */
 export async function requestHook(
   action: HttpGetAction,
@@ -42,7 +44,7 @@ async function ask(
   headers: Record<string, string | string[]>,
   signal: AbortSignal,
 ): Promise<{ readonly status: number; readonly location: string | undefined }> {
-  // What a container's server writes is its own affair as long as there is a status in it.
+  // Accepts malformed headers: only the status matters.
   const options = { headers, agent: false, rejectUnauthorized: false, insecureHTTPParser: true };
   signal.throwIfAborted();
   return await new Promise((resolve, reject) => {
@@ -53,7 +55,7 @@ async function ask(
       url,
       options,
       (response) => {
-        // The head is all that is wanted; a body may have no end.
+        // Only the head is needed, and a body may never end.
         response.destroy();
         resolve({ status: response.statusCode ?? 0, location: response.headers.location });
       },
@@ -73,7 +75,7 @@ function findPort(port: number | string, ports: HookTarget['ports']): number {
   return found;
 }
 
-/** A header may be there several times. */
+/** A header may be given several times. */
 function headersOf(given: NonNullable<HttpGetAction['httpHeaders']>): Record<string, string | string[]> {
   const headers = new Map<string, string[]>();
   for (const { name, value = '' } of given) {

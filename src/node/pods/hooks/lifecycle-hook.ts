@@ -7,11 +7,11 @@ import { hookSleepCutShort } from '#base/channels/hook-channels.js';
 
 import { requestHook } from './hook-request.js';
 
-/** What a {@link LifecycleHooks} runs hooks with. */
+/** Options of {@link LifecycleHooks}. */
 export interface LifecycleHooksOptions {
   readonly changes: Pick<RuntimeChanges, 'execSync'>;
   readonly clock: Clock;
-  /** Where a pod's ports are, by a fresh look; empty while it has no address. Asked where a call does not say. */
+  /** Reads where a pod's ports are; empty while it has no address. Used where a call gives no host. */
   readonly findHost: (pod: PodRef, signal: AbortSignal) => Promise<string>;
 }
 
@@ -23,20 +23,20 @@ export interface HookCall {
   readonly handler: LifecycleHandler;
   /** For ports by name. */
   readonly ports: NonNullable<Container['ports']>;
-  /** Where the container's ports are; empty when nobody knows. */
+  /** Where the container's ports are; empty when unknown. */
   readonly host: string;
-  /** After so long a command is killed; 0 for never. In seconds. */
+  /** Kills a command after this time; 0 for never. In seconds. */
   readonly timeoutSeconds: number;
 }
 
-/** A runtime may tell an address a little after the sandbox. */
+/** A runtime may report an address a little later than the sandbox. */
 const MOST_LOOKS = 5;
 const LOOK_AGAIN_MS = 1_000;
 
 /**
  * Runs postStart and preStop hooks: a command in the container, a request to it, or a pause.
  *
- * As in the kubelet, any answer to a request is good, whatever its status.
+ * As in the kubelet, any answer to a request counts as success, whatever its status.
  *
  * Source: https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/
  */
@@ -47,7 +47,10 @@ export class LifecycleHooks {
     this.#options = options;
   }
 
-  /** Resolves with undefined when the hook succeeded, else with what went wrong. Rejects only as the signal does. */
+  /**
+   * Resolves with undefined when the hook succeeded, otherwise with the problem. Rejects only as the signal
+   * does.
+   */
   async run(call: HookCall, signal: AbortSignal): Promise<string | undefined> {
     const { exec, httpGet, sleep } = call.handler;
     try {
@@ -78,7 +81,7 @@ export class LifecycleHooks {
     }
   }
 
-  /** Empty when the pod has no address for long: it will have none. Rejects when nobody could look at last. */
+  /** Empty when the pod still has no address after several reads. Rejects when the last read failed. */
   async #waitForHost(pod: PodRef, signal: AbortSignal): Promise<string> {
     const { clock, findHost } = this.#options;
     for (let looks = 1; ; looks++) {

@@ -5,7 +5,7 @@ import { type Logger } from '#base/log/logger.js';
 import { type ContainerKiller } from '../containers/kill-container.js';
 import { type LifecycleHooks } from './lifecycle-hook.js';
 
-/** What {@link runPostStart} works with. */
+/** What {@link runPostStart} needs. */
 export interface PostStartTools {
   readonly hooks: Pick<LifecycleHooks, 'run'>;
   readonly killer: Pick<ContainerKiller, 'kill'>;
@@ -18,12 +18,14 @@ export interface JustStarted {
   readonly pod: NodePod;
   readonly container: Container;
   readonly containerId: string;
-  /** Where the container's ports are; empty when nobody knows. */
+  /** Where the container's ports are; empty when unknown. */
   readonly host: string;
 }
 
 /**
- * Runs the postStart hook of a container, if it has one; ends the container when the hook fails, and resolves with why.
+ * Runs the postStart hook of a container, if it has one; if the hook fails, ends the container and returns
+ * why.
+ *
  * Rejects only with the signal's reason.
  */
 export async function runPostStart(
@@ -39,7 +41,7 @@ export async function runPostStart(
   if (problem === undefined) return undefined;
   const names = { pod: pod.metadata, podUID: pod.metadata.uid, containerName };
   logger.error('Failed to execute PostStartHook', problem, { ...names, containerID: containerId });
-  // What the hook said may be secret.
+  // The output of the hook may be secret.
   const message = 'PostStartHook failed';
   events.record(pod.metadata, {
     ...{ type: 'Warning', reason: 'FailedPostStartHook', message },

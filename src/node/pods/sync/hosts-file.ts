@@ -14,7 +14,7 @@ const LOCAL = [
   'fe00::2\tip6-allrouters',
 ];
 
-/** What the /etc/hosts of a pod follows from. */
+/** The contents of a pod's /etc/hosts. */
 export interface HostsFileFacts {
   readonly ips: readonly string[];
   readonly names: PodHostNames;
@@ -22,8 +22,10 @@ export interface HostsFileFacts {
 }
 
 /**
- * The /etc/hosts of a pod with a network of its own: this machine by its usual names, the pod by its own, then its
- * hostAliases. Line by line as the kubelet writes it. Pure.
+ * The /etc/hosts of a pod with a network of its own: this machine, the pod's own names, then its hostAliases.
+ * Pure.
+ *
+ * It matches the kubelet's line by line.
  *
  * Source: https://kubernetes.io/docs/tasks/network/customize-hosts-file-for-pods/
  */
@@ -42,7 +44,7 @@ export function formatHostsFile({ ips, names, aliases }: HostsFileFacts): string
 /** The /etc/hosts of a pod on the node's network: the node's own, then its hostAliases. Pure. */
 export function formatNodeHostsFile(ofNode: string, aliases: readonly HostAlias[]): string {
   const added = formatAliases(aliases).map((line) => `${line}\n`);
-  // A last line without an end would swallow the first that follows.
+  // Without a final newline the last line would swallow the first added one.
   const end = ofNode === '' || ofNode.endsWith('\n') || added.length === 0 ? '' : '\n';
   return `# Kubernetes-managed hosts file (host network).\n${ofNode}${end}${added.join('')}`;
 }
@@ -53,14 +55,15 @@ function formatAliases(aliases: readonly HostAlias[]): string[] {
   return ['', '# Entries added by HostAliases.', ...lines];
 }
 
-/** What a node says in its own /etc/hosts; nothing where it has none. */
+/** The node's own /etc/hosts; empty where it has none. */
 export async function readNodeHosts(path: string): Promise<string> {
   return readFile(path, 'utf8').catch(() => '');
 }
 
 /**
- * Writes the pod's /etc/hosts and gives its path. What is in it was the containers' to change while the file was not
- * written again; it is made as it should be before each start of a container.
+ * Writes the pod's /etc/hosts and returns its path.
+ *
+ * Containers may change the file between writes; it is restored before each start of a container.
  */
 export async function writeHostsFile(paths: PodPaths, uid: string, text: string): Promise<string> {
   const path = paths.hostsFile(uid);

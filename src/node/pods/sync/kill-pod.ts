@@ -13,13 +13,15 @@ import { type ContainerKiller } from '../containers/kill-container.js';
 import { mayBeAlive, PodContainers } from '../../status/pod-containers.js';
 import { type SyncFailure } from './sync-failure.js';
 
-/** What {@link killPod} works with. */
+/** What {@link killPod} needs. */
 export interface PodKillTools {
   readonly killer: Pick<ContainerKiller, 'kill'>;
   readonly changes: Pick<RuntimeChanges, 'stopPodSandbox'>;
   /**
-   * Writes the status of the pod: called when its containers have ended and its sandbox does not end soon, and when
-   * something could not be ended. Never rejects. Without it the next sync writes it.
+   * Writes the status of the pod: when its containers have ended but its sandbox takes long, and when
+   * something failed.
+   *
+   * Never rejects (default: the next sync writes it).
    */
   readonly showEnded?: ((signal: AbortSignal) => Promise<void>) | undefined;
   readonly clock: Pick<Clock, 'setTimer'>;
@@ -28,19 +30,19 @@ export interface PodKillTools {
 /** A pod to end. */
 export interface PodKill {
   readonly pod: PodRef;
-  /** What the pod says; undefined when only the runtime knows it. */
+  /** The pod's spec; undefined when only the runtime knows it. */
   readonly spec: PodSpec | undefined;
   readonly observed: PodStatus;
-  /** Undefined: what the containers' annotations say. */
+  /** Undefined: the annotations of the containers apply. */
   readonly graceSeconds: number | undefined;
-  /** Containers that end for a reason of their own, which goes before all that is said here. */
+  /** Containers that end for a reason of their own, which overrides what is given here. */
   readonly ownKills?: readonly OwnKill[];
 }
 
-/** Most sandboxes end sooner, and the status that follows says that as well. */
+/** Most sandboxes end sooner, and the next status says that as well. */
 const SHOWN_AFTER_MS = 1_000;
 
-/** Why a container ends that the whole pod ends with. */
+/** Why a container ends that ends together with its pod. */
 export interface OwnKill {
   readonly id: string;
   readonly message: string;
@@ -48,8 +50,10 @@ export interface OwnKill {
 }
 
 /**
- * Ends all that is alive of a pod: its containers, sidecars last, then its sandboxes. Gives what could not be ended;
- * rejects only with the signal's reason, once what is under way has settled or is a stop that the next call overtakes.
+ * Ends everything alive of a pod: its containers, sidecars last, then its sandboxes. Returns the failures.
+ *
+ * Rejects only with the signal's reason, once what is under way has settled or is a stop that the next call
+ * overtakes.
  */
 export async function killPod(
   { pod, spec, observed, graceSeconds, ownKills = [] }: PodKill,
@@ -57,7 +61,7 @@ export async function killPod(
   signal: AbortSignal,
 ): Promise<readonly SyncFailure[]> {
   const failures: SyncFailure[] = [];
-  // Somebody may have made a container by hand in our sandbox: it ends with that, and not by name.
+  // A container that somebody put into an owned sandbox by hand ends with the sandbox, not by its name.
   const owners = new PodContainers(observed, undefined);
   const alive = observed.containers.filter((each) => mayBeAlive(each) && owners.isOfPod(each));
   const host = hookHostOf(observed);
@@ -83,7 +87,7 @@ export async function killPod(
       failures.push(failureOf('KillContainer', name, 'KillContainerError', error));
     }
   };
-  // All begin at once, as hooks take time; a wave is stopped when those before it have ended.
+  // All start at once, as hooks take time; each wave stops when those before it have ended.
   let turn: Promise<void> | undefined;
   for (const wave of computeStopOrder(spec, alive)) {
     const before = turn;
@@ -92,7 +96,7 @@ export async function killPod(
   }
   await turn;
   signal.throwIfAborted();
-  // A runtime stops the containers that are left together with their sandbox.
+  // A runtime stops the remaining containers together with their sandbox.
   const stopped = Promise.all(
     observed.sandboxes.map(async ({ id }) => {
       try {
@@ -102,7 +106,7 @@ export async function killPod(
       }
     }),
   );
-  // The network may take minutes to go, or never go, and the containers have ended meanwhile.
+  // The network may take minutes to go, or never go, while the containers have ended already.
   if (!(await settlesWithin(stopped, SHOWN_AFTER_MS, clock)) && !signal.aborted) await showEnded?.(signal);
   await stopped;
   signal.throwIfAborted();
@@ -111,7 +115,7 @@ export async function killPod(
   return failures;
 }
 
-/** The grace period that a container bears, in seconds. */
+/** The grace period in a container's annotation, in seconds. */
 function readGraceSeconds({ annotations }: Pick<ContainerStatus, 'annotations'>): number {
   const texts = [
     annotations[ANNOTATIONS.podDeletionGracePeriod],
@@ -121,7 +125,7 @@ function readGraceSeconds({ annotations }: Pick<ContainerStatus, 'annotations'>)
   return written === undefined ? DEFAULT_GRACE_SECONDS : Number(written);
 }
 
-/** The hook that ends a container: the manifest's, else the one that it bears. */
+/** The hook that ends a container: the manifest's, otherwise the one in its annotation. */
 export function hookOf(
   { name, annotations }: Pick<ContainerStatus, 'name' | 'annotations'>,
   spec: PodSpec | undefined,
@@ -135,7 +139,7 @@ export function hookOf(
   };
 }
 
-/** An annotation of our own making; somebody else's may be anything, and what is no JSON counts as none. */
+/** Parses an annotation of podloop; others may write anything there, and invalid JSON is ignored. */
 function readJson(text: string | undefined): object | undefined {
   if (text === undefined) return undefined;
   try {

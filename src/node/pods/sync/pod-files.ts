@@ -9,7 +9,7 @@ import { writeInPlace } from './write-in-place.js';
 /** More than a runtime keeps of the dead containers of one name. */
 const KEPT_TERMINATION_FILES = 10;
 
-/** Makes the folders of a pod: its own, for the agent alone, and that of its logs, for those who collect them. */
+/** Creates the folders of a pod: its own, only for the agent, and that of its logs, for log collectors. */
 export async function makePodFolders(paths: PodPaths, pod: NodePod): Promise<void> {
   const { metadata, spec } = pod;
   await makeFolder(paths.podDir(metadata.uid), 0o750);
@@ -20,7 +20,7 @@ export async function makePodFolders(paths: PodPaths, pod: NodePod): Promise<voi
   }
 }
 
-/** Makes the empty file that a container writes its last words into, whoever it runs as, and gives its path. */
+/** Creates the empty termination message file of a container, writable for any user, and returns its path. */
 export async function makeTerminationFile(
   paths: PodPaths,
   uid: string,
@@ -36,8 +36,9 @@ export async function makeTerminationFile(
 }
 
 /**
- * The highest restart count that the names of a container's logs tell of; undefined when there is none. It is what is
- * left when the runtime has lost its containers, as after a restart of the machine.
+ * The highest restart count in the names of a container's logs; undefined when there are none.
+ *
+ * Logs survive when the runtime has lost its containers, as after a reboot.
  */
 export async function readLastRestartCount(logDir: string): Promise<number | undefined> {
   const names = await readdir(logDir).catch(() => []);
@@ -45,7 +46,7 @@ export async function readLastRestartCount(logDir: string): Promise<number | und
   return counts.reduce<number | undefined>((most, count) => Math.max(most ?? count, count), undefined);
 }
 
-/** Puts a link to a container's log where collectors of logs look: `<pod>_<namespace>_<container>-<id>.log`. */
+/** Links to a container's log where log collectors search: `<pod>_<namespace>_<container>-<id>.log`. */
 export async function linkContainerLog(
   linksDir: string,
   logFile: string,

@@ -9,24 +9,26 @@ export interface PodFoldersOptions {
   readonly clock: Clock;
 }
 
-/** For so long what was made counts as there, as long as nothing is to be put into it; in milliseconds. */
+/** How long created folders count as present while nothing has to be put into them; in milliseconds. */
 const SEEN_FOR_MS = 10 * 60_000;
 
 /**
- * The folders of pods, each seen to be there when it is of use: before something is made for the pod, and now and then.
+ * The folders of pods, checked only when needed: before something is created for the pod, and now and then.
  *
- * A sync of a pod to which nothing happens would otherwise spend most of its time on them.
+ * Otherwise a sync of an idle pod would spend most of its time on them.
  */
 export class PodFolders {
   readonly #options: PodFoldersOptions;
-  /** By uid: for which pod they were made, and until when they count as seen, in monotonic milliseconds. */
+  /**
+   * By uid: for which pod they were created, and until when they count as present, in monotonic milliseconds.
+   */
   readonly #seen = new Map<string, { readonly pod: NodePod; readonly untilMs: number }>();
 
   constructor(options: PodFoldersOptions) {
     this.#options = options;
   }
 
-  /** Makes what is missing. Rejects with the system's error. */
+  /** Creates what is missing. Rejects with the system's error. */
   async make(pod: NodePod): Promise<void> {
     const { paths, clock } = this.#options;
     const { uid } = pod.metadata;
@@ -35,7 +37,7 @@ export class PodFolders {
     this.#seen.set(uid, { pod, untilMs: clock.monotonicMs() + SEEN_FOR_MS });
   }
 
-  /** Whether they were made for this very pod not long ago. */
+  /** Whether they were created for exactly this pod not long ago. */
   areSeen(pod: NodePod): boolean {
     const seen = this.#seen.get(pod.metadata.uid);
     return seen?.pod === pod && this.#options.clock.monotonicMs() < seen.untilMs;

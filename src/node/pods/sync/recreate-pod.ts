@@ -13,32 +13,36 @@ export interface PodRecreationOptions {
   readonly volumes: Pick<VolumeMounts, 'tearDown'>;
   readonly statuses: Pick<PodStatuses, 'renew'>;
   readonly startFailures: { forget(podUid: string): void };
-  /** Without it a pod that is edited back before it was made anew goes by how it was ended. */
+  /** Without it, a pod whose edit is reverted before it was recreated counts as ended. */
   readonly replaced?: Pick<ReplacedParts, 'keep'> | undefined;
   readonly events: PodEventRecorder;
   readonly logger: Logger;
-  /** Ends all of the pod that is alive; gives what is to be seen of it then. Rejects when something still is. */
+  /**
+   * Ends everything alive of the pod, and returns its view after that. Rejects when something is still alive.
+   */
   readonly end: (pod: NodePod, observed: PodStatus, signal: AbortSignal) => Promise<PodStatus>;
 }
 
 /**
- * Ends a pod that was edited in what it is made of, with all that it had, so that what is made next begins from the
- * start: with fresh volumes, at a new start time. Its uid stays, and with it its folder and its logs.
+ * Ends a pod whose immutable parts were edited, with all its state, so that it starts afresh.
  *
- * That the pod is outdated stands on its newest sandbox until there is a newer one, so that an agent that is killed on
- * the way, or finds the edit at its start, does the same. An edit may be taken back on the way, and the sandbox then
- * stands for what the pod says again: so what is about to be ended is written down before, and what was is made anew.
+ * It gets fresh volumes and a new start time. Its uid stays, and so do its folder and its logs.
+ *
+ * The newest sandbox shows that the pod is outdated, until there is a newer one. So an agent that is killed
+ * on the way, or that finds the edit at its start, does the same. If the edit is reverted on the way, the
+ * sandbox matches the pod again. Therefore the agent records what it ends before it does so, and recreates
+ * that.
  */
 export class PodRecreation {
   readonly #options: PodRecreationOptions;
-  /** For what each pod was cleared, by its uid: once is enough, however often it then cannot be made. */
+  /** What each pod was cleared for, by its uid: once is enough, however often its creation fails. */
   readonly #cleared = new Map<string, string>();
 
   constructor(options: PodRecreationOptions) {
     this.#options = options;
   }
 
-  /** What is to be seen of the pod afterwards; undefined when there was nothing to do. */
+  /** The view of the pod afterwards; undefined when there was nothing to do. */
   async clear(pod: NodePod, observed: PodStatus, signal: AbortSignal): Promise<PodStatus | undefined> {
     const { planner, volumes, statuses, startFailures, replaced, events, logger, end } = this.#options;
     const { metadata } = pod;

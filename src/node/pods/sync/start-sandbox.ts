@@ -17,7 +17,7 @@ import { type StartedSandbox } from '../containers/configure-container.js';
 import { type SyncFailure } from './sync-failure.js';
 import { type PodCgroupParents, type PodReferents } from './sync-pod-ports.js';
 
-/** What a {@link SandboxStarter} works with. */
+/** Options of {@link SandboxStarter}. */
 export interface SandboxStarterOptions {
   readonly clock: Clock;
   readonly changes: RuntimeChanges;
@@ -25,30 +25,30 @@ export interface SandboxStarterOptions {
   readonly paths: PodPaths;
   readonly node: () => NodeFacts;
   readonly cgroups?: PodCgroupParents | undefined;
-  /** Without them a pod names the handler itself. */
+  /** Without them, a pod's spec names the handler itself. */
   readonly referents?: Pick<PodReferents, 'getRuntimeHandler'> | undefined;
   /** The node's own /etc/hosts, for pods on its network. */
   readonly nodeHostsFile?: string;
 }
 
-/** What a sandbox is wanted for. */
+/** The sandbox that a pod needs. */
 export interface SandboxStart {
   readonly pod: NodePod;
   readonly observed: PodStatus;
   readonly actions: Pick<PodActions, 'sandboxAttempt' | 'sandboxId'>;
-  /** Since when the pod is on this node, RFC 3339; written on the sandbox, so that it outlives the agent. */
+  /** Since when the pod is on this node, RFC 3339; written on the sandbox, so that it survives the agent. */
   readonly startTime: string | undefined;
 }
 
 interface SandboxWish {
   readonly pod: NodePod;
   readonly config: SandboxConfig;
-  /** Of the one that is there. */
+  /** The id of the present one. */
   readonly sandboxId: string | undefined;
   readonly onMaking: () => void;
 }
 
-/** What one attempt gave: a sandbox, the runtime's refusal with the handler that it was asked for, or why it was not asked. */
+/** The result of one attempt: a sandbox, the runtime's refusal for a handler, or why no attempt was made. */
 type Attempt =
   | { readonly id: string; readonly config: SandboxConfig }
   | { readonly refusal: unknown; readonly runtimeHandler: string }
@@ -57,7 +57,7 @@ type Attempt =
 /** The sandbox to start containers in, or why there is none. */
 export type SandboxOutcome = { readonly sandbox: StartedSandbox } | { readonly failure: SyncFailure };
 
-/** Makes the sandbox of a pod, or takes the one that is there, with all that its containers share. */
+/** Creates the sandbox of a pod or uses the present one, with everything that its containers share. */
 export class SandboxStarter {
   readonly #options: SandboxStarterOptions;
 
@@ -66,8 +66,10 @@ export class SandboxStarter {
   }
 
   /**
-   * Calls `onMaking` when the runtime has just been asked for a new sandbox, which takes it most of the time that a pod
-   * takes to start; never for one that is there already. Rejects only with the signal's reason.
+   * Calls `onMaking` when the runtime was just asked for a new sandbox, which takes most of the start time of
+   * a pod.
+   *
+   * Never calls it for a present sandbox. Rejects only with the signal's reason.
    */
   async start(
     wanted: SandboxStart,
@@ -79,7 +81,7 @@ export class SandboxStarter {
     const node = this.#options.node();
     const { metadata, spec } = pod;
     let made = await this.#attempt(wanted, node, signal, onMaking);
-    // The runtime wants the cgroups of pods in the other driver's form.
+    // The runtime wants the cgroups of pods in the form of the other driver.
     if ('refusal' in made && (await this.#learn(made))) {
       made = await this.#attempt(wanted, node, signal, onMaking);
     }
@@ -135,7 +137,7 @@ export class SandboxStarter {
     return await this.#make({ pod, config, sandboxId: actions.sandboxId, onMaking }, signal);
   }
 
-  /** A handler of its own may have another driver, which says nothing of the node's. */
+  /** Ignores refusals of a handler other than the default: it may have another driver than the node. */
   async #learn({ refusal, runtimeHandler }: Extract<Attempt, { refusal: unknown }>): Promise<boolean> {
     return runtimeHandler === '' && ((await this.#options.cgroups?.learn(refusal)) ?? false);
   }
@@ -195,7 +197,7 @@ export class SandboxStarter {
     return writeHostsFile(paths, metadata.uid, text);
   }
 
-  /** Once for each sandbox: a pod that is synced again is not told of again. */
+  /** Reports once per sandbox, so that further syncs do not repeat it. */
   #tellOfDns(pod: NodePod, node: NodeFacts): void {
     const { spec, metadata } = pod;
     const tell = (reason: string, message: string): void => {
@@ -211,7 +213,7 @@ export class SandboxStarter {
   }
 }
 
-/** A runtime that does not know of the policy would give more groups than the pod allows, and say nothing. */
+/** A runtime that does not know the policy would silently give more groups than the pod allows. */
 function checkStrictGroups({ spec }: NodePod, { strictGroups }: NodeFacts): void {
   if (strictGroups !== false || spec.securityContext?.supplementalGroupsPolicy !== 'Strict') return;
   throw new Error('SupplementalGroupsPolicy=Strict is not supported in this node');

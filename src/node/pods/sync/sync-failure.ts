@@ -1,6 +1,6 @@
 import { PodloopError } from '#base/errors/errors.js';
 
-/** Something of a pod that did not work, in the kubelet's words. */
+/** A failed step of a sync, in the kubelet's words. */
 export interface SyncFailure {
   readonly action:
     | 'StartContainer'
@@ -16,7 +16,7 @@ export interface SyncFailure {
   /** CamelCase: CrashLoopBackOff, ErrImagePull, RunContainerError … */
   readonly reason: string;
   readonly message: string;
-  /** There is no point in trying before. */
+  /** A retry before that is pointless. */
   readonly retryAfterMs?: number | undefined;
   readonly cause?: unknown;
 }
@@ -30,7 +30,7 @@ export function formatFailures(failures: readonly SyncFailure[]): string {
   return texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`;
 }
 
-/** All of it as one POD_SYNC_FAILED; its cause is the first that has one. */
+/** All failures as one POD_SYNC_FAILED; its cause is the first that there is. */
 export function toSyncError(failures: readonly SyncFailure[]): PodloopError {
   const cause = failures.find((failure) => failure.cause !== undefined)?.cause;
   return new PodloopError('POD_SYNC_FAILED', formatFailures(failures), cause === undefined ? {} : { cause });

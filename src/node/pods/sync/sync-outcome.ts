@@ -5,8 +5,9 @@ import { type SyncFailure, toSyncError } from './sync-failure.js';
 import { type AppliedActions } from './sync-pod-actions.js';
 
 /**
- * Keeps why containers of a pod wait, for its status. Gives whether that differs from what was known; containers that
- * were not tried keep what they had.
+ * Records why containers of a pod wait, for its status; true if something changed.
+ *
+ * Containers that were not tried keep their reason.
  */
 export function rememberStartFailures(
   podUid: string,
@@ -25,8 +26,10 @@ export function rememberStartFailures(
 }
 
 /**
- * What a sync came to, by what went wrong in it. What only has to wait is no failure: the pod is synced again when the
- * first wait is over, `requeues` included. Throws POD_SYNC_FAILED for everything else. Pure.
+ * The result of a sync with these failures. Pure.
+ *
+ * A wait is no failure: the pod is synced again when the first wait is over, `requeues` included. Throws
+ * POD_SYNC_FAILED for everything else.
  */
 export function toSyncResult(
   failures: readonly SyncFailure[],

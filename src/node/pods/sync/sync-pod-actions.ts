@@ -17,20 +17,20 @@ import {
 import { type SandboxStarter } from './start-sandbox.js';
 import { type SyncFailure } from './sync-failure.js';
 
-/** What {@link applyPodActions} works with. */
+/** What {@link applyPodActions} needs. */
 export interface PodActionTools extends PodKillTools {
   readonly changes: Pick<RuntimeChanges, 'removeContainer' | 'stopPodSandbox'>;
   readonly sandboxes: Pick<SandboxStarter, 'start'>;
   readonly containers: Pick<ContainerStarter, 'prepare' | 'start'>;
-  /** Without it no container's limits change while it runs. */
+  /** Without it, the limits of running containers do not change. */
   readonly resizer?: Pick<ContainerResizer, 'resize'> | undefined;
   readonly events: PodEventRecorder;
   readonly logger: Logger;
-  /** A container's id as lines have it. */
+  /** A container's id as log lines show it. */
   readonly formatId: (containerId: string) => string;
 }
 
-/** What is to be done to which pod. */
+/** The actions, and the pod. */
 export interface PodActionWork {
   readonly pod: NodePod;
   readonly observed: PodStatus;
@@ -38,17 +38,18 @@ export interface PodActionWork {
   readonly startTime: string | undefined;
 }
 
-/** What came of it. */
+/** The result. */
 export interface AppliedActions {
-  /** The containers that were to be started and came to their turn, by name. */
+  /** The names of the containers whose start was tried. */
   readonly tried: readonly string[];
-  /** Containers in back-off included. */
+  /** Including containers in back-off. */
   readonly failures: readonly SyncFailure[];
 }
 
 /**
- * Does what {@link PodActions} say, in the order that they say. What goes wrong is in the answer; rejects only with the
- * signal's reason, between two changes.
+ * Applies {@link PodActions} in their order, and returns the failures.
+ *
+ * Rejects only with the signal's reason, between two changes.
  */
 export async function applyPodActions(
   work: PodActionWork,
@@ -78,7 +79,7 @@ export async function applyPodActions(
   return { tried, failures };
 }
 
-/** The containers that are to be started, first those of which others need something. */
+/** The containers to start, in an order in which none needs a later one. */
 function inOrder(actions: PodActions): readonly ContainerToStart[] {
   const { ephemeralContainersToStart: ephemeral, initContainersToStart, containersToStart } = actions;
   return [...ephemeral, ...initContainersToStart, ...containersToStart];
@@ -98,7 +99,8 @@ async function startContainers(
   { tools, tried, failures }: { tools: PodActionTools; tried: string[]; failures: SyncFailure[] },
   signal: AbortSignal,
 ): Promise<void> {
-  // One after the other, in the order of the spec: a postStart hook holds up the next, and people build on it.
+  // One after the other, in the order of the spec: a postStart hook holds up the next, and people rely on
+  // that.
   for (const [index, toStart] of all.entries()) {
     signal.throwIfAborted();
     const { container, restartCount } = toStart;
@@ -111,7 +113,7 @@ async function startContainers(
     const failure = await tools.containers.start(start, signal, prepared);
     if (failure === undefined) continue;
     failures.push(failure);
-    // Who comes after an init container needs what it does.
+    // The containers after an init container need what it does.
     if (toStart.kind === 'init') return;
   }
 }

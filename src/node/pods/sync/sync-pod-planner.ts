@@ -9,21 +9,24 @@ import { type PodActionInputs, type PodActions, type ProbeVerdicts } from '../ac
 import { type ReplacedParts } from '../actions/replaced-parts.js';
 import { type RestartBackoffOptions } from '../actions/restart-backoff.js';
 
-/** What a {@link PodPlanner} is made with. */
+/** Options of {@link PodPlanner}. */
 export interface PodPlannerOptions {
   readonly clock: Clock;
   readonly probes: ProbeVerdicts;
-  /** The kubelet's unless told. */
+  /** Default: the kubelet's. */
   readonly backoff?: RestartBackoffOptions;
   /** See {@link PodActionInputs.findBaseline}. */
   readonly findBaseline?: (containerId: string) => string | undefined;
-  /** What was ended so that something else takes its place (default: nothing was). */
+  /** Whether something was ended to be replaced (default: nothing was). */
   readonly replaced?: Pick<ReplacedParts, 'has'>;
   /** See {@link PodActionInputs.resizes}. */
   readonly resizes?: PodActionInputs['resizes'];
 }
 
-/** Computes what to do to a pod from what changes between two syncs, together with what stays: ages, probes, settings. */
+/**
+ * Computes the actions for a pod from the changing inputs of a sync and the lasting ones: ages, probes,
+ * settings.
+ */
 export class PodPlanner {
   readonly #options: PodPlannerOptions;
   readonly #ages: ContainerAges;
@@ -47,12 +50,12 @@ export class PodPlanner {
     });
   }
 
-  /** Nothing of the pod has changed since its last plan, which holds. */
+  /** Nothing of the pod has changed since its last plan, which stays valid. */
   observeSame(podUid: string): void {
     this.#ages.observeSame(podUid);
   }
 
-  /** Whether the pod was edited, since its newest sandbox was made, in what recreates it; also when it was edited back. */
+  /** Whether an edit since its newest sandbox recreates the pod; also when the edit was reverted. */
   isOutdated(pod: NodePod, { sandboxes }: PodStatus): boolean {
     const [newest] = sandboxes;
     if (newest === undefined) return false;

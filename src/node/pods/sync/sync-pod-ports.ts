@@ -1,5 +1,5 @@
 /**
- * What syncing one pod needs of the parts beside it; agent.ts passes the objects.
+ * What the sync of one pod needs of other parts; agent.ts passes the objects.
  *
  * @module
  */
@@ -16,85 +16,92 @@ import { type ContainerBaseline } from '../actions/pod-actions.js';
 /** The volumes of pods. */
 export interface VolumeMounts {
   /**
-   * Makes what the pod's volumes need on the node, and does nothing where it is there. Rejects when one cannot be had;
-   * the pod's events tell which, and why. `isRunning`: something of the pod runs, so that whoever started it had set them up.
+   * Creates what the pod's volumes need on the node; does nothing if it exists.
+   *
+   * Rejects when a volume cannot be set up; the pod's events report which, and why. `isRunning`: something of
+   * the pod runs, so its volumes were set up before.
    */
   setUp(pod: NodePod, signal: AbortSignal, options: { readonly isRunning: boolean }): Promise<void>;
   /**
-   * Where the volumes of one container are, in the order of its volumeMounts. Only after {@link setUp}. A path below a
-   * volume may refer to the container's variables.
+   * The mounts of one container, in the order of its volumeMounts. Only after {@link setUp}.
+   *
+   * A path below a volume may refer to the container's variables.
    */
   mountsFor(
     pod: NodePod,
     container: Container,
     environment: Pick<ContainerEnvironment, 'find'>,
   ): Promise<readonly ContainerMount[]>;
-  /** Gives back what {@link setUp} made, once no container of the pod runs. Idempotent. */
+  /** Removes what {@link setUp} created, once no container of the pod runs. Idempotent. */
   tearDown(pod: NodePod, signal: AbortSignal): Promise<void>;
 }
 
-/** What containers are told beside what stands in their manifest. */
+/** The environment of containers beyond their manifest. */
 export interface ContainerEnvironments {
   /**
-   * The environment of a container as of now; `sandboxIps` are the addresses of its sandbox. Throws an Error, in the
-   * kubelet's words, when something that it needs is missing.
+   * The environment of a container as of now; `sandboxIps` are the addresses of its sandbox.
+   *
+   * Throws an Error in the kubelet's words when something that it needs is missing.
    */
   resolve(pod: NodePod, container: Container, sandboxIps: readonly string[]): ContainerEnvironment;
 }
 
-/** What pods of an API server refer to, and what is kept for that. Nothing is to be fetched for other pods. */
+/** The objects that pods of an API server refer to. Other pods need nothing fetched. */
 export interface PodReferents {
   /**
-   * Before the pod's volumes are set up: has looked up what they are made of. Resolves when that is done, or when nothing came
-   * for a while: then whoever asks for it fails. Rejects with the signal's reason.
+   * Fetches what the pod's volumes refer to, before they are set up.
+   *
+   * Resolves when that is done, or when nothing came for a while: then the set-up fails. Rejects with the
+   * signal's reason.
    */
   fetchForVolumes(pod: NodePod, signal: AbortSignal): Promise<void>;
-  /** Before a container is started: the same for its variables, and for what its image is fetched with. */
+  /** Fetches what a container's variables and the pull of its image need, before it starts. */
   fetchForContainer(pod: NodePod, container: Container, signal: AbortSignal): Promise<void>;
   /**
-   * The handler of the runtime for a new sandbox of the pod; empty for the runtime's own choice. Rejects in the kubelet's
-   * words when there is none, and with the signal's reason.
+   * The runtime handler for a new sandbox of the pod; empty for the runtime's own choice.
+   *
+   * Rejects in the kubelet's words when there is none, and with the signal's reason.
    */
   getRuntimeHandler(pod: NodePod, signal: AbortSignal): Promise<string>;
-  /** The pod is gone: nothing is kept for it. */
+  /** The pod is gone: its objects are not needed any more. */
   forget(podUid: string): void;
 }
 
 /** The part of the probes that follows a pod's life. */
 export interface PodProbes {
-  /** Starts what is not probed yet. Idempotent. */
+  /** Starts the probes that do not run yet. Idempotent. */
   addPod(pod: NodePod): void;
   /** The pod is ending: only readiness still matters. */
   stopLivenessAndStartup(pod: NodePod): void;
   removePod(pod: NodePod): void;
 }
 
-/** In which part of its life a pod is: brought nearer to its manifest, being ended, or ended. */
+/** The stage of a pod's life: synced with its manifest, being ended, or ended. */
 export type StatusStage = 'syncing' | 'terminating' | 'terminated';
 
-/** A status as it is kept now. */
+/** A status as stored now. */
 export interface UpdatedStatus {
   readonly status: V1PodStatus;
-  /** Compute it again after that long, as the pod's time is up then; undefined when it has no deadline. */
+  /** Compute it again after this time, as the pod's deadline passes then; undefined without a deadline. */
   readonly checkAgainInMs: number | undefined;
 }
 
-/** Where statuses are computed and kept. */
+/** Computes and stores statuses. */
 export interface PodStatuses {
-  /** Computes the pod's status, keeps it, and gives it. `end` replaces phase, reason and message. */
+  /** Computes, stores and returns the pod's status. `end` replaces phase, reason and message. */
   update(
     pod: NodePod,
     observed: PodStatus,
     stage: StatusStage,
     end?: PodStatusOverride,
   ): Promise<UpdatedStatus>;
-  /** The pod is gone: nothing has to be remembered for its next status. */
+  /** The pod is gone: its next status needs no history. */
   forget(podUid: string): void;
-  /** The pod is made anew under its uid: what was known of it is of another one. */
+  /** The pod is recreated under its uid: its history is another pod's. */
   renew(podUid: string): void;
 }
 
-/** Where the hashes of containers that another agent made are kept. */
+/** Stores the hashes of containers that another agent created. */
 export interface ContainerBaselines {
   keep(pod: NodePod, baselines: readonly ContainerBaseline[]): Promise<void>;
 }
@@ -102,32 +109,37 @@ export interface ContainerBaselines {
 /** Where the cgroups of pods are: the cgroup_parent of CRI, empty for the runtime's own choice. */
 export interface PodCgroupParents {
   /**
-   * For a new sandbox of a pod. What has to be there for it is made, as far as this machine allows. Rejects with
-   * CGROUP_DRIVER_CONFLICT alone: the runtime would refuse the sandbox.
+   * The parent for a new sandbox of a pod; creates what it needs, as far as this machine allows.
+   *
+   * Rejects only with CGROUP_DRIVER_CONFLICT: the runtime would refuse the sandbox.
    */
   prepare(pod: NodePod): Promise<string>;
   /**
-   * After the runtime has refused a sandbox of its default handler: true when the error shows that it wants parents in
-   * another form, and {@link prepare} gives them in that from now on. Never rejects.
+   * Evaluates a refusal of a sandbox of the default handler. Never rejects.
+   *
+   * True when the error shows that the runtime wants parents in another form; {@link prepare} returns that
+   * from now on.
    */
   learn(error: unknown): Promise<boolean>;
   /**
-   * That of a sandbox that is there, whoever made it and whatever holds for new ones by now: containers join those that
-   * run. Rejects when the runtime would have to tell and does not answer.
+   * The parent of an existing sandbox, whoever created it and whatever holds for new ones: containers join
+   * running ones.
+   *
+   * Rejects when only the runtime could say, and it does not answer.
    */
   findParent(pod: NodePod, sandbox: SandboxStatus, signal: AbortSignal): Promise<string>;
 }
 
-/** What whole pods may use. */
+/** Limits of whole pods. */
 export interface PodLimits {
-  /** Before containers of a pod grow: gives the pod what it may have more by now. Never rejects. */
+  /** Raises a pod's limits before its containers grow. Never rejects. */
   grow(pod: NodePod, sandbox: SandboxStatus): Promise<void>;
   /**
-   * After containers of a pod have shrunk: holds the pod to what it may have by now. Rejects with RESIZE_NOT_POSSIBLE
-   * when it uses more.
+   * Lowers a pod's limits after its containers have shrunk. Rejects with RESIZE_NOT_POSSIBLE when it uses
+   * more.
    */
   settle(pod: NodePod, sandbox: SandboxStatus): Promise<void>;
 }
 
-/** Why the runtime's network is not ready, or undefined when it is. */
+/** Why the runtime's network is not ready; undefined when it is. */
 export type NetworkProblem = () => string | undefined;

@@ -21,31 +21,31 @@ import { ContainerDefinitions } from '../actions/container-definition.js';
 import { type ReplacedParts } from '../actions/replaced-parts.js';
 import { type PodStatuses, type StatusStage, type UpdatedStatus } from './sync-pod-ports.js';
 
-/** What a {@link PodStatusUpdater} is made of. */
+/** Options of {@link PodStatusUpdater}. */
 export interface PodStatusUpdaterOptions {
   readonly manager: Pick<StatusManager, 'find' | 'setPodStatus' | 'terminatePod' | 'restore' | 'forget'>;
-  /** Where ends of pods are kept, so that they hold over restarts of the agent (default: they do not). */
+  /** Where ends of pods are stored so that they survive restarts of the agent (default: nowhere). */
   readonly endedPods?: Pick<EndedPods, 'find' | 'keep' | 'settled'>;
   readonly startFailures: Pick<StartFailures, 'find'>;
   readonly probes: ProbeStates;
   readonly paths: PodPaths;
   readonly logger?: Logger | undefined;
-  /** Asked anew each time: addresses of a node change. */
+  /** Read each time, as the addresses of a node change. */
   readonly node: () => NodeFacts;
   readonly clock: Clock;
-  /** Our hash of a container that another agent made, as of when it was taken over. */
+  /** podloop's hash of a container of another agent, at adoption. */
   readonly findBaseline?: ((containerId: string) => string | undefined) | undefined;
-  /** What was ended so that something else takes its place (default: nothing was). */
+  /** Whether something was ended to be replaced (default: nothing was). */
   readonly replaced?: Pick<ReplacedParts, 'has'> | undefined;
-  /** Which limits hold for containers that run (default: those that the runtime showed). */
+  /** The actual limits of running containers (default: those that the runtime showed). */
   readonly resizes?: Pick<ContainerResizes, 'actualOf'> | undefined;
-  /** Whether the runtime can mount for a pod what is read-only with all that is mounted below it (default: not). */
+  /** Whether the runtime supports recursive read-only mounts for a pod (default: it does not). */
   readonly canMountRecursivelyReadOnly?: ((pod: NodePod) => boolean) | undefined;
-  /** Why a pod does not have the resources that it was edited to ask for (default: every pod has them). */
+  /** Why a pod does not have the resources of its last edit (default: every pod has them). */
   readonly findHeldResize?: ((podUid: string) => ResizeObstacle | undefined) | undefined;
 }
 
-/** Computes the status of a pod from all that bears on it, its deadline included, and hands it to the manager. */
+/** Computes the status of a pod from all its inputs, including its deadline, and passes it to the manager. */
 export class PodStatusUpdater implements PodStatuses {
   readonly #options: PodStatusUpdaterOptions;
   readonly #messages: TerminationMessages;
@@ -74,20 +74,21 @@ export class PodStatusUpdater implements PodStatuses {
       else checkAgainInMs = check.checkAgainInMs;
     }
     logger.info('Got phase for pod', { ...names, oldPhase: oldPhase ?? 'Pending', phase: status.phase }, 4);
-    // On the disk before anybody sees it, or does anything about it.
+    // On disk before anybody sees it or acts on it.
     if (stage === 'syncing' || end !== undefined) await this.#keepEnd(pod, status, stage);
     manager.setPodStatus(pod, status, stamp);
     if (stage === 'terminated') {
       manager.terminatePod(pod);
       await this.#completeEnd(pod);
     }
-    // What the manager made of it holds: what was terminal stays.
+    // The manager's version is the valid one: a terminal state stays.
     return { status: manager.find(pod.metadata.uid)?.status ?? status, checkAgainInMs };
   }
 
   /**
-   * Says of a pod that is not begun yet what it waits for. At once, so that nothing comes in between; one that the runtime shows to
-   * have ended is left to its first sync, which keeps its end.
+   * Reports what a pod that has not started waits for. Synchronous, so that nothing comes in between.
+   *
+   * A pod that has ended according to the runtime is left to its first sync, which stores its end.
    */
   showWaiting(pod: NodePod, observed: PodStatus, message: string): void {
     const { manager, clock } = this.#options;
@@ -99,8 +100,9 @@ export class PodStatusUpdater implements PodStatuses {
   }
 
   /**
-   * In how many milliseconds the time of a pod is up by what was said of it, 0 when it is; undefined where it has as much as
-   * it wants, and of one of which nothing was said.
+   * Milliseconds until the pod's deadline by its stored status, 0 when it has passed.
+   *
+   * Undefined for a pod without a deadline or a stored status.
    */
   findDeadlineMs(pod: NodePod): number | undefined {
     const { activeDeadlineSeconds } = pod.spec;
@@ -110,12 +112,12 @@ export class PodStatusUpdater implements PodStatuses {
     return check.exceeded ? 0 : check.checkAgainInMs;
   }
 
-  /** Whether the time of a pod is up; see {@link PodStatusUpdater.findDeadlineMs}. */
+  /** Whether the pod's deadline has passed; see {@link PodStatusUpdater.findDeadlineMs}. */
   isPastDeadline(pod: NodePod): boolean {
     return this.findDeadlineMs(pod) === 0;
   }
 
-  /** Says of a pod that is not to run here why. At once: when it may run after all, that is said after this. */
+  /** Reports why a pod may not run here. Synchronous, so that a later admission is reported after it. */
   showRejection(pod: NodePod, end: PodEnd): void {
     const { manager, clock } = this.#options;
     const { uid } = pod.metadata;
@@ -138,7 +140,7 @@ export class PodStatusUpdater implements PodStatuses {
     this.#options.manager.forget(podUid);
   }
 
-  /** Of an agent before this one. */
+  /** Takes over the end that an earlier agent stored. */
   async #takeUpEnd(pod: NodePod): Promise<void> {
     await this.#options.endedPods?.settled(pod.metadata.uid);
     this.#restoreEnd(pod);
@@ -151,8 +153,10 @@ export class PodStatusUpdater implements PodStatuses {
   }
 
   /**
-   * Keeps the end of a pod as it is decided. That nobody wants a pod any more is no end of that kind: it is to run when it
-   * is wanted again. Neither is a rejection, nor the end of what the node forbids: it is judged anew.
+   * Stores the end of a pod once it is decided.
+   *
+   * A pod that nobody wants any more has no such end: it runs when it is wanted again. The same holds for a
+   * rejection and for the end of a forbidden pod, which is judged again.
    */
   async #keepEnd(pod: NodePod, status: V1PodStatus, stage: StatusStage): Promise<void> {
     const { endedPods } = this.#options;
@@ -162,7 +166,7 @@ export class PodStatusUpdater implements PodStatuses {
     await endedPods.keep(uid, { definition: toRunDefinition(pod), status, isFinished: false });
   }
 
-  /** The end that is kept gets the last status. */
+  /** Adds the last status to the stored end. */
   async #completeEnd({ metadata: { uid } }: NodePod): Promise<void> {
     const { endedPods, manager } = this.#options;
     const ended = endedPods?.find(uid);
@@ -187,7 +191,7 @@ export class PodStatusUpdater implements PodStatuses {
     const { uid } = pod.metadata;
     const isReplaced = (id: string): boolean => replaced?.has(uid, id) === true;
     const definitions = new ContainerDefinitions(pod, { findBaseline, isReplaced });
-    // How a pod ends that was edited a moment before is told by what it was.
+    // The end of a pod that was edited a moment before is reported by its former definition.
     const shown = stage === 'syncing' ? withoutFormer(observed, definitions) : observed;
     const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
     const messages = this.#messages.of(uid);
@@ -218,13 +222,13 @@ function toPendingResize(obstacle: ResizeObstacle | undefined): PendingResize | 
   return { reason: reason === 'Infeasible' ? reason : 'Deferred', message };
 }
 
-/** Of a pod that the node never took on: its containers have no story, and its reason is what kubectl shows of it. */
+/** For a pod that the node never accepted: its containers have no history, and kubectl shows its reason. */
 function withoutContainers(status: V1PodStatus): V1PodStatus {
   const { initContainerStatuses: _init, ephemeralContainerStatuses: _ephemeral, ...rest } = status;
   return { ...rest, containerStatuses: [] };
 }
 
-/** Without what is left of the pod that it was before an edit recreated it; what of that is alive still counts. */
+/** Hides dead remains of the pod from before the edit that recreated it; what is alive still counts. */
 function withoutFormer(observed: PodStatus, definitions: ContainerDefinitions): PodStatus {
   const former = new Set(
     observed.sandboxes.filter((each) => definitions.isOutdated(each)).map(({ id }) => id),
@@ -235,10 +239,7 @@ function withoutFormer(observed: PodStatus, definitions: ContainerDefinitions): 
   return { ...observed, containers, sandboxes: observed.sandboxes.filter(({ id }) => !former.has(id)) };
 }
 
-/**
- * Without what an earlier status says of containers that are not shown any more: they were of the former pod, and have not
- * run as what the pod is now.
- */
+/** Removes containers from an earlier status that are now hidden: they belong to the former pod. */
 function withoutHidden(
   status: V1PodStatus | undefined,
   observed: PodStatus,

@@ -1,10 +1,10 @@
 /**
- * Does to one pod what brings it nearer to its manifest, or to its end: the hands of the agent.
+ * Brings one pod nearer to its manifest, or to its end.
  *
- * In: a pod and a view of it that is newer than what was done last. Out: changes of the runtime, and the pod's status.
- * It assumes that pod workers call it for one pod at a time, and that anything may fail half way. What covers it:
- * nothing is remembered of a sync but why containers wait, and what it ended for others to take its place, which is on
- * the disk before; the next one starts from what is observed.
+ * In: a pod, and a view of it that is newer than the last operation. Out: changes of the runtime, and the
+ * pod's status. It assumes that pod workers call it for one pod at a time, and that anything may fail half
+ * way. A sync remembers only why containers wait and what it ended to replace it, the latter on disk before
+ * it does so. Everything else, the next sync reads from what is observed.
  *
  * ```
  * status ─► network? ─► folders, volumes ─► actions ─► kill ─► sandbox ─► init containers ─► containers ─► status
@@ -74,55 +74,57 @@ import {
 } from './sync-pod-ports.js';
 import { UnheededStopSignals } from '../containers/unheeded-stop-signals.js';
 
-/** What a {@link SyncPod} is made of. */
+/** Options of {@link SyncPod}. */
 export interface SyncPodOptions {
   readonly changes: RuntimeChanges;
-  /** What hooks run commands with: of one that failed the output is shown. */
+  /** Runs the commands of hooks; the output of a failed one is reported. */
   readonly commands: Pick<RuntimeChanges, 'execSync'>;
-  /** To look whether what was ended has ended, and where hooks find a pod. */
+  /** Reads whether ended containers are gone, and where hooks reach a pod. */
   readonly runtime: Pick<Runtime, 'findPod' | 'getPodStatus'>;
   readonly images: Pick<ImageManager, 'ensureImage' | 'lookAhead'>;
   readonly volumes: VolumeMounts;
   readonly environments: ContainerEnvironments;
-  /** Without them pods refer to nothing that has to be fetched. */
+  /** Without them, pods refer to nothing that has to be fetched. */
   readonly referents?: PodReferents | undefined;
   readonly probes: PodProbes;
   readonly statuses: PodStatuses;
-  /** Why containers wait; read by whoever computes statuses. */
+  /** Why containers wait; read when statuses are computed. */
   readonly startFailures: Pick<StartFailures, 'record' | 'clear' | 'find' | 'forget'>;
   readonly planner: Pick<PodPlanner, 'plan' | 'observeSame' | 'isOutdated' | 'forget'>;
   readonly baselines: ContainerBaselines;
-  /** The same as the planner's and the statuses'. Without it an edit that is taken back may count as the end of a pod. */
+  /**
+   * The same as the planner's and the statuses'. Without it, a reverted edit may count as the end of a pod.
+   */
   readonly replaced?: Pick<ReplacedParts, 'takeUp' | 'keep' | 'forget'> | undefined;
   readonly networkProblem: NetworkProblem;
-  /** Without them the runtime puts pods where it wants. */
+  /** Without them, the runtime decides where pods go. */
   readonly cgroups?: PodCgroupParents | undefined;
-  /** Without them pods as a whole have no limits. */
+  /** Without them, whole pods have no limits. */
   readonly podLimits?: PodLimits | undefined;
-  /** Without them no container's limits change while it runs. */
+  /** Without them, the limits of running containers do not change. */
   readonly resizes?: Pick<ContainerResizes, 'applied' | 'refused' | 'forget'> | undefined;
-  /** Bytes of memory that a container uses; undefined where nobody can tell. */
+  /** Bytes of memory that a container uses; undefined when unknown. */
   readonly memoryUsage?:
     ((pod: PodRef, containerId: string, signal: AbortSignal) => Promise<bigint | undefined>) | undefined;
   readonly events: PodEventRecorder;
   readonly paths: PodPaths;
-  /** Asked anew for each sandbox and container: a node's facts change. */
+  /** Read for each sandbox and container, as a node's facts change. */
   readonly node: () => NodeFacts;
-  /** For how long a sync counts that had nothing to do; see {@link SettledPods}. */
+  /** How long a sync without changes stays valid; see {@link SettledPods}. */
   readonly settledForMs?: number;
   readonly containerLogLinksDir?: string | undefined;
-  /** What the runtime calls itself, which lines have before ids of containers. */
+  /** The runtime's name for itself, the prefix of container ids in log lines. */
   readonly runtimeName?: string;
   readonly clock?: Clock;
   readonly logger?: Logger;
 }
 
-/** So long the status of a pod that was ended may take, in milliseconds: a list says sooner whether it has ended. */
+/** Limit for the status of an ended pod, in milliseconds: a list says sooner whether it has ended. */
 const LOOK_LIMIT_MS = 30_000;
-/** The same where the end goes on meanwhile, or is tried again soon. */
+/** The same while the end goes on, or is tried again soon. */
 const SHOW_LIMIT_MS = 5_000;
 
-/** The pod syncer of a node: see {@link PodSyncer} for what each method promises. */
+/** The pod syncer of a node; {@link PodSyncer} documents each method. */
 export class SyncPod implements PodSyncer {
   readonly #options: SyncPodOptions;
   readonly #clock: Clock;
@@ -183,7 +185,7 @@ export class SyncPod implements PodSyncer {
     this.#settled.forget(pod.metadata.uid);
     const { statuses, probes, replaced } = this.#options;
     await replaced?.takeUp(pod.metadata.uid);
-    // First, so that the status has what probes found out under an earlier agent: what was ready stays so.
+    // First, so that the status contains probe results of an earlier agent: what was ready stays ready.
     probes.addPod(pod);
     const updated = await statuses.update(pod, observed, 'syncing');
     const isTerminal = isTerminalPhase(updated.status.phase);
@@ -193,7 +195,7 @@ export class SyncPod implements PodSyncer {
       const cleared = await this.#recreation.clear(pod, observed, signal);
       const seen = cleared ?? observed;
       const known = cleared === undefined ? updated : await statuses.update(pod, cleared, 'syncing');
-      // What was cleared may have taken them along.
+      // They may have been removed with what was cleared.
       const areFoldersFresh = cleared !== undefined || !this.#folders.areSeen(pod);
       if (areFoldersFresh) await this.#makeFolders(pod);
       await this.#options.referents?.fetchForVolumes(pod, signal);
@@ -208,7 +210,7 @@ export class SyncPod implements PodSyncer {
 
   isSettled(pod: NodePod, observed: PodStatus): boolean {
     if (!this.#settled.has(pod, observed)) return false;
-    // To be told in the pod's events each time.
+    // Reported in the pod's events each time.
     if (pod.spec.hostNetwork !== true && this.#options.networkProblem() !== undefined) return false;
     this.#options.planner.observeSame(pod.metadata.uid);
     return true;
@@ -297,7 +299,7 @@ export class SyncPod implements PodSyncer {
     }
   }
 
-  /** It will hardly come, and the pod's status is to say so as well. */
+  /** The pod will hardly ever start, and its status has to say so as well. */
   async #tellUnsupported(pod: NodePod, observed: PodStatus, error: unknown): Promise<void> {
     const { startFailures, statuses } = this.#options;
     const { initContainers = [], containers } = pod.spec;
@@ -319,7 +321,7 @@ export class SyncPod implements PodSyncer {
     this.#removed.look(pod, observed);
     this.#signals.look(pod, observed);
     const actions = await this.#computeActions(pod, observed);
-    // Something is to be put into them, and they were seen a while ago.
+    // They were checked a while ago, and something has to be put into them.
     if (!areFoldersFresh && !isNothingToDo(actions)) await this.#makeFolders(pod);
     if (actions.baselinesToKeep.length > 0) await baselines.keep(pod, actions.baselinesToKeep);
     const sandbox = observed.sandboxes.find(({ id }) => id === actions.sandboxId);
@@ -341,7 +343,7 @@ export class SyncPod implements PodSyncer {
     );
     const isResized = actions.containersToResize.length > 0;
     if (rememberStartFailures(pod.metadata.uid, applied, startFailures) || isResized) {
-      // Nothing may happen to the pod for minutes: whoever asks is to see now why it waits.
+      // Nothing may happen to the pod for minutes, so its status has to say now why it waits.
       await statuses.update(pod, observed, 'syncing');
     }
     if (sandbox !== undefined && applied.failures.length === 0) await podLimits?.settle(pod, sandbox);
@@ -379,7 +381,9 @@ export class SyncPod implements PodSyncer {
     });
   }
 
-  /** Reads a pod and writes its status while something of it is still being ended; what cannot be read now is read later. */
+  /**
+   * Reads a pod and writes its status while parts of it are still ending; a failed read is repeated later.
+   */
   #showing(
     { metadata }: NodePod,
     write: (seen: PodStatus) => Promise<void>,
@@ -409,7 +413,10 @@ export class SyncPod implements PodSyncer {
     throw toSyncError(failures);
   }
 
-  /** What is left of a pod that was ended: whole, unless that is known to be hardly had, or takes too long. */
+  /**
+   * The remains of a pod that was ended: a full status, unless that is known to be unavailable or takes too
+   * long.
+   */
   async #lookAtEnd(uid: string, signal: AbortSignal, isPartial = false): Promise<PodStatus> {
     const { runtime } = this.#options;
     const clock = this.#clock;

@@ -6,11 +6,11 @@ import { systemCodeOf } from '#base/errors/system-code.js';
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants;
 
 /**
- * Gives a file that containers have mounted that text and mode. Into the same file each time, as those that run would
- * keep the old one for ever if another took its place; nothing is written where it says so already.
+ * Gives a file that containers have mounted this text and mode. Writes nothing if it has them already.
  *
- * What is no plain file, or has a second name elsewhere, was put there by somebody who must not choose what is written
- * to: it is taken away, and a new file made.
+ * It rewrites the same file, as running containers would keep an old one that is replaced. A path that is no
+ * plain file, or has another hard link, comes from somebody who must not choose what is written to: it is
+ * removed, and a new file created.
  */
 export async function writeInPlace(path: string, text: string, mode: number): Promise<void> {
   const file = (await openOwn(path)) ?? (await open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600));
@@ -20,20 +20,20 @@ export async function writeInPlace(path: string, text: string, mode: number): Pr
       await file.truncate(0);
       await file.write(wanted, 0, wanted.length, 0);
     }
-    // Not through open: the process's mask would take bits away.
+    // Not through open, as the umask would remove bits.
     await file.chmod(mode);
   } finally {
     await file.close();
   }
 }
 
-/** The file, if it is one of ours; undefined when there is none any more. */
+/** The file if it is a safe one; undefined when there is none any more. */
 async function openOwn(path: string): Promise<FileHandle | undefined> {
   const file = await open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK).catch((error: unknown) => error);
   if (file instanceof Error) {
     const code = systemCodeOf(file);
     if (code === 'ENOENT') return undefined;
-    // A link, or a FIFO, socket or device.
+    // A link, a FIFO, a socket or a device.
     if (code !== 'ELOOP' && code !== 'ENXIO') throw file;
   } else {
     const own = file as FileHandle;
