@@ -2,7 +2,7 @@ import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { settlesWithin } from '#base/async/settles-within.js';
 
-/** What an {@link AgentEnding} needs. */
+/** Options of {@link AgentEnding}. */
 export interface AgentEndingOptions {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -13,8 +13,10 @@ export interface AgentEndingOptions {
 const LEAST_MS = 1_000;
 
 /**
- * The end of an agent, part by part, within one limit for all: a part that does not end in time is named and left to
- * itself. When the limit is up, what is left gets a second each for what it can do at once.
+ * Ends an agent part by part within one limit for all; names parts that do not end in time, and leaves them
+ * behind.
+ *
+ * Once the limit is up, each remaining part gets a second for what it can do at once.
  */
 export class AgentEnding {
   readonly #options: AgentEndingOptions;
@@ -26,7 +28,7 @@ export class AgentEnding {
     this.#startedMs = options.clock.monotonicMs();
   }
 
-  /** Milliseconds that the next part has. */
+  /** Milliseconds left for the next part. */
   get remainingMs(): number {
     const { clock, limitMs } = this.#options;
     return Math.max(LEAST_MS, this.#startedMs + limitMs - clock.monotonicMs());
@@ -37,7 +39,7 @@ export class AgentEnding {
     return this.#left;
   }
 
-  /** Waits for the end of a part, however it ends. */
+  /** Waits for the end of a part, whether it succeeds or fails. */
   async of(name: string, ending: Promise<unknown>): Promise<void> {
     const { clock, logger } = this.#options;
     ending.catch((error: unknown) => {
@@ -48,7 +50,7 @@ export class AgentEnding {
     logger.error('Part of the agent does not end in time and is left to itself', undefined, { part: name });
   }
 
-  /** The same for several that end beside one another. */
+  /** The same for several parts that end in parallel. */
   async ofAll(parts: readonly (readonly [name: string, ending: Promise<unknown>])[]): Promise<void> {
     await Promise.all(parts.map(([name, ending]) => this.of(name, ending)));
   }

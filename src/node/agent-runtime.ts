@@ -8,22 +8,25 @@ import { findRuntime } from './find-runtime.js';
 import { RuntimeProcess } from './runtime-process.js';
 import { tellRuntimeDifferences } from './telemetry/reports/tell-runtime-differences.js';
 
-/** The word that stands for the embedded runtime in place of an endpoint. */
+/** The word for the embedded runtime in place of an endpoint. */
 export const EMBEDDED_RUNTIME = 'embedded';
 
-/** How a node agent gets to its runtime. */
+/** How a node agent finds or starts its runtime. */
 export interface AgentRuntimeOptions {
-  /** An endpoint, `embedded`, or empty for the one that the machine has, else the embedded one. */
+  /** An endpoint, `embedded`, or empty for the runtime of the machine, or else the embedded one. */
   readonly runtimeEndpoint: string;
-  /** Root folder of the agent, which it has: an embedded runtime works in `runtime` in it, and ends with its agents. */
+  /**
+   * Root folder that the agent has claimed: an embedded runtime works in its `runtime`, and ends with its
+   * agents.
+   */
   readonly rootDir: string;
-  /** What starts podloop. */
+  /** The command that starts podloop. */
   readonly podloopCommand: readonly [string, ...string[]];
   /** Further flags of an embedded runtime. */
   readonly runtimeFlags: readonly string[];
-  /** podloop's, which one that is started has. */
+  /** podloop's version, which a started runtime has as well. */
   readonly version: string;
-  /** After how long a call is given up, in milliseconds. */
+  /** Timeout of a call, in milliseconds. */
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -35,13 +38,14 @@ export interface AgentRuntime {
   readonly url: string;
   readonly name: string;
   readonly version: string;
-  /** Keeps an embedded runtime running; undefined for one that is somebody else's to keep. */
+  /** Keeps an embedded runtime running; undefined if another process is in charge of the runtime. */
   readonly keeper: EmbeddedRuntimeKeeper | undefined;
 }
 
 /**
- * Finds the runtime, starts an embedded one if need be, and makes sure that it speaks CRI v1. Rejects with an ENDPOINT_…
- * error, or with CRI_UNAVAILABLE when an embedded one does not come up.
+ * Finds the runtime, starts an embedded one if necessary, and checks that it speaks CRI v1.
+ *
+ * Rejects with an ENDPOINT_… error, or with CRI_UNAVAILABLE when an embedded one does not start.
  */
 export async function connectAgentRuntime(
   options: AgentRuntimeOptions,
@@ -55,7 +59,7 @@ export async function connectAgentRuntime(
   const { runtimeName, runtimeVersion } = await probeEndpoint(url, { signal, clock });
   logger.info('Validated CRI v1 runtime API', { endpoint: url });
   const client = new CriClient({ endpoint: url, clock, logger, timeoutMs });
-  // Also of one that was just started: somebody else may have been quicker.
+  // Also after a start of our own: another process may have been faster.
   if (keeper !== undefined) await tellRuntimeDifferences({ client, flags, version, logger, signal });
   return { client, url, name: runtimeName, version: runtimeVersion, keeper };
 }

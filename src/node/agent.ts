@@ -1,5 +1,5 @@
 /**
- * The composition root of the node agent: it keeps the pods of its manifests running.
+ * The composition root of the node agent, which keeps the pods of its manifests running.
  *
  * ```
  * sources ─► config ─────────────────────────────────┐
@@ -7,9 +7,9 @@
  *                    └─► cache ─► probes, statuses, collectors
  * ```
  *
- * In: options (see {@link AGENT_OPTIONS}). Out: pods as their manifests say, their statuses and events. Start-up goes
- * along the flow of data and fails before anything is changed; shutdown goes against it: first nothing new is begun,
- * then what was sent to the runtime settles, and the pods stay as they are.
+ * In: options (see {@link AGENT_OPTIONS}). Out: pods as their manifests say, their statuses and events.
+ * Start-up follows the flow of data and fails before anything is changed. Shutdown goes the other way: first
+ * nothing new starts, then calls of the runtime settle, and the pods stay as they are.
  *
  * @module
  */
@@ -50,30 +50,30 @@ import { tellFailedCalls } from './telemetry/reports/tell-failed-calls.js';
 import { tellHealth } from './telemetry/reports/tell-health.js';
 import { tellProbesOfEvents } from './telemetry/reports/tell-probes-of-events.js';
 
-/** What an {@link Agent} is given besides its options. */
+/** What an {@link Agent} gets besides its options. */
 export interface AgentPorts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly stdin: Readable;
-  /** What starts podloop, for the embedded runtime. */
+  /** The command that starts podloop, for the embedded runtime. */
   readonly podloopCommand: readonly [string, ...string[]];
-  /** For programs that hand out credentials of a cluster (default: none). */
+  /** The environment of programs that return credentials of a cluster (default: none). */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Further flags of the embedded runtime. */
   readonly runtimeFlags?: readonly string[];
-  /** podloop's, for those who ask (default: `unknown`). */
+  /** podloop's version, for clients that ask (default: `unknown`). */
   readonly version?: string;
-  /** How the log gets on, for the agent's health and its metrics (default: always well). */
+  /** The state of the log, for the agent's health and its metrics (default: always healthy). */
   readonly log?: LogState;
-  /** Reads manifests (default: a thread of its own). */
+  /** Reads manifests (default: in a thread of its own). */
   readonly manifestParser?: ManifestParser;
 }
 
-/** Why the agent ended, and what became of its pods. */
+/** Why the agent ended, and what happened to its pods. */
 export interface AgentEnd {
-  /** Why a batch did not succeed as a whole; empty when it did. Undefined when the agent was told to end. */
+  /** Why a batch did not succeed as a whole; empty when it did. Undefined when the agent was asked to end. */
   readonly failures: readonly string[] | undefined;
-  /** What became of the pods; `not all stopped`: some are left although they were to be stopped. */
+  /** What happened to the pods; `not all stopped`: some are left although they were to be stopped. */
   readonly pods: 'left as they are' | 'stopped' | 'not all stopped';
 }
 
@@ -94,13 +94,15 @@ export class Agent implements AsyncDisposable {
   readonly #api: AgentApi;
   readonly #metrics: AgentMetrics;
   readonly #history: AgentHistory;
-  /** Undefined for an agent on its own. */
+  /** Undefined for an agent without a cluster. */
   readonly #link: ClusterLink | undefined;
   #closing: Promise<void> | undefined;
 
   /**
-   * Takes the root folder, finds or starts the runtime, and reads what earlier agents have left. Rejects with
-   * NODE_ROOT_IN_USE, ENDPOINT_…, CGROUP_DRIVER_CONFLICT or OPTION_INVALID, leaving nothing behind.
+   * Claims the root folder, finds or starts the runtime, and reads the state that earlier agents have left.
+   *
+   * Rejects with NODE_ROOT_IN_USE, ENDPOINT_…, CGROUP_DRIVER_CONFLICT or OPTION_INVALID, leaving nothing
+   * behind.
    */
   static async start(options: AgentOptions, ports: AgentPorts, signal: AbortSignal): Promise<Agent> {
     const { clock, logger, stdin, podloopCommand, runtimeFlags = [], environment = {} } = ports;
@@ -210,7 +212,7 @@ export class Agent implements AsyncDisposable {
     return this.#api.socket;
   }
 
-  /** Where an embedded runtime of this agent has its log. */
+  /** The log of an embedded runtime of this agent. */
   get runtimeLog(): string {
     return join(this.#options.rootDir, 'runtime', 'runtime.log');
   }
@@ -220,12 +222,12 @@ export class Agent implements AsyncDisposable {
     return this.#parts.manager.list();
   }
 
-  /** What is wrong with manifests now, one sentence each. */
+  /** The present problems of manifests, one sentence each. */
   manifestProblems(): string[] {
     return this.#parts.sources.config.problems().map((problem) => this.#parts.sources.format(problem));
   }
 
-  /** A line for every pod, as `kubectl get pods` has them. */
+  /** A line for every pod, as in `kubectl get pods`. */
   pods(): PodLine[] {
     const { manager, workers } = this.#parts;
     return toPodLines({
@@ -236,7 +238,7 @@ export class Agent implements AsyncDisposable {
     });
   }
 
-  /** How the sync loop is, as of now. */
+  /** The present state of the sync loop. */
   loopState(): SyncLoopState {
     return this.#parts.loop.state();
   }
@@ -246,23 +248,23 @@ export class Agent implements AsyncDisposable {
     return this.#parts.manager.subscribe();
   }
 
-  /** Lifecycle events from now on, for one reader; of every pod of the runtime. */
+  /** Lifecycle events of every pod of the runtime from now on, for one reader. */
   subscribe(): Subscription {
     return this.#parts.pleg.subscribe();
   }
 
-  /** Events of pods, in the words of Kubernetes. */
+  /** Events of pods, in Kubernetes' words. */
   podEvents(): RecordedPodEvent[] {
     return this.#parts.events.list();
   }
 
   /**
-   * Keeps the pods until the signal aborts, or with exitWhenDone until every pod has ended. Resolves once nothing is
-   * begun any more and what was sent to the runtime has settled; what does not settle in time is named in the log and left
-   * to itself. {@link Agent.close} it afterwards.
+   * Runs the pods until the signal aborts, or with exitWhenDone until every pod has ended.
    *
-   * Calls `onRunning` once all parts run and the sync loop has turned, whatever the runtime says of itself then; never
-   * when the agent is told to end before, or a part fails at once.
+   * Resolves once nothing new starts and calls of the runtime have settled; the log names what does not
+   * settle in time. {@link Agent.close} it afterwards. Calls `onRunning` once all parts run and the sync loop
+   * has turned, whatever the state of the runtime then. It never does so when the agent is asked to end
+   * before, or when a part fails at once.
    */
   async run(signal: AbortSignal, onRunning: () => void = () => undefined): Promise<AgentEnd> {
     const { clock, logger } = this.#ports;
@@ -275,7 +277,7 @@ export class Agent implements AsyncDisposable {
     await node.refresh(signal);
     const recording = new AbortController();
     const history = this.#history.run(recording.signal);
-    // Told of at the end: without a history pods are kept all the same.
+    // Reported at the end: pods run without a history, too.
     history.catch(() => undefined);
     logger.info('Started node agent', {
       ...{
@@ -320,7 +322,7 @@ export class Agent implements AsyncDisposable {
       findPod: (uid) => this.#parts.desired.find(uid),
     });
     const end = AbortSignal.any([signal, ended.signal]);
-    // A part that cannot begin at all has said so by then.
+    // A part that cannot start at all has failed by then.
     await nextTurn();
     if (!end.aborted) onRunning();
     const failures = await this.#untilEnd(end);
@@ -338,7 +340,7 @@ export class Agent implements AsyncDisposable {
     await ending.of('probes', probes.close());
     await ending.of('memory of probes', this.#parts.memory.flush());
     await ending.of('changes of the runtime', this.#parts.changes.settled());
-    // The root folder is another agent's soon, and two that write one file at once spoil it.
+    // Another agent may claim the root folder soon, and two writers would corrupt a file.
     await ending.of('records of pulls', this.#parts.pullRecords.settled());
     await ending.of('cgroups of pods', this.#parts.cgroups.close());
     looking.abort();
@@ -348,12 +350,12 @@ export class Agent implements AsyncDisposable {
     await ending.ofAll(lookers);
     recording.abort();
     await ending.of('history', history);
-    // The first part that failed, before all were told to end or after.
+    // The first part that failed, before all were asked to end or after.
     ended.signal.throwIfAborted();
     return { failures, pods };
   }
 
-  /** Closes the connection and gives the root folder back. Idempotent. */
+  /** Closes the connection and releases the root folder. Idempotent. */
   async close(): Promise<void> {
     this.#closing ??= this.#close();
     await this.#closing;
@@ -364,7 +366,7 @@ export class Agent implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    // Up first and down last: also how pods end can be watched.
+    // Started first and closed last, so that clients can watch how pods end.
     await this.#api.close();
     this.#history[Symbol.dispose]();
     this.#metrics[Symbol.dispose]();
@@ -374,7 +376,7 @@ export class Agent implements AsyncDisposable {
     await this.#lock.release();
   }
 
-  /** Why a batch failed, once it has ended; undefined when it is told to end before. */
+  /** Why a batch failed, once it has ended; undefined when the agent is asked to end before. */
   async #untilEnd(signal: AbortSignal): Promise<readonly string[] | undefined> {
     if (this.#options.exitWhenDone) return await untilBatchEnds(this.#parts, this.#ports, signal);
     await untilAborted(signal);
@@ -382,7 +384,7 @@ export class Agent implements AsyncDisposable {
   }
 }
 
-/** Before anything is made or started for an agent that cannot serve. */
+/** Fails before anything is created or started for an agent that cannot serve. */
 async function checkServerFiles(options: AgentOptions): Promise<void> {
   if (findTlsPort(options) === undefined) return;
   const { tlsCertFile, tlsPrivateKeyFile, clientCaFile, tokenAuthFile } = options;

@@ -8,22 +8,23 @@ import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { type AgentParts } from './parts/agent-parts.js';
 
-/** What a batch is judged by, once every source was seen. */
+/** The state that decides on a batch, once every source was read. */
 export interface BatchView {
   readonly pods: Iterable<NodePod>;
   readonly findStatus: (uid: string) => V1PodStatus | undefined;
-  /** Whether nothing more will be done for a pod. */
+  /** Whether a pod is finished for good. */
   readonly isOver: (uid: string) => boolean;
-  /** Pods that somebody has deleted although their manifests are there (default: none). */
+  /** Pods that somebody has deleted although their manifests exist (default: none). */
   readonly stopped?: readonly { readonly namespace: string; readonly name: string }[];
-  /** What is wrong with the manifests now. */
+  /** The present problems of the manifests. */
   readonly problems: readonly ConfigProblem[];
 }
 
 /**
- * Why a batch that has ended did not succeed as a whole, in sentences; empty when it did, undefined while it goes on.
+ * Why a finished batch did not succeed as a whole, in sentences; empty when it did, undefined while it runs.
+ * Pure.
  *
- * It succeeds when every pod has and none was deleted, no manifest is left that no pod could be made of, and there was a pod at all. Pure.
+ * It succeeds when there was a pod, every pod has succeeded, none was deleted, and every manifest gave a pod.
  */
 export function findBatchFailures(view: BatchView): string[] | undefined {
   const { pods, findStatus, isOver, stopped = [], problems } = view;
@@ -40,18 +41,20 @@ export function findBatchFailures(view: BatchView): string[] | undefined {
   return [...failures, ...unmended];
 }
 
-/** The parts of an agent that tell how far its batch is. */
+/** The parts of an agent that show the progress of a batch. */
 export type BatchParts = Pick<
   AgentParts,
   'sources' | 'stopped' | 'desired' | 'manager' | 'workers' | 'seenAllSources'
 >;
 
-/** How often it is looked whether every pod has ended, in milliseconds. */
+/** How often to check whether every pod has ended, in milliseconds. */
 const LOOK_MS = 200;
 
 /**
- * Resolves once every pod has ended, with what {@link findBatchFailures} says then; with undefined when the signal
- * aborts before. Warns once of each pod that does not end by itself.
+ * Resolves with the result of {@link findBatchFailures} once every pod has ended; with undefined when the
+ * signal aborts.
+ *
+ * Warns once about each pod that does not end by itself.
  */
 export async function untilBatchEnds(
   parts: BatchParts,
@@ -75,7 +78,7 @@ export async function untilBatchEnds(
 function findFailures(parts: BatchParts): string[] | undefined {
   const { sources, stopped, desired, manager, workers, seenAllSources } = parts;
   if (!seenAllSources()) return undefined;
-  // One that was edited after its end runs once more.
+  // A pod that was edited after its end runs once more.
   const isThrough = (uid: string): boolean => workers.isFinished(uid) && !workers.isWantedAnew(uid);
   return findBatchFailures({
     pods: desired.all(),
@@ -96,7 +99,10 @@ function warnOfEndless(pods: Iterable<NodePod>, warned: Set<string>, logger: Log
   }
 }
 
-/** A URL that does not answer just now has been read before; what cannot be kept runs nevertheless. */
+/**
+ * False for a URL that fails now but was read before, and for state that cannot be stored: the pods run
+ * nevertheless.
+ */
 function keepsPodsFromRunning({ kind, source }: ConfigProblem): boolean {
   return kind !== 'not-kept' && !(kind === 'unreadable' && source === HTTP_SOURCE);
 }

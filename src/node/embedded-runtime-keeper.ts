@@ -12,14 +12,16 @@ export interface EmbeddedRuntimeKeeperOptions {
 }
 
 const LOOK_MS = 500;
-/** How often the log is looked at. */
+/** How often the size of the log is checked. */
 const LOG_LOOK_MS = 60_000;
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 5_000;
 
 /**
- * Sees to it that an embedded runtime runs as long as the agent does. One that an earlier agent has left is taken up;
- * one that ends is started again, and finds its pods as they are. Never ends one. Keeps its log short, whoever started it.
+ * Keeps an embedded runtime running as long as the agent runs, and never ends one.
+ *
+ * It uses a runtime that an earlier agent has left, and restarts one that ends; the new one finds its pods as
+ * they are. It also keeps the log short, whoever started the runtime.
  */
 export class EmbeddedRuntimeKeeper {
   readonly endpoint: string;
@@ -30,14 +32,14 @@ export class EmbeddedRuntimeKeeper {
     this.endpoint = options.process.endpoint;
   }
 
-  /** Resolves once one answers. Rejects with its last words when it does not come up. */
+  /** Resolves once a runtime answers. Rejects with its last log lines when it does not start. */
   async start(signal: AbortSignal): Promise<'found' | 'started'> {
     if (await this.#answers()) return 'found';
     await this.#options.process.start(signal);
     return 'started';
   }
 
-  /** Starts it again whenever it is gone, until the signal aborts; resolves then. */
+  /** Restarts it whenever it is gone, until the signal aborts; then resolves. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger, process } = this.#options;
     const backoff = new Backoff({ initialMs: FIRST_RETRY_MS, maxMs: LONGEST_RETRY_MS });
@@ -51,7 +53,7 @@ export class EmbeddedRuntimeKeeper {
         await process.boundLog();
         logLookMs = clock.monotonicMs() + LOG_LOOK_MS;
       }
-      // While a process of ours runs nobody else can listen there, and one that is busy is left alone.
+      // While our process runs, nobody else can listen there, and a busy one is left alone.
       if (process.isRunning || (await this.#answers())) continue;
       logger.error('Embedded runtime is gone, starting it again', undefined, { endpoint: this.endpoint });
       try {

@@ -2,9 +2,9 @@ import { findEndpoint, parseEndpoint, probeEndpoint, type ProbeOptions } from '#
 import { hasCode, messageOf } from '#base/errors/errors.js';
 
 /**
- * The runtime's `unix:///path` that is meant: the one given, or the one that is found when it is empty. Throws ENDPOINT_….
+ * The runtime's `unix:///path`: the given one, or if that is empty, the one that is found. Throws ENDPOINT_….
  *
- * @param socketPaths where it is looked for (default: the usual places).
+ * @param socketPaths where to search (default: the usual places).
  */
 export async function getRuntime(endpoint: string, socketPaths?: readonly string[]): Promise<string> {
   return (endpoint === '' ? await findEndpoint(socketPaths) : parseEndpoint(endpoint)).url;
@@ -23,7 +23,11 @@ export async function findRuntime(
   }
 }
 
-/** What is wrong with the runtime behind an endpoint, in a sentence; undefined when it answers. Rejects with the signal's reason alone. */
+/**
+ * What is wrong with the runtime behind an endpoint, in a sentence; undefined when it answers.
+ *
+ * Rejects only with the signal's reason.
+ */
 export async function findRuntimeFault(endpoint: string, options: ProbeOptions): Promise<string | undefined> {
   try {
     await probeEndpoint(endpoint, options);

@@ -1,5 +1,5 @@
 /**
- * The agent, for the command line: it is made of options, runs, and says what it and its runtime do.
+ * The agent, for the command line: it is built from options, runs, and reports on itself and its runtime.
  *
  * @module
  */

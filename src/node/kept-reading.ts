@@ -1,21 +1,22 @@
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 
-/** Where a {@link KeptReading} comes from. */
+/** The source of a {@link KeptReading}. */
 export interface ReadingSource<Value> {
-  /** What it is, for the log. */
+  /** Its name in the log. */
   readonly what: string;
   /** The flag that names its files. */
   readonly flag: string;
   readonly logger: Logger;
   readonly read: () => Promise<string>;
-  /** Throws for what cannot be used. */
+  /** Throws for unusable text. */
   readonly parse: (text: string) => Value;
 }
 
 /**
- * What stands in files that may change at any time: what cannot be read or used then is told once, and what was read
- * before holds.
+ * The parsed contents of files that may change at any time.
+ *
+ * If they become unreadable or unusable, that is logged once, and the last good value stays.
  */
 export class KeptReading<Value> {
   readonly #source: ReadingSource<Value>;
@@ -23,7 +24,7 @@ export class KeptReading<Value> {
   #value: Value;
   #complaint: string | undefined;
 
-  /** Rejects with what is wrong with the files. */
+  /** Rejects with the problem of the files. */
   static async open<Value>(source: ReadingSource<Value>): Promise<KeptReading<Value>> {
     const text = await source.read();
     return new KeptReading(source, text, source.parse(text));
@@ -35,12 +36,12 @@ export class KeptReading<Value> {
     this.#value = value;
   }
 
-  /** As it was last fit to be used. */
+  /** The last good value. */
   get value(): Value {
     return this.#value;
   }
 
-  /** Takes in what has changed; whether something has. Never rejects. */
+  /** Reads the files again if they have changed; returns whether the value has changed. Never rejects. */
   async refresh(): Promise<boolean> {
     const { what, flag, logger, read, parse } = this.#source;
     try {

@@ -8,7 +8,7 @@ import {
 import { type Clock } from '#base/time/clock.js';
 import { messageOf } from '#base/errors/errors.js';
 
-/** What an {@link ObservedRuntime} tells; each once for each change. */
+/** Callbacks of {@link ObservedRuntime}; each is called once per change. */
 export interface ObservedRuntimeOptions {
   readonly runtime: Runtime;
   readonly clock: Clock;
@@ -16,15 +16,15 @@ export interface ObservedRuntimeOptions {
   readonly onLost: (message: string) => void;
   /** The list succeeds again. */
   readonly onBack: () => void;
-  /** Events were asked for, and the runtime has none. */
+  /** Events were requested, and the runtime has none. */
   readonly onNoEvents: () => void;
 }
 
 /**
- * A {@link Runtime} that passes every call on, and notices when the list begins to fail, when that is over, and that
- * there are no events.
+ * A {@link Runtime} that passes every call on, and notices when lists fail or succeed again and when there
+ * are no events.
  *
- * It makes no calls of its own: it sees what somebody else asks for.
+ * It makes no calls of its own, and sees only those of others.
  */
 export class ObservedRuntime implements Runtime {
   readonly #options: ObservedRuntimeOptions;
@@ -34,7 +34,7 @@ export class ObservedRuntime implements Runtime {
 
   constructor(options: ObservedRuntimeOptions) {
     this.#options = options;
-    // Absent has a meaning of its own: a runtime that can never have events.
+    // Its absence means something: a runtime that can never have events.
     if (options.runtime.watchEvents !== undefined) this.watchEvents = this.#watchEvents.bind(this);
   }
 

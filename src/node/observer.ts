@@ -1,13 +1,14 @@
 /**
- * The composition root of everything that only looks: builds the parts in the order in which data flows.
+ * The composition root of the read-only side: it builds the parts in the order in which data flows.
  *
  * ```
  * endpoint ─► CRI client ─► runtime ─► event generator ─► subscribers
  * ```
  *
- * In: options (see {@link OBSERVER_OPTIONS}) and a clock and a logger. Out: events, and health. Start-up goes from
- * left to right and fails before anything is printed when the runtime cannot be used; shutdown goes from right to
- * left, so that nothing is asked of a part that is closed. It starts, stops and removes nothing in the runtime.
+ * In: options (see {@link OBSERVER_OPTIONS}), a clock and a logger. Out: events, and health. Start-up goes
+ * from left to right and fails before anything is printed when the runtime cannot be used. Shutdown goes from
+ * right to left, so that no part is called after it is closed. It starts, stops and removes nothing in the
+ * runtime.
  *
  * @module
  */
@@ -32,25 +33,25 @@ import { type ObserverOptions, resolveObserverOptions } from './options/options.
 
 export { type ContainerLifecycleEvent, type PodLifecycleEvent } from '#watch';
 
-/** What an {@link Observer} is given besides its options. */
+/** What an {@link Observer} gets besides its options. */
 export interface ObserverPorts {
   readonly clock?: Clock;
   readonly logger?: Logger;
-  /** The runtime does not answer any more; told once. It is tried again for ever. */
+  /** The runtime does not answer any more; called once. It is retried forever. */
   readonly onRuntimeLost?: (message: string) => void;
   readonly onRuntimeBack?: () => void;
-  /** Something about the runtime or the mode that people should know: one sentence each. */
+  /** Something that people should know about the runtime or the mode: one sentence each. */
   readonly onWarning?: (message: string) => void;
 }
 
-/** The runtime that is looked at, and whatever has to be closed after it. */
+/** The observed runtime, and whatever has to be closed after it. */
 export interface ObservedEndpoint {
   readonly runtime: Runtime;
   /** For messages. */
   readonly url: string;
   readonly runtimeName: string;
   readonly runtimeVersion: string;
-  /** Calls that are not answered yet (default: nothing is known of them). */
+  /** Calls without an answer yet (default: unknown). */
   readonly callsInFlight?: () => readonly CriCall[];
   readonly close: () => void;
 }
@@ -68,8 +69,10 @@ export class Observer implements AsyncDisposable {
   readonly #onWarning: (message: string) => void;
 
   /**
-   * Connects to the runtime that the options name, or to the one that is found. Rejects with an ENDPOINT_… error when
-   * there is none, when it may not be used, or when it speaks no CRI v1.
+   * Connects to the runtime that the options name, or to the one that is found.
+   *
+   * Rejects with an ENDPOINT_… error when there is none, when access is denied, or when it does not speak CRI
+   * v1.
    */
   static async connect(
     options: Partial<ObserverOptions> = {},
@@ -89,7 +92,7 @@ export class Observer implements AsyncDisposable {
     return new Observer(target, resolved, ports);
   }
 
-  /** For a runtime that is there already; {@link Observer.connect} is the usual way. */
+  /** For an existing runtime; {@link Observer.connect} is the usual way. */
   constructor(target: ObservedEndpoint, options: ObserverOptions, ports: ObserverPorts = {}) {
     const { clock = new SystemClock(), logger = SILENT_LOGGER } = ports;
     this.#target = target;
@@ -121,19 +124,19 @@ export class Observer implements AsyncDisposable {
     });
   }
 
-  /** A new reader of events made from now on. It ends when the observer is closed; at once, when it is already. */
+  /** A new reader of events from now on. It ends when the observer is closed; at once if it already is. */
   subscribe(): Subscription {
     const subscription = this.#pleg.subscribe();
     if (this.#closed) subscription.close();
     return subscription;
   }
 
-  /** How the event generator and the runtime are, as of now. */
+  /** The present health of the event generator and the runtime. */
   health(): PlegHealth {
     return this.#pleg.health();
   }
 
-  /** The pods that the runtime had when all were listed last. */
+  /** The pods of the runtime in the last full list. */
   pods(): PodRef[] {
     const { cache } = this.#pleg;
     return [...cache.uids()].map((uid) => {
@@ -142,7 +145,7 @@ export class Observer implements AsyncDisposable {
     });
   }
 
-  /** Begins to count for a report of how it goes, to be read again and again. Dispose of it when done. */
+  /** Starts to count for a progress report, which can be read again and again. Dispose of it when done. */
   startReport(): PlegReporter {
     const { runtimeName: name, runtimeVersion: version, url: endpoint, callsInFlight } = this.#target;
     return new PlegReporter({
@@ -152,14 +155,14 @@ export class Observer implements AsyncDisposable {
     });
   }
 
-  /** Looks until the signal aborts; resolves then. A runtime that goes away is waited for. */
+  /** Observes until the signal aborts; then resolves. Waits for a runtime that goes away. */
   async run(signal: AbortSignal): Promise<void> {
     for (const warning of this.#warnings) this.#onWarning(warning);
     this.#warnings = [];
     await this.#pleg.run(signal);
   }
 
-  /** Ends all subscriptions and closes the connection. Abort what {@link Observer.run} was given first. */
+  /** Ends all subscriptions and closes the connection. Abort the signal of {@link Observer.run} first. */
   close(): void {
     this.#closed = true;
     this.#pleg.closeSubscriptions();

@@ -1,7 +1,7 @@
 import { type PodCache } from '#watch';
 import { type RunningPod } from './api/node/kubelet-pods.js';
 
-/** The pods of which something runs, of all owners, as the runtime has them, or had them when it told last. */
+/** The pods of all owners of which something runs, by the runtime's last answers. */
 export function runningPods(cache: Pick<PodCache, 'getLastKnown' | 'uids'>): RunningPod[] {
   return [...cache.uids()].flatMap((uid): RunningPod[] => {
     const { namespace, name, containers } = cache.getLastKnown(uid);

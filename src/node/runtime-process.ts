@@ -8,14 +8,14 @@ import { RUNTIME_ROOT_LOCK } from '#base/fs/folder-lock.js';
 
 /** How an embedded runtime is started. */
 export interface RuntimeProcessOptions {
-  /** What starts podloop, to put `runtime …` behind: the interpreter and the script. */
+  /** The command that starts podloop, to be followed by `runtime …`: the interpreter and the script. */
   readonly podloopCommand: readonly [string, ...string[]];
-  /** An existing folder of its own: socket, state and log go there. */
+  /** An existing folder of its own for socket, state and log. */
   readonly folder: string;
   readonly clock: Clock;
   /**
-   * With whom the runtime ends, however that one ended, as soon as no pod is left: a process, or whichever agent works in
-   * a root folder.
+   * The runtime ends once this has ended, however that happened, and no pod is left: a process, or any agent
+   * of a root folder.
    */
   readonly endsWith: { readonly processId: number } | { readonly agentRootDir: string };
   /** Further flags of `podloop runtime`: isolation, images, what to do with pods at the end. */
@@ -23,23 +23,24 @@ export interface RuntimeProcessOptions {
 }
 
 /**
- * How long a runtime may take to come up and to go down, in milliseconds. One that ends is noticed at once; one that runs may be
- * on a machine so busy that it takes minutes to load its program.
+ * Limit for a start and for an end of the runtime, in milliseconds.
+ *
+ * One that exits is noticed at once. One that runs may need minutes to load its program on a busy machine.
  */
 const START_LIMIT_MS = 300_000;
 const END_LIMIT_MS = 10_000;
 /** How long another runtime may have the folder before its owner is reported. */
 const TAKEN_LIMIT_MS = 20_000;
 const ASK_AGAIN_MS = 50;
-/** How large a log grows before it begins anew, in bytes; what it said until then is kept once. */
+/** Maximum size of the log, in bytes; beyond that it starts again, and one older part is kept. */
 const LARGEST_LOG_BYTES = 10 * 2 ** 20;
 
 /**
  * An embedded runtime in a process of its own.
  *
- * It is in a session of its own, so that a Ctrl-C in the terminal does not reach it. Killed, it leaves its pods as
- * they are, and the next one with the same folder takes them up; whether it removes them when it is ended is said by
- * its flags.
+ * The process has its own session, so that a Ctrl-C in the terminal does not reach it. If it is killed, its
+ * pods stay as they are, and the next one with the same folder takes them over. Its flags say whether it
+ * removes them when it is asked to end.
  */
 export class RuntimeProcess {
   readonly endpoint: string;
@@ -62,8 +63,11 @@ export class RuntimeProcess {
   }
 
   /**
-   * Starts it, again if need be, and resolves when one answers. Rejects with its last words when none does. One that an
-   * agent before this one has just started, or that is just ending, has the folder: its start or its end is waited for.
+   * Starts it, repeatedly if necessary, and resolves when one answers. Rejects with its last log lines when
+   * none does.
+   *
+   * If one that an earlier agent has just started, or that is just ending, has the folder, waits for its
+   * start or its end.
    */
   async start(signal?: AbortSignal): Promise<void> {
     const { clock } = this.#options;
@@ -76,7 +80,7 @@ export class RuntimeProcess {
     }
   }
 
-  /** Why it does not come up; undefined when one answers. */
+  /** Why it does not start; undefined when one answers. */
   async #tryStart(untilMs: number, signal: AbortSignal | undefined): Promise<PodloopError | undefined> {
     const { clock } = this.#options;
     const { said, failed } = await this.#spawn();
@@ -121,7 +125,7 @@ export class RuntimeProcess {
     return { said: () => this.#lastWords(start), failed: () => failure };
   }
 
-  /** Ends it, by force if it does not listen; resolves when it has ended. Idempotent. */
+  /** Ends it, by force if it does not respond; resolves when it has ended. Idempotent. */
   async stop(): Promise<void> {
     const child = this.#child;
     if (child === undefined || !this.isRunning) return;
@@ -133,9 +137,10 @@ export class RuntimeProcess {
   }
 
   /**
-   * Begins the log anew when it has grown too long; to be called now and then. It is copied and emptied rather than renamed,
-   * as a runtime that outlived its agent has it open, and goes on writing to its end. Never rejects: a disk that is full or
-   * ill is no reason to end anything.
+   * Starts the log again when it has grown too long; to be called now and then. Never rejects.
+   *
+   * The log is copied and emptied rather than renamed, as a runtime that outlives its agent keeps it open and
+   * appends. A full or broken disk is no reason to end anything.
    */
   async boundLog(): Promise<void> {
     const path = this.#logPath;
@@ -144,7 +149,7 @@ export class RuntimeProcess {
       () => 0,
     );
     if (size <= LARGEST_LOG_BYTES) return;
-    // A disk without room for a copy is all the more in need of the rest.
+    // A disk without room for a copy needs the rest all the more.
     await copyFile(path, `${path}.1`).catch(() => undefined);
     await truncate(path).catch(() => undefined);
   }
@@ -153,7 +158,7 @@ export class RuntimeProcess {
     return join(this.#options.folder, 'runtime.log');
   }
 
-  /** `start`: where the log was when it was started; what stands before is of others. */
+  /** `start`: the size of the log at the start; what stands before comes from others. */
   async #lastWords(start: number): Promise<string> {
     const log = await readFile(this.#logPath).catch(() => Buffer.alloc(0));
     return log.subarray(start).toString().trim().split('\n').slice(-3).join(' / ');

@@ -10,19 +10,20 @@ import { type Clock } from '#base/time/clock.js';
 import { messageOf } from '#base/errors/errors.js';
 import { type PodWorkers } from './pods/workers/pod-workers.js';
 
-/** What {@link stopOnePod} works with. */
+/** What {@link stopOnePod} needs. */
 export interface StopOnePodPorts {
   readonly clock: Clock;
   readonly desired: Pick<DesiredPods, 'has'>;
   readonly workers: Pick<PodWorkers, 'updatePod'>;
   readonly stopped: Pick<StoppedPods, 'stop'>;
-  /** Nothing is begun any more. */
+  /** Nothing new starts any more. */
   readonly isEnding: () => boolean;
 }
 
 /**
- * Stops a pod until its manifest changes. Rejects for one of a cluster, as it would be started again: that is gone when
- * its API server says so. One that nobody wants any more can only be given less time.
+ * Stops a pod until its manifest changes. A pod that nobody wants any more can only get less time.
+ *
+ * Rejects for a pod of a cluster, as it would be started again: it ends when its API server says so.
  */
 export async function stopOnePod(
   { clock, desired, workers, stopped, isEnding }: StopOnePodPorts,

@@ -17,9 +17,11 @@ const LOOK_MS = 200;
 const STOP_LIMIT_MS = 30_000;
 
 /**
- * Ends and removes every pod of this agent, as if nobody wanted any more: what does that at other times does it now,
- * also to pods of a source that was never seen. Returns false when some are left after their grace period and half a
- * minute; those are named in the log.
+ * Ends and removes every pod of this agent, as if nobody wanted any more, including pods of sources that were
+ * never read.
+ *
+ * Uses the usual way of ending pods. Returns false when some are left after their grace period and half a
+ * minute; the log names those.
  */
 export async function stopPods({ parts, clock, logger }: StopPodsOptions): Promise<boolean> {
   const { desired, handlers, workers, paths, ownUids, wantNothing } = parts;
@@ -29,7 +31,7 @@ export async function stopPods({ parts, clock, logger }: StopPodsOptions): Promi
   let longestGraceMs = 0;
   wantNothing();
   for (;;) {
-    // What a source had delivered may reach the sync loop a moment later.
+    // What a source has delivered may reach the sync loop a moment later.
     const pods = [...desired.all()];
     pods.forEach(({ metadata }) => ending.add(metadata.uid));
     longestGraceMs = Math.max(longestGraceMs, ...pods.map((pod) => graceSecondsOf(pod) * 1_000));
@@ -37,7 +39,7 @@ export async function stopPods({ parts, clock, logger }: StopPodsOptions): Promi
     const isWorkedOn = [...ending].some((uid) => workers.isKnown(uid) && !workers.isFinished(uid));
     const left = ownUids();
     if (!isWorkedOn && left.length === 0 && !(await hasFolders())) return true;
-    // Those that only the runtime knows have the grace period that a pod has unless told.
+    // Pods that only the runtime knows have the default grace period.
     if (left.some((uid) => !ending.has(uid)))
       longestGraceMs = Math.max(longestGraceMs, DEFAULT_GRACE_SECONDS * 1_000);
     if (clock.monotonicMs() > startedMs + longestGraceMs + STOP_LIMIT_MS) {

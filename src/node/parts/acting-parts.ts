@@ -48,32 +48,35 @@ import { type ObservingParts, type ObservingPartsOptions } from './observing-par
 
 /** What {@link buildActingParts} needs. */
 export interface ActingPartsOptions extends ObservingPartsOptions {
-  /** As the runtime calls itself. */
+  /** The runtime's name for itself. */
   readonly runtimeName: string;
   readonly runtimeUrl: string;
   readonly hostIps: Pick<HostIps, 'refresh'>;
   readonly objects: PodObjects;
   readonly events: PodEventLog;
-  /** What pods of an API server refer to; there are none without it. */
+  /** The objects that pods of an API server refer to; undefined without a cluster. */
   readonly cluster: ClusterObjects | undefined;
-  /** Knows what an agent before this one has told an API server of pods, and what the Node says that there is. */
+  /** What an earlier agent has reported to an API server, and what the Node says is allocatable. */
   readonly link: Pick<ClusterHooks, 'findTold' | 'allocatable'> | undefined;
-  /** Knows what nobody may read in an event or in the log. */
+  /** Knows the values that may not appear in an event or in the log. */
   readonly secrets: SecretHider;
   readonly observing: ObservingParts;
-  /** Why a pod does not have the resources that it was edited to ask for. */
+  /** Why a pod does not have the resources of its last edit. */
   readonly findHeldResize: (podUid: string) => ResizeObstacle | undefined;
-  /** A pod can go on that waited for something of its volumes. */
+  /** A pod that waited for something of its volumes can continue. */
   readonly onVolumesReady: (podUid: string) => void;
 }
 
-/** So many times in a row a sync is left out of a pod in which nothing has changed since the last one. */
+/** How many syncs in a row are left out for a pod in which nothing has changed. */
 const SETTLED_SYNCS = 10;
 
-/** The parts of an agent that do what one pod needs, and keep what was done. */
+/** The parts of an agent that act on one pod and store the results. */
 export type ActingParts = Awaited<ReturnType<typeof buildActingParts>>;
 
-/** Makes the parts that act on one pod, up to syncPod. Reads what earlier agents knew of pulls, probes and ends. */
+/**
+ * Builds the parts that act on one pod, up to syncPod. Reads what earlier agents stored about pulls, probes
+ * and ends.
+ */
 export async function buildActingParts(given: ActingPartsOptions) {
   const { options, identity, client, runtimeName, runtimeUrl, objects, events, secrets, observing } = given;
   const { cluster, link, clock, logger } = given;
@@ -101,7 +104,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
     readStorage: async () => findDiskBytes(options.rootDir),
     ofNode: () => link?.allocatable(),
   });
-  /** What the downward API tells of the node. */
+  /** The node's part of the downward API. */
   const downwardNode = (): DownwardNode => {
     const capacity = room.current();
     const ephemeralStorageBytes = capacity.others.get('ephemeral-storage');
@@ -215,7 +218,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
   });
   const findForbidden = (pod: NodePod): Rejection | undefined => rejectForbidden(pod, policy);
   const syncer = sparingForeignPods(
-    // What has ended is only looked at.
+    // An ended pod is only read.
     sparingForbiddenPods(hands, (pod) => {
       const forbidden = findForbidden(pod);
       if (forbidden === undefined) return undefined;

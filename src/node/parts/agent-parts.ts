@@ -25,26 +25,28 @@ import { buildObservingParts } from './observing-parts.js';
 export interface AgentPartsOptions {
   readonly options: AgentOptions;
   readonly identity: NodeIdentity;
-  /** Those of the identity. */
+  /** The addresses in the Node's identity. */
   readonly hostIps: Pick<HostIps, 'refresh' | 'onChange'>;
   readonly client: CriClient;
-  /** As the runtime calls itself. */
+  /** The runtime's name for itself. */
   readonly runtimeName: string;
   readonly runtimeUrl: string;
   readonly stdin: Readable;
   readonly manifestParser: ManifestParser | undefined;
-  /** The cluster of the node; pods come from manifests alone without it. */
+  /** The node's cluster; without it, pods come only from manifests. */
   readonly link?: ClusterHooks | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** The parts of a node agent, wired to one another; none of them runs yet. */
+/** The parts of a node agent, wired together; none of them runs yet. */
 export type AgentParts = Awaited<ReturnType<typeof buildAgentParts>>;
 
 /**
- * Makes the parts in the order in which data flows: what is wanted, what is observed, what acts on one pod, and what
- * decides. Reads what earlier agents have left in the root folder.
+ * Builds the parts in the order in which data flows: what is desired, what is observed, what acts, and what
+ * decides.
+ *
+ * Reads the state that earlier agents have left in the root folder.
  */
 export async function buildAgentParts(given: AgentPartsOptions) {
   const {
@@ -62,7 +64,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const secrets = new SecretHider();
   const common = { clock, logger };
   const hide = (text: string, namespace: string | undefined): string => secrets.hide(text, namespace);
-  /** As it is wanted, or as its last status was told. */
+  /** The pod as it is wanted, or as of its last reported status. */
   const findPod = (uid: string): NodePod | undefined =>
     deciding.desired.find(uid) ?? acting.manager.findPod(uid);
   const events = new PodEventLog({ ...common, hide, findPod });
@@ -82,7 +84,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     onObjectsChanged: (change) => {
       const all = sources.config.objects.all();
       objectTimes.update(all);
-      // Before any pod can put them anywhere.
+      // Before any pod can expose them.
       for (const { object } of all) if (object.kind === 'Secret') secrets.learn(object);
       const concerned = [...deciding.desired.all()].filter((pod) => isConcerned(pod, change));
       deciding.loop.syncSoon(concerned.map(({ metadata }) => metadata.uid));
@@ -93,7 +95,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     onSecretEnded: (secret) => secrets.forget(secret),
     onChanged: (uids) => deciding.loop.syncSoon(uids),
   });
-  /** ConfigMaps and Secrets as pods find them. */
+  /** ConfigMaps and Secrets as pods see them. */
   const objects: PodObjects =
     cluster === undefined ? sources.config.objects : objectsBySource(sources.config.objects, cluster);
   const observing = await buildObservingParts({ ...common, options, identity, client, runtimeName });
@@ -108,7 +110,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     ...{ ...common, options, client, events, sources, stopped, observing, acting, cluster, secrets },
     link: given.link,
   });
-  // Statuses tell them.
+  // Statuses contain them.
   hostIps.onChange(() => deciding.loop.syncSoon(deciding.desired.uids()));
   return {
     hide,

@@ -7,26 +7,26 @@ import { type StatusManager } from '../status/status-manager.js';
 import { type CleanupView, type PodCleaner } from '../pods/loop/housekeeping.js';
 import { type PodWorkers } from '../pods/workers/pod-workers.js';
 
-/** What {@link buildCleaners} works with. */
+/** What {@link buildCleaners} needs. */
 export interface CleanersOptions {
   readonly probes: Pick<ProbeManager, 'cleanUp'>;
   readonly stopped: Pick<StoppedPods, 'list' | 'setOver'>;
   readonly workers: Pick<PodWorkers, 'isFinished'>;
   readonly manager: Pick<StatusManager, 'removeOrphanedStatuses'>;
   readonly endedPods: Pick<EndedPods, 'uids'>;
-  /** What pods of an API server refer to; undefined for an agent that has joined none. */
+  /** The objects that pods of an API server refer to; undefined for an agent without a cluster. */
   readonly cluster: Pick<ClusterObjects, 'keepOnly'> | undefined;
-  /** The pod's end is of no use any more. */
+  /** The stored end of the pod is not needed any more. */
   readonly forgetEnd: (uid: string) => void;
 }
 
-/** What parts of the agent keep of pods in memory, and forget with them, in the order in which they are asked. */
+/** The cleaners of per-pod state in memory, in the order in which they run. */
 export function buildCleaners(options: CleanersOptions): PodCleaner[] {
   const { probes, stopped, workers, manager, endedPods, cluster, forgetEnd } = options;
   return [
     { name: 'probes', cleanUp: (view) => probes.cleanUp(knownUids(view)) },
     {
-      // What had ended before it was stopped ends no second time.
+      // A pod that had ended before it was stopped does not end a second time.
       name: 'stopped pods',
       cleanUp: async () => {
         for (const stop of stopped.list()) {
@@ -46,7 +46,7 @@ export function buildCleaners(options: CleanersOptions): PodCleaner[] {
   ];
 }
 
-/** Of pods that are wanted, or of which something may run. */
+/** The uids of pods that are wanted, or of which something may run. */
 function knownUids({ desiredUids, possiblyRunningUids }: CleanupView): Set<string> {
   return new Set([...desiredUids, ...possiblyRunningUids]);
 }

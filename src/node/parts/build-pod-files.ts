@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { type CriClient, type PodPaths } from '#watch';
 import { PodFiles } from '../resources/stats/pod-files.js';
 
-/** What {@link buildPodFiles} wires. */
+/** What {@link buildPodFiles} needs. */
 export interface BuildPodFilesOptions {
   readonly client: Pick<CriClient, 'containerStatus'>;
   readonly paths: Pick<PodPaths, 'podDir'>;
@@ -10,10 +10,10 @@ export interface BuildPodFilesOptions {
   readonly ending: AbortSignal;
 }
 
-/** One container that hangs is asked about no longer than this at a time; nobody waits for it. */
+/** Timeout for one container: nobody waits for one that hangs. */
 const INSPECT_TIMEOUT_MS = 10_000;
 
-/** Wires what counts the files of pods that are in no volume, layer or log. */
+/** Wires the part that counts files of pods outside of volumes, layers and logs. */
 export function buildPodFiles({ client, paths, ending }: BuildPodFilesOptions): PodFiles {
   return new PodFiles({
     podDir: (uid) => paths.podDir(uid),

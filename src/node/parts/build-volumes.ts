@@ -27,24 +27,24 @@ import { type PodEvictor } from '../resources/eviction/pods/pod-evictor.js';
 export interface VolumesOptions {
   readonly podsFolder: string;
   readonly mounter: ToolMounter;
-  /** What of the node pods may mount. */
+  /** What pods may mount of the node. */
   readonly policy: Pick<NodePolicy, 'allowedHostPaths'>;
   readonly objects: PodObjects;
   readonly downwardFacts: ContentVolumesOptions['downwardFacts'];
-  /** What pods may use together, as of now. */
+  /** The memory that all pods together may use, as of now. */
   readonly memoryBytes: () => bigint;
-  /** Whether containers of a pod can have mounts that are read-only with all below them. */
+  /** Whether containers of a pod can have recursive read-only mounts. */
   readonly canMountRecursivelyReadOnly: (pod: NodePod) => boolean;
-  /** Of an API server; without it there are no tokens and no claims. */
+  /** The API server; without it there are no tokens and no claims. */
   readonly cluster?: ServiceAccountTokenSource & VolumeClaimSource;
   readonly events: PodEventRecorder;
-  /** What a pod waited for is there. */
+  /** What a pod waited for is available. */
   readonly onReady: (podUid: string) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Makes the volumes of pods, of every kind that this node has. */
+/** Builds the volumes of pods, of every kind that this node supports. */
 export function buildVolumes(given: VolumesOptions): PodVolumes {
   const { podsFolder, mounter, policy, objects, downwardFacts, memoryBytes, events, onReady } = given;
   const { canMountRecursivelyReadOnly, cluster } = given;
@@ -79,7 +79,7 @@ export function buildVolumes(given: VolumesOptions): PodVolumes {
 /** What {@link buildVolumeLimits} needs. */
 export interface VolumeLimitsOptions {
   readonly volumes: PodVolumes;
-  /** Every pod that is wanted. */
+  /** Every desired pod. */
   readonly pods: () => Iterable<NodePod>;
   readonly evictor: PodEvictor;
   readonly counts: FolderCounts;
@@ -87,7 +87,7 @@ export interface VolumeLimitsOptions {
   readonly logger: Logger;
 }
 
-/** Makes what evicts pods whose emptyDirs are over their limits. */
+/** Builds the part that evicts pods whose emptyDirs exceed their limits. */
 export function buildVolumeLimits(given: VolumeLimitsOptions): EmptyDirLimits {
   const { volumes, pods, evictor, counts, clock, logger } = given;
   return new EmptyDirLimits({

@@ -33,7 +33,7 @@ export interface CollectorsOptions {
   readonly logger: Logger;
 }
 
-/** Everything that clears up after pods. */
+/** Everything that cleans up after pods. */
 export interface Collectors {
   readonly containers: ContainerCollector;
   readonly folders: PodFolderCollector;
@@ -41,7 +41,7 @@ export interface Collectors {
   readonly images: ImageCollector;
 }
 
-/** Makes the collectors of a node: of dead containers, folders, logs and images of ours. */
+/** Builds the collectors of a node: of owned dead containers, folders, logs and images. */
 export function buildCollectors(given: CollectorsOptions): Collectors {
   const { options, client, changes, pods, paths, clock, logger } = given;
   const common = { clock, logger, pods, changes, isOurs: given.isOurs };
@@ -83,13 +83,13 @@ export function buildCollectors(given: CollectorsOptions): Collectors {
   };
 }
 
-/** Of all that the runtime has, whoever made it. */
+/** All containers of the runtime, whoever created them. */
 async function listImageUsers(client: CriClient, signal: AbortSignal): Promise<readonly ImageUser[]> {
   const { containers } = await client.listContainers({}, { signal });
   return containers.map(({ image, imageRef, imageId }) => ({ image: image?.image ?? '', imageRef, imageId }));
 }
 
-/** Of the disk on which the runtime says that its images are. */
+/** The disk on which the runtime reports its images. */
 async function readImageDisk(client: CriClient, signal: AbortSignal): Promise<DiskUsage> {
   const { imageFilesystems } = await client.imageFsInfo({}, { signal });
   const mountpoint = imageFilesystems[0]?.fsId?.mountpoint;

@@ -40,20 +40,20 @@ export interface DecidingPartsOptions {
   readonly stopped: StoppedPods;
   readonly observing: ObservingParts;
   readonly acting: ActingParts;
-  /** What pods of an API server refer to. */
+  /** The objects that pods of an API server refer to. */
   readonly cluster: Pick<ClusterObjects, 'keepOnly'> | undefined;
-  /** Knows what nobody may read. */
+  /** Knows the values that nobody may read. */
   readonly secrets: Pick<SecretHider, 'namespaces' | 'forgetNamespace'>;
-  /** Who says which pods of an API server may be here, and is told how they end. */
+  /** Decides which pods of an API server may run here, and reports how they end. */
   readonly link: Pick<ClusterHooks, 'admit' | 'isNodeOfKubeletHere' | 'podEndChanged'> | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** The reason on pods that wait until others have ended, as these still have what they need. */
+/** The reason of pods that wait until others have ended and freed what they need. */
 const WAITING_FOR_ROOM = 'WaitingForRoom';
 
-/** Makes the parts of an agent that decide what is done to which pod and when, and what is cleared up. */
+/** Builds the parts of an agent that decide what is done to which pod and when, and what is cleaned up. */
 export function buildDecidingParts(given: DecidingPartsOptions) {
   const { options, client, events, sources, stopped, observing, acting, cluster, link, clock, logger } =
     given;
@@ -81,7 +81,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
       const pod = desired.find(uid);
       void stopped.setOver(manifestUidOf(pod?.metadata ?? { uid }));
       loop.housekeepSoon();
-      // Its manifest was edited while no agent ran, or as it ended: as for any edit of a pod that has ended.
+      // Its manifest was edited while no agent ran, or as it ended: handled like any edit of an ended pod.
       const ended = endedPods.find(uid);
       if (pod === undefined || ended === undefined || isClusterPod(pod)) return;
       if (ended.definition !== toRunDefinition(pod)) {
@@ -92,10 +92,10 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
   });
   let isNothingWanted = false;
   const seenAllSources = (): boolean => isNothingWanted || sources.config.seenAllSources();
-  /** From now on pods are ended whatever a source that was not seen yet may want. */
+  /** From now on, pods are ended even if a source that was not read yet wants them. */
   const wantNothing = (): void => void (isNothingWanted = true);
   const closing = new AbortController();
-  /** Of work that rejects only because everything ends. */
+  /** Ignores rejections that only come from the end of the agent. */
   const ignoreEnd = (work: Promise<unknown>): void => {
     work.catch((error: unknown) => {
       if (!closing.signal.aborted) logger.error('Dead containers are not removed', error);
@@ -174,7 +174,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
       const { uid } = pod.metadata;
       const isTornDown = housekeeping.isTornDown(uid);
       if (isNews) events.record(pod.metadata, { type: 'Warning', reason: WAITING_FOR_ROOM, message });
-      // What it shows is of a former life, and so is what the runtime has of it.
+      // Its status is of a former life, and so is what the runtime has of it.
       if (isTornDown) forgetLife(uid);
       statuses.showWaiting(pod, isTornDown ? emptyPodStatus(uid) : cache.getLastKnown(uid), message);
     },
@@ -196,7 +196,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
       const end = { phase: 'Failed', reason, message } as const;
       events.record(pod.metadata, { type: 'Warning', reason, message });
       if (isEnded) return;
-      // What it shows is of a former life, or what it was before an edit.
+      // Its status is of a former life, or from before an edit.
       if (housekeeping.isTornDown(uid) || reason === POD_FORBIDDEN) forgetLife(uid);
       statuses.showRejection(pod, end);
     },

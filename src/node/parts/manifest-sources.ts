@@ -1,11 +1,11 @@
 /**
- * Which folder, URL or input the pods of a root folder come from, so that an agent with other manifests does not end
- * them by accident.
+ * Records the folder, URL or input of a root folder's pods, so that an agent with other manifests does not
+ * end them.
  *
- * In: the sources that the options name, the record of the agent before, and what runs. Out: a record, or a refusal that
- * names the pods that would end. A source is the same one when its path is the same (also by another spelling, or a link),
- * or when its folder was moved or renamed. An agent whose manifests say the same as before takes up the pods, wherever
- * they lie.
+ * In: the sources in the options, the record of the previous agent, and what runs. Out: a record, or a
+ * refusal that names the pods that would end. A source is the same if its path is the same (also by another
+ * spelling, or a link), or if its folder was moved or renamed. An agent whose manifests say the same as
+ * before keeps the pods, wherever the manifests are.
  *
  * @module
  */
@@ -32,13 +32,13 @@ export type SourceOptions = Pick<AgentOptions, 'podManifestPath' | 'manifestUrl'
 
 /** One source of pods, as it is recorded. */
 interface ManifestSource {
-  /** `file`, `http`, `stdin`: what the pods are marked with. */
+  /** `file`, `http`, `stdin`: the source that pods are marked with. */
   readonly kind: string;
   /** The path as people know it, or the URL. */
   readonly place: string;
-  /** Without links; of what is not there, the same as the place. */
+  /** The path without links; for a missing path, the same as the place. */
   readonly realPath?: string;
-  /** The same for a folder that was moved or renamed; undefined where the system does not say. */
+  /** Identifies a folder that was moved or renamed; undefined where the system does not report it. */
   readonly identity?: string | undefined;
 }
 
@@ -47,13 +47,13 @@ interface SourceRecord {
   readonly sources: readonly ManifestSource[];
 }
 
-/** Of the form of the file. */
+/** Version of the file format. */
 const VERSION = 1;
 /** In the root folder. */
 export const SOURCES_FILE = 'manifest-sources.json';
-/** For the list of what runs. */
+/** Timeout for the list of what runs. */
 const LIST_MS = 10_000;
-/** More names help nobody to decide. */
+/** More names do not help to decide. */
 const MAX_NAMED_PODS = 10;
 const MAX_NAME_LENGTH = 20;
 
@@ -61,15 +61,17 @@ const MAX_NAME_LENGTH = 20;
 export interface SourceClaim {
   readonly options: SourceOptions & Pick<AgentOptions, 'rootDir'>;
   readonly nodeName: string;
-  /** The mark of what this root folder's agents have made. */
+  /** The mark on everything that agents of this root folder create. */
   readonly instanceId: string;
   readonly client: Pick<CriClient, 'listPodSandbox'>;
   readonly logger: Logger;
 }
 
 /**
- * Records the sources of an agent in its root folder. Rejects with MANIFESTS_DIFFER, and changes nothing, when pods of
- * other sources run that these manifests would end. Without any source the record stays as it is.
+ * Records the sources of an agent in its root folder. Without any source the record stays as it is.
+ *
+ * Rejects with MANIFESTS_DIFFER, and changes nothing, when pods of other sources run that these manifests
+ * would end.
  */
 export async function claimManifestSources(claim: SourceClaim): Promise<void> {
   const { options, logger } = claim;
@@ -87,8 +89,9 @@ export async function claimManifestSources(claim: SourceClaim): Promise<void> {
 }
 
 /**
- * A name for the root folder of a batch: the same for the same manifests, another one for others. It begins with what
- * people call them.
+ * A name for the root folder of a batch: the same for the same manifests, another one for others.
+ *
+ * It begins with a readable name of the manifests.
  */
 export async function nameBatch(options: SourceOptions): Promise<string> {
   const sources = await describeSources(options);
@@ -98,7 +101,7 @@ export async function nameBatch(options: SourceOptions): Promise<string> {
   return names.join('-');
 }
 
-/** Why no agent can begin with a path of manifests; undefined when there is something, or no path is named. */
+/** Why no agent can start with a path of manifests; undefined when it exists, or no path is given. */
 export async function findMissingManifests({
   podManifestPath: path,
 }: SourceOptions): Promise<string | undefined> {
@@ -126,7 +129,7 @@ async function describeSources({
 async function describePath(place: string): Promise<ManifestSource> {
   const realPath = await realpath(place).catch(() => place);
   const identity = await stat(place, { bigint: true }).then(
-    // A number of a folder that was removed is given to the next one, which is younger.
+    // The inode number of a removed folder may be reused by a younger one.
     ({ dev, ino, birthtimeNs }) => (birthtimeNs > 0n ? `${dev}:${ino}:${birthtimeNs}` : undefined),
     () => undefined,
   );
@@ -140,7 +143,7 @@ function isSame(one: ManifestSource, other: ManifestSource): boolean {
   return one.realPath === other.realPath || (one.identity !== undefined && one.identity === other.identity);
 }
 
-/** Pods of dropped sources that run, and that the manifests of now do not want as they are. */
+/** Running pods of dropped sources that the present manifests do not want in the same form. */
 async function findEndedPods(dropped: readonly ManifestSource[], claim: SourceClaim): Promise<string[]> {
   const { client, instanceId, options, nodeName } = claim;
   const labelSelector = { [LABELS.nodeInstance]: instanceId };
@@ -164,7 +167,10 @@ async function findEndedPods(dropped: readonly ManifestSource[], claim: SourceCl
   return [...new Set(names)].sort();
 }
 
-/** The pods of a folder as they would be, by uid: the hashes of their manifests. Nothing is known of other sources yet. */
+/**
+ * The pods of a folder as they would be: the hashes of their manifests by uid. Other sources are still
+ * unknown.
+ */
 async function readWanted(
   { podManifestPath: path }: SourceOptions,
   nodeName: string,
@@ -174,7 +180,7 @@ async function readWanted(
   return new Map(pods.map(({ uid, hash }) => [uid, hash]));
 }
 
-/** What the agent before had read last, by uid: the hashes of its manifests. */
+/** What the previous agent read last: the hashes of its manifests by uid. */
 async function readFormer(
   rootDir: string,
   nodeName: string,
@@ -210,7 +216,7 @@ function refusal(
   );
 }
 
-/** What cannot be read is as if it were not there: it keeps no agent from its pods. */
+/** An unreadable record counts as missing: it must not keep an agent from its pods. */
 async function readRecord(file: string, logger: Logger): Promise<readonly ManifestSource[]> {
   try {
     const text = await readIfThere(file);

@@ -19,18 +19,20 @@ export interface ObservingPartsOptions {
   readonly options: AgentOptions;
   readonly identity: NodeIdentity;
   readonly client: CriClient;
-  /** As the runtime calls itself. */
+  /** The runtime's name for itself. */
   readonly runtimeName: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** The parts of an agent that look: at the runtime, its pods, and what node and runtime can do. */
+/** The parts of an agent that observe: the runtime, its pods, and what node and runtime support. */
 export type ObservingParts = Awaited<ReturnType<typeof buildObservingParts>>;
 
 /**
- * Makes the parts that look. Asks the runtime once how it is; one that is just away tells it later. Rejects with
- * CGROUP_DRIVER_CONFLICT when the options say another cgroup driver than the runtime has.
+ * Builds the parts that observe. Reads the runtime's status once; if the runtime is just away, that follows
+ * later.
+ *
+ * Rejects with CGROUP_DRIVER_CONFLICT when the options name another cgroup driver than the runtime has.
  */
 export async function buildObservingParts(given: ObservingPartsOptions) {
   const { options, identity, client, runtimeName, clock, logger } = given;
@@ -40,7 +42,10 @@ export async function buildObservingParts(given: ObservingPartsOptions) {
   const pleg = new Pleg({ runtime, cache, mode: options.mode, ...common });
   const adopted = await AdoptedPods.open(join(options.rootDir, 'adopted-pods.json'));
   const isOurs = ownedBy(identity.instanceId, (uid) => adopted.has(uid));
-  /** Pods of which the runtime shows something, all of it ours; whose one is stays known while its status cannot be had. */
+  /**
+   * Pods that the runtime shows and that are owned completely; the owner stays known while a status is
+   * unavailable.
+   */
   const ownUids = (): string[] =>
     [...cache.uids()].filter((uid) => isOwnPod(cache.getLastKnown(uid), isOurs));
   const { cgroupDriver, cgroups } = buildPodCgroups({
@@ -50,7 +55,7 @@ export async function buildObservingParts(given: ObservingPartsOptions) {
     ownUids,
   });
   const security = await SecurityFacts.read();
-  // Before pods are admitted by it. A runtime that is just away tells it with its first status.
+  // Before pods are admitted by it. If the runtime is just away, its first status will bring it.
   const first = await client.status({}, { timeoutMs: FIRST_STATUS_MS }).catch(() => undefined);
   if (first !== undefined) {
     security.take(first);

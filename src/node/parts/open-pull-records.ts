@@ -16,8 +16,9 @@ export interface OpenPullRecordsOptions {
 }
 
 /**
- * Opens the records of pulled images of a root folder, with those of the kubelet whose root folder it was where pods are taken
- * over. Never rejects.
+ * Opens the records of pulled images of a root folder. Never rejects.
+ *
+ * When pods are adopted, they include those of the kubelet that had this root folder.
  */
 export async function openPullRecords(given: OpenPullRecordsOptions): Promise<PullRecords> {
   const { options, runtimeUrl, clock, logger } = given;
@@ -30,7 +31,7 @@ export async function openPullRecords(given: OpenPullRecordsOptions): Promise<Pu
   return records;
 }
 
-/** The same for a socket, by whichever links it is called. */
+/** Normalizes a socket path, by whichever links it is reached. */
 async function toPlace(runtimeUrl: string): Promise<string> {
   const socketPath = parseSocketPath(runtimeUrl, 'runtime');
   return `unix://${await realpath(socketPath).catch(() => socketPath)}`;

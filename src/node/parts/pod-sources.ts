@@ -31,12 +31,12 @@ export interface PodSourcesOptions {
     | 'kubeconfig'
   >;
   readonly nodeName: string;
-  /** Pods that stay away although their manifests are there. */
+  /** Pods that do not run although their manifests exist. */
   readonly stopped: StoppedPods;
   readonly stdin: Readable;
   /** Objects that pods may refer to have changed. */
   readonly onObjectsChanged: (change: ObjectChange) => void;
-  /** Unless told, small manifests are read at once, others in a thread. */
+  /** Default: small manifests are read at once, others in a thread. */
   readonly parser?: ManifestParser | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -46,7 +46,7 @@ interface Source {
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** A folder of manifests, or a single file of them. */
+/** A folder of manifests, or a single file. */
 export interface ManifestPlaces {
   readonly path: string;
   readonly findFile: (object: AppliedObject) => string | undefined;
@@ -55,15 +55,15 @@ export interface ManifestPlaces {
 /** In the root folder: the last good versions of manifests. */
 export const LAST_GOOD_FOLDER = 'manifests-last-good';
 
-/** The word for standard input in place of a path. */
+/** Stands for standard input in place of a path. */
 const STDIN_PATH = '-';
 
-/** The sources of pods that the options name, and what they want together. */
+/** The sources of pods in the options, and what they want together. */
 export class PodSources {
   readonly config: PodConfig;
-  /** Where manifests lie, and which file holds what; undefined when they come from elsewhere. */
+  /** Where manifests are, and which file contains what; undefined when they come from elsewhere. */
   readonly manifests: ManifestPlaces | undefined;
-  /** Where the pods of an API server come in; undefined for an agent on its own. */
+  /** The entry for pods of an API server; undefined for an agent without a cluster. */
   readonly api: PodSourcePort | undefined;
   readonly #sources: readonly Source[];
   readonly #thread: ThreadedManifestParser;
@@ -103,12 +103,12 @@ export class PodSources {
     this.#sources = sources;
   }
 
-  /** A problem in one sentence, with what goes on because of it. */
+  /** A problem and its consequence in one sentence. */
   format(problem: ConfigProblem): string {
     return formatConfigProblem(problem, (fullName) => this.#stopped.hasStopped(fullName));
   }
 
-  /** Reads all of them until the signal aborts; resolves then. */
+  /** Reads all sources until the signal aborts; then resolves. */
   async run(signal: AbortSignal): Promise<void> {
     try {
       await Promise.all(this.#sources.map(async (source) => source.run(signal)));

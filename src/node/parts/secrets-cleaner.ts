@@ -4,29 +4,35 @@ import { type SecretHider } from '#kube/objects/secret-hider.js';
 import { type CleanupView, type PodCleaner } from '../pods/loop/housekeeping.js';
 import { type Clock } from '#base/time/clock.js';
 
-/** What {@link SecretsCleaner} works with. */
+/** Options of {@link SecretsCleaner}. */
 export interface SecretsCleanerOptions {
   readonly secrets: Pick<SecretHider, 'namespaces' | 'forgetNamespace'>;
-  /** A pod that is wanted, or of which something may run. */
+  /** Finds a pod that is wanted, or of which something may run. */
   readonly findPod: (uid: string) => Pick<NodePod, 'metadata'> | undefined;
-  /** What manifests say, whether or not a pod refers to it: it is learnt once, when it comes. */
+  /**
+   * The objects in manifests, whether or not a pod refers to them: their values are learnt once, when they
+   * come.
+   */
   readonly manifests: Pick<ConfigObjects, 'all'>;
   readonly clock: Clock;
 }
 
-/** What was said of a pod is told for a while after it: the history counts repeats for a minute, and probes may be under way. */
+/**
+ * Values stay hidden for a while after their pod: the history counts repeats for a minute, and probes may be
+ * under way.
+ */
 const KEPT_MS = 10 * 60_000;
 
 /**
- * Forgets the values of Secrets of namespaces that this node has nothing of any more: no pod, and no Secret in a manifest.
+ * Forgets the secret values of namespaces of which this node has neither a pod nor a Secret in a manifest.
  *
- * Asked after whoever forgets what pods of an API server refer to: of a pod that comes later all of it is read, and
- * learnt, anew.
+ * Runs after the cleaner of objects that pods of an API server refer to: everything about a later pod is read
+ * and learnt again.
  */
 export class SecretsCleaner implements PodCleaner {
   readonly name = 'values of Secrets';
   readonly #options: SecretsCleanerOptions;
-  /** Namespaces of which there is nothing, each with since when, in monotonic milliseconds. */
+  /** Unused namespaces, each with since when, in monotonic milliseconds. */
   readonly #unusedSince = new Map<string, number>();
 
   constructor(options: SecretsCleanerOptions) {
@@ -48,7 +54,7 @@ export class SecretsCleaner implements PodCleaner {
     }
   }
 
-  /** Undefined while there is a pod of which it is not known where it belongs. */
+  /** Undefined while there is a pod whose namespace is unknown. */
   #findUsed({ desiredUids, possiblyRunningUids }: CleanupView): Set<string> | undefined {
     const { findPod, manifests } = this.#options;
     const used = new Set<string>();

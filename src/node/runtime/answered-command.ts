@@ -7,7 +7,7 @@ import { formatGoDuration } from '#base/time/go-duration.js';
 import { type ChangingClient } from './changing-client.js';
 import { type CommandOptions } from './runtime-changes.js';
 
-/** What {@link runAnsweredCommand} works with. */
+/** Options of {@link runAnsweredCommand}. */
 export interface AnsweredCommandOptions {
   readonly client: Pick<ChangingClient, 'execSync' | 'listContainers'>;
   readonly clock: Clock;
@@ -16,26 +16,30 @@ export interface AnsweredCommandOptions {
   readonly onLeftOpen?: CommandOptions['onLeftOpen'];
 }
 
-/** A busy runtime starts commands late and collects their processes late; a command that has hung so long hangs. */
+/** A busy runtime starts commands late and reaps their processes late; beyond this, a command hangs. */
 const ANSWER_MARGIN_MS = 10_000;
 /** How long the runtime may take to answer another call. */
 const WITNESS_TIMEOUT_MS = 10_000;
-/** A runtime that stood still as a whole answers everything at once when it goes on: the command as well. */
+/**
+ * A runtime that was frozen as a whole answers everything at once when it continues, the command included.
+ */
 const LAST_CHANCE_MS = 1_000;
-/** The call stays open, so that a late answer is noticed; as long as a kubelet would wait for it. */
+/** The call stays open for as long as a kubelet would wait, so that a late answer is noticed. */
 const LATE_ANSWER_MS = 120_000;
 
 /**
- * Runs a command in a container and does not wait for an answer that does not come.
+ * Runs a command in a container, but does not wait for an answer that never comes.
  *
- * A runtime may hold an answer back for as long as something that the command has started keeps its output open, also
- * after it has killed the command itself. So, some time after the command's timeout, this asks the runtime something
- * else. If that is answered and the command still is not, it rejects with COMMAND_UNANSWERED: the command is to blame.
- * If nothing is answered, the runtime is away, and it rejects with CRI_UNAVAILABLE. No other deadline decides.
+ * A runtime may delay an answer while something that the command has started keeps its output open, even
+ * after it has killed the command itself. So, some time after the command's timeout, this function makes
+ * another call. If that is answered and the command is not, the command is to blame, and it rejects with
+ * COMMAND_UNANSWERED. If neither is answered, the runtime is away, and it rejects with CRI_UNAVAILABLE. No
+ * other deadline decides.
  *
- * A timeout of 0 is none: the command may take as long as it likes.
+ * A timeout of 0 means none: the command may take any time.
  *
- * Source: kubelet v1.37.2, which takes the deadline of its own call for a timeout of the command, after two minutes.
+ * Source: kubelet v1.37.2, which takes the deadline of its own call for a timeout of the command, after two
+ * minutes.
  */
 export async function runAnsweredCommand(
   request: { readonly containerId: string; readonly cmd: string[]; readonly timeout: bigint },
@@ -52,7 +56,7 @@ export async function runAnsweredCommand(
   const call = client.execSync(request, { pod, containerId, timeoutMs: deadlineMs });
   const onAnswer = (): void => {
     judging.abort();
-    // At its deadline the call is given up, and nobody knows what the runtime has of it.
+    // At its deadline the call is cancelled, and nobody knows what the runtime does with it.
     if (clock.monotonicMs() < deadline) onLateAnswer?.();
   };
   call.then(onAnswer, onAnswer);
@@ -76,7 +80,7 @@ export async function runAnsweredCommand(
     throw new PodloopError('CRI_UNAVAILABLE', `the runtime did not answer within ${waited}: ${problem}`);
   }
 
-  /** Lists the container: what hangs for one pod does not stop it, and it needs what every relist needs. */
+  /** Lists the container: one hanging pod does not block that, and every relist needs the same. */
   async function findProblem(): Promise<string | undefined> {
     try {
       const limits = { timeoutMs: WITNESS_TIMEOUT_MS, signal: judging.signal };
@@ -88,7 +92,7 @@ export async function runAnsweredCommand(
   }
 }
 
-/** A wait that a stall of our own does not cut short. Never settles once the signal has aborted. */
+/** A wait that a stall of this process does not shorten. Never settles once the signal has aborted. */
 async function wait(delayMs: number, clock: Clock, signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => {
     const deadline = startFairDeadline({ clock, deadlineMs: delayMs, onExpired: resolve, unref: true });

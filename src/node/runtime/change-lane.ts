@@ -1,21 +1,21 @@
 import { type Clock } from '#base/time/clock.js';
 
-/** What {@link ChangeLane} is made with. */
+/** Options of {@link ChangeLane}. */
 export interface ChangeLaneOptions {
   readonly clock: Clock;
-  /** How many may be inside at once; asked anew each time. */
+  /** How many may be inside at once; read each time. */
   readonly limit: () => number;
-  /** What takes longer goes on outside and gives its slot to the next, in milliseconds. */
+  /** Work that takes longer continues outside and frees its slot, in milliseconds. */
   readonly leaveAfterMs: number;
-  /** How many may go on outside; the others stay inside. */
+  /** How many may continue outside; others stay inside. */
   readonly mostOutside: number;
 }
 
-/** What a {@link ChangeLane} is busy with. */
+/** The present work of a {@link ChangeLane}. */
 export interface LaneFacts {
   readonly limit: number;
   readonly waiting: number;
-  /** Under way and holding a slot. */
+  /** Under way with a slot. */
   readonly inside: number;
   /** Under way for so long that their slots went to others. */
   readonly outside: number;
@@ -27,8 +27,10 @@ interface Waiter {
 }
 
 /**
- * Slots for calls that may hang: the lowest rank first, then who came first, and whoever stays too long makes room
- * without being given up. So a few pods whose calls hang slow the others down for a moment and then no more.
+ * Slots for calls that may hang: the lowest rank first, then first come, first served.
+ *
+ * A call that takes too long frees its slot without being cancelled. So a few pods whose calls hang slow the
+ * others down only for a moment.
  */
 export class ChangeLane {
   readonly #options: ChangeLaneOptions;
@@ -46,8 +48,9 @@ export class ChangeLane {
   }
 
   /**
-   * Runs `work` once there is a slot, and settles as it does. The signal only ends the wait for the slot: this rejects
-   * with its reason, and `work` is never called.
+   * Runs `work` once there is a slot, and settles as it does. The signal only ends the wait for the slot.
+   *
+   * This then rejects with the signal's reason, and `work` is never called.
    */
   async run<T>(
     work: (underWay: number) => Promise<T>,

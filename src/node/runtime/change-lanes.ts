@@ -6,42 +6,44 @@ import { AdaptiveBound, type AdaptiveBoundOptions } from '#watch';
 import { ChangeLane, type LaneFacts } from './change-lane.js';
 import { isOverload } from './unsettled-changes.js';
 
-/** What {@link ChangeLanes} is made with. */
+/** Options of {@link ChangeLanes}. */
 export interface ChangeLanesOptions {
   readonly clock: Clock;
-  /** The bound of changes other than stops and commands. */
+  /** The limit for changes other than stops and commands. */
   readonly bound?: AdaptiveBoundOptions | undefined;
 }
 
-/** What the lanes are busy with. */
+/** The present work of all lanes. */
 export interface ChangeLanesFacts {
   readonly changes: LaneFacts;
   readonly stops: LaneFacts;
   readonly commands: LaneFacts;
 }
 
-/** A sandbox may wait for its network for minutes: it gives its slot to others after this. */
+/** A sandbox may wait for its network for minutes: after this time it frees its slot. */
 const CHANGE_LEAVES_AFTER_MS = 10_000;
 /** A stop mostly waits for the container, which costs the runtime nothing: only its beginning counts. */
 const STOP_LEAVES_AFTER_MS = 1_000;
 /**
- * Who goes first of the changes that wait: what is nearly done. A hundred new pods would otherwise all have their
- * sandboxes before the first of them runs.
+ * The order of waiting changes: work that is nearly done goes first.
+ *
+ * Otherwise a hundred new pods would all have their sandboxes before the first of them runs.
  */
 const RANKS: Readonly<Record<string, number>> = { create_container: 1, run_podsandbox: 2, remove_image: 3 };
-/** Of what clears up: a full node that comes back has hundreds of dead containers, and pods to be restarted. */
+/** For clean-up: a full node that comes back has hundreds of dead containers, and pods to restart. */
 const LAST_RANK = 3;
 const STOPS_AT_ONCE = 32;
 const COMMANDS_AT_ONCE = 32;
-/** A hook that is nearly done is not to be cut off; one that hangs is not to hold up the agent's end. */
+/** A hook that is nearly done should not be cut off; one that hangs should not delay the agent's end. */
 const COMMANDS_SETTLE_MS = 3_000;
-/** Of calls that only wait; what a node could have at most. */
+/** Limit for calls that only wait; the most that a node could have. */
 const MOST_WAITING = 10_000;
 
 /**
- * The ways into a runtime: one for stops, one for commands, and one with an adaptive bound for everything else.
+ * The lanes into a runtime: one for stops, one for commands, and one with an adaptive limit for everything
+ * else.
  *
- * What has been let in goes on to its end, whoever leaves; {@link settled} waits for all of it.
+ * Work that was let in runs to its end, even if its caller leaves; {@link settled} waits for all of it.
  */
 export class ChangeLanes {
   readonly #clock: Clock;
@@ -50,7 +52,7 @@ export class ChangeLanes {
   readonly #stops: ChangeLane;
   readonly #commands: ChangeLane;
   readonly #underWay = new Set<Promise<unknown>>();
-  /** Hooks: a change that hangs may yet happen, but nobody reads what becomes of a command. */
+  /** Hooks: a change that hangs may still happen, but nobody reads the result of a command. */
   readonly #commandsUnderWay = new Set<Promise<unknown>>();
 
   constructor({ clock, bound: options }: ChangeLanesOptions) {
@@ -73,8 +75,9 @@ export class ChangeLanes {
   }
 
   /**
-   * Resolves when nothing that was let in is under way any more. Commands get a few seconds to end, and those that
-   * may be cut get none.
+   * Resolves when nothing that was let in is under way any more.
+   *
+   * Commands get a few seconds to end; those that may be cut get none.
    */
   async settled(signal?: AbortSignal): Promise<void> {
     const commands = this.#settleCommands();
@@ -87,7 +90,10 @@ export class ChangeLanes {
     await settlesWithin(Promise.allSettled(this.#commandsUnderWay), COMMANDS_SETTLE_MS, this.#clock);
   }
 
-  /** Settles as the work does; the signal ends only the wait for its turn. `canWait`: everything else goes first. */
+  /**
+   * Settles as the work does; the signal only ends the wait for its turn. `canWait`: everything else goes
+   * first.
+   */
   async change<T>(
     operation: string,
     signal: AbortSignal | undefined,
@@ -110,7 +116,7 @@ export class ChangeLanes {
     return await this.#track(this.#changes.run(measured, signal, canWait ? LAST_RANK : RANKS[operation]));
   }
 
-  /** The signal ends the wait at once: a stop that is overtaken by a shorter one need not be waited for. */
+  /** The signal ends the wait at once, as nobody has to wait for a stop that a shorter one overtakes. */
   async stop(signal: AbortSignal | undefined, work: () => Promise<void>): Promise<void> {
     await abortable(this.#track(this.#stops.run(work, signal)), signal);
   }
@@ -121,7 +127,7 @@ export class ChangeLanes {
     return await abortable(mayBeCut ? command : this.#track(command, this.#commandsUnderWay), signal);
   }
 
-  /** For work whose bound is somebody else's. The signal ends the wait at once. */
+  /** For work that is limited elsewhere. The signal ends the wait at once. */
   async unbounded<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
     signal?.throwIfAborted();
     return await abortable(this.#track(work()), signal);

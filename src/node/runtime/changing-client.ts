@@ -1,6 +1,6 @@
 import { type CriClient } from '#watch';
 
-/** The calls of a {@link CriClient} that change something, or read back what became of a change. */
+/** The calls of a {@link CriClient} that change something, or read the result of a change. */
 export type ChangingClient = Pick<
   CriClient,
   | 'runPodSandbox'

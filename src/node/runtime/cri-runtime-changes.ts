@@ -21,31 +21,33 @@ import {
 } from './runtime-changes.js';
 import { isNameTaken, isOutcomeUnknown, UnsettledChanges } from './unsettled-changes.js';
 
-/** Runtimes count in nanoseconds, of which an int64 holds some 292 years: beyond that they would kill at once. */
+/** Runtimes count in nanoseconds, and an int64 holds some 292 years: beyond that they would kill at once. */
 const LONGEST_GRACE_SECONDS = 1_000_000_000;
 
-/** What {@link CriRuntimeChanges} is made with. */
+/** Options of {@link CriRuntimeChanges}. */
 export interface CriRuntimeChangesOptions {
   readonly client: ChangingClient;
   readonly clock?: Clock;
   readonly logger?: Logger;
-  /** The bound of changes other than stops and commands. */
+  /** The limit for changes other than stops and commands. */
   readonly bound?: AdaptiveBoundOptions;
 }
 
-/** What a {@link CriRuntimeChanges} is busy with. */
+/** The present work of a {@link CriRuntimeChanges}. */
 export interface ChangeFacts extends ChangeLanesFacts {
-  /** Changes whose outcome nobody knows yet. */
+  /** Changes whose outcome is still unknown. */
   readonly unsettled: number;
-  /** Sandboxes and containers that were found made already, since the start. */
+  /** Sandboxes and containers that turned out to exist already, since the start. */
   readonly takenUp: number;
 }
 
 /**
- * Changes a runtime through CRI, in three lanes: stops, commands, and everything else, which has an adaptive bound.
+ * Changes a runtime through CRI, in three lanes: stops, commands, and everything else, which has an adaptive
+ * limit.
  *
- * A call that was sent is never cancelled by its caller. Where its answer is lost, the object is marked as unsettled,
- * and the next try looks first: the same attempt of the same pod or container that bears our mark is taken up.
+ * A call that was sent is never cancelled by its caller. If its answer is lost, the object is marked as
+ * unsettled, and the next try searches first: it uses an existing object of the same attempt with podloop's
+ * mark.
  */
 export class CriRuntimeChanges implements RuntimeChanges {
   readonly #client: ChangingClient;
@@ -68,8 +70,9 @@ export class CriRuntimeChanges implements RuntimeChanges {
   }
 
   /**
-   * Resolves when nothing that was sent is under way any more, but for commands that hang; call it when nobody sends
-   * anything new.
+   * Resolves when nothing that was sent is under way any more, except commands that hang.
+   *
+   * Call it when nobody sends anything new.
    */
   async settled(signal?: AbortSignal): Promise<void> {
     await this.#lanes.settled(signal);
@@ -123,7 +126,7 @@ export class CriRuntimeChanges implements RuntimeChanges {
         const same = await findSameContainer(this.#client, sandboxId, config, { pod });
         if (same === undefined) return undefined;
         if (same.annotations[ANNOTATIONS.hash] === config.annotations[ANNOTATIONS.hash]) return same.id;
-        // Somebody changed the manifest meanwhile: what never ran makes room.
+        // The manifest has changed meanwhile: a container that never ran makes room.
         if (same.state !== cri.ContainerState.CONTAINER_CREATED) return undefined;
         await this.#client.removeContainer({ containerId: same.id }, { pod });
         return undefined;
@@ -236,7 +239,7 @@ export class CriRuntimeChanges implements RuntimeChanges {
     );
   }
 
-  /** Makes an object that has a name, or takes up the one that was made under that name before. */
+  /** Creates a named object, or uses the one that already exists under that name. */
   async #make({ operation, key, pod, make, findSame, signal }: Making): Promise<string> {
     return await this.#lanes.change(operation, signal, async () => {
       if (this.#unsettled.has(key)) {
@@ -255,7 +258,7 @@ export class CriRuntimeChanges implements RuntimeChanges {
           this.#unsettled.settle(key);
           return this.#takeUp(operation, id, pod);
         }
-        // It may be on its way still: whoever comes next looks first.
+        // It may still be on its way: the next try searches first.
         throw new PodloopError('CHANGE_UNSETTLED', (error as Error).message, { cause: error });
       }
     });

@@ -3,9 +3,9 @@ import { type CallOptions, type cri, type CriClient, LABELS } from '#watch';
 import { type ContainerConfig, type SandboxConfig } from './runtime-changes.js';
 
 /**
- * The newest sandbox in the runtime that is the attempt which `config` describes: of that pod, with our mark.
+ * The newest sandbox in the runtime that is the attempt in `config`: of that pod, with podloop's mark.
  *
- * Rejects as the list does: without a list nothing is known.
+ * Rejects as the list does: without a list, nothing is known.
  */
 export async function findSameSandbox(
   client: Pick<CriClient, 'listPodSandbox'>,
@@ -18,7 +18,7 @@ export async function findSameSandbox(
   return newestOf(items.filter(({ metadata }) => metadata?.attempt === config.metadata?.attempt));
 }
 
-/** The newest container in that sandbox that is the attempt which `config` describes, with our mark. */
+/** The newest container in that sandbox that is the attempt in `config`, with podloop's mark. */
 export async function findSameContainer(
   client: Pick<CriClient, 'listContainers'>,
   sandboxId: string,
@@ -36,7 +36,7 @@ export async function findSameContainer(
   );
 }
 
-/** A selector for these labels; undefined when one is missing, since that would select what is not ours. */
+/** A selector for these labels; undefined when one is missing, as it would select what is not owned. */
 function marksOf(
   labels: Readonly<Record<string, string>>,
   names: readonly string[],

@@ -1,12 +1,13 @@
 import { type Container } from '#kube/container/container.js';
 import { expandVariables } from './config/container-environment.js';
 
-/** For people, in the place of what a runtime says that may quote a value of a Secret. */
+/** Replaces a message of a runtime that may quote a value of a Secret, for people. */
 export const QUOTE_NOT_SHOWN = 'what the runtime says of it may quote a Secret, and is not shown';
 
 /**
- * Whether a value of a Secret may stand in the command of a container, and so in what a runtime says of it. Told by the
- * manifest alone: the Secret may be another one by now, or gone. Pure.
+ * Whether a value of a Secret may be in a container's command, and so in messages of the runtime. Pure.
+ *
+ * It uses only the manifest, as the Secret may have changed by now, or be gone.
  */
 export function quotesSecrets({ command = [], args = [], env = [], envFrom = [] }: Container): boolean {
   const anyName = envFrom.some(({ secretRef }) => secretRef !== undefined);
@@ -27,7 +28,10 @@ export function quotesSecrets({ command = [], args = [], env = [], envFrom = [] 
   }
 }
 
-/** Whether a container gets values of Secrets in its environment, which a runtime may quote when it cannot make it. Pure. */
+/**
+ * Whether a container has values of Secrets in its environment, which a runtime may quote when creation
+ * fails. Pure.
+ */
 export function takesSecrets({ env = [], envFrom = [] }: Container): boolean {
   return (
     env.some(({ valueFrom }) => valueFrom?.secretKeyRef !== undefined) ||

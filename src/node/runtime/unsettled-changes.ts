@@ -1,12 +1,12 @@
 import { hasCode, PodloopError } from '#base/errors/errors.js';
 
-/** Enough for every pod of a large node; a mark that is lost costs one refused call more. */
+/** Enough for every pod of a large node; a lost mark costs one more refused call. */
 const MOST_MARKS = 10_000;
 
 /**
- * Which changes were sent and never answered: whether they happened is not known until somebody looks.
+ * Changes that were sent and never answered: whether they happened is unknown until somebody reads it.
  *
- * A key names the object and not the call: the same attempt of the same container is the same key.
+ * A key names the object, not the call: the same attempt of the same container has the same key.
  */
 export class UnsettledChanges {
   readonly #keys = new Set<string>();
@@ -32,7 +32,7 @@ export class UnsettledChanges {
   }
 }
 
-/** Whether a change that failed so may have happened, or happen yet. */
+/** Whether a change with this failure may have happened, or may still happen. */
 export function isOutcomeUnknown(error: unknown): boolean {
   return hasCode(
     error,
@@ -45,7 +45,7 @@ export function isOutcomeUnknown(error: unknown): boolean {
   );
 }
 
-/** Whether the failure says that the runtime has too much to do, or none of it. */
+/** Whether the failure says that the runtime is overloaded, or away. */
 export function isOverload(error: unknown): boolean {
   return hasCode(error, 'CRI_DEADLINE_EXCEEDED', 'CRI_RESOURCE_EXHAUSTED', 'CRI_UNAVAILABLE');
 }
@@ -65,7 +65,7 @@ export function isNameTaken(error: unknown): boolean {
 /** The same by the code and the message of the error. Pure. */
 export function saysNameTaken(code: string, message: string): boolean {
   if (code === 'CRI_ALREADY_EXISTS') return true;
-  // One word, then the other: both in one expression would look for the second from each of the first.
+  // Two expressions: one for both would search for the second word from each match of the first.
   const at = CODES_OF_RESERVED.has(code) ? message.search(NAME) : -1;
   return at !== -1 && IS_RESERVED.test(message.slice(at));
 }

@@ -3,21 +3,23 @@ import { type ContainerConfig } from '../runtime-changes.js';
 type Arguments = Pick<ContainerConfig, 'envs' | 'command' | 'args'>;
 
 interface Part {
-  /** Never a value: it may be secret. */
+  /** A name, never a value: that may be secret. */
   readonly what: string;
-  /** As the kernel counts: with the name, and the byte that ends it. */
+  /** As the kernel counts: with the name, and the terminating byte. */
   readonly bytes: number;
 }
 
-/** MAX_ARG_STRLEN, for a variable with its name or an argument. */
+/** MAX_ARG_STRLEN, for one argument, or one variable with its name. */
 const MOST_PAGES_OF_ONE = 32;
-/** Three quarters of the largest stack; less where a program's own is limited. */
+/** Three quarters of the largest stack; less if the program's own stack is limited. */
 const MOST_BYTES = 6 * 1024 * 1024;
 const REMEDY = 'mount large values as files';
 
 /**
- * What of a container's variables and arguments is so large that Linux starts no program with it; undefined when all
- * may fit. Runtimes find out late: some call a container started that never ran. Pure.
+ * The variable or argument of a container that is too large for Linux to start a program with; undefined if
+ * all may fit. Pure.
+ *
+ * Runtimes notice late: some report a container as started that never ran.
  *
  * Source: execve(2), "Limits on size of arguments and environment"
  */
@@ -33,7 +35,7 @@ export function findTooLong(config: Arguments, pageSizeBytes: number): string | 
     : undefined;
 }
 
-/** Says what is large when a program could not be started for it (E2BIG), and leaves other messages alone. Pure. */
+/** Adds what is too large to the message of a failed start (E2BIG); leaves other messages alone. Pure. */
 export function explainTooLong(message: string, config: Arguments): string {
   if (!/argument list too long|E2BIG/i.test(message)) return message;
   return `${message}: ${describeSum(partsOf(config))}; ${REMEDY}`;

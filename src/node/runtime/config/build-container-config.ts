@@ -10,23 +10,23 @@ import { type NodeFacts } from './node-facts.js';
 import { type ContainerConfig } from '../runtime-changes.js';
 import { computeContainerSecurity, type ImageUser } from './security-context.js';
 
-/** What a container's configuration follows from beside the pod. */
+/** The inputs of a container's configuration beside the pod. */
 export interface ContainerFacts {
   readonly node: NodeFacts;
   readonly kind: 'container' | 'init' | 'ephemeral';
-  /** The container whose processes it sees; those of its own, or of its pod, unless told. */
+  /** The container whose processes it sees (default: its own processes, or those of its pod). */
   readonly targetId?: string | undefined;
-  /** How many of that name came before: CRI's attempt, and the name of the log. */
+  /** How many containers of that name came before: CRI's attempt, and the name of the log. */
   readonly restartCount: number;
   /** The image as the runtime resolved it. */
   readonly imageRef: string;
-  /** Whom the image runs as, as the runtime tells. */
+  /** The image's user, as the runtime reports it. */
   readonly imageUser?: ImageUser;
-  /** Everything that is mounted, the file for the termination message included. */
+  /** All mounts, including the file for the termination message. */
   readonly mounts: readonly ContainerMount[];
-  /** Of this container, as its values are now. */
+  /** The present environment of this container. */
   readonly environment: ContainerEnvironment;
-  /** Ours, and the kubelet's hash. */
+  /** podloop's annotations, and the kubelet's hash. */
   readonly annotations: Readonly<Record<string, string>>;
 }
 
@@ -37,8 +37,10 @@ const PROPAGATION = {
 } as const;
 
 /**
- * A container, as CRI takes it: with the kubelet's labels and annotations, from which it can be ended without its
- * manifest, and our mark. Pure. Throws an Error for a command that refers to a variable which is no text.
+ * The configuration of a container for CRI. Pure.
+ *
+ * It has podloop's mark and the kubelet's labels and annotations, so that the container can be ended without
+ * its manifest. Throws an Error for a command that refers to a variable whose value is not text.
  */
 export function buildContainerConfig(
   pod: NodePod,
@@ -82,7 +84,7 @@ function withTarget(
   return { ...security, namespaceOptions };
 }
 
-/** What has to be known of a container when its manifest is gone, as the kubelet writes it. */
+/** What has to be known of a container once its manifest is gone, in the kubelet's form. */
 function describeContainer(
   { metadata, spec }: NodePod,
   container: Container,
@@ -109,7 +111,7 @@ function describeContainer(
   };
 }
 
-/** `SIGRTMIN+3` is SIGRTMINPLUS3 in CRI. A name that CRI does not know is left to the image. */
+/** `SIGRTMIN+3` is SIGRTMINPLUS3 in CRI. For a name that CRI does not have, the image's signal stays. */
 function toStopSignal(name: string | undefined): { stopSignal?: cri.Signal } {
   const key = name?.replace('+', 'PLUS').replace('-', 'MINUS');
   const found = Object.entries(cri.Signal).find(([known]) => known === key);

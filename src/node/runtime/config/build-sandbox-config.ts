@@ -9,19 +9,23 @@ import { computeResolverConfig, type ResolverFacts } from './resolver-config.js'
 import { type SandboxConfig } from '../runtime-changes.js';
 import { computeSandboxSecurity } from './security-context.js';
 
-/** What a sandbox's configuration follows from beside the pod. */
+/** The inputs of a sandbox's configuration beside the pod. */
 export interface SandboxFacts {
   readonly node: NodeFacts;
   readonly paths: PodPaths;
   /** How many sandboxes of the pod came before. */
   readonly attempt: number;
-  /** Where its cgroups go; empty for the runtime's own choice. */
+  /** The parent of its cgroups; empty for the runtime's own choice. */
   readonly cgroupParent: string;
-  /** Ours, written beside those of the pod. */
+  /** podloop's annotations, in addition to those of the pod. */
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** The sandbox of a pod, as CRI takes it: with the kubelet's labels and our mark. Pure; throws as {@link computeHostname}. */
+/**
+ * The configuration of a pod's sandbox for CRI, with the kubelet's labels and podloop's mark. Pure.
+ *
+ * Throws as {@link computeHostname} does.
+ */
 export function buildSandboxConfig(pod: NodePod, facts: SandboxFacts): SandboxConfig {
   const { metadata, spec } = pod;
   const { name, namespace, uid } = metadata;
@@ -29,7 +33,7 @@ export function buildSandboxConfig(pod: NodePod, facts: SandboxFacts): SandboxCo
   const overhead = computePodOverhead(pod, node);
   return cri.PodSandboxConfig.fromPartial({
     metadata: { name, namespace, uid, attempt },
-    // On the node's network the name is the node's, too.
+    // On the node's network the pod has the node's name.
     hostname: spec.hostNetwork === true ? '' : computeHostname(pod, node.clusterDomain),
     logDirectory: paths.logDir(metadata),
     dnsConfig: toDnsConfig(pod, node),
@@ -48,12 +52,12 @@ export function buildSandboxConfig(pod: NodePod, facts: SandboxFacts): SandboxCo
   });
 }
 
-/** What names are resolved by on a node. Pure. */
+/** The name resolution of a node. Pure. */
 export function toResolverFacts({ resolver, clusterDns, clusterDomain }: NodeFacts): ResolverFacts {
   return { node: resolver, clusterDns, clusterDomain };
 }
 
-/** The labels by which everything of a pod is found, and our mark. */
+/** The labels by which everything of a pod is found, and podloop's mark. */
 export function podLabels(pod: NodePod, nodeInstance: string): Record<string, string> {
   const { name, namespace, uid } = pod.metadata;
   return {
@@ -74,7 +78,7 @@ function toDnsConfig({ metadata, spec }: NodePod, node: NodeFacts): cri.DeepPart
 }
 
 function toPortMappings({ spec }: NodePod): cri.DeepPartial<cri.PortMapping>[] {
-  // Sidecars live as long as the pod, other init containers do not.
+  // Sidecars live as long as the pod; other init containers do not.
   const ports = [...spec.containers, ...sidecarsOf(spec)].flatMap((container) => container.ports ?? []);
   return ports
     .filter(({ hostPort = 0 }) => hostPort > 0)

@@ -4,61 +4,66 @@ import { type Replacement, replaceQuoted, withPlainSpace } from '#kube/fields/re
 /** An environment variable as the container gets it. */
 export interface EnvEntry {
   readonly name: string;
-  /** Any bytes but NUL: a Secret may hold what is no text. */
+  /** Any bytes but NUL: a Secret may contain something that is not text. */
   readonly value: Buffer;
 }
 
 const SHORT_LENGTH = 4;
 /**
- * What all variables and words of a command may come to: more than Linux takes, and less than does harm. Variables that
- * stand for others ten times each would be gigabytes after a few lines of a manifest.
+ * Limit for the total size of variables and command words: more than Linux takes, less than does harm.
+ *
+ * Variables that expand to ten others each would be gigabytes after a few lines of a manifest.
  */
 export const MOST_EXPANDED = 16 * 1024 * 1024;
 
-/** The environment of a container, and what stands where its manifest says `$(NAME)`. */
+/** The environment of a container, and the expansion of `$(NAME)` in its manifest. */
 export class ContainerEnvironment {
-  /** One character for each byte: what is no text goes through unchanged. */
+  /** One character per byte, so that values that are not text stay unchanged. */
   readonly #values = new Map<string, string>();
-  /** What came from Secrets, by the variable that had it last; of those that were set anew as well. */
+  /** Values of Secrets, by the variable that last had them; includes overwritten ones. */
   readonly #secrets = new Map<string, string>();
   #room = MOST_EXPANDED;
 
-  /** Each name once, in the order in which its value was set last. */
+  /** Each name once, in the order in which values were last set. */
   get entries(): readonly EnvEntry[] {
     return [...this.#values].map(([name, value]) => ({ name, value: Buffer.from(value, 'latin1') }));
   }
 
-  /** Undefined for a variable that there is not. What is no UTF-8 is replaced. */
+  /** Undefined for an unknown variable. Invalid UTF-8 is replaced. */
   find(name: string): string | undefined {
     const value = this.#values.get(name);
     return value === undefined ? undefined : Buffer.from(value, 'latin1').toString();
   }
 
-  /** Sets a variable to text in which `$(NAME)` stands for those that are set by now. */
+  /** Sets a variable to text in which `$(NAME)` expands to variables that are already set. */
   setExpanded(name: string, text: string): void {
     this.#set(name, this.#expand(text));
   }
 
-  /** Sets a variable to a value of a Secret, as it is. */
+  /** Sets a variable to a value of a Secret, unexpanded. */
   setSecret(name: string, value: Uint8Array): void {
     this.setVerbatim(name, value);
     const text = Buffer.from(value).toString();
     if (text !== '') this.#secrets.set(text, name);
   }
 
-  /** The same text with `$(NAME)` for each value of a Secret in it: for messages, which quote commands and paths. */
+  /**
+   * Replaces each value of a Secret in a text by its `$(NAME)`: for messages, which quote commands and paths.
+   */
   hideSecrets(text: string): string {
     return replaceQuoted(text, (plain) =>
       [...this.#secrets].flatMap(([value, name]) => placesOf(withPlainSpace(value), plain, `$(${name})`)),
     );
   }
 
-  /** Sets a variable as it is. */
+  /** Sets a variable to an unexpanded value. */
   setVerbatim(name: string, value: string | Uint8Array): void {
     this.#set(name, Buffer.from(value as Uint8Array).toString('latin1'));
   }
 
-  /** Text with the values of variables in it, for a command. Throws where that is no text, or too much. */
+  /**
+   * Expands variables in a word of a command. Throws if a value is not text, or if the result is too long.
+   */
   expand(text: string): string {
     const expanded = this.#expand(text);
     this.#take(expanded);
@@ -74,7 +79,7 @@ export class ContainerEnvironment {
       );
     }
     this.#take(value);
-    // A later variable of the same name takes the later place as well.
+    // A later variable of the same name also takes the later position.
     this.#values.delete(name);
     this.#values.set(name, value);
   }
@@ -90,7 +95,7 @@ export class ContainerEnvironment {
   }
 }
 
-/** Where a value stands. One of few letters is part of many words, which tell nothing of it. */
+/** Where a value occurs. Ignores short values within words: they reveal nothing there. */
 function placesOf(value: string, text: string, shown: string): Replacement[] {
   const found: Replacement[] = [];
   const isPart = (at: number): boolean => value.length < SHORT_LENGTH && /\w/.test(text.charAt(at));
@@ -102,10 +107,13 @@ function placesOf(value: string, text: string, shown: string): Replacement[] {
 }
 
 /**
- * Puts the values of variables where `$(NAME)` stands. `$$(NAME)` gives `$(NAME)`, and what is not known stays as it
- * is. Throws when it comes to more than `most` characters by that. Pure.
+ * Replaces `$(NAME)` by the value of the variable. `$$(NAME)` gives `$(NAME)`; unknown names stay as they
+ * are. Pure.
  *
- * Source: https://kubernetes.io/docs/tasks/inject-data-application/define-interdependent-environment-variables/
+ * Throws when that makes the text longer than `most` characters.
+ *
+ * Source:
+ * https://kubernetes.io/docs/tasks/inject-data-application/define-interdependent-environment-variables/
  */
 export function expandVariables(
   text: string,
@@ -113,7 +121,8 @@ export function expandVariables(
   most = MOST_EXPANDED,
 ): string {
   let expanded = '';
-  // What begins behind it has no end: else each beginning would be looked through to the end of the text.
+  // A reference that begins after this has no end; without this check, each would search to the end of the
+  // text.
   const lastEnd = text.lastIndexOf(')');
   let [from, at] = [0, text.indexOf('$')];
   while (at !== -1) {

@@ -2,10 +2,10 @@
 export interface ContainerMount {
   /** Absolute. */
   readonly containerPath: string;
-  /** Absolute; whoever gives it has made sure of what is there. */
+  /** Absolute; the caller has checked what is there. */
   readonly hostPath: string;
   readonly readOnly: boolean;
-  /** Whether what is mounted below it is read-only as well (default: not). */
+  /** Whether what is mounted below it is read-only as well (default: false). */
   readonly recursiveReadOnly?: boolean;
   /** What happens to mounts made below it later (default: private). */
   readonly propagation?: 'private' | 'host-to-container' | 'bidirectional';

@@ -35,7 +35,7 @@ export function computeContainerResources(
   });
 }
 
-/** What the cgroup of a whole pod is to allow; undefined: no limit. */
+/** The limits of a whole pod's cgroup; undefined: no limit. */
 export interface PodLimits {
   readonly cpuQuotaUs: bigint | undefined;
   readonly cpuPeriodUs: bigint;
@@ -43,7 +43,7 @@ export interface PodLimits {
 }
 
 /**
- * The limits of a whole pod: the sum over its containers, where each of them has one, and what it costs beside them. Pure.
+ * The limits of a whole pod: the sum over its containers, if each has one, plus its overhead. Pure.
  *
  * Source: the kubelet's cgroups of pods, as operators see them.
  */
@@ -62,7 +62,10 @@ export function computePodLimits(
   };
 }
 
-/** What a pod costs beside its containers, for runtimes that size the sandbox by it; undefined for nothing. Pure. */
+/**
+ * The overhead of a pod beside its containers, for runtimes that size the sandbox by it; undefined for none.
+ * Pure.
+ */
 export function computePodOverhead({ spec }: Pod, facts: ResourceFacts): ContainerResources | undefined {
   if (spec.overhead === undefined) return undefined;
   const { cpuMilli, memoryBytes } = podOverhead(spec);
@@ -81,12 +84,12 @@ export function computePodResources(pod: Pod, facts: ResourceFacts): ContainerRe
   });
 }
 
-/** The share of the CPU that a whole pod asks for, in cgroup v1's measure: 1024 for a core. Pure. */
+/** The CPU shares that a whole pod requests, in cgroup v1's unit: 1024 for a core. Pure. */
 export function computePodShares(pod: Pod): bigint {
   return toShares(computePodRequests(pod.spec).cpuMilli);
 }
 
-/** Thousandths of a core in cgroup v1's measure. Pure. */
+/** Converts thousandths of a core to cgroup v1's unit. Pure. */
 export function toShares(milli: bigint): bigint {
   const shares = (milli * SHARES_PER_CPU) / 1000n;
   return shares < LEAST_SHARES ? LEAST_SHARES : shares > MOST_SHARES ? MOST_SHARES : shares;

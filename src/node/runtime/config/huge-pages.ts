@@ -4,14 +4,14 @@ import { getQuantity, toWholeUnits } from '#kube/fields/quantity.js';
 const PREFIX = 'hugepages-';
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'] as const;
 
-/** How much of huge pages of one size a container may use, as CRI has it. */
+/** A container's limit for huge pages of one size, in CRI's form. */
 export interface HugepageLimit {
   /** `2MB`. */
   readonly pageSize: string;
   readonly limit: bigint;
 }
 
-/** The limits of huge pages of a container: what it says, and nothing of every other size that the node has. Pure. */
+/** A container's limits for huge pages: its own, and 0 for every other size that the node has. Pure. */
 export function computeHugepageLimits(
   { resources }: Pick<Container, 'resources'>,
   nodeSizes: readonly bigint[],
@@ -26,7 +26,10 @@ export function computeHugepageLimits(
   return [...limits].map(([size, limit]) => ({ pageSize: nameSize(size), limit }));
 }
 
-/** The size in a name such as `hugepages-2048kB`, as the kernel's folders have it, in bytes; undefined for others. */
+/**
+ * The size in a name such as `hugepages-2048kB`, as the kernel's folders have it, in bytes; undefined for
+ * others.
+ */
 export function parseHugepageFolder(name: string): bigint | undefined {
   const kilobytes = /^hugepages-(\d{1,15})kB$/.exec(name)?.[1];
   return kilobytes === undefined ? undefined : BigInt(kilobytes) * 1024n;

@@ -1,7 +1,7 @@
 import { type ContainerLimits, cri } from '#watch';
 import { type ContainerResources } from '../runtime-changes.js';
 
-/** What of a container's limits is to change. */
+/** A change of a container's limits. */
 export interface LimitChange {
   readonly cpu: boolean;
   readonly memory: boolean;
@@ -11,14 +11,14 @@ export interface LimitChange {
 
 const NO_LIMIT = -1n;
 
-/** What differs between the limits that hold and those that should; undefined when nothing does. Pure. */
+/** The difference between actual and desired limits; undefined when there is none. Pure. */
 export function findLimitChange(from: ContainerLimits, to: ContainerLimits): LimitChange | undefined {
   const cpu = !isSameCpu(from, to);
   const memory = from.memoryBytes !== to.memoryBytes;
   return cpu || memory ? { cpu, memory, from, to } : undefined;
 }
 
-/** As CRI takes it: only what changes, as a runtime keeps the rest. Pure. */
+/** The update for CRI: only what changes, as a runtime leaves the rest alone. Pure. */
 export function toResourceUpdate({ cpu, memory, to }: LimitChange): ContainerResources {
   return cri.LinuxContainerResources.fromPartial({
     ...(cpu
@@ -33,7 +33,7 @@ export function toResourceUpdate({ cpu, memory, to }: LimitChange): ContainerRes
 }
 
 function isSameCpu(one: ContainerLimits, other: ContainerLimits): boolean {
-  // Runtimes that know no shares say 0.
+  // Runtimes that do not report shares return 0.
   if (one.cpuShares !== 0n && one.cpuShares !== other.cpuShares) return false;
   if (one.cpuQuotaUs !== other.cpuQuotaUs) return false;
   return one.cpuQuotaUs === undefined || one.cpuPeriodUs === other.cpuPeriodUs;

@@ -1,14 +1,14 @@
 import { type ResolverConfig } from './resolver-config.js';
 
-/** What the configurations of sandboxes and containers need to know of the node. */
+/** What the configurations of sandboxes and containers need to know about the node. */
 export interface NodeFacts {
-  /** Written on everything as the mark that it is ours. */
+  /** The mark of ownership on everything that the agent creates. */
   readonly nodeInstance: string;
-  /** The node's own host name: that of pods on its network. */
+  /** The node's host name, which pods on its network have, too. */
   readonly hostname: string;
-  /** What the node's resolv.conf says. */
+  /** The contents of the node's resolv.conf. */
   readonly resolver: ResolverConfig;
-  /** Whether the node belongs to a cluster: without one nobody expects a cluster's name server. */
+  /** Whether the node belongs to a cluster: without one, nobody expects a cluster's name server. */
   readonly isInCluster: boolean;
   /** Name servers for pods with dnsPolicy ClusterFirst; empty where there is no cluster. */
   readonly clusterDns: readonly string[];
@@ -18,20 +18,20 @@ export interface NodeFacts {
   readonly memoryCapacityBytes: bigint;
   /** Sizes of huge pages that it has, in bytes (default: none). */
   readonly hugePageSizes?: readonly bigint[];
-  /** Of its memory; the kernel measures what a program may be started with in them. */
+  /** The page size of its memory, in which the kernel limits the arguments of a program. */
   readonly pageSizeBytes: number;
-  /** Whether limits of cpu are enforced. */
+  /** Whether cpu limits are enforced. */
   readonly cpuCfsQuota: boolean;
   /** In microseconds. */
   readonly cpuCfsPeriodUs: number;
-  /** Where seccomp profiles are, for those with `Localhost`. */
+  /** The folder of seccomp profiles, for those with `Localhost`. */
   readonly seccompDir: string;
   /** Whether containers that ask for no seccomp profile get the runtime's default one. */
   readonly seccompDefault: boolean;
-  /** What containers do not get to see of this machine besides, unless they are privileged. */
+  /** Further paths of this machine that containers do not see, unless they are privileged. */
   readonly maskedPaths: readonly string[];
-  /** Whether the runtime heeds supplementalGroupsPolicy Strict; undefined as long as it has not told. */
+  /** Whether the runtime supports supplementalGroupsPolicy Strict; undefined until it has reported that. */
   readonly strictGroups: boolean | undefined;
-  /** Whether the runtime can mount anything: the embedded one cannot where it has no isolation. */
+  /** Whether the runtime can mount anything: the embedded one cannot without isolation. */
   readonly canMount: boolean;
 }

@@ -1,13 +1,15 @@
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { computePodQos } from '#kube/pod/pod-qos.js';
 
-/** Who makes cgroups: the runtime itself, by their paths, or systemd, as slices. */
+/** What creates cgroups: the runtime itself, by their paths, or systemd, as slices. */
 export const CGROUP_DRIVERS = ['cgroupfs', 'systemd'] as const;
 
 /** See {@link CGROUP_DRIVERS}. */
 export type CgroupDriver = (typeof CGROUP_DRIVERS)[number];
 
-/** Names of cgroups from the top of a tree downwards, in no driver's form: `['kubepods', 'burstable']`. */
+/**
+ * Names of cgroups from the top of a tree downwards, independent of the driver: `['kubepods', 'burstable']`.
+ */
 export type CgroupNames = readonly string[];
 
 /** Below a kubelet's `cgroupRoot`: all pods. */
@@ -15,15 +17,18 @@ const ALL_PODS = 'kubepods';
 const SLICE = '.slice';
 const POD = 'pod';
 
-/** What a kubelet calls the groups of classes; guaranteed pods are beside them, right below `kubepods`. */
+/**
+ * The kubelet's names for the groups of QoS classes; guaranteed pods are beside them, directly below
+ * `kubepods`.
+ */
 export const QOS_GROUPS = ['burstable', 'besteffort'] as const;
 
-/** The names of a path as people write it: `/podloop/x` or `podloop/x`; none for the top. */
+/** The names in a path as people write it: `/podloop/x` or `podloop/x`; none for the top. */
 export function toCgroupNames(path: string): CgroupNames {
   return path.split('/').filter((name) => name !== '');
 }
 
-/** What has to be of a root: undefined when it is. */
+/** Why a path is no valid root; undefined when it is one. */
 export function checkCgroupRoot(path: string): string | undefined {
   const isFine = toCgroupNames(path).every(
     (name) => /^[-A-Za-z0-9_.:@]{1,100}$/.test(name) && !/^\.+$/.test(name),
@@ -36,7 +41,7 @@ export function allPodsGroup(root: CgroupNames): CgroupNames {
   return [...root, ALL_PODS];
 }
 
-/** The group of a pod in the kubelet's layout: by its class of service, then by its uid. Pure. */
+/** The group of a pod in the kubelet's layout: by its QoS class, then by its uid. Pure. */
 export function podGroup(pod: NodePod, root: CgroupNames): CgroupNames {
   const { metadata, spec } = pod;
   const qos = computePodQos(spec);
@@ -47,9 +52,9 @@ export function podGroup(pod: NodePod, root: CgroupNames): CgroupNames {
 /**
  * A group in the form of a driver: its path below the top of each tree. Pure.
  *
- * systemd takes a dash for a step down, so that each group bears the names of all above it, and their own dashes
- * become underscores: `/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice`. Runtimes go by the
- * last name alone.
+ * systemd reads a dash as one level down. So each group has the names of all groups above it, and their own
+ * dashes become underscores: `/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice`.
+ * Runtimes use only the last name.
  *
  * Source: systemd.slice(5); LinuxPodSandboxConfig.cgroup_parent of CRI v1.
  */
@@ -59,7 +64,7 @@ export function toCgroupPath(names: CgroupNames, driver: CgroupDriver): string {
   return `/${escaped.map((_name, at) => `${escaped.slice(0, at + 1).join('-')}${SLICE}`).join('/')}`;
 }
 
-/** The uid of a pod by the last part of its group's path as it stands in a cgroup; undefined for any other group. */
+/** The uid of a pod by the last part of its group's path; undefined for any other group. */
 export function findPodOfGroup(name: string, driver: CgroupDriver): string | undefined {
   const own = driver === 'cgroupfs' ? name : name.endsWith(SLICE) ? name.slice(0, -SLICE.length) : '';
   const last = driver === 'cgroupfs' ? own : own.slice(own.lastIndexOf('-') + 1);
@@ -67,7 +72,7 @@ export function findPodOfGroup(name: string, driver: CgroupDriver): string | und
   return uid === '' ? undefined : uid;
 }
 
-/** A name as it stands in the name of a slice. */
+/** A name in the form that it has within a slice's name. */
 export function escapeForSystemd(name: string): string {
   return name.replaceAll('-', '_');
 }

@@ -1,18 +1,18 @@
 import { type NodePod } from '#kube/pod/node-pod.js';
 
-/** What a pod is called on the network. */
+/** The names of a pod on the network. */
 export interface PodHostNames {
-  /** One that Linux takes: at most 63 characters, none of `-` and `.` at its end. */
+  /** A name that Linux accepts: at most 63 characters, without `-` or `.` at its end. */
   readonly short: string;
-  /** `<subdomain>.<namespace>.svc` and the cluster's domain, where there is one; empty without a subdomain. */
+  /** `<subdomain>.<namespace>.svc` and the cluster's domain, if there is one; empty without a subdomain. */
   readonly domain: string;
 }
 
 const LONGEST_SHORT = 63;
-/** What the kernel keeps. */
+/** The kernel's limit. */
 const LONGEST_FULL = 64;
 
-/** The names of a pod: what it says itself, else its own name. Pure. */
+/** The names of a pod: those in its spec, otherwise its own name. Pure. */
 export function computeHostNames({ metadata, spec }: NodePod, clusterDomain: string): PodHostNames {
   const { hostnameOverride, hostname = metadata.name } = spec;
   const short = (hostnameOverride ?? hostname).slice(0, LONGEST_SHORT).replace(/[-.]+$/, '');
@@ -24,8 +24,9 @@ export function computeHostNames({ metadata, spec }: NodePod, clusterDomain: str
 }
 
 /**
- * The host name in a pod: the short one, or the full one where the pod asks for that. Pure. Throws in the kubelet's
- * words when the full one is longer than the kernel takes.
+ * The host name inside a pod: the short one, or the full one if the pod asks for that. Pure.
+ *
+ * Throws in the kubelet's words when the full one is longer than the kernel allows.
  *
  * Source: https://kubernetes.io/docs/concepts/workloads/pods/pod-hostname/
  */

@@ -10,12 +10,13 @@ const BEST_EFFORT_SCORE = 1000;
 const CRITICAL_PRIORITY = 2_000_001_000;
 
 /**
- * The kernel's oom_score_adj of a container, 1000 for the first to go. Pure.
+ * The kernel's oom_score_adj of a container; 1000 is killed first. Pure.
  *
- * Burstable containers get less the more of the node's memory they asked for; a sidecar never goes before the
- * containers that it serves.
+ * A burstable container gets a lower score the more of the node's memory it requests. A sidecar is never
+ * killed before the containers that it serves.
  *
- * Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#node-out-of-memory-behavior
+ * Source:
+ * https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#node-out-of-memory-behavior
  */
 export function computeOomScore(pod: Pod, container: Container, memoryCapacityBytes: bigint): number {
   const { spec } = pod;
@@ -32,7 +33,7 @@ export function computeOomScore(pod: Pod, container: Container, memoryCapacityBy
   return Math.min(own, ...spec.containers.map((served) => burstableScore(served, memoryCapacityBytes)));
 }
 
-/** What the pod may use of something at most, undefined when a container has no limit. */
+/** A pod's total limit for a resource; undefined when a container has no limit. */
 export function computePodLimit(
   { containers, initContainers = [] }: PodSpec,
   name: 'cpu' | 'memory',
@@ -51,7 +52,7 @@ export function computePodLimit(
   return together > mostAtInit ? together : mostAtInit;
 }
 
-/** What a container asks for or may use at most: millicores of cpu, else whole units; 0n where it does not say. */
+/** A container's request or limit: millicores of cpu, otherwise whole units; 0n where there is none. */
 export function amountOf(container: Container, side: 'limits' | 'requests', name: 'cpu' | 'memory'): bigint {
   const quantity = findQuantity(container.resources?.[side]?.[name] ?? '0');
   if (quantity === undefined) return 0n;

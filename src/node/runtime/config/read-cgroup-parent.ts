@@ -3,10 +3,10 @@ import { type CallOptions, type CriClient } from '#watch';
 import { isRecord } from '#base/text/is-record.js';
 
 /**
- * The cgroup_parent with which somebody has made a sandbox, as the runtime's verbose status tells it; empty for the
- * runtime's own choice, and where the runtime does not tell. Rejects as the client does.
+ * The cgroup_parent of an existing sandbox, from the runtime's verbose status; rejects as the client does.
  *
- * containerd shows the sandbox's whole configuration, CRI-O the group of its first process.
+ * Empty for the runtime's own choice, and where the runtime does not report it. containerd shows the
+ * sandbox's whole configuration, CRI-O the group of its first process.
  */
 export async function readCgroupParent(
   client: Pick<CriClient, 'podSandboxStatus'>,
@@ -17,13 +17,13 @@ export async function readCgroupParent(
   return parentInInfo(info['info'] ?? '');
 }
 
-/** See {@link readCgroupParent}: in the text of `info`. Pure. */
+/** Finds the parent in the text of `info`; see {@link readCgroupParent}. Pure. */
 export function parentInInfo(text: string): string {
   const told = parseObject(text);
   const config = told['config'];
   if (isRecord(config)) return stringAt(config, 'linux', 'cgroup_parent');
   const path = stringAt(told, 'runtimeSpec', 'linux', 'cgroupsPath');
-  // By systemd: SLICE:PREFIX:ID.
+  // With systemd: SLICE:PREFIX:ID.
   const [slice = '', ...rest] = path.split(':');
   if (rest.length === 2) return slice;
   return path.startsWith('/') ? posix.dirname(path) : '';

@@ -15,20 +15,20 @@ import {
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { ContainerEnvironment } from './container-environment.js';
 
-/** Where the values of variables come from that do not stand in a manifest. */
+/** Sources of values that are not in a manifest. */
 export interface EnvironmentSources {
   readonly objects: PodObjects;
   readonly facts: DownwardFieldFacts & DownwardResourceFacts;
-  /** Where the services of a cluster are: of the lowest rank. None unless told. */
+  /** Addresses of the cluster's services, with the lowest precedence (default: none). */
   readonly services?: ReadonlyMap<string, string> | undefined;
 }
 
 /**
- * The environment of a container as of now: services, then all of envFrom, then env, each of which may refer to what is
- * set by then; the last of a name holds. Pure.
+ * The environment of a container as of now. Pure.
  *
- * Throws an Error in the kubelet's words when an object or key is missing that is not optional. No message has a value
- * in it.
+ * The order is services, then all of envFrom, then env, each of which may refer to what is already set; the
+ * last value of a name wins. Throws an Error in the kubelet's words when an object or key is missing that is
+ * not optional. No message contains a value.
  *
  * Source: https://kubernetes.io/docs/tasks/inject-data-application/define-environment-variable-container/
  */
@@ -53,14 +53,17 @@ export function resolveEnvironment(
       continue;
     }
     const found = valueOf(pod, container, valueFrom, sources);
-    // What is optional and not there leaves what envFrom has set.
+    // A missing optional value leaves what envFrom has set.
     if (typeof found === 'string') environment.setVerbatim(name, found);
     else if (found !== undefined) environment.setSecret(name, found);
   }
   return environment;
 }
 
-/** All variables of an object, sorted by key: the order of an object says nothing. Bytes are of Secrets, and nothing else is. */
+/**
+ * All variables of an object, sorted by key, as the order in an object has no meaning. Only Secrets have
+ * bytes.
+ */
 function entriesOf(
   pod: NodePod,
   { configMapRef, secretRef }: EnvFromSource,
@@ -80,7 +83,7 @@ function entriesOf(
   return entries.sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
-/** Undefined when it is optional and not there. Bytes are of Secrets, and nothing else is. */
+/** Undefined when it is optional and missing. Only Secrets have bytes. */
 function valueOf(
   pod: NodePod,
   container: Container,

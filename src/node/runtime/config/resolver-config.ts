@@ -1,6 +1,6 @@
 import { type PodDnsConfig, type PodSpec } from '#kube/pod/pod.js';
 
-/** What a resolv.conf says. */
+/** The contents of a resolv.conf. */
 export interface ResolverConfig {
   readonly servers: readonly string[];
   readonly searches: readonly string[];
@@ -11,10 +11,13 @@ export interface ResolverConfig {
 const MOST_SERVERS = 3;
 const MOST_SEARCHES = 32;
 const MOST_SEARCH_CHARACTERS = 2048;
-/** Of one domain; some resolvers end the program over a longer one. */
+/** Limit for one search domain; some resolvers end the program over a longer one. */
 const LONGEST_SEARCH = 253;
 
-/** Reads a resolv.conf: the last `search` and `options` line counts, `nameserver` lines add up. Pure, never throws. */
+/**
+ * Reads a resolv.conf: the last `search` and `options` lines win, `nameserver` lines add up. Pure, never
+ * throws.
+ */
 export function parseResolverConfig(text: string): ResolverConfig {
   const servers: string[] = [];
   let searches: string[] = [];
@@ -31,9 +34,9 @@ export function parseResolverConfig(text: string): ResolverConfig {
   return { servers, searches, options };
 }
 
-/** What {@link computeResolverConfig} goes by. */
+/** The inputs of {@link computeResolverConfig}. */
 export interface ResolverFacts {
-  /** What the node's resolv.conf says; empty where none is to be read. */
+  /** The contents of the node's resolv.conf; empty if none is read. */
   readonly node: ResolverConfig;
   readonly clusterDns: readonly string[];
   readonly clusterDomain: string;
@@ -44,8 +47,8 @@ type ResolverSpec = Pick<PodSpec, 'dnsPolicy' | 'dnsConfig' | 'hostNetwork'>;
 /**
  * How a pod resolves names, by its dnsPolicy and dnsConfig. Pure.
  *
- * Without a cluster's name servers ClusterFirst falls back to the node's, as in the kubelet; more than three servers
- * and more searches than a resolver takes are cut off.
+ * Without a cluster's name servers, ClusterFirst falls back to the node's, as in the kubelet. More than three
+ * servers, and more searches than a resolver takes, are cut off.
  *
  * Source: https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/
  */
@@ -57,7 +60,7 @@ export function computeResolverConfig(
   return limited(withOwn(byPolicy(spec, namespace, facts), spec.dnsConfig));
 }
 
-/** What of it was cut off, a sentence each in the kubelet's words; empty when nothing was. Pure. */
+/** What was cut off, one sentence each in the kubelet's words; empty when nothing was. Pure. */
 export function describeResolverLimits(
   spec: ResolverSpec,
   namespace: string,
@@ -79,7 +82,7 @@ export function describeResolverLimits(
   ];
 }
 
-/** Whether the policy asks for the cluster's name servers and there are none. */
+/** Whether the policy asks for the cluster's name servers although there are none. */
 export function lacksClusterDns(
   spec: Pick<PodSpec, 'dnsPolicy' | 'hostNetwork'>,
   clusterDns: readonly string[],
@@ -102,7 +105,7 @@ function byPolicy(
   return { servers: clusterDns, searches, options: ['ndots:5'] };
 }
 
-/** Without any, the runtime would fall back to servers, or to a whole file, of its own choice. */
+/** Without any server, the runtime would choose servers or a whole file by itself. */
 function withoutServers({ searches, options }: ResolverConfig): ResolverConfig {
   return { servers: ['127.0.0.1'], searches: searches.length === 0 ? ['.'] : searches, options };
 }

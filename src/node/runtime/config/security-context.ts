@@ -4,7 +4,7 @@ import { cri } from '#watch';
 import { type Container, type SecurityProfile, type SeLinuxOptions } from '#kube/container/container.js';
 import { type Pod, type PodSpec } from '#kube/pod/pod.js';
 
-// What containers do not get to see of the kernel, unless they are privileged: the list that kubelets and runtimes share.
+// Parts of the kernel that unprivileged containers do not see: the list that kubelets and runtimes share.
 const MASKED_PATHS = [
   '/proc/asound',
   '/proc/acpi',
@@ -21,7 +21,7 @@ const MASKED_PATHS = [
 ];
 const READ_ONLY_PATHS = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
 
-/** Which namespaces a pod shares with the node, and its containers with each other. Pure. */
+/** The namespaces that a pod shares with the node, and its containers with each other. Pure. */
 export function computeNamespaces(spec: PodSpec): cri.NamespaceOption {
   const { POD, CONTAINER, NODE } = cri.NamespaceMode;
   const shared = spec.shareProcessNamespace === true ? POD : CONTAINER;
@@ -37,31 +37,31 @@ export function computeSandboxSecurity({ spec }: Pod): cri.LinuxSandboxSecurityC
   const context = spec.securityContext ?? {};
   return cri.LinuxSandboxSecurityContext.fromPartial({
     namespaceOptions: computeNamespaces(spec),
-    // A runtime may run the sandbox's own process less privileged than any container needs.
+    // A runtime may run the sandbox's own process with fewer privileges than any container needs.
     privileged: allContainers(spec).some(({ securityContext }) => securityContext?.privileged === true),
     runAsUser: toInt64(context.runAsUser),
     runAsGroup: toInt64(context.runAsGroup),
     supplementalGroups: supplementalGroups(spec),
     supplementalGroupsPolicy: groupsPolicy(spec),
     selinuxOptions: toSeLinux(context.seLinuxOptions),
-    // The profiles of a pod are for its containers; the sandbox's own process always gets by with the runtime's.
+    // A pod's profiles are for its containers; the runtime's default is enough for the sandbox's own process.
     seccomp: toSeccomp({ type: 'RuntimeDefault' }, ''),
   });
 }
 
-/** What a container's security follows from beside the pod. */
+/** The inputs of a container's security context beside the pod. */
 export interface ContainerSecurityFacts {
-  /** Where seccomp profiles are. */
+  /** The folder of seccomp profiles. */
   readonly seccompDir: string;
   /** Whether containers that ask for no seccomp profile get the runtime's default one. */
   readonly seccompDefault: boolean;
-  /** What containers do not get to see of this machine besides. */
+  /** Further paths of this machine that containers do not see. */
   readonly maskedPaths: readonly string[];
-  /** Whom the image runs as. */
+  /** The user of the image. */
   readonly imageUser?: ImageUser | undefined;
 }
 
-/** CRI's security context of a container: what it says itself, else what its pod says. Pure. */
+/** CRI's security context of a container: its own settings, otherwise those of its pod. Pure. */
 export function computeContainerSecurity(
   { spec }: Pod,
   container: Container,
@@ -70,7 +70,7 @@ export function computeContainerSecurity(
   const own = container.securityContext ?? {};
   const pod = spec.securityContext ?? {};
   const privileged = own.privileged === true;
-  // As with a kubelet: who asks for none gets none, unless there is a default.
+  // As with a kubelet: a container that asks for none gets none, unless there is a default.
   const otherwise = { type: seccompDefault ? 'RuntimeDefault' : 'Unconfined' } as const;
   const isUnmasked = privileged || own.procMount === 'Unmasked';
   const capabilities = own.capabilities && {
@@ -99,14 +99,15 @@ export function computeContainerSecurity(
   });
 }
 
-/** The user that an image runs as, where it says so. */
+/** The user that an image names, if any. */
 export interface ImageUser {
   readonly uid: bigint | undefined;
   readonly username: string;
 }
 
 /**
- * Why a container that must not run as root could, in the kubelet's words; undefined when it cannot, or may. Pure.
+ * Why a container that must not run as root might do so, in the kubelet's words; undefined when it will not,
+ * or may. Pure.
  */
 export function findRootUser(pod: Pod, container: Container, image: ImageUser): string | undefined {
   const own = container.securityContext ?? {};
@@ -141,8 +142,10 @@ function groupsPolicy({ securityContext }: PodSpec): cri.SupplementalGroupsPolic
 }
 
 /**
- * Whom the image runs as, for the runtime to hold to. A group alone means nothing to it: with one goes whoever the
- * image runs as, and that is root where it does not say.
+ * The image's user, for the runtime to enforce.
+ *
+ * A runtime ignores a group without a user. With a group, a container runs as the image's user, which is root
+ * if the image names none.
  */
 function userOfImage(
   image: ImageUser | undefined,
@@ -153,7 +156,7 @@ function userOfImage(
   return runAsGroup === undefined ? {} : { uid: 0n };
 }
 
-/** Without the prefix, which some runtimes put there themselves: with two of them a name would mean nothing. */
+/** Removes the prefix: some runtimes add it themselves, and a name with two of them is invalid. */
 function toCapability(name: string): string {
   return name.replace(/^CAP_/i, '');
 }
