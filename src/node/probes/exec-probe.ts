@@ -16,7 +16,7 @@ import {
 import { type ProbeType } from './probe-result.js';
 import { type UnansweredCommands } from './unanswered-commands.js';
 
-/** What {@link probeByExec} is given. */
+/** Options of {@link probeByExec}. */
 export interface ExecProbe {
   readonly clock: Clock;
   readonly commands: Pick<RuntimeChanges, 'execSync'>;
@@ -29,11 +29,11 @@ export interface ExecProbe {
 }
 
 /**
- * Runs a command in the container: exit code 0 is success, any other is failure, and so is a timeout. The runtime keeps
- * the timeout; a command that it leaves without an answer, while it answers other calls, has timed out as well.
+ * Runs a command in the container: exit code 0 is success; any other exit code, and a timeout, is failure.
  *
- * A runtime that fails, or answers nothing, says nothing of the container. Nor does a probe that is not begun because too many of its
- * commands are unanswered.
+ * The runtime enforces the timeout. A command that it leaves unanswered while it answers other calls has
+ * timed out as well. A runtime that fails or answers nothing says nothing about the container; neither does a
+ * probe that is skipped because too many of its commands are unanswered.
  */
 export async function probeByExec(probe: ExecProbe, signal: AbortSignal): Promise<ProbeOutcome> {
   const { clock, commands, unansweredCommands, pod, containerId, command, timeoutMs } = probe;
@@ -64,7 +64,7 @@ export async function probeByExec(probe: ExecProbe, signal: AbortSignal): Promis
   }
 }
 
-/** As CRI has them apart, nobody knows how they were mixed. */
+/** CRI returns them separately, so their original order is lost. */
 function firstBytes(stdout: Buffer, stderr: Buffer): string {
   const bytes = Buffer.concat([stdout.subarray(0, MOST_OUTPUT_BYTES), stderr.subarray(0, MOST_OUTPUT_BYTES)]);
   return bytes.subarray(0, MOST_OUTPUT_BYTES).toString('utf8');

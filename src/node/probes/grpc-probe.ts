@@ -13,7 +13,7 @@ import { type DialAddress, outcomeOfSocketError } from './socket-error.js';
 import { decodeHealthResponse, encodeHealthRequest } from './health-message.js';
 import { failed, MOST_OUTPUT_BYTES, type ProbeOutcome, silent, succeeded } from './probe-outcome.js';
 
-/** What {@link probeByGrpc} is given. */
+/** Options of {@link probeByGrpc}. */
 export interface GrpcProbe {
   readonly clock: Clock;
   readonly address: DialAddress;
@@ -30,10 +30,10 @@ const UNIMPLEMENTED = 12;
 const UNAVAILABLE = 14;
 
 /**
- * Asks gRPC's health service: SERVING is success. Without TLS, over a connection of its own.
+ * Asks gRPC's health service, where SERVING is success, without TLS and over a connection of its own.
  *
- * One call with two small messages is all there is to it, so it speaks HTTP/2 itself: a gRPC client would bring
- * reconnects, proxies and connections shared with other probes.
+ * This is one call with two small messages, so it speaks HTTP/2 itself: a gRPC client would bring reconnects,
+ * proxies and connections shared with other probes.
  */
 export async function probeByGrpc(probe: GrpcProbe, signal: AbortSignal): Promise<ProbeOutcome> {
   const { clock, address, timeoutMs } = probe;
@@ -145,7 +145,7 @@ async function readAnswer(stream: ClientHttp2Stream): Promise<GrpcAnswer> {
   });
 }
 
-/** gRPC writes messages with percent signs, as in a URL. */
+/** gRPC percent-encodes messages, as in a URL. */
 function decodeMessage(value: string | readonly string[] | undefined): string {
   const text = typeof value === 'string' ? value : (value?.[0] ?? '');
   try {

@@ -1,5 +1,5 @@
 /**
- * The two messages of grpc.health.v1.Health/Check, as they travel in a gRPC frame.
+ * The two messages of grpc.health.v1.Health/Check in their gRPC frames.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 const SERVING_STATUS: readonly string[] = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'];
 const FRAME_HEAD_BYTES = 5;
 
-/** A HealthCheckRequest in its frame: flag, length, and field 1 with the service's name. */
+/** Encodes a HealthCheckRequest in its frame: flag, length, and field 1 with the service's name. */
 export function encodeHealthRequest(service: string): Buffer {
   const name = Buffer.from(service);
   const message =
@@ -18,7 +18,9 @@ export function encodeHealthRequest(service: string): Buffer {
   return Buffer.concat([head, message]);
 }
 
-/** The status in a framed HealthCheckResponse; a number where it has no name here. Throws when it is none. */
+/**
+ * The status in a framed HealthCheckResponse; a number if it has no name here. Throws for an invalid message.
+ */
 export function decodeHealthResponse(frame: Buffer): string {
   if (frame.length < FRAME_HEAD_BYTES || frame.length < FRAME_HEAD_BYTES + frame.readUInt32BE(1)) {
     throw new Error('the answer is not whole');
@@ -55,6 +57,6 @@ function readVarint(bytes: Buffer, start: number): { readonly value: number; rea
     value += (bytes[at]! % 128) * factor;
     if (bytes[at]! < 128) return { value, end: at + 1 };
   }
-  // Whatever is cut off at the end of a known field is not asked for again.
+  // Too short: the rest of a known field is missing.
   throw new Error('the answer is no message');
 }

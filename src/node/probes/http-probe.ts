@@ -15,7 +15,7 @@ import {
   succeededWithWarning,
 } from './probe-outcome.js';
 
-/** What {@link probeByHttp} is given. */
+/** Options of {@link probeByHttp}. */
 export interface HttpProbe {
   readonly clock: Clock;
   readonly url: URL;
@@ -33,21 +33,22 @@ interface Answer {
   readonly bodyProblem?: string | undefined;
 }
 
-/** After so many requests a redirect is followed no more. */
+/** Maximum number of requests when following redirects. */
 export const MOST_REDIRECTS = 10;
-/** What other clients take; Node's own bound is 16 KiB. */
+/** What other clients accept; Node's own limit is 16 KiB. */
 const MOST_HEADER_BYTES = 1024 * 1024;
 const BODY_TOO_LATE = 'context deadline exceeded (Client.Timeout or context cancellation while reading body)';
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Asks an HTTP server: a status from 200 to 399 is success. Certificates are not verified. A redirect is followed as
- * long as it stays on the host; one that leaves it is success with a warning.
+ * Sends an HTTP request: a status from 200 to 399 is success. Certificates are not verified.
  *
- * Each probe has a connection of its own, and the timeout holds for all of it, the body included. The status decides once
- * the body has ended, or 10 KiB of it have come; a body that does not end in time, or is cut off, counts neither way.
+ * It follows redirects that stay on the host; one that leaves it is success with a warning. Each probe has
+ * its own connection, and the timeout covers all of it, including the body. The status decides once the body
+ * has ended or 10 KiB of it have come. A body that does not end in time, or is cut off, counts neither way.
  *
- * Source: pkg/probe/http/http.go of Kubernetes v1.37.2, which gives an error there, and probes with errors are not counted.
+ * Source: pkg/probe/http/http.go of Kubernetes v1.37.2, which returns an error there, and probes with errors
+ * are not counted.
  */
 export async function probeByHttp(probe: HttpProbe, signal: AbortSignal): Promise<ProbeOutcome> {
   const { clock, timeoutMs } = probe;
@@ -65,7 +66,7 @@ export async function probeByHttp(probe: HttpProbe, signal: AbortSignal): Promis
   } finally {
     deadline.cancel();
     inTime.unlink();
-    // A connection that is still open is closed with it.
+    // Also closes a connection that is still open.
     inTime.abort();
   }
 }
@@ -86,14 +87,14 @@ async function follow(probe: HttpProbe, signal: AbortSignal): Promise<ProbeOutco
     if (redirects >= MOST_REDIRECTS - 1) {
       return failed(`Get ${JSON.stringify(next.href)}: stopped after ${MOST_REDIRECTS} redirects`);
     }
-    // The host that was written goes along unless the server names one itself.
+    // The manifest's host header goes along unless the server names a host itself.
     const { host: _host, ...others } = headers;
     if (/^[a-z][a-z0-9+.-]*:|^\/\//i.test(answer.location ?? '')) headers = others;
     url = next;
   }
 }
 
-/** Where a redirect leads; undefined when the answer is none, or names no place. Pure. */
+/** Where a redirect leads; undefined when the answer is none, or has no valid location. Pure. */
 export function nextUrl(
   url: URL,
   { status, location = '' }: Pick<Answer, 'status' | 'location'>,
@@ -115,7 +116,7 @@ function judge({ status, body, bodyProblem }: Answer): ProbeOutcome {
   }
   if (status >= 200 && status < 300) return succeeded(body);
   const message = `HTTP probe failed with statuscode: ${status}`;
-  // 408 says that the request did not come: it may be us who did not send it.
+  // 408 says that no request came, perhaps because this process did not send it.
   return status === 408 ? silent(message) : failed(message);
 }
 
@@ -127,13 +128,13 @@ function networkFailure(url: URL, error: Error): ProbeOutcome {
 
 async function ask(url: URL, headers: HttpProbe['headers'], signal: AbortSignal): Promise<Answer> {
   const options: RequestOptions = {
-    // No agent: no connection outlives its probe, none is shared.
+    // No agent: each probe has a connection of its own, which ends with it.
     agent: false,
     headers: { ...headers, connection: 'close' },
     setHost: headers['host'] === undefined,
     signal,
     maxHeaderSize: MOST_HEADER_BYTES,
-    // What a container's server writes is its own affair as long as there is a status in it.
+    // Accepts malformed headers: only the status matters.
     insecureHTTPParser: true,
   };
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -141,7 +142,7 @@ async function ask(url: URL, headers: HttpProbe['headers'], signal: AbortSignal)
       url.protocol === 'https:'
         ? httpsRequest(url, { ...options, rejectUnauthorized: false }, resolve)
         : httpRequest(url, options, resolve);
-    // Stays for what comes after the answer began.
+    // Stays for errors after the answer has begun.
     request.on('error', reject);
     request.end();
   });
@@ -149,7 +150,7 @@ async function ask(url: URL, headers: HttpProbe['headers'], signal: AbortSignal)
   return { status, location: response.headers.location, ...(await readBody(response, signal)) };
 }
 
-/** The beginning of the body, and why it is not all of it. */
+/** The beginning of the body, and why it is incomplete, if so. */
 async function readBody(
   response: IncomingMessage,
   signal: AbortSignal,

@@ -8,7 +8,7 @@ export interface StallTime {
   readonly longestMs: number;
 }
 
-/** A span of time that is being watched for stalls. */
+/** A span of time that is monitored for stalls. */
 export interface StallWatch {
   /** Since the watch began; includes a stall that ends with this call. */
   stalled(): StallTime;
@@ -16,21 +16,21 @@ export interface StallWatch {
   stop(): void;
 }
 
-/** What {@link LoopStallMonitor} needs. */
+/** Options of {@link LoopStallMonitor}. */
 export interface LoopStallMonitorOptions {
   readonly clock: Clock;
 }
 
-// Short against a probe's shortest timeout of a second, and nothing to pay for while no probe is in flight.
+// Short compared to a probe's shortest timeout of a second; costs nothing while no probe is in flight.
 const TICK_MS = 20;
-/** A timer that is late by less says nothing: slices of work are that long. */
+/** A smaller delay of a timer means nothing: slices of work are that long. */
 const TOLERATED_MS = 20;
 
 /**
- * Sees when the event loop stood still: a short timer that fires late says for how long.
+ * Measures when the event loop stood still: a short timer that fires late shows for how long.
  *
- * It ticks only while somebody watches. A process that was stopped, or starved by its neighbours, looks the same, and
- * is: it could not have read an answer.
+ * It ticks only while somebody watches. A process that was stopped or starved looks the same, and rightly so:
+ * it could not have read an answer.
  */
 export class LoopStallMonitor {
   readonly #clock: Clock;
@@ -42,14 +42,14 @@ export class LoopStallMonitor {
     this.#clock = clock;
   }
 
-  /** How many spans are being watched. */
+  /** The number of spans being watched. */
   get watching(): number {
     return this.#watches.size;
   }
 
   /** Begins to watch. */
   watch(): StallWatch {
-    // A stall that is just ending belongs to those who watched before.
+    // A stall that is just ending belongs to the watches that began before.
     if (this.#timer === undefined) this.#lastTickMs = this.#clock.monotonicMs();
     else this.#look();
     const watch = new Watch();
@@ -57,7 +57,8 @@ export class LoopStallMonitor {
     if (this.#timer === undefined) this.#arm();
     return {
       stalled: () => {
-        // Timers that fell due in a stall run in the order of their due times: ours may not have had its turn yet.
+        // Timers that fell due in a stall run in the order of their due times: the monitor's may not have had
+        // its turn yet.
         if (this.#watches.has(watch)) this.#look();
         return { totalMs: watch.totalMs, longestMs: watch.longestMs };
       },

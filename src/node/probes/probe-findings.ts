@@ -17,39 +17,42 @@ interface Found {
 }
 
 /**
- * What probes have found out of each container that they know of, by container id; what outlives the agent goes to the
- * {@link ProbeMemory} as well.
+ * The findings of probes about each known container, by container id; lasting ones are also in {@link
+ * ProbeMemory}.
  */
 export class ProbeFindings {
   readonly #memory: ProbeMemory | undefined;
   readonly #found = new Map<string, Found>();
 
-  /** Nothing is remembered without a memory. */
+  /** Without a memory, nothing is remembered. */
   constructor({ memory }: { readonly memory: ProbeMemory | undefined }) {
     this.#memory = memory;
   }
 
   /**
-   * Whether its readiness probe says that a container is ready; false until it has, as long as the container has not
-   * started, and as soon as it no longer runs.
-   * Undefined when no readiness probe of it is known.
+   * Whether the readiness probe of a container says that it is ready; undefined without a known readiness
+   * probe.
+   *
+   * False until the probe succeeds, until the container has started, and once it no longer runs.
    */
   readiness(containerId: string): boolean | undefined {
     const found = this.#found.get(containerId);
     return found?.ready === true && found.started === false ? false : found?.ready;
   }
 
-  /** Whether its startup probe has succeeded. Undefined when no startup probe of it is known. */
+  /** Whether the startup probe has succeeded; undefined without a known startup probe. */
   started(containerId: string): boolean | undefined {
     return this.#found.get(containerId)?.started;
   }
 
-  /** Why a container has to be replaced; undefined when it has not. Holds as long as the container is the newest. */
+  /**
+   * Why a container has to be replaced; undefined when it has not. Valid while the container is the newest.
+   */
   failure(containerId: string): ProbeFailure | undefined {
     return this.#found.get(containerId)?.failure;
   }
 
-  /** A type of probe begins with a container, in place of another one; gives what was remembered of it. */
+  /** Starts a probe type for a container that replaces another one; returns what was remembered of it. */
   takeUp(
     podUid: string,
     type: ProbeType,
@@ -68,7 +71,9 @@ export class ProbeFindings {
     return type === 'readiness' ? found.ready : found.started;
   }
 
-  /** A threshold was reached. Gives what is to be told of it; undefined when it is nothing new. */
+  /**
+   * Records that a threshold was reached; returns the result to publish, or undefined when nothing is new.
+   */
   settle(
     { type, container, pod, probe }: ProbeSubject,
     containerId: string,
@@ -104,7 +109,7 @@ export class ProbeFindings {
     if (found.failure?.type === type) delete found.failure;
   }
 
-  /** The pod is gone, for good. */
+  /** The pod is gone for good. */
   forgetPod(podUid: string): void {
     this.#memory?.forgetPod(podUid);
     for (const [containerId, found] of this.#found) {
@@ -112,7 +117,7 @@ export class ProbeFindings {
     }
   }
 
-  /** Every pod that is remembered, those of an earlier agent included. */
+  /** Every remembered pod, including those of an earlier agent. */
   rememberedPods(): readonly string[] {
     return this.#memory?.pods() ?? [];
   }

@@ -9,10 +9,10 @@ import { type ProbeSlots } from './probe-slots.js';
 import { isVoid } from './probe-validity.js';
 import { type JudgedOutcome, type ProbeRun } from './probe-worker.js';
 
-/** Runs a probe once, within its timeout. A rejection counts as a probe that could not be run. */
+/** Runs a probe once, within its timeout. A rejection means that the probe could not be run. */
 export type RunProbe = (run: ProbeRun, signal: AbortSignal) => Promise<ProbeOutcome>;
 
-/** What {@link ProbeJudge} needs. */
+/** Options of {@link ProbeJudge}. */
 export interface ProbeJudgeOptions {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -28,10 +28,10 @@ interface Trial {
   readonly stalled: StallTime;
 }
 
-/** How often a probe that could not be run is tried at once. */
+/** How often a probe that could not be run is retried at once. */
 const MOST_TRIES = 3;
 
-/** Runs probes in their turn, and holds what came out against the stalls of our own event loop. */
+/** Runs probes in their turn, and checks the outcomes against stalls of this process. */
 export class ProbeJudge {
   readonly #options: ProbeJudgeOptions;
   #voided = 0;
@@ -42,24 +42,25 @@ export class ProbeJudge {
     this.#options = options;
   }
 
-  /** How many outcomes did not count because our own event loop stood still. */
+  /** How many outcomes did not count because this process was stalled. */
   get voided(): number {
     return this.#voided;
   }
 
-  /** How many commands the runtime left without an answer while it answered other calls. */
+  /** How many commands the runtime left unanswered while it answered other calls. */
   get unanswered(): number {
     return this.#unanswered;
   }
 
-  /** How many were not begun, as too many commands of that probe were unanswered. */
+  /** How many probes were skipped, as too many of their commands were unanswered. */
   get heldBack(): number {
     return this.#heldBack;
   }
 
   /**
-   * Waits for a turn, asks `begin` what to run, and runs it. Undefined when there is nothing to run any more. Rejects
-   * with the signal's reason alone.
+   * Waits for a turn, asks `begin` what to run, and runs it. Undefined when there is nothing to run any more.
+   *
+   * Rejects only with the signal's reason.
    */
   async run(
     begin: () => ProbeRun | undefined,
@@ -99,7 +100,7 @@ export class ProbeJudge {
     const { runProbe, logger } = this.#options;
     if (run.probe.exec !== undefined && logger.enabled(4)) {
       const { uid, namespace, name } = run.pod;
-      // Without the command: what it is given may be nobody's to read.
+      // Without the command, as its arguments may be secret.
       const names = { pod: { uid, namespace, name }, podUID: uid, containerName: run.container.name };
       logger.info('Exec-Probe runProbe', names, 4);
     }

@@ -1,9 +1,10 @@
 /**
- * Probes the containers of pods and says what came out.
+ * Probes the containers of pods and publishes the results.
  *
- * In: pods, from `addPod` to `removePod`, and what was observed of their containers. Out: results, and for each
- * container whether it is ready, has started, has to be replaced. It assumes that a timeout says something about the
- * container; where our own event loop stood still meanwhile it does not, and such a probe counts neither way.
+ * In: pods, from `addPod` to `removePod`, and the observed state of their containers. Out: results, and for
+ * each container whether it is ready, has started, or has to be replaced. It assumes that a timeout says
+ * something about the container. If this process was stalled meanwhile, that is not so, and such a probe
+ * counts neither way.
  *
  * @module
  */
@@ -22,32 +23,32 @@ import { probeKey, probeSubjects } from './probe-subjects.js';
 import { type ProbeTargets } from './probe-targets.js';
 import { type ProbeSubject, ProbeWorker } from './probe-worker.js';
 
-/** What {@link ProbeManager} needs. */
+/** Options of {@link ProbeManager}. */
 export interface ProbeManagerOptions {
   readonly clock: Clock;
   readonly targets: ProbeTargets;
   /** Runs one probe; see {@link probeRunner}. */
   readonly runProbe: RunProbe;
-  /** Nothing is remembered without. */
+  /** Without it, nothing is remembered. */
   readonly memory?: ProbeMemory;
   readonly logger?: Logger;
-  /** How many probes are in flight at once; see {@link ProbeSlots}. */
+  /** Maximum number of probes in flight; see {@link ProbeSlots}. */
   readonly concurrency?: number;
-  /** A number in [0, 1); Math.random unless told. */
+  /** A number in [0, 1) (default: Math.random). */
   readonly random?: () => number;
 }
 
-/** What the manager has been through, for metrics. */
+/** Counters of the manager, for metrics. */
 export interface ProbeManagerStats {
   readonly workers: number;
   readonly inFlight: number;
-  /** Probes that are due and wait for their turn. */
+  /** Due probes that wait for their turn. */
   readonly waiting: number;
-  /** Outcomes that did not count because our own event loop stood still. */
+  /** Outcomes that did not count because this process was stalled. */
   readonly voided: number;
-  /** Commands that the runtime left without an answer while it answered other calls. */
+  /** Commands that the runtime left unanswered while it answered other calls. */
   readonly unanswered: number;
-  /** Probes that were not begun, as too many of their commands were unanswered. */
+  /** Probes that were skipped, as too many of their commands were unanswered. */
   readonly heldBack: number;
 }
 
@@ -61,11 +62,11 @@ interface ProbedPod {
   pod: NodePod;
   /** Liveness and startup no longer matter. */
   isEnding: boolean;
-  /** By container and type; those that ended by themselves included. */
+  /** By container and type, including those that ended by themselves. */
   readonly workers: Map<string, Handle>;
 }
 
-/** At an agent's start first probes are spread over their period, and over no more than this. */
+/** At an agent's start, first probes are spread over their period, but over no more than this. */
 const LONGEST_SPREAD_MS = 10_000;
 
 /** See the module. Every method returns at once. */
@@ -111,7 +112,7 @@ export class ProbeManager implements AsyncDisposable {
     return results;
   }
 
-  /** Starts the probes of a pod that do not run, takes up changes of those that do, ends those that it no longer has. */
+  /** Starts new probes of a pod, applies changes to running ones, and ends removed ones. */
   addPod(pod: NodePod): void {
     if (this.#closed) return;
     const { uid } = pod.metadata;
@@ -131,7 +132,7 @@ export class ProbeManager implements AsyncDisposable {
     }
   }
 
-  /** The pod is ending: only readiness still matters. Holds until {@link removePod}. */
+  /** The pod is ending: only readiness still matters. Lasts until {@link removePod}. */
   stopLivenessAndStartup(podUid: string): void {
     const probed = this.#pods.get(podUid);
     if (probed === undefined) return;
@@ -141,7 +142,7 @@ export class ProbeManager implements AsyncDisposable {
     }
   }
 
-  /** Ends the probes of a pod and forgets what they found, for good. */
+  /** Ends the probes of a pod and forgets their findings for good. */
   removePod(podUid: string): void {
     this.#findings.forgetPod(podUid);
     const probed = this.#pods.get(podUid);
@@ -149,7 +150,7 @@ export class ProbeManager implements AsyncDisposable {
     for (const { abort } of probed?.workers.values() ?? []) abort.abort();
   }
 
-  /** Removes every pod that is not desired, remembered ones included. Call it once all sources of pods were seen. */
+  /** Removes every pod that is not desired, including remembered ones. Call it once all sources were read. */
   cleanUp(desiredUids: ReadonlySet<string>): void {
     for (const uid of [...this.#pods.keys(), ...this.#findings.rememberedPods()]) {
       if (!desiredUids.has(uid)) this.removePod(uid);
@@ -157,14 +158,15 @@ export class ProbeManager implements AsyncDisposable {
   }
 
   /**
-   * Something of the pod was observed anew: takes note of containers that are new, or no longer run, before it
-   * returns. Without it that takes until the next look, a second or a period.
+   * Checks at once, after a new view of the pod, for containers that are new or no longer run.
+   *
+   * Without this call, the next check comes after a second or a period.
    */
   podChanged(podUid: string): void {
     for (const handle of this.#pods.get(podUid)?.workers.values() ?? []) {
       if (handle.abort.signal.aborted) continue;
       handle.worker.look();
-      // An edit has a container that ended for good started once more.
+      // An edit starts a container once more that had ended for good.
       if (!handle.isRunning && !handle.worker.isOver) this.#run(handle);
     }
   }
@@ -194,12 +196,12 @@ export class ProbeManager implements AsyncDisposable {
     return this.failure(containerId)?.type === 'startup';
   }
 
-  /** Whether the startup probe has succeeded; false where none is known. */
+  /** Whether the startup probe has succeeded; false without a known one. */
   hasStarted(containerId: string): boolean {
     return this.started(containerId) === true;
   }
 
-  /** Ends all probes and subscriptions. What was found stays remembered. Idempotent. */
+  /** Ends all probes and subscriptions. Findings stay remembered. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const { workers } of this.#pods.values()) for (const { abort } of workers.values()) abort.abort();
@@ -256,7 +258,7 @@ export class ProbeManager implements AsyncDisposable {
     this.#findings.drop(worker.subject.type, worker.containerId ?? '');
   }
 
-  /** Only what ran before we did begins all at once; a container that starts now is probed when it is due. */
+  /** Spreads only containers that ran before this agent; a new container is probed when that is due. */
   #spreadMs(startedAtMs: number, periodMs: number): number {
     const { clock, random = Math.random } = this.#options;
     if (startedAtMs >= this.#startedAtMs || clock.monotonicMs() - this.#startedMs >= periodMs) return 0;
@@ -270,7 +272,7 @@ export class ProbeManager implements AsyncDisposable {
     verdict: 'success' | 'failure',
     output: string | undefined,
   ): void {
-    // A pod that was removed has nothing more to say.
+    // A removed pod publishes nothing more.
     if (this.#pods.get(subject.pod.uid) !== probed) return;
     const result = this.#findings.settle(subject, containerId, verdict, output);
     if (result === undefined) return;

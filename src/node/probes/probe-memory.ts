@@ -5,13 +5,13 @@ import { forEachAtOnce } from '#base/async/for-each-at-once.js';
 import { type Logger } from '#base/log/logger.js';
 import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 
-/** What probes had found out of a container by the time the last agent ended. */
+/** The findings about a container when the last agent ended. */
 export interface RememberedProbes {
   readonly ready?: boolean;
   readonly started?: boolean;
 }
 
-/** Keeps what probes found out beyond the life of this process. Neither waits nor throws. */
+/** Stores findings of probes beyond the life of this process. Neither waits nor throws. */
 export interface ProbeMemory {
   recall(podUid: string, containerId: string): RememberedProbes | undefined;
   remember(podUid: string, containerId: string, found: RememberedProbes): void;
@@ -19,32 +19,33 @@ export interface ProbeMemory {
   forget(podUid: string, containerId: string): void;
   /** The pod is gone. */
   forgetPod(podUid: string): void;
-  /** Every pod that is remembered. */
+  /** Every remembered pod. */
   pods(): readonly string[];
 }
 
 /** What {@link ProbeFiles.open} needs. */
 export interface ProbeFilesOptions {
-  /** A folder of our own below the root folder; made when it is not there. */
+  /** A folder of its own below the root folder; created if it is missing. */
   readonly folder: string;
   readonly logger: Logger;
 }
 
 const SUFFIX = '.json';
-/** A start waits for all of them. */
+/** The agent's start waits for all of them. */
 const READS_AT_ONCE = 16;
 
 /**
- * A {@link ProbeMemory} in files: one per pod, written whole, a write at a time per pod and the newest state only.
+ * A {@link ProbeMemory} in files: one per pod, written as a whole, one write at a time per pod, only the
+ * newest state.
  *
- * What is killed between a change and its write forgets that one change: the probe finds it out again. For the same
- * reason nothing is brought to the disk at once (what outlives a power cut is no container), and a file that cannot be
- * read counts as none.
+ * If the agent is killed between a change and its write, that one change is lost, and the probe finds it
+ * again. Therefore nothing is flushed to disk at once (no container survives a power cut), and an unreadable
+ * file counts as missing.
  */
 export class ProbeFiles implements ProbeMemory, AsyncDisposable {
   readonly #options: ProbeFilesOptions;
   readonly #pods: Map<string, Map<string, RememberedProbes>>;
-  /** Pods whose file is behind. */
+  /** Pods whose file is out of date. */
   readonly #dirty = new Set<string>();
   readonly #writing = new Map<string, Promise<void>>();
 
@@ -53,13 +54,13 @@ export class ProbeFiles implements ProbeMemory, AsyncDisposable {
     this.#pods = pods;
   }
 
-  /** Reads what is there. Rejects only when the folder can be neither made nor listed. */
+  /** Reads all files. Rejects only when the folder can be neither created nor listed. */
   static async open(options: ProbeFilesOptions): Promise<ProbeFiles> {
     const { folder, logger } = options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const pods = new Map<string, Map<string, RememberedProbes>>();
     const all = await readdir(folder);
-    // An agent was killed as it wrote them; that of a pod that is gone would never be written again.
+    // An agent was killed while writing; the file of a pod that is gone would never be written again.
     for (const name of all.filter((each) => each.endsWith(`${SUFFIX}.tmp`))) {
       await rm(join(folder, name), { force: true }).catch(() => undefined);
     }
@@ -103,7 +104,7 @@ export class ProbeFiles implements ProbeMemory, AsyncDisposable {
     return [...this.#pods.keys()];
   }
 
-  /** Resolves when everything that was remembered so far is in its file. */
+  /** Resolves when everything remembered so far is in its file. */
   async flush(): Promise<void> {
     while (this.#writing.size > 0) {
       await Promise.all(this.#writing.values());
@@ -121,7 +122,7 @@ export class ProbeFiles implements ProbeMemory, AsyncDisposable {
 
   async #write(podUid: string): Promise<void> {
     const path = join(this.#options.folder, encodeName(podUid));
-    // The promise has to be on record before it can be taken off.
+    // The promise has to be registered before it can be removed.
     await Promise.resolve();
     while (this.#dirty.delete(podUid)) {
       const containers = this.#pods.get(podUid);
@@ -136,7 +137,7 @@ export class ProbeFiles implements ProbeMemory, AsyncDisposable {
   }
 }
 
-// A uid of a manifest may hold anything, a file's name may not.
+// A uid in a manifest may have any characters, a file name may not.
 function encodeName(podUid: string): string {
   return `${encodeURIComponent(podUid).replaceAll('.', '%2E')}${SUFFIX}`;
 }
@@ -149,7 +150,7 @@ function formatRecord(containers: ReadonlyMap<string, RememberedProbes>): string
   return `${JSON.stringify({ containers: Object.fromEntries(containers) })}\n`;
 }
 
-/** Lenient: what an older or newer version wrote in another form is as good as not there. */
+/** Lenient: a record in another version's form counts as missing. */
 function parseRecord(text: string): Map<string, RememberedProbes> {
   const { containers } = JSON.parse(text) as { containers?: Record<string, Record<string, unknown> | null> };
   return new Map(

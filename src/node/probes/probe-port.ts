@@ -1,6 +1,9 @@
 import { type Container } from '#kube/container/container.js';
 
-/** The number of a probe's port: itself, or that of the container's port of that name. Throws when there is none. Pure. */
+/**
+ * The number of a probe's port, given as a number or as the name of a container's port. Throws for an unknown
+ * name. Pure.
+ */
 export function resolvePort(port: number | string, container: Container): number {
   const named = container.ports?.find(({ name }) => name !== undefined && name === port)?.containerPort;
   const number = typeof port === 'number' ? port : (named ?? (/^\d+$/.test(port) ? Number(port) : undefined));

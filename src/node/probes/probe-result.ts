@@ -1,11 +1,14 @@
-/** What a probe is for. */
+/** The purpose of a probe. */
 export type ProbeType = 'liveness' | 'readiness' | 'startup';
 
 /**
- * Something that probes have found out of one container, and that changes what is to be done with its pod.
+ * A finding about one container that changes what has to be done with its pod.
  *
- * readiness: every change of it. startup: success once, or failure once. liveness: failure once. After a failure of
- * liveness or startup that container is not probed again: it is to be replaced.
+ * - readiness: every change
+ * - startup: one success or one failure
+ * - liveness: one failure
+ *
+ * After a failed liveness or startup probe, the container is not probed again: it has to be replaced.
  */
 export interface ProbeResult {
   readonly podUid: string;
@@ -15,7 +18,7 @@ export interface ProbeResult {
   readonly result: 'success' | 'failure';
   /** `Liveness probe failed: …` in the kubelet's words; empty for a success. */
   readonly message: string;
-  /** Of the probe itself: replaces the pod's grace period when its failure ends the container. */
+  /** The probe's own grace period, which replaces the pod's when its failure ends the container. */
   readonly terminationGracePeriodSeconds?: number;
 }
 

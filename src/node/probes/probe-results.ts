@@ -3,7 +3,7 @@ import { Wakeup } from '#base/async/wakeup.js';
 import { type Clock } from '#base/time/clock.js';
 import { type ProbeResult } from './probe-result.js';
 
-/** What {@link ProbeResults} needs. */
+/** Options of {@link ProbeResults}. */
 export interface ProbeResultsOptions {
   readonly clock: Clock;
   /** Called once, when it is closed. */
@@ -11,10 +11,10 @@ export interface ProbeResultsOptions {
 }
 
 /**
- * One reader's results of probes, in the order in which they came.
+ * The results of probes for one reader, in the order in which they came.
  *
- * Of one container and type of probe only the newest waits, so that a slow reader is not behind, and what waits is
- * bounded by the number of probes. One reader at a time.
+ * Only the newest result per container and probe type is queued, so that a slow reader does not fall behind,
+ * and the number of probes limits the queue. One reader at a time.
  */
 export class ProbeResults implements AsyncIterable<ProbeResult>, AsyncDisposable {
   readonly #options: ProbeResultsOptions;
@@ -29,17 +29,17 @@ export class ProbeResults implements AsyncIterable<ProbeResult>, AsyncDisposable
     this.#options = options;
   }
 
-  /** How many wait to be read. */
+  /** The number of queued results. */
   get queued(): number {
     return this.#waiting.size;
   }
 
-  /** How many gave way to a newer one before they were read. */
+  /** The number of results that a newer one replaced before they were read. */
   get folded(): number {
     return this.#folded;
   }
 
-  /** Takes a result in; never waits, never throws. */
+  /** Adds a result; never waits, never throws. */
   push(result: ProbeResult): void {
     if (this.#closed) return;
     const key = `${result.type}/${result.containerId}`;
@@ -48,7 +48,7 @@ export class ProbeResults implements AsyncIterable<ProbeResult>, AsyncDisposable
     this.#arrival.wake();
   }
 
-  /** The next result if one waits, without waiting for one. */
+  /** The next queued result, if any, without waiting. */
   take(): ProbeResult | undefined {
     for (const [key, result] of this.#waiting) {
       this.#waiting.delete(key);
@@ -71,7 +71,7 @@ export class ProbeResults implements AsyncIterable<ProbeResult>, AsyncDisposable
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<ProbeResult, void, undefined> {
-    // Before the `try`: who comes second must not close what the first one reads.
+    // Before the `try`: a second reader must not close what the first one reads.
     if (this.#reading) {
       throw new PodloopError('SUBSCRIPTION_IN_USE', 'results have one reader; subscribe once per reader');
     }

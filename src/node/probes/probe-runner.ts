@@ -13,12 +13,15 @@ import { probeByTcp } from './tcp-probe.js';
 import { type ProbeRun } from './probe-worker.js';
 import { UnansweredCommands } from './unanswered-commands.js';
 
-/** What {@link probeRunner} needs. */
+/** Options of {@link probeRunner}. */
 export interface ProbeRunnerOptions {
   readonly clock: Clock;
   /** Runs the commands of exec probes. */
   readonly commands: Pick<RuntimeChanges, 'execSync'>;
-  /** What HTTP and gRPC probes call themselves (default: `kube-probe/1.37`). Servers know probes by `kube-probe/`. */
+  /**
+   * User agent of HTTP and gRPC probes (default: `kube-probe/1.37`). Servers recognize probes by
+   * `kube-probe/`.
+   */
   readonly userAgent?: string;
 }
 
@@ -26,7 +29,7 @@ interface RunnerParts extends ProbeRunnerOptions {
   readonly unansweredCommands: UnansweredCommands;
 }
 
-/** Runs a probe by whichever of exec, httpGet, tcpSocket and grpc it names. */
+/** Runs a probe with the handler that it names: exec, httpGet, tcpSocket or grpc. */
 export function probeRunner(options: ProbeRunnerOptions): RunProbe {
   const unansweredCommands = new UnansweredCommands({ clock: options.clock });
   return async (run, signal) => await runHandler(run, { ...options, unansweredCommands }, signal);
@@ -60,8 +63,9 @@ async function runHandler(
 }
 
 /**
- * As a kubelet does for probes: with the values that the manifest itself has, as they are written; a variable whose
- * value comes from elsewhere is empty here.
+ * Expands variables as a kubelet does for probes: only with literal values of the manifest.
+ *
+ * A variable whose value comes from elsewhere is empty here.
  */
 function expandWritten(command: readonly string[], { env = [] }: Container): string[] {
   const written = new Map(env.map(({ name, value = '' }) => [name, value]));
@@ -73,7 +77,7 @@ function expandWritten(command: readonly string[], { env = [] }: Container): str
   });
 }
 
-/** Throws while the pod has no address: that says nothing about the container. */
+/** Throws while the pod has no address, as that says nothing about the container. */
 function hostOf({ host = '' }: Pick<HttpGetAction, 'host'>, run: ProbeRun): string {
   const chosen = host === '' ? run.host : host;
   if (chosen === '') throw new Error('the pod has no address');

@@ -1,11 +1,11 @@
 import { type Clock, type ClockTimer } from '#base/time/clock.js';
 
-/** What {@link ProbeSlots} is bounded by. */
+/** Limits of {@link ProbeSlots}. */
 export interface ProbeSlotsOptions {
   readonly clock: Clock;
   /** Probes in flight at once (default: 64). */
   readonly limit?: number;
-  /** Slow probes that no longer take up one of these (default: 256). */
+  /** Slow probes that do not use one of these slots (default: 256). */
   readonly slowLimit?: number;
   /** After how many milliseconds a probe is slow (default: 1000). */
   readonly slowAfterMs?: number;
@@ -16,11 +16,10 @@ interface Waiter {
 }
 
 /**
- * Bounds how many probes are in flight, and shares the places out between pods: each in turn, whatever the number of
- * its probes.
+ * Limits how many probes are in flight, and gives each pod its turn, however many probes it has.
  *
- * A probe that takes longer than a second goes on outside, so that containers that hang until their timeouts do not
- * hold up the others. Outside is bounded, too; once it is full, slow probes keep their places.
+ * A probe that takes longer than a second continues outside, so that containers that hang until their
+ * timeouts do not block the others. Outside is limited, too; once it is full, slow probes keep their slots.
  */
 export class ProbeSlots {
   readonly #clock: Clock;
@@ -39,19 +38,19 @@ export class ProbeSlots {
     this.#slowAfterMs = slowAfterMs;
   }
 
-  /** How many are in flight, slow ones included. */
+  /** The number in flight, including slow ones. */
   get inFlight(): number {
     return this.#quick + this.#slow;
   }
 
-  /** How many wait for their turn. */
+  /** The number that waits for a turn. */
   get waiting(): number {
     let count = 0;
     for (const waiters of this.#waiting.values()) count += waiters.length;
     return count;
   }
 
-  /** Runs `work` once there is a place for it; rejects with the signal's reason when it aborts before. */
+  /** Runs `work` once there is a slot; rejects with the signal's reason when it aborts before. */
   async run<T>(podUid: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     signal.throwIfAborted();
     if (this.#quick >= this.#limit) await this.#turn(podUid, signal);
@@ -62,7 +61,7 @@ export class ProbeSlots {
       timer = this.#clock.setTimer(
         this.#slowAfterMs,
         () => {
-          // Full: it keeps its place and asks again later.
+          // Full: it keeps its slot and tries again later.
           if (this.#slow >= this.#slowLimit) leaveWhenSlow();
           else {
             lease.isSlow = true;
@@ -109,12 +108,12 @@ export class ProbeSlots {
     if (waiters.length === 0) this.#waiting.delete(podUid);
   }
 
-  /** Hands the place to whoever is next; it is never free in between. */
+  /** Hands the slot to the next one; it is never free in between. */
   #vacate(): void {
     for (const [podUid, waiters] of this.#waiting) {
       const [next, ...others] = waiters;
       this.#waiting.delete(podUid);
-      // To the end of the line: the other pods are first.
+      // To the end of the queue: the other pods come first.
       if (others.length > 0) this.#waiting.set(podUid, others);
       next!.grant();
       return;

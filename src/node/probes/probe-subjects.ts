@@ -10,7 +10,7 @@ const FIELDS = [
   ['liveness', 'livenessProbe'],
 ] as const satisfies readonly (readonly [ProbeType, keyof Container])[];
 
-/** Every probe of a pod, by container and type: of its regular containers and of its sidecars. Pure. */
+/** Every probe of a pod's regular containers and sidecars, by container and type. Pure. */
 export function probeSubjects(pod: NodePod): Map<string, ProbeSubject> {
   const { uid, namespace, name } = pod.metadata;
   const probed = [
@@ -34,7 +34,7 @@ export function probeSubjects(pod: NodePod): Map<string, ProbeSubject> {
   return subjects;
 }
 
-/** What names a probe within its pod. */
+/** The name of a probe within its pod. */
 export function probeKey(containerName: string, type: ProbeType): string {
   return `${containerName}/${type}`;
 }

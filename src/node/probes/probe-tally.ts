@@ -1,6 +1,6 @@
 import { type Probe } from '#kube/container/container.js';
 
-/** A probe's numbers with Kubernetes' defaults filled in, times in milliseconds. */
+/** A probe's numbers with Kubernetes' defaults, times in milliseconds. */
 export interface ProbeTiming {
   readonly initialDelayMs: number;
   readonly periodMs: number;
@@ -9,11 +9,11 @@ export interface ProbeTiming {
   readonly failureThreshold: number;
 }
 
-/** The numbers of a probe as it is written. Pure. */
+/** The numbers of a probe in a manifest. Pure. */
 export function probeTiming(probe: Probe): ProbeTiming {
   return {
     initialDelayMs: (probe.initialDelaySeconds ?? 0) * 1_000,
-    // Zero means "not written" in all of these.
+    // Zero means "not given" in all of these.
     periodMs: (probe.periodSeconds || 10) * 1_000,
     timeoutMs: (probe.timeoutSeconds || 1) * 1_000,
     successThreshold: probe.successThreshold || 1,
@@ -21,7 +21,7 @@ export function probeTiming(probe: Probe): ProbeTiming {
   };
 }
 
-/** The same outcome how many times in a row. */
+/** How many times in a row the same outcome came. */
 export interface ProbeTally {
   readonly last: 'success' | 'failure' | undefined;
   readonly run: number;
@@ -31,8 +31,10 @@ export interface ProbeTally {
 export const EMPTY_TALLY: ProbeTally = { last: undefined, run: 0 };
 
 /**
- * Counts one more outcome. `verdict` is it once it came often enough in a row, and again with each that follows;
- * undefined below the threshold: what was held of the container before still holds. Pure.
+ * Counts another outcome. Pure.
+ *
+ * `verdict` is the outcome once it came often enough in a row, and again with each further one. Below the
+ * threshold it is undefined: the previous verdict stays.
  */
 export function countOutcome(
   tally: ProbeTally,

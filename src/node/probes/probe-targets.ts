@@ -1,6 +1,6 @@
 import { type ContainerStatus, LABELS, type PodStatus } from '#watch';
 
-/** A container as the last look at its pod showed it: the newest of its name. */
+/** The newest container of a name, as in the last view of its pod. */
 export interface ProbeTarget {
   readonly containerId: string;
   readonly state: 'waiting' | 'running' | 'exited';
@@ -10,28 +10,32 @@ export interface ProbeTarget {
   readonly host: string;
 }
 
-/** Where probes learn of containers. */
+/** Where probes find containers. */
 export interface ProbeTargets {
-  /** `absent`: there is none of that name. `unknown`: the last look failed, and what was known before holds. */
+  /**
+   * `absent`: none of that name exists. `unknown`: the last inspection failed, and the previous state stays.
+   */
   find(podUid: string, containerName: string): ProbeTarget | 'absent' | 'unknown';
 }
 
 const LOOPBACK = '127.0.0.1';
 
-/** What {@link observedTargets} reads; the cache of the event generator is one. */
+/** What {@link observedTargets} reads, such as the cache of the event generator. */
 export interface ObservedPodReader {
   get(podUid: string): { readonly status: PodStatus; readonly error: Error | undefined };
 }
 
 /**
- * Containers as the cache of observed pods has them. `nodeIp` is the host of pods on the node's network as of now; empty
- * on a machine without a network, where that is the machine itself.
+ * Finds containers in the cache of observed pods.
+ *
+ * `nodeIp` is the present host of pods on the node's network; empty on a machine without a network, where
+ * that is the machine itself.
  */
 export function observedTargets(pods: ObservedPodReader, nodeIp: () => string): ProbeTargets {
   return {
     find: (podUid, containerName) => {
       const { status, error } = pods.get(podUid);
-      // The status that goes with an error is empty, which says nothing of the pod.
+      // The status that comes with an error is empty, which says nothing about the pod.
       return error === undefined ? targetIn(status, containerName, nodeIp()) : 'unknown';
     },
   };
@@ -51,8 +55,11 @@ function targetIn(status: PodStatus, containerName: string, nodeIp: string): Pro
 }
 
 /**
- * By the attempt, which no clock upsets: where that was set back, the newest one seems to be older than those before.
- * Somebody may have made one by hand in our sandbox under the same name, without the labels of the pod.
+ * By the attempt, as no clock affects it: after a clock was set back, the newest one seems older than its
+ * predecessors.
+ *
+ * Somebody may have created one by hand in an owned sandbox under the same name, without the labels of the
+ * pod.
  */
 function findNewest({ uid, containers }: PodStatus, name: string): ContainerStatus | undefined {
   const named = containers.filter((container) => container.name === name);

@@ -6,11 +6,11 @@ const LONGEST_SHARE = 0.1;
 const TOTAL_SHARE = 0.5;
 
 /**
- * Whether an outcome may be our own doing: silence, while this process could not listen. Pure.
+ * Whether an outcome may be caused by this process: silence while it could not listen. Pure.
  *
- * A success that arrived is one whenever it is read, and so is what the other side said or refused: no stall makes an
- * exit code, a status or a refused connection. Silence is another matter. The answer may lie in the socket, the request
- * may never have been sent, the other side may have hung up because nothing came from us.
+ * A success counts whenever it is read, and so does what the other side said or refused: no stall makes an
+ * exit code, a status or a refused connection. With silence, the answer may be in the socket, the request may
+ * never have been sent, or the other side may have closed because nothing came.
  */
 export function isVoid(outcome: ProbeOutcome, stalled: StallTime, timeoutMs: number): boolean {
   if (outcome.result !== 'failure' || outcome.isDecisive) return false;

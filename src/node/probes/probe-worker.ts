@@ -7,17 +7,17 @@ import { type ProbeType } from './probe-result.js';
 import { type ProbeTarget, type ProbeTargets } from './probe-targets.js';
 import { countOutcome, EMPTY_TALLY, type ProbeTally, probeTiming } from './probe-tally.js';
 
-/** What one probe is about. */
+/** The subject of one probe. */
 export interface ProbeSubject {
   readonly pod: PodRef;
   readonly container: Container;
   readonly type: ProbeType;
   readonly probe: Probe;
-  /** A container that ended is not started again. */
+  /** A container that ended does not restart. */
   readonly neverRestarts: boolean;
 }
 
-/** One run of a probe, about to begin. */
+/** One run of a probe, about to start. */
 export interface ProbeRun extends ProbeSubject {
   readonly containerId: string;
   /** Where the container's ports are, unless the probe names a host itself. */
@@ -25,59 +25,57 @@ export interface ProbeRun extends ProbeSubject {
   readonly timeoutMs: number;
 }
 
-/** An outcome, or why it is none: see {@link isVoid}. */
+/** An outcome, or why there is none: see {@link isVoid}. */
 export type JudgedOutcome = ProbeOutcome | 'void';
 
-/** What {@link ProbeWorker} needs. Whatever it calls here returns at once, but for `run`. */
+/** Options of {@link ProbeWorker}. All callbacks return at once, except `run`. */
 export interface ProbeWorkerOptions {
   readonly subject: ProbeSubject;
   readonly clock: Clock;
   readonly targets: ProbeTargets;
-  /** Whether the container has started as far as its startup probe is concerned. Not asked by startup probes. */
+  /** Whether the container's startup probe has succeeded. Not called by startup probes. */
   readonly isStarted: (containerId: string) => boolean;
   /** Waits for its turn, asks `begin` what to run (undefined: nothing any more), and runs it. */
   readonly run: (
     begin: () => ProbeRun | undefined,
     signal: AbortSignal,
   ) => Promise<JudgedOutcome | undefined>;
-  /** From how many milliseconds the first probe of this container is to wait, to spread what begins at once. */
+  /** How many milliseconds to delay the first probe of this container, so that not all start at once. */
   readonly spreadMs: (startedAtMs: number, periodMs: number) => number;
-  /** A new container of that name; gives what was known of it by this type of probe, if anything was. */
+  /** A new container of that name; returns what was known of it from this probe type, if anything. */
   readonly onContainer: (containerId: string, replaces: string | undefined) => boolean | undefined;
-  /**
-   * A threshold was reached; or the container no longer runs (of readiness probes only), and then there is no outcome.
-   */
+  /** A threshold was reached, or for readiness probes, the container no longer runs (without an outcome). */
   readonly onVerdict: (containerId: string, verdict: 'success' | 'failure', outcome?: ProbeOutcome) => void;
-  /** It could not be run as often in a row as it may fail. Called once for each row. */
+  /** The probe could not be run as often in a row as it may fail. Called once per such series. */
   readonly onNotRun: (containerId: string, times: number, message: string) => void;
 }
 
 interface Current {
-  /** How often it could not be run since it was run last. */
+  /** How often it could not be run since its last run. */
   errorsInARow: number;
   readonly containerId: string;
   target: ProbeTarget;
   /** Monotonic milliseconds; undefined until it runs. */
   dueMs: number | undefined;
-  /** The first probe of it was begun. */
+  /** Its first probe has started. */
   hasBegun: boolean;
   tally: ProbeTally;
-  /** Of a startup probe: it succeeded, now or under an agent before. */
+  /** For a startup probe: it succeeded under this agent or an earlier one. */
   hasStarted: boolean;
   /** It failed for good and waits for its replacement. */
   isOnHold: boolean;
   voidsInARow: number;
 }
 
-/** How often somebody is looked for who is not there yet. */
+/** How often to check for a container that does not exist yet. */
 const LOOK_MS = 1_000;
-/** How old at most what a look shows is, in milliseconds; generous. */
+/** Maximum age of a view, in milliseconds; generous. */
 const LONGEST_LAG_MS = 60_000;
 /** A void probe is repeated at once this often in a row, then after its period. */
 const MOST_REPEATS = 5;
 
 /**
- * Probes one container of one pod in one way, over all containers that follow one another under that name.
+ * Runs one probe of one pod, over all successive containers of one name.
  *
  * ```text
  *  absent ─► waiting ─► delayed ─► probing ◄─► due later
@@ -85,14 +83,14 @@ const MOST_REPEATS = 5;
  *    └──── another container id ◄── resting ◄──────────┘
  * ```
  *
- * The states are read off the newest look at the container, not kept. Nothing but {@link run} waits.
+ * The states are derived from the newest view of the container, not stored. Only {@link run} waits.
  */
 export class ProbeWorker {
   readonly #options: ProbeWorkerOptions;
   readonly #wakeup = new Wakeup();
   #subject: ProbeSubject;
   #current: Current | undefined;
-  /** When it was last looked and an answer came, in monotonic milliseconds. */
+  /** When a check last got an answer, in monotonic milliseconds. */
   #lookedMs: number | undefined;
 
   constructor(options: ProbeWorkerOptions) {
@@ -100,7 +98,7 @@ export class ProbeWorker {
     this.#subject = options.subject;
   }
 
-  /** What it probes. */
+  /** The subject of the probe. */
   get subject(): ProbeSubject {
     return this.#subject;
   }
@@ -110,32 +108,33 @@ export class ProbeWorker {
     return this.#current?.containerId;
   }
 
-  /** The container that it knows of has ended and is not started again; {@link run} ends then. */
+  /** The known container has ended and does not restart; {@link run} ends then. */
   get isOver(): boolean {
     return this.#current?.target.state === 'exited' && this.#subject.neverRestarts;
   }
 
-  /** The manifest changed; the counts of outcomes stay, and a shorter period holds from now on. */
+  /** The manifest has changed; the counts of outcomes stay, and a shorter period applies at once. */
   update(subject: ProbeSubject): void {
     const current = this.#current;
     const { initialDelayMs: delayBeforeMs } = probeTiming(this.#subject.probe);
     this.#subject = subject;
     if (current?.dueMs !== undefined) {
       const { initialDelayMs, periodMs } = probeTiming(subject.probe);
-      // Whoever still waits for the first probe waits as long as is said now, and no edit of anything else cuts it short.
+      // A container that waits for its first probe waits as long as the new manifest says; other edits do not
+      // shorten that.
       if (!current.hasBegun) current.dueMs += initialDelayMs - delayBeforeMs;
       else current.dueMs = Math.min(current.dueMs, this.#options.clock.monotonicMs() + periodMs);
     }
     this.#wakeup.wake();
   }
 
-  /** Takes note of what has become of the container, at once, and probes it when that is due. */
+  /** Checks the state of the container at once, and probes it when that is due. */
   look(): void {
     this.#observe();
     this.#wakeup.wake();
   }
 
-  /** Probes until the signal aborts, or the container ended and is not started again. Never rejects. */
+  /** Probes until the signal aborts, or until the container has ended and does not restart. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     try {
       for (;;) {
@@ -149,7 +148,10 @@ export class ProbeWorker {
     }
   }
 
-  /** Looks at the container and takes up a new one. Leaves `#current` undefined when there is none. */
+  /**
+   * Reads the container's state and switches to a new container. Leaves `#current` undefined when there is
+   * none.
+   */
   #observe(): void {
     const { pod, container } = this.#subject;
     const target = this.#options.targets.find(pod.uid, container.name);
@@ -160,7 +162,7 @@ export class ProbeWorker {
 
   #take(target: ProbeTarget | 'absent'): void {
     if (target === 'absent') {
-      // Removed, and perhaps made anew: nobody can tell that this was its end.
+      // Removed, and perhaps recreated: nobody can say that this was its end.
       if (this.#current !== undefined)
         this.#setTarget(this.#current, { ...this.#current.target, state: 'waiting' });
       return;
@@ -189,9 +191,11 @@ export class ProbeWorker {
   }
 
   /**
-   * When the initial delay is over, counted from the container's own start. The clock on the wall is read once per
-   * container: after that it may jump. What did not run at the look before has not run for much longer than since then:
-   * where the wall says so, it has jumped in between, and that costs no delay either.
+   * When the initial delay is over, counted from the container's own start.
+   *
+   * The wall clock is read once per container: after that it may jump. A container that did not run in the
+   * previous view has not run much longer than since then. If its wall time says so, the clock has jumped in
+   * between, and that costs no delay either.
    */
   #firstDueMs({ startedAtMs }: ProbeTarget): number {
     const { clock, spreadMs } = this.#options;
@@ -211,7 +215,7 @@ export class ProbeWorker {
     if (this.isOver) return 'end';
     if (state !== 'running' || current.isOnHold) return { waitMs: LOOK_MS };
     const { periodMs } = probeTiming(this.#subject.probe);
-    // Whoever rests is woken when something happens; the wait is only for what nobody told.
+    // Events wake a resting probe; this wait is only for changes without an event.
     if (!this.#isWanted(current)) return { waitMs: Math.max(LOOK_MS, periodMs) };
     const waitMs = current.dueMs! - this.#options.clock.monotonicMs();
     return waitMs <= 0 ? 'probe' : { waitMs };
@@ -230,7 +234,7 @@ export class ProbeWorker {
     signal.throwIfAborted();
     const nowMs = this.#options.clock.monotonicMs();
     const { periodMs } = probeTiming(this.#subject.probe);
-    // As a ticker does: what was missed is made up for once.
+    // Like a ticker: missed probes are made up for once.
     const nextDueMs = Math.max((current.dueMs ?? nowMs) + periodMs, nowMs);
     if (outcome === 'void') {
       current.voidsInARow++;
@@ -242,13 +246,13 @@ export class ProbeWorker {
     current.dueMs = nextDueMs;
     if (outcome === undefined) return;
     if (outcome.result === 'error') {
-      // What could not be begun for earlier ones that hang is not run now, which is no reason why it cannot be.
+      // A probe that was skipped because earlier ones hang is no evidence that it cannot run.
       if (outcome.isHeldBack === undefined) this.#countError(current, outcome.message);
       return;
     }
     current.errorsInARow = 0;
     this.#observe();
-    // It may have been replaced meanwhile, or have ended: then the outcome is of the past.
+    // The container may have been replaced meanwhile, or have ended: then the outcome is out of date.
     if (this.#current !== current || current.target.state !== 'running') return;
     this.#count(current, outcome);
   }
@@ -258,7 +262,7 @@ export class ProbeWorker {
     if (++current.errorsInARow === times) this.#options.onNotRun(current.containerId, times, message);
   }
 
-  /** What to run now that it is our turn; a turn may have taken a while to come. */
+  /** What to run now, as the turn may have taken a while to come. */
   #begin(current: Current): ProbeRun | undefined {
     this.#observe();
     if (this.#current !== current || current.target.state !== 'running') return undefined;

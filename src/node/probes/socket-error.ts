@@ -2,13 +2,13 @@ import { systemCodeOf } from '#base/errors/system-code.js';
 import { joinHostPort } from '#base/wire/join-host-port.js';
 import { errored, failed, type ProbeOutcome, silent } from './probe-outcome.js';
 
-/** A connection as it is named in messages. */
+/** The address of a connection, as messages show it. */
 export interface DialAddress {
   readonly host: string;
   readonly port: number;
 }
 
-/** What the kubelet calls errors of the network. */
+/** The kubelet's words for network errors. */
 const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connect: connection refused',
   EHOSTUNREACH: 'connect: no route to host',
@@ -20,22 +20,22 @@ const WORDS: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'lookup: server misbehaving',
 };
 
-/** Codes that say that the connection cannot be made, by the other side's kernel or ours. */
+/** Codes of connections that the kernel of either side refuses. */
 const REFUSALS = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EINVAL', 'ENOTFOUND']);
 
-/** Codes of what we ran out of ourselves. */
+/** Codes for exhausted resources of this process. */
 const OWN_LIMITS = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL', 'EAGAIN']);
 
 /**
- * What an error of a socket shows, in the words of the kubelet behind `prefix`. Pure.
+ * The outcome of a socket error, in the kubelet's words after `prefix`. Pure.
  *
- * A refusal was said at once, and no stall of ours has made it so. A connection that stood and was lost is silence. And
- * what we lack ourselves says nothing of the container.
+ * A refusal comes at once, so no stall has caused it. An established connection that was lost is silence.
+ * Missing resources of this process say nothing about the container.
  */
 export function outcomeOfSocketError(error: Error, address: DialAddress, prefix: string): ProbeOutcome {
   const code = systemCodeOf(error);
   const text = `${prefix}${wordsOf(error, code, joinHostPort(address))}`;
-  // The second: what was to be sent is nothing that can be.
+  // The second: the request itself is invalid.
   if (OWN_LIMITS.has(code) || code.startsWith('ERR_INVALID_')) return errored(text);
   return REFUSALS.has(code) ? failed(text) : silent(text);
 }

@@ -5,14 +5,14 @@ import { joinHostPort } from '#base/wire/join-host-port.js';
 import { type DialAddress, outcomeOfSocketError } from './socket-error.js';
 import { type ProbeOutcome, silent, succeeded } from './probe-outcome.js';
 
-/** What {@link probeByTcp} is given. */
+/** Options of {@link probeByTcp}. */
 export interface TcpProbe {
   readonly clock: Clock;
   readonly address: DialAddress;
   readonly timeoutMs: number;
 }
 
-/** Opens a connection and closes it: success as soon as it stands. */
+/** Opens a connection and closes it: success as soon as it is established. */
 export async function probeByTcp(probe: TcpProbe, signal: AbortSignal): Promise<ProbeOutcome> {
   const { clock, address, timeoutMs } = probe;
   signal.throwIfAborted();

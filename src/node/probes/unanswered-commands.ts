@@ -1,10 +1,10 @@
 import { type Clock } from '#base/time/clock.js';
 
-/** So many unanswered commands of one probe leave their processes in a container at once. */
+/** Limit of unanswered commands of one probe, as each leaves its processes in a container. */
 export const MAX_UNANSWERED = 5;
-/** One more may be begun after this: as often as a kubelet would, which waits so long for each. */
+/** Delay before one more may start: as often as with a kubelet, which waits that long for each. */
 const BEGIN_AGAIN_MS = 120_000;
-/** Nobody probes a container any more that was not probed for so long. */
+/** A container that was not probed for this long is not probed any more. */
 const FORGET_MS = 3_600_000;
 
 interface UnansweredProbe {
@@ -13,10 +13,10 @@ interface UnansweredProbe {
 }
 
 /**
- * Commands of probes that the runtime has not answered, by probe: each may have left processes in its container.
+ * Unanswered commands of probes, by probe: each may have left processes in its container.
  *
- * After {@link MAX_UNANSWERED} of one probe the next are begun every two minutes only. An answer in time says that the
- * probe no longer hangs, and ends that; a late answer makes room for one.
+ * After {@link MAX_UNANSWERED} of one probe, the next ones start only every two minutes. An answer in time
+ * shows that the probe no longer hangs, and ends that; a late answer makes room for one.
  */
 export class UnansweredCommands {
   readonly #clock: Clock;
@@ -26,19 +26,19 @@ export class UnansweredCommands {
     this.#clock = clock;
   }
 
-  /** How many of a probe are unanswered; 0 for one that answers. */
+  /** The number of unanswered commands of a probe; 0 for one that answers. */
   countOf(key: string): number {
     return this.#probes.get(key)?.count ?? 0;
   }
 
-  /** Whether a further command of that probe may be begun now. */
+  /** Whether a further command of that probe may start now. */
   mayBegin(key: string): boolean {
     const probe = this.#probes.get(key);
     if (probe === undefined || probe.count < MAX_UNANSWERED) return true;
     return this.#clock.monotonicMs() - probe.lastBegunMs >= BEGIN_AGAIN_MS;
   }
 
-  /** The command that was begun then was given up. Gives what to call when it is answered after all. */
+  /** Records a command that was given up; returns a function to call when it is answered after all. */
   add(key: string, begunMs: number): () => void {
     this.#forgetOld();
     const probe = this.#probes.get(key) ?? { count: 0, lastBegunMs: begunMs };
