@@ -10,7 +10,10 @@ export interface KubeletPullsAdoption {
   readonly records: Pick<PullRecords, 'takeOver'>;
   /** `image_manager` in the kubelet's root folder. */
   readonly kubeletFolder: string;
-  /** Says which of its files were taken over, as they were: what is gone since must not come back with the next start. */
+  /**
+   * Records which of its files were adopted, by content: images that are gone must not come back with the
+   * next start.
+   */
   readonly file: string;
   readonly logger: Logger;
 }
@@ -18,8 +21,10 @@ export interface KubeletPullsAdoption {
 const FORMAT = 1;
 
 /**
- * Takes over what a kubelet that has ended knew of its pulls, each file of it once, and again where a kubelet has written it
- * anew. The kubelet's files stay as they are. Never rejects.
+ * Adopts what an ended kubelet knew about its pulls, each file once and again if a kubelet has rewritten it.
+ * Never rejects.
+ *
+ * The kubelet's files stay as they are.
  */
 export async function adoptKubeletPulls(given: KubeletPullsAdoption): Promise<void> {
   const { records, kubeletFolder, file, logger } = given;

@@ -3,8 +3,10 @@ import { type PodSpec } from '#kube/pod/pod.js';
 import { isClusterPod } from '#kube/pod/static-pod.js';
 
 /**
- * Images by name that wanted pods are going to use. A pod of a cluster that has ended for good starts nothing any more; one of a
- * manifest may be edited, and runs again then. Pure.
+ * The names of images that desired pods are going to use. Pure.
+ *
+ * A pod of a cluster that has ended for good starts nothing any more; a pod of a manifest may be edited and
+ * runs again then.
  */
 export function desiredImagesOf(pods: Iterable<NodePod>, isFinished: (podUid: string) => boolean): string[] {
   return [...pods]

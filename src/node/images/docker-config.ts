@@ -1,17 +1,20 @@
 import { type Secret } from '#kube/objects/config-object.js';
 import { isRecord } from '#base/text/is-record.js';
 
-/** Who to be at a registry. Its password is in no message, log or event. */
+/** Credentials for a registry. The password is in no message, log or event. */
 export interface RegistryLogin {
   readonly username: string;
   readonly password: string;
 }
 
-/** What a Secret has for registries. */
+/** The registry credentials in a Secret. */
 export interface DockerConfig {
-  /** By the place it is for, as written: `registry.example:5000/team`, `https://index.docker.io/v1/`, `*.example.org`. */
+  /**
+   * By the place that they are for, as written: `registry.example:5000/team`, `https://index.docker.io/v1/`,
+   * `*.example.org`.
+   */
   readonly logins: ReadonlyMap<string, RegistryLogin>;
-  /** It is of another type, or something in it cannot be read. */
+  /** It has another type, or some of it cannot be parsed. */
   readonly isBroken: boolean;
 }
 
@@ -21,10 +24,10 @@ const FILES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads the logins of a Secret of one of the two types that Kubernetes has for them. Pure, never throws.
+ * Reads the logins of a Secret of one of Kubernetes' two types for them. Pure, never throws.
  *
- * `auth` (base64 of `name:password`) wins over `username` and `password`. Tokens of helpers are passed over, as by a
- * kubelet.
+ * `auth` (base64 of `name:password`) wins over `username` and `password`. Like a kubelet, it ignores tokens
+ * of helpers.
  */
 export function readDockerConfig({ type, data }: Secret): DockerConfig {
   const logins = new Map<string, RegistryLogin>();

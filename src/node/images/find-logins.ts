@@ -2,18 +2,19 @@ import { matchesWildcards } from '#base/text/matches-wildcards.js';
 import { type RegistryLogin } from './docker-config.js';
 import { repositoryOf } from './image-name.js';
 
-/** A login, or whatever stands for one, and the place it is for. */
+/** A login, or a stand-in for one, and the place that it is for. */
 export type PlacedLogin<Login = RegistryLogin> = readonly [place: string, login: Login];
 
 const DEFAULT_REGISTRY = 'docker.io';
-/** How `docker login` calls it. */
+/** The name that `docker login` uses. */
 const DEFAULT_REGISTRY_LOGIN = 'index.docker.io';
 
 /**
- * The logins that are for an image's registry, those of longer places first, each to be tried until one succeeds. Pure.
+ * The logins for an image's registry, longer places first, to be tried until one succeeds. Pure.
  *
- * As a kubelet finds them: a place matches by its host, in which each part may be a pattern such as `*.example.org`, its
- * port and the beginning of its path; for images of Docker Hub a login of `docker login` counts, too.
+ * The rules are a kubelet's: a place matches by its host, in which each part may be a pattern such as
+ * `*.example.org`, its port, and a prefix of its path. For images of Docker Hub, a login of `docker login`
+ * counts, too.
  */
 export function findLogins<Login>(image: string, logins: readonly PlacedLogin<Login>[]): Login[] {
   const repository = repositoryOf(image);

@@ -10,25 +10,28 @@ import { pullWithAny, type WelcomePull } from './pull-with-any.js';
 import { type UsedLogin } from './pulled-names.js';
 import { type VerificationRules } from './verification-policy.js';
 
-/** What {@link ImageAccess} is made with. */
+/** Options of {@link ImageAccess}. */
 export interface ImageAccessOptions {
   readonly records: PullRecords;
   readonly rules: VerificationRules;
   readonly logger?: Logger;
 }
 
-/** A pull, as far as access is concerned. */
+/** The part of a pull that concerns access. */
 export interface PullAttempts {
   readonly image: string;
-  /** To be tried one after the other; empty: once, without any. */
+  /** To be tried one after the other; empty: one attempt without credentials. */
   readonly credentials: readonly PullCredential[];
-  /** Gives the image's reference. */
+  /** Returns the image's reference. */
   readonly pull: (credential: PullCredential | undefined) => Promise<string>;
-  /** By its name or reference, as of now. */
+  /** Finds an image by its name or reference, as of now. */
   readonly findImage: (image: string) => Promise<RuntimeImage | undefined>;
 }
 
-/** Says which pod may use an image that is on the node as it is, and keeps with which logins images are fetched. */
+/**
+ * Decides which pod may use an image that the node already has, and records the logins with which images are
+ * pulled.
+ */
 export class ImageAccess {
   readonly #records: PullRecords;
   readonly #rules: VerificationRules;
@@ -40,7 +43,7 @@ export class ImageAccess {
     this.#logger = logger;
   }
 
-  /** Whether a pod may use an image that it asks for by that name. Reads nothing from the disk. */
+  /** Whether a pod may use an image that it requests by that name. Reads nothing from disk. */
   mayUse(present: RuntimeImage, image: string, credentials: () => readonly PullCredential[]): boolean {
     const { result, news } = judgeAccess({
       rules: this.#rules,
@@ -53,10 +56,10 @@ export class ImageAccess {
     return result !== 'mustAuthenticate';
   }
 
-  /** Pulls with each login until one is welcome. Rejects with what the last one failed with. */
+  /** Pulls with each login until one is accepted. Rejects with the last error. */
   async pull(attempts: PullAttempts): Promise<string> {
     const { image, credentials, pull, findImage } = attempts;
-    // What had its name when the pod was judged may be another than now: the pull had to wait for its turn.
+    // While the pull waited for its turn, the name may have moved to another image.
     const begun =
       credentials.length === 0 ? undefined : await this.#records.begin(image, await findImage(image));
     const outcome = { isLost: false };
@@ -81,8 +84,8 @@ export class ImageAccess {
   }
 
   /**
-   * Resolves with whether it is on the disk, and never rejects: a pull is none the worse for what cannot be kept of it,
-   * only the image is to be pulled again.
+   * Resolves with whether it is on disk, and never rejects: without a record, the image only has to be pulled
+   * again.
    */
   async #record({ image, findImage }: PullAttempts, { imageRef, credential }: WelcomePull): Promise<boolean> {
     try {

@@ -1,10 +1,10 @@
 /**
- * Sees to it that a container's image is there before the container is made.
+ * Makes sure that a container's image exists before the container is created.
  *
- * In: a container and its pod. Out: the image as the runtime knows it, or why there is none, in the kubelet's words.
- * It assumes that registries are slow and fail. What covers it: failed pulls back off per pod and image, each image is
- * fetched once for all who want it, and only a few at a time. What one pod fetched with its login is there for pods with
- * that login; to others it is as if it were not there.
+ * In: a container and its pod. Out: the image as the runtime knows it, or why there is none, in the kubelet's
+ * words. It assumes that registries are slow and fail. So failed pulls back off per pod and image,
+ * simultaneous requests share one pull, and only a few pulls run at a time. An image that one pod pulled with
+ * its login is available to pods with that login; for others it does not exist.
  *
  * @module
  */
@@ -31,21 +31,21 @@ import { type PullCredential, pullLoginsOf } from './pull-logins.js';
 import { PullQueue } from './pull-queue.js';
 import { pullWithAny } from './pull-with-any.js';
 
-/** What {@link ImageManager} is made with. */
+/** Options of {@link ImageManager}. */
 export interface ImageManagerOptions {
   readonly changes: Pick<RuntimeChanges, 'findImage' | 'pullImage'>;
   readonly events: PodEventRecorder;
-  /** Where imagePullSecrets are found (default: none are). */
+  /** Finds imagePullSecrets (default: there are none). */
   readonly objects?: Pick<PodObjects, 'findSecret'>;
-  /** Who may use what is there (default: every pod). */
+  /** Decides who may use an existing image (default: every pod). */
   readonly access?: Pick<ImageAccess, 'mayUse' | 'pull'>;
   readonly clock?: Clock;
-  /** How many images are fetched at the same time (default: 5). */
+  /** Maximum of simultaneous pulls (default: 5). */
   readonly pullsAtOnce?: number;
   readonly backoff?: Omit<PullBackoffOptions, 'clock'>;
 }
 
-/** Why a container has no image, as its status says it. */
+/** Why a container has no image, in the words of its status. */
 export type ImageProblem =
   | 'InvalidImageName'
   | 'ImageInspectError'
@@ -55,7 +55,7 @@ export type ImageProblem =
   | 'RegistryUnavailable'
   | 'SignatureValidationFailed';
 
-/** What {@link ImageManager.ensureImage} comes to. */
+/** The result of {@link ImageManager.ensureImage}. */
 export type ImageOutcome =
   | {
       readonly isPresent: true;
@@ -67,30 +67,30 @@ export type ImageOutcome =
       readonly isPresent: false;
       readonly reason: ImageProblem;
       readonly message: string;
-      /** There is no point in trying before; absent where the next try is nobody's business here. */
+      /** A retry before that is pointless; absent if the next try is decided elsewhere. */
       readonly retryAfterMs?: number;
     };
 
-/** A look for an image that was begun before it is needed: see {@link ImageManager.lookAhead}. */
+/** A lookup that began before the image is needed: see {@link ImageManager.lookAhead}. */
 export interface ImageLook {
-  /** As the runtime was asked for it. */
+  /** The name in the request to the runtime. */
   readonly image: string;
-  /** On the clock's monotonic time. */
+  /** In the clock's monotonic time. */
   readonly beganMs: number;
   readonly found: Promise<RuntimeImage | undefined>;
 }
 
-/** What {@link ImageManager.ensureImage} is given beside the container, where there is any. */
+/** Inputs of {@link ImageManager.ensureImage} besides the container, if any. */
 export interface ImageNeed {
   /** For the runtime's pulls. */
   readonly sandboxConfig?: SandboxConfig;
   readonly look?: ImageLook | undefined;
 }
 
-/** An image that was there so long ago is looked for again. Nobody removes images of pods that are wanted but people. */
+/** A result that is older is looked up again. Only people remove images of desired pods. */
 const LOOK_COUNTS_MS = 30_000;
 
-/** Errors that CRI gives names, at the beginning of a description. */
+/** Error names of CRI, at the beginning of a description. */
 const NAMED_FAILURES = {
   RegistryUnavailable: 'the registry is unavailable',
   SignatureValidationFailed: 'the signature validation failed',
@@ -101,7 +101,7 @@ const FOR_EVERY_POD: Pick<ImageAccess, 'mayUse' | 'pull'> = {
   pull: async ({ credentials, pull }) => (await pullWithAny(credentials, pull)).imageRef,
 };
 
-/** Finds images, and fetches them as the pull policies say. */
+/** Finds images, and pulls them as the pull policies say. */
 export class ImageManager {
   readonly #changes: Pick<RuntimeChanges, 'findImage' | 'pullImage'>;
   readonly #events: PodEventRecorder;
@@ -123,22 +123,24 @@ export class ImageManager {
   }
 
   /**
-   * Looks whether the container's image is there while something else is waited for. Says nothing and fetches nothing;
-   * what was found is for {@link ensureImage}. Undefined for a name that is none.
+   * Looks up the container's image while something else is under way. Reports nothing and pulls nothing.
+   *
+   * Pass the result to {@link ensureImage}. Undefined for an invalid name.
    */
   lookAhead({ image: wanted }: Container, pod: NodePod, signal: AbortSignal): ImageLook | undefined {
     const image = withDefaultTag(wanted);
     if (image === undefined) return undefined;
     const beganMs = this.#clock.monotonicMs();
     const found = this.#changes.findImage(image, { signal, pod: pod.metadata });
-    // Whoever needs the image hears of it.
+    // ensureImage reports the failure.
     found.catch(() => undefined);
     return { image, beganMs, found };
   }
 
   /**
-   * Makes sure that the container's image is there, by its pull policy. What goes wrong is an answer and no rejection;
-   * rejects only with the signal's reason.
+   * Makes sure that the container's image exists, by its pull policy. Returns failures.
+   *
+   * Rejects only with the signal's reason.
    */
   async ensureImage(
     container: Container,
@@ -178,7 +180,7 @@ export class ImageManager {
       return { isPresent: true, imageRef: present.id, image: present };
     }
     if (imagePullPolicy === 'Never') {
-      // Also for one that the pod may not use: that it is there is not for the pod to know.
+      // Also for an image that the pod may not use: it must not learn that it exists.
       const message = `Container image "${wanted}" is not present with pull policy of Never`;
       tell({ type: 'Warning', reason: 'ErrImageNeverPull', message });
       publish(isEnough, isEnough ? true : undefined);
@@ -195,7 +197,7 @@ export class ImageManager {
     signal: AbortSignal,
   ): Promise<RuntimeImage | undefined> {
     const counts = look?.image === image && this.#clock.monotonicMs() - look.beganMs <= LOOK_COUNTS_MS;
-    // What was not there may have been fetched meanwhile, for another pod.
+    // A missing image may have been pulled meanwhile, for another pod.
     return (
       (counts ? await look.found : undefined) ??
       (await this.#changes.findImage(image, { signal, pod: pod.metadata }))
@@ -206,7 +208,7 @@ export class ImageManager {
     const { wanted, image, pod, tell, sandboxConfig } = wish;
     const { credentials, unusable } = pullLoginsOf(pod, image, this.#objects);
     const flight = flightKey(image, credentials);
-    // A login that came, or that is another, may do what failed before.
+    // A new or changed login may succeed where the old one failed.
     const key = `${pod.metadata.uid}_${wanted}_${flight}`;
     const delay = this.#backoff.find(key);
     if (delay !== undefined) {
@@ -251,7 +253,7 @@ export class ImageManager {
       const said = quoteRuntimeError(error);
       tell({ type: 'Warning', reason: 'Failed', message: `Failed to pull image "${wanted}": ${said}` });
       const { reason, message } = nameFailure(wanted, error);
-      // As kubelets do since v1.37: while the image comes all the same, a missing secret is no trouble.
+      // Like kubelets since v1.37: a missing secret does not matter while the pull succeeds.
       if (unusable.length > 0 && reason === 'ErrImagePull') {
         const missing = `Unable to retrieve some image pull secrets (${unusable.join(', ')}); attempting to pull the image may not succeed.`;
         tell({ type: 'Warning', reason: 'FailedToRetrieveImagePullSecret', message: missing });
@@ -263,8 +265,9 @@ export class ImageManager {
 }
 
 /**
- * Two that pull the same image with other logins are not to have each other's failure. The hash is of no use to guess
- * the password by: it is in the memory alone.
+ * Separates pulls of the same image with different logins, so that they do not share failures.
+ *
+ * The hash does not help to guess the password: it is in memory only.
  */
 function flightKey(image: string, credentials: readonly PullCredential[]): string {
   if (credentials.length === 0) return image;

@@ -5,13 +5,12 @@ const NAME = `(?:${DOMAIN}/)?${COMPONENT}(?:/${COMPONENT})*`;
 const TAG = '[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127}';
 const DIGEST = '[a-zA-Z][a-zA-Z0-9]*(?:[-_+.][a-zA-Z][a-zA-Z0-9]*)*:[0-9a-fA-F]{32,}';
 const REFERENCE = new RegExp(`^(${NAME})(?::(${TAG}))?(?:@(${DIGEST}))?$`);
-/** Would be taken for the id of an image. */
+/** Would be taken for an image's id. */
 const IDENTIFIER = /^[a-f0-9]{64}$/;
 const LONGEST_NAME = 255;
 
 /**
- * The name of an image with `:latest` where it has neither tag nor digest; undefined when it is no name of an image.
- * Pure.
+ * The name of an image with `:latest` if it has neither tag nor digest; undefined for an invalid name. Pure.
  *
  * Source: https://kubernetes.io/docs/concepts/containers/images/#image-names
  */
@@ -24,8 +23,9 @@ export function withDefaultTag(image: string): string | undefined {
 }
 
 /**
- * Registry and repository of an image, without tag and digest, with what is left out for images of Docker Hub:
- * `docker.io/library/busybox` of `busybox:1`. Undefined when it is no name of an image. Pure.
+ * Registry and repository of an image, without tag and digest; undefined for an invalid name. Pure.
+ *
+ * It adds what is left out for images of Docker Hub: `docker.io/library/busybox` for `busybox:1`.
  */
 export function repositoryOf(image: string): string | undefined {
   const [, name] = REFERENCE.exec(image) ?? [];
@@ -37,8 +37,8 @@ export function repositoryOf(image: string): string | undefined {
 }
 
 /**
- * How runtimes call an image of that name: with its registry, by its digest where it has one, else by its tag. Undefined
- * when it is no name of an image. Pure.
+ * The runtime's name for an image: with its registry, and its digest or else its tag; undefined for an
+ * invalid name. Pure.
  */
 export function fullNameOf(image: string): string | undefined {
   const [, , tag = 'latest', digest] = REFERENCE.exec(image) ?? [];
@@ -47,7 +47,7 @@ export function fullNameOf(image: string): string | undefined {
   return digest === undefined ? `${repository}:${tag}` : `${repository}@${digest}`;
 }
 
-/** Whether it is the name of an image without tag and digest. Pure. */
+/** Whether it is a valid image name without tag and digest. Pure. */
 export function isBareName(image: string): boolean {
   const [, name] = REFERENCE.exec(image) ?? [];
   return name === image;

@@ -1,32 +1,32 @@
 import { isSameSecret, MOST_LOGINS, type PulledNames, type UsedLogin } from './pulled-names.js';
 import { isAllowlisted, type VerificationRules } from './verification-policy.js';
 
-/** Whether a pod may use an image that is on the node as it is. */
+/** Whether a pod may use an image that the node already has. */
 export interface AccessVerdict {
   /** As a kubelet counts it. */
   readonly result: 'credentialPolicyAllowed' | 'credentialRecordFound' | 'mustAuthenticate';
-  /** To be kept with those of the image: another Secret has a login that is known. */
+  /** To be added to the image's logins: another Secret contains a known login. */
   readonly news?: UsedLogin;
 }
 
-/** What {@link judgeAccess} goes by. */
+/** The inputs of {@link judgeAccess}. */
 export interface AccessCase {
   readonly rules: VerificationRules;
-  /** Of the name that the pod has for the image. */
+  /** Of the pod's name for the image. */
   readonly repository: string;
-  /** How the image was fetched; undefined when it was not fetched by us. */
+  /** How the image was pulled; undefined when this agent did not pull it. */
   readonly names: PulledNames | undefined;
-  /** What the pod has for the image; only asked for where it matters. */
+  /** The pod's logins for the image; only called when they matter. */
   readonly logins: () => readonly UsedLogin[];
 }
 
 /**
- * Judges a pod's access to an image that is on the node. Pure.
+ * Decides on a pod's access to an existing image. Pure.
  *
- * As a kubelet does it: what was fetched without a login is for every pod; what was fetched with one, for pods that have
- * that Secret, whatever it says by now, or the same login from elsewhere. Other than with a kubelet, an image that nobody
- * ever needed a login for is for every pod by any name that it has on the node, unless a policy is set that is stricter:
- * where there are no logins, nothing is to be asked for twice.
+ * The rules are a kubelet's: an image that was pulled without a login is for every pod. One that was pulled
+ * with a login is for pods with that Secret, whatever it contains now, or with the same login from elsewhere.
+ * Unlike with a kubelet, an image that never needed a login is for every pod under any name that it has on
+ * the node, unless a stricter policy is set: without logins, a second pull would check nothing.
  *
  * Source: KEP-2535, https://www.kubernetes.dev/resources/keps/2535/
  */
@@ -37,15 +37,15 @@ export function judgeAccess({ rules, repository, names, logins }: AccessCase): A
   if (rules.policy === 'NeverVerifyPreloadedImages' && isForAnyone(names)) {
     return { result: 'credentialRecordFound' };
   }
-  // Its Secrets need not be looked for.
+  // Its Secrets need not be read.
   if (access.length === 0) return { result: 'mustAuthenticate' };
   const own = logins();
   const known = own.find(({ hash }) => access.some((each) => each.hash === hash));
-  // What a Secret says by now was not tried, and is not kept: it must open nothing to others.
+  // The present contents of a Secret were not tried, and are not recorded: they must open nothing to others.
   const isOwner = own.some(({ secret }) => access.some((each) => isSameSecret(each.secret, secret)));
   if (isOwner) return { result: 'credentialRecordFound' };
   if (known !== undefined) {
-    // Where there are many, each would drive out one that somebody needs.
+    // With many of them, each would displace one that somebody needs.
     const isNews = known.secret !== undefined && access.length < MOST_LOGINS;
     return { result: 'credentialRecordFound', ...(isNews ? { news: known } : {}) };
   }

@@ -1,16 +1,17 @@
 /**
- * What a kubelet has kept of the images that it has pulled, for who takes its node over.
+ * Reads a kubelet's records of the images that it has pulled, when its node is taken over.
  *
  * ```
  *   image_manager/pulled/sha256-<hash of the image's reference>    how it was pulled: an ImagePulledRecord
  *   image_manager/pulling/sha256-<hash of the image's name>        a pull has begun: an ImagePullIntent
  * ```
  *
- * In: these files, which stay as they are. Out: the same in our words. A kubelet does not bring them to the disk before it
- * renames them, so that a loss of power may leave some of them empty. What cannot be read counts as pulled in a way that nobody
- * knows: of a record that is one image, as the file's name says which; of a beginning, or of a folder, any may be meant.
+ * In: these files, which stay as they are. Out: the same in podloop's terms. A kubelet does not flush them to
+ * disk before it renames them, so a power failure may leave some of them empty. An unreadable file counts as
+ * an unknown pull: a record concerns the one image in the file's name; a beginning, or a folder, may concern
+ * any.
  *
- * Its hashes of logins are not ours, so of a login the Secret is all that is taken.
+ * Its hashes of logins are different, so only the Secret of a login is used.
  *
  * Source: KEP-2535, https://www.kubernetes.dev/resources/keps/2535/, and
  * https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/
@@ -30,15 +31,16 @@ import { type PulledNames, type UsedLogin, withOthers } from './pulled-names.js'
 
 /** See the module. */
 export interface KubeletPulls {
-  /** By the key of the image's id, as our own records are. */
+  /** By the key of the image's id, like podloop's own records. */
   readonly pulled: ReadonlyMap<string, { readonly id: string | undefined; readonly names: PulledNames }>;
-  /** Names of images whose pull has begun, and of whose end nobody wrote. */
+  /** Names of images whose pull has begun, without a record of its end. */
   readonly begun: readonly string[];
   /** There may be more of either. */
   readonly isPartial: boolean;
   /**
-   * What all files are like that can be read, by their paths below the folder: a hash of content and time. Of those that cannot
-   * be read now, what they were like before.
+   * The state of all readable files, by their paths below the folder: a hash of content and time.
+   *
+   * For files that cannot be read now, their previous state.
    */
   readonly read: ReadonlyMap<string, string>;
 }
@@ -47,16 +49,17 @@ const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const API_VERSIONS: readonly unknown[] = ['kubelet.config.k8s.io/v1alpha1', 'kubelet.config.k8s.io/v1beta1'];
 const FILE_NAME = /^sha256-([0-9a-f]{64})$/;
 const FILES_AT_ONCE = 16;
-/** Many times what the logins take that a kubelet keeps of one image. */
+/** Many times the size of the logins that a kubelet stores for one image. */
 const MOST_BYTES = 4 * 1024 * 1024;
-/** In place of a hash of ours, and like none of them. */
+/** Stands in for a hash of podloop, and equals none of them. */
 const KUBELETS_LOGIN = 'of a kubelet';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads what is new in a kubelet's folder: files that are as an earlier `read` had them are passed over. Never rejects: what cannot
- * be read is logged with its path.
+ * Reads what is new in a kubelet's folder: skips files that are unchanged since `read`. Never rejects.
+ *
+ * Unreadable files are logged with their paths.
  */
 export async function readKubeletPulls(
   folder: string,
@@ -88,7 +91,7 @@ export async function readKubeletPulls(
       const name = join(kind, `sha256-${key}`);
       try {
         const { text, mtimeMs } = await readPlainFile(join(folder, name));
-        // Of two pulls of the same name the beginnings say the same.
+        // Two pulls of the same name have the same beginning.
         const state = createHash('sha256').update(`${mtimeMs}\n${text}`).digest('hex');
         read.set(name, state);
         if (known.get(name) !== state) take(key, text);
@@ -123,12 +126,12 @@ function meantBy(kind: string): string {
   return kind === 'pulled' ? 'the image is' : 'all images are';
 }
 
-/** Keys of its files; none where there is no folder. */
+/** The keys of its files; none if the folder is missing. */
 async function list(folder: string): Promise<string[]> {
   return (await namesIn(folder)).flatMap((file) => FILE_NAME.exec(file)?.[1] ?? []);
 }
 
-/** Follows no link, waits for no pipe, and takes nothing that is too large to be what is looked for. */
+/** Follows no link, waits for no pipe, and refuses files that are too large for a record. */
 async function readPlainFile(path: string): Promise<{ readonly text: string; readonly mtimeMs: number }> {
   await using file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   const facts = await file.stat();
@@ -157,7 +160,7 @@ function parsePulled(text: string, key: string): { readonly id: string; readonly
   return { id: imageRef, names };
 }
 
-/** Service accounts are of programs that hand out logins, which are not asked here. */
+/** Ignores service accounts: they belong to credential providers, which are not called here. */
 function toAccess({ nodePodsAccessible, kubernetesSecrets }: Fields): 'anyone' | readonly UsedLogin[] {
   if (nodePodsAccessible === true) return 'anyone';
   const secrets = kubernetesSecrets ?? [];

@@ -1,11 +1,11 @@
 import { type Clock } from '#base/time/clock.js';
 
-/** What {@link PullBackoff} is made with. */
+/** Options of {@link PullBackoff}. */
 export interface PullBackoffOptions {
   readonly clock: Clock;
   /** The delay after the first failure (default: 10 s). */
   readonly initialMs?: number;
-  /** No delay is longer (default: 5 min). */
+  /** The longest delay (default: 5 min). */
   readonly maxMs?: number;
 }
 
@@ -15,15 +15,15 @@ interface Failure {
   readonly why: string;
 }
 
-/** A pull that is not to be tried yet. */
+/** A pull that may not be retried yet. */
 export interface PullDelay {
   /** Always above 0. */
   readonly remainingMs: number;
-  /** What the last try failed with. */
+  /** The error of the last try. */
   readonly why: string;
 }
 
-/** How long to wait before what failed is tried again: by key, doubling from failure to failure. */
+/** Delays between retries, by key, doubling from failure to failure. */
 export class PullBackoff {
   readonly #clock: Clock;
   readonly #initialMs: number;
@@ -36,7 +36,7 @@ export class PullBackoff {
     this.#maxMs = options.maxMs ?? 300_000;
   }
 
-  /** Undefined when it may be tried now. */
+  /** Undefined when a retry is allowed now. */
   find(key: string): PullDelay | undefined {
     const failure = this.#failures.get(key);
     if (failure === undefined) return undefined;
@@ -55,7 +55,10 @@ export class PullBackoff {
     this.#failures.delete(key);
   }
 
-  /** What nobody tried for twice the longest delay starts anew, as in the kubelet; it also bounds what is kept. */
+  /**
+   * A key without a try for twice the longest delay starts over, as in the kubelet; that also limits the
+   * memory.
+   */
   #forgetOld(): void {
     const nowMs = this.#clock.monotonicMs();
     for (const [key, { atMs }] of this.#failures) {

@@ -1,20 +1,21 @@
 /**
- * Pulls with a login that have begun: what one may have brought is known not to be from elsewhere, until it is known how it ended.
+ * Pulls with a login that have begun: an image that one may have brought is not treated as public until its
+ * end is known.
  *
  * ```
  *   none ── begin ──► under way ── end ──► none
  *                         │
  *                  nobody saw its end
  *                         ▼
- *                       lost ── a look finds its image, or two in a row find none ──► none
+ *                       lost ── a list has its image, or two in a row have none ──► none
  * ```
  *
- * In: pulls as they begin and end, and looks at all images. Out: whether an image may be of one. It assumes that an agent may end
- * at any point, and that a runtime may go on with a pull of which nobody hears any more. What covers it: that a pull begins is on
- * the disk before the runtime is asked, and what has the name of a lost one some minutes later counts as pulled in a way that
- * nobody knows.
+ * In: pulls as they begin and end, and lists of all images. Out: whether an image may come from one. It
+ * assumes that an agent may end at any point, and that a runtime may continue a pull whose caller is gone. So
+ * the beginning of a pull is on disk before the runtime is called. An image with the name of a lost pull some
+ * minutes later counts as pulled in an unknown way.
  *
- * Another runtime may stand behind the same files for a while: a pull is settled in the one in which it has begun.
+ * Another runtime may use the same files for a while: a pull is settled in the runtime in which it has begun.
  *
  * @module
  */
@@ -33,16 +34,19 @@ import {
   withRuntime,
 } from './pull-record-files.js';
 
-/** What {@link PullBeginnings} are made with. */
+/** Options of {@link PullBeginnings}. */
 export interface PullBeginningsOptions {
   readonly files: Pick<PullRecordFiles, 'writeBegun' | 'removeBegun'>;
-  /** Of the files. */
+  /** Serializes changes of the files. */
   readonly changes: Mutex;
   /** What earlier agents have left. */
   readonly kept: ReadonlyMap<string, KeptBeginning>;
-  /** Which runtime pulls now. */
+  /** The present runtime. */
   readonly runtime: string;
-  /** Keeps that nobody knows how an image was pulled, unless more is known. Resolves with whether that is on the disk. */
+  /**
+   * Records an image as pulled in an unknown way, unless more is known. Resolves with whether that is on
+   * disk.
+   */
   readonly keepUnknown: (image: RuntimeImage) => Promise<boolean>;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly logger: Logger;
@@ -57,16 +61,16 @@ interface Begun {
   readonly name: string;
   /** How many are under way. */
   readonly pulls: number;
-  /** Since when there is one of which nobody will see the end, by monotonic time. */
+  /** Since when one is lost, in monotonic time. */
   readonly lostAtMs: number | undefined;
-  /** Other runtimes in which one has begun: here nobody can see what became of it. */
+  /** Other runtimes in which one has begun: its end is not visible here. */
   readonly elsewhere: readonly string[];
 }
 
-/** A runtime ends a pull whose caller is gone; that is more than it takes for it. */
+/** A runtime cancels a pull whose caller is gone; this is longer than that takes. */
 const LOST_PULL_MS = 2 * 60_000;
 const NOT_BEGUN: Begun = { name: '', pulls: 0, lostAtMs: undefined, elsewhere: [] };
-/** Stands for a pull of which nobody knows the name. It is none of an image. */
+/** Stands for a pull with an unknown name. No image has this name. */
 const ANY_NAME = '*';
 const ANY_KEY = keyOf(ANY_NAME);
 
@@ -75,7 +79,7 @@ export class PullBeginnings {
   readonly #options: PullBeginningsOptions;
   /** By the key of the full name. */
   readonly #begun = new Map<string, Begun>();
-  /** What the disk has of them. */
+  /** Their state on disk. */
   readonly #kept: Map<string, KeptBeginning>;
   readonly #missed = new Absences();
 
@@ -89,27 +93,28 @@ export class PullBeginnings {
     }
   }
 
-  /** How many are on the disk. */
+  /** How many are on disk. */
   get keptCount(): number {
     return this.#kept.size;
   }
 
-  /** Whether an image that a pod asks for by that name may be of one. */
+  /** Whether an image that a pod requests by that name may come from one. */
   mayHaveBrought(image: RuntimeImage, asked: string): boolean {
     if (this.#begun.size === 0) return false;
     return [ANY_KEY, keyOfName(asked), ...keysOf(image)].some((key) => this.#begun.has(key));
   }
 
   /**
-   * A pull with a login is about to begin; `present` is what has the name now. Resolves when that is on the disk; rejects
-   * where it cannot be, and then the pull must not begin.
+   * A pull with a login is about to begin; `present` is the image that has the name now.
+   *
+   * Resolves when that is on disk. Rejects if it cannot be written, and then the pull must not begin.
    */
   async begin(image: string, present: RuntimeImage | undefined): Promise<BegunPull> {
     const key = keyOfName(image);
     const { pulls, lostAtMs } = this.#begun.get(key) ?? NOT_BEGUN;
     this.#change(key, { name: image, pulls: pulls + 1 });
     try {
-      // The name may mean another image soon, and what has it now may be of a pull that nobody saw end.
+      // The name may soon mean another image, and its present image may come from a lost pull.
       if (lostAtMs !== undefined && present !== undefined && !(await this.#options.keepUnknown(present))) {
         throw new Error('what has its name now cannot be kept on the disk');
       }
@@ -124,8 +129,9 @@ export class PullBeginnings {
   }
 
   /**
-   * It ended; `isLost`: the runtime may have fetched the image, or may do so yet, and nobody will say so. That is settled by a
-   * look at all images alone: how another pull of the same name ends says nothing of it.
+   * The pull ended; `isLost`: the runtime may have pulled the image, or may still do so, without a report.
+   *
+   * Only a list of all images settles that: the end of another pull of the same name says nothing about it.
    */
   async end({ image }: BegunPull, isLost: boolean): Promise<void> {
     const key = keyOfName(image);
@@ -136,8 +142,9 @@ export class PullBeginnings {
   }
 
   /**
-   * Others have begun pulls by these names, and nobody sees their end; `isAny`: by names, too, that nobody knows. Resolves with
-   * whether that is on the disk; holds in any case.
+   * Others have begun pulls of these names, and their ends are unknown; `isAny`: unknown names as well.
+   *
+   * Resolves with whether that is on disk; takes effect in any case.
    */
   async takeOver(names: readonly string[], isAny: boolean): Promise<boolean> {
     const { clock, logger } = this.#options;
@@ -156,8 +163,10 @@ export class PullBeginnings {
   }
 
   /**
-   * All images that there are, in a look that began at that monotonic time. Pulls that were lost a while before have ended by then,
-   * and what has their name may be of them. Never rejects.
+   * Settles lost pulls by a list of all images that began at that monotonic time. Never rejects.
+   *
+   * Pulls that were lost long enough before have ended by then, and images with their names may come from
+   * them.
    */
   async settleLost(images: readonly RuntimeImage[], sinceMs: number): Promise<void> {
     const { keepUnknown } = this.#options;
@@ -166,7 +175,7 @@ export class PullBeginnings {
       let isKept = true;
       const its = key === ANY_KEY ? images : images.filter((image) => keysOf(image).includes(key));
       for (const image of its) if (!(await keepUnknown(image))) isKept = false;
-      // A name means one image, so that one which is found is all that there is to find.
+      // A name means one image, so a match is all there is to find.
       const isFound = key !== ANY_KEY && its.length > 0;
       if (!isFound && !this.#missed.missed(key, sinceMs)) continue;
       const now = this.#begun.get(key);
@@ -181,7 +190,7 @@ export class PullBeginnings {
     this.#missed.saw(key);
   }
 
-  /** Never rejects: where it stays on the disk, it asks for a login where none is needed. */
+  /** Never rejects: a remaining file only asks for a login where none is needed. */
   async #dropIfOver(key: string): Promise<void> {
     const { pulls, lostAtMs } = this.#begun.get(key) ?? { ...NOT_BEGUN, pulls: 1 };
     if (pulls > 0 || lostAtMs !== undefined) return;
@@ -190,7 +199,7 @@ export class PullBeginnings {
     });
   }
 
-  /** Brings to the disk where pulls of that name have begun, and forgets the name where there are none. */
+  /** Writes where pulls of that name have begun, and forgets the name if there are none. */
   async #keep(key: string): Promise<void> {
     const { files, changes, runtime } = this.#options;
     await changes.run(async () => {
@@ -217,7 +226,7 @@ function keyOfName(image: string): string {
   return keyOf(fullNameOf(image) ?? image);
 }
 
-/** Of all the names that it has. */
+/** The keys of all names of an image. */
 function keysOf({ tags, digests }: RuntimeImage): string[] {
   return [...tags, ...digests].map(keyOfName);
 }

@@ -3,29 +3,29 @@ import { type NodePod } from '#kube/pod/node-pod.js';
 import { readDockerConfig, type RegistryLogin } from './docker-config.js';
 import { findLogins, type PlacedLogin } from './find-logins.js';
 
-/** Which Secret of an API server: another one of the same name has another uid. */
+/** Identifies a Secret of an API server: another one of the same name has another uid. */
 export interface SecretId {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
 }
 
-/** A login of a pod and where the pod has it from. */
+/** A pod's login and its origin. */
 export interface PullCredential {
   readonly login: RegistryLogin;
-  /** Undefined for one of a manifest: those have no uid. */
+  /** Undefined for a Secret of a manifest: those have no uid. */
   readonly secret: SecretId | undefined;
 }
 
-/** What a pod has to fetch an image with. */
+/** A pod's credentials for a pull. */
 export interface PullLogins {
-  /** To be tried one after the other; empty: without any. */
+  /** To be tried one after the other; empty: none. */
   readonly credentials: readonly PullCredential[];
-  /** Names of imagePullSecrets that are not there, of which nobody knows, or that are no logins. */
+  /** Names of imagePullSecrets that are missing, unknown, or contain no logins. */
   readonly unusable: readonly string[];
 }
 
-/** Finds what the imagePullSecrets of a pod have for the registry of an image. */
+/** Finds the logins for an image's registry in a pod's imagePullSecrets. */
 export function pullLoginsOf(
   pod: NodePod,
   image: string,
@@ -47,7 +47,7 @@ function idOf({ metadata: { uid, namespace, name } }: Secret): SecretId | undefi
   return uid === undefined ? undefined : { uid, namespace, name };
 }
 
-/** What cannot be known now is no reason not to try. */
+/** A Secret that is unknown now is no reason not to try. */
 function find(pod: NodePod, name: string, objects: Pick<PodObjects, 'findSecret'>): Secret | undefined {
   try {
     return objects.findSecret(pod, name);

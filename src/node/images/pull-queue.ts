@@ -1,14 +1,14 @@
 import { abortable } from '#base/async/abortable.js';
 import { type Clock } from '#base/time/clock.js';
 
-/** What {@link PullQueue} is made with. */
+/** Options of {@link PullQueue}. */
 export interface PullQueueOptions {
   readonly clock: Clock;
-  /** How many images are fetched at the same time. */
+  /** Maximum of simultaneous pulls. */
   readonly atOnce: number;
 }
 
-/** A pull that succeeded. */
+/** A successful pull. */
 export interface Pulled {
   readonly imageRef: string;
   /** Without the wait for its turn. */
@@ -23,9 +23,11 @@ interface Flight {
 }
 
 /**
- * Fetches each image once for all who want it at the same time, a few images at a time, first come, first served.
+ * Shares one pull among simultaneous requests for an image, and runs a few at a time, first come, first
+ * served.
  *
- * Whoever leaves leaves alone; a pull that has not begun ends with its last waiter, one that has goes on to its end.
+ * A caller that leaves does not affect the others. A pull that has not begun ends with its last waiter; one
+ * that has begun runs to its end.
  */
 export class PullQueue {
   readonly #clock: Clock;
@@ -39,7 +41,7 @@ export class PullQueue {
     this.#atOnce = options.atOnce;
   }
 
-  /** `pull` is called once per flight. Rejects with the signal's reason, or with what the pull failed with. */
+  /** `pull` is called once per flight. Rejects with the signal's reason, or with the error of the pull. */
   async run(image: string, pull: () => Promise<string>, signal: AbortSignal): Promise<Pulled> {
     signal.throwIfAborted();
     const flight = this.#flights.get(image) ?? this.#begin(image, pull);
@@ -60,7 +62,7 @@ export class PullQueue {
       },
       controller.signal,
     ).finally(() => this.#forget(image, flight));
-    // When all waiters have left, nobody has to see it fail.
+    // When all waiters have left, nobody handles its failure.
     result.catch(() => undefined);
     const flight: Flight = { result, controller, waiters: 0, hasBegun: false };
     this.#flights.set(image, flight);
@@ -69,7 +71,7 @@ export class PullQueue {
 
   #leave(image: string, flight: Flight): void {
     if (flight.hasBegun) return;
-    // Who comes next must not join what is given up.
+    // A new caller must not join a cancelled pull.
     this.#forget(image, flight);
     flight.controller.abort(new Error(`nobody waits for ${image} any more`));
   }
@@ -107,7 +109,7 @@ export class PullQueue {
       signal.addEventListener(
         'abort',
         () => {
-          // Once admitted it goes on.
+          // Once admitted it runs on.
           if (this.#waiting.delete(admit)) reject(signal.reason as Error);
         },
         { once: true },

@@ -7,32 +7,32 @@ import { systemCodeOf } from '#base/errors/system-code.js';
 import { readIfThere, syncPath, writeWhole } from '#base/fs/whole-file.js';
 import { type PulledNames, type UsedLogin } from './pulled-names.js';
 
-/** What is on the disk of an image. */
+/** The stored record of an image. */
 export interface KeptRecord {
-  /** Undefined where nobody could read it: then there are no names, either. */
+  /** Undefined for an unreadable record: it has no names, either. */
   readonly id: string | undefined;
   readonly names: PulledNames;
-  /** In which runtimes it was pulled. */
+  /** The runtimes that pulled it. */
   readonly runtimes: readonly string[];
 }
 
-/** What is on the disk of a pull that has begun. */
+/** The stored beginning of a pull. */
 export interface KeptBeginning {
-  /** For people; empty where it cannot be read. */
+  /** For people; empty if it is unreadable. */
   readonly name: string;
-  /** In which runtimes it has begun. */
+  /** The runtimes in which it has begun. */
   readonly runtimes: readonly string[];
 }
 
-/** What earlier agents have left. Keys are as {@link keyOf} makes them. */
+/** What earlier agents have left. Keys come from {@link keyOf}. */
 export interface KeptPulls {
-  /** By the key of the image's id; no names at all where a record cannot be read. */
+  /** By the key of the image's id; an unreadable record has no names. */
   readonly pulled: ReadonlyMap<string, KeptRecord>;
-  /** Pulls that have begun, and of whose end nobody wrote, by the key of the image's full name. */
+  /** Pulls that have begun without a recorded end, by the key of the image's full name. */
   readonly begun: ReadonlyMap<string, KeptBeginning>;
   /** There may be more of either, as a folder cannot be read. */
   readonly isPartial: boolean;
-  /** Undefined where there is none. */
+  /** Undefined if there is none. */
   readonly hashKey: Buffer | undefined;
 }
 
@@ -44,31 +44,31 @@ const ENDING = '.json';
 const HASH_KEY_BYTES = 32;
 const FILE_NAME = /^[0-9a-f]{64}\.json$/;
 
-/** What an image's id or name is called in names of files. Pure. */
+/** The key of an image's id or name in file names. Pure. */
 export function keyOf(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** With one more, where it is none of them. Pure. */
+/** Adds one if it is missing. Pure. */
 export function withRuntime(runtimes: readonly string[], one: string): readonly string[] {
   return runtimes.includes(one) ? runtimes : [...runtimes, one];
 }
 
-/** Without one of them. Pure. */
+/** Removes one. Pure. */
 export function withoutRuntime(runtimes: readonly string[], one: string): readonly string[] {
   return runtimes.filter((each) => each !== one);
 }
 
 /**
- * The files of what is known of pulls, each written whole, for nobody else to read:
+ * The files of pull records, each written as a whole and readable only for the agent:
  *
  * ```
- *   key                   what hashes of logins are made with
- *   pulled/<key>.json     how an image was fetched, by the key of its id
+ *   key                   the key of the hashes of logins
+ *   pulled/<key>.json     how an image was pulled, by the key of its id
  *   pulling/<key>.json    a pull with a login has begun, by the key of the image's name
  * ```
  *
- * The name of a file says what it is about, so that one that cannot be read still does.
+ * The name of a file says what it is about, even if its content is unreadable.
  */
 export class PullRecordFiles {
   readonly #folder: string;
@@ -81,8 +81,9 @@ export class PullRecordFiles {
   }
 
   /**
-   * Never rejects: what cannot be read is logged, and counts as fetched in a way that nobody knows. What does not say in which
-   * runtime that was counts as of `runtime`.
+   * Reads all files; never rejects. Unreadable ones are logged, and count as pulled in an unknown way.
+   *
+   * A file that names no runtime belongs to `runtime`.
    */
   async load(runtime: string): Promise<KeptPulls> {
     const [records, beginnings] = [await this.#list(PULLED), await this.#list(PULLING)];
@@ -110,12 +111,12 @@ export class PullRecordFiles {
     await writeWhole(join(this.#folder, HASH_KEY), `${hashKey.toString('hex')}\n`);
   }
 
-  /** Never rejects: a record too many asks for a login where none is needed. */
+  /** Never rejects: a leftover record only asks for a login where none is needed. */
   async removeRecord(key: string): Promise<void> {
     await this.#remove(this.#pathOf(PULLED, key));
   }
 
-  /** As {@link removeRecord}. */
+  /** Like {@link removeRecord}. */
   async removeBegun(key: string): Promise<void> {
     await this.#remove(this.#pathOf(PULLING, key));
   }
@@ -134,7 +135,7 @@ export class PullRecordFiles {
       );
       return undefined;
     }
-    // The power went while it was written.
+    // The power failed during the write.
     for (const file of files) if (file.endsWith('.tmp')) await this.#remove(join(folder, file));
     return files.filter((file) => FILE_NAME.test(file)).map((file) => file.slice(0, -ENDING.length));
   }
@@ -149,7 +150,7 @@ export class PullRecordFiles {
     }
   }
 
-  /** That it is there says the most of what it says. */
+  /** The existence of the file is most of its information. */
   async #readBegun(key: string, runtime: string): Promise<KeptBeginning> {
     try {
       const written: unknown = JSON.parse(await readFile(this.#pathOf(PULLING, key), 'utf8'));
@@ -180,7 +181,7 @@ export class PullRecordFiles {
     await writeWhole(this.#pathOf(kind, key), `${JSON.stringify(content)}\n`);
   }
 
-  /** With its name on the disk, as a file in it is worth no more than that. */
+  /** Creates a folder and flushes its name to disk, as a file in it is otherwise not safe. */
   async #make(folder: string): Promise<void> {
     if (this.#made.has(folder)) return;
     await makeFolder(folder, 0o700);
@@ -206,7 +207,7 @@ export class PullRecordFiles {
   }
 }
 
-/** Throws where it is not what was written, whole. */
+/** Throws if it is not exactly what was written. */
 function parseRecord(text: string, key: string, runtime: string): KeptRecord {
   const { format, id, names, runtimes } = (JSON.parse(text) ?? {}) as Readonly<Record<string, unknown>>;
   if (format !== FORMAT) throw new Error(`its format is ${JSON.stringify(format)}, and not ${FORMAT}`);

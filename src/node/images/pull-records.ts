@@ -1,5 +1,5 @@
 /**
- * How each image on the node was fetched: under which names, and with which logins, over restarts of the agent.
+ * How each image on the node was pulled: under which names and with which logins, over restarts of the agent.
  *
  * ```
  *   nothing known ── a pull with a login begins ──► begun ── it ends ──► on record
@@ -9,17 +9,18 @@
  *        ◄──────────────────── the image is gone ───────────────────────────────┘
  * ```
  *
- * In: pulls, looks at all images, and what a kubelet knew before. Out: what is known of an image. It assumes that an agent may
- * end at any point and a file may be damaged. What covers it: that a pull begins is kept by itself ({@link PullBeginnings}), and
- * an image of which nobody knows how it came is known to be one of those. All of it is in memory; the disk is read at the start
- * alone.
+ * In: pulls, lists of all images, and the records of a former kubelet. Out: what is known about an image. It
+ * assumes that an agent may end at any point and that a file may be damaged. So the beginning of a pull is
+ * stored separately ({@link PullBeginnings}), and an image with an unreadable record still counts as pulled.
+ * Everything is in memory; the disk is read only at the start.
  *
- * It assumes as well that a runtime may show less than it has. What covers it: an image is gone when it was removed, or when two
- * looks in a row have missed it, and a look that shows nothing at all says nothing. And another runtime may stand behind the same
- * records for a while. An id stands for the same content in each, so what is known holds in all of them; but each record says in
- * which runtimes its image was pulled, and is forgotten when it is gone from every one of these.
+ * It also assumes that a runtime may show less than it has. So an image is gone when it was removed, or when
+ * two lists in a row lack it; an empty list says nothing. Another runtime may use the same records for a
+ * while. An id stands for the same content in each, so knowledge is valid in all of them. But each record
+ * names the runtimes that pulled its image, and is forgotten when the image is gone from all of these.
  *
- * A pull without a login leaves no word that it began: what it brings is for every pod, as what others have brought.
+ * A pull without a login has no recorded beginning: its image is for every pod, like images that others have
+ * pulled.
  *
  * @module
  */
@@ -43,18 +44,18 @@ import {
 } from './pull-record-files.js';
 import { type PulledNames, type UsedLogin, withOthers, withPull } from './pulled-names.js';
 
-/** What {@link PullRecords} is made with. */
+/** Options of {@link PullRecords}. */
 export interface PullRecordsOptions {
-  /** Of the agent's own; made when it is needed. */
+  /** The agent's own folder; created when it is needed. */
   readonly folder: string;
-  /** Which runtime has the images: the same text for the same one. */
+  /** Identifies the runtime that has the images: the same text for the same runtime. */
   readonly runtime: string;
   readonly clock: Clock;
   readonly logger?: Logger;
 }
 
 interface PulledRecord extends KeptRecord {
-  /** Monotonic time of the last pull; before all time when an earlier agent saw it. */
+  /** Monotonic time of the last pull; -Infinity if an earlier agent saw it. */
   readonly pulledAtMs: number;
 }
 
@@ -72,7 +73,7 @@ export class PullRecords {
   readonly #beginnings: PullBeginnings;
   readonly #isPartial: boolean;
   readonly #hashKey: Buffer;
-  /** What the disk has of them. */
+  /** Their state on disk. */
   readonly #kept = new Map<string, KeptRecord>();
   readonly #missed = new Absences();
   #isHashKeyKept: boolean;
@@ -105,19 +106,19 @@ export class PullRecords {
     return new PullRecords(options, files, await files.load(options.runtime));
   }
 
-  /** How many records and beginnings are on the disk. */
+  /** How many records and beginnings are on disk. */
   get counts(): { readonly pulled: number; readonly begun: number } {
     return { pulled: this.#kept.size, begun: this.#beginnings.keptCount };
   }
 
-  /** The same for the same login, on this node. */
+  /** The hash of a login: the same for the same login on this node. */
   hashOf({ username, password }: RegistryLogin): string {
     return createHmac('sha256', this.#hashKey)
       .update(JSON.stringify([username, password]))
       .digest('hex');
   }
 
-  /** How an image was fetched that a pod asks for by that name; undefined when it was not fetched by us. */
+  /** How the image was pulled that a pod requests by that name; undefined when this agent did not pull it. */
   findNames(image: RuntimeImage, asked: string): PulledNames | undefined {
     const known = idKeysOf(image).find((key) => this.#pulled.has(key));
     if (known !== undefined) return this.#pulled.get(known)!.names;
@@ -135,8 +136,9 @@ export class PullRecords {
   }
 
   /**
-   * An image was fetched by that name, without a login where there is none. Resolves with whether that is on the disk;
-   * holds in any case.
+   * Records a pull of an image by that name; without a login if there was none.
+   *
+   * Resolves with whether that is on disk; takes effect in any case.
    */
   async record(id: string, image: string, login: UsedLogin | undefined): Promise<boolean> {
     const key = keyOf(id);
@@ -145,7 +147,7 @@ export class PullRecords {
     return this.#keep(key);
   }
 
-  /** A login counts for an image, too, that was judged to. Holds at once, and goes to the disk when it may. */
+  /** Adds a login that was accepted for an image. Takes effect at once, and is written later. */
   note(id: string, image: string, login: UsedLogin): void {
     const key = keyOf(id);
     const known = this.#pulled.get(key);
@@ -164,7 +166,7 @@ export class PullRecords {
   }
 
   /**
-   * All images that there are, in a look that began at that monotonic time. What two looks in a row have missed is forgotten.
+   * Forgets images that two lists in a row lack; `images` come from a list that began at that monotonic time.
    * Never rejects.
    */
   async keepOnly(images: readonly RuntimeImage[], sinceMs: number): Promise<void> {
@@ -178,8 +180,9 @@ export class PullRecords {
   }
 
   /**
-   * Adds what a kubelet knew of the images that are here; it has ended, and so nobody sees the end of what it had begun.
-   * Resolves with whether all of that is on the disk; holds in any case.
+   * Adds a kubelet's knowledge of the images; as it has ended, nobody sees the end of its unfinished pulls.
+   *
+   * Resolves with whether all of that is on disk; takes effect in any case.
    */
   async takeOver({ pulled, begun, isPartial }: KubeletPulls): Promise<boolean> {
     let isKept = true;
@@ -197,7 +200,7 @@ export class PullRecords {
     await this.#changes.settled();
   }
 
-  /** Unless more is known of it. Resolves with whether what is known is on the disk. */
+  /** Does nothing if more is known. Resolves with whether the present knowledge is on disk. */
   async #keepUnknown(image: RuntimeImage): Promise<boolean> {
     const key = idKeysOf(image).find((each) => this.#pulled.has(each)) ?? keyOf(image.id);
     const known = this.#pulled.get(key);
@@ -206,14 +209,14 @@ export class PullRecords {
     return this.#keep(key);
   }
 
-  /** Of an image that was pulled here. */
+  /** For an image that was pulled here. */
   #setPulled(key: string, id: string | undefined, names: PulledNames): void {
     const runtimes = withRuntime(this.#pulled.get(key)?.runtimes ?? [], this.#runtime);
     this.#pulled.set(key, { id, names, runtimes, pulledAtMs: this.#clock.monotonicMs() });
     this.#missed.saw(key);
   }
 
-  /** Here; where it was pulled elsewhere, too, it may be there still. */
+  /** Forgets it for this runtime; if it was pulled elsewhere, too, it may still be there. */
   async #forget(key: string, sinceMs: number): Promise<void> {
     const known = this.#pulled.get(key);
     if (known === undefined || known.pulledAtMs >= sinceMs || !known.runtimes.includes(this.#runtime)) return;
@@ -232,7 +235,7 @@ export class PullRecords {
     });
   }
 
-  /** Brings a record to the disk, where that does not say the same. Never rejects. */
+  /** Writes a record if the disk has another version. Never rejects. */
   async #keep(key: string): Promise<boolean> {
     return this.#changes.run(async () => {
       const record = this.#pulled.get(key);
@@ -256,7 +259,10 @@ export class PullRecords {
   }
 }
 
-/** Of what a runtime may have given as the reference of an image that it has pulled: the id, or a name with a digest. */
+/**
+ * Keys of what a runtime may have returned as the reference of a pulled image: the id, or a name with a
+ * digest.
+ */
 function idKeysOf({ id, digests }: RuntimeImage): string[] {
   return [id, ...digests].map(keyOf);
 }

@@ -1,12 +1,15 @@
 import { type PullCredential } from './pull-logins.js';
 
-/** A pull that succeeded, and with what. */
+/** A successful pull, and its login. */
 export interface WelcomePull {
   readonly imageRef: string;
   readonly credential: PullCredential | undefined;
 }
 
-/** Pulls with one login after the other until one is welcome; without any where there are none. Rejects with what the last one failed with. */
+/**
+ * Tries one login after the other until one is accepted; without any if there are none. Rejects with the last
+ * error.
+ */
 export async function pullWithAny(
   credentials: readonly PullCredential[],
   pull: (credential: PullCredential | undefined) => Promise<string>,

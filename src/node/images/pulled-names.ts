@@ -1,25 +1,29 @@
 import { type SecretId } from './pull-logins.js';
 
-/** A login with which an image was fetched. */
+/** A login with which an image was pulled. */
 export interface UsedLogin {
-  /** Of name and password: of no use to guess them by without the node's key. */
+  /** Hash of name and password: without the node's key it does not help to guess them. */
   readonly hash: string;
-  /** Where it came from; undefined for one of a manifest. */
+  /** Its origin; undefined for a Secret of a manifest. */
   readonly secret?: SecretId;
 }
 
 /**
- * Under which names, without tag and digest, an image was fetched, and who may do so: anyone, or who has one of these
- * logins. Empty when it was fetched and nobody knows how.
+ * The names, without tag and digest, under which an image was pulled, and for whom: anyone, or pods with one
+ * of these logins.
+ *
+ * Empty when it was pulled in an unknown way.
  */
 export type PulledNames = ReadonlyMap<string, 'anyone' | readonly UsedLogin[]>;
 
-/** How many logins are kept of one name: those used last. */
+/** Maximum of logins per name: the most recently used ones stay. */
 export const MOST_LOGINS = 100;
 
 /**
- * The same with one more pull that succeeded, without a login where there is none; the same object where that is no news.
- * A Secret that says something else now has its new login alone. Pure.
+ * Adds a successful pull, without a login if there was none; returns the same object if that is no news.
+ * Pure.
+ *
+ * A Secret whose content has changed keeps only its new login.
  */
 export function withPull(names: PulledNames, repository: string, login: UsedLogin | undefined): PulledNames {
   const before = names.get(repository) ?? [];
@@ -31,7 +35,7 @@ export function withPull(names: PulledNames, repository: string, login: UsedLogi
 }
 
 /**
- * The same with what somebody else knows of the image. Of a Secret that both know, what is known here stays. Pure.
+ * Adds what somebody else knows about the image. For a Secret that both know, the present entry stays. Pure.
  */
 export function withOthers(names: PulledNames, others: PulledNames): PulledNames {
   const all = new Map(names);
@@ -49,13 +53,13 @@ export function withOthers(names: PulledNames, others: PulledNames): PulledNames
   return all;
 }
 
-/** Whether both are there and the same. Pure. */
+/** Whether both exist and are the same. Pure. */
 export function isSameSecret(one: SecretId | undefined, other: SecretId | undefined): boolean {
   if (one === undefined || other === undefined) return false;
   return one.uid === other.uid && one.namespace === other.namespace && one.name === other.name;
 }
 
-/** What a manifest's Secret has needs no entry of its own beside one with the same login. */
+/** A login from a manifest's Secret needs no entry beside one with the same login. */
 function isSameUse(known: UsedLogin, login: UsedLogin): boolean {
   return (
     known.hash === login.hash && (login.secret === undefined || isSameSecret(known.secret, login.secret))

@@ -1,5 +1,5 @@
 /**
- * Which images that are on a node have to be asked for again, with the pod's own login, before a pod may use them.
+ * Which existing images have to be pulled again with the pod's own login before the pod may use them.
  *
  * Source: https://kubernetes.io/docs/concepts/containers/images/#ensureimagepullcredentialverification
  *
@@ -18,16 +18,19 @@ export const VERIFICATION_POLICIES = [
 /** See {@link VERIFICATION_POLICIES}. */
 export type VerificationPolicy = (typeof VERIFICATION_POLICIES)[number];
 
-/** What somebody has decided for a node. */
+/** The configured rules of a node. */
 export interface VerificationRules {
   readonly policy: VerificationPolicy;
-  /** For `NeverVerifyAllowlistedImages`: names of images, or `registry/*` and `registry/folder/*` for all below. */
+  /**
+   * For `NeverVerifyAllowlistedImages`: names of images, or `registry/*` and `registry/folder/*` for all
+   * below.
+   */
   readonly allowlist: readonly string[];
 }
 
 const ALL_BELOW = '/*';
 
-/** What is wrong with an entry of the list, in the kubelet's words; undefined when nothing is. Pure. */
+/** The problem of an entry of the list, in the kubelet's words; undefined when it is valid. Pure. */
 export function findAllowlistProblem(entry: string): string | undefined {
   if (entry !== entry.trim()) return 'leading/trailing spaces are not allowed';
   const isFolder = entry.endsWith(ALL_BELOW);
@@ -39,7 +42,7 @@ export function findAllowlistProblem(entry: string): string | undefined {
   return isBareName(entry) ? undefined : 'neither tag nor digest is accepted in an image reference';
 }
 
-/** Whether a repository, as {@link repositoryOf} writes it, is on the list. Pure. */
+/** Whether a repository in the form of {@link repositoryOf} is on the list. Pure. */
 export function isAllowlisted(repository: string, allowlist: readonly string[]): boolean {
   return allowlist.some((entry) =>
     entry.endsWith(ALL_BELOW)

@@ -1,9 +1,9 @@
 import { type PodEnd } from './compute-pod-status.js';
 
-/** Whether a pod's time is up. */
+/** Whether a pod's deadline has passed. */
 export type DeadlineCheck =
   | { readonly exceeded: true; readonly end: PodEnd }
-  /** Ask again after that long; undefined when the pod has no deadline. */
+  /** Check again after this time; undefined when the pod has no deadline. */
   | { readonly exceeded: false; readonly checkAgainInMs: number | undefined };
 
 const EXCEEDED: PodEnd = {
@@ -13,9 +13,10 @@ const EXCEEDED: PodEnd = {
 };
 
 /**
- * Holds the time that a pod has been active against its activeDeadlineSeconds. Pure.
+ * Compares how long a pod has been active with its activeDeadlineSeconds. Pure.
  *
- * `activeForMs`: since its status' startTime, told by {@link ActiveTimes} so that no jump of the clock ends a pod.
+ * `activeForMs`: since the startTime of its status, from {@link ActiveTimes}, so that no jump of the clock
+ * ends a pod.
  */
 export function checkActiveDeadline(
   activeDeadlineSeconds: number | undefined,

@@ -6,8 +6,9 @@ interface Sighting {
 }
 
 /**
- * How long pods have been active. The start is compared with the clock on the wall once, when it is first asked about;
- * from then on the monotonic clock counts, so that the wall may jump.
+ * How long pods have been active, immune to jumps of the wall clock.
+ *
+ * The start is compared with the wall clock once, on the first call; from then on the monotonic clock counts.
  */
 export class ActiveTimes {
   readonly #clock: Clock;
@@ -17,7 +18,7 @@ export class ActiveTimes {
     this.#clock = options.clock;
   }
 
-  /** `startTime`: of the pod's status, RFC 3339. Milliseconds, never negative. */
+  /** `startTime`: from the pod's status, RFC 3339. In milliseconds, never negative. */
   activeForMs(podUid: string, startTime: string): number {
     const nowMs = this.#clock.monotonicMs();
     let sighting = this.#pods.get(podUid);

@@ -20,34 +20,34 @@ export interface PendingResize {
   readonly message: string;
 }
 
-/** What the conditions follow from. */
+/** The inputs of the conditions. */
 export interface ConditionInputs {
   readonly phase: PodPhase;
   readonly statuses: ContainerStatuses;
-  /** Why there is no sandbox with a network, in the words of the condition; undefined when there is one. */
+  /** Why there is no sandbox with a network, in the condition's words; undefined when there is one. */
   readonly sandboxFlaw: string | undefined;
-  /** Why the pod waits for resources that it was edited to ask for. */
+  /** Why the pod waits for the resources of its last edit. */
   readonly pendingResize?: PendingResize | undefined;
   /** Why the node ends the pod for the sake of others. */
   readonly disruption?: string | undefined;
-  /** Those computed before: where the status is the same, so is the time of its last transition. */
+  /** The previous conditions: while a status stays the same, so does the time of its last transition. */
   readonly previous: readonly V1PodCondition[];
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
 }
 
-/** All conditions of a pod, in the order in which a kubelet writes them, with its reasons and messages. Pure. */
+/** All conditions of a pod, in a kubelet's order and with its reasons and messages. Pure. */
 export function computeConditions(inputs: ConditionInputs): V1PodCondition[] {
   const { phase, statuses, pendingResize } = inputs;
   const containersReady = computeContainersReady(phase, statuses);
   const verdicts: readonly [PodConditionType, Verdict][] = [
     ['PodReadyToStartContainers', computeReadyToStart(inputs)],
     ['Initialized', computeInitialized(phase, statuses)],
-    // There are no readiness gates: nobody could set their conditions.
+    // There are no readiness gates, as nobody could set their conditions.
     ['Ready', containersReady],
     ['ContainersReady', containersReady],
     ['PodScheduled', { isTrue: true }],
-    // There only while it holds.
+    // Only present while it applies.
     ...(pendingResize === undefined
       ? []
       : [['PodResizePending', { isTrue: true, ...pendingResize }] satisfies [PodConditionType, Verdict]]),
@@ -56,7 +56,7 @@ export function computeConditions(inputs: ConditionInputs): V1PodCondition[] {
   return verdicts.map(([type, verdict]) => toCondition(type, verdict, inputs));
 }
 
-/** Once told it stays: a pod has one end. */
+/** Stays once it is set: a pod has one end. */
 function disruptionOf({ disruption, previous }: ConditionInputs): [PodConditionType, Verdict][] {
   const message = disruption ?? previous.find(({ type }) => type === 'DisruptionTarget')?.message;
   if (message === undefined) return [];

@@ -25,35 +25,40 @@ import { computeVolumeMountStatuses } from './volume-mount-statuses.js';
 
 const USED_TO_RUN = 'The container could not be located when the pod was synced. It used to be running.';
 
-/** What probes have found out, by container id; undefined before they have. */
+/** The findings of probes, by container id; undefined while there are none. */
 export interface ProbeStates {
   readiness(containerId: string): boolean | undefined;
   started(containerId: string): boolean | undefined;
-  /** Why a probe has had the container ended (default: none has). */
+  /** Why a probe made the agent end the container (default: none did). */
   failure?(containerId: string): unknown;
 }
 
-/** What the statuses of containers follow from. */
+/** The inputs of containers' statuses. */
 export interface ContainerStatusInputs extends ContainerStateContext {
   readonly containers: PodContainers;
   readonly rule: RestartRule;
   readonly probes: ProbeStates;
-  /** The pod is ending: nothing is started again. */
+  /** The pod is ending: nothing restarts. */
   readonly isEnding: boolean;
-  /** Why the last start of a container failed, or when it is tried again. */
+  /** Why the last start of a container failed, or when the next one is due. */
   readonly findStartFailure: (containerName: string) => V1ContainerWaiting | undefined;
-  /** Whether a container was made for what the pod says now; what was not has yet to run. */
+  /** Whether a container was created from the present definition; others have yet to run. */
   readonly isCurrent: (container: ContainerStatus) => boolean;
-  /** Before there is a container: PodInitializing in pods with init containers, else ContainerCreating. */
+  /**
+   * While there is no container: PodInitializing in pods with init containers, otherwise ContainerCreating.
+   */
   readonly waitingReason: string;
-  /** Of an init container that is not to be seen: others came after it, so it completed. */
+  /** For an init container that no longer exists: others came after it, so it completed. */
   readonly isBehind: boolean;
-  /** Of an init container that is not in the sandbox in use, nor any that comes after it: it runs there from the beginning. */
+  /**
+   * For an init container that is not in the present sandbox, nor any after it: it will run there from the
+   * beginning.
+   */
   readonly isAhead: boolean;
   readonly previous: V1ContainerStatus | undefined;
-  /** Which limits hold for a container that runs, as far as anybody can tell. */
+  /** The actual limits of a running container, as far as they are known. */
   readonly findLimits?: ((container: ContainerStatus) => ContainerLimits | undefined) | undefined;
-  /** Whether the runtime can mount for the pod what is read-only with all that is mounted below it. */
+  /** Whether the runtime supports recursive read-only mounts for the pod. */
   readonly canMountRecursivelyReadOnly: boolean;
 }
 
@@ -74,7 +79,7 @@ export function computeContainerStatus(
   const actual = newest?.state === 'running' ? inputs.findLimits?.(newest) : undefined;
   return {
     ...shown,
-    // As a kubelet, which tells them of whatever container the runtime has, and of no other.
+    // Like a kubelet: for whatever container the runtime has, and no other.
     ...(newest && computeStatusResources(container, actual)),
     ...computeVolumeMountStatuses(container, inputs.canMountRecursivelyReadOnly),
     started,
@@ -108,7 +113,10 @@ function ofContainer(
   };
 }
 
-/** The state of a container whose status cannot be had any more: what an earlier status says of it, where that still holds. */
+/**
+ * The state of a container whose status is no longer available: from an earlier status, as far as that still
+ * applies.
+ */
 function listedState(
   container: ContainerStatus,
   { state, lastState, containerID }: V1ContainerStatus,
@@ -125,7 +133,7 @@ function toV1User({ uid, gid, supplementalGroups }: ContainerUser): V1ContainerU
   return { linux: { uid, gid, ...(supplementalGroups.length === 0 ? {} : { supplementalGroups }) } };
 }
 
-/** What an earlier status knows of the container before this one, once the runtime has lost it. */
+/** The previous container's state from an earlier status, once the runtime has lost it. */
 function lastStateOf(previous: V1ContainerStatus | undefined, containerID: string): V1ContainerState {
   if (previous === undefined) return {};
   if (previous.containerID === containerID || previous.state.terminated === undefined) {
@@ -151,10 +159,10 @@ function withoutContainer(
   };
   if (previous?.state.terminated !== undefined) return { ...previous, ready: false, started: false };
   const isThrough = kind === 'init' && isBehind;
-  // Those that came after it in an earlier sandbox say nothing of a run in this one.
+  // Containers that came after it in an earlier sandbox say nothing about a run in this one.
   if (previous?.state.running !== undefined && (isAhead || !isThrough)) {
     const terminated = lostEnd(USED_TO_RUN);
-    // To a pod that restarts nothing it is over; others wait for the next one.
+    // In a pod that restarts nothing it is over; otherwise the next one is awaited.
     const isOver = isEnding || !mayRestartFailed(rule);
     return isOver ? { ...previous, state: { terminated } } : { ...basis, lastState: { terminated } };
   }
@@ -168,7 +176,7 @@ function withoutContainer(
   return { ...basis, state: { terminated: completed } };
 }
 
-/** A container that is to be started again waits, for the reason that its last start failed for. */
+/** Shows a container that is about to restart as waiting, with the reason of its last failed start. */
 function withStartFailure(
   kind: ContainerKind,
   { name }: Container,
@@ -180,12 +188,12 @@ function withStartFailure(
   const { terminated } = status.state;
   const isEdited = newest !== undefined && !mayBeAlive(newest) && !inputs.isCurrent(newest);
   if (!isEdited && !isToBeStarted(kind, newest, terminated, inputs)) return status;
-  // That it ended well is not its own doing.
+  // Its exit code 0 is not its own doing.
   const isEndedByProbe = terminated?.exitCode === 0 && hasFailedProbe(newest, inputs);
   const waiting =
     inputs.findStartFailure(name) ??
     (isEdited || isEndedByProbe ? { reason: 'ContainerCreating' } : undefined);
-  // Without a reason it is started in a moment: until then how it ended says more.
+  // Without a reason it starts in a moment: until then its last end says more.
   if (waiting === undefined) return status;
   return { ...status, state: { waiting }, lastState: terminated ? { terminated } : status.lastState };
 }
@@ -229,7 +237,7 @@ function isReady(
   { probes }: ContainerStatusInputs,
 ): boolean {
   if (kind === 'init') return state.terminated?.exitCode === 0;
-  // Nobody waits for it.
+  // Nothing waits for it.
   if (kind === 'ephemeral') return false;
   if (newest === undefined || !started) return false;
   return readinessProbe === undefined || probes.readiness(newest.id) === true;

@@ -1,22 +1,22 @@
 import { type PodPhase, type V1ContainerStatus } from '#kube/pod/v1-pod-status.js';
 import { mayRestart, type RestartRule } from '#kube/container/restart-rule.js';
 
-/** The rule of a container of the spec, by its name. */
+/** Returns the rule of a container of the spec by its name. */
 export type FindRule = (containerName: string) => RestartRule;
 
-/** The containers of a pod as they are shown, by kind, and how far they have come. */
+/** The visible containers of a pod by kind, and their progress. */
 export interface ContainerStatuses {
   readonly init: readonly V1ContainerStatus[];
   readonly sidecars: readonly V1ContainerStatus[];
   readonly regular: readonly V1ContainerStatus[];
-  /** A regular container ran in the newest sandbox: the init containers have been through. */
+  /** A regular container ran in the newest sandbox, so the init containers are through. */
   readonly hasBegun: boolean;
 }
 
 /**
  * The phase that follows from the states of the containers, by the kubelet's rules. Pure.
  *
- * `isEnding`: nothing is started again, so that a pod whose containers have all ended is over under any policy.
+ * `isEnding`: nothing restarts, so a pod whose containers have all ended is over under any policy.
  */
 export function computePhase(
   { init, sidecars, regular, hasBegun }: ContainerStatuses,
@@ -33,7 +33,7 @@ export function computePhase(
   return computeEndedPhase(regular, isOver, isEnding);
 }
 
-/** No container runs, and each regular one has run. */
+/** For pods in which no container runs and each regular one has run. */
 function computeEndedPhase(
   regular: readonly V1ContainerStatus[],
   isOver: (status: V1ContainerStatus) => boolean,
@@ -45,12 +45,12 @@ function computeEndedPhase(
   return succeeded ? 'Succeeded' : 'Failed';
 }
 
-/** Whether it has ended and is not started again. */
+/** Whether it has ended and does not restart. */
 function isEndedForGood({ name, state: { terminated } }: V1ContainerStatus, findRule: FindRule): boolean {
   return terminated !== undefined && !mayRestart(findRule(name), terminated.exitCode);
 }
 
-/** Not through: it runs, or has never ended. One that failed and is restarted holds up others, which shows on them. */
+/** It runs, or has never ended. A failed one that restarts blocks others, which shows on them. */
 function isUnderWay({ state, lastState }: V1ContainerStatus): boolean {
   if (state.running !== undefined) return true;
   return state.terminated === undefined && lastState.terminated === undefined;

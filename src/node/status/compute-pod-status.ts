@@ -1,10 +1,11 @@
 /**
- * The status of a pod in Kubernetes' shape: pure.
+ * The status of a pod in Kubernetes' form. Pure.
  *
- * In: the desired pod, what the runtime shows of it, what probes and failed starts have to say, and the status that was
- * computed before. Out: {@link V1PodStatus}. The one before fills in what the runtime has lost meanwhile (containers
- * that were removed, addresses of a sandbox that ended) and keeps the times of transitions; a phase that is terminal
- * stays. Without it, after a restart of the agent, what is on the sandboxes and containers is enough.
+ * In: the desired pod, what the runtime shows of it, findings of probes, failed starts, and the previous
+ * status. Out: {@link V1PodStatus}. The previous status fills in what the runtime has lost meanwhile (removed
+ * containers, addresses of an ended sandbox) and keeps the times of transitions. A terminal phase stays.
+ * After a restart of the agent there is no previous status, and the data on sandboxes and containers is
+ * enough.
  *
  * Source: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
  *
@@ -38,29 +39,29 @@ import { findPodStartMs } from './pod-start-time.js';
 import { initKindOf, isRunOnce, restartRuleOf } from '#kube/container/restart-rule.js';
 import { findSandboxFlaw } from './sandbox-flaw.js';
 
-/** Why a pod ends, when not by itself. */
+/** Why a pod ends that does not end by itself. */
 export interface PodEnd {
   readonly phase: 'Failed' | 'Succeeded';
   /** DeadlineExceeded, Evicted … */
   readonly reason: string;
   readonly message: string;
-  /** The node ends it for the sake of others: what its condition DisruptionTarget says. */
+  /** The node ends it for the sake of others: the reason of its condition DisruptionTarget. */
   readonly disruption?: string;
 }
 
-/** What of the node shows in the status of its pods. */
+/** Facts about the node that appear in the status of its pods. */
 export interface NodeFacts {
-  /** First the primary one. May be empty. */
+  /** The primary one first. May be empty. */
   readonly hostIps: readonly string[];
-  /** `containerd`: what ids of containers get in front. */
+  /** `containerd`: the prefix of container ids. */
   readonly runtimeName: string;
 }
 
-/** All that {@link computePodStatus} looks at. */
+/** All inputs of {@link computePodStatus}. */
 export interface PodStatusInputs {
   readonly pod: NodePod;
   readonly observed: PodStatus;
-  /** Of the same life of the pod. */
+  /** From the same life of the pod. */
   readonly previous: V1PodStatus | undefined;
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
@@ -68,19 +69,19 @@ export interface PodStatusInputs {
   readonly probes: ProbeStates;
   /** See {@link StartFailures}. */
   readonly findStartFailure?: (containerName: string) => V1ContainerWaiting | undefined;
-  /** What the pod waits for before anything of it is begun: shown of each container that is to be started. */
+  /** What the pod waits for before it starts: shown on each container that is to start. */
   readonly waitsFor?: string | undefined;
-  /** The end of what a container left at its terminationMessagePath. */
+  /** The end of what a container wrote to its terminationMessagePath. */
   readonly findTerminationMessage?: (containerId: string) => string | undefined;
-  /** Whether a container was made for what the pod says now (default: all are). */
+  /** Whether a container was created from the present definition (default: all were). */
   readonly isCurrent?: (container: ContainerStatus) => boolean;
-  /** Which limits hold for a container that runs (default: those that its status shows). */
+  /** The actual limits of a running container (default: those in its status). */
   readonly findLimits?: (container: ContainerStatus) => ContainerLimits | undefined;
-  /** Whether the runtime can mount for the pod what is read-only with all that is mounted below it (default: not). */
+  /** Whether the runtime supports recursive read-only mounts for the pod (default: it does not). */
   readonly canMountRecursivelyReadOnly?: boolean;
-  /** Why the pod waits for resources that it was edited to ask for. */
+  /** Why the pod waits for the resources of its last edit. */
   readonly pendingResize?: PendingResize | undefined;
-  /** The pod is being ended: nothing is started again. */
+  /** The pod is being ended: nothing restarts. */
   readonly isEnding?: boolean;
   /** Replaces phase, reason and message. */
   readonly end?: PodEnd | undefined;
@@ -127,7 +128,7 @@ export function groupByKind(
   return { init: ofKind('init'), sidecars: ofKind('sidecar'), regular, hasBegun };
 }
 
-/** Names are those of the spec's containers, of each kind. */
+/** The names are those of the spec's containers, of each kind. */
 function rulesOf(spec: PodSpec): FindRule {
   const { containers, initContainers = [], ephemeralContainers = [] } = spec;
   const rules = [
@@ -199,7 +200,7 @@ function computeStatuses(
   };
 }
 
-/** A pod that runs once has begun, and its sandbox went: what has not run yet never will. */
+/** Whether a pod that runs once has begun and lost its sandbox: what has not run yet never will. */
 function isLost({ pod, observed }: PodStatusInputs, regular: readonly V1ContainerStatus[]): boolean {
   if (!isRunOnce(pod.spec) || !regular.some(({ state }) => state.terminated)) return false;
   const flaw = findSandboxFlaw(pod, observed);
@@ -241,7 +242,7 @@ function chooseAddresses({
   const observedIps = choosePodIps(observed.ips, hostIps);
   const before = hasSandbox ? [] : (previous?.podIPs ?? []).map(({ ip }) => ip);
   const shown = observedIps.length > 0 ? observedIps : before;
-  // A runtime that can make no network for pods puts them on the host's.
+  // A runtime that cannot make a network for pods puts them on the host's.
   const isOnHost = pod.spec.hostNetwork === true || observed.sandboxes[0]?.hostNetwork === true;
   const podIps = isOnHost ? hostIps : shown;
   return {

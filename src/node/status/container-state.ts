@@ -2,22 +2,22 @@ import { QUOTE_NOT_SHOWN } from '../runtime/quotes-secrets.js';
 import { type ContainerStatus } from '#watch';
 import { toV1Time, type V1ContainerState, type V1ContainerTerminated } from '#kube/pod/v1-pod-status.js';
 
-/** What is said of a container whose end nobody saw. */
+/** The state of a container whose end nobody saw. */
 const UNKNOWN_END = { exitCode: 137, reason: 'ContainerStatusUnknown' } as const;
 
 /** What a container's state depends on besides its status. */
 export interface ContainerStateContext {
-  /** `containerd`: what ids get in front. */
+  /** `containerd`: the prefix of ids. */
   readonly runtimeName: string;
-  /** What the container left as its last words. */
+  /** The container's termination message. */
   readonly findTerminationMessage: (containerId: string) => string | undefined;
-  /** Whether what a runtime says of the container may quote a Secret: then it is not passed on. */
+  /** Whether the runtime's messages about the container may quote a Secret: then they are not passed on. */
   readonly quotesSecrets?: boolean;
   /** Whether it is known to have been running once. */
   readonly wasRunning: (containerId: string) => boolean;
 }
 
-/** The state of one container in Kubernetes' shape. */
+/** The state of one container in Kubernetes' form. */
 export function toV1ContainerState(
   container: ContainerStatus,
   context: ContainerStateContext,
@@ -30,7 +30,7 @@ export function toV1ContainerState(
     case 'exited':
       return { terminated: toTerminated(container, context) };
     case 'unknown':
-      // One that never ran may still run; one that did must not count as if it had never been.
+      // A container that never ran may still run; one that did must not count as new.
       return container.startedAtNs > 0n || context.wasRunning(container.id)
         ? { terminated: unknownEnd(container, context) }
         : { waiting: { reason: 'ContainerCreating' } };
@@ -42,7 +42,7 @@ export function toV1ContainerId(runtimeName: string, id: string): string {
   return `${runtimeName}://${id}`;
 }
 
-/** A container that ran and is no longer to be found. */
+/** The state of a container that ran and no longer exists. */
 export function lostEnd(message: string): V1ContainerTerminated {
   return { ...UNKNOWN_END, message, startedAt: null, finishedAt: null };
 }

@@ -9,19 +9,19 @@ import {
 import { toShares } from '../runtime/config/container-resources.js';
 import { type ContainerLimits } from '#watch';
 
-/** The part of a v1 ContainerStatus that is about resources. */
+/** The resources in a v1 ContainerStatus. */
 export interface StatusResources {
-  /** What it was promised; absent when it asks for nothing. */
+  /** What it was promised; absent when it requests nothing. */
   readonly allocatedResources?: ResourceList;
-  /** What is in force; empty when nothing was asked for. */
+  /** What is in force; empty when nothing was requested. */
   readonly resources: ResourceRequirements;
 }
 
 /**
- * What a status says of the resources of a container that the runtime has: the manifest's, but for what is not in force of
- * it. Pure.
+ * The resources in the status of an existing container: those of the manifest, except where others are in
+ * force. Pure.
  *
- * `actual`: of a container that runs, as far as the runtime tells.
+ * `actual`: the limits of a running container, as far as the runtime reports them.
  */
 export function computeStatusResources(
   { resources = {} }: Pick<Container, 'resources'>,
@@ -57,7 +57,7 @@ function inForce(
   return Object.fromEntries(Object.entries(all).filter(([, list]) => Object.keys(list).length > 0));
 }
 
-/** As it was written where that is what is in force. */
+/** As written in the manifest, if that amount is in force. */
 function withAmount(
   list: ResourceList,
   name: string,
@@ -67,7 +67,7 @@ function withAmount(
 ): ResourceList {
   const { [name]: written, ...others } = list;
   if (actual === undefined) return others;
-  // A quota is at least a millisecond, so that the least amounts are all the same.
+  // A quota is at least a millisecond, so the smallest amounts are all the same.
   const isSame =
     written !== undefined && (read(written) === actual || (read(written) < 10n && actual <= 10n));
   return { ...others, [name]: isSame ? written : write(actual) };

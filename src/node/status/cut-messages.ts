@@ -1,13 +1,16 @@
 import { type V1ContainerState, type V1ContainerStatus, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { cutText } from '#base/text/cut-text.js';
 
-/** Of one message. An API server takes no object of more than about 1.5 MiB, and a pod has many containers. */
+/**
+ * Limit for one message. An API server takes no object above about 1.5 MiB, and a pod has many containers.
+ */
 const MOST_BYTES = 32 * 1024;
 
 /**
- * The same status with no message that is longer than anybody reads: a runtime may say anything, and an API server that
- * refused the status for that would never hear of the pod again. Pure; gives the very status where there is nothing to
- * cut.
+ * Cuts overlong messages in a status. Pure; returns the same object if there is nothing to cut.
+ *
+ * A runtime may write anything, and an API server that refused the status would never get news of the pod
+ * again.
  */
 export function cutMessages(status: V1PodStatus): V1PodStatus {
   const { initContainerStatuses, containerStatuses, ephemeralContainerStatuses } = status;
@@ -51,7 +54,7 @@ function cutMessage<T extends { readonly message?: string }>(thing: T): T {
   return message === thing.message ? thing : { ...thing, message };
 }
 
-/** The very list where each is the same. */
+/** Returns the same list if every element is unchanged. */
 function cutEach<T>(all: readonly T[], cut: (each: T) => T): readonly T[] {
   const done = all.map(cut);
   return done.every((each, index) => each === all[index]) ? all : done;

@@ -1,12 +1,14 @@
 /**
- * How pods have ended: on the disk before anything is built on it, so that an ended pod stays ended over restarts of the
- * agent, of the runtime and of the machine.
+ * The ends of pods, on disk before anything relies on them.
  *
- * In: ends as they are decided. Out: what became of a pod, for an agent that finds it. An end that follows from a clock
- * (a deadline) or from containers that may be collected meanwhile cannot be worked out a second time.
+ * So an ended pod stays ended over restarts of the agent, of the runtime and of the machine.
  *
- * Each lies in the pod's own folder, written whole, and goes with it. It assumes that whoever decides an end waits for
- * {@link EndedPods.keep} before he stops or removes anything: whoever is killed before that has decided nothing.
+ * In: ends as they are decided. Out: how a pod ended, for a later agent. An end that follows from a clock (a
+ * deadline) or from containers that may be collected meanwhile cannot be computed a second time.
+ *
+ * Each record is in the pod's own folder, written as a whole, and removed with it. It assumes that the caller
+ * waits for {@link EndedPods.keep} before it stops or removes anything: an agent that is killed before that
+ * has decided nothing.
  *
  * @module
  */
@@ -21,22 +23,22 @@ import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 
 /** How a pod ended. */
 export interface EndedPod {
-  /** What the pod was to run: a manifest that says something else asks for another run. */
+  /** What the pod was to run: a manifest with another definition asks for another run. */
   readonly definition: string;
   readonly status: V1PodStatus;
   /** Nothing was left to do for the pod: this is its last status. */
   readonly isFinished: boolean;
 }
 
-/** What {@link EndedPods} is made of. */
+/** Options of {@link EndedPods}. */
 export interface EndedPodsOptions {
   readonly paths: Pick<PodPaths, 'podsDir' | 'podDir' | 'endFile'>;
   readonly logger?: Logger;
 }
 
-/** A start waits for all of them, and one after the other they take a turn of a busy machine each. */
+/** The start of the agent waits for all of them, and each read may take a while on a busy machine. */
 const READS_AT_ONCE = 16;
-/** Of the form of the file; another one is not understood. */
+/** Version of the file format; other versions are ignored. */
 const VERSION = 1;
 
 /** See the module. */
@@ -44,9 +46,9 @@ export class EndedPods {
   readonly #options: EndedPodsOptions;
   readonly #logger: Logger;
   readonly #byUid: Map<string, EndedPod>;
-  /** Of which an end is on the disk: an earlier agent's word for it as well. */
+  /** Pods with an end on disk, including those of an earlier agent. */
   readonly #kept: Set<string>;
-  /** Per pod the write or removal under way, and with it their order. Never rejects. */
+  /** Per pod the write or removal under way, which also orders them. Never rejects. */
   readonly #writing = new Map<string, Promise<void>>();
 
   private constructor(options: EndedPodsOptions, ended: Map<string, EndedPod>) {
@@ -57,14 +59,15 @@ export class EndedPods {
   }
 
   /**
-   * Reads what earlier agents have kept. A record that cannot be read is left as it is, and said. Rejects when the
-   * folder of pods is there and cannot be read: pods that have ended would run once more.
+   * Reads what earlier agents have stored. An unreadable record is left as it is and logged.
+   *
+   * Rejects when the folder of pods exists and cannot be read: ended pods would run once more.
    */
   static async open(options: EndedPodsOptions): Promise<EndedPods> {
     const { paths, logger = SILENT_LOGGER } = options;
     const ended = new Map<string, EndedPod>();
     const names = await namesIn(paths.podsDir);
-    // What begins with a dot is being removed.
+    // A name with a leading dot is being removed.
     const uids = names.filter((name) => !name.startsWith('.'));
     await forEachAtOnce(uids, READS_AT_ONCE, async (uid) => {
       try {
@@ -81,12 +84,12 @@ export class EndedPods {
     return new EndedPods(options, ended);
   }
 
-  /** Undefined for a pod that has not ended, or is not known. */
+  /** Undefined for a pod that has not ended, or is unknown. */
   find(uid: string): EndedPod | undefined {
     return this.#byUid.get(uid);
   }
 
-  /** Whether an agent that is started now would know that the pod has ended. */
+  /** Whether an agent that started now would know that the pod has ended. */
   isKept(uid: string): boolean {
     return this.#kept.has(uid);
   }
@@ -97,23 +100,24 @@ export class EndedPods {
   }
 
   /**
-   * Resolves once the end is on the disk, in place of an earlier one. Never rejects: where there is no room the end
-   * holds as long as this agent does, which is said.
+   * Resolves once the end is on disk, replacing an earlier one. Never rejects.
+   *
+   * If the disk is full, that is logged, and the end lasts as long as this agent.
    */
   async keep(uid: string, ended: EndedPod): Promise<void> {
     this.#byUid.set(uid, ended);
     await this.#inTurn(uid, async () => {
       const { paths } = this.#options;
-      // Somebody may have forgotten it meanwhile, or knows more.
+      // It may have been forgotten meanwhile, or replaced by a newer one.
       if (this.#byUid.get(uid) !== ended) return;
       await mkdir(paths.podDir(uid), { recursive: true, mode: 0o750 });
       await writeWhole(paths.endFile(uid), `${JSON.stringify({ version: VERSION, uid, ...ended })}\n`);
-      // It may have been forgotten as it was written: then it is taken away next.
+      // If it was forgotten during the write, it is removed next.
       if (this.#byUid.get(uid) === ended) this.#kept.add(uid);
     });
   }
 
-  /** The pod runs anew, or is gone. The record is out of the way when {@link settled} resolves. */
+  /** The pod runs again, or is gone. The record is removed when {@link settled} resolves. */
   forget(uid: string): void {
     if (!this.#byUid.delete(uid)) return;
     this.#kept.delete(uid);
@@ -122,7 +126,9 @@ export class EndedPods {
     });
   }
 
-  /** Resolves when what was asked for a pod is on the disk. Whoever starts something for it waits for that. */
+  /**
+   * Resolves when everything requested for a pod is on disk. Wait for this before starting something for it.
+   */
   async settled(uid: string): Promise<void> {
     await this.#writing.get(uid);
   }
@@ -138,7 +144,7 @@ export class EndedPods {
   }
 }
 
-/** What lies beside the folders of pods, or is no folder. */
+/** The entry is no pod folder, or contains no end. */
 function hasNoEnd(error: unknown): boolean {
   return systemCodeOf(error) === 'ENOTDIR';
 }
@@ -161,7 +167,7 @@ function parse(text: string, uid: string): EndedPod {
   return { definition, status, isFinished };
 }
 
-/** What was written whole is as it was written: this tells it from a file of somebody else's. */
+/** Distinguishes a record from a foreign file: a record is always written as a whole. */
 function isTerminalStatus(status: V1PodStatus | undefined): status is V1PodStatus {
   const lists = [status?.conditions, status?.containerStatuses];
   return lists.every((list) => Array.isArray(list)) && isTerminalPhase(status!.phase);

@@ -3,23 +3,23 @@ import { ANNOTATIONS, type ContainerStatus, LABELS, type PodStatus } from '#watc
 /** The containers of one name, newest first. */
 export interface ContainerHistory {
   readonly all: readonly ContainerStatus[];
-  /** Those of the sandbox that is in use. */
+  /** Those of the present sandbox. */
   readonly current: readonly ContainerStatus[];
 }
 
 const NONE: ContainerHistory = { all: [], current: [] };
 
-/** The containers of a pod by name, and whose they are. */
+/** The containers of a pod by name, and who owns them. */
 export class PodContainers {
   readonly #histories = new Map<string, ContainerHistory>();
   readonly #observed: PodStatus;
 
-  /** `sandboxId`: the sandbox in use, undefined when there is none. */
+  /** `sandboxId`: the present sandbox; undefined when there is none. */
   constructor(observed: PodStatus, sandboxId: string | undefined) {
     this.#observed = observed;
     for (const [name, containers] of byName(observed.containers)) {
       const owned = containers.filter((container) => this.isOwned(container));
-      // Somebody may have made one by hand in our sandbox, under the same name.
+      // Somebody may have created one by hand in an owned sandbox, under the same name.
       const all = (owned.length > 0 ? owned : containers).toSorted(newestFirst);
       const current = all.filter((container) => container.sandboxId === sandboxId);
       this.#histories.set(name, { all, current });
@@ -30,17 +30,17 @@ export class PodContainers {
     return this.#histories.get(name) ?? NONE;
   }
 
-  /** Whether an agent made it for this pod: nothing else is ever stopped or removed. */
+  /** Whether an agent created it for this pod: nothing else is ever stopped or removed. */
   isOfPod({ labels }: ContainerStatus): boolean {
     return labels[LABELS.podUid] === this.#observed.uid || (labels[LABELS.nodeInstance] ?? '') !== '';
   }
 
-  /** The same without ephemeral ones, which go on until they end, or the whole pod does. */
+  /** The same without ephemeral ones, which run until they end or the whole pod does. */
   isOwned(container: ContainerStatus): boolean {
     return this.isOfPod(container) && container.annotations[ANNOTATIONS.type] !== 'ephemeral';
   }
 
-  /** Owned containers of all names, newest first of each. */
+  /** Owned containers of all names, the newest of each name first. */
   owned(): ContainerStatus[] {
     return [...this.#histories.values()].flatMap(({ all }) =>
       all.filter((container) => this.isOwned(container)),
@@ -58,7 +58,10 @@ export function hasRun({ state }: ContainerStatus): boolean {
   return state !== 'created';
 }
 
-/** What may be alive, else what ended last; what was only created has not run. */
+/**
+ * The container that may be alive, otherwise the one that ended last; a container that was only created has
+ * not run.
+ */
 export function findNewestRun(newestFirst: readonly ContainerStatus[]): ContainerStatus | undefined {
   return newestFirst.find(mayBeAlive) ?? newestFirst.find(hasRun);
 }

@@ -1,11 +1,11 @@
 import { ANNOTATIONS, type PodStatus } from '#watch';
 
 /**
- * Since when a pod is on this node, milliseconds since the epoch, as far as the runtime can tell; undefined when nothing
- * of it is there.
+ * Since when a pod is on this node, in milliseconds since the epoch; undefined when the runtime has nothing
+ * of it.
  *
- * From the annotation podloop.dev/pod-start-time, which is handed on from sandbox to sandbox; else the creation of the
- * oldest sandbox or container that is left.
+ * It comes from the annotation podloop.dev/pod-start-time, which is passed on from sandbox to sandbox,
+ * otherwise from the creation of the oldest remaining sandbox or container.
  */
 export function findPodStartMs({ sandboxes, containers }: PodStatus): number | undefined {
   const written = sandboxes

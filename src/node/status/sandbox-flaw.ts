@@ -1,9 +1,9 @@
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { ANNOTATIONS, type PodStatus } from '#watch';
 
-/** Why the sandboxes of a pod will not do. */
+/** Why the sandboxes of a pod cannot be used. */
 export interface SandboxFlaw {
-  /** `network` is on another network than the pod asks for: somebody changed the pod. All else was lost. */
+  /** `network`: the pod was edited and asks for another network. In all other cases the sandbox was lost. */
   readonly kind: 'none' | 'several' | 'not-ready' | 'network' | 'no-ip';
   /** As the kubelet logs it. */
   readonly message: string;
@@ -19,7 +19,10 @@ const FLAWS = {
   'no-ip': 'Sandbox for pod has no IP address. Need to start a new one',
 } as const satisfies Record<SandboxFlaw['kind'], string>;
 
-/** The messages of the condition `PodReadyToStartContainers` while it is False, as kubelets write them since v1.37. */
+/**
+ * The messages of the condition `PodReadyToStartContainers` while it is False, as kubelets write them since
+ * v1.37.
+ */
 export const SANDBOX_CONDITIONS = {
   none: 'no pod sandbox exists',
   several: 'multiple pod sandboxes are ready and need to be reconciled',
@@ -29,11 +32,12 @@ export const SANDBOX_CONDITIONS = {
 } as const satisfies Record<SandboxFlaw['kind'], string>;
 
 /**
- * Why the newest sandbox cannot be used; undefined when containers may be started in it. Pure.
+ * Why the newest sandbox cannot be used; undefined when containers may start in it. Pure.
  *
- * A sandbox of ours is told by its hash whether the pod asks for another network: a runtime may give less than it was
- * asked for (the host's network where it can make no other), and would give the same again. For that reason, too, a
- * sandbox without an address is tried again once, and only while nothing is in it.
+ * The hash of an owned sandbox shows whether the pod asks for another network. Its actual network does not: a
+ * runtime may give less than requested (the host's network if it can make no other), and would give the same
+ * again. For the same reason a sandbox without an address is tried again only once, and only while nothing is
+ * in it.
  */
 export function findSandboxFlaw(pod: Pick<NodePod, 'spec'>, observed: PodStatus): SandboxFlaw | undefined {
   const kind = findFlawKind(pod.spec.hostNetwork === true, observed);

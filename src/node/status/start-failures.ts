@@ -1,15 +1,15 @@
 import { type V1ContainerWaiting } from '#kube/pod/v1-pod-status.js';
 
 /**
- * Why the last start of each container failed: what the status shows while a container waits.
+ * Why the last start of each container failed, as the status shows while it waits.
  *
- * The reasons are the kubelet's: CrashLoopBackOff, ErrImagePull, ImagePullBackOff, ErrImageNeverPull, InvalidImageName,
- * CreateContainerConfigError, CreateContainerError, RunContainerError, PostStartHookError.
+ * The reasons are the kubelet's: CrashLoopBackOff, ErrImagePull, ImagePullBackOff, ErrImageNeverPull,
+ * InvalidImageName, CreateContainerConfigError, CreateContainerError, RunContainerError, PostStartHookError.
  */
 export class StartFailures {
   readonly #pods = new Map<string, Map<string, V1ContainerWaiting>>();
 
-  /** In place of what was said of that container before. */
+  /** Replaces the previous failure of that container. */
   record(podUid: string, containerName: string, failure: V1ContainerWaiting): void {
     const pod = this.#pods.get(podUid);
     if (pod === undefined) this.#pods.set(podUid, new Map([[containerName, failure]]));

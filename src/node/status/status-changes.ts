@@ -3,28 +3,33 @@ import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { definePublishingChannel } from '#base/channels/publishing-channel.js';
 import { PodloopError } from '#base/errors/errors.js';
 
-/** What the status manager holds of a pod. Immutable. */
+/** The status manager's record of a pod. Immutable. */
 export interface PodStatusRecord {
   readonly pod: PodRef;
   readonly status: V1PodStatus;
-  /** Counts up with each change of this pod's status, from 1. */
+  /** Counts the changes of this pod's status, from 1. */
   readonly version: number;
-  /** The pod has ended and its resources are given back: this is its last status. */
+  /** The pod has ended and its resources are released: this is its last status. */
   readonly isFinished: boolean;
 }
 
-/** What a reader of the status manager gets: the newest status of a pod, the end of one, or "read all anew". */
+/**
+ * What a reader of the status manager gets: the newest status of a pod, the end of one, or "read everything
+ * again".
+ */
 export type StatusChange =
   | { readonly type: 'status'; readonly record: PodStatusRecord }
   | { readonly type: 'removed'; readonly pod: PodRef }
   | { readonly type: 'resync' };
 
-/** Every single change, as it is made: for whoever must not miss what lasts a moment only. Never `resync`. */
+/** Every single change as it is made, for readers that must not miss short-lived states. Never `resync`. */
 export const podStatusChanged = definePublishingChannel<StatusChange>('podloop:status:changed');
 
 /**
- * One reader's changes: an async iterable that holds at most one change per pod, the newest, and beyond `capacity` pods
- * only "resync". The statuses in between are not told: who needs every one of them has {@link podStatusChanged}.
+ * One reader's changes: an async iterable that queues at most the newest change per pod.
+ *
+ * Beyond `capacity` pods it queues only "resync". Statuses in between are skipped: {@link podStatusChanged}
+ * has all of them.
  */
 export class StatusChanges implements AsyncIterable<StatusChange>, Disposable {
   readonly #capacity: number;
@@ -41,12 +46,12 @@ export class StatusChanges implements AsyncIterable<StatusChange>, Disposable {
     this.#onClose = options.onClose;
   }
 
-  /** How many changes were replaced by newer ones before they were read. */
+  /** How many changes newer ones replaced before they were read. */
   get folded(): number {
     return this.#folded;
   }
 
-  /** Takes a change in; never waits, never throws. Called by the manager. */
+  /** Adds a change; never waits, never throws. Called by the manager. */
   push(podUid: string, change: StatusChange): void {
     if (this.#closed) return;
     const isKnown = this.#pending.delete(podUid);
@@ -62,7 +67,7 @@ export class StatusChanges implements AsyncIterable<StatusChange>, Disposable {
     this.#wake?.();
   }
 
-  /** The next change if one waits, without waiting for one. */
+  /** The next queued change, if any, without waiting. */
   take(): StatusChange | undefined {
     if (this.#needsResync) {
       this.#needsResync = false;
@@ -74,7 +79,7 @@ export class StatusChanges implements AsyncIterable<StatusChange>, Disposable {
     return first[1];
   }
 
-  /** Ends the iteration after what waits. Idempotent. */
+  /** Ends the iteration after what is queued. Idempotent. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;

@@ -1,13 +1,13 @@
 /**
  * The latest status of every pod: written by syncs and probes, read by everybody.
  *
- * In: statuses as {@link computePodStatus} makes them, each with the stamp at which its inputs were read; readiness as
- * probes tell it. Out: records with a version that counts up, and changes for any number of readers. A status is kept
- * after its pod is gone, until housekeeping says which pods are still known.
+ * In: statuses from {@link computePodStatus}, each with the stamp at which its inputs were read, and
+ * readiness from probes. Out: records with an increasing version, and changes for any number of readers. A
+ * status stays after its pod is gone, until housekeeping reports which pods are still known.
  *
- * Newer is never overwritten by older: a status whose inputs were read before those of the one that is there is
- * refused, and what a probe said after they were read is put on top of it. A terminal phase, and the last status of a
- * pod that ended, stay until the pod is forgotten.
+ * An older status never overwrites a newer one: a status whose inputs were read earlier is refused, and later
+ * probe results are applied on top of a status. A terminal phase, and the last status of an ended pod, stay
+ * until the pod is forgotten.
  *
  * @module
  */
@@ -31,14 +31,14 @@ import {
 } from './status-changes.js';
 import { terminateStatus } from './terminate-status.js';
 
-/** What became of a status: `older` and `finished` ones were refused. */
+/** The result for a new status: `older` and `finished` ones were refused. */
 export type SetStatusResult = 'changed' | 'same' | 'older' | 'finished';
 
 /** What a {@link StatusManager} needs. */
 export interface StatusManagerOptions {
   readonly clock: Clock;
   readonly logger?: Logger;
-  /** How many pods' changes a reader may have waiting (default: 1000). */
+  /** How many pods' changes are queued per reader (default: 1000). */
   readonly changeCapacity?: number;
 }
 
@@ -51,9 +51,9 @@ interface ProbeSighting {
 interface Entry {
   record: PodStatusRecord;
   pod: NodePod;
-  /** Of the inputs of the status. */
+  /** The stamp of the status's inputs. */
   stamp: Stamp;
-  /** What probes said after that, by container id and field. */
+  /** Later results of probes, by container id and field. */
   readonly probes: Map<string, ProbeSighting>;
 }
 
@@ -78,7 +78,7 @@ export class StatusManager {
     return this.#entries.get(podUid)?.record;
   }
 
-  /** The pod that the status is of, as it was last synced. */
+  /** The pod of the status, as it was last synced. */
   findPod(podUid: string): NodePod | undefined {
     return this.#entries.get(podUid)?.pod;
   }
@@ -109,29 +109,29 @@ export class StatusManager {
     return this.#write(entry, this.#withProbes(entry, status));
   }
 
-  /** Takes up the status of a pod that ended under an earlier agent; does nothing where there is one already. */
+  /** Restores the status of a pod that ended under an earlier agent; does nothing if there is one already. */
   restore(pod: NodePod, status: V1PodStatus, isFinished: boolean): void {
     if (!this.#entries.has(pod.metadata.uid)) this.#add(pod, status, OLDEST_STAMP, isFinished);
   }
 
-  /** A readiness probe changed its mind. False when no such container is shown as running. */
+  /** The result of a readiness probe has changed. False when no such container is shown as running. */
   setContainerReadiness(podUid: string, containerId: string, ready: boolean): boolean {
     return this.#setProbe(podUid, containerId, 'ready', ready);
   }
 
-  /** A startup probe did. False when no such container is shown as running. */
+  /** The result of a startup probe has changed. False when no such container is shown as running. */
   setContainerStartup(podUid: string, containerId: string, started: boolean): boolean {
     return this.#setProbe(podUid, containerId, 'started', started);
   }
 
-  /** Makes the status the last one of a pod that ended: see {@link terminateStatus}. */
+  /** Makes the status the last one of an ended pod: see {@link terminateStatus}. */
   terminatePod(pod: NodePod): void {
     const entry = this.#entries.get(pod.metadata.uid);
     if (entry === undefined || entry.record.isFinished) return;
     this.#write(entry, terminateStatus(pod.spec, entry.record.status, this.#clock.now()), true);
   }
 
-  /** The pod is to start anew under the same uid. */
+  /** The pod is to start again under the same uid. */
   forget(podUid: string): void {
     const entry = this.#entries.get(podUid);
     if (entry === undefined) return;
@@ -139,7 +139,7 @@ export class StatusManager {
     this.#tell(podUid, { type: 'removed', pod: entry.record.pod });
   }
 
-  /** Forgets all pods but these. For housekeeping, once every source has been seen. */
+  /** Forgets all pods but these. For housekeeping, once every source was read. */
   removeOrphanedStatuses(knownUids: ReadonlySet<string>): void {
     for (const uid of [...this.#entries.keys()]) if (!knownUids.has(uid)) this.forget(uid);
   }
@@ -197,7 +197,7 @@ export class StatusManager {
       for (const [key, { field, value }] of probes) {
         if (isRunningAs(each, key.slice(field.length + 1))) result = { ...result, [field]: value };
       }
-      // Of an init container that is through "ready" says just that.
+      // For an init container that is through, "ready" means exactly that.
       const hasToStart = result.state.running !== undefined && !result.started;
       return result.ready && hasToStart ? { ...result, ready: false } : result;
     };
@@ -206,7 +206,7 @@ export class StatusManager {
     const regular = containerStatuses.map(apply);
     const isTrue = (type: string): boolean =>
       conditions.some((condition) => condition.type === type && condition.status === 'True');
-    // Init containers that are through have no probes: what was said of their progress holds.
+    // Init containers that are through have no probes: their recorded progress stays.
     const statuses = groupByKind(pod.spec, init, regular, isTrue('Initialized'));
     return {
       ...status,

@@ -8,10 +8,11 @@ import { SANDBOX_CONDITIONS } from './sandbox-flaw.js';
 const NOT_LOCATED = 'The container could not be located when the pod was terminated';
 
 /**
- * The last status of a pod that has ended: no container waits or runs any more, and the phase is terminal. Pure.
+ * The last status of an ended pod: no container waits or runs any more, and the phase is terminal. Pure.
  *
- * What nobody saw the end of counts as failed, so that no pod is called a success by mistake. In a pod that never got
- * through its init containers the regular ones stay as they are, and so do init containers whose turn never came.
+ * A container whose end nobody saw counts as failed, so that no pod is called a success by mistake. In a pod
+ * that never got through its init containers the regular ones stay as they are, and so do init containers
+ * whose turn never came.
  */
 export function terminateStatus(spec: PodSpec, status: V1PodStatus, nowMs: number): V1PodStatus {
   const { initContainerStatuses = [], containerStatuses } = status;
@@ -26,7 +27,7 @@ export function terminateStatus(spec: PodSpec, status: V1PodStatus, nowMs: numbe
     conditions: computeConditions({
       phase,
       statuses,
-      // The sandbox of a pod that has ended is stopped, whether or not anybody saw it.
+      // The sandbox of an ended pod is stopped, whether or not anybody saw it.
       sandboxFlaw: findSandboxCondition(status.conditions) ?? SANDBOX_CONDITIONS['not-ready'],
       previous: status.conditions,
       nowMs,
@@ -51,7 +52,7 @@ function wasInitialized({ initContainerStatuses = [], containerStatuses }: V1Pod
   return [last.state, last.lastState].some(({ terminated }) => terminated?.exitCode === 0);
 }
 
-/** All up to the last that ever ran, and the first in any case. */
+/** All up to the last that ever ran, but at least the first. */
 function countBegun(statuses: readonly V1ContainerStatus[]): number {
   return Math.max(Math.min(1, statuses.length), statuses.findLastIndex(hasRun) + 1);
 }

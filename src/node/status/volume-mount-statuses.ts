@@ -3,10 +3,10 @@ import { isRecursivelyReadOnly } from '#kube/container/recursive-read-only.js';
 import { type V1VolumeMountStatus } from '#kube/pod/v1-pod-status.js';
 
 /**
- * What a status says of a container's mounts: all of them, in the order of the spec; nothing where there are none. Pure.
+ * The mounts in a container's status: all of them, in the order of the spec; nothing if there are none. Pure.
  *
- * A mount that is read-only says whether what is mounted below it is as well; `isRecursiveSupported` is what the runtime
- * can do for the pod. One that insists on what cannot be says nothing of that: its container is not started.
+ * A read-only mount shows whether it is recursive; `isRecursiveSupported` is what the runtime supports for
+ * the pod. A mount that requires what is not supported shows nothing, as its container does not start.
  *
  * Source: https://kubernetes.io/docs/concepts/storage/volumes/#recursive-read-only-mounts
  */
