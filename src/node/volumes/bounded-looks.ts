@@ -1,14 +1,14 @@
 /**
- * Looks at places of the node that may never answer, such as a folder of a file server that is gone.
+ * Accesses paths of the node that may never answer, such as a folder of a file server that is gone.
  *
- * In: a path, and what is asked of it. Out: the answer, or after ten seconds an error that names the path. A call of
- * the system that hangs keeps one of the four threads that this process has for files, for good; so there are never more
- * than two looks under way at places that may hang, and never two at one mount, however many paths of it are asked for.
- * It assumes that a look that is answered at all is answered in milliseconds: whoever waits for his turn for ten seconds
- * waits for one that hangs.
+ * In: a path and an operation on it. Out: the result, or after ten seconds an error that names the path. A
+ * system call that hangs blocks one of this process's four file threads for good. So at most two accesses of
+ * places that may hang are under way at a time, and never two at one mount, however many of its paths are
+ * requested. It assumes that an access that succeeds at all takes milliseconds: a caller that has waited ten
+ * seconds for its turn waits for one that hangs.
  *
- * What is on the node itself waits for nobody: two file servers that are gone hold up no volume but theirs. A disk that
- * has stopped answering is left alone until it does.
+ * Paths on the node itself do not wait: two file servers that are gone block no volumes but their own. A disk
+ * that has stopped answering is left alone until it answers.
  *
  * @module
  */
@@ -16,19 +16,19 @@ import { type Clock } from '#base/time/clock.js';
 import { settlesWithin } from '#base/async/settles-within.js';
 import { type LookPlace } from './find-look-place.js';
 
-/** Nothing is known of a place, because it does not answer. */
+/** The place does not answer, so its state is unknown. */
 export class UnansweredError extends Error {}
 
 /** What {@link BoundedLooks} needs. */
 export interface BoundedLooksOptions {
   readonly clock: Pick<Clock, 'setTimer'>;
-  /** What a look at a path gets to (default: each path is a place that may hang). */
+  /** Finds the place that an access of a path reaches (default: each path is a place that may hang). */
   readonly findPlace?: (path: string) => Promise<LookPlace>;
-  /** How many places that may hang are looked at at once (default: 2). */
+  /** Maximum of places that may hang and are accessed at a time (default: 2). */
   readonly mostAtOnce?: number;
 }
 
-/** What is asked of a path. */
+/** The operation on a path. */
 interface Look<T> {
   readonly path: string;
   readonly look: () => Promise<T>;
@@ -38,7 +38,7 @@ interface Look<T> {
 const LIMIT_MS = 10_000;
 const MOST_AT_ONCE = 2;
 
-/** Who waits for his turn at a place. */
+/** A caller that waits for its turn at a place. */
 interface Waiter {
   readonly place: string;
   readonly begin: () => void;
@@ -49,12 +49,12 @@ export class BoundedLooks {
   readonly #clock: Pick<Clock, 'setTimer'>;
   readonly #mostAtOnce: number;
   readonly #findPlace: ((path: string) => Promise<LookPlace>) | undefined;
-  /** The places that may hang and are looked at, those that do not answer among them. */
+  /** The places that may hang and are being accessed, including those that do not answer. */
   readonly #places = new Set<string>();
   /** First come, first served. */
   readonly #waiting = new Set<Waiter>();
 
-  /** How many looks at each place of the node itself have not been answered in time, nor since. */
+  /** How many accesses of each place of the node itself are late and still unanswered. */
   readonly #overdue = new Map<string, number>();
 
   constructor({ clock, findPlace, mostAtOnce = MOST_AT_ONCE }: BoundedLooksOptions) {
@@ -63,16 +63,16 @@ export class BoundedLooks {
     this.#findPlace = findPlace;
   }
 
-  /** How many looks at places that may hang are under way. */
+  /** How many accesses of places that may hang are under way. */
   get underWay(): number {
     return this.#places.size;
   }
 
   /**
-   * Takes one look. `discard` gets an answer that came too late, for what has to be closed.
+   * Runs one access. `discard` gets a late result, for what has to be closed.
    *
-   * Rejects as the look does; with an {@link UnansweredError} when it is not answered in time, or not begun for others
-   * that are not.
+   * Rejects as the access does; with an {@link UnansweredError} when it is not answered in time, or could not
+   * begin because others are not.
    */
   async run<T>(path: string, look: () => Promise<T>, discard?: (late: T) => void): Promise<T> {
     const { name, mayHang } = await this.#placeOf(path);
@@ -104,7 +104,7 @@ export class BoundedLooks {
     }
   }
 
-  /** Nobody looks there again before it has answered. */
+  /** Blocks the place until it has answered. */
   #keepOverdue(name: string, looking: Promise<unknown>): void {
     const add = (count: number): void => {
       const overdue = (this.#overdue.get(name) ?? 0) + count;
@@ -126,7 +126,7 @@ export class BoundedLooks {
     throw new UnansweredError(`${path} does not answer`);
   }
 
-  /** Resolves with true when it is this one's turn, with false when that took too long. */
+  /** Resolves with true when it is the caller's turn, with false when that took too long. */
   #enter(place: string): Promise<boolean> {
     if (this.#mayBegin(place)) {
       this.#places.add(place);

@@ -5,11 +5,11 @@ import { isBelow } from '#base/proc/mountinfo.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 
 /**
- * Rejects for a path of the node that is not below an allowed one, or that links lead out of it. What is not there yet
- * may be made there.
+ * Rejects for a path of the node that is not below an allowed one, also after following links.
  *
- * It says how things are now: who may write to the folder above can put a link there later. So whatever pods may write to
- * is no place for what others mount; with `:ro` none of them can.
+ * A missing path may be created there. The check is valid only now: anyone who may write to the parent folder
+ * can put a link there later. So pods must not be able to write to a place that others mount; with `:ro` none
+ * of them can.
  */
 export async function checkHostPath(path: string, allowed: readonly AllowedHostPath[]): Promise<void> {
   const above = findAllowedHostPath(path, allowed);
@@ -20,14 +20,14 @@ export async function checkHostPath(path: string, allowed: readonly AllowedHostP
   throw new Error(`hostPath ${path} is not allowed: ${why}`);
 }
 
-/** The same place without links; the part of it that is not there stays as it is. */
+/** Resolves links; the part of a path that does not exist stays as it is. */
 async function resolveLinks(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch (error) {
     if (systemCodeOf(error) !== 'ENOENT') throw error;
   }
-  // Whoever makes a file through a link to nowhere makes it where that leads.
+  // A file that is created through a dangling link appears where the link leads.
   if (await isThere(path)) throw new Error(`hostPath ${path} is not allowed: it is a link to nowhere`);
   return join(await resolveLinks(dirname(path)), basename(path));
 }

@@ -9,11 +9,11 @@ import { VolumePaths } from './volume-paths.js';
 const FOLDER_MODE = 0o750;
 
 /**
- * Which folders of the node pods have, as their volumes: a file for each volume, with the path of the folder in it, from
- * when the folder is as the pod is to have it until the pod's volumes are torn down. {@link VolumeRemover} takes them away.
+ * Records which folders of the node pods have as volumes: a file per volume with the folder's path.
  *
- * On the disk, since it holds over agents: what a pod makes of the files of its volume is not to be undone by the next
- * one. Paths are without links.
+ * A mark exists from when the folder is ready for the pod until the pod's volumes are torn down. {@link
+ * VolumeRemover} removes it. Marks are on disk, so that a later agent does not undo what a pod has changed in
+ * its volume. Paths have no links.
  */
 export class ClaimMarks {
   readonly #paths: VolumePaths;
@@ -27,7 +27,7 @@ export class ClaimMarks {
     return (await this.#find(pod.metadata.uid, volume.name)) === path;
   }
 
-  /** Marks it, also for after a loss of power. */
+  /** Writes the mark so that it survives a power failure. */
   async write({ pod, volume }: PodVolume, path: string): Promise<void> {
     const { uid } = pod.metadata;
     await makeFolder(this.#paths.claimsFolder(uid), FOLDER_MODE);
@@ -39,20 +39,20 @@ export class ClaimMarks {
     for (const uid of await namesIn(this.#paths.podsFolder)) {
       if (uid === podUid) continue;
       for (const volume of await namesIn(this.#paths.claimsFolder(uid)).catch(ifNoPod)) {
-        // No volume has a dot in its name: such a file is a mark that was never finished.
+        // Volume names have no dots: such a file is an unfinished mark.
         if (!volume.includes('.') && (await this.#find(uid, volume)) === path) return true;
       }
     }
     return false;
   }
 
-  /** It is written whole, so that there is all of it or nothing. */
+  /** A mark is written as a whole: all of it exists or nothing. */
   async #find(uid: string, volume: string): Promise<string | undefined> {
     return readIfThere(this.#paths.claim(uid, volume));
   }
 }
 
-/** Some file that lies among the folders of pods. */
+/** Some file among the folders of pods. */
 function ifNoPod(error: unknown): string[] {
   if (systemCodeOf(error) !== 'ENOTDIR') throw error;
   return [];

@@ -8,47 +8,48 @@ import { type ClaimMarks } from './claim-marks.js';
 import { giveToGroup } from './give-to-group.js';
 import { type PodVolume, type VolumeKind } from './volume-kind.js';
 
-/** Where on this node a claimed volume is. */
+/** Where a claimed volume is on this node. */
 export interface ClaimedPlace {
-  /** That of the PersistentVolume. */
+  /** The name of the PersistentVolume. */
   readonly name: string;
-  /** `local`: a folder that is there; it gets the pod's group. `hostPath`: as a volume of that kind. */
+  /** `local`: an existing folder, which gets the pod's group. `hostPath`: as a volume of that kind. */
   readonly kind: 'local' | 'hostPath';
   readonly path: string;
-  /** What has to be at a hostPath, or is made there; empty: no check. */
+  /** What a hostPath has to be, or is created as; empty: no check. */
   readonly type: string;
 }
 
-/** Who knows what pods have claimed. */
+/** Knows what pods have claimed. */
 export interface VolumeClaimSource {
-  /** Rejects with an Error that says why the volume cannot be had here. */
+  /** Rejects with an Error that says why the volume is not available here. */
   getClaimed(pod: NodePod, volume: Volume, signal: AbortSignal): Promise<ClaimedPlace>;
 }
 
-/** What {@link ClaimedVolumes} works with. */
+/** Options of {@link ClaimedVolumes}. */
 export interface ClaimedVolumesOptions {
   readonly claims: VolumeClaimSource;
   readonly hostPath: VolumeKind;
   readonly marks: ClaimMarks;
-  /** Where it is told that a volume is another group's. */
+  /** Receives the event that a volume belongs to another group. */
   readonly events: PodEventRecorder;
 }
 
 /**
- * Persistent volumes that lie on the node: persistentVolumeClaim, and ephemeral, which is a claim that was made for the pod.
+ * Persistent volumes on the node: persistentVolumeClaim, and ephemeral, which is a claim that was created for
+ * the pod.
  *
- * Nothing of them is the pod's, and nothing of them is ever taken away. What a pod has claimed is asked for once; after a
- * restart of the agent once more.
+ * They do not belong to the pod and are never removed. A pod's claim is looked up once per agent.
  *
- * A local one is given to the pod's group, as by a kubelet, before anything of the pod starts, and only then: whatever agent
- * comes later leaves alone what the pod has made of its files since. While another pod has it, too, it stays as that has it.
+ * A local volume is given to the pod's group, as by a kubelet, before anything of the pod starts, and only
+ * then: later agents leave alone what the pod has changed since. While another pod has it, too, it keeps that
+ * pod's group.
  */
 export class ClaimedVolumes implements VolumeKind {
   readonly folderName = undefined;
   readonly #options: ClaimedVolumesOptions;
-  /** By pod and by name of the volume. */
+  /** By pod and name of the volume. */
   readonly #found = new Map<string, Map<string, ClaimedPlace>>();
-  /** What is under way at each folder. Never rejects. */
+  /** The operation under way at each folder. Never rejects. */
   readonly #turns = new Map<string, Promise<void>>();
 
   constructor(options: ClaimedVolumesOptions) {
@@ -81,13 +82,14 @@ export class ClaimedVolumes implements VolumeKind {
     this.#found.delete(podUid);
   }
 
-  /** Sees to it that the pod has the folder as it is to have it, once for all agents. */
+  /** Prepares the folder for the pod, once for all agents. */
   async #handOver(work: PodVolume, place: ClaimedPlace, signal: AbortSignal): Promise<void> {
     const { marks } = this.#options;
     const path = await realpath(place.path);
     if (await marks.has(work, path)) return;
     if (work.isRunning === true) {
-      // Whoever started it, perhaps a kubelet, had done it before. It goes on without room for a mark, too.
+      // Whoever started it, perhaps a kubelet, had done it before. The pod runs on even if there is no room
+      // for a mark.
       await marks.write(work, path).catch(() => undefined);
       return;
     }
@@ -113,16 +115,16 @@ export class ClaimedVolumes implements VolumeKind {
     }
     if (volume.persistentVolumeClaim?.readOnly === true) return;
     await giveToGroup(path, fsGroup, { policy: fsGroupChangePolicy ?? 'Always', signal });
-    // File systems keep the order of what they write down, so that no loss of power leaves the mark alone. Those that cannot
-    // be asked for it keep no pod waiting.
+    // File systems keep the order of synced writes, so that a power failure never leaves only the mark. A
+    // file system that cannot sync does not hold up the pod.
     await syncPath(path).catch(() => undefined);
   }
 
-  /** One pod after the other at each folder, so that the next one sees the mark of the one before. */
+  /** Runs one pod after the other at each folder, so that the next one sees the previous mark. */
   async #inTurn(path: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
     const before = this.#turns.get(path) ?? Promise.resolve();
     const turn = abortable(before, signal).then(work);
-    // Who gives up waiting does not let the next one in.
+    // A caller that stops waiting does not let the next one in.
     const settled = Promise.allSettled([before, turn]).then(() => undefined);
     this.#turns.set(path, settled);
     try {

@@ -12,19 +12,19 @@ import { type SubPathMounts } from './sub-path/sub-path-mounts.js';
 import { type VolumeKind } from './volume-kind.js';
 import { type VolumePaths } from './volume-paths.js';
 
-/** What {@link ContainerMounts} works with. */
+/** Options of {@link ContainerMounts}. */
 export interface ContainerMountsOptions {
   readonly subPaths: Pick<SubPathMounts, 'mount'>;
-  /** As of now: without links once the folder of the pods is there. */
+  /** The present paths: without links once the folder of the pods exists. */
   readonly paths: () => VolumePaths;
   readonly kindOf: (volume: Volume) => VolumeKind;
   /** Where a volume is on the node. */
   readonly hostPathOf: (pod: NodePod, volume: Volume) => string;
-  /** Whether containers of a pod can have mounts that are read-only with all below them (default: none). */
+  /** Whether containers of a pod can have recursive read-only mounts (default: none can). */
   readonly canMountRecursivelyReadOnly?: ((pod: NodePod) => boolean) | undefined;
 }
 
-/** A container that is about to be started, and the variables that paths in volumes are named by. */
+/** A container that is about to start, and the variables in its volume paths. */
 export interface ContainerToMountFor {
   readonly pod: NodePod;
   readonly container: Container;
@@ -37,7 +37,7 @@ const PROPAGATION = {
   Bidirectional: 'bidirectional',
 } as const;
 
-/** Makes of the volumeMounts of a container what the runtime is told; parts of volumes are mounted for that. */
+/** Converts a container's volumeMounts for the runtime; mounts subpaths of volumes for that. */
 export class ContainerMounts {
   readonly #options: ContainerMountsOptions;
 
@@ -45,7 +45,10 @@ export class ContainerMounts {
     this.#options = options;
   }
 
-  /** In the order of the container's volumeMounts. Rejects in the kubelet's words when there is no such part. */
+  /**
+   * In the order of the container's volumeMounts. Rejects in the kubelet's words when a subpath does not
+   * exist.
+   */
   async make(start: ContainerToMountFor): Promise<readonly ContainerMount[]> {
     const { pod, container } = start;
     const volumes = new Map((pod.spec.volumes ?? []).map((volume) => [volume.name, volume]));
@@ -79,7 +82,7 @@ export class ContainerMounts {
     };
   }
 
-  /** Where the part is mounted. */
+  /** Where the subpath is mounted. */
   async #mountPart(
     { pod, container }: ContainerToMountFor,
     part: {
@@ -113,7 +116,7 @@ export class ContainerMounts {
   }
 }
 
-/** Without the path that came of an expression, nor parts of it: variables may hold Secrets. */
+/** Omits the expanded path and parts of it: variables may contain Secrets. */
 function explainExpanded(expression: string, cause: unknown): string {
   if (cause instanceof UnsafePathError) return `${expression} leads out of the volume`;
   return `${expression} cannot be opened (${systemCodeOf(cause) || 'unknown error'})`;

@@ -1,9 +1,9 @@
 /**
- * Holds pods to the limits of their emptyDirs on the disk: whoever goes beyond one is evicted.
+ * Evicts pods whose emptyDirs on disk exceed their limits.
  *
- * In: the pods that may run. Out: evictions, in the kubelet's words. It looks now and then, so that a pod may go well
- * beyond its limit before it is seen: what has to hold at every moment is an emptyDir in memory, which the kernel limits.
- * One folder is measured at a time, and measuring takes a tenth of the time at most.
+ * In: the pods that may run. Out: evictions, in the kubelet's words. It measures now and then, so a pod may
+ * far exceed its limit before that is noticed. A strict limit needs an emptyDir in memory, which the kernel
+ * enforces. One folder is measured at a time, and measuring takes at most a tenth of the time.
  *
  * Source: https://kubernetes.io/docs/concepts/storage/volumes/#emptydir
  *
@@ -23,7 +23,7 @@ export interface EmptyDirLimitsOptions {
   readonly logger?: Logger;
   /** Pods that are not being ended. */
   readonly pods: () => Iterable<NodePod>;
-  /** Where an emptyDir is on the node, whether it is there or not. */
+  /** The path of an emptyDir on the node, whether it exists or not. */
   readonly folderOf: (pod: NodePod, volume: Volume) => string;
   /** Ends the pod for good; returns at once. */
   readonly evict: (pod: NodePod, message: string) => void;
@@ -35,7 +35,7 @@ export interface EmptyDirLimitsOptions {
 export class EmptyDirLimits {
   readonly #options: EmptyDirLimitsOptions;
   readonly #logger: Logger;
-  /** Pods of which was said that a volume cannot be measured. */
+  /** Pods for which it was logged that a volume cannot be measured. */
   readonly #unknown = new Set<string>();
 
   constructor(options: EmptyDirLimitsOptions) {
@@ -43,12 +43,12 @@ export class EmptyDirLimits {
     this.#logger = options.logger ?? SILENT_LOGGER;
   }
 
-  /** Looks again and again until the signal aborts; resolves then. */
+  /** Measures repeatedly until the signal aborts; then resolves. */
   async run(signal: AbortSignal): Promise<void> {
     await repeatWithRests(this.#options.clock, signal, async () => this.check(signal));
   }
 
-  /** Looks once. Never rejects. */
+  /** Measures once. Never rejects. */
   async check(signal: AbortSignal): Promise<void> {
     const pods: NodePod[] = [];
     for (const pod of this.#options.pods()) if ((pod.spec.volumes ?? []).length > 0) pods.push(pod);
@@ -57,7 +57,7 @@ export class EmptyDirLimits {
         if (signal.aborted) return;
         if (await this.#isOver(pod, volume, signal)) {
           const limit = volume.emptyDir!.sizeLimit!;
-          // The space at the end is a kubelet's.
+          // The trailing space is a kubelet's.
           this.#options.evict(
             pod,
             `Usage of EmptyDir volume "${volume.name}" exceeds the limit "${limit}". `,
@@ -74,7 +74,7 @@ export class EmptyDirLimits {
   async #isOver(pod: NodePod, volume: Volume, signal: AbortSignal): Promise<boolean> {
     const { folderOf, measure = measureFolder } = this.#options;
     const limit = sizeLimitOf(volume.emptyDir?.sizeLimit);
-    // The kernel holds what is in memory to it.
+    // The kernel limits volumes in memory.
     if (limit === undefined || volume.emptyDir?.medium === 'Memory') return false;
     try {
       return (await measure(folderOf(pod, volume), signal)) > limit;

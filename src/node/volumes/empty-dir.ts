@@ -8,23 +8,23 @@ import { systemCodeOf } from '#base/errors/system-code.js';
 import { type Mounter } from './mounter.js';
 import { type PodVolume, type VolumeKind } from './volume-kind.js';
 
-/** What an {@link EmptyDir} is made of. */
+/** Options of {@link EmptyDir}. */
 export interface EmptyDirOptions {
   readonly mounter: Pick<Mounter, 'mountTmpfs'>;
-  /** The node's mounts as of now. */
+  /** Reads the node's present mounts. */
   readonly readMounts: () => Promise<readonly MountEntry[]>;
-  /** What all pods of the node may use together. */
+  /** The memory that all pods of the node may use together. */
   readonly memoryBytes: bigint;
 }
 
-/** As a kubelet: whatever user a container runs as may write to its emptyDir. */
+/** Like a kubelet's: any user of a container may write to its emptyDir. */
 const DISK_MODE = 0o777;
-/** That of any tmpfs, which a kubelet leaves as it is: all may write, and only owners remove. */
+/** The mode of any tmpfs, which a kubelet leaves as it is: everybody may write, and only owners remove. */
 const MEMORY_MODE = 0o1777;
-/** What is made in it gets its group. */
+/** Files created in it get its group. */
 const SETGID = 0o2000;
 
-/** A folder that lives as long as its pod, on the disk or in memory. */
+/** A folder that lives as long as its pod, on disk or in memory. */
 export class EmptyDir implements VolumeKind {
   readonly folderName = 'kubernetes.io~empty-dir';
   readonly #options: EmptyDirOptions;
@@ -34,8 +34,10 @@ export class EmptyDir implements VolumeKind {
   }
 
   /**
-   * Once it is there it is the pod's: databases give their folder a mode of their own and do not start with another. So
-   * it appears as it is to be, and whoever is killed in between leaves nothing that looks ready.
+   * Creates the folder in its final state, as it belongs to the pod from then on.
+   *
+   * Databases give their folder a mode of their own and do not start with another. An agent that is killed in
+   * between leaves nothing that seems ready.
    */
   async setUp(work: PodVolume, signal?: AbortSignal): Promise<void> {
     if (await this.isReady(work)) return;
@@ -49,11 +51,11 @@ export class EmptyDir implements VolumeKind {
       await this.#options.mounter.mountTmpfs(mount, signal);
       return;
     }
-    // No volume has a dot in its name.
+    // Volume names have no dots.
     const fresh = `${folder}.new`;
     await mkdir(fresh, { mode: 0o750 }).catch(ignorePresence);
     if (gid !== undefined) await chown(fresh, process.geteuid!(), gid);
-    // Not through mkdir, as the process's mask would take bits away; and last, as a change of the group does so, too.
+    // Not through mkdir, as the umask would remove bits; and last, as a change of the group does so, too.
     await chmod(fresh, DISK_MODE | bits);
     await rename(fresh, folder);
   }
@@ -76,8 +78,9 @@ export class EmptyDir implements VolumeKind {
 }
 
 /**
- * How much an emptyDir in memory holds, in bytes: its limit, and never more than the pod may use, or all pods together
- * where the pod has no limit. Pure.
+ * The size of an emptyDir in memory, in bytes. Pure.
+ *
+ * It is its limit, but at most the pod's memory limit, or that of all pods together if the pod has none.
  */
 export function computeMemorySize(
   { spec }: NodePod,
@@ -89,7 +92,7 @@ export function computeMemorySize(
   return limit !== undefined && limit < most ? limit : most;
 }
 
-/** A limit in bytes; undefined where there is none, which 0 means as well. */
+/** A limit in bytes; undefined for none, which 0 means as well. */
 export function sizeLimitOf(sizeLimit: string | undefined): bigint | undefined {
   const quantity = sizeLimit === undefined ? undefined : findQuantity(sizeLimit);
   const bytes = quantity === undefined ? 0n : toWholeUnits(quantity);

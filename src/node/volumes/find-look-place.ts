@@ -2,27 +2,28 @@ import { readlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { findMountOf, type MountEntry } from '#base/proc/mountinfo.js';
 
-/** What answers, or does not, when a path is looked at: all that is mounted at one place does so together. */
+/** What answers, or not, when a path is accessed: everything in one mount does so together. */
 export interface LookPlace {
   readonly name: string;
-  /** False for what is on the node itself. */
+  /** False for file systems on the node itself. */
   readonly mayHang: boolean;
 }
 
-/** File systems of the node's own disks and memory. Whatever is none of these may have a server that is gone. */
+/** File systems of the node's own disks and memory. Any other may have a server that is gone. */
 const LOCAL = new Set([
   ...['ext2', 'ext3', 'ext4', 'xfs', 'btrfs', 'zfs', 'bcachefs', 'f2fs', 'jfs', 'reiserfs', 'ntfs3'],
   ...['vfat', 'exfat', 'iso9660', 'udf', 'squashfs', 'erofs', 'overlay', 'tmpfs', 'ramfs', 'devtmpfs'],
   ...['proc', 'sysfs', 'cgroup', 'cgroup2', 'devpts', 'mqueue', 'hugetlbfs', 'debugfs', 'tracefs'],
   ...['securityfs', 'configfs', 'bpf', 'rootfs'],
 ]);
-/** As many links the kernel follows, before it says that there is a loop. */
+/** The kernel follows this many links before it reports a loop. */
 const MOST_LINKS = 40;
 
 /**
- * Finds the mount that a look at a path gets to, links included: the first that may hang on the way, or else the last.
+ * Finds the mount that an access of a path reaches, including links: the first on the way that may hang,
+ * otherwise the last.
  *
- * Nothing that may hang is touched for it: of each name the table of mounts tells first what it is on.
+ * It touches nothing that may hang: before each name, it checks the table of mounts.
  */
 export async function findLookPlace(path: string, mounts: readonly MountEntry[]): Promise<LookPlace> {
   let place: LookPlace = { name: '/', mayHang: false };

@@ -5,7 +5,7 @@ import { type Clock } from '#base/time/clock.js';
 export interface FolderCountsOptions {
   /** Bytes in use below a folder; may take long. */
   readonly measure: (folder: string, signal: AbortSignal) => Promise<bigint>;
-  /** Ends what is being counted. */
+  /** Aborts the counts under way. */
   readonly ending: AbortSignal;
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }
@@ -16,10 +16,10 @@ interface Count {
   endedAtMs: number | undefined;
 }
 
-/** Those who look every ten seconds begin at about the same time. */
+/** Callers that count every ten seconds begin at about the same time. */
 const FRESH_MS = 5_000;
 
-/** Counts a folder once for all who want to know of it at about the same time: each time costs a look at every file. */
+/** Shares one count of a folder among simultaneous callers, as each count visits every file. */
 export class FolderCounts {
   readonly #options: FolderCountsOptions;
   readonly #counts = new Map<string, Count>();
@@ -28,7 +28,7 @@ export class FolderCounts {
     this.#options = options;
   }
 
-  /** How many bytes it takes, now or a moment ago. Rejects when that cannot be told. The signal ends the wait alone. */
+  /** Bytes in use, now or a moment ago. Rejects when unknown. The signal only ends the wait. */
   async count(folder: string, signal: AbortSignal): Promise<bigint> {
     signal.throwIfAborted();
     const nowMs = this.#options.clock.monotonicMs();

@@ -4,30 +4,33 @@ import { join } from 'node:path';
 import { goDown, isNoFolder } from '#base/fs/link-free-folder.js';
 import { pathOfHandle } from '#base/fs/path-of-handle.js';
 
-/** How {@link giveToGroup} goes about it. */
+/** Options of {@link giveToGroup}. */
 export interface GiveToGroupOptions {
-  /** `OnRootMismatch`: nothing is done when the folder itself is as it should be. */
+  /** `OnRootMismatch`: does nothing if the folder itself is as it should be. */
   readonly policy: 'OnRootMismatch' | 'Always';
   readonly signal: AbortSignal;
 }
 
 const SETGID = 0o2000;
-/** What the group may do with files, and with folders besides. */
+/** The group's rights to files, and the additional ones to folders. */
 const FILE_BITS = 0o660;
 const FOLDER_BITS = 0o110 | SETGID;
 
-/** open(2): a place in the tree and no access to what is in it. Node does not name it. */
+/** open(2): a position in the tree without access to its contents. Node has no name for it. */
 const O_PATH = 0o10000000;
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
-/** As much as one path can name: nobody reaches what is deeper, and the names of all would fill the memory. */
+/** The longest path: nobody reaches anything deeper, and all names would fill the memory. */
 const LONGEST_PATH = 4096;
 
 /**
- * Gives a folder with all that is in it to a group, which may read and write it then; what is made in it later is the
- * group's, too. Follows no links below the folder, also none that somebody puts in the place of what was looked at:
- * another pod may have the same volume. What goes meanwhile is passed over, and links have no rights to be given.
+ * Gives a folder with everything in it to a group, which may then read and write it.
  *
- * @see https://kubernetes.io/docs/tasks/configure-pod-container/security-context/#configure-volume-permission-and-ownership-change-policy-for-pods
+ * Files that are created later belong to the group, too. It follows no links below the folder, not even one
+ * that replaces a folder after its check, as another pod may have the same volume. Files that disappear are
+ * skipped, and links have no rights.
+ *
+ * @see
+ *   https://kubernetes.io/docs/tasks/configure-pod-container/security-context/#configure-volume-permission-and-ownership-change-policy-for-pods
  */
 export async function giveToGroup(
   folder: string,
@@ -38,7 +41,7 @@ export async function giveToGroup(
   const root = await lstat(base);
   const wanted = FILE_BITS | FOLDER_BITS;
   if (policy === 'OnRootMismatch' && root.gid === group && (root.mode & wanted) === wanted) return;
-  // The root last: while it is not as it should be, nobody takes the rest for done.
+  // The root last: until it is correct, nobody takes the rest for done.
   const folders = [''];
   for (let at = 0; at < folders.length; at++) {
     signal.throwIfAborted();
@@ -58,7 +61,7 @@ export async function giveToGroup(
   }
 }
 
-/** Name by name; undefined for what is gone, or has become something else. */
+/** Opens name by name; undefined for what is gone, or has become something else. */
 async function openFolder(base: string, path: string): Promise<FileHandle | undefined> {
   const root = await open(base, O_RDONLY | O_DIRECTORY);
   const names = path.split('/').filter((each) => each !== '');
@@ -70,13 +73,13 @@ async function giveFile(path: string, group: number): Promise<void> {
   if (file !== undefined) await give(file, group);
 }
 
-/** What is open, whatever its name leads to by now. */
+/** Changes the opened file, wherever its name leads by now. */
 async function give(opened: FileHandle, group: number): Promise<void> {
   const facts = await opened.stat();
   if (facts.isSymbolicLink()) return;
   await chown(pathOfHandle(opened), facts.uid, group);
   const bits = facts.isDirectory() ? FILE_BITS | FOLDER_BITS : FILE_BITS;
-  // After the change of the group, which takes bits away.
+  // After the change of the group, which removes bits.
   await chmod(pathOfHandle(opened), (facts.mode & 0o7777) | bits);
 }
 

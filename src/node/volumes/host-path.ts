@@ -3,20 +3,20 @@ import { type BoundedLooks, UnansweredError } from './bounded-looks.js';
 import { prepareHostPath } from './prepare-host-path.js';
 import { type PodVolume, type VolumeKind } from './volume-kind.js';
 
-/** What a {@link HostPath} is made of. */
+/** Options of {@link HostPath}. */
 export interface HostPathOptions {
   readonly looks: BoundedLooks;
-  /** Rejects for what pods may not mount, before and after anything is made of it (default: anything may be). */
+  /** Rejects for what pods may not mount, before and after it is created (default: anything is allowed). */
   readonly checkPath?: ((path: string) => Promise<void>) | undefined;
 }
 
-/** A file or folder of the node: nothing of it is the pod's, and nothing of it is ever taken away. */
+/** A file or folder of the node: it does not belong to the pod and is never removed. */
 export class HostPath implements VolumeKind {
   readonly folderName = undefined;
   readonly #options: HostPathOptions;
-  /** Looks under way, by path and type: pods that want the same share one. */
+  /** Checks under way, by path and type: pods that want the same share one. */
   readonly #looks = new Map<string, Promise<void>>();
-  /** By pod, what was found right. */
+  /** By pod, what was found correct. */
   readonly #found = new Map<string, Set<string>>();
 
   constructor(options: HostPathOptions) {
@@ -24,8 +24,10 @@ export class HostPath implements VolumeKind {
   }
 
   /**
-   * What was found right once for a pod is not looked at again, as with a kubelet: a socket may be away for a moment, and
-   * what is started anew finds out by itself. Whether pods may have it is looked at each time.
+   * Prepares the path. What was correct once for a pod is not checked again, as with a kubelet.
+   *
+   * A socket may be away for a moment, and a container that starts later notices that itself. Whether pods
+   * may have the path is checked each time.
    */
   async setUp(work: PodVolume): Promise<void> {
     const { path, type = '' } = work.volume.hostPath!;
@@ -41,7 +43,7 @@ export class HostPath implements VolumeKind {
     try {
       await look;
     } catch (error) {
-      // What was right stays so while nobody knows better.
+      // It stays correct while nothing else is known.
       if (!(error instanceof UnansweredError)) found.delete(nameOf(work));
       throw error;
     }
@@ -77,7 +79,7 @@ export class HostPath implements VolumeKind {
   }
 }
 
-/** One volume of a pod, as it is written now. */
+/** One volume of a pod in its present definition. */
 function nameOf({ volume: { name, hostPath } }: PodVolume): string {
   return `${name} ${hostPath?.type ?? ''} ${hostPath?.path}`;
 }

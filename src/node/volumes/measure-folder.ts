@@ -3,28 +3,31 @@ import { setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { volumeMeasured } from '#base/channels/volume-channels.js';
 
-/** Many millions of files on a slow disk; what takes longer than this is not known. */
+/** Many millions of files on a slow disk; a longer measurement gives no result. */
 const LIMIT_MS = 10 * 60_000;
-/** Whoever has something to do for pods goes first. */
+/** Work for pods goes first. */
 const LOWEST_PRIORITY = 19;
 
 /**
- * How much of the disk is used below a folder, in bytes: by blocks, so that holes count for nothing, a file of several
- * names once, and without following links or entering other file systems. Rejects when that cannot be told.
+ * Disk usage below a folder, in bytes. Rejects when it is unknown.
  *
- * du(1) does it, in a process of its own: folders deeper than any path can name, and millions of files, cost this one
- * nothing.
+ * It counts blocks, so that holes do not count, and a file with several names once. It follows no links and
+ * enters no other file systems. du(1) runs in a process of its own: folders deeper than any path, and
+ * millions of files, cost this process nothing.
  */
 export async function measureFolder(folder: string, signal: AbortSignal): Promise<bigint> {
   return (await runDu(['-k'], folder, signal)) * 1024n;
 }
 
-/** How many files and folders there are, of its file system and each once; as {@link measureFolder}, where du(1) is GNU's. */
+/**
+ * The number of files and folders in its file system, each once; like {@link measureFolder}, if du(1) is
+ * GNU's.
+ */
 export async function countInodes(folder: string, signal: AbortSignal): Promise<bigint> {
   return await runDu(['--inodes'], folder, signal);
 }
 
-/** The number that it tells of the folder, in what the flags ask for. */
+/** The number that du(1) prints for the folder, in the unit of the flags. */
 async function runDu(flags: readonly string[], folder: string, signal: AbortSignal): Promise<bigint> {
   signal.throwIfAborted();
   const startedMs = performance.now();
@@ -50,7 +53,7 @@ async function readDu(flags: readonly string[], folder: string, signal: AbortSig
     // It has ended already.
   }
   const said = await Promise.race([text(child.stdout), failed]);
-  // What goes away while it counts makes it complain, and it has counted nevertheless.
+  // Files that disappear during the count cause complaints, but it has counted nevertheless.
   const number = /^(\d+)\s/.exec(said)?.[1];
   if (number === undefined) throw new Error(`du cannot tell how much ${folder} uses`);
   return BigInt(number);

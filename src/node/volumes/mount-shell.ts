@@ -9,13 +9,13 @@ import { MOUNT_ENVIRONMENT, type MountTool, MountToolFailure, toMountFailure } f
 /** What a {@link MountShell} needs. */
 export interface MountShellOptions {
   readonly clock: Clock;
-  /** What one tool may take, in milliseconds. */
+  /** Limit for one tool, in milliseconds. */
   readonly limitMs: number;
-  /** The program to be started. */
+  /** The program to start. */
   readonly shell: string;
 }
 
-/** There was no shell to begin with: nothing was run. */
+/** There was no shell: nothing was run. */
 export class NoShellError extends Error {}
 
 interface Job {
@@ -28,10 +28,10 @@ interface Job {
 type Shell = ChildProcessByStdio<Writable, Readable, null>;
 
 /**
- * One small shell that starts mount(8) and umount(8), one at a time.
+ * One small shell that runs mount(8) and umount(8), one at a time.
  *
- * It ends by itself as soon as nobody writes to it any more, however the agent ended. When it ends in the middle of a tool, or the
- * tool takes too long, both are killed; what the tool has done by then is for the table of mounts to say.
+ * It ends by itself when its input closes, however the agent ended. When it ends while a tool runs, or the
+ * tool takes too long, both are killed; the table of mounts shows what the tool has done by then.
  */
 export class MountShell {
   /** Resolves when the shell has ended, and every tool that it has started. */
@@ -42,7 +42,10 @@ export class MountShell {
   #said = '';
   #isUsable = true;
 
-  /** Undefined when none can be had at once: the machine has no memory left for it, or the agent no descriptors for its pipes. */
+  /**
+   * Undefined when no shell can start now: the machine has no memory for it, or the agent no descriptors for
+   * its pipes.
+   */
   static start(options: MountShellOptions): MountShell | undefined {
     const child = spawnShell(options.shell);
     return child && new MountShell(options, child);
@@ -52,9 +55,9 @@ export class MountShell {
     this.#options = options;
     this.#child = child;
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => this.#hear(chunk));
-    // How the shell ended says more.
+    // The exit of the shell says more.
     child.stdin.on('error', () => undefined);
-    // A tool that is left alone must not do its work behind whatever comes next at the same place.
+    // An orphaned tool must not interfere with the next one at the same place.
     child.once('exit', () => this.#kill());
     this.ended = new Promise((resolve) => {
       child.once('error', (error) => {
@@ -69,14 +72,16 @@ export class MountShell {
     });
   }
 
-  /** Whether it takes another tool when it has none. */
+  /** Whether it can take another tool when it is idle. */
   get isUsable(): boolean {
     return this.#isUsable;
   }
 
   /**
-   * Runs a tool to its end; never beside another. Rejects with a {@link MountToolFailure} for what the tool says, with a
-   * {@link NoShellError} when nothing was run, and else when it was killed, or the shell was.
+   * Runs a tool to its end; never two at a time.
+   *
+   * Rejects with a {@link MountToolFailure} for a failure that the tool reports, with a {@link NoShellError}
+   * when nothing was run, and otherwise when the tool or the shell was killed.
    */
   async run(tool: MountTool, args: readonly string[]): Promise<void> {
     const { clock, limitMs } = this.#options;
@@ -94,12 +99,12 @@ export class MountShell {
     try {
       await work;
     } finally {
-      // An agent that has nothing else to do may end.
+      // An idle shell does not keep the agent from ending.
       hold(child, false);
     }
   }
 
-  /** It ends when it has nothing to do any more. */
+  /** Ends once it has nothing to do. */
   end(): void {
     this.#isUsable = false;
     this.#child.stdin.end();
@@ -118,7 +123,7 @@ export class MountShell {
         return;
       }
       const failure = [tool, `it ended with ${code}`, words.join(' ')] as const;
-      // Somebody has killed it: that is how a shell puts it.
+      // Killed by somebody: this is how a shell reports it.
       reject(Number(code) > 128 ? toMountFailure(...failure) : new MountToolFailure(...failure));
     });
   }
@@ -129,7 +134,7 @@ export class MountShell {
     this.#settle(({ tool, reject }) => reject(toMountFailure(tool, 'it was ended by SIGKILL', '')));
   }
 
-  /** All of its group. */
+  /** Kills its whole process group. */
   #kill(): void {
     if (this.#job !== undefined) killGroup(this.#child);
   }
@@ -152,7 +157,7 @@ function spawnShell(shell: string): Shell | undefined {
   let child: ChildProcess;
   try {
     child = spawn(shell, [], {
-      // A group of its own: what hangs is ended with it, and Ctrl-C is for the agent.
+      // A process group of its own: a hanging tool is killed with it, and Ctrl-C reaches only the agent.
       ...{ env: MOUNT_ENVIRONMENT, stdio: ['pipe', 'pipe', 'ignore'], detached: true },
     });
   } catch {
@@ -163,7 +168,7 @@ function spawnShell(shell: string): Shell | undefined {
   return undefined;
 }
 
-/** Without them whatever is declared, when there were no descriptors left. */
+/** The pipes are missing, whatever the types say, when there were no descriptors left. */
 function hasPipes(child: ChildProcess): child is Shell {
   return (child.stdin ?? undefined) !== undefined && (child.stdout ?? undefined) !== undefined;
 }

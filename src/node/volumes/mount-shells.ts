@@ -5,25 +5,25 @@ import { MOUNT_LIMIT_MS, type MountTool, runMountTool } from './mount-tool.js';
 /** What {@link MountShells} need. */
 export interface MountShellsOptions {
   readonly clock: Clock;
-  /** What one tool may take, and may wait for its turn besides, in milliseconds (default: a minute). */
+  /** Limit for one tool, and for its wait in addition, in milliseconds (default: a minute). */
   readonly limitMs?: number;
-  /** Without work for so long a shell ends, in milliseconds (default: 10 s). */
+  /** An idle shell ends after this time, in milliseconds (default: 10 s). */
   readonly idleMs?: number;
-  /** How many wait at most; 1,000 unless told. */
+  /** Maximum of waiting tools (default: 1,000). */
   readonly mostWaiting?: number;
-  /** A process that ends by itself when its input does (default: `sh`). */
+  /** A process that ends when its input closes (default: `sh`). */
   readonly shell?: string;
 }
 
-/** How it stands with {@link MountShells}. */
+/** The counters of {@link MountShells}. */
 export interface MountShellsCounts {
-  /** Tools that are being run, and those that were killed and have not ended yet. */
+  /** Running tools, and killed ones that have not ended yet. */
   readonly running: number;
-  /** Those that have not begun. */
+  /** Tools that have not started. */
   readonly waiting: number;
-  /** Shells without work. */
+  /** Idle shells. */
   readonly idle: number;
-  /** Since the start: turned away because too many waited. */
+  /** Since the start: refused because too many waited. */
   readonly refused: number;
   /** Since the start: given up because their turn did not come in time. */
   readonly expired: number;
@@ -35,39 +35,40 @@ interface Job {
   readonly place: string;
   readonly resolve: () => void;
   readonly reject: (reason: unknown) => void;
-  /** It waits no longer. */
+  /** Removes the job from the queue. */
   readonly leave: () => void;
 }
 
-/** Tools at once. */
+/** Maximum of tools at a time. */
 const MOST_AT_ONCE = 4;
-/** To unmount a large file system in memory takes seconds: however many there are, somebody can still mount. */
+/** Unmounting a large file system in memory takes seconds: this leaves room for a mount. */
 const MOST_UNMOUNTS_AT_ONCE = MOST_AT_ONCE - 1;
-/** Pods come and go together: between them it is not worth a process. */
+/** Pods come and go together: an idle shell is not worth keeping in between. */
 const IDLE_MS = 10_000;
 const MOST_WAITING = 1_000;
 
 /**
- * Runs mount(8) and umount(8) from a few shells that are started once.
+ * Runs mount(8) and umount(8) in a few shells that are started once.
  *
- * To start a program, the kernel copies the tables of the memory of whoever starts it, and Node stands still until that is
- * done: milliseconds of CPU for each mount in an agent of usual size, next to nothing in a shell. Another shell is started only
- * while all that are there have work.
+ * To start a program, the kernel copies the page tables of the parent, and Node stands still meanwhile:
+ * milliseconds of CPU per mount in an agent of usual size, next to nothing in a shell. Another shell starts
+ * only while all present ones are busy.
  *
- * At one place (the last word of a tool) the tools run in the order of asking, each when the one before has ended, also when that was
- * killed; else each waits for nothing but its turn. It is for mounts that wait for nobody: of file systems in memory. Of tools that
- * hang, as many as may run at once hold up all others, which are then refused in time.
+ * At one place (the last word of a tool) the tools run in the order of the calls, each after the end of the
+ * one before, even if that was killed. Otherwise each waits only for its turn. Use it only for mounts that
+ * wait for nobody, such as file systems in memory: tools that hang and fill all slots block all others, which
+ * are then refused in time.
  */
 export class MountShells implements AsyncDisposable {
   readonly #options: Required<MountShellsOptions>;
-  /** In the order of asking. */
+  /** In the order of the calls. */
   readonly #waiting = new Set<Job>();
   readonly #running = new Set<Job>();
-  /** The last one has worked last: with little to do the others end. */
+  /** The last one has worked last: with little to do, the others end. */
   readonly #idle: MountShell[] = [];
   readonly #timers = new Map<MountShell, ClockTimer>();
   readonly #shells = new Set<MountShell>();
-  /** What runs, until it has ended. Never rejects. */
+  /** Running work, until it has ended. Never rejects. */
   readonly #work = new Set<Promise<void>>();
   #refused = 0;
   #expired = 0;
@@ -88,10 +89,10 @@ export class MountShells implements AsyncDisposable {
   }
 
   /**
-   * As {@link runMountTool} does; the last of the words is the place. The signal ends the wait for the turn: what has begun is
-   * not given up before its time.
+   * Like {@link runMountTool}; the last word is the place. The signal only ends the wait for the turn.
    *
-   * Rejects with the signal's reason, and with what hangs when too many wait already, or the turn does not come in time.
+   * Rejects with the signal's reason. Also rejects, naming what hangs, when too many wait already or the turn
+   * does not come in time.
    */
   async run(tool: MountTool, args: readonly string[], signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
@@ -102,7 +103,7 @@ export class MountShells implements AsyncDisposable {
         this.#waiting.delete(job);
         job.leave();
         reject(reason);
-        // Whoever wants the same place may have waited for this one alone.
+        // Others may have waited only for this one's place.
         this.#beginWhatCan();
       };
       const abort = (): void => fail(signal?.reason as Error);
@@ -130,7 +131,7 @@ export class MountShells implements AsyncDisposable {
     });
   }
 
-  /** Refuses what waits, lets what runs come to its end, and resolves when no shell is left. Idempotent. */
+  /** Refuses waiting tools, lets running ones end, and resolves when no shell is left. Idempotent. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     for (const { tool, leave, reject } of this.#waiting) {
@@ -144,7 +145,7 @@ export class MountShells implements AsyncDisposable {
   }
 
   #beginWhatCan(): void {
-    // Nobody overtakes at one place, not even when the one before waits for his turn only.
+    // No overtaking at one place, not even if the one before only waits for its turn.
     const taken = new Set([...this.#running].map(({ place }) => place));
     for (const job of this.#waiting) {
       if (this.#running.size >= MOST_AT_ONCE) return;
@@ -219,14 +220,14 @@ export class MountShells implements AsyncDisposable {
     shell.end();
   }
 
-  /** What people are to look at. */
+  /** What people should check. */
   #blame(): string {
     const tools = [...this.#running].map(({ tool, place }) => `${tool} ${place}`).join(', ');
     return `held up by ${tools}; it is tried again, look at these should they not end`;
   }
 }
 
-/** No shell is no reason not to mount. */
+/** Without a shell, runs the tool directly. */
 async function runIn(shell: MountShell, tool: MountTool, args: readonly string[]): Promise<void> {
   try {
     await shell.run(tool, args);

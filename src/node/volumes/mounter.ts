@@ -2,11 +2,11 @@ import { type Clock } from '#base/time/clock.js';
 import { MountShells, type MountShellsCounts } from './mount-shells.js';
 import { MountToolFailure, runMountTool } from './mount-tool.js';
 
-/** A file system in memory to be mounted. */
+/** A file system in memory to mount. */
 export interface TmpfsMount {
-  /** Absolute, there, and without links. */
+  /** Absolute, existing, and without links. */
   readonly folder: string;
-  /** Half of the machine's memory unless told. */
+  /** Default: half of the machine's memory. */
   readonly sizeBytes?: bigint | undefined;
   /** Permission bits of its root. */
   readonly mode: number;
@@ -14,30 +14,36 @@ export interface TmpfsMount {
   readonly gid?: number | undefined;
 }
 
-/** Mounts and unmounts for volumes; what is mounted is read from the node's table of mounts, never remembered. */
+/**
+ * Mounts and unmounts for volumes; present mounts are read from the node's table of mounts, never remembered.
+ */
 export interface Mounter {
-  /** Mounts a tmpfs whose root is as wanted from its first moment; never to be swapped where the kernel knows how. The signal ends the wait for its turn. */
+  /**
+   * Mounts a tmpfs whose root is correct from its first moment; never swapped if the kernel supports that.
+   *
+   * The signal ends the wait for its turn.
+   */
   mountTmpfs(mount: TmpfsMount, signal?: AbortSignal): Promise<void>;
-  /** Shows the file or folder that a descriptor has open at a path, too: not what is mounted below it. */
+  /** Shows an open file or folder at a second path, without what is mounted below it. */
   bindDescriptor(descriptor: number, path: string): Promise<void>;
-  /** Takes away the topmost mount at a path. Rejects while it is in use, unless it may go lazily. */
+  /** Removes the topmost mount at a path. Rejects while it is in use, unless it may go lazily. */
   unmount(path: string, how?: UnmountManner): Promise<void>;
 }
 
-/** How something is unmounted. */
+/** How to unmount something. */
 export interface UnmountManner {
-  /** Out of sight at once, and away when nobody uses it any more. */
+  /** Invisible at once, and removed when nobody uses it any more. */
   readonly lazily?: boolean;
-  /** It is in memory, so that it waits for no device and no peer. */
+  /** It is in memory, so it waits for no device and no peer. */
   readonly isTmpfs?: boolean;
 }
 
-/** Without it the tools ask /etc/fstab, keep tables of their own, and follow links in what they are told to mount. */
+/** Otherwise the tools read /etc/fstab, keep tables of their own, and follow links in their arguments. */
 const AS_TOLD = ['-n', '-i', '-c'];
 
 /** Mounts with mount(8) and umount(8) of util-linux. */
 export class ToolMounter implements Mounter, AsyncDisposable {
-  /** Whether the kernel takes `noswap`; undefined until it was tried. */
+  /** Whether the kernel supports `noswap`; undefined until it was tried. */
   #knowsNoswap: boolean | undefined;
   readonly #shells: MountShells;
 
@@ -45,14 +51,14 @@ export class ToolMounter implements Mounter, AsyncDisposable {
     this.#shells = new MountShells({ clock });
   }
 
-  /** How it stands with mounts and unmounts of what is in memory. */
+  /** The counters of mounts and unmounts in memory. */
   get counts(): MountShellsCounts {
     return this.#shells.counts;
   }
 
   async mountTmpfs({ folder, sizeBytes, mode, gid }: TmpfsMount, signal?: AbortSignal): Promise<void> {
     const options = [
-      // No device is opened in a volume, and a runtime that wants it so has nothing to mount again.
+      // No device is opened in a volume, and a runtime that requires this has nothing to remount.
       'nodev',
       ...(sizeBytes === undefined ? [] : [`size=${sizeBytes}`]),
       `mode=${mode.toString(8)}`,
@@ -66,12 +72,12 @@ export class ToolMounter implements Mounter, AsyncDisposable {
         this.#knowsNoswap = true;
         return;
       } catch (error) {
-        // A tool that was killed, or never begun, says nothing of the kernel.
+        // A tool that was killed, or never started, says nothing about the kernel.
         if (this.#knowsNoswap === true || !(error instanceof MountToolFailure)) throw error;
       }
     }
     await mount(options);
-    // Only now: the first try may have failed for any other reason.
+    // Only now, as the first try may have failed for any other reason.
     this.#knowsNoswap = false;
   }
 
@@ -84,7 +90,7 @@ export class ToolMounter implements Mounter, AsyncDisposable {
     await (isTmpfs ? this.#shells.run('umount', args) : runMountTool('umount', args));
   }
 
-  /** Lets what is under way come to its end and ends the processes that wait for more; nothing is mounted any more then. */
+  /** Lets running tools end and stops the idle shells; nothing can be mounted after that. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#shells[Symbol.asyncDispose]();
   }

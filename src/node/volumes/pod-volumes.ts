@@ -1,12 +1,13 @@
 /**
- * The volumes of pods: made, checked, kept up to date and given back.
+ * The volumes of pods: created, checked, updated and removed.
  *
- * In: pods with their volumes. Out: where each volume is on the node, as mounts of containers. It assumes that the
- * folder of the pods belongs to the agent alone, and that a pod's containers have all ended before its volumes are
- * torn down: what is still mounted below a volume keeps it, and is tried again.
+ * In: pods with their volumes. Out: the paths of volumes on the node, as mounts of containers. It assumes
+ * that the folder of the pods belongs only to the agent, and that a pod's containers have all ended before
+ * its volumes are torn down. A volume with something still mounted below it stays, and its removal is
+ * retried.
  *
- * Nothing is remembered of what was made: the disk and the table of mounts say it, to an agent that was started anew as
- * well. What differs between the kinds of volumes is in a {@link VolumeKind} each.
+ * It does not remember what was created: the disk and the table of mounts show that, also to a restarted
+ * agent. The differences between the kinds of volumes are in one {@link VolumeKind} each.
  *
  * ```
  * setUp ─► kinds ─► ROOT/pods/<uid>/volumes ─► mountsFor ─► volume-subpaths ─► the runtime
@@ -42,34 +43,34 @@ import { VolumeRemover } from './volume-remover.js';
 import { VolumeLog } from './volume-log.js';
 import { type VolumeCheck, WaitingVolumes } from './waiting-volumes.js';
 
-/** What {@link PodVolumes} is made of. */
+/** Options of {@link PodVolumes}. */
 export interface PodVolumesOptions {
   /** Folder of all pods; each has one of its own below it, named after its uid. */
   readonly podsFolder: string;
   readonly kinds: VolumeKinds;
   readonly mounter: Mounter;
-  /** The node's mounts as of now. */
+  /** Reads the node's present mounts. */
   readonly readMounts: () => Promise<readonly MountEntry[]>;
-  /** What volumes that may never answer are looked at with. */
+  /** Accesses volumes that may never answer. */
   readonly looks: BoundedLooks;
-  /** Where it is told which volume cannot be had, and why. */
+  /** Receives which volume is not available, and why. */
   readonly events: PodEventRecorder;
   readonly clock: Clock;
-  /** Where it is told what was mounted and unmounted (default: nowhere). */
+  /** Receives what was mounted and unmounted (default: nowhere). */
   readonly logger?: Logger;
-  /** Whether containers of a pod can have mounts that are read-only with all below them (default: none). */
+  /** Whether containers of a pod can have recursive read-only mounts (default: none can). */
   readonly canMountRecursivelyReadOnly?: (pod: NodePod) => boolean;
-  /** A volume that a pod waits for can be had now: see {@link PodVolumes.run}. */
+  /** A volume that a pod waits for is available now: see {@link PodVolumes.run}. */
   readonly onReady?: (podUid: string) => void;
 }
 
-/** What {@link PodVolumes.setUp} may be told. */
+/** Options of {@link PodVolumes.setUp}. */
 export interface SetUpOptions {
   /** See {@link PodVolume.isRunning}. */
   readonly isRunning?: boolean;
 }
 
-/** A volume that cannot be had, and why. */
+/** An unavailable volume, and why. */
 interface MissingVolume {
   readonly volume: Volume;
   readonly message: string;
@@ -79,16 +80,16 @@ interface MissingVolume {
 /** As a kubelet's. */
 const FOLDER_MODE = 0o750;
 
-/** Sets up, names and tears down the volumes of pods. Every method is idempotent. */
+/** Sets up, locates and tears down the volumes of pods. Every method is idempotent. */
 export class PodVolumes {
   readonly #options: PodVolumesOptions;
   readonly #mounts: ContainerMounts;
   readonly #waiting: WaitingVolumes;
-  /** Where the pods are, without links; as it is given until the folder is there. */
+  /** The paths of the pods, without links; as configured until the folder exists. */
   #paths: VolumePaths;
   readonly #log: VolumeLog;
   #remover: VolumeRemover;
-  /** Per pod what is under way, and with it the order of all that is asked for. Never rejects. */
+  /** Per pod the operation under way, which also orders them. Never rejects. */
   readonly #turns = new Map<string, Promise<void>>();
 
   constructor(options: PodVolumesOptions) {
@@ -108,9 +109,11 @@ export class PodVolumes {
   }
 
   /**
-   * Makes what is missing and brings the rest up to date, each volume whatever becomes of the others; what cannot be
-   * done is told of each in the pod's events. Rejects with VOLUME_NOT_READY when a volume cannot be had now, and with
-   * VOLUME_UNSUPPORTED when no pod gets one of its kind.
+   * Creates missing volumes and updates the others, independently of each other; failures appear in the pod's
+   * events.
+   *
+   * Rejects with VOLUME_NOT_READY when a volume is not available now, and with VOLUME_UNSUPPORTED when its
+   * kind is not supported.
    */
   async setUp(pod: NodePod, signal: AbortSignal, { isRunning = false }: SetUpOptions = {}): Promise<void> {
     const { volumes = [] } = pod.spec;
@@ -134,8 +137,10 @@ export class PodVolumes {
   }
 
   /**
-   * Where the volumes of one container are, in the order of its volumeMounts, for one start of it: parts of volumes are
-   * mounted for that. Rejects in the kubelet's words when there is no such part. Only after {@link setUp}.
+   * The mounts of one container, in the order of its volumeMounts, for one start of it. Only after {@link
+   * setUp}.
+   *
+   * It mounts subpaths of volumes. Rejects in the kubelet's words when a subpath does not exist.
    */
   async mountsFor(
     pod: NodePod,
@@ -150,8 +155,9 @@ export class PodVolumes {
   }
 
   /**
-   * Unmounts and removes what the pod's volumes held. Rejects with VOLUME_IN_USE while something is mounted below them
-   * that cannot be taken away.
+   * Unmounts and removes the contents of the pod's volumes.
+   *
+   * Rejects with VOLUME_IN_USE while something is mounted below them that cannot be unmounted.
    */
   async tearDown({ metadata }: { readonly metadata: { readonly uid: string } }): Promise<void> {
     const { uid } = metadata;
@@ -184,7 +190,7 @@ export class PodVolumes {
     return kind.hostPathOf(this.#workOf(pod, volume, kind));
   }
 
-  /** The uids of pods that have volumes here, in no order: also of those that nobody remembers. */
+  /** The uids of pods that have volumes here, in no order, including pods that nobody remembers. */
   async findPods(): Promise<string[]> {
     const found: string[] = [];
     for (const name of await namesIn(this.#options.podsFolder)) {
@@ -196,7 +202,7 @@ export class PodVolumes {
     return found;
   }
 
-  /** Volumes of which there is something on the disk; those of pods of an earlier agent, too. */
+  /** Volumes with something on disk, including those of an earlier agent's pods. */
   async #volumesOnDisk(uid: string): Promise<{ readonly kind: string; readonly name: string }[]> {
     const ours = new Set(Object.values(this.#options.kinds).map(({ folderName }) => folderName));
     const kinds = await namesIn(this.#paths.volumesFolder(uid)).catch(() => []);
@@ -209,12 +215,12 @@ export class PodVolumes {
     return (await Promise.all(found)).flat();
   }
 
-  /** Tells of volumes that pods wait for until the signal aborts; resolves then. */
+  /** Reports volumes that pods wait for until the signal aborts; then resolves. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#waiting.run(signal);
   }
 
-  /** Only what nobody else tells of: objects that change wake their pods. */
+  /** Only volumes without another notification: changed objects wake their pods. */
   #checksFor(pod: NodePod, missing: readonly MissingVolume[], signal: AbortSignal): VolumeCheck[] {
     if (!missing.every(({ volume }) => volume.hostPath !== undefined)) return [];
     return missing.map(({ volume }) => async () => {
@@ -224,7 +230,7 @@ export class PodVolumes {
     });
   }
 
-  /** What is missing, when the volume cannot be had. */
+  /** Returns what is missing when the volume is not available. */
   async #setUpOne(
     pod: NodePod,
     volume: Volume,
@@ -254,14 +260,14 @@ export class PodVolumes {
       if (signal.aborted) return undefined;
       publish(false);
       const missing = this.#missing(pod, volume, cause);
-      // Containers go on with what is there, and those that are restarted as well.
+      // Running and restarted containers continue with what exists.
       return (await kind.isReady(work).catch(() => false)) ? undefined : missing;
     }
   }
 
   #missing(pod: NodePod, volume: Volume, cause: unknown): MissingVolume {
     const words = messageOf(cause);
-    // Of a step before the set-up the kubelet has other words, which are there already.
+    // The kubelet has other words for a step before the set-up, which are present already.
     const message = words.startsWith('MountVolume.')
       ? words
       : `MountVolume.SetUp failed for volume "${volume.name}" : ${words}`;
@@ -291,7 +297,7 @@ export class PodVolumes {
     }
   }
 
-  /** The table of mounts knows no links: what is compared with it is to have none either. */
+  /** Resolves links, as paths in the table of mounts have none. */
   async #findRealPaths(): Promise<void> {
     const { podsFolder: wanted } = this.#options;
     const podsFolder = await realpath(wanted).catch(async (error: unknown) => {
@@ -310,7 +316,7 @@ export class PodVolumes {
   }
 }
 
-/** Manifests with such volumes are refused; pods of an API server come with whatever it takes. */
+/** Manifests with such volumes are refused; pods of an API server may have any. */
 function unsupported(volume: Volume): Error {
   const message = `volumes of the kind ${sourceOf(volume)} are not supported by podloop`;
   return new PodloopError('VOLUME_UNSUPPORTED', message);

@@ -5,7 +5,7 @@ import { makeFolder } from '#base/fs/make-folder.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 
 interface Expectation {
-  /** For the message, as a kubelet says it. */
+  /** The kubelet's words for the message. */
   readonly words: string;
   readonly holds: (facts: Stats) => boolean;
 }
@@ -21,8 +21,10 @@ const EXPECTED: Readonly<Record<Exclude<HostPathType, ''>, Expectation>> = {
 };
 
 /**
- * Makes sure that a host path is what its type says, making it where the type says so: folders with mode 0755, files
- * with 0644. Rejects with the kubelet's words otherwise. Without a type nothing is looked at.
+ * Makes sure that a host path is what its type says; creates folders with mode 0755 and files with 0644 if it
+ * says so.
+ *
+ * Rejects in the kubelet's words otherwise. Without a type nothing is checked.
  *
  * Source: https://kubernetes.io/docs/concepts/storage/volumes/#hostpath
  */

@@ -1,7 +1,7 @@
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { FOREIGN_VOLUME_SOURCES, type Volume } from '#kube/pod/volume.js';
 
-/** Which field of a volume says what it is: exactly one is set. */
+/** The field of a volume that names its kind: exactly one is set. */
 export type VolumeSource = Exclude<keyof Volume, 'name'>;
 
 type ForeignSource = (typeof FOREIGN_VOLUME_SOURCES)[number];
@@ -11,40 +11,50 @@ export interface PodVolume {
   readonly pod: NodePod;
   readonly volume: Volume;
   /**
-   * The volume's own folder, as a kubelet's: `ROOT/pods/<uid>/volumes/<folder name of the kind>/<volume>`. The one above
-   * it is there, for the agent alone; this one is the kind's to make.
+   * The volume's own folder, as a kubelet's: `ROOT/pods/<uid>/volumes/<folder name of the kind>/<volume>`.
+   *
+   * Its parent exists and belongs only to the agent; the kind creates the folder itself.
    */
   readonly folder: string;
-  /** Something of the pod runs already, whoever started it, so that its volumes were set up before. It does not unless told. */
+  /**
+   * Something of the pod runs already, whoever started it, so its volumes were set up before (default:
+   * false).
+   */
   readonly isRunning?: boolean;
 }
 
 /**
- * A kind of volume: emptyDir, configMap and so on. It owns no volume and remembers none for longer than it has to: what
- * is on the disk and what is mounted say how far an earlier agent came, wherever that was killed.
+ * A kind of volume: emptyDir, configMap and so on.
  *
- * Taking a volume away is the same for every kind, also for those that nobody remembers: what the agent mounted at its
- * folder is unmounted, and the folder removed. So a kind mounts nothing but at {@link PodVolume.folder}, through a
- * {@link Mounter}, and puts nothing anywhere else but in {@link ClaimMarks}, which go with the volumes.
+ * It owns no volume and remembers none longer than necessary: the disk and the mounts show how far an earlier
+ * agent got, wherever it was killed.
+ *
+ * Removal is the same for every kind, and works for volumes that nobody remembers: the agent's mount at its
+ * folder is unmounted, and the folder removed. So a kind mounts only at {@link PodVolume.folder}, through a
+ * {@link Mounter}, and creates nothing elsewhere except in {@link ClaimMarks}, which go with the volumes.
  */
 export interface VolumeKind {
-  /** That of the folder that its volumes are in: `kubernetes.io~empty-dir`. Undefined: it keeps nothing for a pod. */
+  /** The name of its volumes' folder: `kubernetes.io~empty-dir`. Undefined: it stores nothing for a pod. */
   readonly folderName: string | undefined;
   /**
-   * Makes what is missing and brings up to date what is there; called for every sync of the pod, before anything of it
-   * starts, and never twice at once for one pod. It is to be cheap where there is nothing to do.
+   * Creates what is missing and updates what exists. Has to be cheap if there is nothing to do.
    *
-   * Rejects with an error whose message says in the kubelet's words why the volume cannot be had now (`configmap "x" not
-   * found`). For a volume that {@link isReady} this fails nothing: it stays as it is, and the pod's events tell of it.
+   * Called for every sync of the pod, before anything of it starts, and never twice at a time for one pod.
+   * Rejects with an error whose message says in the kubelet's words why the volume is not available now
+   * (`configmap "x" not found`). If the volume {@link isReady}, nothing fails: it stays as it is, and the
+   * pod's events report the error.
    */
   setUp(work: PodVolume, signal: AbortSignal): Promise<void>;
-  /** Whether {@link setUp} went through once, perhaps under an earlier agent, so that containers can use what is there. */
+  /**
+   * Whether {@link setUp} succeeded once, perhaps under an earlier agent, so that containers can use what
+   * exists.
+   */
   isReady(work: PodVolume): Promise<boolean>;
-  /** Where on the node it is that containers see: most often the folder itself. Pure. */
+  /** The path on the node that containers see: usually the folder itself. Pure. */
   hostPathOf(work: PodVolume): string;
-  /** Nothing changes it from inside of a container: it is mounted read-only whatever the mount says. */
+  /** Containers must not change it: it is mounted read-only whatever the mount says. */
   readonly isReadOnly?: boolean;
-  /** The pod's volumes are gone: nothing has to be remembered of them. */
+  /** The pod's volumes are gone: forgets their state. */
   forget?(podUid: string): void;
 }
 
@@ -66,7 +76,7 @@ const SOURCES = Object.keys({
 /** Every kind, by the field that names it. */
 export type VolumeKinds = Readonly<Partial<Record<VolumeSource, VolumeKind>>>;
 
-/** The source that a volume has; an emptyDir when it says none. */
+/** The source of a volume; an emptyDir when it names none. */
 export function sourceOf(volume: Volume): VolumeSource {
   return SOURCES.find((source) => volume[source] !== undefined) ?? 'emptyDir';
 }

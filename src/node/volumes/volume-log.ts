@@ -1,18 +1,20 @@
 import { type PodRef } from '#kube/pod/pod-ref.js';
 import { type Logger } from '#base/log/logger.js';
 
-/** A pod, or what is left of one that nobody knows any more. */
+/** A pod, or the remains of one that nobody knows any more. */
 type KnownPod = Pick<PodRef, 'uid'> & Partial<PodRef>;
 
-/** What of a pod was told of. */
+/** What was logged about a pod. */
 interface ToldVolumes {
   readonly pod: PodRef;
-  /** Set-ups that have begun, and those that went well. */
+  /** Set-ups that have begun, and those that succeeded. */
   readonly begun: Set<string>;
   readonly setUp: Set<string>;
 }
 
-/** Tells in the log, in the kubelet's words, when a volume is there for the first time, and when all of a pod's are gone. */
+/**
+ * Logs, in the kubelet's words, when a volume is there for the first time, and when all of a pod's are gone.
+ */
 export class VolumeLog {
   readonly #logger: Logger;
   /** By the uid of their pod. */
@@ -22,17 +24,17 @@ export class VolumeLog {
     this.#logger = logger;
   }
 
-  /** All volumes of a pod are looked at, as each sync does. */
+  /** All volumes of a pod are being checked, as in each sync. */
   waiting(pod: PodRef): void {
     this.#logger.info('Waiting for volumes to attach and mount for pod', fieldsOf(pod), 4);
   }
 
-  /** All volumes of a pod are there. */
+  /** All volumes of a pod are available. */
   ready(pod: PodRef): void {
     this.#logger.info('All volumes are attached and mounted for pod', fieldsOf(pod), 4);
   }
 
-  /** A volume is being set up; each sync does that anew. */
+  /** A volume is being set up, as in each sync. */
   settingUp(pod: PodRef, volume: string): void {
     const { begun } = this.#toldOf(pod);
     if (begun.has(volume)) return;
@@ -41,7 +43,7 @@ export class VolumeLog {
     this.#logger.info(message, fieldsOf(pod), 2);
   }
 
-  /** And was set up. */
+  /** The volume was set up. */
   setUp(pod: PodRef, volume: string): void {
     const { setUp } = this.#toldOf(pod);
     if (setUp.has(volume)) return;
@@ -49,7 +51,7 @@ export class VolumeLog {
     this.#logger.info(`MountVolume.SetUp succeeded for volume "${volume}"`, fieldsOf(pod), 2);
   }
 
-  /** The pod's volumes are being taken away; `names` are on the disk. */
+  /** The pod's volumes are being removed; `names` are on disk. */
   tearingDown(given: KnownPod, names: readonly string[]): void {
     const fields = this.#fieldsOf(given);
     this.#logger.info('Waiting for volumes to unmount for pod', fields, 4);
@@ -59,8 +61,10 @@ export class VolumeLog {
   }
 
   /**
-   * Nothing of the pod's volumes is left; `names` were found on the disk. Of a pod of which only the uid is known it is
-   * told under that, and nothing when there was nothing; of any other also that it had none, as that ends its trail.
+   * Nothing of the pod's volumes is left; `names` were found on disk.
+   *
+   * A pod of which only the uid is known is logged under that, and not at all if it had no volumes. For any
+   * other pod even "no volumes" is logged, as that ends its trail.
    */
   tornDown(given: KnownPod, names: readonly string[]): void {
     const fields = this.#fieldsOf(given);
@@ -99,7 +103,7 @@ function fieldsOf(pod: PodRef): { readonly pod: PodRef; readonly podUID: string 
   return { pod: namesOf(pod), podUID: pod.uid };
 }
 
-/** Without what else stands there in the metadata of a pod. */
+/** Drops the other fields of a pod's metadata. */
 function namesOf({ uid, namespace, name }: PodRef): PodRef {
   return { uid, namespace, name };
 }

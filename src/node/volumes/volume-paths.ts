@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 
 /**
- * Where the volumes of pods are on the node: as below a kubelet's root. Pure.
+ * The paths of pods' volumes on the node, as below a kubelet's root. Pure.
  *
  * ```
  * ROOT/pods/<uid>/volumes/<kind>/<volume>                             kind: kubernetes.io~empty-dir, …~configmap, …
@@ -28,7 +28,7 @@ export class VolumePaths {
     return join(this.podFolder(uid), 'volumes');
   }
 
-  /** Those of one kind. */
+  /** The volumes of one kind. */
   kindFolder(uid: string, kind: string): string {
     return join(this.volumesFolder(uid), kind);
   }
@@ -37,7 +37,7 @@ export class VolumePaths {
     return join(this.kindFolder(uid, kind), volume);
   }
 
-  /** All parts of volumes that are mounted for containers of a pod. */
+  /** All subpaths of volumes that are mounted for containers of a pod. */
   subPathsFolder(uid: string): string {
     return join(this.podFolder(uid), 'volume-subpaths');
   }
@@ -51,7 +51,7 @@ export class VolumePaths {
     return join(this.claimsFolder(uid), volume);
   }
 
-  /** Of the mount at `index` in the container's volumeMounts. */
+  /** For the mount at `index` in the container's volumeMounts. */
   subPath(uid: string, volume: string, container: string, index: number): string {
     return join(this.subPathsFolder(uid), volume, container, String(index));
   }

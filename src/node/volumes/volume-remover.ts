@@ -1,11 +1,11 @@
 /**
- * Takes away what the agent made for the volumes of a pod: mounts first, then files.
+ * Removes what the agent created for the volumes of a pod: mounts first, then files.
  *
- * In: the folder of a pod, of which nothing runs any more. Out: unmounts and removals. It goes by the table of mounts
- * and by the disk alone, so that it clears up as well after an agent that was killed, of pods that nobody remembers.
+ * In: the folder of a pod with nothing running. Out: unmounts and removals. It uses only the table of mounts
+ * and the disk, so that it also cleans up after a killed agent, for pods that nobody remembers.
  *
- * Ours is what is mounted just where volumes and their parts are: whatever is mounted deeper was mounted by somebody
- * else, and nothing is removed above it.
+ * A mount belongs to the agent if it is exactly where volumes and their subpaths are. Anything deeper was
+ * mounted by somebody else, and nothing is removed above it.
  *
  * @module
  */
@@ -20,38 +20,40 @@ import { removeTree } from '#base/fs/remove-tree.js';
 import { removeTarget } from './sub-path/sub-path-mounts.js';
 import { type VolumePaths } from './volume-paths.js';
 
-/** What {@link VolumeRemover} is made of. */
+/** Options of {@link VolumeRemover}. */
 export interface VolumeRemoverOptions {
   /** Without links. */
   readonly paths: VolumePaths;
   readonly mounter: Pick<Mounter, 'unmount'>;
-  /** The node's mounts as of now. */
+  /** Reads the node's present mounts. */
   readonly readMounts: () => Promise<readonly MountEntry[]>;
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }
 
-/** How long a mount that is in use keeps its volume, before it is taken away from whoever uses it. */
+/** How long a mount in use keeps its volume, before it is removed anyway. */
 const PATIENCE_MS = 60_000;
 
 /** See the module. Every method is idempotent. */
 export class VolumeRemover {
   readonly #options: VolumeRemoverOptions;
-  /** Since when mounts of ours cannot be taken away, by where they are; in monotonic milliseconds. */
+  /** Since when mounts of the agent cannot be unmounted, by path; in monotonic milliseconds. */
   readonly #stuckSince = new Map<string, number>();
 
   constructor(options: VolumeRemoverOptions) {
     this.#options = options;
   }
 
-  /** Rejects with VOLUME_IN_USE while something is mounted that cannot be taken away; the volumes are kept then. */
+  /**
+   * Rejects with VOLUME_IN_USE while something is mounted that cannot be unmounted; the volumes stay then.
+   */
   async remove(uid: string): Promise<void> {
     const { paths, readMounts } = this.#options;
     const folders = [paths.subPathsFolder(uid), paths.volumesFolder(uid), paths.claimsFolder(uid)];
     const isInside = ({ mountPoint }: MountEntry): boolean =>
       folders.some((folder) => isBelow(mountPoint, folder));
-    // What was mounted last lies on top, or inside of what was mounted before.
+    // Later mounts are on top of or inside earlier ones.
     const mounts = (await readMounts()).filter(isInside).reverse();
-    // What somebody else has taken away meanwhile gets all of its time again, should it be mounted once more.
+    // A mount that somebody else has removed meanwhile gets its full time again if it comes back.
     for (const path of this.#stuckSince.keys()) {
       const isOfPod = folders.some((folder) => isBelow(path, folder));
       if (isOfPod && !mounts.some(({ mountPoint }) => mountPoint === path)) this.#stuckSince.delete(path);
@@ -59,7 +61,7 @@ export class VolumeRemover {
     const foreign = mounts.find((mount) => !this.#isOurs(mount, uid));
     if (foreign !== undefined) throw inUse(foreign.mountPoint);
     for (const mount of mounts) await this.#unmount(mount);
-    // Once more, since nothing is worse than to remove what is mounted.
+    // Once more, as removing a mounted file system would be the worst outcome.
     const left = (await readMounts()).find(isInside);
     if (left !== undefined) throw inUse(left.mountPoint);
     await removeSubPaths(paths.subPathsFolder(uid));
@@ -100,7 +102,9 @@ function inUse(mountPoint: string, cause?: unknown): PodloopError {
   return new PodloopError('VOLUME_IN_USE', message, { cause });
 }
 
-/** `<volume>/<container>/<index>`, each of them empty: should one not be, it is not what was made, and stays. */
+/**
+ * Removes `<volume>/<container>/<index>`, each of them empty; anything else was not created here, and stays.
+ */
 async function removeSubPaths(folder: string, depth = 3): Promise<void> {
   if (depth === 0) {
     await removeTarget(folder);

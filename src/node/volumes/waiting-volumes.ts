@@ -1,8 +1,8 @@
 /**
- * Looks whether what pods wait for has appeared on the node: a hostPath that is not there yet, or not what its type says.
+ * Checks whether a hostPath that pods wait for has appeared on the node, or has become what its type says.
  *
- * In: pods whose volumes could not be set up. Out: word that a pod can be tried again at once. The pods are tried again
- * anyway, with the delay of any failed sync: this is only for those who wait for a file that comes within a second.
+ * In: pods whose volumes could not be set up. Out: a notification that a pod can be retried at once. Pods are
+ * retried anyway, with the delay of any failed sync: this only helps with a file that comes within a second.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export interface WaitingVolumesOptions {
   readonly onReady: (podUid: string) => void;
 }
 
-/** Whether a volume could be had now; cheap. */
+/** Whether a volume is available now; cheap. */
 export type VolumeCheck = () => Promise<boolean>;
 
 const PERIOD_MS = 1_000;
@@ -31,7 +31,7 @@ export class WaitingVolumes {
     this.#options = options;
   }
 
-  /** The pod waits for these volumes from now on, and for no others; for none when there are none. */
+  /** The pod now waits for exactly these volumes, or for none. */
   set(podUid: string, checks: readonly VolumeCheck[]): void {
     if (checks.length === 0) this.#checks.delete(podUid);
     else {
@@ -40,11 +40,11 @@ export class WaitingVolumes {
     }
   }
 
-  /** Looks again and again until the signal aborts; resolves then. */
+  /** Checks repeatedly until the signal aborts; then resolves. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!signal.aborted) {
-      // Mostly nobody waits.
+      // Usually no pod waits.
       if (this.#checks.size === 0) await this.#wakeup.wait(clock, undefined, signal).catch(() => undefined);
       await clock.sleep(PERIOD_MS, signal).catch(() => undefined);
       await Promise.all([...this.#checks].map(([uid, checks]) => this.#look(uid, checks)));
@@ -53,7 +53,7 @@ export class WaitingVolumes {
 
   async #look(uid: string, checks: readonly VolumeCheck[]): Promise<void> {
     const found = await Promise.all(checks.map((check) => check().catch(() => false)));
-    // Meanwhile the pod may have been tried anyway.
+    // The pod may have been retried meanwhile.
     if (!found.every(Boolean) || this.#checks.get(uid) !== checks) return;
     this.#checks.delete(uid);
     this.#options.onReady(uid);

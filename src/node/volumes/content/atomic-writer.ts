@@ -1,5 +1,5 @@
 /**
- * Puts the files of a volume in place so that whoever reads them sees all of the old ones or all of the new.
+ * Replaces the files of a volume atomically: readers see all of the old ones or all of the new.
  *
  * ```
  * VOLUME/..2026_11_22_00_50_12.123456789/config.yaml    a generation: the files themselves
@@ -7,16 +7,17 @@
  * VOLUME/config.yaml -> ..data/config.yaml              one link for each name in the volume, made once
  * ```
  *
- * In: a folder that the agent alone writes to, and what it is to hold. Out: the layout that kubelets write, with the
- * names that programs watch for. It assumes that nobody else writes to the same volume at the same time. What covers
- * it: containers get the volume read-only, whatever lies in it is looked at without following links, and what does not
- * belong there is removed. A writer that was killed anywhere has left the old generation, or the new one, and rubbish
- * that the next one clears.
+ * In: a folder that only the agent writes to, and its desired files. Out: the kubelet's layout, with the
+ * names that programs watch. It assumes that nobody else writes to the same volume at the same time. In case
+ * somebody does: containers get the volume read-only, its contents are read without following links, and
+ * foreign files are removed. A writer that was killed at any point has left the old generation or the new
+ * one, and leftovers that the next one removes.
  *
- * Generations that were replaced within the last seconds stay until a later write: a reader that was led to one finds its
- * file, however long it is held up.
+ * Generations that were replaced within the last seconds stay until a later write, so that a slow reader
+ * still finds its files.
  *
- * Source: https://kubernetes.io/docs/concepts/configuration/configmap/#mounted-configmaps-are-updated-automatically
+ * Source:
+ * https://kubernetes.io/docs/concepts/configuration/configmap/#mounted-configmaps-are-updated-automatically
  *
  * @module
  */
@@ -37,36 +38,39 @@ import {
   writeGeneration,
 } from './generation.js';
 
-/** What an {@link AtomicWriter} is made of. */
+/** Options of {@link AtomicWriter}. */
 export interface AtomicWriterOptions {
-  /** The volume: a folder that is there. */
+  /** The volume: an existing folder. */
   readonly folder: string;
-  /** Which volume it is, in {@link DEFINITION_DIGITS} digits: what was written for another one is written anew. */
+  /**
+   * Identifies the volume's definition, in {@link DEFINITION_DIGITS} digits: with another one, everything is
+   * rewritten.
+   */
   readonly definition: string;
-  /** The group that everything is given to and that may read it; nothing is given away when undefined. */
+  /** The group that owns and may read everything; undefined: no change of owner. */
   readonly group?: number | undefined;
   readonly clock: Pick<Clock, 'now'>;
-  /** A number in [0, 1); Math.random unless told. */
+  /** A number in [0, 1) (default: Math.random). */
   readonly random?: () => number;
-  /** Remembers volumes that were found whole; each write looks at everything without. */
+  /** Remembers verified volumes; without it, each write reads everything. */
   readonly verified?: VerifiedVolumes;
-  /** node:fs/promises unless told. */
+  /** Default: node:fs/promises. */
   readonly files?: ContentFileSystem;
 }
 
-/** Of {@link AtomicWriterOptions.definition}. */
+/** Length of {@link AtomicWriterOptions.definition}. */
 export const DEFINITION_DIGITS = 15;
 
-/** How long a generation is kept after it was replaced, and how many of them at most. */
+/** How long a replaced generation stays, and how many of them at most. */
 const KEPT_MS = 5_000;
 const MOST_KEPT = 8;
 
-/** The link to the current generation, and what it is made as. */
+/** The link to the present generation, and its temporary name. */
 const CURRENT = '..data';
 const NEXT = '..data_tmp';
 const LINK = '..link_tmp';
 
-/** Writes one volume, again and again. */
+/** Writes one volume repeatedly. */
 export class AtomicWriter {
   readonly #folder: string;
   readonly #definition: string;
@@ -88,9 +92,10 @@ export class AtomicWriter {
   }
 
   /**
-   * Makes the volume hold exactly these files, and says whether it held anything else before. Throws, before anything is
-   * done, for a path that cannot be; rejects with the system's error when something cannot be written, and then the
-   * volume is as it was.
+   * Makes the volume contain exactly these files; returns whether its contents have changed.
+   *
+   * Throws for an invalid path before anything is done. Rejects with the system's error when something cannot
+   * be written, and then the volume is unchanged.
    */
   async write(payload: ContentPayload): Promise<boolean> {
     const wanted = toCleanPayload(payload);
@@ -111,7 +116,7 @@ export class AtomicWriter {
       if (before === undefined) await this.#make(CURRENT, fresh, NEXT);
       else await this.#replace(CURRENT, fresh, NEXT);
     } catch (error) {
-      // Best effort: the next write clears it as well.
+      // Best effort: the next write removes it as well.
       await this.#clear(fresh).catch(() => undefined);
       throw error;
     }
@@ -120,7 +125,7 @@ export class AtomicWriter {
     return true;
   }
 
-  /** Whether the volume was found to hold that a while ago, and nobody has touched its folders since. */
+  /** Whether the volume was verified a while ago, and nobody has touched its folders since. */
   async #stands(digest: string, wanted: ContentPayload, current: string | undefined): Promise<boolean> {
     if (current === undefined) return false;
     const look = await this.#lookAt(wanted, current);
@@ -137,7 +142,7 @@ export class AtomicWriter {
     return `${this.#definition} ${this.#group} ${digest}`;
   }
 
-  /** How the folders look in which names come and go; undefined when one is no folder. */
+  /** The state of the folders in which names come and go; undefined when one is no folder. */
   async #lookAt(wanted: ContentPayload, current: string): Promise<string | undefined> {
     const parts = [current];
     const { folder: generation } = this.#place(current);
@@ -151,20 +156,25 @@ export class AtomicWriter {
     return parts.join('\n');
   }
 
-  /** The definition that the volume was written for; undefined when it was never written whole. */
+  /** The definition that the volume was written for; undefined when it was never written completely. */
   async findDefinition(): Promise<string | undefined> {
     return (await this.#findCurrent())?.slice(-DEFINITION_DIGITS);
   }
 
-  /** The name of the current generation. What is no link to one, somebody else has put there. */
+  /**
+   * The name of the present generation; undefined for anything but a link to one, as somebody else has put it
+   * there.
+   */
   async #findCurrent(): Promise<string | undefined> {
     const target = await this.#findLink(CURRENT);
     return target !== undefined && isGenerationName(target) ? target : undefined;
   }
 
   /**
-   * Makes every name of the volume lead to the current generation, and removes all but that, the one that it has just
-   * replaced, and those that were replaced a moment ago; says whether nothing is left to remove later.
+   * Links every name of the volume to the present generation, and removes the rest; true if nothing is left
+   * to remove.
+   *
+   * It spares the generation that was just replaced, and those replaced a moment ago.
    */
   async #tidy(wanted: ContentPayload, current: string, before?: string): Promise<boolean> {
     const names = new Set([...wanted.keys()].map((path) => path.split('/')[0]!));
@@ -178,13 +188,15 @@ export class AtomicWriter {
     const recent = this.#findRecent(there, current);
     const kept = new Set([CURRENT, current, before, ...names, ...recent]);
     const gone = there.filter((name) => !kept.has(name));
-    // What leads somewhere goes before that to which it leads.
+    // Links go before their targets.
     gone.sort((one, other) => Number(isGenerationName(one)) - Number(isGenerationName(other)));
     for (const name of gone) await this.#clear(name);
     return recent.length === 0 && (before === undefined || before === current);
   }
 
-  /** The newest of the generations that were replaced a moment ago. One of a writer that was killed may be among them. */
+  /**
+   * The newest of the generations that were replaced a moment ago, perhaps including one of a killed writer.
+   */
   #findRecent(there: readonly string[], current: string): string[] {
     const generations = there.filter(isGenerationName).sort();
     const nowMs = this.#clock.now();
@@ -196,7 +208,7 @@ export class AtomicWriter {
       .slice(-MOST_KEPT);
   }
 
-  /** Puts a link where nothing seems to be. */
+  /** Creates a link where nothing seems to exist. */
   async #make(name: string, target: string, temporary: string): Promise<void> {
     try {
       await this.#files.symlink(target, join(this.#folder, name));
@@ -206,7 +218,7 @@ export class AtomicWriter {
     }
   }
 
-  /** Puts a link where something else may be, in one step unless that is a folder. */
+  /** Replaces whatever exists by a link, in one step unless that is a folder. */
   async #replace(name: string, target: string, temporary: string): Promise<void> {
     const [path, made] = [join(this.#folder, name), join(this.#folder, temporary)];
     await this.#clear(temporary);
@@ -225,7 +237,7 @@ export class AtomicWriter {
     await this.#files.rm(join(this.#folder, name), { recursive: true, force: true });
   }
 
-  /** Where a link leads; undefined for what is not there, or no link. */
+  /** The target of a link; undefined for a missing path, or for no link. */
   async #findLink(name: string): Promise<string | undefined> {
     try {
       return await this.#files.readlink(join(this.#folder, name));

@@ -1,6 +1,7 @@
 /**
- * What the files of a content volume are to be: objects and facts of a pod turned into a payload, or the reason, in the
- * kubelet's words, why that cannot be. Pure. No message holds a value.
+ * Computes the files of a content volume from objects and facts of a pod. Pure.
+ *
+ * If that is impossible, throws with the reason in the kubelet's words. No message contains a value.
  *
  * @module
  */
@@ -30,18 +31,18 @@ import {
 import { messageOf } from '#base/errors/errors.js';
 import { type ContentFile, type ContentPayload } from './content-payload.js';
 
-/** What the files follow from, beside the volume. */
+/** The inputs besides the volume. */
 export interface FileFacts {
   readonly pod: NodePod;
   readonly objects: PodObjects;
   readonly downward: DownwardFieldFacts & DownwardResourceFacts;
-  /** By the projections that ask for them (default: none). */
+  /** By the projections that request them (default: none). */
   readonly tokens?: ReadonlyMap<ServiceAccountTokenProjection, string>;
 }
 
-/** Kubernetes' default, where the manifest was not read with defaults. */
+/** Kubernetes' default, for manifests that were read without defaults. */
 const DEFAULT_MODE = 0o644;
-/** Of a token that has an owner or a group; the group is let read it. */
+/** Mode of a token that has an owner or a group; the group may read it. */
 const TOKEN_MODE = 0o600;
 
 /** The files of a configMap volume. */
@@ -71,7 +72,7 @@ export function collectDownward(
   return files;
 }
 
-/** The files of a projected volume; of two with the same path the later one counts. */
+/** The files of a projected volume; the later one of two with the same path wins. */
 export function collectProjected(
   { sources = [], defaultMode = DEFAULT_MODE }: ProjectedVolume,
   facts: FileFacts,
@@ -109,7 +110,7 @@ function collectSource(
   return collectDownward(downwardAPI?.items, defaultMode, facts);
 }
 
-/** As a kubelet gives it: to the user that all containers of the pod run as, and to the pod's group, if there are such. */
+/** Owned like a kubelet's: by the common user of all containers and by the pod's group, if any. */
 function collectToken(
   projection: ServiceAccountTokenProjection,
   defaultMode: number,
@@ -123,7 +124,7 @@ function collectToken(
   return new Map([[projection.path, { data: Buffer.from(token), mode, uid }]]);
 }
 
-/** The user that every container of the pod is told to run as; undefined when one is told nothing, or another one. */
+/** The user that every container of the pod has to run as; undefined when they differ, or one names none. */
 function findSharedUser({ spec }: NodePod): number | undefined {
   const containers = [...(spec.initContainers ?? []), ...spec.containers];
   const users = containers.map(
@@ -168,7 +169,7 @@ function downwardValue(
   { pod, downward }: FileFacts,
 ): string {
   if (fieldRef !== undefined) return fieldValue(pod, fieldRef.fieldPath, downward);
-  // Manifests are checked for it: there is one of the two.
+  // Manifests are validated: one of the two is set.
   const selector = resourceFieldRef!;
   const container = selectContainer(pod, selector);
   if (container === undefined) throw new Error(`container ${selector.containerName ?? ''} not found`);

@@ -2,7 +2,7 @@ import { type Stats } from 'node:fs';
 import type * as fs from 'node:fs/promises';
 import { systemCodeOf } from '#base/errors/system-code.js';
 
-/** What the writer of content asks of the system: node:fs/promises, or what a test puts in its place. */
+/** The file operations of the writer of content: node:fs/promises, or a test's replacement. */
 export type ContentFileSystem = Pick<
   typeof fs,
   | 'chmod'
@@ -18,7 +18,7 @@ export type ContentFileSystem = Pick<
   | 'writeFile'
 >;
 
-/** Of what is at a path itself, no link followed; undefined when nothing is there. */
+/** The facts of a path itself, without following a link; undefined when it does not exist. */
 export async function findFacts(
   files: Pick<ContentFileSystem, 'lstat'>,
   path: string,

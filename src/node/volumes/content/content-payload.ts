@@ -5,22 +5,22 @@ export interface ContentFile {
   readonly data: Uint8Array;
   /** Permission bits, 0 to 0o777. */
   readonly mode: number;
-  /** Whose it is to be, where the agent may give files away (default: the agent's own). */
+  /** The owner, if the agent may give files away (default: the agent). */
   readonly uid?: number | undefined;
 }
 
-/** What a content volume is to hold: its files by their paths below it. */
+/** The desired contents of a volume: its files by their paths below it. */
 export type ContentPayload = ReadonlyMap<string, ContentFile>;
 
-/** What file systems of Linux take, in bytes. */
+/** Limit of Linux's file systems, in bytes. */
 const LONGEST_NAME = 255;
 const LONGEST_PATH = 4096;
 
 /**
- * The same payload with its paths in their shortest form; throws, in the kubelet's words, for a path that leads out of
- * the volume, that the system does not take, or that stands in the way of another one. Pure.
+ * Normalizes the paths of a payload. Pure.
  *
- * Names that begin with `..` are kept for those under which the files are swapped.
+ * Throws in the kubelet's words for a path that leads out of the volume, that the system does not accept, or
+ * that collides with another one. Names that begin with `..` are reserved for the atomic replacement.
  */
 export function toCleanPayload(payload: ContentPayload): ContentPayload {
   const clean = new Map<string, ContentFile>();
@@ -34,7 +34,7 @@ export function toCleanPayload(payload: ContentPayload): ContentPayload {
   return clean;
 }
 
-/** The folders that a clean path goes through, the uppermost first: `a`, `a/b` for `a/b/c`. Pure. */
+/** The folders on a clean path, the uppermost first: `a`, `a/b` for `a/b/c`. Pure. */
 export function foldersAbove(path: string): string[] {
   const parts = path.split('/').slice(0, -1);
   return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
@@ -54,7 +54,7 @@ function toCleanPath(path: string): string {
   if (path.includes('\0')) throw new Error('invalid path: must not contain a NUL character');
   const clean = posix.normalize(path).replace(/\/$/, '');
   if (clean === '.') throw new Error(`invalid path: must name a file: ${path}`);
-  // Of the clean one: "./..data" would be the link under which the files are swapped.
+  // Checked on the clean path: "./..data" would be the link that is replaced atomically.
   if (clean.startsWith('..')) throw new Error(`invalid path: must not start with '..': ${path}`);
   return clean;
 }

@@ -1,11 +1,11 @@
 /**
  * The kinds of volumes whose files the agent writes: configMap, secret, downwardAPI, projected.
  *
- * In: a pod, and what it refers to as it is now. Out: a folder that holds just that. It assumes that it is called at
- * every sync of the pod, which comes once a minute and whenever something that the pod refers to has changed.
+ * In: a pod, and the present objects that it refers to. Out: a folder with exactly that. It assumes a call at
+ * every sync of the pod, which comes once a minute and whenever such an object has changed.
  *
- * Secrets, and whatever may hold some, live in memory where the agent may mount; else below a folder that nobody but the
- * agent can enter.
+ * Secrets, and volumes that may contain some, are in memory if the agent may mount; otherwise they are below
+ * a folder that only the agent can enter.
  *
  * Source: https://kubernetes.io/docs/concepts/storage/projected-volumes/
  *
@@ -39,21 +39,21 @@ import {
 import { type ContentPayload } from './content-payload.js';
 import { VerifiedVolumes } from './verified-volumes.js';
 
-/** What content volumes are made of. */
+/** Options of content volumes. */
 export interface ContentVolumesOptions {
   readonly objects: PodObjects;
-  /** What the downward API tells of a pod and of the node; asked anew for each volume. */
+  /** The downward API's facts about a pod and the node; read for each volume. */
   readonly downwardFacts: (pod: NodePod) => DownwardFieldFacts & DownwardResourceFacts;
   readonly mounter: Pick<Mounter, 'mountTmpfs'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger?: Logger;
-  /** Of pods of an API server (default: nobody has any). */
+  /** For pods of an API server (default: there are no tokens). */
   readonly tokens?: ServiceAccountTokenSource;
 }
 
-/** Who gives tokens of service accounts. */
+/** Issues tokens of service accounts. */
 export interface ServiceAccountTokenSource {
-  /** One that is good now, bound to the pod. Rejects in the kubelet's words when it cannot be had. */
+  /** A valid token, bound to the pod. Rejects in the kubelet's words when it is not available. */
   getToken(
     pod: NodePod,
     spec: Pick<ServiceAccountTokenProjection, 'audience' | 'expirationSeconds'>,
@@ -62,7 +62,7 @@ export interface ServiceAccountTokenSource {
 
 interface ContentKind {
   readonly folderName: string;
-  /** Whether there may be secrets in it. */
+  /** Whether it may contain secrets. */
   readonly isSecret: boolean;
   readonly collect: (volume: Volume, facts: FileFacts) => ContentPayload;
 }
@@ -85,7 +85,7 @@ const CONTENT_KINDS = {
   },
   projected: {
     folderName: 'kubernetes.io~projected',
-    // Whatever is in it now: an edit may put a Secret into a volume that is there.
+    // Regardless of its present contents: an edit may add a Secret to an existing volume.
     isSecret: true,
     collect: ({ projected }, facts) => collectProjected(projected!, facts),
   },
@@ -93,13 +93,16 @@ const CONTENT_KINDS = {
 
 type VolumeKindsOfContent = Readonly<Record<string, ContentKind>>;
 
-/** As a kubelet: any user of a container may look into the folder; what may be read, the modes of the files say. */
+/**
+ * Like a kubelet's: any user of a container may list the folder; the modes of the files decide what may be
+ * read.
+ */
 const FOLDER_MODE = 0o777;
-/** That of a tmpfs, as kubelets leave it. */
+/** The mode of a tmpfs, as kubelets leave it. */
 const TMPFS_MODE = 0o1777;
 const SETGID = 0o2000;
 
-/** As mount(8) says it to whom the kernel does not let mount. */
+/** mount(8)'s messages when the kernel does not allow mounting. */
 const MAY_NOT_MOUNT = /must be superuser|permission denied|not permitted/i;
 
 /** All kinds of content volumes, by the field that names them. */
@@ -133,7 +136,7 @@ class ContentVolume implements VolumeKind {
   async setUp(work: PodVolume, signal: AbortSignal): Promise<void> {
     const { objects, downwardFacts } = this.#options;
     const { pod, volume } = work;
-    // First: where there is nothing to write, nothing is made.
+    // First, so that nothing is created if there is nothing to write.
     const tokens = await abortable(this.#getTokens(work), signal);
     const payload = this.#kind.collect(volume, { pod, objects, downward: downwardFacts(pod), tokens });
     const writer = this.#writerOf(work);
@@ -143,7 +146,7 @@ class ContentVolume implements VolumeKind {
   }
 
   async isReady(work: PodVolume): Promise<boolean> {
-    // An edit may have made another volume of it, under the same name.
+    // An edit may have turned it into another volume, under the same name.
     return (await this.#writerOf(work).findDefinition()) === definitionOf(work.volume);
   }
 
@@ -174,11 +177,11 @@ class ContentVolume implements VolumeKind {
     if (facts.gid !== (group ?? process.getegid!())) {
       await lchown(folder, process.geteuid!(), group ?? process.getegid!());
     } else if ((facts.mode & 0o7777) === wanted) return;
-    // After the change of the group, which takes bits away.
+    // After the change of the group, which removes bits.
     await chmod(folder, wanted);
   }
 
-  /** Lets nobody else near a secret volume, and has it in memory, if that can be; true when it is. */
+  /** Protects a secret volume from others, in memory if possible; true when it is in memory. */
   async #keepSecret(given: {
     readonly folder: string;
     readonly before: Stats;
@@ -191,7 +194,7 @@ class ContentVolume implements VolumeKind {
     if ((above.mode & 0o7777) !== 0o700) await chmod(dirname(folder), 0o700);
     // A mount point.
     if (before.dev !== above.dev) return true;
-    // What an agent that could not mount has put here is seen by containers; they would never see what is mounted over it.
+    // Containers see the files of an agent that could not mount; they would never see a mount on top of them.
     if ((await writer.findDefinition()) !== undefined) return false;
     try {
       await this.#options.mounter.mountTmpfs({ folder, mode: TMPFS_MODE }, signal);
@@ -217,7 +220,9 @@ class ContentVolume implements VolumeKind {
   }
 }
 
-/** What the volume is, in digits: another one after an edit that makes other files of the same objects. */
+/**
+ * A number for the volume's definition: it changes with an edit that gives other files from the same objects.
+ */
 function definitionOf(volume: Volume): string {
   const hash = createHash('sha256').update(JSON.stringify(volume)).digest('hex');
   return String(Number.parseInt(hash.slice(0, 12), 16)).padStart(DEFINITION_DIGITS, '0');

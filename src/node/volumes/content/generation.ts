@@ -1,5 +1,6 @@
 /**
- * One generation of a content volume: a hidden folder with every file of the payload, written once and never changed.
+ * One generation of a content volume: a hidden folder with every file of the payload, written once and never
+ * changed.
  *
  * @module
  */
@@ -9,24 +10,25 @@ import { systemCodeOf } from '#base/errors/system-code.js';
 import { type ContentFileSystem, findFacts } from './content-file-system.js';
 import { type ContentFile, type ContentPayload, foldersAbove } from './content-payload.js';
 
-/** Where a generation is, and whose it is to be. */
+/** The path and the owner of a generation. */
 export interface GenerationPlace {
   readonly folder: string;
-  /** The group of everything in it: the pod's fsGroup. The agent's own when undefined. */
+  /** The group of everything in it: the pod's fsGroup. Undefined: the agent's own. */
   readonly group: number | undefined;
 }
 
 const NAME = /^\.\.\d{4}(?:_\d\d){5}\.\d+$/;
 const RANDOM_DIGITS = 6;
 
-/** What its owner and everybody may read; a group that was asked for, too. As Kubernetes gives read-only volumes away. */
+/** Readable for the owner, a requested group and everybody, as Kubernetes does with read-only volumes. */
 const FOLDER_MODE = 0o755;
 const SETGID = 0o2000;
 const GROUP_MAY_READ = 0o440;
 
 /**
- * The name of a generation made at that moment: `..2026_11_22_00_50_12.` and digits, in front those of the millisecond, at
- * the end those of `definition`. Names sort by time. Pure.
+ * The name of a generation of that moment: `..2026_11_22_00_50_12.` and digits. Names sort by time. Pure.
+ *
+ * The digits begin with the milliseconds and end with `definition`.
  */
 export function generationName(nowMs: number, random: number, definition: string): string {
   const [second, millisecond] = new Date(nowMs).toISOString().slice(0, 23).split('.');
@@ -34,7 +36,7 @@ export function generationName(nowMs: number, random: number, definition: string
   return `..${second!.replaceAll(/[-T:]/g, '_')}.${millisecond!}${digits}${definition}`;
 }
 
-/** When a generation of that name was made, milliseconds since the epoch. Pure. */
+/** When a generation of that name was created, in milliseconds since the epoch. Pure. */
 export function generationTimeMs(name: string): number {
   const [year, month, ...rest] = name.slice(2).split(/[_.]/, 7);
   const [day, hour, minute, second, digits = ''] = rest;
@@ -44,19 +46,19 @@ export function generationTimeMs(name: string): number {
   );
 }
 
-/** Whether a name can be that of a generation. Pure. */
+/** Whether it may be a generation's name. Pure. */
 export function isGenerationName(name: string): boolean {
   return NAME.test(name);
 }
 
-/** Makes the folder, which must not be there, with all files. The mask of the process counts for nothing. */
+/** Creates the folder, which must not exist, with all files. Ignores the umask. */
 export async function writeGeneration(
   files: ContentFileSystem,
   payload: ContentPayload,
   { folder, group }: GenerationPlace,
 ): Promise<void> {
   await files.mkdir(folder, { mode: 0o700 });
-  // The volume may hand its group down; what is made here is the agent's own until it is given away.
+  // The volume may pass its group on; files belong to the agent until they are given away.
   await files.lchown(folder, process.geteuid!(), process.getegid!());
   await files.chmod(folder, 0o700);
   const folders = foldersOf(payload);
@@ -77,7 +79,10 @@ export async function writeGeneration(
   }
 }
 
-/** Whether the folder holds exactly the payload: the same files with the same content, modes and group, and no more. */
+/**
+ * Whether the folder contains exactly the payload: the same files with the same content, modes and group, and
+ * no more.
+ */
 export async function holdsPayload(
   files: ContentFileSystem,
   payload: ContentPayload,
@@ -114,7 +119,7 @@ async function holdsFile(
   try {
     return (await files.readFile(full)).equals(file.data);
   } catch (error) {
-    // Who is not root cannot read what its mode keeps from him. It is written anew: that is always right.
+    // A user other than root cannot read what the mode denies. Rewriting is always right.
     if (systemCodeOf(error) === 'EACCES') return false;
     throw error;
   }
@@ -138,7 +143,7 @@ function folderMode(group: number | undefined): number {
   return group === undefined ? FOLDER_MODE : FOLDER_MODE | SETGID;
 }
 
-/** Below the generation, those above before those below. */
+/** The folders of a generation, parents first. */
 export function foldersOf(payload: ContentPayload): string[] {
   const found = new Set<string>();
   for (const path of payload.keys()) for (const folder of foldersAbove(path)) found.add(folder);

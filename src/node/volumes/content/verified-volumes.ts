@@ -1,10 +1,12 @@
 /**
- * Which content volumes were found to hold what they should, so that an unchanged sync need not read all files again.
+ * Remembers which content volumes were verified, so that a sync without changes need not read all files
+ * again.
  *
- * In: what a volume is to hold, and how its folders look from outside. Out: whether the last whole look still stands. It
- * assumes that nobody but the agent writes to volumes; what covers that: a name that was added, removed or replaced in
- * the volume shows in its folders at once, and everything is read again at the next of the syncs that come each minute, or
- * after ten minutes where that is thousands of files, so that a file that somebody has written into is put right then.
+ * In: a volume's desired contents, and the outer state of its folders. Out: whether the last full check is
+ * still valid. It assumes that only the agent writes to volumes. In case it does not: a name that was added,
+ * removed or replaced shows in the folders, and everything is read again. The contents are read again at the
+ * next sync of each minute, or after ten minutes for thousands of files, so that a file that somebody has
+ * changed is corrected then.
  *
  * @module
  */
@@ -12,18 +14,18 @@ import { createHash } from 'node:crypto';
 import { type Clock } from '#base/time/clock.js';
 import { type ContentPayload } from './content-payload.js';
 
-/** Volumes of more files than that are large, and their looks stand longer. */
+/** Volumes with more files than this are large, and their checks stay valid longer. */
 const LARGE = 100;
 const LARGE_STANDS_MS = 10 * 60_000;
-/** For the syncs that follow one another while a pod starts, and not for those of each minute. */
+/** Covers the quick syncs while a pod starts, but not those of each minute. */
 const STANDS_MS = 30_000;
 const MOST_VOLUMES = 1_000;
 
-/** A look at a volume that found all as it should be. */
+/** A check that found everything correct. */
 interface Verified {
-  /** Of what it is to hold. */
+  /** Of the desired contents. */
   readonly digest: string;
-  /** How its folders looked. */
+  /** The state of its folders. */
   readonly look: string;
   readonly atMs: number;
   readonly standsMs: number;
@@ -32,14 +34,14 @@ interface Verified {
 /** See the module. */
 export class VerifiedVolumes {
   readonly #clock: Pick<Clock, 'now'>;
-  /** By folder, in the order in which they were verified. */
+  /** By folder, in the order of their checks. */
   readonly #volumes = new Map<string, Verified>();
 
   constructor({ clock }: { readonly clock: Pick<Clock, 'now'> }) {
     this.#clock = clock;
   }
 
-  /** What stands for a payload. */
+  /** Identifies a payload. */
   digest(payload: ContentPayload): string {
     const hash = createHash('sha256');
     for (const [path, { data, mode, uid = '' }] of payload) {
@@ -48,16 +50,16 @@ export class VerifiedVolumes {
     return hash.digest('hex');
   }
 
-  /** Whether the volume was found to hold that, and looks as it did then. */
+  /** Whether the volume was verified with these contents, and its folders are unchanged. */
   stands(folder: string, digest: string, look: string): boolean {
     const found = this.#volumes.get(folder);
     if (found?.digest !== digest || found.look !== look) return false;
     const agoMs = this.#clock.now() - found.atMs;
-    // The clock on the wall may go back.
+    // The wall clock may go back.
     return agoMs >= 0 && agoMs < found.standsMs;
   }
 
-  /** Notes that the volume holds that, in so many files. */
+  /** Records that the volume has these contents, in this many files. */
   keep(folder: string, { digest, look, files }: { digest: string; look: string; files: number }): void {
     this.#volumes.delete(folder);
     const standsMs = files > LARGE ? LARGE_STANDS_MS : STANDS_MS;

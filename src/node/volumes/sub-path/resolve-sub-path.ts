@@ -5,8 +5,10 @@ import { type ContainerEnvironment, expandVariables } from '../../runtime/config
 export type ContainerVariables = Pick<ContainerEnvironment, 'find'>;
 
 /**
- * Which part of its volume a mount shows: a path in it, with the container's variables put in; undefined for all of it.
- * Throws in the kubelet's words when a variable has no value, or when what comes of it leads out of the volume. Pure.
+ * The subpath of a volume that a mount shows, with the container's variables expanded; undefined for the
+ * whole volume. Pure.
+ *
+ * Throws in the kubelet's words when a variable has no value, or when the result leads out of the volume.
  *
  * Source: https://kubernetes.io/docs/concepts/storage/volumes/#using-subpath-expanded-environment
  */

@@ -1,9 +1,10 @@
 /**
- * Parts of volumes, mounted where nobody but the agent can change the way to them.
+ * Subpaths of volumes, mounted where only the agent can change the path to them.
  *
- * In: where a volume is, and a path in it that a container may write to while we look. Out: a path of ours at which just
- * that file or folder is mounted, for the runtime to bind. What was looked at and what is mounted are the same, as
- * both go by one open handle: to bind the path itself would let a container swap it for a link to the node's files.
+ * In: the path of a volume, and a path in it that a container may change at any moment. Out: an owned path at
+ * which exactly that file or folder is mounted, for the runtime to bind. The check and the mount use the same
+ * open handle, so they concern the same file. Binding the path itself would let a container swap it for a
+ * link to the node's files.
  *
  * It assumes one caller at a time for each pod.
  *
@@ -19,26 +20,30 @@ import { type BoundedLooks } from '../bounded-looks.js';
 import { type Mounter } from '../mounter.js';
 import { type OpenedPlace, openBelow } from '#base/fs/open-below.js';
 
-/** What {@link SubPathMounts} is made of. */
+/** Options of {@link SubPathMounts}. */
 export interface SubPathMountsOptions {
   readonly mounter: Pick<Mounter, 'bindDescriptor' | 'unmount'>;
-  /** The node's mounts as of now. */
+  /** Reads the node's present mounts. */
   readonly readMounts: () => Promise<readonly MountEntry[]>;
-  /** Volumes may be on file servers, which may be gone. */
+  /** Volumes may be on file servers that are gone. */
   readonly looks: BoundedLooks;
 }
 
-/** One part of a volume for one mount of a container. */
+/** One subpath of a volume for one mount of a container. */
 export interface SubPathMount {
   /** Where the volume is on the node. */
   readonly volumePath: string;
   /** Relative, without `..`. */
   readonly subPath: string;
-  /** Where the part is to be mounted: without links, and below the pod's own folder. */
+  /** Where to mount the subpath: without links, and below the pod's own folder. */
   readonly target: string;
 }
 
-/** What a new folder has of its volume's mode: in that of a tmpfs only owners remove, and the group stays; setuid says nothing. */
+/**
+ * The bits of the volume's mode that a new folder gets.
+ *
+ * In that of a tmpfs only owners remove, and the group stays; setuid has no meaning.
+ */
 const NEW_MODE_BITS = 0o3777;
 
 /** See the module. */
@@ -50,8 +55,9 @@ export class SubPathMounts {
   }
 
   /**
-   * Mounts the part anew, whatever was mounted at the target for an earlier start of the container. Folders that the
-   * volume does not have are made, with the volume's own mode.
+   * Mounts the subpath again, whatever was mounted at the target for an earlier start of the container.
+   *
+   * Missing folders are created with the volume's own mode.
    */
   async mount({ volumePath, subPath, target }: SubPathMount): Promise<void> {
     const close = ({ handle }: OpenedPlace): void => void handle.close().catch(() => undefined);
@@ -70,7 +76,7 @@ export class SubPathMounts {
     return openBelow(volumePath, subPath, mode & NEW_MODE_BITS);
   }
 
-  /** Nothing of an earlier start is left at the target, neither mounted nor there. */
+  /** Removes everything of an earlier start at the target: mount and file. */
   async #clear(target: string): Promise<void> {
     const { mounter, readMounts } = this.#options;
     for (const { mountPoint } of await readMounts()) if (mountPoint === target) await mounter.unmount(target);
@@ -78,7 +84,7 @@ export class SubPathMounts {
   }
 }
 
-/** Removes what something is mounted on: an empty file or folder. What is not empty is none of ours. */
+/** Removes a mount point: an empty file or folder. Anything else does not belong to the agent. */
 export async function removeTarget(target: string): Promise<void> {
   try {
     if ((await lstat(target)).isDirectory()) await rmdir(target);
