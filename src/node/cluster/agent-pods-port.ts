@@ -5,7 +5,7 @@ import { toRunDefinition } from '../pods/loop/asks-for-new-run.js';
 import { isRunning } from '../pods/loop/housekeeping-owner.js';
 import { type AgentParts } from '../parts/agent-parts.js';
 
-/** What the agent does for pods of an API server, and knows of them. */
+/** What the agent knows of pods of an API server, and does for them. */
 export function buildAgentPods(
   parts: Pick<
     AgentParts,
@@ -13,8 +13,8 @@ export function buildAgentPods(
   >,
 ): AgentPods {
   const { sources, manager, workers, desired, endedPods, cache, pleg, handlers } = parts;
-  // By the newest look: of one whose status has yet to be had, or cannot be, nothing else shows that it runs. A runtime that does not
-  // answer about a pod has not shown that all of it has ended.
+  // Uses the newest list: for a pod whose status is missing or unavailable, only that shows that it runs. A
+  // runtime that does not answer about a pod has not shown that all of it has ended.
   const mayBeSeenRunning = (uid: string): boolean => {
     const seen = pleg.findObserved(uid);
     return cache.get(uid).error !== undefined || (seen !== undefined && isRunning(seen));
@@ -27,7 +27,8 @@ export function buildAgentPods(
       const { phase, reason = '', message = '' } = status;
       if (endedPods.find(uid) !== undefined || !isTerminalPhase(phase)) return;
       const { initContainerStatuses = [], containerStatuses } = status;
-      // Of what the server has running the end is yet to be seen; otherwise its last word is the last word.
+      // If the server shows it running, its end is yet to be seen; otherwise the server's last state is
+      // final.
       const isFinished = [...initContainerStatuses, ...containerStatuses].every(
         ({ state }) => !state.running,
       );
@@ -43,12 +44,13 @@ export function buildAgentPods(
     watchStatuses: () => manager.subscribe(),
     mayHaveRunning: (uid) => {
       if (workers.isKnown(uid)) return workers.couldHaveRunningContainers(uid);
-      // One that was rejected has never had a worker, and no housekeeping has to say so.
+      // A rejected pod has never had a worker, and housekeeping need not confirm that.
       const wasNeverBegun = desired.findRejection(uid) !== undefined;
       return mayBeSeenRunning(uid) || (!wasNeverBegun && workers.couldHaveRunningContainers(uid));
     },
-    // One that was rejected, or came and went, has never had a worker. One that cannot be read, or whose name is another's
-    // by now, has none either: what an agent before this one has started may run until housekeeping has seen to it.
+    // A pod that was rejected, or came and went, has never had a worker. Neither has one that cannot be read,
+    // or whose name is now another's: what an earlier agent has started may run until housekeeping has ended
+    // it.
     isFinished: (uid) =>
       workers.isKnown(uid)
         ? workers.isFinished(uid)

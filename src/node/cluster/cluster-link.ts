@@ -1,8 +1,9 @@
 /**
- * What ties an agent to a cluster: the way to its API server, and the parts that stand between that and the agent's own.
+ * Ties an agent to a cluster: the connection to its API server, and the parts between that and the agent's
+ * own.
  *
- * It is opened before the parts of the agent are made, which ask it things (may this pod be here? what does it refer to?),
- * and completed when they are there. Nothing below src/cluster is loaded by an agent on its own.
+ * It is opened before the parts of the agent are built, as they ask it (may this pod be here? what does it
+ * refer to?), and completed when they exist. An agent without a cluster loads nothing below src/cluster.
  *
  * @module
  */
@@ -50,28 +51,28 @@ export interface ClusterLinkOptions {
   readonly nodeName: string;
   /** podloop's. */
   readonly version: string;
-  /** Of the agent, for programs that hand out credentials. */
+  /** The agent's environment, for programs that return credentials. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** The parts of an agent, once they are there. */
+/** The finished parts of an agent. */
 export interface JoiningParts {
   readonly parts: AgentParts;
-  /** Of the runtime. */
+  /** The runtime's client. */
   readonly client: CriClient;
-  /** As the runtime calls itself. */
+  /** The runtime's name for itself. */
   readonly runtimeName: string;
-  /** Where the API server finds the agent; undefined while nothing listens there. */
+  /** The port at which the API server reaches the agent; undefined while nothing listens there. */
   readonly kubeletPort: () => number | undefined;
 }
 
-/** What is known before the agent has its parts, and what only a node of a cluster loads. */
+/** What is known before the agent has its parts; only a node of a cluster loads it. */
 interface Loaded {
   readonly enrollment: ClientEnrollment;
   readonly clients: KubeClients;
-  /** Why the Node has no addresses, and what would be right; undefined when it has. */
+  /** Why the Node has no addresses, and how to fix that; undefined when it has. */
   readonly addressProblem: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly NodeTaint[];
@@ -85,13 +86,16 @@ const NODE_SHUTDOWN: Rejection = {
   reason: 'NodeShutdown',
   message: 'Pod was rejected as the node is shutting down.',
 };
-/** An API server that is away holds up no end. */
+/** An API server that is away must not delay the end. */
 const LEAVE_LIMIT_MS = 1_000;
 
-/** Before anybody has looked. */
+/** Before the first reading. */
 const NO_PRESSURE = { memory: false, disk: false, pid: false };
 
-/** Reads the kubeconfig and what it names. Rejects with KUBECONFIG_INVALID or OPTION_INVALID; connects to nobody yet. */
+/**
+ * Reads the kubeconfig and its files. Rejects with KUBECONFIG_INVALID or OPTION_INVALID; opens no connection
+ * yet.
+ */
 export async function openClusterLink(given: ClusterLinkOptions): Promise<ClusterLink> {
   const { options, version, environment, clock, logger } = given;
   const cluster = await import('#cluster');
@@ -121,7 +125,7 @@ export async function openClusterLink(given: ClusterLinkOptions): Promise<Cluste
 
 /** See the module. */
 export class ClusterLink implements ClusterHooks {
-  /** Says who may ask the agent what. */
+  /** Decides who may ask the agent what. */
   readonly auth: ClusterAuth;
   readonly #given: ClusterLinkOptions;
   readonly #loaded: Loaded;
@@ -132,7 +136,7 @@ export class ClusterLink implements ClusterHooks {
   #serving: CertificateManager | undefined;
   #eviction: EvictionManager | undefined;
   #isLeaving = false;
-  /** What the Node has when it is made. */
+  /** The labels of a Node that this agent creates. */
   #initialLabels: Readonly<Record<string, string>> = {};
 
   constructor(given: ClusterLinkOptions, loaded: Loaded) {
@@ -151,12 +155,12 @@ export class ClusterLink implements ClusterHooks {
     });
   }
 
-  /** The API server, as the kubeconfig names it. */
+  /** The API server in the kubeconfig. */
   get server(): string {
     return this.#loaded.clients.server;
   }
 
-  /** How its parts get on; undefined before the agent has joined. */
+  /** The state of its parts; undefined before the agent has joined. */
   get state(): ClusterPartsState | undefined {
     const [objects, pods, node, events] = [this.#objects, this.#pods, this.#node, this.#events];
     if (!objects || !pods || !node || !events) return undefined;
@@ -170,7 +174,7 @@ export class ClusterLink implements ClusterHooks {
     };
   }
 
-  /** Whether the API server gives what is asked of it, and what it says where it does not. */
+  /** Whether the API server answers requests, and its errors if not. */
   report(): ReportedCluster {
     const { clients, enrollment } = this.#loaded;
     const followed = this.state?.followed ?? [];
@@ -191,7 +195,7 @@ export class ClusterLink implements ClusterHooks {
     const { nodeName, clock, logger } = this.#given;
     this.#objects = this.#loaded.makeObjects({
       ...{ client: this.#loaded.clients.api, clock, logger },
-      // Before it was seen it is what it would be made as.
+      // Until it was read, use what it would be created as.
       node: () => this.#node?.node.node ?? { metadata: { name: nodeName, labels: this.#initialLabels } },
       ...listener,
     });
@@ -223,7 +227,7 @@ export class ClusterLink implements ClusterHooks {
     this.#pods?.podEndChanged(uid);
   }
 
-  /** Puts the agent's parts and those of the cluster together; once, before {@link run}. */
+  /** Connects the agent's parts with those of the cluster; once, before {@link run}. */
   async join({ parts, client, runtimeName, kubeletPort }: JoiningParts, signal: AbortSignal): Promise<void> {
     const { options, nodeName, version, clock, logger } = this.#given;
     const { clients, labels, taints, ClusterPods } = this.#loaded;
@@ -289,7 +293,7 @@ export class ClusterLink implements ClusterHooks {
       pods.seeNode(node);
       parts.room.look();
     });
-    // Before any pod can be told of them.
+    // Before any pod is told them.
     await this.#node.node.findAddresses(signal);
     const { addressProblem } = this.#loaded;
     if (addressProblem !== undefined) {
@@ -305,13 +309,13 @@ export class ClusterLink implements ClusterHooks {
     }
   }
 
-  /** Keeps node and cluster in step until the signal aborts; resolves then. The pods go on as they are. */
+  /** Keeps node and cluster in step until the signal aborts; then resolves. The pods stay as they are. */
   async run(signal: AbortSignal): Promise<void> {
     const { enrollment } = this.#loaded;
     const parts = [this.#objects, this.#pods, this.#node, this.#events, this.#serving];
     await Promise.all([
       enrollment.run(signal, (event) => this.#tell(event)),
-      // Nobody is asked anything before the node has something to show; pods that are there go on meanwhile.
+      // Sends no request before the node has something to show; existing pods run on meanwhile.
       enrollment.whenKnown(signal).then(
         async () => Promise.all(parts.map(async (part) => part?.run(signal))),
         // It has aborted.
@@ -320,14 +324,15 @@ export class ClusterLink implements ClusterHooks {
     ]);
   }
 
-  /** Evicts pods while the node is short of something, until the signal aborts; resolves then. */
+  /** Evicts pods while the node is short of something, until the signal aborts; then resolves. */
   async runEvictions(signal: AbortSignal): Promise<void> {
     await this.#eviction?.run(signal);
   }
 
   /**
-   * Before all pods are ended: the Node says so, that the scheduler puts what takes their place elsewhere, and what comes
-   * all the same is refused. Resolves once the API server knows, or after a second.
+   * Marks the Node before all pods are ended, so that the scheduler puts their replacements elsewhere.
+   *
+   * New pods are refused from then on. Resolves once the API server knows, or after a second.
    */
   async leave(): Promise<void> {
     const { clock } = this.#given;
@@ -361,7 +366,7 @@ export class ClusterLink implements ClusterHooks {
   }
 }
 
-/** Why nobody can reach a node at the address that it was told, and at which it would be reached. */
+/** Why nobody can reach the node at its configured address. */
 function findAddressProblem(nodeIp: string): string | undefined {
   const interfaces = networkInterfaces();
   const [problem] = splitNodeIps(nodeIp).flatMap((ip) => findIpProblem(ip, interfaces) ?? []);

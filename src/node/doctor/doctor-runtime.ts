@@ -10,7 +10,7 @@ import {
 } from '#doctor';
 import { type Clock } from '#base/time/clock.js';
 
-/** So that a list that a kubelet would refuse can be measured. */
+/** Allows a list that a kubelet would refuse, so that it can be measured. */
 const MOST_BYTES = 256 * 1024 * 1024;
 const NS_PER_MS = 1_000_000n;
 
@@ -20,7 +20,7 @@ const STATES: Readonly<Record<number, ListedContainer['state']>> = {
   [cri.ContainerState.CONTAINER_EXITED]: 'exited',
 };
 
-/** A container runtime as the doctor asks it, over CRI. Close it when the examination is over. */
+/** A container runtime for the doctor, over CRI. Close it after the examination. */
 export class DoctorRuntime implements RuntimePort {
   readonly endpoint: string;
   readonly #clock: Clock;

@@ -1,7 +1,7 @@
 /**
- * The doctor with a real runtime: what `podloop doctor` runs, and nothing of an agent.
+ * The doctor with a real runtime: what `podloop doctor` runs, without an agent.
  *
- * In: options. Out: what was found out, and what is wrong. It starts, stops and removes nothing.
+ * In: options. Out: the observations, and the problems. It starts, stops and removes nothing.
  *
  * @module
  */
@@ -24,13 +24,13 @@ export {
   type RuntimeProgress,
 } from '#doctor';
 
-/** How {@link runDoctor} looks. */
+/** Options of {@link runDoctor}. */
 export interface DoctorOptions extends Omit<ExamineNodeOptions, 'runtime'> {
-  /** Of the runtime; empty for the one that the machine has. */
+  /** The runtime's endpoint; empty for the runtime of the machine. */
   readonly runtimeEndpoint: string;
 }
 
-/** What a look at a node gave. */
+/** The result of an examination. */
 export interface Diagnosis {
   readonly facts: NodeFacts;
   /** Worst first. */
@@ -40,9 +40,9 @@ export interface Diagnosis {
 /** Where a runtime would be, when there is none at all. */
 const USUAL_ENDPOINT = 'unix:///run/containerd/containerd.sock';
 
-/** Looks at the node once. Rejects when an option cannot be used, or with the signal's reason. */
+/** Examines the node once. Rejects when an option is invalid, or with the signal's reason. */
 export async function runDoctor({ runtimeEndpoint, ...options }: DoctorOptions): Promise<Diagnosis> {
-  // A machine without a runtime is what the doctor is there for, and no wrong use of it.
+  // A machine without a runtime is a case for the doctor, not a usage error.
   const endpoint = (await findRuntime(runtimeEndpoint)) ?? USUAL_ENDPOINT;
   const runtime = new DoctorRuntime({ endpoint, clock: options.clock });
   try {

@@ -1,9 +1,9 @@
 /**
- * What a node agent keeps of its own history: it listens to every part, turns what happens into records, and keeps them
- * in the root folder.
+ * The history of a node agent: it listens to every part, turns events into records, and stores them in the
+ * root folder.
  *
- * In: lifecycle events, results of probes, and what the parts publish on diagnostics channels. Out: the records, to be
- * read and followed. Nobody waits for it: it takes no part in what it records.
+ * In: lifecycle events, results of probes, and what the parts publish on diagnostics channels. Out: the
+ * records, to be read and followed. No part waits for it, as it only records.
  *
  * @module
  */
@@ -51,7 +51,7 @@ export interface AgentHistoryOptions {
   readonly logger: Logger;
 }
 
-/** How often it is looked who hangs, in milliseconds. */
+/** How often to check what hangs, in milliseconds. */
 const LOOK_MS = 1_000;
 
 /** See the module. */
@@ -91,7 +91,7 @@ export class AgentHistory implements Disposable {
     this.#leave = [recordSyncs(maker), recordPodEvents(maker), recordRestarts(maker)];
   }
 
-  /** How it gets on, as of now. */
+  /** Its present state. */
   get facts(): JournalFacts {
     return this.#journal.facts;
   }
@@ -101,7 +101,7 @@ export class AgentHistory implements Disposable {
     return this.#journal.read(query, signal);
   }
 
-  /** Keeps what happens until the signal aborts, and then what is left. */
+  /** Stores records until the signal aborts, and then the remaining ones. */
   async run(signal: AbortSignal): Promise<void> {
     const { runtime, version, options, clock } = this.#options;
     const facts = { runtime: runtime.name, runtimeVersion: runtime.version, mode: options.mode };
@@ -124,7 +124,7 @@ export class AgentHistory implements Disposable {
     await written;
   }
 
-  /** Listens no more. Idempotent. */
+  /** Stops listening. Idempotent. */
   [Symbol.dispose](): void {
     this.#calls[Symbol.dispose]();
     this.#runtime[Symbol.dispose]();

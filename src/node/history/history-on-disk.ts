@@ -6,19 +6,21 @@ import { podNames } from './serve-history.js';
 
 export { JOURNAL_KINDS, type JournalEntry } from '#history';
 
-/** What of a history on the disk is read. */
+/** Which part of a history on disk to read. */
 export interface DiskQuery {
-  /** Of the agent that has written it. */
+  /** The root folder of the agent that has written it. */
   readonly rootDir: string;
   readonly filter: HistoryFilter;
-  /** Goes on behind the record of this id. */
+  /** Continues after the record with this id. */
   readonly afterId?: string | undefined;
   readonly clock: Clock;
 }
 
 /**
- * The history of an agent that is down. Rejects with JOURNAL_UNUSABLE when there is none, or somebody has it; also on the
- * way, as it is nobody's while its reader takes his time.
+ * Reads the history of an agent that is not running. Rejects with JOURNAL_UNUSABLE when there is none, or it
+ * is in use.
+ *
+ * It may also reject later, as the history is not locked between two reads.
  */
 export async function* readHistoryOnDisk(
   { rootDir, filter: { pod, ...filter }, afterId, clock }: DiskQuery,

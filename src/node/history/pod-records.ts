@@ -4,11 +4,11 @@ import { type JournalRecord, type RecordMaker } from '#history';
 import { type V1ContainerStatus, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { podEventRecorded } from '../telemetry/reports/pod-event-log.js';
 
-/** Records what is told of pods in the words of Kubernetes, until the returned function is called. */
+/** Records the events of pods in Kubernetes' words, until the returned function is called. */
 export function recordPodEvents({ clock, repeats }: RecordMaker): () => void {
   return podEventRecorded.subscribe(({ pod, type, reason, message, container }) => {
     const key = `event ${JSON.stringify([pod.uid, container, type, reason, message])}`;
-    // Who tells of a pod may have given all of its metadata.
+    // The publisher may have passed all metadata of the pod.
     const { uid, namespace, name } = pod;
     const about = {
       pod: { uid, namespace, name },
@@ -20,7 +20,7 @@ export function recordPodEvents({ clock, repeats }: RecordMaker): () => void {
 
 /** Records each restart of a container, until the returned function is called. */
 export function recordRestarts({ clock, append, findPod }: RecordMaker): () => void {
-  /** Of each pod, how often each of its containers was restarted. */
+  /** The restart counts of each pod's containers. */
   const known = new Map<string, ReadonlyMap<string, number>>();
   return podStatusChanged.subscribe((change) => {
     if (change.type === 'removed') known.delete(change.pod.uid);
@@ -31,7 +31,7 @@ export function recordRestarts({ clock, append, findPod }: RecordMaker): () => v
     const containers = containersOf(status);
     known.set(pod.uid, new Map(containers.map(({ name, restartCount }) => [name, restartCount])));
     for (const container of containers) {
-      // What an agent finds at its start was restarted under another one.
+      // Earlier restarts happened under another agent.
       const count = before?.get(container.name);
       if (count === undefined || container.restartCount <= count) continue;
       append({ ...describeRestart(container), atMs: clock.now(), pod });
@@ -39,10 +39,10 @@ export function recordRestarts({ clock, append, findPod }: RecordMaker): () => v
   });
 }
 
-/** No probe has failed then: the container has ended, or begins. */
+/** Without a failed probe: the container has ended, or is starting. */
 const UNREADY = 'Container is not ready any more';
 
-/** A change of mind of a probe as a record. */
+/** Converts a changed probe result to a record. */
 export function toProbeRecord(result: ProbeResult): Omit<JournalRecord, 'atMs' | 'pod'> {
   const { type, result: outcome, containerName, containerId, message } = result;
   const failed = outcome === 'failure';

@@ -8,18 +8,20 @@ import { type HealthChange, HealthChanges } from '../telemetry/reports/health-ch
 /** What {@link RuntimeRecords} needs. */
 export interface RuntimeRecordsOptions extends RecordMaker {
   readonly health: () => PlegHealth;
-  /** While it is away all pods fail, which is no news of any of them. */
+  /** While the runtime is away all pods fail, which is no news about any of them. */
   readonly isRuntimeThere: () => boolean;
-  /** Of the runtime that is meant, where a process has several. */
+  /** Selects the runtime if a process has several. */
   readonly endpoint: string;
 }
 
 type Words = Pick<JournalRecord, 'kind' | 'type' | 'reason' | 'message'> & Partial<JournalRecord>;
 
-/** How the keys of failed relists begin. */
+/** Prefix of the keys of failed relists. */
 const RELIST = 'relist ';
 
-/** Records what becomes of the runtime: its connection, relists that fail, health, and pods that are stuck in it. */
+/**
+ * Records what happens to the runtime: its connection, failed relists, health, and pods that are stuck in it.
+ */
 export class RuntimeRecords implements Disposable {
   readonly #options: RuntimeRecordsOptions;
   readonly #leave: readonly (() => void)[];
@@ -35,7 +37,7 @@ export class RuntimeRecords implements Disposable {
     ];
   }
 
-  /** Looks at health as of now. */
+  /** Checks the present health. */
   look(): void {
     const { health, isRuntimeThere } = this.#options;
     for (const change of this.#changes.update(health(), isRuntimeThere())) {
@@ -100,7 +102,7 @@ export class RuntimeRecords implements Disposable {
   }
 }
 
-/** Undefined for what the records of relists and calls tell. */
+/** Undefined for changes that the records of relists and calls cover. */
 function describeChange(change: HealthChange): Omit<Words, 'kind'> | undefined {
   switch (change.type) {
     case 'unhealthy':

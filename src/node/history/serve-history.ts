@@ -2,7 +2,7 @@ import { isId, JOURNAL_KINDS } from '#history';
 import { type ServedJournal } from '../api/objects/journal-events.js';
 import { type AgentHistory } from './agent-history.js';
 
-/** The history as the API reads it. */
+/** The history as the API serves it. */
 export function serveHistory(history: Pick<AgentHistory, 'read'>, nodeName: string): ServedJournal {
   return {
     kinds: JOURNAL_KINDS,
@@ -12,7 +12,7 @@ export function serveHistory(history: Pick<AgentHistory, 'read'>, nodeName: stri
   };
 }
 
-/** Pods of manifests have the name of the node behind theirs. */
+/** Pods of manifests have the node's name as a suffix. */
 export function podNames(name: string | undefined, nodeName: string): readonly string[] | undefined {
   return name === undefined ? undefined : [name, `${name}-${nodeName}`];
 }

@@ -6,12 +6,12 @@ import { type AgentParts } from '../../parts/agent-parts.js';
 /** What {@link buildClusterEvents} needs. */
 export interface ClusterEventsParts {
   readonly nodeName: string;
-  /** Of the Node object; undefined until it was seen. */
+  /** The uid of the Node object; undefined until it was read. */
   readonly nodeUid: () => string | undefined;
   readonly parts: Pick<AgentParts, 'events' | 'hide' | 'manager'>;
-  /** With connections that a flood of events may hold up. */
+  /** Has connections of its own, as a flood of events may block them. */
   readonly api: Pick<KubeClient, 'request'>;
-  /** eventRecordQPS; 50 unless told, 0 for no limit. */
+  /** eventRecordQPS (default: 50); 0 for no limit. */
   readonly eventRecordQps?: number;
   /** eventBurst (default: 100). */
   readonly eventBurst?: number;
@@ -19,18 +19,22 @@ export interface ClusterEventsParts {
   readonly logger: Logger;
 }
 
-/** What tells an API server of what happens to an agent's node and pods. */
+/** Reports to an API server what happens to an agent's node and pods. */
 export interface BuiltClusterEvents {
   readonly stats: ClusterEventsStats;
-  /** Takes events of the node. */
+  /** Records events of the node. */
   recordNode(event: NodeEvent): void;
-  /** The API server is there: what waits for another try is tried now. */
+  /** The API server is back: retries pending events now. */
   retryNow(): void;
-  /** Until the signal aborts; resolves then. */
+  /** Runs until the signal aborts; then resolves. */
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Sends the agent's events to an API server: those of pods from now on, told by its log of events. Loads what only a node of a cluster needs. */
+/**
+ * Sends the agent's events to an API server: those of pods from now on, from its log of events.
+ *
+ * Loads what only a node of a cluster needs.
+ */
 export async function buildClusterEvents(given: ClusterEventsParts): Promise<BuiltClusterEvents> {
   const { nodeName, nodeUid, parts, api: client, clock, logger, eventRecordQps, eventBurst } = given;
   const { ClusterEvents } = await import('#cluster');
@@ -42,7 +46,7 @@ export async function buildClusterEvents(given: ClusterEventsParts): Promise<Bui
     ...(eventBurst === undefined ? {} : { eventBurst }),
   });
   const unfollow = log.follow(events);
-  // Whoever watches nodes waits for this reason after a restart, whatever program it is that starts.
+  // Observers of nodes expect this reason after a restart, whatever program starts.
   events.recordNode({ type: 'Normal', reason: 'Starting', message: 'Starting kubelet.' });
   return {
     get stats() {

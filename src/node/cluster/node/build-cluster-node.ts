@@ -16,25 +16,25 @@ import { buildSupplyReaders } from './supply-readers.js';
 /** What {@link buildClusterNode} needs. */
 export interface ClusterNodeParts {
   readonly options: CapacityOptions & Pick<AgentOptions, 'nodeIp' | keyof PressureOptions>;
-  /** What was said about the node besides; the kubelet's defaults where nothing was. */
+  /** Further settings of the node (default: the kubelet's). */
   readonly settings?: Partial<Omit<NodeSettings, 'name' | 'kubeletVersion' | 'declaredFeatures'>>;
   readonly nodeName: string;
-  /** As the runtime calls itself. */
+  /** The runtime's name for itself. */
   readonly runtimeName: string;
   /** podloop's. */
   readonly version: string;
   readonly parts: Pick<AgentParts, 'pleg' | 'runtimeState' | 'changes' | 'imageDisk'>;
   readonly client: CriClient;
-  /** The API server, over connections of its own that nothing but heartbeats uses. */
+  /** The API server, over connections that only heartbeats use. */
   readonly heartbeat: KubeClient;
   /** The API server, for the watch of the Node. */
   readonly api: KubeClient;
   /** Drops the connections of `heartbeat`. */
   readonly dropConnection: () => void;
-  /** Where the API server finds the agent; undefined while nothing listens there. */
+  /** The port at which the API server reaches the agent; undefined while nothing listens there. */
   readonly kubeletPort: () => number | undefined;
   readonly onEvent: (event: NodeEvent) => void;
-  /** Called every ten seconds with what the node has left. */
+  /** Called every ten seconds with the node's free resources. */
   readonly onSupplies: (supplies: Supplies) => void;
   /** See {@link ClusterNode}. */
   readonly onReached: () => void;
@@ -43,11 +43,11 @@ export interface ClusterNodeParts {
   readonly logger: Logger;
 }
 
-/** A node of a cluster, wired to an agent, and what keeps it going. */
+/** A node of a cluster, connected to an agent, and what keeps it running. */
 export interface BuiltClusterNode {
   readonly health: Pick<NodeHealthWatch, 'announceEnd'>;
   readonly node: ClusterNode;
-  /** Until the signal aborts; resolves then. */
+  /** Runs until the signal aborts; then resolves. */
   run(signal: AbortSignal): Promise<void>;
 }
 

@@ -2,12 +2,12 @@ import { type PlegHealth } from '#watch';
 import { type CriCall } from '#base/channels/channels.js';
 import { formatGoDuration } from '#base/time/go-duration.js';
 
-/** What is known of who hangs. */
+/** The facts for finding what hangs. */
 export interface CulpritFacts {
   readonly health: PlegHealth;
   /** Calls that the runtime has not answered. */
   readonly calls: readonly CriCall[];
-  /** By the clock of the calls. */
+  /** In the clock of the calls. */
   readonly nowMonotonicMs: number;
 }
 
@@ -15,22 +15,24 @@ export interface CulpritFacts {
 const HANGS_AFTER_MS = 1_000;
 
 /**
- * Who makes a node NotReady, for people: the call that has hung for longest, with its pod, else the pod that fails for
- * longest, else the last error; undefined when nothing points to anybody. Pure.
+ * What makes a node NotReady, for people; undefined when nothing points to anything. Pure.
+ *
+ * It is the call that has hung longest, with its pod; otherwise the pod that has failed longest; otherwise
+ * the last error.
  */
 export function findCulprit({ health, calls, nowMonotonicMs }: CulpritFacts): string | undefined {
   const { reason, stuckPods, stuckPodCount } = health;
-  // A list that hangs says so itself, whatever else hangs beside it.
+  // A hanging list is the cause itself, whatever else hangs.
   const wanted = reason?.kind === 'listHanging' ? /^List/ : /./;
   const hung = calls
     .filter(({ method, streaming }) => !streaming && wanted.test(method))
     .map((call) => ({ call, forMs: nowMonotonicMs - call.startedAtMonotonicMs }))
-    // Calls that take as long as they take, pulls above all, hang only when they should have ended.
+    // Calls without a fixed duration, above all pulls, hang only once they should have ended.
     .filter(({ call, forMs }) => call.deadlineMs !== undefined && forMs - (call.ownMs ?? 0) >= HANGS_AFTER_MS)
     .sort((one, other) => other.forMs - one.forMs);
   const others = (count: number, what: string): string => (count === 0 ? '' : `, and ${count} more ${what}`);
   const [longest] = hung;
-  // What makes inspections fruitless is a pod, and a pod has hung since its first failure: each call has a deadline.
+  // Inspections fail because of a pod, and it has hung since its first failure, as each call has a deadline.
   const [stuck] = stuckPods;
   if (stuck !== undefined && reason?.kind !== 'listHanging') {
     const { namespace, name, uid } = stuck.pod;

@@ -13,17 +13,17 @@ import { readMachineInfo } from './read-machine-info.js';
 /** What {@link buildNodeFactsPort} needs. */
 export interface NodeFactsPortOptions {
   readonly options: CapacityOptions & Pick<AgentOptions, 'nodeIp'>;
-  /** The runtime's, by its own word. */
+  /** The runtime's name, as it reports it. */
   readonly runtimeName: string;
   readonly nodeName: string;
   readonly hostname: string;
   readonly client: Pick<CriClient, 'status' | 'version'>;
   readonly changes: Pick<RuntimeChanges, 'listImages'>;
-  /** The port at which the API server finds the agent; undefined while none listens. */
+  /** The port at which the API server reaches the agent; undefined while nothing listens there. */
   readonly kubeletPort: () => number | undefined;
 }
 
-/** Tells the facts of this machine and its runtime that its Node shows. */
+/** Returns the facts about this machine and its runtime for its Node. */
 export function buildNodeFactsPort(given: NodeFactsPortOptions): NodeFactsPort {
   const { options, runtimeName, client, changes, nodeName, hostname, kubeletPort } = given;
   const nodeIps = splitNodeIps(options.nodeIp);
@@ -61,7 +61,7 @@ async function readRuntimeInfo(
       name: handler.name,
       features: {
         recursiveReadOnlyMounts: handler.features?.recursiveReadOnlyMounts ?? false,
-        // Pods with user namespaces are refused, whatever the runtime could do.
+        // Pods with user namespaces are refused, whatever the runtime supports.
         userNamespaces: false,
       },
     })),

@@ -13,14 +13,16 @@ export interface NodeHealthWatchOptions {
   readonly clock: Clock;
 }
 
-/** That nothing happens is seen by looking. */
+/** Polls, as silence causes no event. */
 const LOOK_MS = 5_000;
-/** By then a runtime is not slow to start but away. */
+/** After this time a runtime is away, not slow to start. */
 const KNOWN_AFTER_MS = 10_000;
 
 /**
- * Tells the health of the agent to its Node, and when it has changed: at once where an answer of the runtime makes the
- * change, within five seconds where the absence of one does.
+ * Reports the health of the agent and its changes to the Node.
+ *
+ * A change that comes with an answer of the runtime is reported at once, one that comes with its silence
+ * within five seconds.
  */
 export class NodeHealthWatch implements NodeHealthPort {
   readonly #options: NodeHealthWatchOptions;
@@ -50,7 +52,7 @@ export class NodeHealthWatch implements NodeHealthPort {
     return { isKnown, problems, ...(culprit === undefined ? {} : { culprit }) };
   }
 
-  /** The agent ends and takes its pods along: the node is not well from now on, in the kubelet's words. */
+  /** The agent ends together with its pods: the node is not healthy from now on, in the kubelet's words. */
   announceEnd(): void {
     this.#isEnding = true;
     this.#look();
@@ -61,7 +63,7 @@ export class NodeHealthWatch implements NodeHealthPort {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Looks until the signal aborts; resolves then. */
+  /** Polls until the signal aborts; then resolves. */
   async run(signal: AbortSignal): Promise<void> {
     const { runtimeState, clock } = this.#options;
     const look = (): void => this.#look();
@@ -79,7 +81,7 @@ export class NodeHealthWatch implements NodeHealthPort {
     for (const each of leave) each();
   }
 
-  /** Tells whether pods can be run by now; that the same trouble goes on is no news. */
+  /** Reports whether pods can run now; an unchanged problem is no news. */
   #look(): void {
     const { isKnown, problems } = this.health();
     const verdict = JSON.stringify([isKnown, problems.length > 0]);

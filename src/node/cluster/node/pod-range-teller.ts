@@ -7,21 +7,22 @@ import { Wakeup } from '#base/async/wakeup.js';
 
 /** What {@link PodRangeTeller} needs. */
 export interface PodRangeTellerOptions {
-  /** Of the runtime. */
+  /** The runtime's client. */
   readonly client: Pick<CriClient, 'updateRuntimeConfig'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** A kubelet tries again with its next look at the Node. */
+/** A kubelet tries again when it next reads the Node. */
 const FIRST_RETRY_MS = 10_000;
 const LONGEST_RETRY_MS = 60_000;
 
 /**
- * Tells the runtime which addresses the cluster has given to the pods of this node: once, and again when they change.
+ * Passes the cluster's addresses for pods of this node to the runtime: once, and again when they change.
  *
- * containerd fills in the template of its CNI configuration with them (`conf_template`), where it has one, and has no
- * network before. Others make nothing of it. What the Node no longer says holds, as with a kubelet.
+ * containerd uses them in the template of its CNI configuration (`conf_template`), if it has one, and has no
+ * network before that. Other runtimes ignore them. A range that the Node no longer has stays in use, as with
+ * a kubelet.
  *
  * Source: CRI RuntimeService.UpdateRuntimeConfig
  */
@@ -37,7 +38,7 @@ export class PodRangeTeller {
     this.#options = options;
   }
 
-  /** `spec.podCIDRs` of the Node as it is now; empty while the cluster gives it none. */
+  /** The present `spec.podCIDRs` of the Node; empty while the cluster has not assigned any. */
   note(ranges: readonly string[]): void {
     const wanted = ranges.join(',');
     if (wanted === '' || wanted === this.#wanted) return;
@@ -45,7 +46,7 @@ export class PodRangeTeller {
     this.#wakeup.wake();
   }
 
-  /** Tells until the signal aborts; resolves then. */
+  /** Passes changes on until the signal aborts; then resolves. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const isTold = this.#wanted === this.#told || (await this.#tell(this.#wanted, signal));
@@ -54,7 +55,7 @@ export class PodRangeTeller {
     }
   }
 
-  /** Whether there is nothing to be tried again. */
+  /** Whether no retry is needed. */
   async #tell(range: string, signal: AbortSignal): Promise<boolean> {
     const { client, logger } = this.#options;
     try {
@@ -62,7 +63,7 @@ export class PodRangeTeller {
       logger.info('Updating Pod CIDR', { originalPodCIDR: this.#told, newPodCIDR: range });
     } catch (error) {
       if (signal.aborted) return true;
-      // One that has no such call wants no ranges.
+      // A runtime without this call needs no ranges.
       if (!isUnimplemented(error)) {
         this.#complain(range, error);
         return false;
@@ -74,7 +75,7 @@ export class PodRangeTeller {
     return true;
   }
 
-  /** Each reason once. */
+  /** Logs each reason once. */
   #complain(range: string, error: unknown): void {
     const complaint = messageOf(error);
     if (complaint === this.#complaint) return;

@@ -3,12 +3,12 @@ import { arch, release } from 'node:os';
 import type { MachineInfo } from '#cluster';
 import { readMachineFacts } from '../../resources/stats/machine-facts.js';
 
-/** Where it is read from, besides what names the machine. */
+/** The files to read, besides those that identify the machine. */
 export interface MachineFiles {
-  /** The first that is there says which distribution this is; see os-release(5). */
+  /** The first existing one describes the distribution; see os-release(5). */
   readonly osRelease: readonly string[];
   readonly meminfo: string;
-  /** Which users of the machine stand behind those of this process; see user_namespaces(7). */
+  /** Maps the users of this process to those of the machine; see user_namespaces(7). */
   readonly uidMap: string;
 }
 
@@ -18,7 +18,7 @@ const FILES: MachineFiles = {
   uidMap: '/proc/self/uid_map',
 };
 
-/** What Go calls the architectures that Node names otherwise; images and node selectors go by Go's names. */
+/** Go's names of architectures that Node names differently; images and node selectors use Go's names. */
 const GO_NAMES: Readonly<Record<string, string>> = {
   x64: 'amd64',
   ia32: '386',
@@ -26,7 +26,7 @@ const GO_NAMES: Readonly<Record<string, string>> = {
   mipsel: 'mipsle',
 };
 
-/** What a Node tells of its machine. Never rejects: what cannot be read is empty. */
+/** A Node's information about its machine. Never rejects: unreadable values are empty. */
 export async function readMachineInfo(files: MachineFiles = FILES): Promise<MachineInfo> {
   const { osRelease, meminfo, uidMap } = files;
   const read = async (path: string): Promise<string> => await readFile(path, 'utf8').catch(() => '');
@@ -39,7 +39,7 @@ export async function readMachineInfo(files: MachineFiles = FILES): Promise<Mach
   const swapKib = /^SwapTotal: +(\d+) kB$/m.exec(memory)?.[1] ?? '0';
   return {
     machineID: facts.machineId,
-    // As a kubelet where the firmware has none.
+    // Like a kubelet when the firmware has none.
     systemUUID: facts.systemUuid === '' ? facts.machineId : facts.systemUuid,
     bootID: facts.bootId,
     kernelVersion: release(),
@@ -51,10 +51,13 @@ export async function readMachineInfo(files: MachineFiles = FILES): Promise<Mach
   };
 }
 
-/** Whether a uid_map is that of a user namespace below the machine's own, where each user stands for itself. Pure. */
+/**
+ * Whether a uid_map belongs to a user namespace other than the machine's own, which maps each user to itself.
+ * Pure.
+ */
 export function isUserNamespace(uidMap: string): boolean {
   const [first = ''] = uidMap.split('\n');
-  // Nobody has written the map of a new namespace yet.
+  // The map of a new namespace is not written yet.
   if (first === '') return true;
   const numbers = first.trim().split(/\s+/).map(Number);
   if (numbers.length !== 3 || numbers.some(Number.isNaN)) return false;
@@ -62,7 +65,7 @@ export function isUserNamespace(uidMap: string): boolean {
   return inside !== 0 || outside !== 0 || count !== 0xff_ff_ff_ff;
 }
 
-/** This machine's, as Go calls it. */
+/** This machine's architecture by Go's name. */
 export function ownArchitecture(): string {
   return GO_NAMES[arch()] ?? arch();
 }

@@ -7,12 +7,12 @@ import { type ImageDisk } from '../../resources/eviction/pods/image-disk.js';
 /** What {@link buildSupplyReaders} needs. */
 export interface SupplyReadersOptions {
   readonly rootDir: string;
-  /** Where images and what containers write are, as the runtime says. */
+  /** Where images and the writable layers of containers are, as the runtime reports. */
   readonly imageDisk: Pick<ImageDisk, 'mounts'>;
   readonly nowMs: () => number;
 }
 
-/** How much memory, disk and process ids the node has left: what pressure is found by. */
+/** Reads the free memory, disk and process ids of the node, from which pressure is computed. */
 export function buildSupplyReaders({ rootDir, imageDisk, nowMs }: SupplyReadersOptions): SupplyReaders {
   return {
     'memory and process ids': async () => await readMemory(nowMs()),
@@ -21,7 +21,7 @@ export function buildSupplyReaders({ rootDir, imageDisk, nowMs }: SupplyReadersO
       return { 'nodefs.available': space, ...(inodes && { 'nodefs.inodesFree': inodes }) };
     },
     'the disk of images': async (signal) => {
-      // Known after the first time, so that no look waits for a runtime.
+      // Cached after the first time, so that no reading waits for a runtime.
       const { images, containers } = await imageDisk.mounts(signal);
       return {
         ...(await readImageDisk(images, 'imagefs')),
@@ -54,7 +54,7 @@ async function readMemory(nowMs: number): Promise<Supplies> {
   };
 }
 
-/** Inodes are undefined on a file system that makes them as it needs them. */
+/** Inodes are undefined on a file system that creates them on demand. */
 async function readDisk(
   path: string,
 ): Promise<{ readonly space: Supply; readonly inodes: Supply | undefined }> {

@@ -51,22 +51,22 @@ export interface AgentMetricsOptions {
   readonly clock: Clock;
 }
 
-/** What is read of the parts that only a node of a cluster has. */
+/** Readers of parts that only a node of a cluster has. */
 export interface ClusterNodeReaders {
   readonly auth: ReadDelegatedAuth;
   readonly parts: ReadClusterParts;
 }
 
-/** The numbers of an agent: each page encoded, in pieces, in the format of Prometheus. */
+/** The metrics of an agent: each page encoded, in pieces, in Prometheus' format. */
 export class AgentMetrics implements Disposable {
-  /** By how much the event loop is late, for whoever else tells it. */
+  /** The delay of the event loop, for other reports. */
   readonly loopDelay: EventLoopDelay;
   readonly #agent: MetricsRegistry;
   readonly #clock: Clock;
   readonly #probes: MetricsRegistry;
   #readCluster: ReadClusterParts | undefined;
 
-  /** Counts from now on: to be made before anything runs. */
+  /** Counts from now on: to be created before anything runs. */
   static async start(given: AgentMetricsOptions): Promise<AgentMetrics> {
     const [hierarchy] = findCgroupMounts(await readOwnMountinfo().catch(() => ''));
     return new AgentMetrics(given, hierarchy?.version);
@@ -98,7 +98,7 @@ export class AgentMetrics implements Disposable {
     addProbeMetrics(this.#probes, (uid) => parts.workers.isKnown(uid));
   }
 
-  /** Counts what a node of a cluster does besides: to be called before it does. */
+  /** Adds the metrics of a node of a cluster: to be called before it starts. */
   async addClusterNode({ auth, parts }: ClusterNodeReaders): Promise<void> {
     const { startedAtSeconds, bootedAtSeconds } = await readProcessFacts();
     addClusterNodeMetrics(this.#agent, {
@@ -122,7 +122,7 @@ export class AgentMetrics implements Disposable {
     return await this.#probes.page(signal);
   }
 
-  /** Counts no more. Idempotent. */
+  /** Stops counting. Idempotent. */
   [Symbol.dispose](): void {
     this.#agent[Symbol.dispose]();
     this.#probes[Symbol.dispose]();
@@ -152,7 +152,7 @@ function addPods(
     isEnding: (uid) => workers.isTerminationRequested(uid),
   });
   watchContainerEnds({
-    // A pod that is taken away has containers that end, too.
+    // The containers of a pod that is removed end, too.
     ...{ listen, isOurs: (uid) => isOurs(uid) || workers.isKnown(uid) },
     onEnd: addContainerEndMetrics(registry),
   });

@@ -9,13 +9,13 @@ const LIFECYCLES: Readonly<Record<WorkType, WorkingPod['lifecycle']>> = {
   TerminatedPod: 'terminated',
 };
 
-/** What is read of an agent. */
+/** The parts of an agent that are read. */
 export interface CountedParts {
   readonly desired: Pick<AgentParts['desired'], 'all' | 'has' | 'findRejection'>;
   readonly workers: Pick<AgentParts['workers'], 'lives' | 'isKnownTerminated'>;
 }
 
-/** Counts the pods of an agent by what is wanted of them, as of now. */
+/** Counts the present pods of an agent by what is wanted of them. */
 export function countPods({ desired, workers }: CountedParts): Omit<PodCounts, 'mirrors'> {
   const wanted = { static: 0, other: 0 };
   const active = { static: 0, other: 0 };

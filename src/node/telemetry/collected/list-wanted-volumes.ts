@@ -1,7 +1,7 @@
 import { sourceOf, type VolumeSource } from '../../volumes/volume-kind.js';
 import { type CountedParts } from './count-pods.js';
 
-/** What each volume is that a pod wants which is to run and has not ended: emptyDir, configMap … */
+/** The kind of each volume of pods that are wanted and have not ended: emptyDir, configMap … */
 export function* listWantedVolumes({ desired, workers }: CountedParts): Iterable<VolumeSource> {
   for (const pod of desired.all()) {
     const { uid } = pod.metadata;

@@ -5,19 +5,19 @@ import { podStatusChanged } from '../../status/status-changes.js';
 
 /** What {@link watchContainerEnds} needs. */
 export interface ContainerEndsOptions {
-  /** Hears a channel for as long as ends are to be told. */
+  /** Subscribes to a channel for as long as ends are reported. */
   readonly listen: MetricsRegistry['listen'];
   readonly isOurs: (podUid: string) => boolean;
   readonly onEnd: (end: ContainerEnd) => void;
 }
 
 /**
- * Tells of each container's end once.
+ * Reports each container's end once.
  *
- * What a pod's first status shows as ended has ended before this agent looked, and is none of its doing.
+ * A container that has ended in a pod's first status has ended before this agent, and does not count.
  */
 export function watchContainerEnds({ listen, isOurs, onEnd }: ContainerEndsOptions): void {
-  /** By pod, the containers of its newest status that have ended. */
+  /** By pod, the ended containers of its newest status. */
   const ended = new Map<string, ReadonlySet<string>>();
   listen(podStatusChanged, (change) => {
     if (change.type === 'resync') return;

@@ -2,10 +2,10 @@ import { podPreempted, podRejected } from '#base/channels/admission-channels.js'
 import { BoundedValues } from '../registry/bounded-values.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
-/** More than there are reasons, with a few resources of others. */
+/** More than all reasons, with a few resources of others. */
 const MOST_VALUES = 64;
 
-/** Counts pods that were not let in, and those that had to go for others. */
+/** Counts rejected pods, and pods that were ended for others. */
 export function addAdmissionMetrics(registry: MetricsRegistry): void {
   const rejections = registry.counter({
     name: 'kubelet_admission_rejections_total',

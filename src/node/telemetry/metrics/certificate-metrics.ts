@@ -8,13 +8,13 @@ import {
 } from '#base/channels/certificate-channels.js';
 import { type MetricsRegistry, type Sample } from '../registry/metrics-registry.js';
 
-/** How old certificates were that were replaced, in seconds: the kubelet's, from a minute to four years. */
+/** Ages of replaced certificates, in seconds: the kubelet's buckets, from a minute to four years. */
 const AGE_BUCKETS = [
   ...[60, 3_600, 14_400, 86_400, 604_800, 2_592_000],
   ...[7_776_000, 15_552_000, 31_104_000, 124_416_000],
 ];
 
-/** Tells when the certificates end that an agent goes by, and from when on it renews those that its cluster signs. */
+/** Reports when the agent's certificates expire, and when it will renew those that its cluster signs. */
 export function addCertificateMetrics(registry: MetricsRegistry, nowMs: () => number): void {
   let known: CertificatesRead | undefined;
   const held = new Map<NodeCertificateUse, NodeCertificateHeld>();
@@ -55,7 +55,7 @@ function toSamples(times: Readonly<Record<string, number | undefined>>): Sample<
   );
 }
 
-/** Tells what only a node of a cluster has to tell of certificates, as a kubelet does. */
+/** Reports the certificates of a node of a cluster, like a kubelet. */
 export function addNodeCertificateMetrics(registry: MetricsRegistry, nowMs: () => number): void {
   const ages = registry.histogram(
     {

@@ -9,14 +9,14 @@ import {
 import { DEFAULT_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
-/** When what {@link addClusterNodeMetrics} counts from began; in milliseconds since the epoch. */
+/** The start times for {@link addClusterNodeMetrics}; in milliseconds since the epoch. */
 export interface ClusterNodeTimes {
   readonly agentStartedAtMs: number;
-  /** Undefined where the kernel does not tell. */
+  /** Undefined where the kernel does not report it. */
   readonly machineStartedAtMs: number | undefined;
 }
 
-/** Tells of a node of a cluster: how long it took to become one, and how its heartbeats do. */
+/** Reports how long it took to become a node of a cluster, and the state of its heartbeats. */
 export function addClusterNodeMetrics(registry: MetricsRegistry, times: ClusterNodeTimes): void {
   addStartTimes(registry, times);
   addStatus(registry);
@@ -41,7 +41,7 @@ export function addClusterNodeMetrics(registry: MetricsRegistry, times: ClusterN
   );
 }
 
-/** As a kubelet, of Nodes that were not there before. */
+/** Like a kubelet, only for Nodes that did not exist before. */
 function addStartTimes(registry: MetricsRegistry, times: ClusterNodeTimes): void {
   const { agentStartedAtMs, machineStartedAtMs } = times;
   const at: Partial<Record<NodeRegistrationStep['step'], number>> = {};

@@ -1,13 +1,13 @@
 import { podStatusTold } from '#base/channels/cluster-pod-channels.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
-/** A collection of an API server that is followed, and how that goes. */
+/** A watched collection of an API server, and its state. */
 export interface FollowedCollection {
   /** `pods`, `services` … */
   readonly collection: string;
-  /** All of it is known, and the watch of it does not fail. */
+  /** It is complete, and its watch does not fail. */
   readonly isInStep: boolean;
-  /** Why it is not, where something has failed. */
+  /** Why it is not, if something has failed. */
   readonly problem?: string;
   readonly stats: {
     readonly lists: number;
@@ -20,7 +20,7 @@ export interface FollowedCollection {
   };
 }
 
-/** What is read of the parts that stand between an agent and its cluster. Counters count since the agent was started. */
+/** The state of the parts between an agent and its cluster. Counters count since the start of the agent. */
 export interface ClusterPartsState {
   readonly followed: readonly FollowedCollection[];
   readonly pods: {
@@ -61,7 +61,7 @@ export type ReadClusterParts = () => ClusterPartsState | undefined;
 /** Seconds; the kubelet's. */
 const STATUS_SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 20, 30, 45, 60] as const;
 
-/** Tells of a node of a cluster how it gets on with pods, with what they refer to, and with events. */
+/** Reports how a node of a cluster handles pods, the objects that they refer to, and events. */
 export function addClusterPartsMetrics(registry: MetricsRegistry, readState: ReadClusterParts): void {
   const read = registry.oncePerScrape(readState);
   addFollowed(registry, read);

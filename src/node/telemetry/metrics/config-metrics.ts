@@ -6,7 +6,7 @@ import { type MetricsRegistry } from '../registry/metrics-registry.js';
 /** There are four. */
 const MOST_SOURCES = 16;
 
-/** Tells what the sources of pods want, what is wrong with it, and how long it takes to look. */
+/** Reports what the sources of pods want, their problems, and how long reading takes. */
 export function addConfigMetrics(registry: MetricsRegistry): void {
   const sources = new BoundedValues(MOST_SOURCES);
   addDeliveries(registry, sources);

@@ -5,15 +5,15 @@ import { type MetricsRegistry } from '../registry/metrics-registry.js';
 export interface ContainerEnd {
   readonly containerType: 'container' | 'init_container' | 'ephemeral_container';
   readonly exitCode: number;
-  /** As its status says: Completed, Error, OOMKilled … */
+  /** The reason in its status: Completed, Error, OOMKilled … */
   readonly reason: string;
 }
 
-/** A byte, and a few that only runtimes make up. */
+/** A byte, and a few that only runtimes invent. */
 const MOST_EXIT_CODES = 300;
 const MOST_REASONS = 32;
 
-/** Counts how containers ended; the function returned is told of each once. */
+/** Counts how containers ended; call the returned function once for each. */
 export function addContainerEndMetrics(registry: MetricsRegistry): (end: ContainerEnd) => void {
   const ended = registry.counter({
     name: 'kubelet_terminated_containers_total',

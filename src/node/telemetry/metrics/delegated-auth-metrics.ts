@@ -7,28 +7,28 @@ import {
 import { DEFAULT_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
-/** How many answers of one kind there are, and how many are being asked for. */
+/** The number of cached answers of one kind, and of pending questions. */
 export interface DelegatedAuthState {
   readonly kept: number;
-  /** How many went before their time, for there were too many. */
+  /** Answers that were evicted early, as there were too many. */
   readonly folded: number;
-  /** Questions that were not asked, or given up, for too many were under way. */
+  /** Questions that were not sent, or given up, as too many were under way. */
   readonly refused: number;
   readonly asked: number;
-  /** How many wait for the answer to a question that somebody else has asked. */
+  /** Callers that wait for the answer to somebody else's question. */
   readonly waiting: number;
 }
 
-/** As of now, by kind of question; undefined for one that is not asked at all. */
+/** The present state by kind of question; undefined for a kind that is never asked. */
 export type ReadDelegatedAuth = () => Readonly<Record<AuthQuestionKind, DelegatedAuthState | undefined>>;
 
-/** As the API machinery that a kubelet shares with API servers has them, in seconds. */
+/** The buckets of the API machinery that kubelets share with API servers, in seconds. */
 const REVIEW_SECONDS = [0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10] as const;
-/** What is said of a request that was not answered. */
+/** The code of a request without an answer. */
 const NO_CODE = '<error>';
 const KINDS: readonly AuthQuestionKind[] = ['authn', 'authz'];
 
-/** Counts what an API server is asked about those who ask the node, and what was known already. */
+/** Counts the questions to an API server about clients of the node, and those that the cache answered. */
 export function addDelegatedAuthMetrics(registry: MetricsRegistry, read: ReadDelegatedAuth): void {
   for (const kind of KINDS) addReviews(registry, kind);
   addTokens(registry, read);

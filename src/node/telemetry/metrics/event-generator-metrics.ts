@@ -2,7 +2,7 @@ import { inspectionEnded, runtimeEventReceived } from '#base/channels/pleg-chann
 import { DEFAULT_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
-/** What is read of the event generator's state. */
+/** The event generator's state, as far as it is reported. */
 export interface EventGeneratorState {
   readonly periodMs: number;
   readonly pods: number;
@@ -29,16 +29,18 @@ export interface EventGeneratorState {
     readonly missed: number;
     readonly contradicted: number;
   };
-  /** Lifecycle events that were made, by type. */
+  /** Published lifecycle events, by type. */
   readonly events: Readonly<Record<string, number>>;
-  /** Of all subscribers, those included that are gone. */
+  /** For all subscribers, including former ones. */
   readonly delivery: { readonly queued: number; readonly delivered: number; readonly folded: number };
 }
 
-/** Where the runtime's event stream may stand. */
+/** The states of the runtime's event stream. */
 const STREAM_STATES = ['off', 'connecting', 'up', 'waiting', 'unsupported'] as const;
 
-/** Tells what the event generator sees, what it is about to look at, and how it gets on with the runtime's events. */
+/**
+ * Reports what the event generator sees, what it is about to inspect, and the state of the runtime's events.
+ */
 export function addEventGeneratorMetrics(registry: MetricsRegistry, state: () => EventGeneratorState): void {
   const read = registry.oncePerScrape(state);
   addSeen(registry, read);

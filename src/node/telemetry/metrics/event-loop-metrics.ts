@@ -1,19 +1,19 @@
 import { performance } from 'node:perf_hooks';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
-/** By how much the event loop was late in the last minute or two, in milliseconds. */
+/** The delay of the event loop in the last minute or two, in milliseconds. */
 export interface LoopDelay {
   readonly p99Ms: number;
   readonly maxMs: number;
 }
 
-/** For how long the loop was busy and idle since its start, in milliseconds. */
+/** How long the loop was busy and idle since its start, in milliseconds. */
 interface LoopUse {
   readonly active: number;
   readonly idle: number;
 }
 
-/** Tells how late our own event loop is: what it is late by, everything else is late by too. */
+/** Reports the delay of the event loop, which delays everything else as well. */
 export function addEventLoopMetrics(
   registry: MetricsRegistry,
   delay: () => LoopDelay,

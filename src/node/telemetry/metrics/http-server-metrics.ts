@@ -8,11 +8,11 @@ import { BoundedValues, OTHER } from '../registry/bounded-values.js';
 import { DEFAULT_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
-/** The agent has fewer paths, its whole API included. */
+/** The agent has fewer paths, including its whole API. */
 const MOST_PATHS = 96;
-/** Those of RFC 9110 and 5789: any client may send others, and would take the room of these. */
+/** The methods of RFC 9110 and 5789: clients may send others, which must not use up the labels. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'CONNECT', 'TRACE']);
-/** What is streamed, in paths of Kubernetes' API and of a kubelet. */
+/** Streamed requests, in paths of Kubernetes' API and of a kubelet. */
 const STREAMED = /\/(exec|attach|portforward)(?:\/|$)/i;
 const LABELS = ['method', 'path', 'server_type', 'long_running'] as const;
 
@@ -51,7 +51,7 @@ export function addHttpServerMetrics(registry: MetricsRegistry): void {
   const labelsOf = labeller();
   const codes = new BoundedValues(64);
   const inFlight = new Map<HttpRequest, RequestLabels>();
-  /** Every series that was ever one, so that it goes back to 0 rather than away. */
+  /** Every series that ever existed, so that it returns to 0 instead of disappearing. */
   const series = new Map<string, RequestLabels>();
   registry.listen(httpRequestStarted, (request) => {
     const labels = labelsOf(request);
@@ -94,7 +94,10 @@ function labeller(): (request: HttpRequest) => RequestLabels {
   });
 }
 
-/** As a kubelet: `metrics/cadvisor`, `containerLogs` without what varies; paths of Kubernetes' API as they are written. */
+/**
+ * Like a kubelet: `metrics/cadvisor`, `containerLogs` without variable parts; paths of Kubernetes' API as
+ * they are.
+ */
 function nameOf(path: string): string {
   const name = path.replace(/^\//, '');
   return name.startsWith('api') ? name : name.replace(/\/[:*].*$/, '');

@@ -5,7 +5,7 @@ import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
 const MIB = 1_024n * 1_024n;
 const GIB = 1_024n * MIB;
-/** Above how many bytes an image counts as of which size, largest first. */
+/** The lower limits of the size classes of images in bytes, largest first. */
 const SIZES = [
   [100n * GIB, 'GT100GB'],
   [60n * GIB, '60GB-100GB'],
@@ -21,13 +21,13 @@ const SIZES = [
   [0n, '0-10MB'],
 ] as const;
 
-/** How many notes of pulls are on the disk: of images that were fetched, and of pulls that have begun. */
+/** How many records of pulls are on disk: of pulled images, and of pulls that have begun. */
 export interface PullRecordCounts {
   readonly pulled: number;
   readonly begun: number;
 }
 
-/** Counts what containers ask for of images and what they may use, and times the pulls. */
+/** Counts requests for images and the decisions on their use, and times the pulls. */
 export function addImageMetrics(registry: MetricsRegistry, records: () => PullRecordCounts): void {
   const requests = registry.counter({
     name: 'kubelet_image_manager_ensure_image_requests_total',

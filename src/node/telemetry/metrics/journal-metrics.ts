@@ -1,6 +1,6 @@
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
-/** What is read of the history on the disk. */
+/** The state of the history on disk, as far as it is reported. */
 export interface JournalStats {
   readonly queued: number;
   readonly written: number;
@@ -12,7 +12,7 @@ export interface JournalStats {
   readonly trouble: string | undefined;
 }
 
-/** Tells how the history on the disk gets on. */
+/** Reports the state of the history on disk. */
 export function addJournalMetrics(registry: MetricsRegistry, stats: () => JournalStats): void {
   const read = registry.oncePerScrape(stats);
   const counters = [

@@ -2,13 +2,13 @@ import { kubeExecEnded, kubeRequestEnded } from '#base/channels/kube-client-chan
 import { BoundedValues } from '../registry/bounded-values.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
-/** As the kubelet's client has them, in seconds and in bytes. */
+/** The buckets of the kubelet's client, in seconds and in bytes. */
 const SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60] as const;
 const BYTES = [
   64, 256, 512, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216,
 ] as const;
 const BY_VERB = ['verb', 'host'] as const;
-/** What the kubelet's client calls the code of a request that was not answered. */
+/** The kubelet's code for a request without an answer. */
 const NO_CODE = '<error>';
 
 /** Counts and times the requests that the agent sends to the API server of its cluster. */

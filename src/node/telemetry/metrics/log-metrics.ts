@@ -1,14 +1,14 @@
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
-/** How the agent's own log gets on. */
+/** The state of the agent's own log. */
 export interface LogState {
-  /** Lines that were given up because too many waited for their reader. */
+  /** Lines that were dropped because too many waited for their reader. */
   readonly dropped: number;
-  /** Why what is written does not arrive, as of now; undefined when it does. */
+  /** Why written lines do not arrive now; undefined when they do. */
   findProblem(): string | undefined;
 }
 
-/** Tells how the agent's own log gets on: what is missing in it cannot be read in it before it can be written again. */
+/** Reports the state of the agent's own log, as a log that fails cannot report it. */
 export function addLogMetrics(registry: MetricsRegistry, log: LogState): void {
   registry.readCounter(
     {

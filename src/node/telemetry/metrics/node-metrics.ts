@@ -1,6 +1,6 @@
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
-/** Who serves the numbers, and for which node. */
+/** The node, and the build that serves its metrics. */
 export interface NodeMetricsFacts {
   readonly nodeName: string;
   /** podloop's. */
@@ -10,7 +10,7 @@ export interface NodeMetricsFacts {
   readonly cgroupVersion: 1 | 2 | undefined;
 }
 
-/** Tells which node this is, and of what build the agent is. */
+/** Reports which node this is, and the build of the agent. */
 export function addNodeMetrics(registry: MetricsRegistry, facts: NodeMetricsFacts): void {
   const { nodeName, version, runtime, cgroupVersion } = facts;
   const one = <Label extends string>(labels: Readonly<Record<Label, string>>) => [{ labels, value: 1 }];

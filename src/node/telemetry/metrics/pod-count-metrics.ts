@@ -1,19 +1,19 @@
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
-/** Pods from sources that know no deletions (files, URLs, standard input), and others. */
+/** Pods from sources without deletions (files, URLs, standard input), and others. */
 export interface CountByOrigin {
   readonly static: number;
   readonly other: number;
 }
 
-/** A pod that is worked on. */
+/** A pod with a worker. */
 export interface WorkingPod {
   readonly lifecycle: 'sync' | 'terminating' | 'terminated';
   readonly config: 'desired' | 'orphan' | 'runtime_only';
   readonly isStatic: boolean;
 }
 
-/** What is read of the pods of this node. */
+/** The pods of this node, as far as they are reported. */
 export interface PodCounts {
   readonly desired: CountByOrigin;
   readonly active: CountByOrigin;
@@ -24,7 +24,7 @@ export interface PodCounts {
 }
 
 const LIFECYCLES = ['sync', 'terminating', 'terminated'] as const;
-/** What `config` and `static` may be together: of what only the runtime knows, nobody knows its source. */
+/** The combinations of `config` and `static`: the source of a pod that only the runtime knows is unknown. */
 const ORIGINS = [
   ['desired', 'true'],
   ['desired', ''],
@@ -33,7 +33,7 @@ const ORIGINS = [
   ['runtime_only', 'unknown'],
 ] as const;
 
-/** Counts the pods of this node by what is wanted of them, as of the scrape. */
+/** Counts the pods of this node by what is wanted of them, at the time of the scrape. */
 export function addPodCountMetrics(registry: MetricsRegistry, counts: () => PodCounts): void {
   const read = registry.oncePerScrape(counts);
   const byOrigin = ({ static: fromFiles, other }: CountByOrigin) => [

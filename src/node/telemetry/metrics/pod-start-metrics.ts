@@ -1,24 +1,24 @@
 import { POD_START_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
-/** All containers of a pod have started. */
+/** The start of a pod: all of its containers have started. */
 export interface PodStart {
-  /** From when the pod was first wanted. */
+  /** Since the pod was first wanted. */
   readonly totalMs: number;
-  /** Without the time in which its images were pulled and its init containers ran. */
+  /** Without the time for pulling its images and running its init containers. */
   readonly ownMs: number;
   /** It has addresses of its own. */
   readonly hasNetwork: boolean;
 }
 
-/** Where starts of pods are told. */
+/** Receives starts of pods. */
 export interface PodStartObserver {
-  /** A pod that was new runs, so many milliseconds after it was first wanted. */
+  /** A new pod runs, this many milliseconds after it was first wanted. */
   running(afterMs: number): void;
   started(start: PodStart): void;
 }
 
-/** Times the starts of pods: those that were new to this agent, and not those that ran before it. */
+/** Times the starts of pods that are new to this agent, not of those that ran before. */
 export function addPodStartMetrics(registry: MetricsRegistry): PodStartObserver {
   const running = registry.histogram(
     {

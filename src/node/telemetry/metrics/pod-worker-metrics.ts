@@ -3,7 +3,7 @@ import { BoundedValues } from '../registry/bounded-values.js';
 import { DEFAULT_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
-/** What is read of the pod workers. */
+/** The pod workers' state, as far as it is reported. */
 export interface WorkerStats {
   readonly byPhase: Readonly<Record<string, number>>;
   readonly syncing: number;
@@ -11,9 +11,9 @@ export interface WorkerStats {
   readonly requeued: number;
 }
 
-/** What is read of the sync loop. */
+/** The sync loop's state, as far as it is reported. */
 export interface LoopStats {
-  /** Milliseconds since it last did something; undefined before. */
+  /** Milliseconds since its last activity; undefined before. */
   readonly lastActiveAgoMs: number | undefined;
   readonly errors: readonly string[];
   readonly podsWithEvents: number;
@@ -23,7 +23,7 @@ export interface LoopStats {
   readonly longestSliceMs: number;
 }
 
-/** Counts and times the work on pods, and tells how far the loop that hands it out has come. */
+/** Counts and times the work on pods, and reports the progress of the sync loop. */
 export function addPodWorkerMetrics(
   registry: MetricsRegistry,
   ports: { readonly workers: () => WorkerStats; readonly loop: () => LoopStats },

@@ -2,7 +2,7 @@ import { probeEnded, type ProbeEnd } from '#base/channels/probe-channels.js';
 import { DEFAULT_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
-/** What is read of the probes of a node. */
+/** The state of a node's probes, as far as it is reported. */
 export interface ProbeStats {
   readonly workers: number;
   readonly inFlight: number;
@@ -23,13 +23,13 @@ const RESULTS: Readonly<Record<ProbeEnd['outcome'], (typeof COUNTED)[number] | u
 };
 const TYPES = { liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup' } as const;
 
-/** A container of a pod under one probe: the series that go when the pod goes. */
+/** A container of a pod under one probe: its series disappear with the pod. */
 type ProbedContainer = Readonly<Record<'pod' | 'namespace' | 'container' | 'probe_type', string>>;
 
 /**
  * Counts and times probes by container, for the page /metrics/probes.
  *
- * The series of a pod go once `isKnown` no longer holds of it: a pod that comes and goes leaves nothing behind.
+ * The series of a pod disappear once `isKnown` is false, so that pods that come and go leave nothing behind.
  */
 export function addProbeMetrics(registry: MetricsRegistry, isKnown: (podUid: string) => boolean): void {
   const total = registry.counter({
@@ -45,9 +45,11 @@ export function addProbeMetrics(registry: MetricsRegistry, isKnown: (podUid: str
     },
     DEFAULT_BUCKETS,
   );
-  /** By uid, what is counted of the pod. */
+  /** By uid, the counted containers of the pod. */
   const probed = new Map<string, Map<string, ProbedContainer>>();
-  /** How many pods have a series of times: one may have the name of an earlier one, and times have no uid to tell them apart by. */
+  /**
+   * How many pods share a series of times: a pod may have the name of an earlier one, and times have no uid.
+   */
   const owners = new Map<string, number>();
   const forget = (uid: string, key: string, labels: ProbedContainer): void => {
     for (const result of COUNTED) total.remove({ ...labels, result, pod_uid: uid });
@@ -73,7 +75,7 @@ export function addProbeMetrics(registry: MetricsRegistry, isKnown: (podUid: str
       ...{ pod: end.podName, namespace: end.namespace },
       ...{ container: end.containerName, probe_type: TYPES[end.type] },
     };
-    // Also where nobody scrapes, pods that are gone are not to pile up.
+    // Also without scrapes, series of pods that are gone must not pile up.
     if (!probed.has(end.podUid)) sweep();
     const ofPod = probed.get(end.podUid) ?? new Map<string, ProbedContainer>();
     probed.set(end.podUid, ofPod);
@@ -89,7 +91,7 @@ export function addProbeMetrics(registry: MetricsRegistry, isKnown: (podUid: str
   });
 }
 
-/** Tells how the probes get on as a whole, for the page /metrics. */
+/** Reports the state of all probes together, for the page /metrics. */
 export function addProbeStats(registry: MetricsRegistry, stats: () => ProbeStats): void {
   const read = registry.oncePerScrape(stats);
   const gauges = [

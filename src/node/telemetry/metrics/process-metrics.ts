@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
-/** What is known of this process; what the kernel does not tell is undefined. */
+/** The facts about this process; undefined where the kernel does not report them. */
 export interface ProcessFacts {
   readonly cpuSeconds: number;
   readonly residentBytes: number;
@@ -15,13 +15,13 @@ export interface ProcessFacts {
   readonly sentBytes: number | undefined;
 }
 
-/** What {@link addProcessMetrics} may be given. */
+/** Options of {@link addProcessMetrics}. */
 export interface ProcessMetricsOptions {
-  /** Reads what the kernel says (default: of this process). */
+  /** Reads the kernel's facts (default: of this process). */
   readonly readFacts?: () => Promise<ProcessFacts>;
 }
 
-/** The unit of times in /proc, which Linux has shown to programs as this since 2.4. */
+/** The unit of times in /proc, which Linux has shown to programs since 2.4. */
 const TICKS_PER_SECOND = 100;
 
 const FAMILIES = [
@@ -50,7 +50,7 @@ const FAMILIES = [
   ],
 ] as const;
 
-/** Tells what the agent itself uses, under the names that client libraries have for it. */
+/** Reports what the agent itself uses, under the usual names of client libraries. */
 export function addProcessMetrics(
   registry: MetricsRegistry,
   { readFacts = readProcessFacts }: ProcessMetricsOptions = {},
@@ -78,7 +78,7 @@ export function addProcessMetrics(
   );
 }
 
-/** The start time alone, which a page of counters needs: whoever reads them sees by it that they began anew. */
+/** Only the start time, which a page of counters needs: it shows readers that the counters began again. */
 export function addProcessStartTime(
   registry: MetricsRegistry,
   { readFacts = readProcessFacts }: ProcessMetricsOptions = {},
@@ -97,7 +97,7 @@ function addStartTime(registry: MetricsRegistry, facts: () => ProcessFacts | und
   );
 }
 
-/** Reads /proc of this process. What cannot be read is left out. */
+/** Reads /proc of this process. Unreadable values are left out. */
 export async function readProcessFacts(): Promise<ProcessFacts> {
   const read = (file: string): Promise<string> => readFile(file, 'utf8').catch(() => '');
   const [stat, limits, machine, network, files] = await Promise.all([
@@ -126,12 +126,12 @@ export async function readProcessFacts(): Promise<ProcessFacts> {
   };
 }
 
-/** Out of /proc/PID/stat, whose second field is a name that may hold anything. */
+/** Parses /proc/PID/stat, whose second field is a name with arbitrary characters. */
 export function parseProcessStat(text: string): {
   readonly virtualBytes: number | undefined;
   readonly startedTicks: number | undefined;
 } {
-  // From the third field on, as proc(5) counts them.
+  // From the third field on, as numbered in proc(5).
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const field = (number: number): number | undefined => {
     const value = Number(fields[number - 3] ?? Number.NaN);
@@ -140,7 +140,7 @@ export function parseProcessStat(text: string): {
   return { virtualBytes: field(23), startedTicks: field(22) };
 }
 
-/** Bytes over all interfaces out of /proc/PID/net/dev. */
+/** The bytes over all interfaces in /proc/PID/net/dev. */
 export function parseNetworkDevices(text: string): Pick<ProcessFacts, 'receivedBytes' | 'sentBytes'> {
   const devices = [...text.matchAll(/^\s*[^\s:]+:\s*(.+)$/gm)].map((match) =>
     match[1]!.trim().split(/\s+/).map(Number),
@@ -152,7 +152,7 @@ export function parseNetworkDevices(text: string): Pick<ProcessFacts, 'receivedB
 
 function limitOf(text: string, name: string): number | undefined {
   const word = new RegExp(`^${name}\\s+(\\S+)`, 'm').exec(text)?.[1];
-  // As Go's clients have it, who know no infinity in an unsigned number.
+  // Like Go's clients, which have no infinity in an unsigned number.
   return word === 'unlimited' ? 2 ** 64 : word === undefined ? undefined : Number(word);
 }
 

@@ -3,18 +3,18 @@ import { BoundedValues } from '../registry/bounded-values.js';
 import { DEFAULT_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
-/** What is read of the event generator's health; ages in milliseconds. */
+/** The event generator's health, as far as it is reported; ages in milliseconds. */
 export interface RelistHealth {
   readonly healthy: boolean;
   readonly thresholdMs: number;
-  /** Wall-clock milliseconds at which the last relist that succeeded began. */
+  /** Wall-clock milliseconds at which the last successful relist began. */
   readonly lastSeenAtMs: number | undefined;
-  /** For how long a list of all pods has been under way. */
+  /** How long a list of all pods has been under way. */
   readonly listInFlightMs: number | undefined;
   readonly stuckPodCount: number;
 }
 
-/** Counts relists and their parts, and tells of the one that is under way while it is. */
+/** Counts relists and their parts, and reports the one under way. */
 export function addRelistMetrics(registry: MetricsRegistry, health: () => RelistHealth): void {
   addFinishedRelists(registry);
   const read = registry.oncePerScrape(health);

@@ -3,25 +3,25 @@ import { BoundedValues } from '../registry/bounded-values.js';
 import { RUNTIME_OPERATION_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry, type Sample } from '../registry/metrics-registry.js';
 
-/** A client of the runtime, as far as it is read. */
+/** The runtime's client, as far as it is reported. */
 export interface RuntimeCalls {
   callsInFlight(): readonly CriCall[];
-  /** Fields and messages that this version of podloop does not understand, since the start. */
+  /** Fields and messages that this version of podloop cannot parse, since the start. */
   readonly counters: { readonly unknownFields: number; readonly malformedMessages: number };
   readonly connectionState: string;
-  /** How many times the connection has come up. */
+  /** How many times the connection was established. */
   readonly connectionGeneration: number;
 }
 
-/** CRI has fewer methods, of all versions together. */
+/** CRI has fewer methods in all versions together. */
 const MOST_OPERATIONS = 64;
 const CONNECTION_STATES = ['idle', 'connecting', 'ready', 'failing', 'closed'] as const;
 
 /**
- * Counts and times the calls of the runtime, and tells of those under way while they are.
+ * Counts and times the calls of the runtime, and reports those under way.
  *
- * The stream of events is none of them: it is under way for as long as the agent lives. A call that its caller gave up
- * counts as a call and not as an error: the runtime did nothing wrong.
+ * The stream of events does not count, as it lasts as long as the agent. A call that its caller cancelled
+ * counts as a call but not as an error: the runtime did nothing wrong.
  */
 export function addRuntimeOperationMetrics(registry: MetricsRegistry, client: RuntimeCalls): void {
   const operations = new BoundedValues(MOST_OPERATIONS);
@@ -106,7 +106,10 @@ function addFinishedCalls(registry: MetricsRegistry, operations: BoundedValues):
 
 function addCallsInFlight(registry: MetricsRegistry, client: RuntimeCalls, operations: BoundedValues): void {
   const labels = ['operation_type'] as const;
-  /** How many calls of each operation are under way, and since when the oldest of them is, in monotonic milliseconds. */
+  /**
+   * The number of calls under way of each operation, and since when the oldest of them is, in monotonic
+   * milliseconds.
+   */
   const read = registry.oncePerScrape(() => {
     const byOperation = new Map<string, { count: number; oldestMs: number }>();
     for (const call of client.callsInFlight()) {
@@ -141,7 +144,8 @@ function addCallsInFlight(registry: MetricsRegistry, client: RuntimeCalls, opera
         value: (registry.clock.monotonicMs() - oldestMs) / 1_000,
       })),
   );
-  // Not by operation: the series of an operation without a call is gone, and an alert on it would never clear.
+  // Not by operation: the series of an operation without a call disappears, and an alert on it would never
+  // clear.
   registry.readGauge(
     {
       name: 'podloop_runtime_oldest_call_seconds',

@@ -11,7 +11,7 @@ import { BoundedValues } from '../registry/bounded-values.js';
 import { CONTAINER_COUNT_BUCKETS, DEFAULT_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
-/** Counts what is started: pods, their sandboxes and containers; and what has to end. */
+/** Counts starts of pods, sandboxes and containers, and what has to end. */
 export function addStartMetrics(registry: MetricsRegistry): void {
   addSandboxes(registry);
   addContainers(registry);

@@ -8,27 +8,27 @@ import { BoundedValues } from '../registry/bounded-values.js';
 import { DEFAULT_BUCKETS, VOLUME_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
-/** What is read of the volumes of a node. */
+/** The volumes of a node, as far as they are reported. */
 export interface VolumePorts {
-  /** Whether anything is still to be done for a pod: what is counted of its volumes goes with it. */
+  /** Whether a pod is not finished: the counters of its volumes disappear with it. */
   readonly isKnown: (podUid: string) => boolean;
-  /** For each volume of a pod that is wanted, the field that says what it is: emptyDir, configMap … */
+  /** The kind of each volume of the desired pods: emptyDir, configMap … */
   readonly wanted: () => Iterable<string>;
   readonly mountTools: () => MountToolStats;
 }
 
-/** How it stands with the tools that mount and unmount. */
+/** The state of the tools that mount and unmount. */
 export interface MountToolStats {
-  /** Those that are being run, and those that were killed and have not ended yet. */
+  /** Running tools, and killed ones that have not ended yet. */
   readonly running: number;
   readonly waiting: number;
-  /** Since the start: not begun because too many waited. */
+  /** Since the start: not started because too many waited. */
   readonly refused: number;
-  /** Since the start: not begun because their turn did not come in time. */
+  /** Since the start: not started because their turn did not come in time. */
   readonly expired: number;
 }
 
-/** The kubelet's names of the plugins that volumes are of, by the field that says what a volume is. */
+/** The kubelet's plugin names of volumes, by the field that names their kind. */
 const PLUGINS: Readonly<Record<string, string>> = {
   emptyDir: 'kubernetes.io/empty-dir',
   hostPath: 'kubernetes.io/host-path',
@@ -38,7 +38,7 @@ const PLUGINS: Readonly<Record<string, string>> = {
   projected: 'kubernetes.io/projected',
 };
 
-/** Times what is done for volumes of pods, counts them, and tells of what is left of pods that are gone. */
+/** Times and counts operations on volumes of pods, and reports remains of pods that are gone. */
 export function addVolumeMetrics(registry: MetricsRegistry, ports: VolumePorts): void {
   const plugins = new BoundedValues(16);
   const pluginOf = (source: string): string => plugins.take(PLUGINS[source] ?? source);
@@ -83,7 +83,7 @@ function addOperations(registry: MetricsRegistry, pluginOf: (source: string) => 
   });
 }
 
-/** A volume of a pod that was asked for. */
+/** A requested volume of a pod. */
 interface KnownVolume {
   readonly plugin: string;
   /** Monotonic milliseconds. */
@@ -110,7 +110,7 @@ function addVolumes(
     for (const uid of known.keys()) if (!isKnown(uid)) known.delete(uid);
   };
   registry.listen(volumeSetUpEnded, ({ podUid, volume, source, durationMs, isSetUp }) => {
-    // Also where nobody scrapes, pods that are gone are not to pile up.
+    // Also without scrapes, entries of pods that are gone must not pile up.
     if (!known.has(podUid)) sweep();
     const ofPod = known.get(podUid) ?? new Map<string, KnownVolume>();
     known.set(podUid, ofPod);

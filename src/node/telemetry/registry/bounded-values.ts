@@ -1,9 +1,10 @@
-/** What a label says of values beyond those that it has room for. */
+/** The label of values for which there is no room. */
 export const OTHER = 'other';
 
 /**
- * Keeps the values of a label few, whatever comes from outside: the first `capacity` different ones are taken as they
- * are, all later ones are called `other`.
+ * Limits the values of a label, whatever comes from outside.
+ *
+ * The first `capacity` different values stay as they are; later ones become `other`.
  */
 export class BoundedValues {
   readonly #capacity: number;

@@ -1,17 +1,16 @@
 /**
- * The numbers of one agent, and the page on which Prometheus finds them.
+ * The metrics of one agent, and the page that Prometheus scrapes.
  *
- * In: what happened, from diagnostics channels (`listen`), and what is, from functions that are asked when somebody
- * scrapes (`readGauge`, `readCounter`): so that a number about something that hangs goes on growing while it hangs. Out:
+ * In: events from diagnostics channels (`listen`), and present values from functions that are called at each
+ * scrape (`readGauge`, `readCounter`), so that a number about something that hangs keeps growing. Out:
  * Prometheus' text format 0.0.4, as the kubelet serves it; families in the order of their names.
  *
- * It assumes that label values come from small sets. What covers the gap is {@link BoundedValues}: whatever comes from
- * outside passes through one.
+ * It assumes that label values come from small sets: values from outside pass through {@link BoundedValues}.
  *
- * A page may have thousands of series, of probes above all: it is written in slices of some milliseconds. Whoever serves
- * it sees to it that it is made once for all who ask at the same time.
+ * A page may have thousands of series, above all of probes, so it is written in slices of some milliseconds.
+ * The server makes sure that simultaneous scrapes share one page.
  *
- * There is nothing global in it: two agents in a process have two registries, though both hear the same channels.
+ * Nothing in it is global: two agents in a process have two registries, though both hear the same channels.
  *
  * Source: https://prometheus.io/docs/instrumenting/exposition_formats/
  *
@@ -48,7 +47,7 @@ export interface Sample<Label extends string = string> {
 
 type LabelsOf<Label extends string> = Readonly<Partial<Record<Label, string>>>;
 
-/** What a metric that is read when scraped comes to; undefined when there is nothing to say. */
+/** The value of a metric that is read when scraped; undefined when there is none. */
 export type Reading<Label extends string> = number | undefined | Iterable<Sample<Label>>;
 
 /** What a {@link MetricsRegistry} needs. */
@@ -67,7 +66,7 @@ export class MetricsRegistry implements Disposable {
   readonly #preparations: (() => Promise<void>)[] = [];
   readonly #failedReads: Counter<'metric'>;
   readonly #failedListeners: Counter<'channel'>;
-  /** Those that prom-client has not. */
+  /** Families that prom-client does not write. */
   readonly #families: WrittenFamily[] = [];
   #scrapes = 0;
 
@@ -86,12 +85,12 @@ export class MetricsRegistry implements Disposable {
     });
   }
 
-  /** Counts up from what happens. */
+  /** Counts events. */
   counter<Label extends string>({ name, help, labels = [] }: MetricFacts<Label>): Counter<Label> {
     return new Counter({ name, help, labelNames: labels, registers: [this.#registry] });
   }
 
-  /** Sorts what happens by its size; `buckets` in the metric's unit, without +Inf. */
+  /** A histogram of events; `buckets` in the metric's unit, without +Inf. */
   histogram<Label extends string>(
     { name, help, labels = [] }: MetricFacts<Label>,
     buckets: readonly number[],
@@ -102,7 +101,7 @@ export class MetricsRegistry implements Disposable {
     });
   }
 
-  /** The same for series that come and go by the thousand, each to be removed when what it is about is gone. */
+  /** The same for thousands of short-lived series, each to be removed with its subject. */
   seriesHistogram<Label extends string>(
     { name, help }: MetricFacts<Label>,
     buckets: readonly number[],
@@ -112,14 +111,14 @@ export class MetricsRegistry implements Disposable {
     return histogram;
   }
 
-  /** Asks `read` whenever somebody scrapes. A `read` that throws leaves its metric out, and nothing else. */
+  /** Calls `read` at each scrape. If `read` throws, only its metric is left out. */
   readGauge<Label extends string>(
     { name, help, labels = [] }: MetricFacts<Label>,
     read: () => Reading<Label>,
   ): void {
     const take = (gauge: Gauge<Label>): void => {
       gauge.reset();
-      // Without labels that makes it 0, which is not the same as unknown.
+      // Without labels this sets it to 0, which is not the same as unknown.
       gauge.remove({} as LabelsOf<Label>);
       this.#take(name, read, (labelled, value) => gauge.set(labelled, value));
     };
@@ -129,7 +128,7 @@ export class MetricsRegistry implements Disposable {
     new Gauge({ name, help, labelNames: labels, registers: [this.#registry], collect });
   }
 
-  /** The same for a number that only ever grows, and that somebody else counts. */
+  /** The same for a number that only ever grows, and that is counted elsewhere. */
   readCounter<Label extends string>(
     { name, help, labels = [] }: MetricFacts<Label>,
     read: () => Reading<Label>,
@@ -145,7 +144,7 @@ export class MetricsRegistry implements Disposable {
     new Counter({ name, help, labelNames: labels, registers: [this.#registry], collect });
   }
 
-  /** A function that calls `read` once for each scrape, for numbers that are read together. */
+  /** Returns a function that calls `read` once per scrape, for numbers that are read together. */
   oncePerScrape<T>(read: () => T): () => T {
     let known: { readonly scrape: number; readonly value: T } | undefined;
     return () => {
@@ -154,30 +153,30 @@ export class MetricsRegistry implements Disposable {
     };
   }
 
-  /** Awaits `prepare` before each scrape: for what cannot be read at once. One that rejects is passed over. */
+  /** Awaits `prepare` before each scrape, for asynchronous readings. A rejection is ignored. */
   beforeScrape(prepare: () => Promise<void>): void {
     this.#preparations.push(prepare);
   }
 
-  /** Hears a channel until the registry is disposed of. What `listener` throws is counted and goes no further. */
+  /** Subscribes to a channel until the registry is disposed. Errors of `listener` are counted and caught. */
   listen<Message>(channel: PublishingChannel<Message>, listener: (message: Message) => void): void {
     const guarded = (message: Message): void => {
       try {
         listener(message);
       } catch {
-        // Let through, it would be an uncaught exception, and the end of the agent for the sake of a number.
+        // Uncaught, it would end the agent because of a number.
         this.#failedListeners.inc({ channel: channel.name });
       }
     };
     this.#leave.push(channel.subscribe(guarded));
   }
 
-  /** Ends `leave` with the registry. */
+  /** Calls `leave` when the registry is disposed. */
   onDispose(leave: () => void): void {
     this.#leave.push(leave);
   }
 
-  /** The page as of now, encoded, in pieces. Rejects with the signal's reason. */
+  /** The present page, encoded, in pieces. Rejects with the signal's reason. */
   async page(signal?: AbortSignal): Promise<readonly Uint8Array[]> {
     signal?.throwIfAborted();
     await Promise.allSettled(this.#preparations.map((prepare) => prepare()));
@@ -192,12 +191,12 @@ export class MetricsRegistry implements Disposable {
     return writer.end();
   }
 
-  /** The same in one text, for small pages. */
+  /** The same as one text, for small pages. */
   async text(signal?: AbortSignal): Promise<string> {
     return Buffer.concat(await this.page(signal)).toString();
   }
 
-  /** Hears nothing any more. Idempotent. */
+  /** Ends all subscriptions. Idempotent. */
   [Symbol.dispose](): void {
     for (const leave of this.#leave.splice(0)) leave();
   }

@@ -1,9 +1,9 @@
 import { type Clock } from '#base/time/clock.js';
 import { type MetricHead, writeHead, writeNumber } from '#base/text/metrics-lines.js';
 
-/** One metric on a page: its head, and its samples as they are asked for. */
+/** One metric on a page: its head, and its samples when they are written. */
 export interface WrittenFamily extends MetricHead {
-  /** Whole lines, as many together as have to be of one moment. */
+  /** Whole lines; each piece is of one moment. */
   readonly pieces: () => Iterable<string> | Promise<Iterable<string>>;
 }
 
@@ -14,14 +14,15 @@ export interface PageWriterOptions {
   readonly yieldToLoop: () => Promise<unknown>;
 }
 
-/** A page is put together for so long before the event loop turns, in milliseconds. */
+/** How long a page is written before the event loop turns, in milliseconds. */
 const SLICE_MS = 5;
-/** Characters that are encoded at once. */
+/** Characters per encoding step. */
 const BUFFER_LENGTH = 64 * 1_024;
 
 /**
- * Writes metrics in Prometheus' text format, in slices, within a metric with thousands of series as well, and encoded as
- * it goes: one string of a whole page would be made flat and encoded all at once in the end.
+ * Writes metrics in Prometheus' text format, in slices, even within a metric with thousands of series.
+ *
+ * It encodes as it writes: one string for the whole page would be flattened and encoded at once in the end.
  */
 export class PageWriter {
   readonly #options: PageWriterOptions;

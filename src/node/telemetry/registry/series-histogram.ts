@@ -1,7 +1,7 @@
 import { writeLabels } from '#base/text/metrics-lines.js';
 import { writeSample } from './page-writer.js';
 
-/** What was observed under one set of labels. */
+/** The observations under one set of labels. */
 interface Series {
   readonly labels: string;
   /** By bucket, the last one being +Inf; each without the ones below it. */
@@ -10,8 +10,10 @@ interface Series {
 }
 
 /**
- * A histogram whose series come and go by the thousand. Its page is made one series after the other, where prom-client
- * lays out all of them at once, for longer than the event loop may stand still.
+ * A histogram with thousands of short-lived series.
+ *
+ * It writes its page one series after the other. prom-client prepares all of them at once, which blocks the
+ * event loop too long.
  */
 export class SeriesHistogram<Label extends string> {
   readonly #name: string;
@@ -27,7 +29,7 @@ export class SeriesHistogram<Label extends string> {
     this.#bounds = [...buckets, '+Inf'].map((le) => writeLabels({ le }));
   }
 
-  /** Throws for what is no finite number. */
+  /** Throws for a value that is not finite. */
   observe(labels: Readonly<Record<Label, string>>, value: number): void {
     if (!Number.isFinite(value)) throw new TypeError(`${this.#name} cannot take ${value}`);
     const key = writeLabels(labels);
@@ -43,9 +45,9 @@ export class SeriesHistogram<Label extends string> {
     this.#series.delete(writeLabels(labels));
   }
 
-  /** The lines of each series that there is now, as they are when they are asked for. */
+  /** The lines of each present series, with their values at the time of the iteration. */
   *pieces(): Iterable<string> {
-    // A series that goes and comes back while the page is made would be on it twice.
+    // A series that disappears and comes back while the page is written would be on it twice.
     for (const series of [...this.#series.values()]) yield this.#write(series);
   }
 

@@ -11,17 +11,17 @@ export type HealthChange =
 
 type StuckPod = PlegHealth['stuckPods'][number];
 
-/** Younger troubles are not told: most are over before anybody has read of them. */
+/** Younger problems are not reported: most are over before anybody has read about them. */
 const TOLD_AFTER_MS = 3_000;
 
-/** Finds what has changed in health that is asked for again and again. */
+/** Finds changes of health between repeated readings. */
 export class HealthChanges {
-  /** Pods told to be stuck, by uid. */
+  /** Pods that were reported as stuck, by uid. */
   readonly #stuck = new Map<string, StuckPod['pod']>();
   #isUnhealthy = false;
   #listHangs = false;
 
-  /** What has changed since the last call. Pods are passed over while the runtime is away: all of them fail then. */
+  /** The changes since the last call. Skips pods while the runtime is away, as all of them fail then. */
   update(health: PlegHealth, runtimeIsThere: boolean): HealthChange[] {
     const pods = runtimeIsThere ? this.#ofPods(health) : [];
     return [...this.#ofList(health), ...this.#ofHealth(health), ...pods];
@@ -35,7 +35,7 @@ export class HealthChanges {
   }
 
   #ofHealth({ healthy, message = '', reason, lastSeenAtMs }: PlegHealth): HealthChange[] {
-    // Before the first success there is nothing to have changed.
+    // Before the first success, nothing can have changed.
     const isUnhealthy = !healthy && lastSeenAtMs !== undefined;
     if (isUnhealthy === this.#isUnhealthy) return [];
     this.#isUnhealthy = isUnhealthy;

@@ -1,9 +1,10 @@
 /**
- * Where the agent hides the values of Secrets: in what commands answer, in what runtimes say of those that they could not
- * run, and in what probes say, before anybody logs it or makes an event or a status of it.
+ * Hides the values of Secrets in the output of commands, in errors of runtimes about them, and in messages of
+ * probes.
  *
- * In: words of containers. Out: the same with `***` where a value of their pod's namespace stood. Events and records of
- * the history go through the same hider once more, as they also quote runtimes.
+ * In: text from containers. Out: the same with `***` in place of values of their pod's namespace, before it
+ * is logged or gets into an event or a status. Events and records of the history pass through the same hider
+ * once more, as they also quote runtimes.
  *
  * @module
  */
@@ -20,7 +21,10 @@ type Commands = Pick<RuntimeChanges, 'execSync'>;
 type Hider = Pick<SecretHider, 'hide'>;
 type Hide = (text: string) => string;
 
-/** The same commands, with so much of what they have printed as anybody shows; the error of a runtime may quote it, too. */
+/**
+ * The same commands, with their output hidden and cut to what is ever shown; the error of a runtime may quote
+ * it, too.
+ */
 export function hideInCommands(commands: Commands, hider: Hider): Commands {
   return {
     execSync: async (...call) => {
@@ -34,7 +38,7 @@ export function hideInCommands(commands: Commands, hider: Hider): Commands {
   };
 }
 
-/** The same probes: bodies of HTTP answers and messages of gRPC are the container's words, too. */
+/** The same probes: bodies of HTTP answers and messages of gRPC also come from the container. */
 export function hideInProbes(runProbe: RunProbe, hider: Hider): RunProbe {
   return async (...call) => {
     const outcome = await runProbe(...call);
@@ -44,7 +48,7 @@ export function hideInProbes(runProbe: RunProbe, hider: Hider): RunProbe {
   };
 }
 
-/** The same error when it holds no value; what else may stand in its cause goes with it. */
+/** The same error if it contains no value; otherwise a copy without its cause. */
 function hideInError(error: unknown, hide: Hide): unknown {
   if (!(error instanceof Error)) return error;
   const message = hide(error.message);
@@ -57,7 +61,7 @@ function hideInError(error: unknown, hide: Hide): unknown {
     : new Error(message, { cause });
 }
 
-/** A character that is cut in two would be another one, and not that of the value. */
+/** A character that is cut in two would not match that of the value. */
 function hideInBytes(bytes: Buffer, hide: Hide): Buffer {
   const isCut = bytes.length > MOST_OUTPUT_BYTES;
   const text = isCut

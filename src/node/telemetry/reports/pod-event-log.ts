@@ -5,36 +5,36 @@ import { definePublishingChannel } from '#base/channels/publishing-channel.js';
 import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 
-/** An event with its pod, and how often it was told. */
+/** An event with its pod, and how often it happened. */
 export interface RecordedPodEvent extends PodEvent {
   readonly pod: PodRef;
-  /** Where in the spec of the pod the container stands that it is about: `spec.initContainers{setup}`. */
+  /** The path of the event's container in the pod's spec: `spec.initContainers{setup}`. */
   readonly fieldPath?: string;
-  /** How many times in a row; the same event of the same pod is kept once. */
+  /** How many times in a row; repeated events of a pod are stored once. */
   readonly count: number;
   /** Wall-clock milliseconds of the first and of the last time. */
   readonly firstAtMs: number;
   readonly lastAtMs: number;
 }
 
-/** An event of a pod was told, for the first time or again. */
+/** An event of a pod was recorded, for the first time or again. */
 export const podEventRecorded = definePublishingChannel<RecordedPodEvent>('podloop:agent:pod-event:recorded');
 
 /** What {@link PodEventLog} needs. */
 export interface PodEventLogOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** A pod of the node, for where in it a container stands; undefined when it is gone. */
+  /** Finds a pod of the node, to locate containers in it; undefined when it is gone. */
   readonly findPod?: (uid: string) => { readonly spec: SpecialContainers } | undefined;
-  /** Takes out of a message about a pod of that namespace what nobody may read (default: nothing). */
+  /** Removes what nobody may read from a message about a pod of that namespace (default: nothing). */
   readonly hide?: (message: string, namespace: string) => string;
-  /** How many different events are kept; 1,000 unless told. The one that was told longest ago goes first. */
+  /** How many different events are stored (default: 1,000). The least recent one is dropped first. */
   readonly capacity?: number;
 }
 
 const DEFAULT_CAPACITY = 1_000;
 
-/** The newest events of pods, the same ones counted and not repeated; each is also logged. */
+/** The newest events of pods; repetitions are counted; each event is also logged. */
 export class PodEventLog implements PodEventRecorder {
   readonly #options: PodEventLogOptions;
   /** In the order of the last time. */
@@ -46,12 +46,12 @@ export class PodEventLog implements PodEventRecorder {
     this.#options = options;
   }
 
-  /** How many events were given up for newer ones. */
+  /** How many events were dropped for newer ones. */
   get forgotten(): number {
     return this.#forgotten;
   }
 
-  /** Tells `follower` of each event from now on, with nothing in it that nobody may read, until the returned function is called. */
+  /** Passes each further event to `follower`, without secrets, until the returned function is called. */
   follow(follower: PodEventRecorder): () => void {
     this.#followers.add(follower);
     return () => this.#followers.delete(follower);

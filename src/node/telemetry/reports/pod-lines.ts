@@ -6,11 +6,11 @@ import { type PodStatusRecord } from '../../status/status-changes.js';
 /** One pod as a table of pods shows it. */
 export interface PodLine extends PodSummary {
   readonly pod: PodRef;
-  /** When the pod was created, as `podloop get` counts its age from; undefined when that is not known. */
+  /** When the pod was created, from which `podloop get` computes its age; undefined when unknown. */
   readonly createdAtMs: number | undefined;
 }
 
-/** What lines of pods are made from. */
+/** The sources of lines of pods. */
 export interface PodLineSources {
   readonly records: readonly PodStatusRecord[];
   /** As it was last synced. */
@@ -20,7 +20,7 @@ export interface PodLineSources {
   readonly findCreatedMs: (uid: string) => number | undefined;
 }
 
-/** A line for every pod of which there is a status, in the order of namespaces and names. Pure. */
+/** A line for every pod with a status, in the order of namespaces and names. Pure. */
 export function toPodLines(sources: PodLineSources): PodLine[] {
   const { records, findPod, isTerminating, findCreatedMs } = sources;
   const lines = records.flatMap(({ pod, status, isFinished }) => {
@@ -33,7 +33,7 @@ export function toPodLines(sources: PodLineSources): PodLine[] {
 }
 
 function keyOf({ pod: { namespace, name } }: PodLine): string {
-  // A slash sorts behind a hyphen, which names have.
+  // A slash sorts after a hyphen, which names may contain.
   return `${namespace}\0${name}`;
 }
 

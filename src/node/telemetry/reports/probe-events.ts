@@ -2,8 +2,10 @@ import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
 import { probeEnded, type ProbeEnd, probeNotRun } from '#base/channels/probe-channels.js';
 
 /**
- * Tells of every probe that failed, in the words of Kubernetes' events, and of every row of probes that could not be
- * run, until the returned function is called.
+ * Records each failed probe in the words of Kubernetes' events, and each series of probes that could not be
+ * run.
+ *
+ * Ends when the returned function is called.
  */
 export function recordProbeFailures(
   events: PodEventRecorder,
@@ -32,7 +34,7 @@ export function recordProbeFailures(
   };
 }
 
-/** What it means for the container that nothing counts. */
+/** What the missing result means for the container. */
 const EFFECTS: Readonly<Record<ProbeEnd['type'], string>> = {
   liveness: 'so it does not restart the container',
   readiness: 'so the container stays as ready as it was',

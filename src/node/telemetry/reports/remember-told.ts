@@ -3,8 +3,9 @@ import { type ProbeMemory } from '../../probes/probe-memory.js';
 import { containerIdOf } from '../../api/objects/choose-container.js';
 
 /**
- * Takes what a kubelet had found out of the containers that it left, and told an API server, for what probes here have found
- * out: a pod that is taken over is as ready as it was, and none leaves its services for that.
+ * Uses the results that a kubelet reported to an API server as the probes' first findings.
+ *
+ * An adopted pod is as ready as it was, and no pod leaves its services because of the change of agents.
  */
 export function rememberTold(
   memory: Pick<ProbeMemory, 'remember'>,

@@ -7,18 +7,18 @@ import { type Logger } from '#base/log/logger.js';
 export interface SlowCallsReportOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Calls that are not answered yet. */
+  /** Calls without an answer yet. */
   readonly callsInFlight: () => readonly CriCall[];
-  /** After how long a call is given up, beyond the time that the call itself asks for, in milliseconds. */
+  /** Timeout of a call beyond the time that the call itself requests, in milliseconds. */
   readonly requestTimeoutMs: number;
 }
 
-/** Beyond what a call asks for itself, as a stop does with its grace period. */
+/** Beyond the time that a call requests itself, as a stop does with its grace period. */
 const TOLD_AFTER_MS = 10_000;
-/** Told of by pod and not by call, see {@link HealthReport}, or answered for by others. */
+/** Reported by pod instead of by call, see {@link HealthReport}, or by other parts. */
 const TOLD_ELSEWHERE = /^(List|Status$|ContainerStatus$|PodSandboxStatus$)/;
 
-/** Says which call of the runtime hangs, and for which pod, while it hangs: a line as it begins to, and one at its end. */
+/** Logs which call of the runtime hangs, and for which pod: a line when it begins to, and one at its end. */
 export class SlowCallsReport {
   readonly #options: SlowCallsReportOptions;
   readonly #told = new Map<number, CriCall>();
@@ -27,7 +27,7 @@ export class SlowCallsReport {
     this.#options = options;
   }
 
-  /** Says what has changed since the last call. */
+  /** Logs what has changed since the last call. */
   update(): void {
     const { logger, callsInFlight } = this.#options;
     const calls = callsInFlight();
@@ -45,7 +45,7 @@ export class SlowCallsReport {
   }
 
   #isSlow({ method, streaming, deadlineMs, startedAtMonotonicMs }: CriCall): boolean {
-    // Without a deadline it takes as long as it takes: the pull of an image.
+    // Without a deadline it may take any time: the pull of an image.
     if (streaming || deadlineMs === undefined || TOLD_ELSEWHERE.test(method)) return false;
     const { clock, requestTimeoutMs } = this.#options;
     const ownMs = Math.max(0, deadlineMs - requestTimeoutMs);

@@ -7,14 +7,14 @@ export interface StartPlegReporterOptions {
   readonly parts: Pick<AgentParts, 'pleg' | 'cache' | 'manager' | 'cgroups'>;
   readonly client: Pick<CriClient, 'callsInFlight'>;
   readonly runtime: { readonly name: string; readonly version: string; readonly url: string };
-  /** What measures the event loop already. */
+  /** The present measurement of the event loop. */
   readonly metrics: Required<Pick<PlegReporterOptions, 'loopDelay'>>;
   readonly clock: Clock;
-  /** How the node gets on with its API server; absent without a cluster. */
+  /** The state of the connection to the API server; absent without a cluster. */
   readonly readCluster?: PlegReporterOptions['cluster'];
 }
 
-/** Begins to count for the report of an agent's event generator. */
+/** Starts to count for the report of an agent's event generator. */
 export function startPlegReporter(given: StartPlegReporterOptions): PlegReporter {
   const { parts, client, runtime, metrics, clock, readCluster } = given;
   const { pleg, cache, manager } = parts;

@@ -7,33 +7,40 @@ import { type Logger } from '#base/log/logger.js';
 /** What {@link tellFailedCalls} needs. */
 export interface TellFailedCallsOptions {
   readonly logger: Logger;
-  /** Takes the values of a namespace's Secrets out of what a runtime says of a pod there; undefined: it is about no pod. */
+  /**
+   * Removes secret values of a namespace from a runtime's message about a pod there; undefined: it is about
+   * no pod.
+   */
   readonly hide: (text: string, namespace: string | undefined) => string;
-  /** A pod that is wanted. */
+  /** Finds a desired pod. */
   readonly findPod: (uid: string) => NodePod | undefined;
 }
 
 /**
- * Not told: what went well, what was given up by ourselves, and a runtime that is away for everybody, of which others
- * tell once; nor a method that the runtime does not have: who asks for one that is optional makes do, and tells of others.
+ * Outcomes that are not logged: success, cancellation, a runtime that is away, and a method that it does not
+ * have.
+ *
+ * Other parts log once that a runtime is away. Whoever calls an optional method handles and logs its absence.
  */
 const QUIET = new Set(['ok', 'aborted', 'CRI_UNAVAILABLE', 'CRI_UNIMPLEMENTED']);
-/** Its errors quote what a command has printed. */
+/** Its errors quote the output of a command. */
 const UNTOLD = new Set(['ExecSync']);
-/** These fail for want of something that ought to be there; what others do not find has just gone, as things do that end. */
+/**
+ * For these calls a missing object is a failure; for others, it has just disappeared, as ending things do.
+ */
 const TOLD_OF_ABSENCE = new Set(['PullImage', 'RunPodSandbox', 'CreateContainer']);
-/** They hand over the variables and the command of a container. */
+/** They pass the variables and the command of a container. */
 const QUOTING = new Set(['CreateContainer', 'StartContainer']);
 
-/** More of a message is no help, and takes its time. */
+/** More of a message does not help, and costs time. */
 const LONGEST = 8 * 1024;
 const RPC_ERROR = /rpc error: code = \w+ desc = /;
 
 /**
- * Tells in the log, in the kubelet's words, of calls that the runtime has failed, until the returned function is called.
+ * Logs failed calls of the runtime in the kubelet's words, until the returned function is called.
  *
- * Of a container that gets Secrets as variables only the code is told here: who starts it knows what is to be hidden, and
- * tells the rest.
+ * For a container with Secrets in its variables it logs only the code: the part that starts the container
+ * knows what to hide, and logs the rest.
  */
 export function tellFailedCalls({ logger, hide, findPod }: TellFailedCallsOptions): () => void {
   const mayQuoteSecrets = ({ method, pod }: CriCall): boolean =>
@@ -42,7 +49,7 @@ export function tellFailedCalls({ logger, hide, findPod }: TellFailedCallsOption
     const { method, pod, containerId, sandboxId } = call;
     if (QUIET.has(outcome) || UNTOLD.has(method)) return;
     if (outcome === 'CRI_NOT_FOUND' && !TOLD_OF_ABSENCE.has(method)) return;
-    // It is taken up instead.
+    // The existing object is used instead.
     if (saysNameTaken(outcome, error)) return;
     const service = /Image/.test(method) ? 'image' : 'runtime';
     const said = mayQuoteSecrets(call) ? withoutWords(error, outcome) : hide(quote(error), pod?.namespace);
@@ -54,14 +61,14 @@ export function tellFailedCalls({ logger, hide, findPod }: TellFailedCallsOption
   });
 }
 
-/** Of a pod that nobody knows any more, nobody knows what it had. */
+/** Nobody knows what an unknown pod had. */
 function getsSecrets(pod: NodePod | undefined): boolean {
   if (pod === undefined) return true;
   const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
   return [...containers, ...initContainers, ...ephemeralContainers].some(takesSecrets);
 }
 
-/** As the kubelet has it: what the runtime said, without what was asked of it. */
+/** Like the kubelet's: the runtime's words, without the request. */
 function quote(error: string): string {
   const at = error.search(RPC_ERROR);
   return error.slice(Math.max(at, 0), Math.max(at, 0) + LONGEST);

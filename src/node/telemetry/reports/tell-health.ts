@@ -11,16 +11,16 @@ export interface TellHealthOptions {
   readonly pleg: Pick<Pleg, 'health'>;
   readonly runtimeState: Pick<RuntimeState, 'isAnswered'>;
   readonly client: Pick<CriClient, 'callsInFlight'>;
-  /** After which a call of the runtime is given up, in milliseconds. */
+  /** Timeout of a call of the runtime, in milliseconds. */
   readonly requestTimeoutMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** How often it is looked who hangs, in milliseconds. */
+/** How often to check what hangs, in milliseconds. */
 const LOOK_MS = 1_000;
 
-/** Names in the log who hangs, while it hangs, until the signal aborts. */
+/** Logs what hangs, while it hangs, until the signal aborts. */
 export async function tellHealth(given: TellHealthOptions, signal: AbortSignal): Promise<void> {
   const { pleg, runtimeState, client, requestTimeoutMs, clock, logger } = given;
   const health = new HealthReport(logger);

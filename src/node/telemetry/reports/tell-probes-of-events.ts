@@ -7,7 +7,10 @@ export interface TellProbesOptions {
   readonly probes: Pick<ProbeManager, 'podChanged'>;
 }
 
-/** Lets probes learn of new containers at once, and not only when they look; until the signal aborts. */
+/**
+ * Notifies probes of new containers at once, so that they need not wait for their next check; until the
+ * signal aborts.
+ */
 export async function tellProbesOfEvents(given: TellProbesOptions, signal: AbortSignal): Promise<void> {
   await using events = given.pleg.subscribe();
   signal.addEventListener('abort', () => events.close(), { once: true });

@@ -5,18 +5,18 @@ import { type Logger } from '#base/log/logger.js';
 /** What {@link tellRuntimeDifferences} needs. */
 export interface RuntimeDifferencesOptions {
   readonly client: Pick<CriClient, 'status'>;
-  /** With which a runtime would be started now. */
+  /** The flags that a runtime would start with now. */
   readonly flags: readonly string[];
-  /** Which it would be then; `unknown` where nobody says. */
+  /** The version that it would have; `unknown` where nobody says. */
   readonly version: string;
   readonly logger: Logger;
   readonly signal: AbortSignal;
 }
 
-/** Nobody's start is to wait long for it. */
+/** A start must not wait long for this. */
 const ANSWER_MS = 10_000;
 
-/** The flags that are compared, each with where an embedded runtime tells of it, and what it is unless told. */
+/** The compared flags, each with its field in the status of an embedded runtime, and its default. */
 const COMPARED = {
   '--isolation': { choice: 'isolation', usual: ['auto'] },
   '--network': { choice: 'network', usual: ['auto'] },
@@ -24,9 +24,10 @@ const COMPARED = {
 } as const;
 
 /**
- * Warns where an embedded runtime that an earlier agent has left is not as it would be started now, with how to end it: it
- * goes on as it is, and nothing else would show that a new flag or a new version has no effect. Never rejects; an
- * older one, which does not tell how it was started, is passed over.
+ * Warns if an embedded runtime of an earlier agent differs from one that would start now, with how to end it.
+ *
+ * It runs on as it is, and nothing else would show that a new flag or a new version has no effect. Never
+ * rejects; an older runtime, which does not report how it was started, is skipped.
  */
 export async function tellRuntimeDifferences(options: RuntimeDifferencesOptions): Promise<void> {
   const { client, logger, signal } = options;
@@ -43,7 +44,10 @@ export async function tellRuntimeDifferences(options: RuntimeDifferencesOptions)
   });
 }
 
-/** In words, one for each: `--network is auto, not host`. Empty for one that does not tell. Pure. */
+/**
+ * One sentence per difference: `--network is auto, not host`. Empty for a runtime that does not report it.
+ * Pure.
+ */
 export function findRuntimeDifferences(
   { flags, version }: Pick<RuntimeDifferencesOptions, 'flags' | 'version'>,
   told: Readonly<Record<string, unknown>>,
