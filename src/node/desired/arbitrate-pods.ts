@@ -4,31 +4,31 @@ import { type NodePod } from '#kube/pod/node-pod.js';
 export interface PodClaim {
   readonly source: string;
   readonly pod: NodePod;
-  /** When the source first wanted it, counted up: the smaller was first. */
+  /** Order in which sources first wanted it: the smaller was first. */
   readonly since: number;
-  /** The pod is this source's already. */
+  /** The pod already belongs to this source. */
   readonly isHeld: boolean;
 }
 
-/** A claim that another one stands against. */
+/** A claim that loses against another one. */
 export interface RefusedClaim {
   readonly claim: PodClaim;
-  /** Whose pod it is. */
+  /** The claim that has the pod. */
   readonly holder: PodClaim;
   /** What the two have in common. */
   readonly by: 'name' | 'uid';
 }
 
-/** Who gets which pod. */
+/** Which source gets which pod. */
 export interface Arbitration {
   readonly accepted: ReadonlySet<PodClaim>;
   readonly refused: readonly RefusedClaim[];
 }
 
 /**
- * Decides between claims to the same pod: no two of those accepted have a uid or a full name in common. Pure.
+ * Decides between claims to the same pod: no two accepted ones share a uid or a full name. Pure.
  *
- * A pod stays with the source that has it; else the first claim wins. Nothing is taken from a pod that runs because
+ * A pod stays with the source that has it; otherwise the first claim wins. A running pod loses nothing when
  * another source names it, too.
  */
 export function arbitratePods(claims: readonly PodClaim[]): Arbitration {

@@ -9,7 +9,7 @@ import { type NodePod } from '#kube/pod/node-pod.js';
 import { podReferences } from '#kube/pod/pod-references.js';
 import { STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
 
-/** Objects of one source that say something else now, or are new, or are gone. */
+/** New, changed or removed objects of one source. */
 export interface ObjectChange {
   readonly source: string;
   /** Never empty; each is `kind namespace/name`. */
@@ -18,11 +18,11 @@ export interface ObjectChange {
 
 /** What {@link ConfigObjects} needs. */
 export interface ConfigObjectsOptions {
-  /** Called after the change took effect; must not throw. Nobody is told unless somebody asks. */
+  /** Called after the change took effect; must not throw (default: nothing is called). */
   readonly onChanged?: (change: ObjectChange) => void;
 }
 
-/** An object, and whose it is. */
+/** An object and its source. */
 export interface SourceConfigObject {
   /** `file`, `http`, `stdin`. */
   readonly source: string;
@@ -30,10 +30,10 @@ export interface SourceConfigObject {
 }
 
 /**
- * The ConfigMaps and Secrets of all sources, as they were delivered last.
+ * The latest ConfigMaps and Secrets of all sources.
  *
- * A pod finds those of its own source and namespace alone: the source is what it was marked with when it was made a pod
- * of this node, and no manifest can say another one.
+ * A pod finds only those of its own source and namespace. The agent marks each pod with its source, and no
+ * manifest can name another one.
  */
 export class ConfigObjects implements PodObjects {
   readonly #onChanged: (change: ObjectChange) => void;
@@ -53,14 +53,14 @@ export class ConfigObjects implements PodObjects {
     return found?.kind === 'Secret' ? found : undefined;
   }
 
-  /** All of them, source after source, in the order in which they were delivered. */
+  /** All of them, source by source, in the order of delivery. */
   all(): SourceConfigObject[] {
     return [...this.#bySource].flatMap(([source, objects]) =>
       [...objects.values()].map((object) => ({ source, object })),
     );
   }
 
-  /** Takes in all objects that a source has now. Of two with one name the first counts. */
+  /** Replaces all objects of a source. If two have the same name, the first wins. */
   deliver(source: string, objects: readonly ConfigObject[]): void {
     const before = this.#bySource.get(source) ?? new Map<string, ConfigObject>();
     const next = new Map<string, ConfigObject>();
@@ -85,7 +85,7 @@ export class ConfigObjects implements PodObjects {
   }
 }
 
-/** Whether a pod refers to any of the objects that changed. Pure. */
+/** Whether a pod refers to any of the changed objects. Pure. */
 export function isConcerned(pod: NodePod, { source, keys }: ObjectChange): boolean {
   if (sourceOf(pod) !== source) return false;
   const { namespace } = pod.metadata;

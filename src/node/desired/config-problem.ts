@@ -5,17 +5,22 @@ import {
 } from './manifests/manifest-problem.js';
 
 /**
- * What is wrong: as of a manifest, or `unreadable` (a folder, file or URL gave nothing that could be judged), or
- * `not-kept` (the last good version could not be written or read), or `conflict` (another source has the pod).
+ * The kind of a problem: that of a manifest, `unreadable`, `not-kept` or `conflict`.
+ *
+ * - `unreadable`: a folder, file or URL gave nothing to parse
+ * - `not-kept`: the last good version could not be written or read
+ * - `conflict`: another source has the pod
  */
 export type ConfigProblemKind = ManifestProblemKind | 'unreadable' | 'not-kept' | 'conflict';
 
-/** One thing that is wrong with what a source gave: for the log, once, and for the status, as long as it stands. */
+/** A problem with the input of a source: logged once, and in the status as long as it lasts. */
 export interface ConfigProblem extends Omit<ManifestProblem, 'kind'> {
   /** `file`, `http`, `stdin`, `api`. */
   readonly source: string;
   readonly kind: ConfigProblemKind;
-  /** Full names of the pods that go on with their last good version, because of this problem or others of the file. */
+  /**
+   * Full names of the pods that keep their last good version because of this problem or others of the file.
+   */
   readonly kept: readonly string[];
 }
 

@@ -5,28 +5,28 @@ import { type PodJudge } from './manifests/judge-pod.js';
 /** The pods of one source by uid, in its order. */
 export type PodSet = ReadonlyMap<string, NodePod>;
 
-/** Pods of one source to which the same happened. */
+/** Pods of one source with the same kind of change. */
 export interface PodChange {
   readonly type: PodUpdateType;
   /** Never empty. */
   readonly pods: readonly NodePod[];
 }
 
-/** What {@link diffPods} finds. */
+/** The result of {@link diffPods}. */
 export interface PodDifference {
-  /** At most one of each type, in the order in which they are to be handed on: removals first, as they make room. */
+  /** At most one of each type, in the order in which to pass them on: removals first, as they make room. */
   readonly changes: readonly PodChange[];
-  /** What is known once they are handed on: of a pod that is the same, the object that was known before. */
+  /** The known pods after that; an unchanged pod keeps its object. */
   readonly known: PodSet;
 }
 
 const ORDER: readonly PodUpdateType[] = ['REMOVE', 'ADD', 'UPDATE', 'DELETE', 'RECONCILE'];
 
 /**
- * What turns the pods that are known into those that are wanted. Pure.
+ * The changes that turn the known pods into the wanted ones. Pure.
  *
- * A pod is its uid. One that keeps its uid and gets another name is removed and added: nobody may find that a pod that
- * runs is called otherwise.
+ * A pod is identified by its uid. One that keeps its uid but changes its name is removed and added, so that
+ * no running pod ever changes its name.
  */
 export function diffPods(known: PodSet, wanted: PodSet, judge: PodJudge): PodDifference {
   const found = new Map<PodUpdateType, NodePod[]>(ORDER.map((type) => [type, []]));

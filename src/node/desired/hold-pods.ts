@@ -2,8 +2,10 @@ import { podReferences } from '#kube/pod/pod-references.js';
 import { type MergedFiles } from './sources/file-versions.js';
 
 /**
- * Leaves out pods that refer to an object which none of the files read so far has: it may be in one that is read next,
- * and a pod that may do without it would start without it. Pods that have been handed out already stay. Pure.
+ * Leaves out pods with a reference to an object that no file read so far contains. Pure.
+ *
+ * The object may be in a file that is read next, and a pod with an optional reference would start without it.
+ * Pods that were already handed out stay.
  */
 export function holdPods(merged: MergedFiles, handedUids: ReadonlySet<string>): MergedFiles {
   const known = new Set(merged.objects.map(({ object }) => keyOf(object.kind, object.metadata)));

@@ -1,14 +1,15 @@
 /**
  * Merges what the sources of pods want into one stream of changes.
  *
- * In: from each source, again and again, all pods that it wants. Out: {@link PodUpdate}s, each of one source and one
- * type, which say how that differs from what the reader was told before. The reader never sees a source's whole list.
+ * In: from each source, repeatedly, all pods that it wants. Out: {@link PodUpdate}s, each of one source and
+ * one type, with the difference to what the reader has already got. The reader never sees a source's whole
+ * list.
  *
- * It assumes that a source delivers an absence only when it has seen it; what makes that so is in the sources. A pod
- * that two sources want goes to the first (arbitrate-pods.ts), and the other one is told of as a problem.
+ * It assumes that a source delivers an absence only when it has seen it, which is up to the sources. A pod
+ * that two sources want goes to the first (arbitrate-pods.ts), and the other one is reported as a problem.
  *
- * Nothing waits for the reader, and nothing grows while it is away: what it has not read yet is the difference between
- * what it was told and what is wanted now, so that changes of the same pod fold by themselves.
+ * Nothing waits for the reader, and nothing grows while it is away: what it has not read yet is the
+ * difference between what it got and what is wanted now, so changes of the same pod fold by themselves.
  *
  * @module
  */
@@ -27,56 +28,61 @@ import { type ManifestPlace } from './manifests/manifest-problem.js';
 import { ProblemBook } from './problem-book.js';
 import { type StoppedPods } from './stopped-pods.js';
 
-/** What a delivery may say beside its pods. */
+/** The options of a delivery. */
 export interface DeliveryOptions {
-  /** False: the source has not seen all that it is to read, and does not count as seen. True unless told. */
+  /** False: the source has not read everything yet, and does not count as read (default: true). */
   readonly isComplete?: boolean;
   /** Where a pod is written, for problems. */
   readonly placeOf?: (pod: NodePod) => ManifestPlace | undefined;
-  /** All ConfigMaps and Secrets that the source has now: there before any of its pods is handed out. None unless told. */
+  /**
+   * All present ConfigMaps and Secrets of the source: available before any of its pods is handed out
+   * (default: none).
+   */
   readonly objects?: readonly ConfigObject[];
 }
 
-/** Where one source hands in what it wants. */
+/** The entry of one source. */
 export interface PodSourcePort {
-  /** All pods that the source wants now, in its order. Takes effect at once; never waits, never throws. */
+  /**
+   * Sets all pods that the source wants now, in its order. Takes effect at once; never waits, never throws.
+   */
   deliver(pods: readonly NodePod[], options?: DeliveryOptions): void;
 }
 
 /** How the pods of a source are compared. */
 export interface PodSourceOptions {
-  /** {@link judgeByManifest} unless told. */
+  /** Default: {@link judgeByManifest}. */
   readonly judge?: PodJudge;
 }
 
 /** What {@link PodConfig} needs. */
 export interface PodConfigOptions {
-  /** Hears of pods that two sources want. */
+  /** Receives pods that two sources want. */
   readonly problems?: ProblemBook;
-  /** Where the objects of the sources go. */
+  /** Receives the objects of the sources. */
   readonly objects?: ConfigObjects;
-  /** Pods that are to end, or to stay away, although a source wants them (default: none). */
+  /** Pods that have to end, or may not start, although a source wants them (default: none). */
   readonly stopped?: Pick<StoppedPods, 'apply' | 'settle'>;
   readonly logger?: Logger;
 }
 
-/** What a {@link PodConfig} has been through. */
+/** The counters of {@link PodConfig}. */
 export interface PodConfigStats {
   readonly deliveries: number;
-  /** Changes that took the place of one that nobody had read yet. */
+  /** Changes that replaced one that nobody had read yet. */
   readonly folded: number;
-  /** Updates that the reader was given. */
+  /** Updates that the reader has got. */
   readonly handedOut: number;
 }
 
 interface Source {
   readonly name: string;
   readonly judge: PodJudge;
-  /** As delivered last; with the number of the delivery in which each was first wanted. */
+  /** As last delivered, with the number of the delivery that first wanted each. */
   claims: readonly PodClaim[];
   placeOf: (pod: NodePod) => ManifestPlace | undefined;
   wanted: PodSet;
-  /** What the reader was told, or is being told. */
+  /** What the reader has got, or is getting. */
   told: PodSet;
   isComplete: boolean;
   isSeen: boolean;
@@ -92,9 +98,9 @@ export class PodConfig {
   readonly #stopped: Pick<StoppedPods, 'apply' | 'settle'> | undefined;
   readonly #logger: Logger;
   readonly #sources = new Map<string, Source>();
-  /** Computed and not yet read; belongs to {@link Source.told}. */
+  /** Computed but not read yet; belongs to {@link Source.told}. */
   #batch: PodUpdate[] = [];
-  /** Source of the update that the reader works on. */
+  /** Source of the update that the reader is processing. */
   #inHand: string | undefined;
   #isRead = false;
   #claimCount = 0;
@@ -117,9 +123,9 @@ export class PodConfig {
     return { deliveries: this.#deliveries, folded: this.#folded, handedOut: this.#handedOut };
   }
 
-  /** Pods were stopped, or may run again: what is wanted is worked out anew. */
+  /** Computes the wanted pods again, as pods were stopped or may run again. */
   refresh(): void {
-    // One may have been stopped whose manifest had just become another: a source does not say again what it has said.
+    // A stopped pod's manifest may have just changed: a source does not repeat what it has delivered.
     for (const { name, claims, isComplete } of this.#sources.values()) {
       const pods = claims.map(({ pod }) => pod);
       this.#stopped?.settle(name, pods, isComplete);
@@ -128,12 +134,12 @@ export class PodConfig {
     this.#wake?.();
   }
 
-  /** What is wrong as of now, whoever reported it to the same book. */
+  /** All present problems, whoever reported them to the same book. */
   problems(): readonly ConfigProblem[] {
     return this.#problems.problems();
   }
 
-  /** What stands against a pod that a source wants, in words; undefined when nothing does. */
+  /** Why a pod that a source wants is refused, in words; undefined when it is not. */
   findRefusal(source: string, uid: string): string | undefined {
     const found = this.#refused.find(
       ({ claim }) => claim.source === source && claim.pod.metadata.uid === uid,
@@ -141,7 +147,10 @@ export class PodConfig {
     return found && this.#explain(found);
   }
 
-  /** Adds a source, before the first call of {@link seenAllSources} that is to know of it. A name can be added once. */
+  /**
+   * Adds a source, before the first call of {@link seenAllSources} that has to include it. Each name only
+   * once.
+   */
   addSource(name: string, { judge = judgeByManifest }: PodSourceOptions = {}): PodSourcePort {
     if (this.#sources.has(name)) throw new Error(`there is a source ${name} already`);
     const source: Source = {
@@ -153,17 +162,18 @@ export class PodConfig {
   }
 
   /**
-   * Whether all sources have told all of their pods, and the reader has been through what followed from it: only then
-   * is a pod that nobody wants one that nobody wants. `except`: that source does not count.
+   * Whether all sources have delivered all of their pods, and the reader has processed them.
+   *
+   * Only then is an unlisted pod really unwanted. `except`: that source does not count.
    */
   seenAllSources(except?: string): boolean {
     return [...this.#sources.values()].every(({ name, isSeen }) => isSeen || name === except);
   }
 
   /**
-   * The changes, until the signal aborts; then it ends. An update counts as dealt with when the next one is asked for.
+   * The changes, until the signal aborts. Requesting the next update marks the last one as processed.
    *
-   * One reader at a time. A reader that leaves has dealt with what it was given; the next one gets what follows.
+   * One reader at a time. A reader that leaves has processed what it got; the next one gets what follows.
    */
   async *updates(signal: AbortSignal): AsyncGenerator<PodUpdate, void, undefined> {
     if (this.#isRead) throw new PodloopError('SUBSCRIPTION_IN_USE', 'the updates of pods have one reader');
@@ -210,7 +220,7 @@ export class PodConfig {
     this.#wake?.();
   }
 
-  /** Gives every pod to the source that it belongs to. */
+  /** Assigns every pod to its source. */
   #arbitrate(): { readonly refused: readonly RefusedClaim[]; readonly folded: number } {
     const sources = [...this.#sources.values()];
     for (const source of sources) {
@@ -271,7 +281,7 @@ export class PodConfig {
     return this.#batch.shift();
   }
 
-  /** All sources at once: a pod that goes from one to another is removed before it is added. */
+  /** All sources at once: a pod that moves between sources is removed before it is added. */
   #computeBatch(): void {
     const updates: PodUpdate[] = [];
     for (const source of this.#sources.values()) {

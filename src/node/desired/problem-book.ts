@@ -1,20 +1,23 @@
 import { type ConfigProblem } from './config-problem.js';
 
-/** Who wants to hear of problems. */
+/** The listeners of problems. */
 export interface ProblemBookOptions {
-  /** Called once for each problem that was not there before. Must not throw. */
+  /** Called once for each new problem. Must not throw. */
   readonly onProblem?: (problem: ConfigProblem) => void;
-  /** Called once when a problem that was told is gone. Must not throw. */
+  /** Called once when a reported problem is gone. Must not throw. */
   readonly onSolved?: (problem: ConfigProblem) => void;
-  /** Called once when the last problem of a file is gone, be it mended or not there any more. Must not throw. */
+  /**
+   * Called once when the last problem of a file is gone, whether the file was fixed or removed. Must not
+   * throw.
+   */
   readonly onCleared?: (file: string) => void;
 }
 
 /**
- * The problems that stand, each told once.
+ * The present problems, each reported once.
  *
- * Every part that finds problems has a name of its own here, and says all of its problems each time. One that was gone
- * and is back is told again.
+ * Every part that finds problems has its own name here, and reports all of its problems each time. A problem
+ * that comes back is reported again.
  */
 export class ProblemBook {
   readonly #options: ProblemBookOptions;
@@ -24,7 +27,7 @@ export class ProblemBook {
     this.#options = options;
   }
 
-  /** Replaces what a part said before. */
+  /** Replaces a part's problems. */
   report(part: string, problems: readonly ConfigProblem[]): void {
     const before = this.#byPart.get(part) ?? new Map<string, ConfigProblem>();
     const now = new Map(problems.map((problem) => [keyOf(problem), problem]));
@@ -39,13 +42,13 @@ export class ProblemBook {
     }
   }
 
-  /** All that stand now, by part. */
+  /** All present problems, by part. */
   problems(): readonly ConfigProblem[] {
     return [...this.#byPart.values()].flatMap((problems) => [...problems.values()]);
   }
 }
 
-/** Which pods go on because of it is no part of what is wrong. */
+/** The pods that run on because of it are not part of a problem's identity. */
 function keyOf({ kept: _, ...problem }: ConfigProblem): string {
   return JSON.stringify(problem);
 }

@@ -1,6 +1,7 @@
 /**
- * Pods that somebody has stopped although their manifest is still there: kept on the disk, so that they stay stopped over
- * restarts of the agent, until the manifest says something else.
+ * Pods that somebody has stopped although their manifest still exists.
+ *
+ * The record is on disk, so that they stay stopped over restarts of the agent, until the manifest changes.
  *
  * ```
  *   wanted ── stop ──► ending ── all of it has ended ──► over
@@ -8,12 +9,12 @@
  *      └── the manifest says something else, or is gone, or it is released
  * ```
  *
- * In: stops and ends. Out: for each pod that a source delivers what is to become of it: as it is, with a deletion, or
- * left out. What is said of a stop holds once it is on the disk, and nothing is done about it before; so an agent that is
- * killed at any point is followed by one that goes on with it.
+ * In: stops and ends. Out: for each pod that a source delivers, the pod as it is, with a deletion, or left
+ * out. A stop takes effect only once it is on disk, so an agent that is killed at any point is followed by
+ * one that continues.
  *
- * A stop is kept by the uid that the manifest gives, as that is the one that sources know. Whoever stops a pod that was
- * taken over has it under another one; it says its manifest's itself ({@link manifestUidOf}).
+ * A stop is recorded under the uid of the manifest, as sources know that one. Callers that stop an adopted
+ * pod have another uid; they pass the manifest's themselves ({@link manifestUidOf}).
  *
  * @module
  */
@@ -26,35 +27,35 @@ import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 
 /** A pod that was stopped. */
 export interface StoppedPod {
-  /** Under which it runs, or ran. */
+  /** The uid under which it runs, or ran. */
   readonly uid: string;
-  /** By which its source knows it, where that is another. */
+  /** The uid under which its source knows it, if different. */
   readonly manifestUid?: string;
   readonly namespace: string;
   readonly name: string;
   /** `file`, `http`, `stdin`. */
   readonly source: string;
-  /** Of the manifest that was stopped: another one runs. */
+  /** Of the stopped manifest: another one runs. */
   readonly manifestHash: string;
   /** When it is gone at the latest, RFC 3339. */
   readonly deletionTimestamp: string;
-  /** In seconds; the shortest that was asked for. */
+  /** In seconds; the shortest one requested. */
   readonly gracePeriodSeconds: number;
   /** Nothing of it is left to end. */
   readonly isOver: boolean;
 }
 
-/** What {@link StoppedPods} is made of. */
+/** Options of {@link StoppedPods}. */
 export interface StoppedPodsOptions {
   readonly file: string;
   readonly logger?: Logger;
-  /** Called after a record has come, changed or gone: pods are to be looked at anew. */
+  /** Called after a record was added, changed or removed: the wanted pods have to be computed again. */
   readonly onChanged?: () => void;
-  /** A pod that was stopped may run again: nothing of its former life, under that uid, counts. */
+  /** A stopped pod may run again: nothing of its former life under that uid counts. */
   readonly onReleased?: (uid: string) => void;
 }
 
-/** Of the form of the file. */
+/** Version of the file format. */
 const VERSION = 1;
 
 /** See the module. */
@@ -65,7 +66,7 @@ export class StoppedPods {
   #byUid: ReadonlyMap<string, StoppedPod>;
   #revision = 0;
   readonly #changes = new Mutex();
-  /** By source, the uids of what it told of last. */
+  /** By source, the uids of its last delivery. */
   readonly #wanted = new Map<string, ReadonlySet<string>>();
   readonly #deleted = new WeakMap<NodePod, { readonly stop: StoppedPod; readonly pod: NodePod }>();
 
@@ -75,18 +76,18 @@ export class StoppedPods {
     this.#byUid = new Map(stops.map((stop) => [manifestUidOf(stop), stop]));
   }
 
-  /** Reads what is kept. Rejects when that cannot be read: what was stopped would run. */
+  /** Reads the record. Rejects when it is unreadable: stopped pods would run. */
   static async open(options: StoppedPodsOptions): Promise<StoppedPods> {
     const text = await readIfThere(options.file);
     return new StoppedPods(options, text === undefined ? [] : parse(text, options.file));
   }
 
-  /** Another number after each change. */
+  /** Changes with every change of the record. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** The stop of that very pod; undefined when there is none, or its manifest says something else now. */
+  /** The stop of exactly that pod; undefined when there is none, or its manifest has changed. */
   find(pod: NodePod): StoppedPod | undefined {
     const stop = this.#byUid.get(manifestUidOf(pod.metadata));
     return stop !== undefined && stop.manifestHash === hashOf(pod) ? stop : undefined;
@@ -97,19 +98,22 @@ export class StoppedPods {
     return [...this.#byUid.values()];
   }
 
-  /** Whether a pod of that `namespace/name` was stopped, and its manifest says no other thing since. */
+  /** Whether a pod of that `namespace/name` was stopped, and its manifest is unchanged. */
   hasStopped(fullName: string): boolean {
     return this.list().some(({ namespace, name }) => `${namespace}/${name}` === fullName);
   }
 
-  /** Those that have ended and that a source would have run, as far as it has told. */
+  /** Ended pods that a source still wants, as far as it has delivered. */
   heldBack(): StoppedPod[] {
     return this.list().filter(
       (stop) => stop.isOver && this.#wanted.get(stop.source)?.has(manifestUidOf(stop)) === true,
     );
   }
 
-  /** What becomes of a pod that a source wants: undefined when it is left out. The same object for the same answer. */
+  /**
+   * What happens to a pod that a source wants: undefined when it is left out. The same object for the same
+   * result.
+   */
   apply(pod: NodePod): NodePod | undefined {
     const stop = this.find(pod);
     if (stop === undefined) return pod;
@@ -124,8 +128,10 @@ export class StoppedPods {
   }
 
   /**
-   * Stops a pod; of one that is stopped already the grace period can only become shorter. Resolves once that is on the
-   * disk and holds; rejects when it cannot be written, and nothing has happened then.
+   * Stops a pod; for a stopped one the grace period can only become shorter.
+   *
+   * Resolves once that is on disk and effective; rejects when it cannot be written, and nothing has happened
+   * then.
    */
   async stop(
     pod: NodePod,
@@ -149,7 +155,10 @@ export class StoppedPods {
     });
   }
 
-  /** Nothing of the pod of that manifest is left to end. Does nothing for one that was not stopped. Never rejects. */
+  /**
+   * Nothing of the pod of that manifest is left to end. Does nothing for a pod that was not stopped. Never
+   * rejects.
+   */
   async setOver(manifestUid: string): Promise<void> {
     await this.#changes.run(async () => {
       const stop = this.#byUid.get(manifestUid);
@@ -158,7 +167,7 @@ export class StoppedPods {
         if (stops.get(manifestUid) === stop) stops.set(manifestUid, { ...stop, isOver: true });
       };
       await this.#change(finish).catch((error: unknown) => {
-        // It holds as long as this agent does, and the next one has nothing to end twice.
+        // Valid as long as this agent runs; the next one finds nothing left to end.
         this.#apply(finish);
         this.#complain(error);
       });
@@ -166,7 +175,11 @@ export class StoppedPods {
     });
   }
 
-  /** The pod of that manifest may run again. Resolves, with whether it was stopped, once that is on the disk; rejects as {@link stop} does. */
+  /**
+   * Lets the pod of that manifest run again. Resolves, once that is on disk, with whether it was stopped.
+   *
+   * Rejects as {@link stop} does.
+   */
   async release(manifestUid: string): Promise<boolean> {
     return this.#changes.run(async () => {
       const stop = this.#byUid.get(manifestUid);
@@ -179,8 +192,10 @@ export class StoppedPods {
   }
 
   /**
-   * A source says what it wants: stops of pods whose manifest says something else count no more, and neither do those of
-   * pods that are gone, once the source has told of all. Takes effect at once; never throws.
+   * Drops stops of pods whose manifest has changed in a delivery, and of pods that are gone from a complete
+   * one.
+   *
+   * Takes effect at once; never throws.
    */
   settle(source: string, pods: readonly NodePod[], isComplete: boolean): void {
     const wanted = new Map(pods.map((pod) => [pod.metadata.uid, pod]));
@@ -208,7 +223,7 @@ export class StoppedPods {
     this.#logger.error('What became of stopped pods cannot be kept on the disk', error, { path });
   }
 
-  /** On the disk first. A source may have told of changes meanwhile: what it has settled stays. */
+  /** Changes the disk first. A source may have delivered meanwhile: stops that it dropped stay dropped. */
   async #change(change: (stops: Map<string, StoppedPod>) => unknown): Promise<void> {
     const next = new Map(this.#byUid);
     change(next);

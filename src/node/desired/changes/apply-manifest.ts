@@ -13,7 +13,7 @@ import { type DesiredPods } from '../../pods/loop/desired-pods.js';
 import { explainObstacle } from './explain-obstacle.js';
 import { type WritableManifests } from './writable-manifests.js';
 
-/** What {@link applyManifests} works with. */
+/** What {@link applyManifests} needs. */
 export interface ApplyManifestsPorts {
   readonly nodeName: string;
   readonly manifests: WritableManifests;
@@ -23,7 +23,7 @@ export interface ApplyManifestsPorts {
   readonly stopped: Pick<StoppedPods, 'release'>;
 }
 
-/** Puts objects among the manifests of an agent. */
+/** Adds objects to the manifests of an agent. */
 export function applyManifests(ports: ApplyManifestsPorts): ApplyObject {
   const { manifests, nodeName, stopped } = ports;
   return async ({ kind, namespace, name, value, isDryRun }, signal) => {
@@ -45,7 +45,7 @@ export function applyManifests(ports: ApplyManifestsPorts): ApplyObject {
       const uid = uidOf(outcome.reading, nodeName);
       const isBack = uid !== undefined && (await stopped.release(uid));
       await manifests.untilSeen(() => isSeen(outcome.reading, ports), signal);
-      // The manifest of a pod that was deleted may be as it was: what starts is another pod all the same.
+      // The manifest of a deleted pod may be unchanged: what starts is a new pod all the same.
       if (isBack) return { kind: 'applied', result: 'created' };
     }
     return { kind: 'applied', result: outcome.result };
@@ -58,7 +58,7 @@ function uidOf({ pods }: ManifestReading, nodeName: string): string | undefined 
   return toStaticPod(first.pod, { source: FILE_SOURCE, nodeName }).pod.metadata.uid;
 }
 
-/** Whether the agent has taken in what was written. */
+/** Whether the agent has read what was written. */
 function isSeen({ pods, objects: written }: ManifestReading, ports: ApplyManifestsPorts): boolean {
   const { desired, adoption, objects, nodeName } = ports;
   const areSeen = pods.every(({ pod }) => {

@@ -6,7 +6,10 @@ const HELD: Readonly<Record<Obstacle['holds'], string>> = {
   nothing: 'its file would be FILE, which is there and holds no object',
 };
 
-/** Says why an object cannot be changed or removed through the API, and where it can: `change it there`. Pure. */
+/**
+ * Explains why an object cannot be changed or removed through the API, and where it can: `change it there`.
+ * Pure.
+ */
 export function explainObstacle({ file, holds }: Obstacle, remedy: string): string {
   return `${HELD[holds].replace('FILE', () => file)}: ${remedy}`;
 }

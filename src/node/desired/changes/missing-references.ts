@@ -7,9 +7,9 @@ import { type ManifestProblem } from '../manifests/manifest-problem.js';
 import { type ManifestObject, type ManifestPod } from '../manifests/manifest-reader.js';
 
 /**
- * What pods refer to and is in none of these manifests, each once for a pod; what is optional may be missing. Pure.
+ * Required references of pods that are in none of these manifests, each once per pod. Pure.
  *
- * No error: a pod waits until there is such an object, and that may come from another file.
+ * This is no error: a pod waits for such an object, and it may come from another file.
  */
 export function findMissingReferences(
   pods: readonly ManifestPod[],

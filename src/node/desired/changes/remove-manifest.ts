@@ -3,13 +3,13 @@ import { type RemoveObject } from '../../api/objects/delete-object.js';
 import { explainObstacle } from './explain-obstacle.js';
 import { type WritableManifests } from './writable-manifests.js';
 
-/** What {@link removeManifests} works with. */
+/** What {@link removeManifests} needs. */
 export interface RemoveManifestsPorts {
   readonly manifests: WritableManifests;
   readonly objects: { all(): readonly { readonly source: string; readonly object: ConfigObject }[] };
 }
 
-/** Takes ConfigMaps and Secrets out of the manifests of an agent. */
+/** Removes ConfigMaps and Secrets from the manifests of an agent. */
 export function removeManifests({ manifests, objects }: RemoveManifestsPorts): RemoveObject {
   return async ({ kind, namespace, name, isDryRun }, signal) => {
     const find = (): ReturnType<typeof objects.all> =>

@@ -22,34 +22,34 @@ import { messageOf } from '#base/errors/errors.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { findMissingReferences } from './missing-references.js';
 
-/** Whether there is no such file at all, and so no line in it. */
+/** Whether the file does not exist, so that no line can be named. */
 export function isAbsentFile({ message }: ManifestProblem): boolean {
   return message === NO_SUCH_FILE;
 }
 
 export { formatManifestProblem, type ManifestProblem } from '../manifests/manifest-problem.js';
 
-/** What is validated, and for which node. */
+/** What to validate, and for which node. */
 export interface ValidateOptions {
   /** Files and folders; `-` is standard input. */
   readonly paths: readonly string[];
-  /** The node that the pods would be of. */
+  /** The node on which the pods would run. */
   readonly nodeName: string;
-  /** What that node does not let pods have (default: nothing is forbidden). */
+  /** What that node forbids pods to have (default: nothing). */
   readonly policy?: NodePolicy;
   readonly stdin: Readable;
 }
 
-/** A pod that could be run. */
+/** A pod that could run. */
 export interface ValidPod {
   readonly file: string;
   readonly line: number;
   readonly column: number;
-  /** As it would be on the node, with the node's name behind it. */
+  /** Its name on the node, with the node's name as its suffix. */
   readonly name: string;
   readonly namespace: string;
   readonly uid: string;
-  /** Changes with every edit that means something. */
+  /** Changes with every edit that has a meaning. */
   readonly hash: string;
 }
 
@@ -68,9 +68,9 @@ export interface Validation {
   readonly pods: readonly ValidPod[];
   readonly objects: readonly ValidObject[];
   readonly problems: readonly ManifestProblem[];
-  /** Of valid pods: what they refer to and is in none of the manifests, and what of them has no effect. */
+  /** For valid pods: missing references, and fields without effect. */
   readonly warnings: readonly ManifestProblem[];
-  /** Files in folders that are no manifests by their names, and folders in them, hidden ones aside. */
+  /** Files in folders that are no manifests by their names, and subfolders, except hidden ones. */
   readonly passedOver: readonly string[];
 }
 
@@ -78,14 +78,16 @@ const NO_POLICY: NodePolicy = { forbid: new Set(), allowedHostPaths: undefined }
 
 const NO_SUCH_FILE = 'no such file or folder';
 
-/** What standard input is called in messages. */
+/** The name of standard input in messages. */
 const STDIN_NAME = '<stdin>';
 
 /**
- * Reads manifests as an agent does, and runs nothing. What cannot be read is a problem like others; never throws.
+ * Reads manifests as an agent does, and runs nothing. Unreadable files are reported as problems; never
+ * throws.
  *
- * Of a folder these are the .yaml, .yml, .json and .manifest files right in it, but for hidden ones, in the order of
- * names. Two pods, ConfigMaps or Secrets of the same name in the same namespace are a problem of the second.
+ * In a folder it reads the .yaml, .yml, .json and .manifest files directly in it, except hidden ones, in the
+ * order of names. For two pods, ConfigMaps or Secrets of the same name in the same namespace, the second has
+ * the problem.
  */
 export async function validateManifests(options: ValidateOptions): Promise<Validation> {
   const pods: ManifestPod[] = [];
@@ -132,7 +134,7 @@ function findForbiddenFields({ pod, place }: ManifestPod, policy: NodePolicy): M
   }));
 }
 
-/** What is said of a pod that is valid. */
+/** The warnings about a valid pod. */
 function findPodWarnings({ pod, place, placeOf, leftOut }: ManifestPod): ManifestProblem[] {
   const { name, namespace = '', annotations = {} } = pod.metadata;
   const about = (path: FieldPath, message: string): ManifestProblem => ({
@@ -168,12 +170,12 @@ async function listPassedOver(path: string): Promise<string[]> {
       .map(({ name }) => join(path, name))
       .sort();
   } catch {
-    // A file, or what is a problem already.
+    // A file, or already reported as a problem.
     return [];
   }
 }
 
-/** An agent passes over them in silence; who checks a folder may think that they count. */
+/** An agent silently ignores them; whoever checks a folder may think that they count. */
 const LEFT_BY_PEOPLE = /\.(?:bak|old|orig|save)$/i;
 
 interface InputFile {
@@ -183,7 +185,7 @@ interface InputFile {
 }
 
 async function listFiles(path: string, { stdin }: ValidateOptions): Promise<InputFile[]> {
-  // One byte more tells that it is too large.
+  // One more byte shows that it is too large.
   const most = LARGEST_MANIFEST_BYTES + 1;
   if (path === '-') return [{ file: STDIN_NAME, read: () => readAtMost(stdin, most) }];
   const fileOf = (file: string): InputFile => ({
@@ -202,7 +204,7 @@ async function listFiles(path: string, { stdin }: ValidateOptions): Promise<Inpu
   }
 }
 
-/** Reads a stream to its end, or as far as anything of it is used. Rejects when it fails. */
+/** Reads a stream to its end, or as far as any of it is used. Rejects when it fails. */
 async function readAtMost(stream: Readable, mostBytes: number): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   let size = 0;

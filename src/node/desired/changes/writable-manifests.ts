@@ -15,12 +15,12 @@ export interface WritableManifestsOptions {
   readonly policy: NodePolicy;
 }
 
-/** So long the agent may take to see a file that was changed, before the answer goes out all the same. */
+/** How long to wait for the agent to see a changed file, before the answer is sent all the same. */
 const SEEN_LIMIT_MS = 3_000;
 const LOOK_MS = 25;
 const NO_FOLDER = 'the agent has no folder of manifests: they come from a URL or from standard input';
 
-/** The manifests of an agent as far as its API may change them: one writer for all requests. */
+/** The manifests of an agent that its API may change: one writer for all requests. */
 export class WritableManifests {
   readonly #options: WritableManifestsOptions;
   readonly #writer: ManifestWriter | undefined;
@@ -37,7 +37,7 @@ export class WritableManifests {
           });
   }
 
-  /** The writer, or in a sentence why nothing can be written. */
+  /** The writer, or a sentence why nothing can be written. */
   async open(): Promise<ManifestWriter | string> {
     const { manifests } = this.#options;
     if (manifests === undefined || this.#writer === undefined) return NO_FOLDER;
@@ -47,7 +47,7 @@ export class WritableManifests {
     return this.#writer;
   }
 
-  /** Resolves once the agent has taken in what was changed, or after three seconds. */
+  /** Resolves once the agent has read what was changed, or after three seconds. */
   async untilSeen(isSeen: () => boolean, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const startedMs = clock.monotonicMs();

@@ -2,7 +2,9 @@ import { isRecord } from '#base/text/is-record.js';
 import { STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
 import { toWrittenObject } from './written-object.js';
 
-/** A pod as somebody wrote it, and the fields that were left out because a cluster or an agent had put them there. */
+/**
+ * A pod as somebody wrote it, and the fields that were left out because a cluster or an agent had added them.
+ */
 export interface WrittenPod {
   readonly value: unknown;
   readonly leftOut: readonly string[];
@@ -11,23 +13,24 @@ export interface WrittenPod {
 type Fields = Readonly<Record<string, unknown>>;
 
 const TOKEN_VOLUME = /^kube-api-access-[a-z0-9]+$/;
-/** The volume of clusters before 1.24, of a Secret of that name, and where each container has it. */
+/** The token volume of clusters before 1.24, from a Secret of that name, and its path in each container. */
 const OLD_TOKEN_VOLUME = /^default-token-[a-z0-9]{5}$/;
 const ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
 const CONTAINERS = ['initContainers', 'containers', 'ephemeralContainers'];
-/** What an API server and controllers write, such as the finalizer of a pod of a Job. */
+/** What an API server and controllers write, such as the finalizer of a Job's pod. */
 const WRITTEN_BY_SERVERS = [
   ...['generateName', 'uid', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'finalizers'],
 ];
-/** What only a pod has that was on an API server or an agent. */
+/** Fields that only a pod from an API server or an agent has. */
 const SERVED = ['resourceVersion', 'creationTimestamp', 'managedFields', 'ownerReferences'];
 
 /**
- * The pod that was asked for, out of one that `kubectl get pod -o yaml` or `podloop get pod -o yaml` has printed. Pure.
+ * Restores the requested pod from the output of `kubectl get pod -o yaml` or `podloop get pod -o yaml`. Pure.
  *
- * A cluster gives a pod its default account and a volume with that account's token; its controllers name it by generateName.
- * A node without an API server has nothing for these to mean. Ephemeral containers have joined the pod that ran there, and
- * may not stand in a new one. Whatever else asks for an account or a token stays, and is refused as what it is.
+ * A cluster adds its default account and a volume with that account's token; its controllers name pods by
+ * generateName. These mean nothing on a node without an API server. Ephemeral containers joined the running
+ * pod, and are not allowed in a new one. Any other use of an account or a token stays, and is refused as
+ * such.
  */
 export function toWrittenPod(value: unknown, onNode?: string): WrittenPod {
   if (!isRecord(value) || !isRecord(value['metadata']) || !isRecord(value['spec'])) {
@@ -54,12 +57,12 @@ export function toWrittenPod(value: unknown, onNode?: string): WrittenPod {
   return leftOut.length === 0 ? { value, leftOut } : { value: { ...value, metadata, spec }, leftOut };
 }
 
-/** A pod that an agent shows, under the name in its manifest; undefined for every other. */
+/** A pod that an agent shows, under the name in its manifest; undefined for any other. */
 function asOwn(value: Fields, onNode: string | undefined): Fields | undefined {
   const { annotations } = value['metadata'] as Fields;
   const { nodeName } = value['spec'] as Fields;
   if (!isRecord(annotations) || typeof nodeName !== 'string') return undefined;
-  // What another node shows is a pod of its own here.
+  // A pod from another node becomes a pod of its own here.
   if (onNode !== undefined && onNode !== nodeName) return undefined;
   if (!Object.hasOwn(annotations, STATIC_POD_ANNOTATIONS.manifestHash)) return undefined;
   const written = toWrittenObject(value, nodeName);
@@ -102,7 +105,7 @@ function without(fields: Fields, name: string): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name));
 }
 
-/** The volume that an API server adds: the token of the account, the certificate and the namespace of the cluster. */
+/** The volume that an API server adds: the account's token, and the cluster's certificate and namespace. */
 function isTokenVolume(volume: unknown): volume is { readonly name: string } {
   if (!isRecord(volume) || typeof volume['name'] !== 'string' || !TOKEN_VOLUME.test(volume['name']))
     return false;

@@ -2,15 +2,17 @@ import { isDeepStrictEqual } from 'node:util';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
 
-/** What became of a pod between two deliveries: `reconcile` when only the status on record is another. */
+/** The difference between two versions of a pod: `reconcile` when only the recorded status differs. */
 export type PodVerdict = 'same' | 'changed' | 'reconcile';
 
-/** Compares a pod that is known with its next version. Pure. Both have the same uid and name. */
+/** Compares a known pod with its next version. Pure. Both have the same uid and name. */
 export type PodJudge = (known: NodePod, next: NodePod) => PodVerdict;
 
 /**
- * For pods of manifests: by the hash of what was written, so that what a newer podloop fills in changes nothing. A pod
- * without that hash is compared as {@link judgeByContent} does.
+ * For pods of manifests: compares the hash of what was written, so that a newer podloop's defaults change
+ * nothing.
+ *
+ * A pod without that hash is compared as in {@link judgeByContent}.
  */
 export const judgeByManifest: PodJudge = (known, next) => {
   const [one, other] = [known, next].map(
@@ -20,7 +22,7 @@ export const judgeByManifest: PodJudge = (known, next) => {
   return one === other && hasSameEnd(known, next) ? 'same' : 'changed';
 };
 
-/** Whether it is to end or not, and how: what somebody says beside the manifest. */
+/** Whether both are to end in the same way, or not at all: that is not part of the manifest. */
 function hasSameEnd({ metadata: one }: NodePod, { metadata: other }: NodePod): boolean {
   return (
     one.deletionTimestamp === other.deletionTimestamp &&
@@ -28,7 +30,7 @@ function hasSameEnd({ metadata: one }: NodePod, { metadata: other }: NodePod): b
   );
 }
 
-/** For pods of an API server: by all that is in them; a `status` that is there counts for `reconcile` alone. */
+/** For pods of an API server: compares everything; a different `status` counts only for `reconcile`. */
 export const judgeByContent: PodJudge = (known, next) => {
   const [one, other] = [withoutStatus(known), withoutStatus(next)];
   if (!isDeepStrictEqual(one.pod, other.pod)) return 'changed';

@@ -5,10 +5,10 @@ import { type YamlStep } from '#base/text/yaml/yaml-path.js';
 import { findSimilarWord } from '#base/text/similar-word.js';
 import { type ManifestProblemKind } from './manifest-problem.js';
 
-/** An object of a document: one to be read, or something that is none. */
+/** An object of a document: one to read, or something else. */
 export type FoundObject = FoundKind | FoundOther;
 
-/** An object that says what it is. One whose kind is missing is best complained about as of a pod. */
+/** An object that names its kind. Without a kind, its problems are best reported as those of a pod. */
 export interface FoundKind {
   readonly kind: 'Pod' | ConfigObject['kind'];
   /** From the top of the document. */
@@ -16,7 +16,7 @@ export interface FoundKind {
   readonly value: unknown;
 }
 
-/** An object that cannot be in a manifest, or a List that is none. */
+/** An object that a manifest cannot contain, or an invalid List. */
 export interface FoundOther {
   readonly kind: 'other';
   readonly path: readonly YamlStep[];
@@ -27,23 +27,23 @@ export interface FoundOther {
 export type OtherProblem = Omit<FieldProblem, 'kind'> & { readonly kind: ManifestProblemKind };
 
 const KINDS = ['Pod', 'ConfigMap', 'Secret'] as const;
-/** The kind of their items where these do not say it themselves. */
+/** The kind of their items if these do not name it themselves. */
 const LISTS: Readonly<Record<string, FoundKind['kind'] | undefined>> = {
   List: undefined,
   PodList: 'Pod',
   ConfigMapList: 'ConfigMap',
   SecretList: 'Secret',
 };
-/** Objects that hold a pod inside. */
+/** Objects that contain a pod template. */
 const WITH_TEMPLATE = [
   ...['Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet', 'Job', 'CronJob', 'ReplicationController'],
   'PodTemplate',
 ];
 const LIST_FIELDS = ['apiVersion', 'kind', 'metadata', 'items'];
-/** Lists in lists are not what kubectl prints, and would have no end. */
+/** kubectl prints no nested lists, and they could nest without end. */
 const DEEPEST_LIST = 4;
 
-/** The objects of a document, those of Lists one by one. */
+/** The objects of a document, with Lists expanded. */
 export function findObjects(
   value: unknown,
   path: readonly YamlStep[] = [],
@@ -103,7 +103,7 @@ function listObjects(value: Record<string, unknown>, kind: string, path: readonl
   );
 }
 
-/** Objects of clusters that people put beside their pods, and what they can do instead. */
+/** Cluster objects that people put beside their pods, and what to do instead. */
 const ALTERNATIVES: Readonly<Record<string, string>> = {
   PersistentVolumeClaim: 'use a hostPath volume with type DirectoryOrCreate in the pod',
   PersistentVolume: 'use a hostPath volume with type DirectoryOrCreate in the pod',

@@ -1,14 +1,16 @@
 import { type FieldProblemKind } from '#kube/fields/field-problem.js';
 
 /**
- * What is wrong: a {@link FieldProblemKind}, or of the text as such: `syntax` (also a key that stands twice, too much
- * nesting, too large), or `kind` for an object that is no pod.
+ * The kind of a problem: a {@link FieldProblemKind}, or one of the text.
+ *
+ * `syntax` includes duplicate keys, too much nesting, and too large files; `kind` is for an object that is
+ * not a pod.
  */
 export type ManifestProblemKind = FieldProblemKind | 'syntax' | 'kind';
 
 /** Where an object begins. */
 export interface ManifestPlace {
-  /** As it was named by the one who asked; `<stdin>` for standard input. */
+  /** As the caller named it; `<stdin>` for standard input. */
   readonly file: string;
   /** From 1. */
   readonly line: number;
@@ -16,16 +18,19 @@ export interface ManifestPlace {
   readonly column: number;
 }
 
-/** One thing that is wrong with a manifest. */
+/** One problem of a manifest. */
 export interface ManifestProblem extends ManifestPlace {
   readonly kind: ManifestProblemKind;
-  /** In the object, as Kubernetes writes it: `spec.containers[0].image`; empty for the object or file itself. */
+  /**
+   * The path in the object in Kubernetes' form: `spec.containers[0].image`; empty for the object or file
+   * itself.
+   */
   readonly path: string;
-  /** What is wrong and what would be right, without place and path. */
+  /** What is wrong and how to fix it, without place and path. */
   readonly message: string;
-  /** Name of the pod that it is of; empty where that cannot be read. */
+  /** The name of its pod; empty if it cannot be read. */
   readonly pod: string;
-  /** Namespace of that pod; empty where none is written. */
+  /** The namespace of that pod; empty if none is given. */
   readonly namespace: string;
 }
 

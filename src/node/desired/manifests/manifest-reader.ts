@@ -1,10 +1,10 @@
 /**
  * Reads the manifests of a file: YAML or JSON, one or many documents, Lists.
  *
- * In: the bytes of a file. Out: every pod that can be run, as it was written, every ConfigMap and Secret, and every
- * problem of the others with its line, column and path in the object. One bad object harms no other. What makes the pods
- * pods of a node is in model/static-pod.ts; what is missing from a directory, and what a problem means for a pod that
- * runs, is decided by who reads files again and again. No problem has a value of a Secret in it.
+ * In: the bytes of a file. Out: every runnable pod as written, every ConfigMap and Secret, and every problem
+ * of the others with its line, column and path. One bad object does not affect others. model/static-pod.ts
+ * turns the pods into pods of a node. What a missing file or a problem means for a running pod is up to the
+ * caller that reads repeatedly. No problem contains a value of a Secret.
  *
  * @module
  */
@@ -23,31 +23,34 @@ import { toWrittenPod } from './cluster-dump.js';
 import { findObjects, type FoundKind, type FoundObject } from './list-objects.js';
 import { type ManifestPlace, type ManifestProblem, type ManifestProblemKind } from './manifest-problem.js';
 
-/** What an API server takes at most of one object, rounded down; a file is read in one go. */
+/** An API server's limit for one object, rounded down; a file is read in one go. */
 export const LARGEST_MANIFEST_BYTES = 1024 * 1024;
 
-/** How manifests are read. */
+/** How to read manifests. */
 export interface ManifestOptions {
   /** For messages. */
   readonly file: string;
-  /** The node that the pods would be of, when that is known: its name goes behind theirs. */
+  /** The node of the pods, if known: its name is the suffix of theirs. */
   readonly nodeName?: string;
   /** Default: what is supported today. */
   readonly isSupported?: SupportRule;
-  /** Its pods may be there already: the caller finds out, and refuses what a new one may not have (default: every pod is new). */
+  /**
+   * Its pods may exist already: the caller checks that, and refuses what new ones may not have (default:
+   * every pod is new).
+   */
   readonly mayEdit?: boolean;
 }
 
-/** A pod that can be run, and where it is written. */
+/** A runnable pod, and where it is written. */
 export interface ManifestPod {
   /** Without defaults. */
   readonly pod: Pod;
   readonly place: ManifestPlace;
-  /** Where a value in it is written, or the nearest one around it. */
+  /** The position of a value in it, or of the nearest one around it. */
   readonly placeOf: (path: FieldPath) => ManifestPlace;
-  /** What a new pod may not have and one that is there already may. */
+  /** Problems of fields that an existing pod may have, but a new one may not. */
   readonly findProblemsOfNew: () => readonly ManifestProblem[];
-  /** What stood there because a cluster or an agent had put it there, and is not in the pod. */
+  /** Fields that a cluster or an agent had added, and that the pod does not have. */
   readonly leftOut: readonly string[];
 }
 
@@ -57,7 +60,7 @@ export interface ManifestObject {
   readonly place: ManifestPlace;
 }
 
-/** All of one file. */
+/** Everything in one file. */
 export interface ManifestReading {
   /** In the order in which they are written. */
   readonly pods: readonly ManifestPod[];
@@ -65,18 +68,21 @@ export interface ManifestReading {
   readonly objects: readonly ManifestObject[];
   /** In the order in which they stand. */
   readonly problems: readonly ManifestProblem[];
-  /** True when nothing at all is written in it; a List without items says something. */
+  /** True when nothing at all is written in it; an empty List is a statement. */
   readonly isEmpty: boolean;
 }
 
-/** Reads a file's bytes or text. Never throws; a file without any object has neither pods nor objects nor problems. */
+/**
+ * Reads a file's bytes or text. Never throws; a file without objects has neither pods nor objects nor
+ * problems.
+ */
 export function readManifests(source: Uint8Array | string, options: ManifestOptions): ManifestReading {
   const { file } = options;
   const text = toText(source);
   if (typeof text !== 'string') {
     return { pods: [], objects: [], problems: [aboutFile(file, text.why)], isEmpty: false };
   }
-  // Whether it is one, and how its kind is spelled, is not known where it cannot be read.
+  // If the text cannot be parsed, neither its kind nor the kind's spelling is known.
   const isConfidential = /secr|stringdata/i.test(text);
   const pods: ManifestPod[] = [];
   const objects: ManifestObject[] = [];
@@ -88,7 +94,7 @@ export function readManifests(source: Uint8Array | string, options: ManifestOpti
       const said = isConfidential ? plain : message;
       problems.push({ file, ...place, kind: 'syntax', path: at, message: said, pod: '', namespace: '' });
     }
-    // What is left of a document that cannot be read is not what was meant.
+    // What remains of an unreadable document is not what its author meant.
     if (document.problems.length > 0) continue;
     for (const found of findObjects(document.value)) {
       const reading = new ObjectReader(found, document, options).read(isConfidential);
@@ -119,7 +125,7 @@ class ObjectReader {
     this.#options = options;
   }
 
-  /** `isConfidential`: it may be a Secret, whatever it says. */
+  /** `isConfidential`: it may be a Secret, whatever its kind says. */
   read(isConfidential: boolean): ObjectReading {
     const found = this.#found;
     if (found.kind === 'other') return { problems: found.problems.map((each) => this.#problem(each)) };
@@ -164,7 +170,7 @@ class ObjectReader {
   ): ManifestProblem {
     const isAboutName = kind === 'unknown' || kind === 'refused' || kind === 'forbidden';
     const at = this.#place(path, isAboutName ? 'key' : 'value');
-    // A path is of the object; of a list itself it begins with its items.
+    // Paths are relative to the object; for a list itself they begin with its items.
     const full = this.#found.kind === 'other' ? [...this.#found.path, ...path] : path;
     return { ...at, kind, path: formatFieldPath(full), message, pod, namespace };
   }

@@ -1,8 +1,9 @@
 /**
  * The thread in which manifests are parsed: see {@link ThreadedManifestParser}.
  *
- * In: {@link WorkerRequest}s, one after the other. Out: `ready` once; then for each request a {@link WorkerAnswer}, and
- * while there is more of it, another one each time that `more` comes in: whoever takes a large answer takes it in slices.
+ * In: {@link WorkerRequest}s, one after the other. Out: `ready` once; then a {@link WorkerAnswer} for each
+ * request. While there is more of it, each `more` gets another part, so that the receiver takes a large
+ * answer in slices.
  *
  * @module
  */
@@ -13,22 +14,22 @@ import { type ParseRequest, parseManifest } from './parse-manifest.js';
 import { type SourceObject } from './source-object.js';
 import { type SourcePod } from './source-pod.js';
 
-/** What the thread is sent. */
+/** A message to the thread. */
 export type WorkerRequest = ParseRequest | 'more';
 
-/** What the thread sends. */
+/** A message from the thread. */
 export type WorkerAnswer = 'ready' | WorkerPart | { readonly error: string };
 
-/** A part of what was parsed. */
+/** A part of the result. */
 export interface WorkerPart {
   readonly pods: readonly SourcePod[];
   readonly objects: readonly SourceObject[];
-  /** All of them are in the last part. */
+  /** The last part has all of them. */
   readonly problems: readonly ManifestProblem[];
   readonly isLast: boolean;
 }
 
-/** Takes about a millisecond on the other side. */
+/** Takes about a millisecond to receive. */
 const CHARACTERS_PER_PART = 64 * 1024;
 
 let left: SourcePod[] = [];
@@ -57,7 +58,7 @@ function answer(request: WorkerRequest): WorkerAnswer {
   }
 }
 
-/** Takes as many from the front as one part may hold, at least one. */
+/** Takes as many items from the front as fit into one part, at least one. */
 function takePart<Item extends { readonly written: string }>(items: Item[]): Item[] {
   let size = 0;
   const count = items.findIndex(({ written }) => (size += written.length) > CHARACTERS_PER_PART);

@@ -1,10 +1,10 @@
 /**
- * Writes objects into the folder of manifests and removes them there, for people who hand them to the agent instead of
- * writing files.
+ * Writes objects into the folder of manifests and removes them, for people who use the API instead of writing
+ * files.
  *
- * In: an object as JSON, or its name. Out: a file that holds it, written whole, or no such file; or why not: it is
- * wrong, or it stands in a file with others, which belongs to whoever wrote that. It changes nothing but the file: what
- * comes of that is the source's business, as of any file.
+ * In: an object as JSON, or its name. Out: a file with it, written as a whole, or no such file, or why not.
+ * The object may be invalid, or in a file with others, which belongs to its author. Only the file is changed:
+ * the source picks that up as with any file.
  *
  * @module
  */
@@ -31,7 +31,7 @@ import { toWrittenObject } from './written-object.js';
 /** What can be applied. */
 export type AppliedKind = 'Pod' | 'ConfigMap' | 'Secret';
 
-/** Which object, by its name as written. */
+/** Identifies an object by its name as written. */
 export interface AppliedObject {
   readonly kind: AppliedKind;
   readonly namespace: string;
@@ -40,36 +40,36 @@ export interface AppliedObject {
 
 /** What a {@link ManifestWriter} needs. */
 export interface ManifestWriterOptions {
-  /** Of manifests; it exists. */
+  /** The folder of manifests; it exists. */
   readonly folder: string;
   readonly nodeName: string;
-  /** The name of the file in which an object stands, as of the source's last look. */
+  /** The name of the file with an object, as of the source's last reading. */
   readonly findFile: (object: AppliedObject) => string | undefined;
-  /** What of a pod the node does not let it have: it is not written then. */
+  /** What the node forbids in a pod: it is not written then. */
   readonly findForbidden: (pod: Pod) => readonly FieldProblem[];
 }
 
-/** A file that belongs to whoever wrote it. */
+/** A file that belongs to its author. */
 export interface Obstacle {
   readonly kind: 'in the way';
   readonly file: string;
-  /** What is in it: something else, too; what cannot be read as it should; or no object at all. */
+  /** Its contents: also other objects, unreadable text, or no object at all. */
   readonly holds: 'others' | 'errors' | 'nothing';
 }
 
-/** What became of an object. */
+/** The result of applying an object. */
 export type ApplyOutcome =
   | {
       readonly kind: 'applied';
       readonly result: 'created' | 'configured' | 'unchanged';
-      /** What the file says of it. */
+      /** What the file contains. */
       readonly reading: ManifestReading;
     }
   | { readonly kind: 'invalid'; readonly problems: readonly ManifestProblem[] }
   | { readonly kind: 'forbidden'; readonly problems: readonly FieldProblem[] }
   | Obstacle;
 
-/** What became of an object that is to go. */
+/** The result of removing an object. */
 export type RemoveOutcome = { readonly kind: 'removed' } | { readonly kind: 'not there' } | Obstacle;
 
 const LONGEST_STEM = 200;
@@ -83,19 +83,19 @@ export class ManifestWriter {
     this.#options = options;
   }
 
-  /** Writes an object, one at a time. Rejects with the error of the system. */
+  /** Writes an object, one at a time. Rejects with the system's error. */
   async apply(object: AppliedObject, value: object, isDryRun: boolean): Promise<ApplyOutcome> {
     return this.#changes.run(async () => this.#apply(object, value, isDryRun));
   }
 
-  /** Removes the file of an object, after what was asked for before. Rejects with the error of the system. */
+  /** Removes the file of an object, after earlier requests. Rejects with the system's error. */
   async remove(object: AppliedObject, isDryRun: boolean): Promise<RemoveOutcome> {
     return this.#changes.run(async () => this.#remove(object, isDryRun));
   }
 
   async #remove(object: AppliedObject, isDryRun: boolean): Promise<RemoveOutcome> {
     const { folder } = this.#options;
-    // Nobody has read an object of that name yet: it may as well be the way to another folder.
+    // The name was not validated: it might be a path to another folder.
     if (/[/\0]/.test(`${object.namespace}${object.name}`)) return { kind: 'not there' };
     const path = join(folder, await this.#chooseFile(object));
     const text = await readText(path);
@@ -118,7 +118,7 @@ export class ManifestWriter {
     const pod = reading.pods[0]?.pod;
     const forbidden = pod === undefined ? [] : findForbidden(pod);
     if (forbidden.length > 0) return { kind: 'forbidden', problems: forbidden };
-    // What this node shows of a pod is that pod.
+    // A pod that this node shows is the same pod.
     const object = pod === undefined ? given : { ...given, name: pod.metadata.name };
     const name = await this.#chooseFile(object);
     const path = join(folder, name);
@@ -138,7 +138,10 @@ export class ManifestWriter {
     return { kind: 'applied', result: known === undefined ? 'created' : 'configured', reading };
   }
 
-  /** Reads as what is meant, whatever its strings look like: `y` is true to YAML 1.1, and JSON is YAML, too. */
+  /**
+   * Text that parses to what is meant, whatever its strings look like: `y` is true in YAML 1.1, and JSON is
+   * YAML, too.
+   */
   #toText(written: object, meant: ManifestReading, name: string): string {
     const json = `${JSON.stringify(written, null, 2)}\n`;
     if (name.endsWith('.json')) return json;
@@ -151,7 +154,7 @@ export class ManifestWriter {
     return readManifests(text, { file, nodeName: this.#options.nodeName, mayEdit: true });
   }
 
-  /** Our own comes first: the source may not have looked since it was written. */
+  /** Prefers the file of this writer: the source may not have read the folder since it was written. */
   async #chooseFile(object: AppliedObject): Promise<string> {
     const { folder, findFile } = this.#options;
     const own = fileNameOf(object);
@@ -163,7 +166,7 @@ export class ManifestWriter {
   }
 }
 
-/** `default_web.pod.yaml`: no name has an underscore, so no two objects have the same file. */
+/** `default_web.pod.yaml`: names have no underscores, so no two objects have the same file. */
 function fileNameOf({ kind, namespace, name }: AppliedObject): string {
   const stem = `${namespace}_${name}`;
   const digest = createHash('sha256').update(stem).digest('hex').slice(0, 12);
@@ -171,7 +174,7 @@ function fileNameOf({ kind, namespace, name }: AppliedObject): string {
   return `${short}.${kind.toLowerCase()}.yaml`;
 }
 
-/** Undefined for a file that holds the object and nothing else. One that cannot be read well may hold anything. */
+/** Undefined for a file with only this object. An unreadable file may contain anything. */
 function findObstacle(
   { pods, objects, problems }: ManifestReading,
   { kind, namespace, name }: AppliedObject,
@@ -187,7 +190,7 @@ function findObstacle(
     : { kind: 'in the way', file, holds: 'others' };
 }
 
-/** The source would keep the version before; whoever writes is to hear of it at once. */
+/** The source would keep the previous version silently; the author has to know at once. */
 function refusalsOf(known: ManifestReading | undefined, next: ManifestReading): readonly ManifestProblem[] {
   const before = known?.objects.map(toSourceObject) ?? [];
   return keepObjects(before, next.objects.map(toSourceObject), false).problems;
@@ -196,7 +199,7 @@ function refusalsOf(known: ManifestReading | undefined, next: ManifestReading): 
 function isSame(one: ManifestReading, other: ManifestReading): boolean {
   const [pod, next] = [one.pods[0]?.pod, other.pods[0]?.pod];
   if (pod !== undefined && next !== undefined) {
-    // What an agent shows has defaults in it.
+    // What an agent shows includes defaults.
     return (
       hashPod(pod) === hashPod(next) || hashPod(applyPodDefaults(pod)) === hashPod(applyPodDefaults(next))
     );
@@ -206,7 +209,7 @@ function isSame(one: ManifestReading, other: ManifestReading): boolean {
   return isDeepStrictEqual(toV1ConfigObject(object), toV1ConfigObject(nextObject));
 }
 
-/** Undefined when it is not there. Whatever is no manifest by its size or kind holds something else. */
+/** Undefined for a missing file. A file that is no manifest by its size or type has other contents. */
 async function readText(path: string): Promise<string | undefined> {
   try {
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -4,7 +4,7 @@ import { aboutFile, readManifests } from './manifest-reader.js';
 import { toSourceObject } from './source-object.js';
 import { type ParsedManifest, toSourcePod } from './source-pod.js';
 
-/** A file or body to be parsed, and whose pods and objects it holds. */
+/** A file or body to parse, and the owner of its pods and objects. */
 export interface ParseRequest {
   readonly bytes: Uint8Array;
   /** For places and messages. */
@@ -12,22 +12,22 @@ export interface ParseRequest {
   readonly origin: Pick<StaticPodOrigin, 'source' | 'nodeName'>;
 }
 
-/** What became of a {@link ParseRequest}: read, or given up after a deadline. */
+/** The result of a {@link ParseRequest}: parsed, or given up after a deadline. */
 export type ParseOutcome =
   | { readonly kind: 'parsed'; readonly manifest: ParsedManifest }
   | { readonly kind: 'gave-up'; readonly why: string };
 
 /** Parses manifests, one after the other. */
 export interface ManifestParser {
-  /** Rejects with the signal's reason when that aborts, and not otherwise. */
+  /** Rejects only with the signal's reason. */
   parse(request: ParseRequest, signal: AbortSignal): Promise<ParseOutcome>;
 }
 
 /**
- * Reads the pods of a file or body and makes them pods of the node, and its ConfigMaps and Secrets. Never throws.
+ * Reads the pods, ConfigMaps and Secrets of a file or body, and turns the pods into pods of the node. Never
+ * throws.
  *
- * That nothing is written in it counts as a problem: a disk that was full leaves files like that. An empty List says
- * that nothing is wanted.
+ * Empty text counts as a problem, as full disks leave such files. An empty List means that nothing is wanted.
  */
 export function parseManifest({ bytes, file, origin }: ParseRequest): ParsedManifest {
   const { pods, objects, problems, isEmpty } = readManifests(bytes, {
@@ -41,7 +41,7 @@ export function parseManifest({ bytes, file, origin }: ParseRequest): ParsedMani
   };
 }
 
-/** The same, for an agent: whatever it might throw all the same, a manifest that finds it is no reason to end. */
+/** The same for an agent: even a bug that a manifest triggers must not end it. */
 export function parseHere(request: ParseRequest): ParseOutcome {
   try {
     return { kind: 'parsed', manifest: parseManifest(request) };
@@ -50,7 +50,7 @@ export function parseHere(request: ParseRequest): ParseOutcome {
   }
 }
 
-/** Parses right here: for tests, and for programs that have nothing else to do meanwhile. */
+/** Parses synchronously: for tests, and for programs that have nothing else to do meanwhile. */
 export const INLINE_PARSER: ManifestParser = {
   parse: async (request, signal) => {
     signal.throwIfAborted();

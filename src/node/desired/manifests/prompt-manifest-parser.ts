@@ -3,21 +3,21 @@ import { type ManifestParser, type ParseOutcome, type ParseRequest, parseHere } 
 
 /** What a {@link PromptManifestParser} needs. */
 export interface PromptManifestParserOptions {
-  /** For whatever is not small, or comes with others. */
+  /** For manifests that are not small, or come with others. */
   readonly others: ManifestParser;
   readonly clock: Clock;
 }
 
-/** The worst that so many bytes can say takes some 20 ms to read on an idle machine, a pod of that size 2. */
+/** The worst text of this size takes some 20 ms to parse on an idle machine, a pod of that size 2. */
 const SMALL_BYTES = 2 * 1024;
-/** Reading here may take this share of the event loop's time, and no more. */
+/** The share of the event loop's time that parsing here may take at most. */
 const MOST_SHARE = 0.1;
 
 /**
- * Parses a small manifest that comes alone right here, and leaves all others to another parser.
+ * Parses a single small manifest at once, and passes all others to another parser.
  *
- * To start a thread takes longer than all else that podloop does from a manifest to its container, and a person who
- * writes one manifest would wait for it each time. Many at once are better read beside the event loop.
+ * Starting a thread takes longer than everything else between a manifest and its container, and a person who
+ * writes one manifest would wait for it each time. Many at once are better parsed outside of the event loop.
  */
 export class PromptManifestParser implements ManifestParser {
   readonly #others: ManifestParser;

@@ -13,17 +13,17 @@ import { type ManifestObject } from './manifest-reader.js';
 /** A ConfigMap or Secret of a source. */
 export interface SourceObject {
   readonly object: ConfigObject;
-  /** The object in JSON on one line: what is kept of it, and what versions are told apart by. */
+  /** The object in JSON on one line: for storage, and to compare versions. */
   readonly written: string;
   readonly place: ManifestPlace;
 }
 
-/** Makes an object that was read one of a source. */
+/** Turns a parsed object into one of a source. */
 export function toSourceObject({ object, place }: ManifestObject): SourceObject {
   return { object, written: JSON.stringify(toV1ConfigObject(object)), place };
 }
 
-/** The way back from what was kept. Throws when that is none. */
+/** Restores a stored object. Throws when it is invalid. */
 export function restoreSourceObject(written: string, place: ManifestPlace): SourceObject {
   const object = fromV1ConfigObject(JSON.parse(written) as V1ConfigObject);
   return { object, written, place };
@@ -34,20 +34,19 @@ export function objectName({ kind, metadata }: ConfigObject): string {
   return `${kind} ${metadata.namespace}/${metadata.name}`;
 }
 
-/** The objects of a file, {@link keepObjects} says which. */
+/** The objects of a file, as {@link keepObjects} selects them. */
 export interface KeptObjects {
   readonly objects: readonly SourceObject[];
-  /** Names of those that are not from the new reading. */
+  /** Names of those that are not from the new version. */
   readonly kept: readonly string[];
-  /** Of changes that Kubernetes would refuse. */
+  /** Problems of changes that Kubernetes would refuse. */
   readonly problems: readonly ManifestProblem[];
 }
 
 /**
- * The objects that a file stands for: those that were read, and, when something is wrong with the file, those that it
- * had before and that were not read now. Pure.
+ * The present objects of a file: the parsed ones, and if the file has problems, also its earlier ones. Pure.
  *
- * Of one that may not change as it did the version before stays.
+ * An object with a forbidden change keeps its previous version.
  */
 export function keepObjects(
   before: readonly SourceObject[],
@@ -72,7 +71,7 @@ export function keepObjects(
   return { objects: [...objects, ...left], kept: left.map(({ object }) => objectName(object)), problems };
 }
 
-/** An object stands elsewhere already. */
+/** The object already exists elsewhere. */
 export function objectTwinProblem({ object, place }: ManifestObject, first: ManifestPlace): ManifestProblem {
   const { kind, metadata } = object;
   return {

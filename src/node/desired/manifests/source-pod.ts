@@ -7,19 +7,23 @@ import { type ManifestPod } from './manifest-reader.js';
 import { type ManifestPlace, type ManifestProblem } from './manifest-problem.js';
 import { type SourceObject } from './source-object.js';
 
-/** A pod of a source: as it was written, as the node runs it, and where it is written. */
+/** A pod of a source: as written, as the node runs it, and where it is written. */
 export interface SourcePod {
   /** metadata.name as written. */
   readonly name: string;
-  /** The pod as written, in JSON on one line: it is only kept, and text is cheap to hand from thread to thread. */
+  /**
+   * The pod as written, in JSON on one line: it is only stored, and text is cheap to pass between threads.
+   */
   readonly written: string;
   readonly pod: NodePod;
   readonly place: ManifestPlace;
-  /** What of the manifest is not in the pod, as a cluster had put it there; absent where nothing is. */
+  /**
+   * Fields of the manifest that are not in the pod, as a cluster had added them; absent if there are none.
+   */
   readonly leftOut?: readonly string[];
 }
 
-/** Makes a pod that was written a pod of the node. */
+/** Turns a written pod into a pod of the node. */
 export function toSourcePod(
   { pod: written, place, leftOut = [] }: Pick<ManifestPod, 'pod' | 'place'> & Partial<ManifestPod>,
   origin: Pick<StaticPodOrigin, 'source' | 'nodeName'>,
@@ -29,26 +33,25 @@ export function toSourcePod(
   return leftOut.length === 0 ? own : { ...own, leftOut };
 }
 
-/** What was made of a file or body. */
+/** The result of parsing a file or body. */
 export interface ParsedManifest {
   readonly pods: readonly SourcePod[];
   readonly objects: readonly SourceObject[];
-  /** While there are any, nothing of it is known to be gone. */
+  /** While there are any, nothing counts as removed. */
   readonly problems: readonly ManifestProblem[];
 }
 
-/** The pods of a file, {@link keepPods} says which. */
+/** The pods of a file, as {@link keepPods} selects them. */
 export interface KeptPods {
   readonly pods: readonly SourcePod[];
-  /** Full names of those that are not from the new reading. */
+  /** Full names of those that are not from the new version. */
   readonly kept: readonly string[];
 }
 
 /**
- * The pods that a file stands for: those that were read, and, when something is wrong with the file, those that it had
- * before and that were not read now. Pure.
+ * The present pods of a file: the parsed ones, and if the file has problems, also its earlier ones. Pure.
  *
- * Nobody can tell for sure which pod a broken object was to be, so that no absence in such a file is believed.
+ * Nobody can know which pod a broken object was meant to be, so no absence in such a file counts.
  */
 export function keepPods(
   before: readonly SourcePod[],
@@ -60,9 +63,10 @@ export function keepPods(
 }
 
 /**
- * Leaves out pods that are new and have what only an edit may bring. Pure.
+ * Leaves out new pods with fields that only an edit may add. Pure.
  *
- * `isKnown`: a version of the pod has been taken before, by this agent or one before it. Asked only about such pods.
+ * `isKnown`: a version of the pod was accepted before, by this agent or an earlier one. Called only for such
+ * pods.
  */
 export function refuseNewPods(
   manifest: ParsedManifest,

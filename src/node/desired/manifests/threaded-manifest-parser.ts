@@ -15,9 +15,12 @@ import { type ManifestParser, type ParseOutcome, type ParseRequest, parseHere } 
 export interface ThreadedManifestParserOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** What one file may take, in milliseconds; 20 s unless told: one of the largest size takes 2 s on an idle machine. */
+  /**
+   * Limit for one file, in milliseconds (default: 20 s); one of the largest size takes 2 s on an idle
+   * machine.
+   */
   readonly deadlineMs?: number;
-  /** Without work for so long the thread ends, until there is some again (default: 30 s). */
+  /** Without work the thread ends after this time, until there is work again (default: 30 s). */
   readonly idleMs?: number;
   /** Compiled manifest-worker.ts (default: the one beside this file). */
   readonly entry?: URL;
@@ -25,9 +28,9 @@ export interface ThreadedManifestParserOptions {
 
 /** Loading the modules takes 0.1 s on an idle machine. */
 const START_DEADLINE_MS = 60_000;
-// A file of the largest size takes some 100 MiB, one with as many values as are allowed 250.
+// A file of the largest size takes some 100 MiB, one with the maximum of values 250.
 const MOST_MEMORY_MIB = 384;
-/** What Node says of the file that a thread is started with, and of one that it imports. */
+/** Node's errors for a missing file that starts a thread, and for one that it imports. */
 const MISSING_FILE_CODES = ['MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND'];
 
 interface Thread {
@@ -38,14 +41,14 @@ interface Thread {
 }
 
 /**
- * Parses manifests in a thread of its own, one at a time in the order of asking.
+ * Parses manifests in a thread of its own, one at a time in the order of the requests.
  *
- * A file of the largest size takes seconds, and one that is made for it much longer; the event loop must not wait for
- * it. Whatever is not done by the deadline is given up, with the thread.
+ * A file of the largest size takes seconds, and a malicious one much longer, so the event loop must not wait
+ * for it. What is not done by the deadline is given up together with the thread.
  *
- * The thread's files bear names that change with what is in them (`scripts/bundle-program.mjs`), so an upgrade under a running
- * agent takes them away and puts no others there. From then on manifests are parsed right here, by the code that is loaded
- * already: to hold up the event loop for some time is better than to be blind to what people write.
+ * The names of the thread's files change with their contents (`scripts/bundle-program.mjs`), so an upgrade
+ * under a running agent removes them without a replacement. From then on, manifests are parsed in the event
+ * loop by the loaded code: blocking it for some time is better than ignoring what people write.
  */
 export class ThreadedManifestParser implements ManifestParser, AsyncDisposable {
   readonly #options: Required<ThreadedManifestParserOptions>;
@@ -67,7 +70,7 @@ export class ThreadedManifestParser implements ManifestParser, AsyncDisposable {
     );
   }
 
-  /** Ends the thread. What is under way is given up. */
+  /** Ends the thread, and gives up what is under way. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
     await this.#end();
@@ -162,7 +165,7 @@ function startThread(entry: URL): Thread {
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: MOST_MEMORY_MIB },
   });
-  // Whoever waits for an answer has a reason of its own to live.
+  // A pending request keeps the process alive by itself.
   worker.unref();
   const ready = new Promise<void>((resolve) => {
     worker.once('message', () => resolve());
@@ -176,7 +179,7 @@ function startThread(entry: URL): Thread {
   return { worker, ready, ended };
 }
 
-/** All parts of an answer. Nothing is asked beside it. */
+/** Collects all parts of an answer. One request at a time. */
 async function ask(
   worker: Worker,
   request: ParseRequest,

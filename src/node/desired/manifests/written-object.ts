@@ -2,7 +2,7 @@ import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
 import { STATIC_POD_ANNOTATIONS, staticPodName, staticPodUid } from '#kube/pod/static-pod.js';
 import { isRecord } from '#base/text/is-record.js';
 
-/** What an API server adds, and nobody writes. */
+/** Fields that an API server adds and nobody writes. */
 const SERVED_META = [
   ...['creationTimestamp', 'resourceVersion', 'generation', 'managedFields', 'selfLink'],
   ...['deletionTimestamp', 'deletionGracePeriodSeconds'],
@@ -11,8 +11,9 @@ const SERVED_META = [
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * An object as somebody would write it into a manifest, out of one that may be as an agent shows it: without its status,
- * and a pod of this node under the name in its manifest, without what the agent put there. Pure.
+ * An object in the form of a manifest, from one that an agent may show. Pure.
+ *
+ * It has no status. A pod of this node has the name in its manifest, without the agent's additions.
  */
 export function toWrittenObject(value: object, nodeName: string): Fields {
   const { status: _, ...rest } = value as Fields;
@@ -22,7 +23,7 @@ export function toWrittenObject(value: object, nodeName: string): Fields {
   return asManifestPod(written, written.metadata, nodeName) ?? written;
 }
 
-/** Undefined for whatever is no pod that this node shows. */
+/** Undefined for anything but a pod that this node shows. */
 function asManifestPod(object: Fields, metadata: Fields, nodeName: string): Fields | undefined {
   const { spec } = object;
   const { name, namespace = DEFAULT_NAMESPACE, uid, annotations } = metadata;
@@ -40,7 +41,7 @@ function asManifestPod(object: Fields, metadata: Fields, nodeName: string): Fiel
     metadata: {
       ...kept,
       name: name.slice(0, -ending.length),
-      // One that somebody wrote stays.
+      // A uid that somebody wrote stays.
       ...(uid === staticPodUid({ source, namespace, name, nodeName }) ? {} : { uid }),
       ...(Object.keys(own).length === 0 ? {} : { annotations: own }),
     },

@@ -2,10 +2,10 @@ import { abortable } from '#base/async/abortable.js';
 import { type Clock, type ClockTimer } from '#base/time/clock.js';
 
 /**
- * Waits for calls of the file system, which nothing can take back, no longer than a deadline.
+ * Waits for calls of the file system, which cannot be cancelled, no longer than a deadline.
  *
- * One call at a time: while one that was given up has not come back, there is no other. Else a network disk that hangs
- * would take one of Node's few threads after the other.
+ * One call at a time: while a late one has not returned, there is no other. Otherwise a network disk that
+ * hangs would take all of Node's few threads.
  */
 export class BoundedWait {
   readonly #clock: Clock;
@@ -17,7 +17,7 @@ export class BoundedWait {
     this.#deadlineMs = deadlineMs;
   }
 
-  /** What `start` gives. Rejects as it does, when the deadline passes, or with the signal's reason. */
+  /** The result of `start`. Rejects as it does, at the deadline, or with the signal's reason. */
   async call<T>(start: () => Promise<T>, signal: AbortSignal): Promise<T> {
     let timer: ClockTimer | undefined;
     const late = new Promise<never>((_, reject) => {

@@ -8,16 +8,16 @@ import { LARGEST_MANIFEST_BYTES } from '../manifests/manifest-reader.js';
 /** A request for manifests. */
 export interface ManifestRequest {
   readonly url: URL;
-  /** Sent to the server of the URL, and to no other that it leads to. */
+  /** Sent only to the server of the URL, never to one that it redirects to. */
   readonly headers: Readonly<Record<string, readonly string[]>>;
-  /** Of the version that is known; undefined to get it whatever it is. */
+  /** The tag of the known version; undefined to fetch any version. */
   readonly etag: string | undefined;
-  /** For all of it, redirects and body. */
+  /** For everything, including redirects and body. */
   readonly deadlineMs: number;
   readonly clock: Clock;
 }
 
-/** What came of a {@link ManifestRequest}. */
+/** The result of a {@link ManifestRequest}. */
 export type FetchedManifest =
   | { readonly kind: 'body'; readonly bytes: Uint8Array; readonly etag: string | undefined }
   | { readonly kind: 'unchanged' }
@@ -27,7 +27,7 @@ const MOST_REDIRECTS = 5;
 const REDIRECTS = [301, 302, 303, 307, 308];
 
 /**
- * Gets manifests from a URL. Rejects with the signal's reason when that aborts, and not otherwise.
+ * Gets manifests from a URL. Rejects only with the signal's reason.
  *
  * Anything but 200, and 304 to an ETag, is a failure, and so is a redirect from https to http.
  */
@@ -44,7 +44,7 @@ export async function fetchManifest(request: ManifestRequest, signal: AbortSigna
   } finally {
     timer.cancel();
     link.unlink();
-    // A body that was not read to its end would hold the connection.
+    // An unread body would block the connection.
     link.abort(late);
   }
 }
@@ -110,7 +110,7 @@ function headersFor(
   return sent;
 }
 
-/** fetch refuses URLs that have any. */
+/** fetch refuses URLs with credentials. */
 function withoutCredentials(url: URL): URL {
   const plain = new URL(url);
   plain.username = '';
@@ -118,7 +118,7 @@ function withoutCredentials(url: URL): URL {
   return plain;
 }
 
-/** fetch itself only says that it failed; why is in the cause, and for several addresses below that. */
+/** fetch itself only reports a failure; the reason is in its cause, or deeper for several addresses. */
 function whyOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   const inner = cause instanceof AggregateError ? ((cause.errors[0] as unknown) ?? cause) : cause;

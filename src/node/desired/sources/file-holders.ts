@@ -1,46 +1,48 @@
 import { type Held, heldKeys } from './held.js';
 
-/** A file that stands for a pod, ConfigMap or Secret. */
+/** A file's claim to a pod, ConfigMap or Secret. */
 export interface FileClaim {
   readonly file: string;
   readonly held: Held;
 }
 
 /**
- * Which file of a folder has which pod, ConfigMap and Secret: the first that wanted it, whatever its name, for as long as
- * it wants it. So a copy of a manifest takes nothing from a pod that runs.
+ * Which file of a folder has which pod, ConfigMap and Secret: the first that wanted it, as long as it wants
+ * it.
+ *
+ * So a copy of a manifest takes nothing from a running pod, whatever its name.
  */
 export class FileHolders {
   readonly #byKey = new Map<string, string>();
 
-  /** The file that has it. Two pods of one name are judged by that, whatever their uids. */
+  /** The file that has it. Two pods of one name count as the same, whatever their uids. */
   find(held: Held): string | undefined {
     const key = heldKeys(held).find((each) => this.#byKey.has(each));
     return key === undefined ? undefined : this.#byKey.get(key);
   }
 
-  /** Whether it is this file's. */
+  /** Whether this file has it. */
   has({ file, held }: FileClaim): boolean {
     return this.find(held) === file;
   }
 
-  /** Whether it is another file's. */
+  /** Whether another file has it. */
   isRefused(claim: FileClaim): boolean {
     return this.find(claim.held) !== undefined && !this.has(claim);
   }
 
-  /** It is this file's, unless it is another's already. */
+  /** Gives it to this file, unless another one has it. */
   add(claim: FileClaim): void {
     if (!this.isRefused(claim)) this.#set(claim);
   }
 
-  /** From now on these have what they claim, and of the other files only those that `isKept` names keep theirs. */
+  /** Gives these files what they claim; of the other files, only those that `isKept` names keep theirs. */
   settle(accepted: readonly FileClaim[], isKept: (file: string) => boolean): void {
     for (const [key, file] of this.#byKey) if (!isKept(file)) this.#byKey.delete(key);
     for (const claim of accepted) this.#set(claim);
   }
 
-  /** A file has got another name. */
+  /** A file was renamed. */
   rename(from: string, to: string): void {
     for (const [key, file] of this.#byKey) if (file === from) this.#byKey.set(key, to);
   }

@@ -4,21 +4,21 @@ import { heldName } from './held.js';
 import { type SourceObject } from '../manifests/source-object.js';
 import { type SourcePod } from '../manifests/source-pod.js';
 
-/** What a file stands for. */
+/** The pods and objects of a file. */
 export interface Holding {
   readonly pods: readonly SourcePod[];
   readonly objects: readonly SourceObject[];
 }
 
-/** Of a file that never was good. */
+/** For a file that was never good. */
 export const NOTHING: Holding = { pods: [], objects: [] };
 
-/** The full names of all that is held, for messages. */
+/** The full names of everything in it, for messages. */
 export function holdingNames({ pods, objects }: Holding): string[] {
   return [...pods, ...objects].map(heldName);
 }
 
-/** Whether the same was written, wherever it stands. */
+/** Whether both have the same contents, wherever they are written. */
 export function isSameHolding(one: Holding, other: Holding): boolean {
   if (one === other) return true;
   return (

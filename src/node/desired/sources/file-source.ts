@@ -1,13 +1,13 @@
 /**
- * Pods, ConfigMaps and Secrets from a folder of manifests, or from a single one.
+ * Pods, ConfigMaps and Secrets from a folder of manifests, or from a single file.
  *
- * In: files, looked at when something happens in the folder and every 20 s in any case. Out: all that they stand
- * for, delivered to a {@link PodSourcePort}; what is wrong, in a {@link ProblemBook}.
+ * In: files, read when something happens in the folder, and every 20 s in any case. Out: all of their
+ * contents, delivered to a {@link PodSourcePort}; their problems, in a {@link ProblemBook}.
  *
- * It assumes that files are written by people and their tools: in steps, by removing and making anew, by renaming. So
- * nothing is believed before it stood still for a moment (steady-files.ts), unless it was moved here as a whole; and of a file or folder that cannot be read
- * or does not parse, the last good version holds, over a restart of the agent too (file-versions.ts). Only a file that
- * is seen not to be there takes its pods along.
+ * It assumes that people and tools write files in steps, by removing and creating, or by renaming. So a
+ * change counts only once it was stable for a moment (steady-files.ts), unless the file was moved here as a
+ * whole. While a file or folder is unreadable or invalid, its last good version stays, even over a restart of
+ * the agent (file-versions.ts). Only a file that is known to be missing takes its pods along.
  *
  * @module
  */
@@ -48,33 +48,36 @@ export interface FileSourceOptions {
   readonly port: PodSourcePort;
   readonly problems: ProblemBook;
   readonly parser: ManifestParser;
-  /** Where last good versions are kept; made when it is missing. */
+  /** Where last good versions are stored; created when it is missing. */
   readonly lastGoodFolder: string;
   readonly clock: Clock;
   readonly logger?: Logger;
-  /** Time between looks when nothing happens, in milliseconds; 20 s unless told, as fileCheckFrequency of a kubelet. */
+  /**
+   * Time between readings when nothing happens, in milliseconds (default: 20 s, like a kubelet's
+   * fileCheckFrequency).
+   */
   readonly fileCheckFrequencyMs?: number;
-  /** What stood still for so long is believed, in milliseconds (default: 200 ms). */
+  /** How long a change has to be stable to count, in milliseconds (default: 200 ms). */
   readonly settleMs?: number;
-  /** The disk unless told. */
+  /** Default: the disk. */
   readonly files?: ManifestFiles;
   readonly watch?: WatchFolder;
 }
 
-/** `file`: of deliveries and problems, and part of the uid of its pods. */
+/** `file`: the source of deliveries and problems, and part of the uid of its pods. */
 export const FILE_SOURCE = 'file';
 
-/** A disk that has not answered by then is said to hang. */
+/** A disk that has not answered by then is reported as hanging. */
 const ANSWER_DEADLINE_MS = 10_000;
-/** Events in a folder, one after the other, are looked at together. */
+/** Events in a folder within this time are read together. */
 const BETWEEN_LOOKS_MS = 25;
-/** How often it is looked whether a folder that is missing is there. */
+/** How often to check for a missing folder. */
 const MISSING_LOOK_MS = 1_000;
-/** Many files, or large ones: what was read is delivered meanwhile. */
+/** With many or large files, what was read is delivered meanwhile. */
 const DELIVER_EVERY_MS = 200;
-/** Files that are read beside one another at the start; they have {@link ANSWER_DEADLINE_MS} together. */
+/** Files that are read in parallel at the start; they share {@link ANSWER_DEADLINE_MS}. */
 const CONFIRMED_AT_ONCE = 16;
-/** So long the first delivery waits for files that are new or change. */
+/** How long the first delivery waits for new or changing files. */
 const HOLD_FIRST_MS = 2_000;
 /** Watches manifests and delivers their pods. */
 export class FileSource {
@@ -97,7 +100,7 @@ export class FileSource {
   #isComplete = false;
   #hasConfirmed = false;
   #hasHandedAll = false;
-  /** The look after which nothing was left to do, and what it came to: one that shows the same needs no more. */
+  /** The reading after which nothing was left to do, and its result: an equal reading needs no more work. */
   #settled: { readonly look: PresentLook; readonly merged: MergedFiles } | undefined;
 
   constructor(options: FileSourceOptions) {
@@ -121,7 +124,7 @@ export class FileSource {
     this.#watch = new FolderWatch({ watch, logger, onChange: () => this.#wakeup.wake() });
   }
 
-  /** Looks and delivers until the signal aborts; then it resolves. Once. */
+  /** Reads and delivers until the signal aborts; then resolves. Once. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     try {
@@ -131,7 +134,7 @@ export class FileSource {
         const nextLookInMs = await this.#look(signal);
         const endedMs = clock.monotonicMs();
         await this.#wakeup.wait(clock, nextLookInMs, signal);
-        // The first event after a quiet time is looked at without delay.
+        // The first event after a quiet time is handled without delay.
         await clock.sleep(Math.max(0, BETWEEN_LOOKS_MS - (clock.monotonicMs() - endedMs)), signal);
       }
     } catch (error) {
@@ -141,7 +144,7 @@ export class FileSource {
     }
   }
 
-  /** The name of the file that stands for an object, as of the last look. */
+  /** The name of the file with an object, as of the last reading. */
   findFile(object: AppliedObject): string | undefined {
     return this.#versions.findFile(object);
   }
@@ -158,7 +161,7 @@ export class FileSource {
     for (const each of this.#versions.names) this.#steady.expect(each, clock.monotonicMs());
   }
 
-  /** Looks once; returns after how many milliseconds the next look is due. */
+  /** Reads once; returns in how many milliseconds the next reading is due. */
   async #look(signal: AbortSignal): Promise<number> {
     const { files, clock, fileCheckFrequencyMs } = this.#options;
     const startedMs = clock.monotonicMs();
@@ -171,7 +174,7 @@ export class FileSource {
       return fileCheckFrequencyMs;
     }
     if (look.kind === 'missing') {
-      // No absence of a file was seen: the disk may not be mounted.
+      // No file was known to be missing: the disk may not be mounted.
       this.#isComplete ||= !this.#versions.hasFaults;
       this.#unseen('does not exist; it is read once it does', startedMs);
       return Math.min(MISSING_LOOK_MS, fileCheckFrequencyMs);
@@ -208,7 +211,7 @@ export class FileSource {
     const isSettling =
       moved ||
       seen.unsettled.some((name) => !seen.restless.includes(name) && !this.#versions.isConfirmed(name));
-    // What was good before the start may be about to be replaced by what changed since, or to go.
+    // The version from before the start may be about to be replaced or removed.
     const isHeld = !this.#isComplete && (isSettling || seen.leaving.length > 0);
     if (isHeld && startedMs - this.#startedMs < HOLD_FIRST_MS) return nextLookInMs;
     const isFirst = !this.#isComplete && !isSettling && !this.#versions.hasLost;
@@ -228,15 +231,15 @@ export class FileSource {
     return left ? 0 : nextLookInMs;
   }
 
-  /** Every file is as it was when it was taken, and what all of them stand for was delivered. */
+  /** Every file is as it was when it was read, and all of their contents were delivered. */
   #isSettled({ folder, onlyName, files }: PresentLook): boolean {
     const before = this.#settled?.look;
     return before?.files === files && before.folder === folder && before.onlyName === onlyName;
   }
 
-  /** The files that came with this look, were not written here, and so are whole. */
+  /** The files that came with this reading and were not written in place, and are therefore complete. */
   async #movedHere({ files }: PresentLook): Promise<ReadonlySet<string>> {
-    // What was written before the look was made has been told by then: events are read once in each turn of the loop.
+    // Events of earlier writes have arrived by then: they are read once in each turn of the loop.
     for (let turn = 0; turn < 2; turn++) await immediate();
     const arrivals = [...this.#watch.takeArrivals()];
     return new Set(
@@ -248,8 +251,10 @@ export class FileSource {
   }
 
   /**
-   * What is as the agent before this one left it need neither settle nor be parsed before its pods are known again: it is
-   * parsed later, when nothing else is to be read.
+   * Accepts files that are unchanged since the previous agent at once, without waiting or parsing, so that
+   * their pods are known.
+   *
+   * They are parsed later, when nothing else has to be read.
    */
   async #confirmKept({ folder, files: found }: PresentLook, signal: AbortSignal): Promise<void> {
     const { files } = this.#options;
@@ -264,14 +269,15 @@ export class FileSource {
         await this.#disk.call(async () => Promise.all(some.map(confirm)), signal);
       }
     } catch {
-      // What cannot be read is told of when its turn to be parsed comes.
+      // Unreadable files are reported when it is their turn to be parsed.
       signal.throwIfAborted();
     }
   }
 
   /**
-   * Small files first, so that a large one keeps nobody waiting; at last those that were confirmed, and of them only what
-   * a short time is enough for: some may be `left` for the next look.
+   * Reads small files first, so that a large one does not delay others; confirmed ones last.
+   *
+   * Of the confirmed ones it reads only what a short time allows: some may be `left` for the next reading.
    */
   async #readAll(
     look: PresentLook,
@@ -293,7 +299,7 @@ export class FileSource {
       deliveredMs = clock.monotonicMs();
     }
     const moved = parsed < others.length;
-    // Nobody waits for these, and all would wait for them.
+    // Nobody waits for these, and everybody would wait for them.
     if (!this.#hasHandedAll) return { parsed, moved, left: known.length > 0 };
     const startedMs = clock.monotonicMs();
     let checked = 0;
@@ -326,7 +332,7 @@ export class FileSource {
   async #deliver(look: PresentLook, withUnread: boolean, search: Search): Promise<MergedFiles> {
     const isMissing = (name: string): boolean => !look.files.has(name);
     this.#versions.merge(isMissing, withUnread);
-    // First on disk: what begins to run must be known when its file is broken at the next start.
+    // First to disk: what starts now must be known when its file is broken at the next start.
     await this.#versions.save();
     const merged = this.#versions.merge(isMissing, withUnread);
     this.#hand(search === 'reading' ? holdPods(merged, this.#handedUids) : merged, search);
@@ -359,7 +365,7 @@ export class FileSource {
     );
   }
 
-  /** Once for each pod, as long as it stands there. */
+  /** Logs once for each pod, as long as it is there. */
   #logLeftOut(pods: MergedFiles['pods']): void {
     const dumped = pods.filter(({ leftOut = [] }) => leftOut.length > 0);
     for (const { pod, place, leftOut } of dumped) {

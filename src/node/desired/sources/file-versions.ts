@@ -19,44 +19,43 @@ export interface FileVersionsOptions {
   readonly nodeName: string;
   readonly parser: ManifestParser;
   readonly store: LastGoodStore;
-  /** What a file is called in messages. */
+  /** The name of a file in messages. */
   readonly locate: (origin: string, name: string) => string;
 }
 
-/** What the files stand for together. */
+/** The contents of all files together. */
 export interface MergedFiles {
   readonly pods: readonly SourcePod[];
   readonly objects: readonly SourceObject[];
   readonly problems: readonly ConfigProblem[];
 }
 
-/** Behind everybody: another file has it, and is still to be read. */
+/** Behind all others: another file has it, and is still to be read. */
 const REFUSED = 9;
 
 interface FileVersion {
-  /** Of the content that was judged; empty before. */
+  /** Of the last parsed content; empty before. */
   digest: string;
   holding: Holding;
   problems: readonly ConfigProblem[];
-  /** As on disk; undefined when nothing is. */
+  /** As on disk; undefined when there is nothing. */
   saved: Holding | undefined;
-  /** Of the content, while nothing is wrong with it. */
+  /** Of the content, while it has no problems. */
   goodDigest: string | undefined;
   /** As on disk. */
   savedDigest: string | undefined;
   /** Names of what another file has, as on disk. */
   savedRefused: string;
-  /** It is still, or again, what the agent before this one found good; nobody has parsed it since the start. */
+  /** It is what the previous agent found good; nobody has parsed it since the start. */
   isConfirmed: boolean;
-  /** It was judged since the start, well or not. */
+  /** It was parsed since the start, with or without problems. */
   isRead: boolean;
 }
 
 /**
- * The files of a folder and what each stands for: the pods and objects of its newest good version, and what is wrong with
- * it now.
+ * The files of a folder, with the pods and objects of their newest good versions, and their present problems.
  *
- * What comes from a URL is a file without a name.
+ * A URL is a file without a name.
  */
 export class FileVersions {
   readonly #options: FileVersionsOptions;
@@ -70,7 +69,7 @@ export class FileVersions {
     this.#options = options;
   }
 
-  /** The files that are known, from disk or from a look. */
+  /** The known files, from disk or from a reading. */
   get names(): readonly string[] {
     return [...this.#files.keys()].sort();
   }
@@ -80,7 +79,7 @@ export class FileVersions {
     return [...this.#files.values()].flatMap(({ holding }) => holdingNames(holding));
   }
 
-  /** The file that has an object; `name` as it is written. */
+  /** The file with an object; `name` as written. */
   findFile({ kind, namespace, name }: AppliedObject): string | undefined {
     const isIt = (held: Held): boolean => {
       const { metadata } = 'pod' in held ? held.pod : held.object;
@@ -92,7 +91,7 @@ export class FileVersions {
     );
   }
 
-  /** True while a file is bad whose last good version was lost: nobody knows then what it stands for. */
+  /** True while a file is bad and its last good version was lost: its contents are unknown then. */
   get hasLost(): boolean {
     return [...this.#files].some(
       ([name, { problems, saved }]) =>
@@ -100,21 +99,21 @@ export class FileVersions {
     );
   }
 
-  /** True when anything that was kept was lost, of whichever file. */
+  /** True when anything stored was lost, of any file. */
   get hasFaults(): boolean {
     return this.#kept.faults.length > 0;
   }
 
-  /** True while something good could not be brought to the disk. */
+  /** True while a good version could not be written to disk. */
   get hasUnsaved(): boolean {
     return this.#saveFaults.size > 0;
   }
 
-  /** Takes up what was kept of the files of a folder. */
+  /** Restores the stored versions of the files of a folder. */
   restore(kept: KeptVersions, origin: string, onlyName?: string): void {
     this.#kept = kept;
     this.#origin = origin;
-    // By name, as a record of an earlier podloop does not say which of two has a pod or an object.
+    // By name, as records of earlier podloops do not say which of two files has a pod or an object.
     for (const version of [...kept.versions].sort((one, other) => (one.name < other.name ? -1 : 1))) {
       if (version.origin !== origin || (onlyName !== undefined && version.name !== onlyName)) continue;
       const { name, pods, objects, digest, refused = [] } = version;
@@ -134,15 +133,15 @@ export class FileVersions {
     }
   }
 
-  /** The files that were restored and not looked into yet, and of which is known what was in them. */
+  /** The files that were restored, not read yet, and have a known digest. */
   get unconfirmed(): readonly string[] {
     const isUnread = ({ isRead, savedDigest }: FileVersion): boolean => !isRead && savedDigest !== undefined;
     return this.names.filter((name) => isUnread(this.#files.get(name)!));
   }
 
   /**
-   * Takes a file as read when it holds, byte for byte, what its last good version was made of: whatever parsing it again
-   * will say, that version is what it stands for until then.
+   * Accepts a file with exactly the bytes of its last good version as read: until it is parsed, that version
+   * stays.
    */
   confirm(name: string, bytes: Uint8Array): void {
     const file = this.#files.get(name);
@@ -155,12 +154,14 @@ export class FileVersions {
     return this.#files.get(name)?.isConfirmed === true;
   }
 
-  /** Says in which folder the files are. */
+  /** Sets the folder of the files. */
   moveTo(folder: string): void {
     this.#origin = folder;
   }
 
-  /** Judges what was read of a file. `isMissing` tells of another file whether it is there. Rejects when aborted. */
+  /**
+   * Parses what was read of a file. `isMissing` checks whether another file is missing. Rejects when aborted.
+   */
   async read(
     name: string,
     content: Exclude<FileContent, { kind: 'moved' }>,
@@ -189,21 +190,21 @@ export class FileVersions {
     return 'judged';
   }
 
-  /** A file never stands still. */
+  /** Reports a file that keeps changing. */
   complainOfRestless(name: string): void {
     this.#keepAll(name, 'is written to again and again, and is read once that ends');
   }
 
-  /** These files are not there any more. */
+  /** These files do not exist any more. */
   forget(names: readonly string[]): void {
     for (const name of names) this.#files.delete(name);
   }
 
   /**
-   * The pods and objects of all files in the order of their names, those of missing files last: what is renamed is found
-   * under its new name. Unless `withUnread`, only what was judged since the start.
+   * The pods and objects of all files in the order of their names, those of missing files last.
    *
-   * Each stays with the file that had it first, as long as that file may still stand for it.
+   * So what is renamed is found under its new name. Without `withUnread`, only what was parsed since the
+   * start. Each stays with the file that had it first, as long as that file may still have it.
    */
   merge(isMissing: (name: string) => boolean, withUnread: boolean): MergedFiles {
     const names = this.names.filter((name) => withUnread || this.#files.get(name)!.isRead);
@@ -216,7 +217,7 @@ export class FileVersions {
       const { held, problems } = mergeHeld(present.map(listOf), rankOf);
       // What is about to be forgotten is no problem.
       const merged = mergeHeld([held, ...missing.map(listOf)], rankOf).held;
-      // Of a file that is still to be read nobody knows what it wants.
+      // The contents of an unread file are unknown.
       return { held: merged.filter((each) => rankOf(each) < REFUSED), problems };
     };
     const [pods, objects] = [merge((holding) => holding.pods), merge((holding) => holding.objects)];
@@ -225,7 +226,7 @@ export class FileVersions {
     return { pods: pods.held, objects: objects.held, problems: [...this.#problems(), ...twins] };
   }
 
-  /** Who goes first of those that want the same. */
+  /** The ranks of files that want the same. */
   #ranks(names: readonly string[], isMissing: (name: string) => boolean): (held: Held) => number {
     const files = this.#filesOf(names);
     const isRead = new Set(names);
@@ -238,8 +239,8 @@ export class FileVersions {
         const isStillToRead = holder !== undefined && this.#files.has(holder) && !isRead.has(holder);
         return isStillToRead && !isMissing(holder) ? REFUSED : 2;
       }
-      // It may have got another name, under which it is found as itself, also where a copy of it is there already. Else it
-      // is wanted until it is seen to be gone.
+      // It may have been renamed. Then it is found under its new name, even if a copy is already there.
+      // Otherwise it is wanted until it is known to be missing.
       return this.#holders.has(claim) ? 1 : 3;
     };
   }
@@ -270,7 +271,7 @@ export class FileVersions {
       .map(heldName);
   }
 
-  /** Brings what is good and new to the disk, with who has what as of the last {@link merge}. Never rejects. */
+  /** Writes what is good and new to disk, with the owners as of the last {@link merge}. Never rejects. */
   async save(): Promise<void> {
     const due = [...this.#files].filter(([name, file]) => {
       const { holding, problems, saved } = file;
@@ -303,7 +304,7 @@ export class FileVersions {
     const names = [...keptPods, ...kept.kept];
     const problems = all.map((problem, index) => this.#toConfig(problem, index === 0 ? names : []));
     const { saved, savedDigest, savedRefused = '' } = this.#files.get(name) ?? {};
-    // What comes from a URL may change with each answer and mean the same: not worth a write each time.
+    // The text of a URL may change with each answer without a change of meaning: not worth a write each time.
     const goodDigest = problems.length === 0 && name !== '' ? digest : undefined;
     this.#files.set(name, {
       ...{ digest, holding: { pods, objects }, problems, saved, goodDigest, savedDigest },
@@ -323,7 +324,7 @@ export class FileVersions {
     });
   }
 
-  /** A pod that moves to another file is no new one. */
+  /** A pod that moves to another file is not new. */
   #isKnown(pod: SourcePod['pod']): boolean {
     const name = fullName(pod);
     return [...this.#files.values()].some(({ holding }) =>
@@ -331,7 +332,7 @@ export class FileVersions {
     );
   }
 
-  /** The same content under another name that is gone: what that one stood for goes along, also when it is broken. */
+  /** The same content under a name that is gone: its contents move along, even if it is broken. */
   #findRenamed(
     digest: string,
     isMissing: (name: string) => boolean,

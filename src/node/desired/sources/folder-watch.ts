@@ -12,28 +12,31 @@ export interface FolderWatchOptions {
   readonly onChange: () => void;
 }
 
-/** A folder as a look found it. */
+/** A folder as of a reading. */
 export interface WatchedFolder {
   readonly folder: string;
-  /** Another one when the folder was replaced: a watch stays with the old one. */
+  /** Changes when the folder was replaced: a watch stays with the old one. */
   readonly identity: string;
   /** The only name of interest; undefined for all. */
   readonly onlyName: string | undefined;
 }
 
-/** A hint that a look is due. It may fail to come: whoever waits for it looks from time to time anyway. */
+/** Signals that a reading is due. Signals may get lost, so the caller also reads from time to time. */
 export class FolderWatch {
   readonly #options: FolderWatchOptions;
   #watched: { readonly identity: string; readonly watch: { close(): void } } | undefined;
   #failure = '';
-  /** Names that came, since the last look and before it. */
+  /** Names that came since the last reading, and before it. */
   #arrivals = { new: new Set<string>(), old: new Set<string>() };
 
   constructor(options: FolderWatchOptions) {
     this.#options = options;
   }
 
-  /** Watches this folder from now on. Call it after each look; it does nothing while the folder is the same. */
+  /**
+   * Watches this folder from now on. Call it after each reading; it does nothing while the folder is the
+   * same.
+   */
   follow({ folder, identity, onlyName }: WatchedFolder): void {
     if (this.#watched?.identity === identity) return;
     this.close();
@@ -41,7 +44,8 @@ export class FolderWatch {
     try {
       const events = {
         onChange: (name: string | undefined, change?: FolderChange): void => {
-          // Of a folder that was itself moved or removed its own name is told. Who made it anew may have got its number.
+          // A folder that was itself moved or removed reports its own name. A new one may have got its inode
+          // number.
           const isOfFolder = name === basename(folder);
           if (isOfFolder) this.close();
           if (name === undefined || isOfFolder) onChange();
@@ -53,7 +57,7 @@ export class FolderWatch {
         onFailure: (error: Error): void => this.#failed(folder, error),
       };
       this.#watched = { identity, watch: watch(folder, events) };
-      // What happened between the look and now was seen by neither.
+      // Neither the reading nor the watch saw what happened in between.
       onChange();
     } catch (error) {
       this.#failed(folder, error);
@@ -61,9 +65,11 @@ export class FolderWatch {
   }
 
   /**
-   * The names that came since the call before the last one, and were not written to after that: files that were moved
-   * here. Call it once for each look, after it. Each name is told twice, since the look may have missed what the watch
-   * told of while it was made.
+   * Names that came since the call before the last one, and were not written to after that: files that were
+   * moved here.
+   *
+   * Call it once after each reading. Each name is returned twice, as the reading may have missed what the
+   * watch reported meanwhile.
    */
   takeArrivals(): ReadonlySet<string> {
     const { new: recent, old } = this.#arrivals;
@@ -71,7 +77,7 @@ export class FolderWatch {
     return new Set([...recent, ...old]);
   }
 
-  /** Watches nothing, until it is told to follow again. */
+  /** Stops watching, until the next call of follow. */
   close(): void {
     this.#watched?.watch.close();
     this.#watched = undefined;
@@ -97,10 +103,10 @@ export class FolderWatch {
   }
 }
 
-/** What is written to all the time, a log for one, must not be looked at all the time. */
+/** Ignores files that are written to all the time, such as logs. */
 function isOfInterest(name: string, onlyName: string | undefined): boolean {
   if (name === onlyName) return true;
-  // Links that lead through `..data` change with it: that is how volumes of ConfigMaps are changed.
+  // Links through `..data` change with it: that is how volumes of ConfigMaps are changed.
   if (name.startsWith('..')) return true;
   return onlyName === undefined && manifestNameKind(name) === 'manifest';
 }

@@ -3,23 +3,26 @@ import { type Holding } from './file-holding.js';
 import { objectName, type SourceObject } from '../manifests/source-object.js';
 import { type SourcePod } from '../manifests/source-pod.js';
 
-/** As a new file makes the absence of another one wait. */
+/** As long as a new file delays the absence of another one. */
 const HOLD_ABSENCE_MS = 2_000;
 
-/** Whether what is missing may still be found, and where that is looked for. */
+/** Whether a missing item may still be found, and where. */
 export type Search = 'reading' | 'changing' | 'over';
 
 /**
- * Keeps what no file stands for any more while it may be about to come in another file: who moves a pod from one file to
- * another writes them one after the other, and they stand still and are read one after the other.
+ * Delays the absence of an item that may be about to appear in another file.
  *
- * While files are being read, an absence waits until they have been; while files change, up to 2 s.
+ * Whoever moves a pod between files writes them one after the other, and they become stable and are read one
+ * after the other. While files are being read, an absence waits for them; while files change, up to 2 s.
  */
 export class HeldAbsences {
   #handed: Holding = { pods: [], objects: [] };
   #missingSinceMs = new Map<string, number>();
 
-  /** What is to be handed on now: all that the files stand for, and what waits. Call it for each time something is handed on. */
+  /**
+   * What to hand on now: the contents of the files, and the delayed items. Call it each time something is
+   * handed on.
+   */
   add<Files extends Holding>(files: Files, search: Search, nowMs: number): Files {
     const names = new Set(files.pods.map(({ pod }) => fullName(pod)));
     const uids = new Set(files.pods.map(({ pod }) => pod.metadata.uid));

@@ -4,7 +4,7 @@ import { type ManifestPlace, type ManifestProblem } from '../manifests/manifest-
 import { objectName, objectTwinProblem, type SourceObject } from '../manifests/source-object.js';
 import { type SourcePod } from '../manifests/source-pod.js';
 
-/** A pod, ConfigMap or Secret that a file stands for. */
+/** A pod, ConfigMap or Secret of a file. */
 export type Held = SourcePod | SourceObject;
 
 /** `default/web-node`, `ConfigMap default/web`. */
@@ -12,22 +12,24 @@ export function heldName(held: Held): string {
   return 'pod' in held ? fullName(held.pod) : objectName(held.object);
 }
 
-/** What no other may be called that is held at the same time; the one that counts more first. Pure. */
+/** The keys that only one item may have at a time; the more important one first. Pure. */
 export function heldKeys(held: Held): readonly string[] {
   return 'pod' in held ? [`Pod ${heldName(held)}`, `uid ${held.pod.metadata.uid}`] : [heldName(held)];
 }
 
-/** What files stand for together. */
+/** The contents of files together. */
 export interface MergedHeld<Each extends Held> {
   /** In the order of the files. */
   readonly held: readonly Each[];
-  /** One for each that another stands in the way of, in the same order; it is left out. */
+  /** One for each item that another one excludes, in the same order; the item is left out. */
   readonly problems: readonly ManifestProblem[];
 }
 
 /**
- * Puts together what files stand for: of two of one {@link heldKeys key} the one with the lowest rank stays, and of these
- * the first. Pure.
+ * Merges the contents of files. Pure.
+ *
+ * Of two items with the same {@link heldKeys key} the one with the lowest rank stays, or the first of equal
+ * ones.
  */
 export function mergeHeld<Each extends Held>(
   files: Iterable<readonly Each[]>,

@@ -1,11 +1,11 @@
 /**
  * Pods, ConfigMaps and Secrets from a URL.
  *
- * In: the answers of a server that is asked every 20 s. Out: all that is in the last good answer, delivered to a
- * {@link PodSourcePort}; what is wrong, in a {@link ProblemBook}.
+ * In: the answers of a server that is polled every 20 s. Out: the contents of the last good answer, delivered
+ * to a {@link PodSourcePort}; problems, in a {@link ProblemBook}.
  *
- * It assumes nothing of the server: it may be away, slow, or give something else. Only an answer that parses without a
- * problem takes pods away; until then the last good one holds, over a restart of the agent too.
+ * It assumes nothing about the server, which may be away, slow, or return something else. Only an answer
+ * without a problem removes pods; until then the last good one stays, even over a restart of the agent.
  *
  * @module
  */
@@ -31,27 +31,27 @@ export interface HttpSourceOptions {
   readonly port: PodSourcePort;
   readonly problems: ProblemBook;
   readonly parser: ManifestParser;
-  /** Where last good versions are kept; made when it is missing. */
+  /** Where last good versions are stored; created when it is missing. */
   readonly lastGoodFolder: string;
   readonly clock: Clock;
   readonly logger?: Logger;
   /** Sent with each request to the server of the URL (default: none). */
   readonly headers?: Readonly<Record<string, readonly string[]>>;
-  /** Time between requests in milliseconds; 20 s unless told, as httpCheckFrequency of a kubelet. */
+  /** Time between requests in milliseconds (default: 20 s, like a kubelet's httpCheckFrequency). */
   readonly httpCheckFrequencyMs?: number;
-  /** What one request may take, in milliseconds (default: 10 s). */
+  /** Timeout of one request, in milliseconds (default: 10 s). */
   readonly deadlineMs?: number;
 }
 
-/** `http`: of deliveries and problems, and part of the uid of its pods. */
+/** `http`: the source of deliveries and problems, and part of the uid of its pods. */
 export const HTTP_SOURCE = 'http';
 
-/** A network that comes up after the agent is not waited for as long as later. */
+/** Retries are quicker at first, for a network that starts after the agent. */
 const FIRST_RETRY_MS = 1_000;
-/** The one file there is. */
+/** The only file. */
 const NAME = '';
 
-/** Asks a URL for manifests and delivers their pods. */
+/** Polls a URL for manifests and delivers their pods. */
 export class HttpSource {
   readonly #options: Required<HttpSourceOptions>;
   readonly #place: string;
@@ -67,7 +67,7 @@ export class HttpSource {
     const defaults = { logger: SILENT_LOGGER, headers: {}, httpCheckFrequencyMs: 20_000, deadlineMs: 10_000 };
     this.#options = { ...defaults, ...options };
     const { url, nodeName, parser, lastGoodFolder: folder, httpCheckFrequencyMs } = this.#options;
-    // Neither a password nor a token belongs into a log.
+    // Neither a password nor a token belongs in a log.
     this.#place = `${url.origin}${url.pathname}`;
     this.#origin = `${this.#place} ${createHash('sha256').update(url.href).digest('hex').slice(0, 16)}`;
     this.#store = new LastGoodStore({ folder, source: HTTP_SOURCE, nodeName });
@@ -78,7 +78,7 @@ export class HttpSource {
     this.#retries = new RetryTimes(httpCheckFrequencyMs);
   }
 
-  /** Asks and delivers until the signal aborts; then it resolves. Once. */
+  /** Polls and delivers until the signal aborts; then resolves. Once. */
   async run(signal: AbortSignal): Promise<void> {
     try {
       const kept = await this.#store.load();
@@ -92,11 +92,11 @@ export class HttpSource {
     }
   }
 
-  /** Asks once; returns after how many milliseconds to ask again. */
+  /** Polls once; returns in how many milliseconds to poll again. */
   async #poll(signal: AbortSignal): Promise<number> {
     const { url, headers, deadlineMs, clock, httpCheckFrequencyMs, logger } = this.#options;
     const startedMs = clock.monotonicMs();
-    // What was given up is asked for again some time later, changed or not.
+    // What was given up is fetched again some time later, changed or not.
     if (this.#retries.takeDue(startedMs).length > 0) this.#etag = undefined;
     logger.info('Reading config URL', { url: this.#place }, 4);
     const etag = this.#etag;

@@ -9,9 +9,9 @@ import { type ManifestPlace } from '../manifests/manifest-problem.js';
 import { restoreSourceObject, type SourceObject } from '../manifests/source-object.js';
 import { type SourcePod, toSourcePod } from '../manifests/source-pod.js';
 
-/** Where a {@link LastGoodStore} keeps what, and for whom. */
+/** The location and the owner of a {@link LastGoodStore}. */
 export interface LastGoodStoreOptions {
-  /** A folder of the agent's own; made when it is missing. */
+  /** A folder of the agent's own; created when it is missing. */
   readonly folder: string;
   /** `file`, `http`. */
   readonly source: string;
@@ -26,24 +26,24 @@ export interface LastGood {
   readonly name: string;
   readonly pods: readonly SourcePod[];
   readonly objects: readonly SourceObject[];
-  /** Names of those of its pods and objects that another file has; those of objects begin with the kind. */
+  /** Names of its pods and objects that another file has; those of objects begin with the kind. */
   readonly refused?: readonly string[] | undefined;
-  /** SHA-256 of the file that nothing was wrong with and that stands for just these; undefined when that is not known. */
+  /** SHA-256 of the file without problems that has exactly these contents; undefined when unknown. */
   readonly digest?: string | undefined;
 }
 
-/** What {@link LastGoodStore.load} found. */
+/** The result of {@link LastGoodStore.load}. */
 export interface KeptVersions {
   /** Of all origins. */
   readonly versions: readonly LastGood[];
-  /** Whether there may have been a version of that file that cannot be read any more. */
+  /** Whether there may have been a version of that file that is now unreadable. */
   readonly isLost: (origin: string, name: string) => boolean;
-  /** What is wrong with the store, in words. */
+  /** The problems of the store, in words. */
   readonly faults: readonly string[];
 }
 
 const FORMAT = 1;
-/** More wins nothing: the disk brings them together. */
+/** More do not help: the disk serializes them. */
 const FILES_AT_ONCE = 8;
 /** Some milliseconds. */
 const PODS_PER_SLICE = 10;
@@ -53,7 +53,7 @@ interface Header {
   readonly format: typeof FORMAT;
   readonly origin: string;
   readonly name: string;
-  /** How many lines follow, each a place, a tab, and the pod as it was written. */
+  /** How many lines follow, each a place, a tab, and the pod as written. */
   readonly pods: number;
   /** How many lines follow those, each a place, a tab, and a ConfigMap or Secret (default: none). */
   readonly objects?: number;
@@ -67,12 +67,12 @@ const TAB = '\t';
 const ENDING = '.jsonl';
 
 /**
- * Keeps the last good version of each manifest on disk, so that a file that is broken when the agent starts takes no
- * pod down.
+ * Stores the last good version of each manifest on disk, so that a file that is broken at the agent's start
+ * ends no pod.
  *
- * One record a file, written whole, for nobody else to read; each line of it is JSON. Pods are kept as they were written:
- * a newer podloop fills in what it fills in, and never refuses what ran before. ConfigMaps and Secrets are kept beside
- * them, as what runs is made of them.
+ * One record per file, written as a whole and readable only for the agent; each line of it is JSON. Pods are
+ * stored as written: a newer podloop adds its own defaults, and never refuses what ran before. ConfigMaps and
+ * Secrets are stored beside them, as running pods use them.
  */
 export class LastGoodStore {
   readonly #options: LastGoodStoreOptions;
@@ -81,7 +81,7 @@ export class LastGoodStore {
     this.#options = options;
   }
 
-  /** Reads all that is kept. Never throws. */
+  /** Reads everything stored. Never throws. */
   async load(): Promise<KeptVersions> {
     const { folder, source } = this.#options;
     const faults: string[] = [];
@@ -104,7 +104,7 @@ export class LastGoodStore {
           if (name.endsWith(ENDING)) {
             versions.push(await this.#decode(await readFile(path, 'utf8'), name, slices));
           }
-          // The power went while it was written; the whole one is beside it.
+          // The power failed during the write; the complete one is beside it.
           else if (name.endsWith('.tmp')) await rm(path, { force: true });
         } catch (error) {
           damaged.add(name);
@@ -117,7 +117,7 @@ export class LastGoodStore {
     return { versions, faults, isLost: (origin, name) => damaged.has(this.#recordName(origin, name)) };
   }
 
-  /** Writes versions, each whole; returns what went wrong, by the name of the file. Never throws. */
+  /** Writes versions, each as a whole; returns errors by the name of the file. Never throws. */
   async save(versions: readonly LastGood[]): Promise<ReadonlyMap<string, string>> {
     const faults = new Map<string, string>();
     const queue = [...versions];
@@ -132,13 +132,16 @@ export class LastGoodStore {
       }
     };
     await Promise.all(Array.from({ length: FILES_AT_ONCE }, write));
-    // Once for all of them: hundreds may come together, and nothing of them begins to run before this.
+    // Once for all of them: hundreds may come together, and none of them starts before this.
     const failure = await syncPath(this.#options.folder).then(() => undefined, messageOf);
     if (failure !== undefined) for (const { name } of versions) faults.set(name, faults.get(name) ?? failure);
     return faults;
   }
 
-  /** Removes every record of the source but those of these files. Never throws: what is left is removed the next time. */
+  /**
+   * Removes every record of the source except those of these files. Never throws: leftovers are removed the
+   * next time.
+   */
   async prune(origin: string, names: readonly string[]): Promise<void> {
     const { folder, source } = this.#options;
     const wanted = new Set(names.map((name) => this.#recordName(origin, name)));
@@ -150,7 +153,7 @@ export class LastGoodStore {
       for (const name of old) await rm(join(folder, name), { force: true });
       if (old.length > 0) await syncPath(folder);
     } catch {
-      // A record too many does no harm: its file is not there, and counts for nothing.
+      // A superfluous record does no harm: its file is missing, so it does not count.
     }
   }
 
@@ -184,7 +187,7 @@ export class LastGoodStore {
   }
 }
 
-/** What JSON.parse says shows a piece of the text, and that may be of a Secret. */
+/** JSON.parse's message quotes the text, which may be that of a Secret. */
 function whyOf(error: unknown): string {
   return error instanceof SyntaxError ? 'it is damaged' : messageOf(error);
 }

@@ -8,44 +8,45 @@ import { manifestNameKind } from '../manifests/manifest-names.js';
 import { LARGEST_MANIFEST_BYTES } from '../manifests/manifest-reader.js';
 import { QuickStats } from './quick-stats.js';
 
-/** What is there, as of one look. */
+/** The result of one reading of the folder. */
 export type FolderLook = PresentLook | { readonly kind: 'missing' };
 
-/** A look at a folder that could be listed. */
+/** A reading of a folder that could be listed. */
 export interface PresentLook {
   readonly kind: 'present';
-  /** The folder that was listed: to be watched. */
+  /** The folder that was listed, to be watched. */
   readonly folder: string;
-  /** Another one when the folder was replaced. */
+  /** Changes when the folder was replaced. */
   readonly identity: string;
-  /** The only name that counts, where a single file was asked for. */
+  /** The only name that counts, for a single file. */
   readonly onlyName: string | undefined;
   /**
-   * Manifests by name, in the order of names: a sign that changes with the content, and the size. The map of the look before
-   * when nothing in it has changed.
+   * Manifests by name, in the order of names: a sign that changes with the content, and the size.
+   *
+   * The same map as before when nothing in it has changed.
    */
   readonly files: ReadonlyMap<string, FileSign>;
-  /** Names that are no manifests, and of which somebody may think they were. */
+  /** Names that are no manifests but may have been meant as such. */
   readonly others: readonly string[];
 }
 
-/** What tells one content of a file from another, without reading it. */
+/** Distinguishes contents of a file without reading it. */
 export interface FileSign {
   readonly sign: string;
   /** In bytes. */
   readonly size: number;
-  /** No link, and no other name leads to it: whatever is written to it is told of under this name. */
+  /** It is no link and has no other name, so every write to it is reported under this name. */
   readonly isSole: boolean;
 }
 
-/** A file's content, or why it is none. */
+/** A file's content, or why there is none. */
 export type FileContent =
   | { readonly kind: 'read'; readonly bytes: Uint8Array; readonly sign: string }
   /** It was changed meanwhile. */
   | { readonly kind: 'moved' }
   | { readonly kind: 'unreadable'; readonly why: string };
 
-/** Where manifests lie. */
+/** Where manifests are read. */
 export interface ManifestFiles {
   /** `wasFile`: the path was a single file before. Rejects when the folder cannot be listed. */
   look(wasFile: boolean): Promise<FolderLook>;
@@ -53,9 +54,9 @@ export interface ManifestFiles {
   read(folder: string, name: string): Promise<FileContent>;
 }
 
-/** A file as a look found it. */
+/** A file as of a reading. */
 interface SeenFile extends FileSign {
-  /** What {@link FileSign.sign} is made of; undefined where it could not be looked at. */
+  /** The inputs of {@link FileSign.sign}; undefined if they could not be read. */
   readonly facts: SignFacts | undefined;
 }
 
@@ -68,13 +69,13 @@ const NO_FILES: ReadonlyMap<string, SeenFile> = new Map();
 /**
  * A folder of manifests, or a single file, on disk.
  *
- * Right in the folder, not below; links are followed. All calls go out one after the other: on a network disk that
- * hangs they must not take all of Node's threads. Most looks find nothing new, so files that were there before are asked
- * about in a cheaper way where that cannot hang.
+ * It reads files directly in the folder, and follows links. All calls run one after the other: on a network
+ * disk that hangs they must not take all of Node's threads. Most readings find nothing new, so known files
+ * are checked in a cheaper way if that cannot hang.
  */
 export class ManifestFolder implements ManifestFiles {
   readonly #path: string;
-  /** Of the last look. */
+  /** Of the last reading. */
   #seen: { readonly folder: string; readonly files: ReadonlyMap<string, SeenFile> } | undefined;
 
   constructor(path: string) {
@@ -93,11 +94,11 @@ export class ManifestFolder implements ManifestFiles {
 
   async read(folder: string, name: string): Promise<FileContent> {
     try {
-      // Without O_NONBLOCK a pipe that took the file's place would hang the reader.
+      // Without O_NONBLOCK, a pipe in the file's place would hang the reader.
       await using file = await open(join(folder, name), constants.O_RDONLY | constants.O_NONBLOCK);
       const before = await file.stat({ bigint: true });
       if (!before.isFile()) return { kind: 'unreadable', why: 'it is no regular file' };
-      // One byte more tells that it is too large.
+      // One more byte shows that it is too large.
       const buffer = Buffer.allocUnsafe(Math.min(Number(before.size), LARGEST_MANIFEST_BYTES) + 1);
       let size = 0;
       while (size < buffer.length) {
@@ -130,7 +131,7 @@ export class ManifestFolder implements ManifestFiles {
       if (kind === 'hidden') continue;
       const known = seen.get(name);
       const path = `${folder}/${name}`;
-      // One that is mounted there by itself is on a file system that nobody has asked about.
+      // A file with a mount of its own is on an unchecked file system.
       const isQuick = entry.isFile() && known?.isSole === true && known.facts?.dev === top.dev;
       const isUnchanged = isQuick && isAsBefore(known, quick.find(path));
       const found = isUnchanged ? known : await this.#sign(path, entry.isSymbolicLink());
@@ -149,7 +150,7 @@ export class ManifestFolder implements ManifestFiles {
     return { kind: 'present', folder, identity, onlyName, files: current, others };
   }
 
-  /** Undefined for a folder, and for what vanished between the list and the look. */
+  /** Undefined for a folder, and for what disappeared after the list. */
   async #sign(path: string, isLink: boolean): Promise<SeenFile | 'no file' | undefined> {
     try {
       const facts = await stat(path, { bigint: true });
@@ -160,7 +161,7 @@ export class ManifestFolder implements ManifestFiles {
       return { sign: signOf(facts), size: Number(size), isSole, facts: { dev, ino, size, mtimeNs, ctimeNs } };
     } catch (error) {
       const code = systemCodeOf(error);
-      // A link that leads nowhere is there, and so is a file that may not be looked at.
+      // A dangling link exists, and so does a file that may not be read.
       const isGone = code === 'ENOENT' && (await lstatIfThere(path)) === undefined;
       const sign = `error ${code === '' ? messageOf(error) : code}`;
       return isGone ? undefined : { sign, size: 0, isSole: false, facts: undefined };
@@ -168,14 +169,14 @@ export class ManifestFolder implements ManifestFiles {
   }
 }
 
-/** By code units, as a sort without a comparison. */
+/** By code units, like a sort without a comparison. */
 function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
 const BROKEN_LINK = 'it is a link that leads nowhere, or it vanished';
 
-/** ctime besides mtime: who copies a file with its times leaves mtime as it was. */
+/** ctime besides mtime: copying a file with its times leaves mtime unchanged. */
 function signOf({ dev, ino, size, mtimeNs, ctimeNs }: SignFacts): string {
   return [dev, ino, size, mtimeNs, ctimeNs].join(':');
 }

@@ -1,6 +1,6 @@
 import { Backoff } from '#base/async/backoff.js';
 
-/** What became of a file that was read: well or not, it was judged; or there was nothing to judge. */
+/** The result of reading a file: parsed, with or without problems, or nothing to parse. */
 export type ReadVerdict = 'judged' | 'unreadable' | 'gave-up';
 
 interface Retry {
@@ -8,10 +8,10 @@ interface Retry {
   readonly backoff: Backoff;
 }
 
-/** A file that took seconds and gave nothing is not tried as often as one that the disk refused. */
+/** A file that took seconds without a result is retried less often than one that the disk refused. */
 const GAVE_UP_BACKOFF = { initialMs: 60_000, maxMs: 600_000 } as const;
 
-/** When files are to be read again although nothing about them changed. Times are monotonic. */
+/** When to read files again although nothing about them has changed. Times are monotonic. */
 export class RetryTimes {
   readonly #periodMs: number;
   readonly #retries = new Map<string, Retry>();
@@ -20,7 +20,7 @@ export class RetryTimes {
     this.#periodMs = periodMs;
   }
 
-  /** Takes note of an attempt. */
+  /** Records an attempt. */
   note(name: string, verdict: ReadVerdict, nowMs: number): void {
     if (verdict === 'judged') {
       this.#retries.delete(name);
@@ -31,7 +31,7 @@ export class RetryTimes {
     this.#retries.set(name, { atMs: nowMs + delayMs, backoff });
   }
 
-  /** The names that are to be tried now; each is named once. */
+  /** The names to retry now; each is returned once. */
   takeDue(nowMs: number): string[] {
     const due = [...this.#retries].filter(([, { atMs }]) => atMs <= nowMs);
     for (const [, retry] of due) retry.atMs = Infinity;

@@ -1,8 +1,9 @@
 /**
  * Pods, ConfigMaps and Secrets from standard input, once.
  *
- * In: a stream of manifests. Out: all that is in it, delivered to a {@link PodSourcePort}: when it ends, and those of complete
- * documents as soon as the writer pauses. Nothing is kept over a restart: whoever starts the agent writes again.
+ * In: a stream of manifests. Out: everything in it, delivered to a {@link PodSourcePort} when it ends;
+ * complete documents as soon as the writer pauses. Nothing is stored over a restart: whoever starts the agent
+ * writes again.
  *
  * @module
  */
@@ -27,13 +28,13 @@ export interface StdinSourceOptions {
   readonly problems: ProblemBook;
   readonly parser: ManifestParser;
   readonly clock: Clock;
-  /** After so long without a byte the documents that are complete are delivered (default: 200 ms). */
+  /** After this time without a byte the complete documents are delivered (default: 200 ms). */
   readonly quietMs?: number;
 }
 
-/** `stdin`: of deliveries and problems, and part of the uid of its pods. */
+/** `stdin`: the source of deliveries and problems, and part of the uid of its pods. */
 export const STDIN_SOURCE = 'stdin';
-/** What standard input is called in messages. */
+/** The name of standard input in messages. */
 const STDIN_NAME = '<stdin>';
 
 /** Reads manifests from a stream and delivers their pods. */
@@ -67,12 +68,12 @@ export class StdinSource {
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
-      // An error that comes later has nobody else to hear it: that listener stays.
+      // Only this listener hears a later error, so it stays.
       stdin.off('data', onData).off('end', onEnd).off('close', onEnd).pause();
     }
   }
 
-  /** Resolves when the writer pauses after some bytes, or, with false, when the stream has ended. */
+  /** Resolves when the writer pauses after some bytes, or with false when the stream has ended. */
   async #pause(signal: AbortSignal): Promise<boolean> {
     const { clock, quietMs } = this.#options;
     let count: number;
@@ -88,7 +89,7 @@ export class StdinSource {
   #take(chunk: Buffer): void {
     this.#chunks.push(chunk);
     this.#size += chunk.byteLength;
-    // One byte more tells that it is too large.
+    // One more byte shows that it is too large.
     if (this.#size > LARGEST_MANIFEST_BYTES) this.#end();
     this.#wakeup.wake();
   }
@@ -100,7 +101,7 @@ export class StdinSource {
     this.#wakeup.wake();
   }
 
-  /** Up to the last mark that ends a document. */
+  /** Up to the last marker that ends a document. */
   #completeBytes(): number {
     const text = Buffer.concat(this.#chunks).toString('latin1');
     return Math.max(0, ...[...text.matchAll(DOCUMENT_END)].map(({ index }) => index));
@@ -116,7 +117,7 @@ export class StdinSource {
       origin: { source: STDIN_SOURCE, nodeName },
     };
     const outcome = await parser.parse(request, signal);
-    // What was delivered before it was given up is in it still.
+    // It still contains what was delivered before it was given up.
     const read =
       outcome.kind === 'parsed' ? refuseNewPods(outcome.manifest) : { ...this.#read, problems: [] };
     const { held: pods, problems } = mergeHeld([read.pods]);

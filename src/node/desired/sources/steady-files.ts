@@ -1,46 +1,46 @@
-/** How long {@link SteadyFiles} waits, in milliseconds. */
+/** The delays of {@link SteadyFiles}, in milliseconds. */
 export interface SteadyFilesOptions {
-  /** What did not change for so long is believed. */
+  /** How long a file has to be unchanged to count. */
   readonly settleMs: number;
-  /** A file that is never steady is named after so long. */
+  /** A file that keeps changing is reported after this time. */
   readonly patienceMs: number;
 }
 
-/** What a look says, held against the looks before. */
+/** A reading, compared with the readings before. */
 export interface SteadyLook {
-  /** Names whose content is new and has been the same for long enough: read them and say so with `taken`. */
+  /** Names with new contents that have been stable long enough: read them, and call `taken`. */
   readonly steady: readonly string[];
-  /** Names whose absence is believed. */
+  /** Names that count as missing. */
   readonly gone: readonly string[];
-  /** Names that never stay the same. */
+  /** Names that keep changing. */
   readonly restless: readonly string[];
-  /** Names that have not been taken yet, and are not steady. */
+  /** Names that were not read yet, and are not stable. */
   readonly unsettled: readonly string[];
-  /** Names that are missing, and may come back. */
+  /** Names that are missing, but may come back. */
   readonly leaving: readonly string[];
-  /** When a look at the same files may say more; undefined when only a change can. */
+  /** When another reading may show more; undefined when only a change can. */
   readonly nextLookInMs: number | undefined;
 }
 
 interface Entry {
   sign: string;
   sinceMs: number;
-  /** When it was last what was taken, or was first seen. */
+  /** When it last had the content that was read, or was first seen. */
   restlessSinceMs: number;
   taken: string | undefined;
   missingSinceMs: number | undefined;
 }
 
-/** A file that is renamed is for a moment missing and not yet read under its new name. */
+/** A renamed file is for a moment missing and not yet read under its new name. */
 const HOLD_REMOVAL_MS = 2_000;
 
 /**
- * Tells what of a folder can be believed, from looks at it.
+ * Decides which changes of a folder count, by comparing readings of it.
  *
- * Files are written in steps, replaced by removing and writing anew, and renamed while their folder is listed. So a
- * content or an absence counts once two looks, `settleMs` apart, have seen it; and as long as a new file is not steady,
- * absences wait, for a while: it may be the missing one under another name. A file that was written elsewhere and moved
- * here is whole from its first look on.
+ * Files are written in steps, replaced by removing and creating, and renamed while their folder is listed. So
+ * a content or an absence counts once two readings, `settleMs` apart, have seen it. As long as a new file is
+ * not stable, absences wait for a while: it may be the missing one under another name. A file that was
+ * written elsewhere and moved here is complete from its first reading on.
  */
 export class SteadyFiles {
   readonly #options: SteadyFilesOptions;
@@ -50,14 +50,15 @@ export class SteadyFiles {
     this.#options = options;
   }
 
-  /** A file that was there before the first look, perhaps: its absence is to be noticed. */
+  /** A file that may have existed before the first reading: its absence has to be noticed. */
   expect(name: string, nowMs: number): void {
     this.#seen(name, '', nowMs);
   }
 
   /**
-   * Takes in what a look saw: for each name a sign that changes with the content. `nowMs` is monotonic; `whole` are the
-   * names that nobody writes to, by what is known of how they came.
+   * Adds a reading: for each name a sign that changes with the content. `nowMs` is monotonic.
+   *
+   * `whole` are the names that came as complete files.
    */
   look(
     nowMs: number,
@@ -98,7 +99,7 @@ export class SteadyFiles {
     if (entry !== undefined) entry.taken = sign;
   }
 
-  /** Whatever was taken of a file is to be read again, steady as it is. */
+  /** Has a file read again although it is stable. */
   release(name: string): void {
     const entry = this.#entries.get(name);
     if (entry !== undefined) entry.taken = undefined;

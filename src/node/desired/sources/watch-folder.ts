@@ -1,20 +1,23 @@
 import { watch } from 'node:fs';
 
-/** `named`: a name came, went, or stands for another file now; `written`: a file was written to, or its facts changed. */
+/**
+ * `named`: a name came, went, or means another file now; `written`: a file was written to, or its facts
+ * changed.
+ */
 export type FolderChange = 'named' | 'written';
 
-/** What {@link WatchFolder} tells. */
+/** The callbacks of {@link WatchFolder}. */
 export interface FolderWatchEvents {
-  /** Something happened to that name; undefined when the name is not known. */
+  /** Something happened to that name; undefined when the name is unknown. */
   readonly onChange: (name: string | undefined, change?: FolderChange) => void;
-  /** It tells nothing more. */
+  /** No further events will come. */
   readonly onFailure: (error: Error) => void;
 }
 
-/** Watches the names in a folder until it is closed. Throws when that cannot be. */
+/** Watches the names in a folder until it is closed. Throws when that is impossible. */
 export type WatchFolder = (folder: string, events: FolderWatchEvents) => { close(): void };
 
-/** By inotify, where there is that. */
+/** By inotify where available. */
 export const watchFolder: WatchFolder = (folder, { onChange, onFailure }) => {
   const watcher = watch(folder, { persistent: false }, (event, name) =>
     onChange(name ?? undefined, event === 'rename' ? 'named' : 'written'),
