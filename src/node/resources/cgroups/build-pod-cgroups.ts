@@ -20,20 +20,20 @@ export interface PodCgroupsGiven {
   >;
   readonly instanceId: string;
   readonly client: CriClient;
-  /** As the runtime calls itself. */
+  /** The runtime's name for itself. */
   readonly runtimeName: string;
   readonly record: CgroupDriverRecord;
-  /** The text of /proc/self/mountinfo; empty where there is none. */
+  /** The text of /proc/self/mountinfo; empty if there is none. */
   readonly mountinfo: string;
   readonly ownUids: () => Iterable<string>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** For the question after the driver: a runtime that has just told its status answers it at once. */
+/** Timeout for asking the driver: a runtime that has just returned its status answers that at once. */
 const ASK_TIMEOUT_MS = 5_000;
 
-/** The cgroups of pods as the options want them, and whoever finds out the driver. */
+/** The cgroups of pods as configured, and the part that detects the driver. */
 export function buildPodCgroups(given: PodCgroupsGiven): {
   readonly cgroupDriver: CgroupDriverWatch;
   readonly cgroups: PodCgroups;

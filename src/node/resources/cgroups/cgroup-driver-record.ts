@@ -10,14 +10,17 @@ export interface CgroupDriverRecordOptions {
 }
 
 /**
- * The cgroup driver that a runtime was found to have, for a later agent that finds the runtime silent. It counts for a
- * runtime of the same name alone.
+ * The detected cgroup driver of a runtime, for a later agent whose runtime does not report it.
+ *
+ * It is valid only for a runtime of the same name.
  */
 export class CgroupDriverRecord {
   readonly #options: CgroupDriverRecordOptions;
   #known: { readonly runtime: string; readonly driver: CgroupDriver } | undefined;
 
-  /** Reads what an earlier agent has left; a file that makes no sense counts as none. Rejects when it cannot be read. */
+  /**
+   * Reads the record of an earlier agent; an invalid file counts as missing. Rejects when it cannot be read.
+   */
   static async open(options: CgroupDriverRecordOptions): Promise<CgroupDriverRecord> {
     const record = new CgroupDriverRecord(options);
     const text = await readIfThere(options.file);
@@ -29,12 +32,12 @@ export class CgroupDriverRecord {
     this.#options = options;
   }
 
-  /** That of a runtime, by the name that it calls itself; undefined when it is not known. */
+  /** The driver of a runtime, by the runtime's own name; undefined when unknown. */
   find(runtime: string): CgroupDriver | undefined {
     return this.#known?.runtime === runtime ? this.#known.driver : undefined;
   }
 
-  /** Does not reject: what cannot be written holds for this run. */
+  /** Does not reject: a record that cannot be written is valid for this run. */
   async put(runtime: string, driver: CgroupDriver): Promise<void> {
     const { file, logger } = this.#options;
     if (this.find(runtime) === driver) return;

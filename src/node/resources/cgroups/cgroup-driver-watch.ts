@@ -8,9 +8,9 @@ import { type CgroupDriverRecord } from './cgroup-driver-record.js';
 
 /** What {@link CgroupDriverWatch} needs. */
 export interface CgroupDriverWatchOptions {
-  /** As written in the options; empty when nobody has. */
+  /** The configured driver; empty for none. */
   readonly configured: CgroupDriver | '';
-  /** As the runtime calls itself. */
+  /** The runtime's name for itself. */
   readonly runtimeName: string;
   /** Asks the runtime; undefined where it does not report its driver. */
   readonly ask: (signal: AbortSignal) => Promise<ReportedCgroupDriver | undefined>;
@@ -19,13 +19,16 @@ export interface CgroupDriverWatchOptions {
   readonly logger: Logger;
 }
 
-/** Where a cgroup driver is known from, in the order in which they count. */
+/** Where the known cgroup driver comes from, by precedence. */
 export type CgroupDriverSource =
   'options' | ReportedCgroupDriver['source'] | 'sandbox error' | 'earlier run' | 'default';
 
-/** A runtime that was restarted between two questions for its status, with another configuration, is found out after. */
+/**
+ * Interval for noticing a runtime that was restarted with another configuration between two polls of its
+ * status.
+ */
 const AGAIN_MS = 60_000;
-/** What a kubelet takes when nobody says anything. */
+/** The kubelet's default. */
 const DEFAULT_DRIVER = 'cgroupfs';
 
 const EVIDENCE: Readonly<Record<ReportedCgroupDriver['source'] | 'sandbox error', string>> = {
@@ -35,18 +38,20 @@ const EVIDENCE: Readonly<Record<ReportedCgroupDriver['source'] | 'sandbox error'
 };
 
 /**
- * The cgroup driver that holds: what the options say, else the runtime's report, else what the runtime's answer to a
- * sandbox has shown in this run or an earlier one, else cgroupfs.
+ * The present cgroup driver: the configured one, otherwise the one that the runtime reports.
  *
- * The runtime is asked with its status: before the first pod is synced, after each time that it was away, and else once
- * a minute. While it cannot be asked, what was known holds. Options that name another driver than the runtime has are a
- * conflict: no sandbox could start. The embedded runtime is podloop's own and has cgroupfs whatever the options say, as
- * they may be those of a kubelet.
+ * If the runtime does not report it, it is the one that the runtime's answer to a sandbox showed in this run
+ * or an earlier one, otherwise cgroupfs.
+ *
+ * The runtime is asked together with its status: before the first pod is synced, after each time that it was
+ * away, and otherwise once a minute. While it cannot be asked, the last known driver stays. A configured
+ * driver that differs from the runtime's is a conflict: no sandbox could start. The embedded runtime always
+ * has cgroupfs, whatever is configured, as the options may be those of a kubelet.
  */
 export class CgroupDriverWatch {
   readonly #options: CgroupDriverWatchOptions;
   #reported: ReportedCgroupDriver | undefined;
-  /** By the error of a sandbox, in this run. */
+  /** From the error of a sandbox, in this run. */
   #shown: CgroupDriver | undefined;
   #askedAtMs: number | undefined;
   #problem = '';
@@ -56,17 +61,17 @@ export class CgroupDriverWatch {
     this.#options = options;
   }
 
-  /** As of now. */
+  /** The present driver. */
   get driver(): CgroupDriver {
     return this.#current.driver;
   }
 
-  /** Where it is known from. */
+  /** Where it comes from. */
   get source(): CgroupDriverSource {
     return this.#current.source;
   }
 
-  /** Why no sandbox can start, and what to change, in words; undefined while options and runtime agree. */
+  /** Why no sandbox can start, and what to change; undefined while configuration and runtime agree. */
   get conflict(): string | undefined {
     const { configured, runtimeName } = this.#options;
     const actual = this.#reported?.driver ?? this.#shown;
@@ -86,7 +91,7 @@ export class CgroupDriverWatch {
     if (conflict !== undefined) throw new PodloopError('CGROUP_DRIVER_CONFLICT', conflict);
   }
 
-  /** Asks for the driver each time after the runtime has answered what it is asked for. */
+  /** Asks for the driver after each successful call of the given function. */
   after<Answer>(
     askStatus: (signal: AbortSignal) => Promise<Answer>,
   ): (signal: AbortSignal) => Promise<Answer> {
@@ -102,7 +107,7 @@ export class CgroupDriverWatch {
     };
   }
 
-  /** Asks the runtime, unless it was asked lately. Rejects with the signal's reason alone. */
+  /** Asks the runtime, unless that was done lately. Rejects only with the signal's reason. */
   async refresh(signal: AbortSignal): Promise<void> {
     const { ask, clock, logger } = this.#options;
     const nowMs = clock.monotonicMs();
@@ -128,13 +133,14 @@ export class CgroupDriverWatch {
   }
 
   /**
-   * Takes up what the error says with which the runtime refused a sandbox of its default handler. True when another
-   * driver holds now, and the sandbox is worth another attempt. Does not reject.
+   * Evaluates the runtime's refusal of a sandbox of its default handler. Does not reject.
+   *
+   * True when that changes the driver, so that the sandbox is worth another attempt.
    */
   async learn(error: unknown): Promise<boolean> {
     const before = this.driver;
     const actual = findDriverInError(messageOf(error));
-    // One that reports its driver knows better than the text of an error.
+    // A reported driver is more reliable than the text of an error.
     if (actual === undefined || this.#reported !== undefined || actual === before) return false;
     this.#shown = actual;
     if (this.conflict === undefined) {
@@ -160,7 +166,7 @@ export class CgroupDriverWatch {
     return { driver: DEFAULT_DRIVER, source: 'default' };
   }
 
-  /** Logs what holds and persists what the runtime has, each once. */
+  /** Logs the present driver and stores the runtime's, each once. */
   async #settle(): Promise<void> {
     const { configured, logger, record, runtimeName } = this.#options;
     const { driver, source } = this.#current;
@@ -182,7 +188,7 @@ export class CgroupDriverWatch {
   }
 }
 
-/** How a runtime gets that driver. */
+/** How to switch a runtime to that driver. */
 function toChange(runtimeName: string, driver: CgroupDriver): string {
   const name = runtimeName.toLowerCase();
   if (name.includes('containerd')) {

@@ -4,31 +4,31 @@ import { messageOf } from '#base/errors/errors.js';
 import { RecentKeys } from '#base/async/recent-keys.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 
-/** Something that pods go without for want of cgroups, in words. */
+/** Something that pods lack for want of cgroups, in words. */
 export interface CgroupProblem {
-  /** A controller of cgroup v2; `groups` where none can be made. */
+  /** A controller of cgroup v2; `groups` if none can be created. */
   readonly what: string;
   readonly error: string;
   readonly remedy: string;
-  /** False for what only few pods ask for. */
+  /** False for something that only few pods request. */
   readonly isNeeded: boolean;
 }
 
-/** What every pod with requests and limits needs. */
+/** The controllers that every pod with requests and limits needs. */
 const NEEDED = ['cpu', 'memory', 'pids'];
-/** In the place of a slice. */
+/** Stands for all groups, instead of a slice. */
 const EVERYWHERE = '';
 /** How many problems are remembered, so that each is logged once. */
 const MAX_LOGGED = 1000;
 const NO_GROUPS_REMEDY =
   'Run podloop as root, or name a cgroup that was delegated to this user with --cgroup-root; as it is, containers are limited as far as the runtime does it by itself.';
 
-/** What cannot be had of the machine's cgroups: logged once each, and listed as long as it lasts. */
+/** Missing features of the machine's cgroups: each is logged once, and listed as long as it lasts. */
 export class CgroupProblems {
   readonly #logger: Logger;
-  /** Keys name groups, of which each pod may bring another one. */
+  /** The keys are names of groups, and each pod may bring another one. */
   readonly #logged = new RecentKeys({ maxKeys: MAX_LOGGED });
-  /** By what they hold for; {@link EVERYWHERE} for the groups that this agent makes. */
+  /** By slice; {@link EVERYWHERE} for the groups that this agent creates. */
   readonly #missing = new Map<string, readonly MissingController[]>();
   #failure: string | undefined;
 
@@ -37,10 +37,12 @@ export class CgroupProblems {
   }
 
   /**
-   * The controllers that the group of a pod was not given, all of them. They replace those of before: groups of this agent
-   * have the same way down.
+   * Sets all controllers that the group of a pod lacks, replacing the previous ones.
    *
-   * @param slice a slice of systemd: each has its own unit, which says what it gets. Another one's answer says nothing of it.
+   * Groups of this agent share their parents, so they lack the same.
+   *
+   * @param slice a slice of systemd: each has its own unit, which decides what it gets, so slices are
+   *   independent.
    */
   setMissing(missing: readonly MissingController[], slice = EVERYWHERE): void {
     this.#failure = undefined;
@@ -53,17 +55,17 @@ export class CgroupProblems {
     }
   }
 
-  /** Forgets the slices that are not there any more. */
+  /** Forgets slices that no longer exist. */
   keepSlices(isThere: (slice: string) => boolean): void {
     for (const slice of this.#missing.keys()) {
       if (slice !== EVERYWHERE && !isThere(slice)) this.#missing.delete(slice);
     }
   }
 
-  /** The group of a pod could not be made at all, or not written to. */
+  /** The group of a pod could not be created at all, or not be written to. */
   setFailure(error: unknown): void {
     this.#failure = messageOf(error);
-    // Which pod it was changes from one to the next. Without root, or in a container, that is how it is.
+    // Which pod it was differs each time. Without root, or in a container, this is normal.
     const facts = { err: messageOf(error), remedy: NO_GROUPS_REMEDY };
     this.#log(
       systemCodeOf(error) || messageOf(error),
@@ -73,7 +75,7 @@ export class CgroupProblems {
     );
   }
 
-  /** As of now; empty when pods have all that they need. */
+  /** The present problems; empty when pods have everything that they need. */
   list(): readonly CgroupProblem[] {
     if (this.#failure !== undefined) {
       const error = `no cgroup can be made for pods: ${this.#failure}`;

@@ -10,9 +10,9 @@ import {
 } from '../../runtime/config/pod-cgroup-names.js';
 import { type GroupTrees } from './group-trees.js';
 
-/** A group of a pod as it was found. */
+/** An existing group of a pod. */
 export interface PodGroup {
-  /** As it stands in the name: in that of a slice dashes are underscores. */
+  /** As in the group's name: in that of a slice, dashes are underscores. */
   readonly uid: string;
   readonly path: string;
   readonly driver: CgroupDriver;
@@ -25,16 +25,17 @@ export interface GroupLayoutOptions {
   /** Whether nobody else has groups below the root. */
   readonly isOwn: boolean;
   readonly trees: GroupTrees;
-  /** Lets systemd forget a slice in which there is nothing. */
+  /** Makes systemd forget an empty slice. */
   readonly stopSlice: (slice: string, signal: AbortSignal) => Promise<void>;
 }
 
-/** What a kubelet gives those that ask for nothing. */
+/** What a kubelet gives to pods without requests. */
 const LEAST_SHARES = 2n;
 
 /**
- * The kubelet's layout below a root, as it is in the trees: with both drivers' names, since pods outlive a change of
- * the driver.
+ * The kubelet's layout below a root, as it exists in the trees.
+ *
+ * It covers the names of both drivers, as pods outlive a change of the driver.
  */
 export class GroupLayout {
   readonly #options: GroupLayoutOptions;
@@ -50,7 +51,7 @@ export class GroupLayout {
     return this.#options.isOwn;
   }
 
-  /** Whether a path is below this root, in a driver's form. */
+  /** Whether a path in a driver's form is below this root. */
   holds(path: string, driver: CgroupDriver): boolean {
     return path.startsWith(`${toCgroupPath(this.#all, driver)}/`);
   }
@@ -70,7 +71,7 @@ export class GroupLayout {
     return found;
   }
 
-  /** Removes a group in which no process is; false when some of it stays. Never ends a process. */
+  /** Removes a group without processes; false when some of it stays. Never ends a process. */
   async remove({ path, driver }: PodGroup, signal: AbortSignal): Promise<boolean> {
     const { trees } = this.#options;
     if (driver === 'systemd') {
@@ -81,7 +82,7 @@ export class GroupLayout {
     return await trees.remove(path);
   }
 
-  /** Burstable pods together get what each of them asks for; those that ask for nothing what is left over. */
+  /** Burstable pods together get the sum of their requests; pods without requests get the rest. */
   async balance(): Promise<void> {
     const { trees } = this.#options;
     const [burstable = '', bestEffort = ''] = this.#classes().map((names) => toCgroupPath(names, 'cgroupfs'));
@@ -89,7 +90,7 @@ export class GroupLayout {
     if (trees.has(bestEffort)) await trees.weigh(bestEffort, LEAST_SHARES);
   }
 
-  /** Removes what is above the pods, up to the top, as far as nothing is in it; stops when `isNeeded`. */
+  /** Removes the empty groups above the pods, up to the top; stops when `isNeeded`. */
   async removeRoot(isNeeded: () => boolean, signal: AbortSignal): Promise<void> {
     const { trees } = this.#options;
     const above = this.#all.map((_name, at) => this.#all.slice(0, this.#all.length - at));

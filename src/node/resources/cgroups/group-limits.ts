@@ -6,7 +6,7 @@ import { makeGroup, toWords } from '#base/proc/cgroups/make-group.js';
 import { PodloopError } from '#base/errors/errors.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 
-/** What a group may use at most; undefined: as much as there is. */
+/** The limits of a group; undefined: none. */
 export interface Limits {
   readonly cpuQuotaUs: bigint | undefined;
   readonly cpuPeriodUs: bigint;
@@ -15,21 +15,23 @@ export interface Limits {
 }
 
 /**
- * Which limits are set: those alone that leave more than before, or all. A group's children must never be promised more
- * than it has itself: it grows before them, and shrinks after them.
+ * Which limits are set: only those that grow, or all.
+ *
+ * The children of a group must never have more than the group itself: it grows before them, and shrinks after
+ * them.
  */
 export type LimitPhase = 'grow' | 'settle';
 
 const CONTROLLERS = ['cpu', 'memory', 'pids'] as const;
 const NONE = { 1: '-1', 2: 'max' } as const;
-/** Version 1 says 2^63 less a page where there is no limit. */
+/** Version 1 has 2^63 less a page for no limit. */
 const HUGE = 2n ** 62n;
 const MEMORY = { 1: 'memory.limit_in_bytes', 2: 'memory.max' } as const;
 const USAGE = { 1: 'memory.usage_in_bytes', 2: 'memory.current' } as const;
 const QUOTA_V1 = 'cpu.cfs_quota_us';
 const PERIOD_V1 = 'cpu.cfs_period_us';
 
-/** Sets what whole pods may use, in the machine's trees of cgroups. A controller that is not there is left out. */
+/** Sets the limits of whole pods in the machine's trees of cgroups. A missing controller is skipped. */
 export class GroupLimits {
   readonly #io: CgroupIo;
   readonly #trees = new Map<string, Hierarchy>();
@@ -51,9 +53,10 @@ export class GroupLimits {
   }
 
   /**
-   * Gives the controllers of limits that are wanted and cannot be set here, for want of the controller; the others are.
-   * Rejects where this machine does not let us, and with RESIZE_NOT_POSSIBLE for a limit of memory below what is in
-   * use, which is not even tried: on version 2 the kernel would kill.
+   * Sets limits; returns the controllers of limits that cannot be set, as the controller is missing.
+   *
+   * Rejects where this machine does not allow it. Rejects with RESIZE_NOT_POSSIBLE for a memory limit below
+   * the present usage without trying it: on version 2 the kernel would kill.
    */
   async set(group: string, limits: Limits, phase: LimitPhase): Promise<readonly string[]> {
     const unset: string[] = [];
@@ -65,7 +68,7 @@ export class GroupLimits {
     return unset;
   }
 
-  /** False where there is no such limit, as of the other two. */
+  /** False where there is no such limit, like the other two. */
   async #setMemory(group: string, wanted: bigint | undefined, phase: LimitPhase): Promise<boolean> {
     const tree = await this.#open('memory', group, wanted);
     if (tree === undefined) return false;
@@ -102,7 +105,7 @@ export class GroupLimits {
     const old = readLimit(quota);
     const isSamePeriod = BigInt(period) === cpuPeriodUs;
     if (old === cpuQuotaUs && (isSamePeriod || old === undefined)) return true;
-    // Of a millionth of a core each.
+    // In millionths of a core.
     const share = (amount: bigint | undefined, of: bigint): bigint | undefined =>
       amount === undefined ? undefined : (amount * 1_000_000n) / of;
     if (phase === 'grow' && !isMore(share(cpuQuotaUs, cpuPeriodUs), share(old, BigInt(period)))) return true;
@@ -111,7 +114,7 @@ export class GroupLimits {
       await this.#io.write(at('cpu.max'), `${text} ${cpuPeriodUs}`);
       return true;
     }
-    // Not by way of a share that nobody asked for.
+    // Without an intermediate share that nobody requested.
     if (!isSamePeriod) {
       await this.#io.write(at(QUOTA_V1), NONE[1]);
       await this.#io.write(at(PERIOD_V1), String(cpuPeriodUs));
@@ -132,7 +135,10 @@ export class GroupLimits {
     return true;
   }
 
-  /** The tree in which a limit is to be set, with the group in it; undefined when there is nothing to set or no tree. */
+  /**
+   * The tree in which to set a limit, with the group in it; undefined when there is nothing to set or no
+   * tree.
+   */
   async #open(controller: string, group: string, wanted: bigint | undefined): Promise<Hierarchy | undefined> {
     const tree = this.#trees.get(controller);
     if (tree === undefined) return undefined;
@@ -148,7 +154,7 @@ export class GroupLimits {
         await makeGroup(new CgroupLayout(this.#io, [tree]), group);
         return;
       } catch (error) {
-        // The way to a new group may be removed under our feet, by an agent or runtime beside us.
+        // A parallel agent or runtime may remove the parents of a new group.
         if (systemCodeOf(error) !== 'ENOENT' || attempt === 3) throw error;
       }
     }

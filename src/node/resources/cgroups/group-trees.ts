@@ -16,23 +16,24 @@ import { systemCodeOf } from '#base/errors/system-code.js';
 const SHARES = { least: 2, most: 262_144 } as const;
 const WEIGHT = { least: 1, most: 10_000 } as const;
 const FILE = { 1: 'cpu.shares', 2: 'cpu.weight' } as const;
-/** The kernel answers within some 20 µs each. */
+/** The kernel needs some 20 µs for each. */
 const GROUPS_PER_SLICE = 100;
-/** How often the way to a new group may be removed under our feet, by an agent or runtime beside us. */
+/** Retries when a parallel agent or runtime removes the parents of a new group. */
 const ATTEMPTS = 3;
 
 /**
- * The machine's trees of cgroups as far as an agent has to do with them. On version 1 groups are made in the tree of the
- * cpu controller alone: what runtimes need elsewhere they make themselves. On version 2 they are made in the one tree,
- * with every controller that pods need: a runtime that finds a group there does not always enable the rest. They are
- * removed from all trees.
+ * The machine's trees of cgroups, as far as an agent uses them.
+ *
+ * On version 1, groups are created only in the tree of the cpu controller: runtimes create what they need
+ * elsewhere. On version 2, they are created in the one tree with every controller that pods need, as a
+ * runtime that finds a group there does not always enable the rest. They are removed from all trees.
  */
 export class GroupTrees {
   readonly #io: CgroupIo;
-  /** The last one is where groups are looked for: they go from there last. */
+  /** Groups are searched in the last one, so they are removed from there last. */
   readonly #mountpoints: readonly string[];
   readonly #cpu: Hierarchy | undefined;
-  /** The tree of version 2 with the controllers that it hands down; undefined where it has none. */
+  /** The tree of version 2 with the controllers that it passes down; undefined if there is none. */
   readonly #unified: Hierarchy | undefined;
   readonly #notOffered: readonly MissingController[];
 
@@ -51,8 +52,9 @@ export class GroupTrees {
   }
 
   /**
-   * Makes a group with all above it, and gives the controllers of version 2 that it does not get. Rejects where this
-   * machine does not let us; where there is no tree for it, does nothing.
+   * Creates a group with its parents, and returns the controllers of version 2 that it lacks.
+   *
+   * Rejects where this machine does not allow it; does nothing where there is no tree for it.
    */
   async make(path: string): Promise<readonly MissingController[]> {
     const hierarchies = [...new Set([this.#cpu, this.#unified])].filter((tree) => tree !== undefined);
@@ -68,8 +70,10 @@ export class GroupTrees {
   }
 
   /**
-   * Enables the controllers of version 2 on the way to a group that somebody else has made, such as a slice of systemd,
-   * and gives those that it does not get; undefined as long as there is no such group.
+   * Enables the controllers of version 2 for a group that somebody else has created, such as a slice of
+   * systemd.
+   *
+   * Returns the missing ones; undefined while the group does not exist.
    */
   async enable(path: string): Promise<readonly MissingController[] | undefined> {
     const unified = this.#unified;
@@ -78,14 +82,14 @@ export class GroupTrees {
     return [...this.#notOffered, ...(await handDownTo(this.#io, unified, path))];
   }
 
-  /** Gives a group its share of the CPU against its neighbours, in cgroup v1's measure. */
+  /** Sets a group's share of the CPU relative to its neighbours, in cgroup v1's unit. */
   async weigh(path: string, shares: bigint): Promise<void> {
     if (this.#cpu === undefined) return;
     const text = this.#cpu.version === 1 ? String(shares) : String(toWeight(Number(shares)));
     await this.#write(this.#cpu, path, text);
   }
 
-  /** Gives a group the sum of the shares of those in it. */
+  /** Sets a group's share to the sum of its children's. */
   async weighBySum(path: string): Promise<void> {
     const cpu = this.#cpu;
     if (cpu === undefined) return;
@@ -100,13 +104,13 @@ export class GroupTrees {
     await this.#write(cpu, path, String(Math.min(most, Math.max(least, sum))));
   }
 
-  /** The names of the groups right below one, in the tree in which groups are looked for. */
+  /** The names of a group's children, in the tree in which groups are searched. */
   async list(path: string): Promise<readonly string[]> {
     const mountpoint = this.#mountpoints.at(-1);
     return mountpoint === undefined ? [] : await this.#io.children(join(mountpoint, path));
   }
 
-  /** The names of the groups right below one, in any tree. */
+  /** The names of a group's children in any tree. */
   async children(path: string): Promise<readonly string[]> {
     const names = await Promise.all(
       this.#mountpoints.map((mountpoint) => this.#io.children(join(mountpoint, path))),
@@ -114,19 +118,19 @@ export class GroupTrees {
     return [...new Set(names.flat())];
   }
 
-  /** Whether a group is in any tree. */
+  /** Whether a group exists in any tree. */
   has(path: string): boolean {
     return this.#mountpoints.some((mountpoint) => this.#processes(mountpoint, path) !== undefined);
   }
 
-  /** Whether there is nothing in a group, in the tree in which groups are looked for. */
+  /** Whether a group has no children, in the tree in which groups are searched. */
   async isEmpty(path: string): Promise<boolean> {
     const mountpoint = this.#mountpoints.at(-1);
     if (mountpoint === undefined || (this.#processes(mountpoint, path) ?? '') !== '') return false;
     return (await this.list(path)).length === 0;
   }
 
-  /** Whether no process is in a group, nor below it, in any tree. */
+  /** Whether a group and all below it have no process, in any tree. */
   async isUnused(path: string): Promise<boolean> {
     if (this.#mountpoints.some((mountpoint) => (this.#processes(mountpoint, path) ?? '') !== ''))
       return false;
@@ -136,9 +140,9 @@ export class GroupTrees {
     return true;
   }
 
-  /** Removes a group with all below it, from all trees; false when some of it stays. Never ends a process. */
+  /** Removes a group with all below it from all trees; false when some of it stays. Never ends a process. */
   async remove(path: string): Promise<boolean> {
-    // Runtimes remove what they have made in it: most often nothing is below.
+    // Runtimes remove the groups that they have created: usually nothing is below.
     if (await this.removeEmpty(path)) return true;
     let isGone = true;
     for (const name of await this.children(path)) {
@@ -147,17 +151,17 @@ export class GroupTrees {
     return (await this.removeEmpty(path)) && isGone;
   }
 
-  /** Removes a group in which there is no other and no process; see {@link GroupTrees.remove}. */
+  /** Removes a group without children and processes; see {@link GroupTrees.remove}. */
   async removeEmpty(path: string): Promise<boolean> {
     const isGoneFrom = async (mountpoint: string): Promise<boolean> =>
       await removeEmptyGroup(this.#io, join(mountpoint, path));
     const [last, ...others] = this.#mountpoints.toReversed();
     const gone = await Promise.all(others.map(isGoneFrom));
-    // What is left elsewhere is found again from there.
+    // The rest is found again from there.
     return gone.every(Boolean) && (last === undefined || (await isGoneFrom(last)));
   }
 
-  /** The ids of the processes right in a group, as text; undefined where there is none of that name. */
+  /** The ids of the processes directly in a group, as text; undefined if it does not exist. */
   #processes(mountpoint: string, path: string): string | undefined {
     return this.#io.read(join(mountpoint, path, 'cgroup.procs'))?.trim();
   }
@@ -167,13 +171,13 @@ export class GroupTrees {
     const old = this.#io.read(file);
     if (old === undefined || old.trim() === text) return;
     await this.#io.write(file, text).catch((error: unknown) => {
-      // It went meanwhile.
+      // It disappeared meanwhile.
       if (!['ENOENT', 'ENODEV'].includes(systemCodeOf(error))) throw error;
     });
   }
 }
 
-/** The tree of version 2 with those of its controllers that are of use and that no tree of version 1 has. */
+/** The tree of version 2 with its useful controllers that no tree of version 1 has. */
 function openUnified(trees: readonly Hierarchy[], io: CgroupIo): Hierarchy | undefined {
   const unified = trees.find(({ version }) => version === 2);
   if (unified === undefined) return undefined;
@@ -183,7 +187,9 @@ function openUnified(trees: readonly Hierarchy[], io: CgroupIo): Hierarchy | und
   return controllers.length === 0 ? undefined : { ...unified, controllers };
 }
 
-/** Of a machine with version 2 alone: what the top of its tree does not have. On version 1 each tree is there or not. */
+/**
+ * For a machine with version 2 only: what the top of its tree lacks. On version 1 each tree exists or not.
+ */
 function findNotOffered(
   trees: readonly Hierarchy[],
   unified: Hierarchy | undefined,
@@ -194,7 +200,10 @@ function findNotOffered(
   }));
 }
 
-/** As runtimes turn shares into weights. Source: https://git.k8s.io/enhancements/keps/sig-node/2254-cgroup-v2 */
+/**
+ * Converts shares to weights as runtimes do. Source:
+ * https://git.k8s.io/enhancements/keps/sig-node/2254-cgroup-v2
+ */
 function toWeight(shares: number): number {
   return 1 + Math.floor(((shares - SHARES.least) * (WEIGHT.most - 1)) / (SHARES.most - SHARES.least));
 }

@@ -1,14 +1,14 @@
 /**
- * The cgroups of pods, in the kubelet's layout: `ROOT/kubepods/burstable/podUID`, or systemd's slices of that name.
+ * The cgroups of pods, in the kubelet's layout: `ROOT/kubepods/burstable/podUID`, or systemd's slices of that
+ * name.
  *
- * In: pods that get a sandbox. Out: the cgroup_parent of their sandboxes; groups with the CPU shares that pods ask for
- * and with the limits of whole pods, where paths are ours to make (driver cgroupfs) and this machine lets us; and in the
- * end their removal. Runtimes make what is missing themselves, and systemd its slices.
+ * In: pods that get a sandbox. Out: the cgroup_parent of their sandboxes; with the cgroupfs driver, and if
+ * this machine allows it, also groups with the pods' CPU shares and limits; and in the end the removal of the
+ * groups. Runtimes create what is missing themselves, and systemd creates its slices.
  *
- * It assumes that somebody else may have groups of the same layout, a kubelet above all, which kills whatever it finds
- * in pods' groups that it does not know. What covers that: by default the root is one of this agent's own.
- * Below any other root only groups of pods of this agent are removed, and nothing above them. Nothing here ends a
- * process.
+ * It assumes that others may have groups of the same layout, above all a kubelet, which kills everything that
+ * it does not know in pods' groups. So by default the agent has a root of its own. Below any other root it
+ * removes only groups of its own pods, and nothing above them. Nothing here ends a process.
  *
  * @module
  */
@@ -39,25 +39,25 @@ import { GroupLayout, type PodGroup } from './group-layout.js';
 import { type GroupLimits, type LimitPhase } from './group-limits.js';
 import { type GroupTrees } from './group-trees.js';
 
-/** What {@link PodCgroups} needs. */
+/** Options of {@link PodCgroups}. */
 export interface PodCgroupsOptions {
-  /** Whether new pods get groups of their own here; else the runtime puts their containers where it wants. */
+  /** Whether new pods get groups of their own; otherwise the runtime decides where their containers go. */
   readonly enabled: boolean;
-  /** Below this one nobody else has groups. */
+  /** Nobody else has groups below this one. */
   readonly ownRoot: CgroupNames;
-  /** Where new pods go instead, as somebody has said. */
+  /** The configured root for new pods. */
   readonly root: CgroupNames | undefined;
   readonly driver: Pick<CgroupDriverWatch, 'driver' | 'source' | 'conflict' | 'throwIfInConflict' | 'learn'>;
   readonly trees: GroupTrees;
   readonly limits: Pick<GroupLimits, 'set'>;
-  /** Whether pods are held to their cpu limits, and in which periods. */
+  /** Whether cpu limits of pods are enforced, and with which period. */
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsPeriodUs: number;
-  /** How many processes and threads a pod may have; as many as it wants unless above 0. */
+  /** Limit of processes and threads of a pod; 0 or less: none. */
   readonly podPidsLimit: number;
-  /** Lets systemd forget a slice in which there is nothing. */
+  /** Makes systemd forget an empty slice. */
   readonly stopSlice: (slice: string, signal: AbortSignal) => Promise<void>;
-  /** The cgroup_parent of a sandbox by the runtime's word. */
+  /** The cgroup_parent of a sandbox, as the runtime reports it. */
   readonly readParent: (sandboxId: string, signal: AbortSignal, pod: PodRef) => Promise<string>;
   /** The pods of this agent that the runtime has. */
   readonly ownUids: () => Iterable<string>;
@@ -66,27 +66,32 @@ export interface PodCgroupsOptions {
 
 /** How many problems are remembered, so that each is logged once. */
 const MAX_LOGGED = 100;
-/** A uid as it is in every form of a name. */
+/** A uid in a form that is the same in all names. */
 const keyOf = escapeForSystemd;
 
 /** See the comment of this module. */
 export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
   readonly name = 'cgroups of pods';
   readonly #options: PodCgroupsOptions;
-  /** Pods outlive a change of the root: those in our own one are looked after whatever the root is now. */
+  /**
+   * Pods outlive a change of the root, so those in the agent's own one are covered whatever the present root
+   * is.
+   */
   readonly #layouts: readonly GroupLayout[];
-  /** Where pods were put by this run, by the keys of their uids: what stays as long as they are wanted. */
+  /**
+   * The paths of pods of this run, by the keys of their uids; an entry stays as long as the pod is wanted.
+   */
   readonly #paths = new Map<string, string>();
-  /** The uids of the pods of ours that were seen and may have groups, by their keys. */
+  /** The uids of owned pods that were seen and may have groups, by their keys. */
   readonly #own = new Map<string, string>();
-  /** The limits of pods that are in force, by the keys of their uids: readable without the trees. */
+  /** The pods' present limits, by the keys of their uids: readable without the trees. */
   readonly #settled = new Map<string, string>();
-  /** Slices of systemd in which nobody has looked at the controllers yet: runtimes have them made. */
+  /** Slices of systemd whose controllers were not checked yet, as runtimes create them. */
   readonly #unchecked = new Set<string>();
   readonly #problems: CgroupProblems;
   #mayHaveGroups = true;
   #isBalanced = false;
-  /** What was logged; an error's text may name a pod. */
+  /** Logged problems; an error's text may name a pod. */
   readonly #logged = new RecentKeys({ maxKeys: MAX_LOGGED });
 
   constructor(options: PodCgroupsOptions) {
@@ -111,7 +116,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     return this.#options.enabled && (await this.#options.driver.learn(error));
   }
 
-  /** What holds, and what pods go without. */
+  /** The present state, and what pods lack. */
   report(): ReportedCgroups {
     const { driver, source, conflict } = this.#options.driver;
     return {
@@ -124,7 +129,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
   async findParent(pod: NodePod, sandbox: SandboxStatus, signal: AbortSignal): Promise<string> {
     const recorded = this.#findRecordedParent(pod, sandbox);
     const parent = recorded ?? (await this.#options.readParent(sandbox.id, signal, pod.metadata));
-    // The pod may have been edited since its sandbox was made, and ask for more.
+    // The pod may have been edited since its sandbox was created, and request more.
     if (this.#layouts.some((layout) => layout.holds(parent, 'cgroupfs')))
       await this.#use(pod, parent, 'cgroupfs', 'grow');
     else if (this.#layouts.some((layout) => layout.holds(parent, 'systemd'))) this.#unchecked.add(parent);
@@ -151,7 +156,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     this.#settled.set(key, this.#describe(pod, path));
   }
 
-  /** Undefined where groups are not ours to write to. */
+  /** Undefined where the agent may not write to groups. */
   #ownPathOf(pod: NodePod, sandbox: SandboxStatus): string | undefined {
     const path = this.#findRecordedParent(pod, sandbox);
     const isOurs = this.#layouts.some((layout) => path !== undefined && layout.holds(path, 'cgroupfs'));
@@ -159,8 +164,10 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
   }
 
   /**
-   * The group that is written on a sandbox. On one that a kubelet has made it is an annotation of the pod, which may
-   * name whatever it likes: only a group of that very pod counts. Undefined where nothing does.
+   * The group in a sandbox's annotations; undefined when there is none that counts.
+   *
+   * On a sandbox of a kubelet it is an annotation of the pod, which may have any value: only a group of
+   * exactly that pod counts.
    */
   #findRecordedParent({ metadata }: NodePod, { annotations }: SandboxStatus): string | undefined {
     const path = annotations[ANNOTATIONS.cgroupParent];
@@ -192,7 +199,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     const left = await this.#removePods(signal, (group) => {
       const key = keyOf(group.uid);
       const current = this.#paths.get(key);
-      // Another class of service, or another driver, than before.
+      // The pod had another QoS class or another driver before.
       if (current !== undefined && current !== group.path) return true;
       return !wanted.has(key) && view.mayRemove(this.#uidOf(group));
     });
@@ -203,7 +210,10 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     return [...left].some((key) => !wanted.has(key)) ? 'more' : undefined;
   }
 
-  /** Removes what is empty by now; for the end of the agent, when nothing is being made any more. Does not reject. */
+  /**
+   * Removes what is empty by now; for the end of the agent, when nothing is created any more. Does not
+   * reject.
+   */
   async close(): Promise<void> {
     const { signal } = new AbortController();
     this.#paths.clear();
@@ -211,7 +221,8 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
       const { trees } = this.#options;
       for (const group of await this.#findPods()) {
         const isOurs = group.layout.isOwn || this.#own.has(keyOf(group.uid));
-        // A container that was not started yet has a group without a process: that stays, and the pod's with it.
+        // A container that was not started yet has a group without a process: that stays, and so does the
+        // pod's.
         if (isOurs && (await trees.isEmpty(group.path))) await group.layout.remove(group, signal);
       }
       await this.#removeRoots(signal);
@@ -220,7 +231,10 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     }
   }
 
-  /** Makes the group of a pod, with its share of the CPU. A machine that does not allow it leaves it to the runtime. */
+  /**
+   * Creates the group of a pod with its CPU share. Where the machine does not allow that, the runtime does
+   * it.
+   */
   async #use(pod: NodePod, path: string, driver: CgroupDriver, phase: LimitPhase): Promise<void> {
     const { trees, limits } = this.#options;
     const { uid } = pod.metadata;
@@ -228,7 +242,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     this.#own.set(keyOf(uid), uid);
     this.#mayHaveGroups = true;
     this.#isBalanced = false;
-    // A slice is systemd's alone to write to.
+    // Only systemd may write to a slice.
     if (driver === 'systemd') {
       this.#unchecked.add(path);
       return;
@@ -243,18 +257,18 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     }
   }
 
-  /** systemd knows not all controllers, and enables those that it knows where a unit asks for them. */
+  /** systemd does not know all controllers, and enables those that it knows where a unit requests them. */
   async #checkSlices(): Promise<void> {
     this.#problems.keepSlices((slice) => this.#options.trees.has(slice));
     for (const path of this.#unchecked) {
       const missing = await this.#options.trees.enable(path);
       if (missing !== undefined) this.#problems.setMissing(missing, path);
-      // Of one that is not there the sandbox was not made yet, or is gone by now.
+      // If a slice is missing, the sandbox was not created yet, or is gone by now.
       if (missing !== undefined || ![...this.#paths.values()].includes(path)) this.#unchecked.delete(path);
     }
   }
 
-  /** Removes the unused ones among the groups that may go; gives the keys of the pods whose groups stay. */
+  /** Removes unused groups that may go; returns the keys of the pods whose groups stay. */
   async #removePods(
     signal: AbortSignal,
     mayRemove: (group: PodGroup) => boolean,
@@ -265,7 +279,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
       signal.throwIfAborted();
       const key = keyOf(group.uid);
       const isOurs = group.layout.isOwn || this.#own.has(key);
-      // Asked again after the look: what was decided before may have changed meanwhile.
+      // Checked again, as things may have changed since the first decision.
       const isOver = isOurs && mayRemove(group) && (await trees.isUnused(group.path)) && mayRemove(group);
       if (!isOver || !(await group.layout.remove(group, signal))) {
         left.add(key);
@@ -278,14 +292,14 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     }
     const [layout] = this.#layouts;
     for (const [key, path] of this.#paths) {
-      // Its group was removed by somebody else, or was never made.
+      // Somebody else removed its group, or it was never created.
       const gone = { uid: key, path, driver: 'cgroupfs', layout: layout! } as const;
       if (!left.has(key) && !trees.has(path) && mayRemove(gone)) this.#paths.delete(key);
     }
     return left;
   }
 
-  /** The whole uid, where it is known; else as a kubelet reads the name of a slice. */
+  /** The complete uid if it is known; otherwise as a kubelet reads the name of a slice. */
   #uidOf({ uid, driver }: PodGroup): string {
     return this.#own.get(keyOf(uid)) ?? (driver === 'systemd' ? uid.replaceAll('_', '-') : uid);
   }
@@ -304,7 +318,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     return (await Promise.all(this.#layouts.map((layout) => layout.findPods()))).flat();
   }
 
-  /** Once there are no pods any more: what is above them. */
+  /** Removes the parents once there are no pods any more. */
   async #removeRoots(signal: AbortSignal): Promise<void> {
     for (const layout of this.#layouts) {
       const isNeeded = (): boolean =>
@@ -317,7 +331,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
 
   /** Logs each problem once. */
   #logProblem(message: string, error: unknown, level: 'info' | 'warn' = 'warn'): void {
-    // Which pod it was changes from one to the next.
+    // Which pod it was differs each time.
     const problem = `${message} ${systemCodeOf(error) || messageOf(error)}`;
     if (!this.#logged.add(problem)) return;
     this.#options.logger[level](message, { err: messageOf(error) });

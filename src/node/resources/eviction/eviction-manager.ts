@@ -1,5 +1,5 @@
 /**
- * Gives back what the node is short of: clears up what nobody needs, and ends pods when that is not enough.
+ * Frees what the node is short of: removes what nobody needs, and ends pods when that is not enough.
  *
  * ```
  * supplies ─► thresholds met ─► clear up (disks alone) ─► look again ─► choose a pod ─► end it ─┐
@@ -8,10 +8,10 @@
  *                      nobody could go
  * ```
  *
- * In: what is left of everything, each time somebody has looked. Out: ends of pods, one at a time and for the most pressing
- * shortage, each with a reason that names what was short. It assumes that a pod which was told to end does; after a
- * time nobody waits for it any longer. What a critical pod uses is its own: those are never ended. While a pod takes its
- * time to end for a soft threshold, no other ends for one: hard ones alone are acted upon.
+ * In: each measurement of what is left. Out: ends of pods, one at a time and for the most pressing shortage,
+ * each with a reason that names the shortage. It assumes that a pod that was asked to end does so; after a
+ * time it stops waiting. Critical pods are never ended, whatever they use. While a pod takes its time to end
+ * for a soft threshold, no other ends for a soft one: only hard ones are acted upon.
  *
  * Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
  *
@@ -37,12 +37,12 @@ import { type DiskParts, diskPartsOf } from './pod-consumption.js';
 import { type EndingPod, untilGone } from './until-gone.js';
 import { VictimChoice, type VictimChoiceOptions } from './victim-choice.js';
 
-/** How a pod is to end. */
+/** How to end a pod. */
 export interface Eviction {
-  /** As the kubelet's label eviction_signal has it: `memory.available`. */
+  /** The value of the kubelet's label eviction_signal: `memory.available`. */
   readonly signal: string;
   readonly message: string;
-  /** What the pod's condition DisruptionTarget says: it ends for the sake of others. */
+  /** The reason of the pod's condition DisruptionTarget: it ends for the sake of others. */
   readonly disruption: string;
   readonly gracePeriodSeconds: number;
 }
@@ -50,11 +50,11 @@ export interface Eviction {
 /** What {@link EvictionManager} needs. */
 export interface EvictionManagerOptions extends VictimChoiceOptions {
   readonly rules: readonly EvictionRule[];
-  /** evictionMaxPodGracePeriod: the most that a pod gets to end when a soft threshold is met. */
+  /** evictionMaxPodGracePeriod: the longest grace period of a pod for a soft threshold. */
   readonly maxPodGraceSeconds: number;
-  /** Measures what is left anew. */
+  /** Measures again what is left. */
   readonly measureSupplies: (signal: AbortSignal) => Promise<Supplies>;
-  /** Whether images and what containers write have a disk of their own. */
+  /** Whether images and writable layers have a disk of their own. */
   readonly hasImageDisk: (signal: AbortSignal) => Promise<boolean>;
   /** Removes containers and images that nobody uses. */
   readonly clearUp: (signal: AbortSignal) => Promise<void>;
@@ -62,17 +62,17 @@ export interface EvictionManagerOptions extends VictimChoiceOptions {
   readonly evict: (pod: NodePod, eviction: Eviction) => void;
   /** Resolves when nothing of a pod runs and its volumes are gone. */
   readonly whenGone: (pod: NodePod, signal: AbortSignal) => Promise<void>;
-  /** The node is short of it, and something is done about it. */
+  /** The node is short of it, and something is being done about it. */
   readonly onShort: (resource: StarvedResource) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** For so long what nobody uses is removed; the rest goes when it is done again. */
+/** How long unused things are removed; the rest follows the next time. */
 const CLEAR_UP_LIMIT_MS = 60_000;
 /** A node without memory or disk may hang anywhere. */
 const ASK_LIMIT_MS = 10_000;
-/** After a try that ended no pod. As often as a kubelet looks: what can be done now is done. */
+/** Pause after an attempt that ended no pod; a kubelet checks as often. */
 const REST_MS = 10_000;
 
 /** See the module. */
@@ -84,7 +84,7 @@ export class EvictionManager {
   #latest: Supplies | undefined;
   /** Called when a hard threshold is met. */
   #onHardShortage: (() => void) | undefined;
-  /** Settles when the pod is gone that was told to end for a soft threshold, or nobody waits for it any longer. */
+  /** Settles when the pod that ends for a soft threshold is gone, or nothing waits for it any longer. */
   #leaving: Promise<void> | undefined;
 
   constructor(options: EvictionManagerOptions) {
@@ -93,7 +93,7 @@ export class EvictionManager {
     this.#choice = new VictimChoice(options);
   }
 
-  /** Somebody has looked at what is left. Returns at once. */
+  /** Accepts a new measurement. Returns at once. */
   noteSupplies(supplies: Supplies): void {
     this.#latest = supplies;
     this.#wakeup.wake();
@@ -101,7 +101,7 @@ export class EvictionManager {
       this.#onHardShortage?.();
   }
 
-  /** Acts on what is told until the signal aborts; resolves then. */
+  /** Acts on measurements until the signal aborts; then resolves. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) await this.#actOnce(signal);
   }
@@ -111,7 +111,7 @@ export class EvictionManager {
     try {
       await this.#wakeup.wait(clock, undefined, signal);
       if (this.#latest !== undefined) await this.#relieve(this.#latest, signal);
-      // What was told meanwhile is older than what was measured last.
+      // Measurements that came meanwhile are older than the last one here.
       this.#latest = undefined;
     } catch (error) {
       if (!signal.aborted) logger.error('Eviction manager: failed', error);
@@ -126,7 +126,7 @@ export class EvictionManager {
     for (;;) {
       const met = this.#met.observe(supplies, clock.monotonicMs());
       if (met.length === 0) return;
-      // The pod that goes for a soft one may be enough, and has its time to show that.
+      // The pod that ends for a soft threshold may be enough, and gets the time to show that.
       const first = this.#leaving === undefined ? met : met.filter(({ rule }) => rule.isHard);
       if (first.length === 0) await this.#untilLeft();
       else await this.#relieveNow(first, signal);
@@ -145,14 +145,14 @@ export class EvictionManager {
     else await this.#untilGone(evicted, signal);
   }
 
-  /** The pod that is being ended for the most pressing of them that anybody can be ended for. */
+  /** Ends a pod for the most pressing shortage for which one can be ended. */
   async #relieveOfOne(met: readonly MetThreshold[], signal: AbortSignal): Promise<EndingPod | undefined> {
     const tried = new Set<string>();
     for (const each of met) {
       const { signal: short } = each.rule;
       const resource = resourceOf(short);
       const parts = diskPartsOf(short, isAboutDisk(resource) && (await this.#hasImageDisk(signal)));
-      // Several thresholds may tell of one disk.
+      // Several thresholds may concern one disk.
       const shortage = `${resource} ${parts.writtenLayers}`;
       if (tried.has(shortage)) continue;
       tried.add(shortage);
@@ -163,7 +163,7 @@ export class EvictionManager {
     return undefined;
   }
 
-  /** The pod that is being ended for it; or there is enough without that, or nobody can go. */
+  /** The pod that is being ended for it; undefined if there is enough without that, or no pod can go. */
   async #relieveOf(
     met: MetThreshold,
     parts: DiskParts,
@@ -184,14 +184,17 @@ export class EvictionManager {
     return (await this.#evictOneFor(rest, parts, signal)) ?? 'nobody';
   }
 
-  /** What is short all the same; undefined when clearing up was enough. Of memory there is nothing to clear up. */
+  /**
+   * What is still short after cleaning up; undefined when that was enough. For memory there is nothing to
+   * clean up.
+   */
   async #clearUpFor(
     met: MetThreshold,
     parts: DiskParts,
     signal: AbortSignal,
   ): Promise<MetThreshold | undefined> {
     const { clock, clearUp, measureSupplies, logger } = this.#options;
-    // Neither containers nor images are on a disk without written layers.
+    // A disk without writable layers has neither containers nor images.
     if (!isAboutDisk(resourceOf(met.rule.signal)) || !parts.writtenLayers) return met;
     try {
       await withinTime({ clock, signal, limitMs: CLEAR_UP_LIMIT_MS }, clearUp);
@@ -246,7 +249,7 @@ export class EvictionManager {
     await this.#untilLeft();
   }
 
-  /** A long grace period is for as long as there is something left: nobody waits for it while a hard threshold is met. */
+  /** A long grace period ends when a hard threshold is met: nothing waits for it then. */
   async #untilLeft(): Promise<void> {
     const pressed = new Promise<'pressed'>((resolve) => (this.#onHardShortage = () => resolve('pressed')));
     try {

@@ -6,8 +6,10 @@ import { resourceOf, type StarvedResource } from './eviction-rules.js';
 import { type MetThreshold } from './met-thresholds.js';
 
 /**
- * Why a pod is evicted, in the kubelet's words: what was short, and which of its containers used more than they had asked
- * for. Pure. Each sentence ends with a space, as there.
+ * Why a pod is evicted, in the kubelet's words: the shortage, and which containers used more than they
+ * requested. Pure.
+ *
+ * Each sentence ends with a space, as in the kubelet.
  */
 export function toEvictionMessage(
   { spec }: Pick<NodePod, 'spec'>,

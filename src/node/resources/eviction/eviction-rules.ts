@@ -1,6 +1,5 @@
 /**
- * What a configuration says about eviction, put together: which thresholds, for how long too little has to be left, and
- * how much more is to be free again.
+ * The eviction settings of a configuration combined: thresholds, grace periods, and minimum reclaims.
  *
  * Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#eviction-thresholds
  *
@@ -19,17 +18,17 @@ import { messageOf } from '#base/errors/errors.js';
 /** What pods are evicted for. */
 export type StarvedResource = 'memory' | 'ephemeral-storage' | 'inodes' | 'pids';
 
-/** A threshold with what is done about it. */
+/** A threshold and how to act on it. */
 export interface EvictionRule extends EvictionThreshold {
-  /** Pods get one second to end, and nobody waits for a grace period. */
+  /** Pods get one second to end, and no grace period applies. */
   readonly isHard: boolean;
-  /** For so long too little has to be left; 0 of a hard one. */
+  /** How long the shortage has to last; 0 for a hard one. */
   readonly graceMs: number;
-  /** By how much more than the threshold has to be free before it is enough again. */
+  /** How much more than the threshold has to be free until it is enough again. */
   readonly reclaim: EvictionThreshold['least'];
 }
 
-/** As written; the grace periods in milliseconds. */
+/** As configured; grace periods in milliseconds. */
 export interface WrittenRules {
   readonly hard: WrittenThresholds;
   readonly soft: WrittenThresholds;
@@ -39,7 +38,7 @@ export interface WrittenRules {
 
 const NOTHING = { amount: 0n };
 
-/** So long pods get to end that are evicted at once, as a kubelet's. */
+/** The grace period of pods that are evicted at once, as in the kubelet. */
 export const AT_ONCE_SECONDS = 1;
 
 const RESOURCES: Readonly<Record<EvictionSignal, StarvedResource>> = {
@@ -53,17 +52,17 @@ const RESOURCES: Readonly<Record<EvictionSignal, StarvedResource>> = {
   'pid.available': 'pids',
 };
 
-/** Of which there is too little when that signal says so. */
+/** The resource that a signal reports as short. */
 export function resourceOf(signal: EvictionSignal): StarvedResource {
   return RESOURCES[signal];
 }
 
-/** Whether it is something of a disk. Pure. */
+/** Whether it is a resource of a disk. Pure. */
 export function isAboutDisk(resource: StarvedResource): boolean {
   return resource === 'ephemeral-storage' || resource === 'inodes';
 }
 
-/** Hard ones first. Throws an Error that says which field and signal is wrong, and what would be right. */
+/** Hard ones first. Throws an Error with the wrong field and signal, and how to fix it. */
 export function toEvictionRules({ hard, soft, softGraceMs, minimumReclaim }: WrittenRules): EvictionRule[] {
   const reclaims = new Map(
     readField('evictionMinimumReclaim', () => parseReclaims(minimumReclaim)).map(
@@ -92,7 +91,7 @@ function readField<Result>(field: string, read: () => Result): Result {
   }
 }
 
-/** How much has to be left, of so much in all, for it to be enough again after pods were evicted. Pure. */
+/** How much of the capacity has to be left until it is enough again after evictions. Pure. */
 export function enoughOf(rule: EvictionRule, capacity: bigint): bigint {
   return leastOf(rule, capacity) + leastOf({ signal: rule.signal, least: rule.reclaim }, capacity);
 }

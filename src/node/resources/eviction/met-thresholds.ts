@@ -2,30 +2,34 @@ import { leastOf } from '#kube/node/eviction-thresholds.js';
 import { type Supplies, type Supply } from '#kube/node/node-supplies.js';
 import { enoughOf, type EvictionRule, resourceOf } from './eviction-rules.js';
 
-/** A threshold that something has to be done about, and what is left. */
+/** A threshold to act on, and what is left. */
 export interface MetThreshold {
   readonly rule: EvictionRule;
   readonly supply: Supply;
 }
 
 /**
- * Follows which thresholds are met, and for how long.
+ * Tracks which thresholds are met, and for how long.
  *
- * One that was acted upon is met until its minimum reclaim is there, too, so that a node is not back at it a moment later. What
- * could not be measured is not met now; the grace period of a soft one goes on meanwhile.
+ * A threshold that was acted upon stays met until its minimum reclaim is reached, so that a node does not
+ * evict again a moment later. A signal that could not be measured is not met now; the grace period of a soft
+ * one continues meanwhile.
  */
 export class MetThresholds {
   readonly #rules: readonly EvictionRule[];
   /** Since when too little is left, monotonic. */
   readonly #sinceMs = new Map<EvictionRule, number>();
-  /** Those of the last look whose grace period was over. */
+  /** Thresholds whose grace period was over at the last measurement. */
   #actedUpon: ReadonlySet<EvictionRule> = new Set();
 
   constructor(rules: readonly EvictionRule[]) {
     this.#rules = rules;
   }
 
-  /** Those whose grace period is over, the most pressing one first: memory before all, hard ones before soft ones. */
+  /**
+   * Thresholds whose grace period is over, the most pressing first: memory before all, hard ones before soft
+   * ones.
+   */
   observe(supplies: Supplies, nowMs: number): readonly MetThreshold[] {
     const met = this.#rules.flatMap((rule): MetThreshold[] => {
       const supply = supplies[rule.signal];

@@ -4,21 +4,23 @@ import { computeOtherRequests, computePodRequests } from '#kube/pod/pod-requests
 import { type ContainerUse, type PodUse, type PodUseNeeds } from '#kube/pod/pod-use.js';
 import { isAboutDisk, resourceOf } from './eviction-rules.js';
 
-/** What of a pod lies on the disk that a signal is about. */
+/** Which data of a pod is on the disk of a signal. */
 export interface DiskParts {
   readonly logsAndVolumes: boolean;
-  /** What containers write beside their volumes. */
+  /** What containers write outside of their volumes. */
   readonly writtenLayers: boolean;
 }
 
-/** Where images and what containers write have a disk of their own, that is the one of `imagefs`. Pure. */
+/** If images and writable layers have a disk of their own, that is `imagefs`. Pure. */
 export function diskPartsOf(signal: EvictionSignal, hasImageDisk: boolean): DiskParts {
   if (!hasImageDisk) return { logsAndVolumes: true, writtenLayers: true };
   const isNodeDisk = signal.startsWith('nodefs.');
   return { logsAndVolumes: isNodeDisk, writtenLayers: !isNodeDisk };
 }
 
-/** What has to be looked at on the disk to know who uses of it: counting files takes long, and nobody waits in vain. Pure. */
+/**
+ * What has to be measured on disk to find its users; counting files takes long, so nothing unnecessary. Pure.
+ */
 export function needsOf(signal: EvictionSignal, { logsAndVolumes }: DiskParts): PodUseNeeds {
   const resource = resourceOf(signal);
   const isOfDisk = isAboutDisk(resource);
@@ -28,7 +30,7 @@ export function needsOf(signal: EvictionSignal, { logsAndVolumes }: DiskParts): 
   };
 }
 
-/** How much of what a signal is about a pod uses; undefined where nobody knows. In bytes, inodes or processes. Pure. */
+/** A pod's usage of a signal's resource, in bytes, inodes or processes; undefined when unknown. Pure. */
 export function consumptionOf(signal: EvictionSignal, use: PodUse, parts: DiskParts): number | undefined {
   switch (resourceOf(signal)) {
     case 'memory':
@@ -58,7 +60,7 @@ export function consumptionOf(signal: EvictionSignal, use: PodUse, parts: DiskPa
   }
 }
 
-/** How much of it a pod has asked for; 0 of what nobody can ask for. Pure. */
+/** A pod's request for the resource; 0 if it cannot be requested. Pure. */
 export function requestOf(signal: EvictionSignal, { spec }: NodePod): number {
   const resource = resourceOf(signal);
   if (resource === 'memory') return Number(computePodRequests(spec).memoryBytes);

@@ -1,11 +1,12 @@
 /**
- * In which order pods are evicted: pure, as a kubelet does it.
+ * The order in which pods are evicted, as in a kubelet. Pure.
  *
- * First those that use more than they have asked for, then those of low priority, then those that are furthest beyond what they
- * have asked for. Of process ids nobody can ask for any: by priority, then by their number. Of whom nothing is known goes
- * before all others of its kind, as it may be the cause.
+ * First pods above their requests, then pods of low priority, then those that exceed their requests most.
+ * Process ids cannot be requested: by priority, then by their number. A pod with unknown usage goes before
+ * all others of its kind, as it may be the cause.
  *
- * Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#pod-selection-for-kubelet-eviction
+ * Source:
+ * https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#pod-selection-for-kubelet-eviction
  *
  * @module
  */
@@ -16,7 +17,7 @@ import { type PodUse } from '#kube/pod/pod-use.js';
 import { resourceOf } from './eviction-rules.js';
 import { consumptionOf, type DiskParts, requestOf } from './pod-consumption.js';
 
-/** The first one goes first. Pods of one rank stay as they were. */
+/** The first one is evicted first. Pods of equal rank keep their order. */
 export function rankPods(pods: readonly NodePod[], { signal, uses, parts }: RankInputs): readonly NodePod[] {
   const asksForIt = resourceOf(signal) !== 'pids';
   const ranks = pods.map((pod): Rank => {
@@ -28,7 +29,7 @@ export function rankPods(pods: readonly NodePod[], { signal, uses, parts }: Rank
   return ranks.sort(compareRanks).map(({ pod }) => pod);
 }
 
-/** What {@link rankPods} looks at. */
+/** Inputs of {@link rankPods}. */
 export interface RankInputs {
   /** What is short. */
   readonly signal: EvictionSignal;
@@ -41,13 +42,13 @@ interface Rank {
   readonly pod: NodePod;
   readonly exceeds: boolean;
   readonly priority: number;
-  /** More than was asked for; below 0 when it is less. */
+  /** Usage above the request; negative when below. */
   readonly beyond: number;
 }
 
 function compareRanks(one: Rank, other: Rank): number {
   if (one.exceeds !== other.exceeds) return one.exceeds ? -1 : 1;
   if (one.priority !== other.priority) return one.priority - other.priority;
-  // Two of which nothing is known have no difference.
+  // Two pods with unknown usage are equal.
   return one.beyond === other.beyond ? 0 : other.beyond - one.beyond;
 }

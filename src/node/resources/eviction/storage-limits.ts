@@ -1,10 +1,11 @@
 /**
- * Holds pods to their limits of `ephemeral-storage`: whoever goes beyond one is evicted.
+ * Evicts pods that exceed their limits of `ephemeral-storage`.
  *
- * In: the pods that may run, and what they use. Out: evictions, in the kubelet's words. It looks now and then, and at
- * nothing while no pod has such a limit; so a pod may go well beyond it before it is seen.
+ * In: the pods that may run, and their usage. Out: evictions, in the kubelet's words. It measures now and
+ * then, and only while some pod has such a limit, so a pod may far exceed it before that is noticed.
  *
- * Source: https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/#local-ephemeral-storage
+ * Source:
+ * https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/#local-ephemeral-storage
  *
  * @module
  */
@@ -21,14 +22,14 @@ import { repeatWithRests } from '#base/async/repeat-with-rests.js';
 
 /** What {@link StorageLimits} needs. */
 export interface StorageLimitsOptions {
-  /** Pods that are held to their limits: they may run and are not being ended. */
+  /** Pods whose limits are enforced: they may run and are not being ended. */
   readonly pods: () => readonly NodePod[];
-  /** What these pods use, by uid. Rejects when that can be told of none. */
+  /** The usage of these pods, by uid. Rejects when none is known. */
   readonly measurePods: (
     pods: readonly NodePod[],
     signal: AbortSignal,
   ) => Promise<ReadonlyMap<string, PodUse>>;
-  /** Whether images and what containers write have a disk of their own. */
+  /** Whether images and writable layers have a disk of their own. */
   readonly hasImageDisk: (signal: AbortSignal) => Promise<boolean>;
   /** Ends the pod for good; returns at once. */
   readonly evict: (pod: NodePod, eviction: { readonly signal: string; readonly message: string }) => void;
@@ -41,7 +42,7 @@ const RESOURCE = 'ephemeral-storage';
 /** See the module. */
 export class StorageLimits {
   readonly #options: StorageLimitsOptions;
-  /** Whether a pod has a limit: it is asked about each pod every ten seconds. */
+  /** Whether a pod has a limit; cached, as it is read for each pod every ten seconds. */
   readonly #hasLimit = new WeakMap<NodePod['spec'], boolean>();
   #complaint: string | undefined;
 
@@ -49,12 +50,12 @@ export class StorageLimits {
     this.#options = options;
   }
 
-  /** Looks again and again until the signal aborts; resolves then. */
+  /** Measures repeatedly until the signal aborts; then resolves. */
   async run(signal: AbortSignal): Promise<void> {
     await repeatWithRests(this.#options.clock, signal, async () => this.check(signal));
   }
 
-  /** Looks once. Never rejects. */
+  /** Measures once. Never rejects. */
   async check(signal: AbortSignal): Promise<void> {
     const { pods, measurePods, hasImageDisk, evict, logger } = this.#options;
     const limited = pods().filter(({ spec }) => this.#isLimited(spec));
@@ -62,7 +63,7 @@ export class StorageLimits {
     try {
       const [uses, isElsewhere] = await Promise.all([measurePods(limited, signal), hasImageDisk(signal)]);
       this.#complaint = undefined;
-      // As they are now: measuring may take seconds.
+      // The present pods, as measuring may take seconds.
       for (const pod of pods()) {
         const use = uses.get(pod.metadata.uid);
         const excess = use && findExcess(pod, use, isElsewhere);
@@ -85,19 +86,19 @@ export class StorageLimits {
   }
 }
 
-/** Which limit a pod is beyond, and why it ends: its own before those of its containers. Pure. */
+/** The limit that a pod exceeds, and why it ends: its own before those of its containers. Pure. */
 function findExcess(
   { spec }: NodePod,
   { containers: uses, volumeBytes = 0, fileBytes = 0 }: PodUse,
   hasImageDisk: boolean,
 ): { readonly signal: string; readonly message: string } | undefined {
-  // Of volumes that were not counted yet it is at least that much.
+  // With volumes that were not counted yet, it is at least that much.
   const written = uses.reduce(
     (sum, use) => sum + (use.writtenBytes ?? 0) + (use.logBytes ?? 0) + (use.fileBytes ?? 0),
     volumeBytes + fileBytes,
   );
   const total = computeOtherLimit(spec, RESOURCE);
-  // The spaces at the ends are a kubelet's.
+  // The trailing spaces are a kubelet's.
   if (total !== undefined && BigInt(written) > total) {
     const message = `Pod ephemeral local storage usage exceeds the total limit of containers ${formatBytes(total)}. `;
     return { signal: 'ephemeralpodfs.limit', message };
@@ -116,7 +117,10 @@ function findExcess(
   return undefined;
 }
 
-/** Those that run to the end of the pod: an init container's own limit is not looked at, as it is soon over. */
+/**
+ * The containers that run to the end of the pod: an init container's own limit does not count, as it is soon
+ * over.
+ */
 function stayingContainersOf(spec: NodePod['spec']): readonly Container[] {
   return [...spec.containers, ...sidecarsOf(spec)];
 }

@@ -4,7 +4,7 @@ import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { settlesWithin } from '#base/async/settles-within.js';
 
-/** A pod that was told to end. */
+/** A pod that was asked to end. */
 export interface EndingPod {
   readonly pod: NodePod;
   readonly gracePeriodSeconds: number;
@@ -20,10 +20,12 @@ export interface UntilGoneOptions {
   readonly logger: Logger;
 }
 
-/** For so long beyond its grace period a pod that is ending is waited for. */
+/** How long beyond its grace period to wait for an ending pod. */
 const CLEAN_UP_LIMIT_MS = 30_000;
 
-/** Waits until a pod is gone, or nobody waits for it any longer; says which. Rejects with the signal's reason alone. */
+/**
+ * Waits until a pod is gone, or until the wait is over; returns which. Rejects only with the signal's reason.
+ */
 export async function untilGone(
   { pod, gracePeriodSeconds }: EndingPod,
   { whenGone, clock, logger }: UntilGoneOptions,

@@ -14,8 +14,7 @@ export interface VictimChoiceOptions {
   /** Pods that may run and are not being ended. */
   readonly pods: () => readonly NodePod[];
   /**
-   * What these use, by uid, and nothing that is not needed; those that are not in it use something that nobody knows. Rejects
-   * when that can be told of none.
+   * Their usage by uid, only as far as needed; a missing pod has unknown usage. Rejects when none is known.
    */
   readonly measurePods: (
     pods: readonly NodePod[],
@@ -26,18 +25,21 @@ export interface VictimChoiceOptions {
   readonly logger: Logger;
 }
 
-/** A pod that is to go, and what it uses. */
+/** A pod to evict, and its usage. */
 export interface Victim {
   readonly pod: NodePod;
   readonly use: PodUse | undefined;
 }
 
-/** More than any measuring has by itself. */
+/** Longer than any single measurement. */
 const MEASURE_LIMIT_MS = 30_000;
-/** So often nobody is chosen while volumes are being counted: about a minute. A disk is not filled that fast. */
+/**
+ * How often the choice is postponed while volumes are being counted: about a minute. A disk does not fill
+ * that fast.
+ */
 const MOST_POSTPONED = 3;
 
-/** Chooses who goes, from when a node is short of something until it is short of nothing. */
+/** Chooses pods to evict, from the beginning of a shortage to the end of all. */
 export class VictimChoice {
   readonly #options: VictimChoiceOptions;
   /** How often in a row. */
@@ -47,7 +49,7 @@ export class VictimChoice {
     this.#options = options;
   }
 
-  /** Undefined when nobody can go now, which is said. Rejects when nobody knows what pods use. */
+  /** Undefined when no pod can go now, which is logged. Rejects when no usage is known. */
   async choose(short: EvictionSignal, parts: DiskParts, signal: AbortSignal): Promise<Victim | undefined> {
     const { pods, measurePods, clock, logger } = this.#options;
     const needs = needsOf(short, parts);
@@ -55,7 +57,8 @@ export class VictimChoice {
     const uses = await withinTime({ clock, signal, limitMs: MEASURE_LIMIT_MS }, async (limited) =>
       measurePods(measured, needs, limited),
     );
-    // It may take seconds: who has ended by now cannot go, and of who has come nobody has asked what it uses.
+    // Measuring may take seconds: pods that have ended by now cannot go, and the usage of new ones is
+    // unknown.
     const asked = new Set(measured.map(({ metadata }) => metadata.uid));
     const present = pods().filter(({ metadata }) => asked.has(metadata.uid));
     const ranked = rankPods(present, { signal: short, uses, parts });
@@ -71,7 +74,7 @@ export class VictimChoice {
       });
       return undefined;
     }
-    // What is short of something else, of which no files are counted, says nothing of it.
+    // A shortage without counted files says nothing about it.
     if (needs.volumes) this.#postponed = 0;
     const [pod] = candidates;
     for (const critical of ranked.slice(0, pod && ranked.indexOf(pod))) {
@@ -87,7 +90,7 @@ export class VictimChoice {
   }
 }
 
-/** It runs, and how much of the disk its volumes take is to be known and is not yet. */
+/** It runs, and the needed disk usage of its volumes is not known yet. */
 function isUncounted(use: PodUse | undefined, { volumes }: PodUseNeeds): boolean {
   if (use === undefined || volumes === false) return false;
   return (volumes === 'bytes' ? use.volumeBytes : use.volumeInodes) === undefined;

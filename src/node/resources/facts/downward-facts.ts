@@ -4,10 +4,10 @@ import { type DownwardResourceFacts, type NodeAllocatable } from '#kube/objects/
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { choosePodIps } from '../../status/pod-ips.js';
 
-/** What the downward API tells of the node. */
+/** What the downward API shows of the node. */
 export interface DownwardNode {
   readonly name: string;
-  /** The first is the node's own; empty where it has none. */
+  /** The first is the node's own; empty if it has none. */
   readonly hostIps: readonly string[];
   readonly allocatable: NodeAllocatable;
 }
@@ -16,8 +16,9 @@ export interface DownwardNode {
 const SERVICE_ACCOUNT = 'default';
 
 /**
- * What containers and files of a pod may tell of it; `sandboxIps` as the runtime knows them. A pod on the host's
- * network has the host's addresses. Pure.
+ * What containers and files of a pod may show of it. Pure.
+ *
+ * `sandboxIps` come from the runtime. A pod on the host's network has the host's addresses.
  */
 export function computeDownwardFacts(
   { spec }: NodePod,
@@ -29,7 +30,7 @@ export function computeDownwardFacts(
   return { podIps, hostIps, nodeName: name, serviceAccountName, allocatable };
 }
 
-/** The size of the file system that a folder is on, in bytes; undefined where that cannot be read. */
+/** The size of a folder's file system, in bytes; undefined when unknown. */
 export async function findDiskBytes(folder: string): Promise<bigint | undefined> {
   try {
     const { blocks, bsize } = await statfs(folder, { bigint: true });

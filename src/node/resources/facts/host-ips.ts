@@ -6,21 +6,22 @@ import { chooseNodeIps, type NodeIpFacts } from '#base/wire/node-ip.js';
 /** What {@link HostIps} needs. */
 export interface HostIpsOptions {
   readonly read: () => Promise<NodeIpFacts>;
-  /** What the Node tells, for a node of a cluster: that holds for its pods, too. Empty while nothing is known. */
+  /** The Node's addresses, for a node of a cluster: they also apply to its pods. Empty while unknown. */
   readonly ofNode: () => readonly string[];
   readonly logger: Logger;
 }
 
 /**
- * The addresses of this node as its pods are told of them and its probes go to them: one, or one of each family, as of now. In a
- * cluster they are always those of the Node.
+ * The present addresses of this node for its pods and probes: one, or one of each family.
+ *
+ * In a cluster they are always those of the Node.
  */
 export class HostIps {
   readonly #options: HostIpsOptions;
   #found: readonly string[] = [];
-  /** As they were at the last look. */
+  /** The addresses at the last reading. */
   #seen: readonly string[] | undefined;
-  /** They were those of the Node then. */
+  /** Whether they were those of the Node then. */
   #wasOfNode = false;
   #onChange: () => void = () => undefined;
 
@@ -28,18 +29,18 @@ export class HostIps {
     this.#options = options;
   }
 
-  /** The first is the node's own; empty while the machine has none but loopback. */
+  /** The first is the node's own; empty while the machine has only loopback. */
   current(): readonly string[] {
     const ofNode = this.#options.ofNode();
     return ofNode.length > 0 ? ofNode : this.#found;
   }
 
-  /** Calls `listener` after each look at which they are others than at the one before. */
+  /** Calls `listener` after each reading with different addresses than before. */
   onChange(listener: () => void): void {
     this.#onChange = listener;
   }
 
-  /** Looks again. An address that is gone is kept until there is another. */
+  /** Reads them again. An address that is gone stays until there is another. */
   async refresh(): Promise<void> {
     if (this.#options.ofNode().length === 0) await this.#look();
     const [before, now] = [this.#seen, this.current()];
@@ -47,7 +48,7 @@ export class HostIps {
     this.#seen = now;
     this.#wasOfNode ||= isFirstOfNode;
     if (before === undefined || before.join() === now.join()) return;
-    // What was found before was a guess: the name of the node, which goes first, is looked up for its Node alone.
+    // The earlier ones were a guess: the node's name, which has precedence, is looked up only for its Node.
     if (!isFirstOfNode) this.#options.logger.info('Addresses of the node have changed', { before, now });
     this.#onChange();
   }
@@ -55,7 +56,7 @@ export class HostIps {
   async #look(): Promise<void> {
     const facts = await this.#options.read();
     try {
-      // What was told may be an address that the machine gets later.
+      // A configured address may be one that the machine gets later.
       this.#found = facts.nodeIps.length > 0 ? facts.nodeIps : chooseNodeIps(facts);
     } catch {
       // There is none yet, or none now.
@@ -63,7 +64,7 @@ export class HostIps {
   }
 }
 
-/** What the machine itself tells of its addresses; what its name stands for would have to be asked for elsewhere. */
+/** The addresses that the machine itself knows; looking up its name would need a network. */
 export async function readNodeIpFacts(nodeIps: readonly string[], hostname: string): Promise<NodeIpFacts> {
   const route = await readFile('/proc/net/route', 'latin1').catch(() => '');
   return { nodeIps, hostname, interfaces: networkInterfaces(), ofName: [], route };

@@ -2,8 +2,10 @@ import { type CriClient } from '#watch';
 import { type PodRef } from '#kube/pod/pod-ref.js';
 
 /**
- * Asks the runtime how many bytes of memory a container uses, as its limit counts them without what the kernel could
- * give back. Undefined where the runtime does not answer, or does not know.
+ * Asks the runtime how many bytes of memory a container uses, as its limit counts them, without reclaimable
+ * memory.
+ *
+ * Undefined where the runtime does not answer, or does not know.
  */
 export function memoryUsageOf(
   client: Pick<CriClient, 'containerStats'>,

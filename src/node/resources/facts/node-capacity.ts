@@ -4,26 +4,29 @@ import { findQuantity, formatBytes, toMilliUnits, toWholeUnits } from '#kube/fie
 
 const NO_PAGES: ReadonlyMap<bigint, bigint> = new Map();
 
-/** What the machine has and what is kept back from pods. */
+/** What the machine has and what is reserved. */
 export interface CapacityFacts {
   readonly cores: number;
   readonly memoryBytes: bigint;
-  /** Of the disk that pods write to; undefined when that cannot be told. */
+  /** Size of the disk that pods write to; undefined when unknown. */
   readonly storageBytes?: bigint | undefined;
   /** Bytes of huge pages by their size in bytes. */
   readonly hugePages?: ReadonlyMap<bigint, bigint>;
   readonly maxPods: number;
-  /** 0: no limit of its own. */
+  /** 0: no such limit. */
   readonly podsPerCore: number;
-  /** Amounts by resource, as systemReserved and kubeReserved of a KubeletConfiguration have them. */
+  /** Amounts by resource, like systemReserved and kubeReserved of a KubeletConfiguration. */
   readonly reserved: readonly Readonly<Record<string, string>>[];
-  /** With less than that left the node is short of it: not for pods, either. */
+  /** The node is short of it below these thresholds, so pods cannot have that part. */
   readonly thresholds?: readonly EvictionThreshold[];
 }
 
 /**
- * What pods may use together: what there is, less what is reserved, what has to be left, and of memory what is in huge
- * pages; never below nothing. Pure. A node of a cluster says the same in its allocatable.
+ * What all pods together may use; never below zero. Pure. A node of a cluster reports the same as its
+ * allocatable.
+ *
+ * It is the whole, without what is reserved, without the eviction thresholds, and without memory in huge
+ * pages.
  */
 export function computeCapacity(facts: CapacityFacts): NodeCapacity {
   const {
@@ -59,7 +62,7 @@ export function computeCapacity(facts: CapacityFacts): NodeCapacity {
   };
 }
 
-/** All that there is, also what is not for pods: nothing is kept back, and memory in huge pages is memory. Pure. */
+/** Everything on the machine, including what is not for pods; memory in huge pages counts as memory. Pure. */
 export function computeWholeMachine(facts: CapacityFacts): NodeCapacity {
   const nothingKept = { ...facts, reserved: [], thresholds: [] };
   const { others } = computeCapacity(nothingKept);

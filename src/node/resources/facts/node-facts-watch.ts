@@ -13,7 +13,7 @@ export interface NodeFactsWatchOptions {
   readonly nodeInstance: string;
   /** Empty: containers get no name servers. */
   readonly resolvConf: string;
-  /** Where the servers behind systemd-resolved's stub stand. */
+  /** Where the servers behind systemd-resolved's stub are listed. */
   readonly behindStub?: string;
   readonly pageSizeBytes: number;
   readonly cpuCfsQuota: boolean;
@@ -25,27 +25,30 @@ export interface NodeFactsWatchOptions {
   readonly seccompDefault: boolean;
   /** See {@link NodeFacts}. */
   readonly strictGroups: () => boolean | undefined;
-  /** Whether the runtime can mount, as it says itself. */
+  /** Whether the runtime can mount, as it reports. */
   readonly canMount: () => boolean;
-  /** What else is read again as often. */
+  /** Further readings with the same interval. */
   readonly others?: readonly NodeReading[];
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 const PERIOD_MS = 10_000;
-/** Of what only changes when somebody gives the machine more or less of it. */
+/** Interval for what only changes when somebody resizes the machine. */
 export const MACHINE_PERIOD_MS = 60_000;
-/** All of it is there within milliseconds, unless something hangs. */
+/** Everything arrives within milliseconds, unless something hangs. */
 const DEADLINE_MS = 5_000;
 const HUGE_PAGES = '/sys/kernel/mm/hugepages';
 const CPUS = '/sys/devices/system/cpu';
 const NO_RESOLVER: ResolverConfig = { servers: [], searches: [], options: [] };
-/** With systemd-resolved's stub, which pods of their own network cannot reach, the real servers stand here. */
+/** The address of systemd-resolved's stub, which pods with a network of their own cannot reach. */
 const STUB_ADDRESS = '127.0.0.53';
 const BEHIND_STUB = '/run/systemd/resolve/resolv.conf';
 
-/** The node's facts for sandboxes and containers; what may change is read again every ten seconds, the machine every minute. */
+/**
+ * The node's facts for sandboxes and containers; most are read again every ten seconds, the machine every
+ * minute.
+ */
 export class NodeFactsWatch {
   readonly #options: NodeFactsWatchOptions;
   readonly #readings: NodeReadings;
@@ -68,7 +71,7 @@ export class NodeFactsWatch {
     });
   }
 
-  /** As of now. */
+  /** The present facts. */
   facts(): NodeFacts {
     const { nodeInstance, cpuCfsQuota, cpuCfsQuotaPeriodMs, canMount, strictGroups } = this.#options;
     const { isInCluster, clusterDns, clusterDomain, seccompDir, seccompDefault, pageSizeBytes } =
@@ -94,14 +97,15 @@ export class NodeFactsWatch {
   }
 
   /**
-   * Reads what may have changed, for five seconds at most: then what is still being read stays as it was known, and is named.
-   * Never rejects.
+   * Reads changing facts again, for at most five seconds. Never rejects.
+   *
+   * A fact that is not read by then keeps its last value, and is named in the log.
    */
   async refresh(signal?: AbortSignal): Promise<void> {
     await this.#readings.refresh(signal);
   }
 
-  /** Reads again and again until the signal aborts; resolves then. */
+  /** Reads repeatedly until the signal aborts; then resolves. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.refresh(signal);
@@ -118,7 +122,7 @@ export class NodeFactsWatch {
     this.#hugePageSizes = folders.flatMap((name) => parseHugepageFolder(name) ?? []);
   }
 
-  /** A file that cannot be read leaves what was known, and is told of once. */
+  /** An unreadable file leaves the last value, and is logged once. */
   async #readResolver(): Promise<void> {
     const { resolvConf, behindStub = BEHIND_STUB, logger } = this.#options;
     if (resolvConf === '') return;
@@ -133,7 +137,7 @@ export class NodeFactsWatch {
   }
 }
 
-/** By which a container could tell what others of the machine are doing. */
+/** Paths by which a container could see what others on the machine are doing. */
 async function findThermalPaths(): Promise<string[]> {
   const names = await readdir(CPUS).catch(() => []);
   const paths = names

@@ -5,11 +5,11 @@ import { checkSubdomain } from '#kube/validation/name-rules.js';
 import { PodloopError } from '#base/errors/errors.js';
 import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 
-/** Who this node is. */
+/** The identity of this node. */
 export interface NodeIdentity {
-  /** What stands behind the names of its pods. */
+  /** The suffix of its pods' names. */
   readonly name: string;
-  /** Written on everything that the agent makes: what carries another one is never touched. */
+  /** Written on everything that the agent creates: objects with another one are never touched. */
   readonly instanceId: string;
   /** See {@link HostIps.current}. */
   readonly ips: () => readonly string[];
@@ -18,8 +18,8 @@ export interface NodeIdentity {
 const INSTANCE_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
- * The name that was told, else the machine's own in small letters. Throws OPTION_INVALID when it is no name that
- * Kubernetes would take for a node.
+ * The given name, otherwise the machine's own in lower case. Throws OPTION_INVALID for a name that Kubernetes
+ * would refuse.
  */
 export function resolveNodeName(told: string | undefined, ownName: string = hostname()): string {
   const name = (told ?? ownName).trim().toLowerCase();
@@ -31,8 +31,9 @@ export function resolveNodeName(told: string | undefined, ownName: string = host
 }
 
 /**
- * The id of the agent that works in a root folder: made with the first start and kept there. Throws OPTION_INVALID
- * when the file holds something else, since another id would make every pod a stranger.
+ * The id of the agent that works in a root folder: created at the first start and stored there.
+ *
+ * Throws OPTION_INVALID for an invalid file, as another id would make every pod foreign.
  */
 export async function readInstanceId(rootDir: string): Promise<string> {
   const path = join(rootDir, 'instance-id');

@@ -9,13 +9,13 @@ import { type NodeRoom } from './node-room.js';
 export interface NodeReaderOptions {
   readonly identity: Pick<NodeIdentity, 'name' | 'ips'>;
   readonly room: Pick<NodeRoom, 'current' | 'whole'>;
-  /** Why no pod is synced now; empty when pods are. */
+  /** Why no pod is synced now; empty when pods are synced. */
   readonly problems: () => readonly string[];
   readonly runtime: { readonly name: string; readonly version: string };
   readonly createdAtMs: number;
 }
 
-/** Tells the API of the node itself, as of when it is asked. */
+/** Returns the API's view of the node, as of the call. */
 export function nodeReader(options: NodeReaderOptions): () => ServedNode {
   const { identity, room, problems, runtime, createdAtMs } = options;
   return () => ({
@@ -35,5 +35,5 @@ function toAmounts({ pods, cpuMilli, memoryBytes }: NodeCapacity): ServedNode['c
   return { cpu, memory: `${memoryBytes / 1_024n}Ki`, pods: String(pods) };
 }
 
-/** Go's names of them, as Kubernetes uses them. */
+/** Go's names of architectures, as Kubernetes uses them. */
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };

@@ -4,20 +4,20 @@ import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { settlesWithin } from '#base/async/settles-within.js';
 
-/** Something of the node that is read again and again. */
+/** Something about the node that is read repeatedly. */
 export interface NodeReading {
-  /** What is read, for the log: `name servers`. */
+  /** Its name in the log: `name servers`. */
   readonly name: string;
-  /** Reads it and keeps what it finds; what was found before holds until then. */
+  /** Reads and stores it; the last value stays until then. */
   readonly read: () => Promise<void>;
-  /** What hardly ever changes is read no more often than that, in milliseconds (default: with every refresh). */
+  /** Minimum interval for what hardly ever changes, in milliseconds (default: with every refresh). */
   readonly everyMs?: number;
 }
 
 /** What {@link NodeReadings} need. */
 export interface NodeReadingsOptions {
   readonly readings: readonly NodeReading[];
-  /** After which nobody waits for a reading any more. */
+  /** Nothing waits longer for a reading. */
   readonly deadlineMs: number;
   readonly clock: Pick<Clock, 'setTimer' | 'monotonicMs'>;
   readonly logger: Logger;
@@ -29,14 +29,16 @@ interface Reading {
 }
 
 /**
- * Readings that are made together and do not wait for one another: one that hangs (a mount that does not answer) is named, once, and is
- * not begun a second time before it has ended. It cannot be stopped, and each has one of the few threads that wait for disks.
+ * Parallel, independent readings.
+ *
+ * One that hangs (a mount that does not answer) is logged once, and does not start again before it has ended.
+ * It cannot be cancelled, and each takes one of the few threads that wait for disks.
  */
 export class NodeReadings {
   readonly #options: NodeReadingsOptions;
   readonly #underWay = new Map<NodeReading, Reading>();
   readonly #complaints = new Map<NodeReading, string>();
-  /** When each was begun last, in monotonic milliseconds. */
+  /** When each was last started, in monotonic milliseconds. */
   readonly #begunAtMs = new Map<NodeReading, number>();
 
   constructor(options: NodeReadingsOptions) {
@@ -44,8 +46,10 @@ export class NodeReadings {
   }
 
   /**
-   * Begins each that is due and not under way, and waits until those are over, the deadline has passed or the signal aborts. Never
-   * rejects: what fails is told once.
+   * Starts each that is due and not under way, and waits until they end, the deadline passes or the signal
+   * aborts.
+   *
+   * Never rejects: failures are logged once.
    */
   async refresh(signal?: AbortSignal): Promise<void> {
     const { readings, deadlineMs, clock } = this.#options;

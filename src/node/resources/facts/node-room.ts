@@ -5,31 +5,31 @@ import { type CapacityFacts, computeCapacity, computeWholeMachine } from './node
 /** Amounts by resource, as a Node has them: `{ cpu: '2', memory: '4Gi' }`. */
 type Amounts = Readonly<Record<string, string>>;
 
-/** What no disk is asked for. */
+/** The facts that need no disk. */
 type KernelFacts = Omit<CapacityFacts, 'storageBytes'>;
 
 /** What a {@link NodeRoom} needs. */
 export interface NodeRoomOptions {
-  /** What the machine has now, as the kernel tells by itself. */
+  /** What the machine has now, from the kernel. */
   readonly read: () => Promise<KernelFacts>;
-  /** The size of the disk that pods write to; undefined when that cannot be told. A disk may never answer. */
+  /** The size of the disk that pods write to; undefined when unknown. A disk may never answer. */
   readonly readStorage: () => Promise<bigint | undefined>;
-  /** The allocatable of the Node as the API server has it; undefined without a cluster, and before it was seen. */
+  /** The API server's allocatable of the Node; undefined without a cluster, and before it was read. */
   readonly ofNode: () => Amounts | undefined;
 }
 
 /**
- * What pods may use together on this node, as of now.
+ * What all pods together may use on this node, as of now.
  *
- * A scheduler goes by what the Node says, and a pod that is rejected here is failed for good: so all that the Node says is there is
- * there, and what the machine has got since then as well.
+ * A scheduler uses the Node's values, and a pod that is rejected here has failed for good. So everything that
+ * the Node shows counts as available, and also what the machine has got since then.
  */
 export class NodeRoom {
   readonly #options: NodeRoomOptions;
   #facts: KernelFacts;
   #storageBytes: bigint | undefined;
   #own: NodeCapacity;
-  /** Of the same reading. */
+  /** From the same reading. */
   #whole: NodeCapacity;
   #seen = '';
   #last: { readonly own: NodeCapacity; readonly told: Amounts; readonly room: NodeCapacity } | undefined;
@@ -42,7 +42,7 @@ export class NodeRoom {
     this.#seen = describe(this.current());
   }
 
-  /** Waits for no disk: there is no room on one before {@link NodeRoom.refreshStorage} has found how large it is. */
+  /** Waits for no disk: there is no disk space before {@link NodeRoom.refreshStorage} has read its size. */
   static async open(options: NodeRoomOptions): Promise<NodeRoom> {
     return new NodeRoom(options, await options.read());
   }
@@ -57,29 +57,29 @@ export class NodeRoom {
     return this.#last.room;
   }
 
-  /** All that there is, also what is not for pods; never less than {@link current}. */
+  /** Everything, including what is not for pods; never less than {@link current}. */
   whole(): NodeCapacity {
     return larger(this.#whole, this.current());
   }
 
-  /** Calls `listener` when it is found to be another than before. */
+  /** Calls `listener` when it has changed. */
   onChange(listener: () => void): void {
     this.#onChange = listener;
   }
 
-  /** Reads anew what the machine has, but for its disk. */
+  /** Reads again what the machine has, except its disk. */
   async refresh(): Promise<void> {
     this.#facts = await this.#options.read();
     this.#change();
   }
 
-  /** Reads anew how large the disk is. One that cannot tell for a moment is not gone. */
+  /** Reads the size of the disk again. A disk that does not answer for a moment keeps its size. */
   async refreshStorage(): Promise<void> {
     this.#storageBytes = (await this.#options.readStorage()) ?? this.#storageBytes;
     this.#change();
   }
 
-  /** The Node may say something else than before. */
+  /** The Node's values may have changed. */
   look(): void {
     const now = describe(this.current());
     if (now === this.#seen) return;
@@ -109,7 +109,7 @@ function toCapacity(told: Amounts): NodeCapacity {
   };
 }
 
-/** Of each the larger one. */
+/** The larger amount of each. */
 function larger(one: NodeCapacity, other: NodeCapacity): NodeCapacity {
   const max = (first: bigint, second: bigint): bigint => (first > second ? first : second);
   const others = new Map(one.others);

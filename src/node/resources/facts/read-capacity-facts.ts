@@ -7,15 +7,16 @@ import { findDiskBytes } from './downward-facts.js';
 import { type CapacityFacts } from './node-capacity.js';
 import { readHugePages } from './read-huge-pages.js';
 
-/** What was said of what pods may have. */
+/** The options about what pods may have. */
 export type CapacityOptions = Pick<
   AgentOptions,
   'rootDir' | 'maxPods' | 'podsPerCore' | 'systemReserved' | 'kubeReserved' | 'evictionHard'
 >;
 
 /**
- * What the machine has now and what is kept back from pods, for the agent itself and for its Node alike. `runtimeName` is
- * the runtime's own word.
+ * What the machine has now and what is reserved, for the agent itself and for its Node.
+ *
+ * `runtimeName` is the runtime's name for itself.
  */
 export async function readCapacityFacts(
   options: CapacityOptions,
@@ -27,14 +28,17 @@ export async function readCapacityFacts(
   };
 }
 
-/** As {@link readCapacityFacts}, but for the disk, which may not answer: the kernel tells the rest by itself. */
+/**
+ * Like {@link readCapacityFacts}, but without the disk, which may not answer: the rest comes from the kernel.
+ */
 export async function readKernelFacts(
   options: Omit<CapacityOptions, 'rootDir'>,
   runtimeName: string,
 ): Promise<Omit<CapacityFacts & ResourceFacts, 'storageBytes'>> {
   const { maxPods, podsPerCore, systemReserved, kubeReserved, evictionHard } = options;
   return {
-    // What keeps this process to some cores keeps its children to them, as the embedded runtime is one, and nobody else's.
+    // Limiting this process to some cores also limits its children, such as the embedded runtime, but nothing
+    // else.
     cores: runtimeName === EMBEDDED_RUNTIME_NAME ? availableParallelism() : cpus().length,
     memoryBytes: BigInt(totalmem()),
     hugePages: await readHugePages(),

@@ -4,7 +4,7 @@ import { parseHugepageFolder } from '../../runtime/config/huge-pages.js';
 
 const HUGE_PAGES = '/sys/kernel/mm/hugepages';
 
-/** Bytes in huge pages by their size in bytes; a size of which there are none now is 0. */
+/** Bytes in huge pages by their size in bytes; 0 for a size without pages now. */
 export async function readHugePages(): Promise<ReadonlyMap<bigint, bigint>> {
   const folders = await readdir(HUGE_PAGES).catch(() => []);
   const sizes = await Promise.all(

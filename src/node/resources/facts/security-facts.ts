@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { type cri } from '#watch';
 
-/** What the kernel and the runtime can do for the safety of pods, as far as they have told. */
+/** What the kernel and the runtime support for the security of pods, as far as they have reported it. */
 export class SecurityFacts {
   /** Whether the kernel enforces AppArmor's profiles. */
   readonly appArmor: boolean;
@@ -12,23 +12,23 @@ export class SecurityFacts {
     this.appArmor = appArmor;
   }
 
-  /** Asks the kernel. */
+  /** Reads the kernel. */
   static async read(): Promise<SecurityFacts> {
     const enabled = await readFile('/sys/module/apparmor/parameters/enabled', 'latin1').catch(() => '');
     return new SecurityFacts(enabled.startsWith('Y'));
   }
 
-  /** Whether the runtime heeds supplementalGroupsPolicy Strict; undefined as long as it has not told. */
+  /** Whether the runtime supports supplementalGroupsPolicy Strict; undefined until it has reported that. */
   get strictGroups(): boolean | undefined {
     return this.#strictGroups;
   }
 
-  /** Whether containers of a handler can have mounts that are read-only with all below them; empty for the default one. */
+  /** Whether containers of a handler can have recursive read-only mounts; empty for the default one. */
   canMountRecursivelyReadOnly(handler: string): boolean {
     return this.#recursiveHandlers.has(handler);
   }
 
-  /** What CRI's Status says. A runtime without features does not know of them. */
+  /** Stores the answer of CRI's Status. A runtime without features does not support them. */
   take({ features, runtimeHandlers }: Pick<cri.StatusResponse, 'features' | 'runtimeHandlers'>): void {
     this.#strictGroups = features?.supplementalGroupsPolicy ?? false;
     const able = runtimeHandlers.filter((handler) => handler.features?.recursiveReadOnlyMounts === true);

@@ -1,9 +1,9 @@
 /**
  * Removes dead containers and sandboxes that nobody needs any more.
  *
- * In: what was observed of every pod, and which pods are gone. Out: removals. It assumes that what was observed may be
- * old: what it removes has ended, and nothing makes that untrue; what it did not see, it leaves. Only what carries our
- * mark is ever touched.
+ * In: the observed state of every pod, and which pods are gone. Out: removals. It assumes that the state may
+ * be old: what it removes has ended, which stays true; what it did not see stays. Only objects with the
+ * agent's mark are ever touched.
  *
  * Source: the kubelet's container garbage collection, and its removal of dead containers as another one dies.
  *
@@ -35,7 +35,9 @@ export interface ContainerCollectorOptions {
   readonly clock: Clock;
   readonly pods: ObservedPods;
   readonly isOurs: IsOurs;
-  /** Whether nobody wants a pod any more and nothing of it runs; false as long as a source of pods was not seen. */
+  /**
+   * Whether nobody wants a pod any more and nothing of it runs; false until every source of pods was read.
+   */
   readonly mayRemove: (podUid: string) => boolean;
   readonly changes: Pick<
     RuntimeChanges,
@@ -44,23 +46,23 @@ export interface ContainerCollectorOptions {
   readonly paths: PodPaths;
   readonly policy?: ContainerPolicy;
   readonly logger?: Logger;
-  /** 1 min unless told. */
+  /** Default: 1 min. */
   readonly periodMs?: number;
 }
 
-/** What one pass did. */
+/** The result of one pass. */
 export interface CollectedContainers {
   readonly containers: number;
   readonly sandboxes: number;
-  /** What could not be removed, and is tried again in the next pass. */
+  /** Failed removals, which the next pass retries. */
   readonly failed: number;
 }
 
-/** The changes have a bound of their own; this only keeps their queue short, so that others have their turn. */
+/** Changes have their own limit; this only keeps their queue short for others. */
 const REMOVALS_AT_ONCE = 8;
-/** So long housekeeping waits, in milliseconds; most removals take less than one second. */
+/** How long housekeeping waits, in milliseconds; most removals take less than one second. */
 const PATIENCE_MS = 10_000;
-/** Housekeeping comes every two seconds, and what cannot be removed now mostly cannot be then. */
+/** Housekeeping runs every two seconds, and what cannot be removed now usually cannot be then. */
 const RETRY = { initialMs: 1_000, maxMs: 60_000 };
 /** The kubelet's shortest. */
 const STOP_GRACE_SECONDS = 2;
@@ -70,9 +72,9 @@ export class ContainerCollector {
   readonly name = 'dead containers';
   readonly #options: ContainerCollectorOptions;
   readonly #logger: Logger;
-  /** Containers and sandboxes that are being removed, by whichever pass. */
+  /** Containers and sandboxes that any pass is removing. */
   readonly #going = new Set<string>();
-  /** Those that could not be, and when they are tried again, in monotonic milliseconds. */
+  /** Failed removals, and when they are retried, in monotonic milliseconds. */
   readonly #failed = new Map<string, { readonly backoff: Backoff; dueMs: number }>();
 
   constructor(options: ContainerCollectorOptions) {
@@ -93,7 +95,7 @@ export class ContainerCollector {
     }
   }
 
-  /** One pass over all pods, by the policy. Rejects with the signal's reason alone. */
+  /** One pass over all pods, by the policy. Rejects only with the signal's reason. */
   async collect(signal: AbortSignal): Promise<CollectedContainers> {
     const statuses = this.#allPods();
     const known = new Set(
@@ -104,8 +106,9 @@ export class ContainerCollector {
   }
 
   /**
-   * All that has ended of pods that are gone or finished: the node needs what it takes. Rejects with the signal's reason
-   * alone.
+   * Removes everything dead of pods that are gone or finished, as the node needs the space.
+   *
+   * Rejects only with the signal's reason.
    */
   async collectAll(
     isFinished: (podUid: string) => boolean,
@@ -120,8 +123,10 @@ export class ContainerCollector {
   }
 
   /**
-   * Everything of pods that are gone, and nothing else: what housekeeping calls. `more` while there are such pods. What
-   * hangs goes on beside after ten seconds, and holds up nothing else.
+   * Removes everything of pods that are gone, and nothing else; called by housekeeping.
+   *
+   * Returns `more` while there are such pods. Removals that hang continue in the background after ten
+   * seconds.
    */
   async cleanUp(
     view: { mayRemove(podUid: string): boolean },
@@ -135,13 +140,15 @@ export class ContainerCollector {
       this.#options.clock,
     );
     signal.throwIfAborted();
-    // Whether all of it is gone shows in the next look at these pods.
+    // The next view of these pods shows whether all of it is gone.
     return 'more';
   }
 
   /**
-   * A container of a pod died: removes the dead ones of the same name beyond what is kept of each, or everything dead when the
-   * pod is gone. Rejects with the signal's reason alone.
+   * After a container of a pod died: removes dead ones of the same name beyond those to keep, or all if the
+   * pod is gone.
+   *
+   * Rejects only with the signal's reason.
    */
   async containerDied(podUid: string, containerId: string, signal: AbortSignal): Promise<void> {
     const { status } = this.#options.pods.get(podUid);
@@ -150,7 +157,7 @@ export class ContainerCollector {
     const { clock, isOurs, mayRemove, policy = KEEP_NEWEST_DEAD } = this.#options;
     const dead = findDead(status, mayRemove(podUid), isOurs);
     const removals = planRemovalsOnDeath(dead, died.name, policy, clock.now());
-    // Of a pod that stays: what it waits for is to start again.
+    // In a pod that stays, the next start waits for this.
     await this.#removeContainers(removals, signal, !dead.isGone);
   }
 
@@ -159,7 +166,7 @@ export class ContainerCollector {
     return [...pods.uids()].map((uid) => pods.get(uid).status);
   }
 
-  /** Of others' pods nothing is ever removed. */
+  /** Nothing is ever removed from foreign pods. */
   #hasOurs({ uid, sandboxes, containers }: PodStatus): boolean {
     return [...sandboxes, ...containers].some(({ labels }) => this.#options.isOurs(labels, uid));
   }
@@ -190,7 +197,7 @@ export class ContainerCollector {
     return { containers: removed.size, sandboxes: gone, failed };
   }
 
-  /** Gives the ids of those that are gone. */
+  /** Returns the ids of those that are gone. */
   async #removeContainers(
     removals: readonly DeadContainer[],
     signal: AbortSignal,
@@ -214,11 +221,11 @@ export class ContainerCollector {
     const { changes, paths } = this.#options;
     const { id, name, state, logPath, restartCount } = container;
     const others = this.#options.pods.get(pod.uid).status.containers.filter((other) => other.id !== id);
-    // The runtime has lost sight of it: it may run.
+    // The runtime has lost track of it: it may run.
     if (state === 'unknown') await changes.stopContainer(id, STOP_GRACE_SECONDS, { pod });
     this.#logger.info('RemoveContainer', { pod, containerID: id }, 2);
-    // Its files first: once the container is gone nobody knows of them. A runtime that has lost containers may have
-    // counted again from the start; what is another one's, too, stays.
+    // Its files first: once the container is gone nobody knows them. A runtime that has lost containers may
+    // have restarted its count; files that also belong to another container stay.
     if (!others.some((other) => other.logPath === logPath))
       await removeContainerLog(logPath, paths.podLogsDir);
     if (!others.some((other) => other.name === name && other.restartCount === restartCount)) {
@@ -230,12 +237,14 @@ export class ContainerCollector {
   async #removeSandbox(id: string, pod: PodRef): Promise<void> {
     const { changes } = this.#options;
     this.#logger.info('Removing sandbox', { pod, sandboxID: id }, 4);
-    // Its end may have come by itself, and then its network is still there.
+    // It may have ended by itself, and then its network still exists.
     await changes.stopPodSandbox(id, { pod });
     await changes.removePodSandbox(id, { pod });
   }
 
-  /** Whether it is gone. What somebody else is at is left to him, and what has just failed to its time. */
+  /**
+   * Returns whether it is gone. Leaves alone what another pass is removing, and what failed until its retry.
+   */
   async #settle(id: string, pod: PodRef, remove: () => Promise<void>): Promise<boolean> {
     const { clock } = this.#options;
     const failed = this.#failed.get(id);

@@ -4,21 +4,25 @@ import { openLinkFree } from '#base/fs/link-free-folder.js';
 import { namesIn } from '#base/fs/names-in.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 
-/** Whether a path is below a folder, and not the folder itself, once its dots are resolved. Pure; follows no links. */
+/**
+ * Whether a path is below a folder, and not the folder itself, after resolving dots. Pure; follows no links.
+ */
 export function isStrictlyBelow(path: string, folder: string): boolean {
   const way = relative(resolve(folder), resolve(path));
   return way !== '' && way !== '..' && !way.startsWith(`..${sep}`);
 }
 
-/** The files that a log was rotated into, with what is left of an interrupted rotation; names only, in no order. */
+/** The rotated files of a log and leftovers of an interrupted rotation; names only, in no order. */
 export async function findRotatedLogs(logPath: string): Promise<string[]> {
   const names = await namesIn(dirname(logPath));
   return names.filter((name) => name.startsWith(`${basename(logPath)}.`));
 }
 
 /**
- * Removes a container's log with all it was rotated into. Does nothing for a log that is not below `logsDir`, as its path
- * comes from the runtime, nor where a link stands in the place of its folder.
+ * Removes a container's log and its rotated files.
+ *
+ * Does nothing for a log that is not below `logsDir`, as the runtime gives the path, nor where a link
+ * replaces its folder.
  */
 export async function removeContainerLog(logPath: string, logsDir: string): Promise<void> {
   if (logPath === '' || !isStrictlyBelow(logPath, logsDir)) return;

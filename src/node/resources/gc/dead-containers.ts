@@ -1,20 +1,20 @@
 import { type PodRef } from '#kube/pod/pod-ref.js';
 import { type ContainerStatus, type IsOurs, type PodStatus } from '#watch';
 
-/** How many dead containers are kept, and for how long. A negative number is no bound. */
+/** How many dead containers to keep, and for how long. A negative number means no limit. */
 export interface ContainerPolicy {
-  /** No container goes that was made less than this many milliseconds ago. */
+  /** Containers that were created less than this many milliseconds ago stay. */
   readonly minAgeMs: number;
-  /** Of each container of each pod. */
+  /** For each container of each pod. */
   readonly maxPerPodContainer: number;
-  /** In all. */
+  /** In total. */
   readonly maxContainers: number;
 }
 
-/** The kubelet's: the newest dead one of each container. */
+/** The kubelet's policy: the newest dead one of each container stays. */
 export const KEEP_NEWEST_DEAD: ContainerPolicy = { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 };
 
-/** A container that is not running and may be removed. */
+/** A container that does not run and may be removed. */
 export interface DeadContainer {
   readonly pod: PodRef;
   readonly container: ContainerStatus;
@@ -24,16 +24,16 @@ export interface DeadContainer {
 
 /** A pod with its dead containers. */
 export interface PodWithDead {
-  /** Nobody wants it any more: nothing of it has to be kept. */
+  /** Nobody wants it any more: nothing of it has to stay. */
   readonly isGone: boolean;
   readonly dead: readonly DeadContainer[];
 }
 
 /**
- * The containers of ours in a pod that are not running. Pure.
+ * The owned containers of a pod that do not run. Pure.
  *
- * The newest of its name that was made and not started is none of them, unless the pod is gone: somebody is about to
- * start it.
+ * Excludes the newest of its name if it was created but not started, unless the pod is gone: it is about to
+ * start.
  */
 export function findDead(status: PodStatus, isGone: boolean, isOurs: IsOurs): PodWithDead {
   const { uid, namespace, name } = status;
@@ -57,11 +57,12 @@ export function findDead(status: PodStatus, isGone: boolean, isOurs: IsOurs): Po
 }
 
 /**
- * Which dead containers are to go, oldest first: all of pods that are gone, then those beyond the newest of each
- * container of a pod, then, while there are too many in all, an equal share of each and the oldest of the rest. Pure.
+ * The dead containers to remove, oldest first. Pure.
  *
- * Unlike the kubelet, which has the pod's status from an API server, it never lets the last container of a name go, as
- * long as the pod is there: a pod that is to run once would run again.
+ * These are all of pods that are gone, then those beyond the newest of each container of a pod. While there
+ * are still too many in total, an equal share of each, and the oldest of the rest. Unlike the kubelet, which
+ * has the pod's status from an API server, it never removes the last container of a name while the pod
+ * exists: a pod that runs once would run again.
  */
 export function planRemovals(
   pods: readonly PodWithDead[],
@@ -92,8 +93,9 @@ export function planRemovals(
 }
 
 /**
- * The containers of that name beyond the dead ones that are kept of each, and beyond the newest, oldest first: what goes
- * as soon as another has died. Pure.
+ * The containers of a name beyond the dead ones to keep, and beyond the newest, oldest first. Pure.
+ *
+ * They are removed as soon as another one has died.
  */
 export function planRemovalsOnDeath(
   pod: PodWithDead,
@@ -108,7 +110,7 @@ export function planRemovalsOnDeath(
   return planRemovals([{ ...pod, dead }], policy, nowMs);
 }
 
-/** The sandboxes of ours in a pod that are of no use: not ready, without containers, and not the newest of a pod. Pure. */
+/** The owned useless sandboxes of a pod: not ready, without containers, and not the newest. Pure. */
 export function planSandboxRemovals(
   status: PodStatus,
   isGone: boolean,
@@ -136,7 +138,7 @@ function newestFirstByName(dead: readonly DeadContainer[]): DeadContainer[][] {
   return [...groups.values()].map((group) => group.toSorted((a, b) => compareAge(a.container, b.container)));
 }
 
-/** Newest first: by attempt, which no clock can upset, and then by time. */
+/** Newest first: by attempt, which no clock affects, and then by time. */
 function compareAge(a: ContainerStatus, b: ContainerStatus): number {
   return b.attempt - a.attempt || byTime(b, a);
 }
@@ -146,7 +148,7 @@ function byTime(a: ContainerStatus, b: ContainerStatus): number {
 }
 
 function isOldEnough({ createdAtNs }: ContainerStatus, minAgeMs: number, nowMs: number): boolean {
-  // A clock that was set back must not keep what has no minimum age.
+  // A clock that was set back must not keep containers without a minimum age.
   return minAgeMs <= 0 || nowMs - Number(createdAtNs / 1_000_000n) >= minAgeMs;
 }
 

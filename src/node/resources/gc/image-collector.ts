@@ -1,11 +1,13 @@
 /**
- * Removes images that we fetched and nobody uses, once their disk is too full.
+ * Removes images that the agent pulled and nobody uses, once their disk is too full.
  *
- * In: the images of the runtime, what containers use, and a record of what we fetched. Out: removals, until there is
- * room again. It assumes that the runtime's list of containers is whole: where the status of a pod could not be read, as
- * when one of its containers hangs, the list says what it uses. Without either nothing goes.
+ * In: the images of the runtime, what containers use, and a record of pulled images. Out: removals, until
+ * there is room again. It assumes that the runtime's list of containers is complete: if the status of a pod
+ * is unavailable, as when one of its containers hangs, the list shows what it uses. Without either, nothing
+ * is removed.
  *
- * Source: https://kubernetes.io/docs/concepts/architecture/garbage-collection/#container-image-garbage-collection
+ * Source:
+ * https://kubernetes.io/docs/concepts/architecture/garbage-collection/#container-image-garbage-collection
  *
  * @module
  */
@@ -25,43 +27,46 @@ import {
 import { type ObservedPods } from './observed-pods.js';
 import { type PulledImages } from './pulled-images.js';
 
-/** What has to know which images are gone. Times are those of the clock's monotonic time, at which a look or removal began. */
+/** A record that follows which images are gone. Times are monotonic, at the start of a list or a removal. */
 export interface ImageRecords {
   /** An image was removed. */
   forget(id: string, sinceMs: number): Promise<void>;
-  /** All that there are. */
+  /** All existing images. */
   keepOnly(images: readonly RuntimeImage[], sinceMs: number): Promise<void>;
 }
 
-/** A container, by every name that it has for its image. */
+/** A container, by every name of its image. */
 export type ImageUser = Pick<ContainerStatus, 'image' | 'imageRef' | 'imageId'>;
 
 /** What {@link ImageCollector} needs. */
 export interface ImageCollectorOptions {
   readonly clock: Clock;
   readonly pods: ObservedPods;
-  /** The runtime's list of containers; asked where the status of a pod is not known. Rejects when there is no list. */
+  /**
+   * The runtime's list of containers; used where the status of a pod is unknown. Rejects when there is no
+   * list.
+   */
   readonly listContainers: (signal: AbortSignal) => Promise<readonly ImageUser[]>;
-  /** Images by name that desired pods are going to use. */
+  /** The names of images that desired pods are going to use. */
   readonly desiredImages: () => Iterable<string>;
   /** Whether the cache has seen every pod of the runtime at least once. */
   readonly hasSeenPods: () => boolean;
   readonly changes: Pick<RuntimeChanges, 'listImages' | 'removeImage'>;
   readonly pulled: Pick<PulledImages, 'all' | 'observe' | 'forget'>;
   readonly records?: ImageRecords;
-  /** Of the disk that the runtime keeps images on. */
+  /** Of the disk on which the runtime stores images. */
   readonly diskUsage: (signal: AbortSignal) => Promise<DiskUsage>;
   readonly policy?: ImagePolicy;
   readonly logger?: Logger;
-  /** 5 min unless told. */
+  /** Default: 5 min. */
   readonly periodMs?: number;
 }
 
-/** What one pass did. */
+/** The result of one pass. */
 export interface CollectedImages {
   readonly removed: readonly string[];
   readonly freedBytes: number;
-  /** Less was freed than the low threshold asks for. */
+  /** Less was freed than the low threshold requires. */
   readonly isShort: boolean;
 }
 
@@ -95,7 +100,7 @@ export class ImageCollector {
     }
   }
 
-  /** One pass. Rejects with the signal's reason, or when disk or images cannot be looked at. */
+  /** One pass. Rejects with the signal's reason, or when disk or images cannot be read. */
   async collect(signal: AbortSignal): Promise<CollectedImages> {
     const { diskUsage, policy = DEFAULT_IMAGE_POLICY } = this.#options;
     return await this.#free(signal, async () => {
@@ -106,7 +111,10 @@ export class ImageCollector {
     });
   }
 
-  /** Everything that may go, however full the disk is: the node needs it. Rejects as {@link collect}. */
+  /**
+   * Removes everything unused, however full the disk is, as the node needs the space. Rejects like {@link
+   * collect}.
+   */
   async collectAll(signal: AbortSignal): Promise<CollectedImages> {
     return await this.#free(signal, async () => Promise.resolve(Infinity));
   }
@@ -115,7 +123,7 @@ export class ImageCollector {
     const { changes, clock, pulled, records, policy = DEFAULT_IMAGE_POLICY } = this.#options;
     const lookedAtMs = clock.monotonicMs();
     const known = pulled.all();
-    // What is there before what is in use: an image that comes in between is not on the list.
+    // Images before their users: an image that comes in between is not on the list.
     const images = await changes.listImages(signal);
     await records?.keepOnly(images, lookedAtMs);
     if (!this.#options.hasSeenPods()) {
@@ -156,7 +164,7 @@ export class ImageCollector {
     for (const image of plan) {
       if (freedBytes >= toFree) break;
       signal.throwIfAborted();
-      // A container may have been made of it since, or nobody knows any more.
+      // A container may have been created from it since, or its users are unknown now.
       if (!this.#options.hasSeenPods()) continue;
       const inUse = await this.#namesInUse(signal);
       if (namesOf(image).some((name) => inUse.has(name))) continue;
@@ -174,7 +182,7 @@ export class ImageCollector {
         this.#logger.error('Failed to remove image', error, { imageID: image.id });
       }
     }
-    // All that may go has no amount that it falls short of.
+    // An unlimited amount cannot fall short.
     const isShort = Number.isFinite(toFree) && freedBytes < toFree;
     if (isShort) {
       this.#logger.warn('Failed to garbage collect required amount of images', {
@@ -186,8 +194,8 @@ export class ImageCollector {
   }
 
   /**
-   * It is none any more that we fetched: whoever fetches it next may be somebody else. It was removed although that cannot
-   * be written.
+   * The agent no longer counts as its puller: somebody else may pull it next. It was removed even if that
+   * cannot be written.
    */
   async #forget(imageId: string, sinceMs: number): Promise<void> {
     try {
@@ -197,7 +205,7 @@ export class ImageCollector {
     }
   }
 
-  /** By every name that a container or a desired pod has for its image. */
+  /** Every name by which a container or a desired pod has its image. */
   async #namesInUse(signal: AbortSignal): Promise<ReadonlySet<string>> {
     const { pods, desiredImages, listContainers } = this.#options;
     const observed = [...pods.uids()].map((uid) => pods.get(uid));

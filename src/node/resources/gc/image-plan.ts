@@ -1,13 +1,13 @@
 import { type RuntimeImage } from '../../runtime/runtime-changes.js';
 import { type PulledImage } from './pulled-images.js';
 
-/** When images go, and how many. */
+/** When to remove images, and how many. */
 export interface ImagePolicy {
-  /** The disk is this full, in percent: images go. 100 switches it off. */
+  /** Removal starts when the disk is this full, in percent. 100 switches it off. */
   readonly highThresholdPercent: number;
-  /** Until the disk is no fuller than this. */
+  /** Removal stops when the disk is no fuller than this. */
   readonly lowThresholdPercent: number;
-  /** No image goes that was fetched less than this many milliseconds ago: it may be about to be used. */
+  /** Images that were pulled less than this many milliseconds ago stay, as they may be about to be used. */
   readonly minAgeMs: number;
 }
 
@@ -18,7 +18,7 @@ export const DEFAULT_IMAGE_POLICY: ImagePolicy = {
   minAgeMs: 2 * 60_000,
 };
 
-/** The disk that images are on. */
+/** The disk of the images. */
 export interface DiskUsage {
   readonly capacityBytes: number;
   readonly availableBytes: number;
@@ -29,7 +29,7 @@ export function usagePercent({ capacityBytes, availableBytes }: DiskUsage): numb
   return 100 - Math.floor((Math.min(availableBytes, capacityBytes) * 100) / capacityBytes);
 }
 
-/** How many bytes are to be freed; 0 as long as the disk is not too full. Pure. */
+/** How many bytes to free; 0 while the disk is not too full. Pure. */
 export function bytesToFree(usage: DiskUsage, policy: ImagePolicy): number {
   const { highThresholdPercent: high, lowThresholdPercent: low } = policy;
   if (high >= 100 || usage.capacityBytes <= 0 || usagePercent(usage) < high) return 0;
@@ -37,8 +37,8 @@ export function bytesToFree(usage: DiskUsage, policy: ImagePolicy): number {
 }
 
 /**
- * The images that may go, those first that have not been used for longest: fetched by us, old enough, in use by nobody,
- * and not pinned by the runtime. Pure.
+ * The removable images, least recently used first: pulled by the agent, old enough, unused, and not pinned.
+ * Pure.
  */
 export function planImageRemovals(
   images: readonly RuntimeImage[],
@@ -59,8 +59,10 @@ export function planImageRemovals(
 }
 
 /**
- * The words by which an image may be called: its id, with and without the algorithm, its tags and digests, and these as
- * people write them, without the registry, folder and tag that go without saying. Pure.
+ * All names by which an image may be called. Pure.
+ *
+ * They are its id with and without the algorithm, its tags and digests, and these in short form, without the
+ * default registry, folder and tag.
  */
 export function namesOf({ id, tags, digests }: RuntimeImage): string[] {
   const full = [...tags, ...digests];

@@ -1,8 +1,8 @@
-/** What the rotated files of one log come to. Names without their folder. */
+/** What to do with the rotated files of one log. Names without their folder. */
 export interface LogRotationPlan {
-  /** Left over from a rotation that was interrupted, and the oldest of too many. */
+  /** Leftovers of an interrupted rotation, and the oldest of too many. */
   readonly remove: readonly string[];
-  /** To be compressed, oldest first. */
+  /** Files to compress, oldest first. */
   readonly compress: readonly string[];
 }
 
@@ -10,18 +10,18 @@ const COMPRESSED = '.gz';
 const TEMPORARY = '.tmp';
 
 /**
- * What is to be done with the files that the log `name` was rotated into before it is rotated once more, so that there
- * are no more than `maxFiles` then, the log itself included. Pure.
+ * Plans the next rotation of the log `name`, so that no more than `maxFiles` remain, including the log
+ * itself. Pure.
  *
- * A file whose compressed form is there was compressed whole: only its removal is missing. One that is temporary was
- * not, and its original is there.
+ * A file with a compressed version was compressed completely: only its removal is missing. A temporary file
+ * is incomplete, and its original exists.
  */
 export function planLogRotation(name: string, files: readonly string[], maxFiles: number): LogRotationPlan {
   const own = files.filter((file) => file.startsWith(`${name}.`));
   const isLeftOver = (file: string): boolean =>
     file.endsWith(TEMPORARY) || (!file.endsWith(COMPRESSED) && own.includes(file + COMPRESSED));
   const inUse = own.filter((file) => !isLeftOver(file)).toSorted();
-  // The log that is rotated now is one more, and the new one another.
+  // The log that is rotated now adds one, and the new one another.
   const tooMany = Math.max(0, inUse.length - Math.max(0, maxFiles - 2));
   return {
     remove: [...own.filter(isLeftOver), ...inUse.slice(0, tooMany)],
@@ -30,8 +30,10 @@ export function planLogRotation(name: string, files: readonly string[], maxFiles
 }
 
 /**
- * The name that the log `name` gets as it is rotated: `0.log.20260102-030405`, in UTC. Always after those that are
- * there, whatever the clock says, as the order of names is the order of time. Pure.
+ * The name of the log `name` after its rotation: `0.log.20260102-030405`, in UTC. Pure.
+ *
+ * It always sorts after the existing ones, whatever the clock says, as the order of names is the order of
+ * time.
  */
 export function rotatedName(name: string, files: readonly string[], nowMs: number): string {
   const stamps = files.flatMap((file) => {

@@ -1,14 +1,14 @@
 /**
- * Rotates the logs of containers that run, so that no container fills the disk.
+ * Rotates the logs of running containers, so that no container fills the disk.
  *
- * In: what was observed of every pod. Out: `0.log` becomes `0.log.20260102-030405` and later `….gz`, as the kubelet
- * names them. It assumes that it may be killed at any point: what covers that is that a line is in exactly one file at
- * every moment, or in two for a moment, and that the next pass takes up where the last one ended. A log that is not
- * there was moved and not opened anew; so that is done first.
+ * In: the observed state of every pod. Out: `0.log` becomes `0.log.20260102-030405` and later `….gz`, with
+ * the kubelet's names. It assumes that it may be killed at any point: a line is always in exactly one file,
+ * or briefly in two, and the next pass continues where the last one ended. A missing log was moved but not
+ * reopened, so that is done first.
  *
- * It assumes as well that a runtime may not answer for one container, for minutes. What covers that: logs are rotated
- * one after another, but nobody waits for one that takes longer than a second; it goes on beside. And of a pod whose status cannot be
- * had, what was known last holds.
+ * It also assumes that a runtime may not answer for one container for minutes. Logs are rotated one after
+ * another, but one that takes longer than a second continues in the background. For a pod whose status is
+ * unavailable, the last known status counts.
  *
  * @module
  */
@@ -41,13 +41,13 @@ export interface LogRotatorOptions {
   readonly pods: LastKnownPods;
   readonly isOurs: IsOurs;
   readonly changes: Pick<RuntimeChanges, 'reopenContainerLog'>;
-  /** Logs elsewhere are not touched. */
+  /** Other logs are not touched. */
   readonly podLogsDir: string;
   /** A log of this many bytes is rotated (default: 10 MiB). */
   readonly maxSizeBytes?: number;
-  /** Of one start of a container, the log itself included; 5 unless told, 2 at least. */
+  /** For one start of a container, including the log itself (default: 5; at least 2). */
   readonly maxFiles?: number;
-  /** 10 s unless told. */
+  /** Default: 10 s. */
   readonly periodMs?: number;
   /** See {@link StillLogs}. */
   readonly watch?: WatchFile;
@@ -60,9 +60,9 @@ interface RunningLog {
   readonly path: string;
 }
 
-/** So long the others wait for a log, in milliseconds: a runtime opens a file in a few. */
+/** How long the others wait for a log, in milliseconds: a runtime opens a file in a few. */
 const PATIENCE_MS = 1_000;
-/** So many go on beside the others; a runtime that answers for none of them is better left alone. */
+/** How many continue in the background; a runtime that answers for none of them is better left alone. */
 const MOST_BESIDE = 16;
 
 /** See the module. */
@@ -72,9 +72,9 @@ export class LogRotator {
   readonly #still: StillLogs;
   /** The rotations under way, by the path of the log; none rejects. */
   readonly #going = new Map<string, Promise<void>>();
-  /** It takes a whole core, so there is one at a time. */
+  /** Compressing takes a whole core, so one at a time. */
   readonly #compressing = new Mutex();
-  /** Nothing of it changes as long as the pod was not looked at anew. */
+  /** Valid as long as there is no new view of the pod. */
   readonly #logsOf = new WeakMap<PodStatus, readonly RunningLog[]>();
 
   constructor(options: LogRotatorOptions) {
@@ -84,7 +84,7 @@ export class LogRotator {
     this.#still = new StillLogs({ clock, ...(watch && { watch }) });
   }
 
-  /** Looks at all logs that may have grown every ten seconds, until the signal aborts. */
+  /** Checks all logs that may have grown every ten seconds, until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, periodMs = 10_000 } = this.#options;
     try {
@@ -101,8 +101,9 @@ export class LogRotator {
   }
 
   /**
-   * One pass over the logs of all running containers of ours; what takes long may go on after it. Rejects with the
-   * signal's reason alone.
+   * One pass over the logs of all running owned containers; slow ones may continue after it.
+   *
+   * Rejects only with the signal's reason.
    */
   async rotate(signal: AbortSignal): Promise<void> {
     const logs = this.#runningLogs();
@@ -135,7 +136,7 @@ export class LogRotator {
     const { pods } = this.#options;
     const all: RunningLog[] = [];
     for (const uid of pods.uids()) {
-      // One whose status cannot be had writes on.
+      // Containers keep writing while their status is unavailable, so use the last known one.
       const status = pods.getLastKnown(uid);
       let logs = this.#logsOf.get(status);
       if (logs === undefined) {
@@ -177,7 +178,7 @@ export class LogRotator {
     await this.#moveAway(log, path);
   }
 
-  /** Makes room among the files that it was rotated into, and compresses them: nobody writes to them any more. */
+  /** Removes and compresses older rotated files, as nobody writes to them any more. */
   async #prepare(path: string): Promise<void> {
     const { maxFiles = 5 } = this.#options;
     const folder = dirname(path);
@@ -193,7 +194,7 @@ export class LogRotator {
     try {
       await this.#reopen(log);
     } catch (error) {
-      // Back where it was, to be tried again; unless the runtime has a new file there after all.
+      // Moves it back for a retry, unless the runtime has created a new file after all.
       if ((await findFile(path)) === undefined) await rename(rotated, path);
       throw error;
     }
@@ -205,8 +206,9 @@ export class LogRotator {
 }
 
 /**
- * Puts `….gz` in the place of a file: whole, and on the disk, before the file goes. No link is followed, to read or to
- * write: pods that ship logs may write here.
+ * Replaces a file by its `….gz`, which is complete and on disk before the file goes.
+ *
+ * Follows no link for reading or writing, as pods that ship logs may write here.
  */
 async function compress(path: string): Promise<void> {
   if ((await findFile(path))?.isFile() !== true) return;
@@ -232,7 +234,7 @@ async function compress(path: string): Promise<void> {
   await unlink(path);
 }
 
-/** The file itself, not where a link leads. */
+/** The file itself, not a link's target. */
 async function findFile(path: string): Promise<Stats | undefined> {
   try {
     return await lstat(path);

@@ -1,15 +1,15 @@
 import { type PodStatus } from '#watch';
 
-/** What was observed of every pod; the cache of the event generator is one. */
+/** The observed state of every pod, such as the cache of the event generator. */
 export interface ObservedPods {
   uids(): Iterable<string>;
-  /** Empty where an error is: nothing is known of that pod. */
+  /** Empty with an error: the state of that pod is unknown. */
   get(uid: string): { readonly status: PodStatus; readonly error: Error | undefined };
 }
 
-/** The same as it was known last, for those who take nothing away from a pod. */
+/** The last known state, for callers that remove nothing from a pod. */
 export interface LastKnownPods {
   uids(): Iterable<string>;
-  /** As of the last time that its status was to be had. */
+  /** As of the last time that its status was available. */
   getLastKnown(uid: string): PodStatus;
 }

@@ -1,9 +1,10 @@
 /**
  * Removes the folders, logs and links of pods that are gone.
  *
- * In: the folders of pods below the root folder, which are all ours, and which pods are gone. Out: removals. Whose logs
- * and links are ours is told by these folders: the folders of logs may be shared with another agent. It assumes that
- * the cache may not have seen a pod yet, and therefore asks the runtime once more before anything goes.
+ * In: the pod folders below the root folder, which all belong to the agent, and which pods are gone. Out:
+ * removals. These folders show which logs and links are owned, as the folders of logs may be shared with
+ * another agent. It assumes that the cache may not have seen a pod yet, so it asks the runtime once more
+ * before it removes anything.
  *
  * @module
  */
@@ -26,7 +27,7 @@ export interface PodFolderCollectorOptions {
   readonly paths: PodPaths;
   readonly pods: ObservedPods;
   readonly runtime: Pick<Runtime, 'findPod'>;
-  /** Gives the volumes of a pod back; rejects while they are in use, and then the pod's folder stays. */
+  /** Removes the volumes of a pod; rejects while they are in use, and then the pod's folder stays. */
   readonly tearDownVolumes: (podUid: string) => Promise<void>;
   /** Where links to logs are (default: none). */
   readonly containerLogLinksDir?: string;
@@ -35,7 +36,7 @@ export interface PodFolderCollectorOptions {
   readonly logger?: Logger;
 }
 
-/** How the name of a folder begins that is being removed: whatever it was, it is no more. */
+/** Prefix of a folder that is being removed, whatever it was before. */
 const ASIDE = '.podloop-gone-';
 
 const LINKS_PERIOD_MS = 60_000;
@@ -46,7 +47,7 @@ interface LogLink {
   readonly uid: string;
 }
 
-/** What there is of pods beside their own folders, by uid. */
+/** What pods have beside their own folders, by uid. */
 interface Left {
   readonly links: ReadonlyMap<string, readonly LogLink[]>;
   /** Names; one, unless the pod had another name under the same uid. */
@@ -60,13 +61,13 @@ export class PodFolderCollector {
   readonly name = 'pod directories';
   readonly #options: PodFolderCollectorOptions;
   readonly #logger: Logger;
-  /** What keeps the folder of a pod, so that it is said once. */
+  /** Why the folder of a pod stays, so that it is logged once. */
   readonly #kept = new Map<string, string>();
-  /** Folders put aside that cannot be removed, so that it is said once. */
+  /** Renamed folders that cannot be removed, so that it is logged once. */
   readonly #stuck = new Set<string>();
-  /** When links are looked at again, in monotonic milliseconds. */
+  /** When to check links again, in monotonic milliseconds. */
   #linksDueMs = 0;
-  /** Whose folders are being taken away at this moment. */
+  /** The pod whose folders are being removed right now. */
   #removing: string | undefined;
 
   constructor(options: PodFolderCollectorOptions) {
@@ -74,14 +75,16 @@ export class PodFolderCollector {
     this.#logger = options.logger ?? SILENT_LOGGER;
   }
 
-  /** Whether a pod's folders are being taken away at this moment: what was made in them now would go, too. */
+  /** Whether a pod's folders are being removed right now: anything created in them now would go, too. */
   isRemoving(uid: string): boolean {
     return this.#removing === uid;
   }
 
   /**
-   * Removes what is left of pods that are gone, and links whose logs are. `mayRemove` is to be false as long as a
-   * source of pods was not seen. Gives `more` while something of such a pod is left.
+   * Removes what is left of pods that are gone, and links whose logs are.
+   *
+   * `mayRemove` has to be false until every source of pods was read. Returns `more` while something of such a
+   * pod is left.
    */
   async cleanUp(
     view: { mayRemove(podUid: string): boolean },
@@ -91,12 +94,12 @@ export class PodFolderCollector {
     this.#logger.info('Clean up orphaned pod directories', {}, 4);
     const uids = await namesIn(paths.podsDir);
     const gone = uids.filter((uid) => !uid.startsWith(ASIDE) && view.mayRemove(uid));
-    // Looked at once for all: when many pods go together there are many of them.
+    // Read once for all, as there are many when many pods go together.
     const left = gone.length === 0 ? NOTHING_LEFT : await this.#findLeft();
     let cleaned = 0;
     for (const uid of gone) {
       signal.throwIfAborted();
-      // A runtime may take its time to answer, and somebody may want a pod of that uid again since.
+      // The runtime may take its time, and somebody may want a pod of that uid again since.
       if (!(await this.#isGone(uid, signal)) || !view.mayRemove(uid)) continue;
       if (await this.#remove(uid, left, view)) cleaned++;
     }
@@ -107,7 +110,7 @@ export class PodFolderCollector {
     return cleaned < gone.length ? 'more' : undefined;
   }
 
-  /** Removes links of our pods that lead to logs that are gone. Costs a look at each link, so it is done now and then. */
+  /** Removes links of owned pods that lead to missing logs. It reads each link, so it runs now and then. */
   async #cleanUpLinks(ours: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
     const nowMs = this.#options.clock.monotonicMs();
     if (nowMs < this.#linksDueMs) return;
@@ -115,7 +118,7 @@ export class PodFolderCollector {
     for (const { link, uid, target } of await this.#links()) {
       signal.throwIfAborted();
       if (!ours.has(uid) || (await isThere(target))) continue;
-      // A log is away for a moment while it is rotated: only that of a container that ended is gone for good.
+      // A log is missing for a moment while it is rotated: only that of an ended container is gone for good.
       const { status, error } = this.#options.pods.get(uid);
       const isRunning = status.containers.some(
         ({ logPath, state }) => logPath === target && state !== 'exited',
@@ -124,11 +127,11 @@ export class PodFolderCollector {
     }
   }
 
-  /** Nothing of it is left in the runtime, now. */
+  /** Nothing of it is left in the runtime now. */
   async #isGone(uid: string, signal: AbortSignal): Promise<boolean> {
     const { pods, runtime } = this.#options;
     const { status, error } = pods.get(uid);
-    // Most of the time this answers it without a call.
+    // Usually this answers it without a call.
     if (error !== undefined || status.sandboxes.length + status.containers.length > 0) return false;
     try {
       return (await runtime.findPod(uid, signal)) === undefined;
@@ -139,7 +142,7 @@ export class PodFolderCollector {
     }
   }
 
-  /** Whether nothing of it is left. */
+  /** Returns whether nothing of it is left. */
   async #remove(uid: string, left: Left, view: { mayRemove(podUid: string): boolean }): Promise<boolean> {
     const { paths, tearDownVolumes, readMounts = readOwnMountinfo } = this.#options;
     const folder = paths.podDir(uid);
@@ -148,16 +151,16 @@ export class PodFolderCollector {
       if (!this.#kept.has(uid)) {
         this.#logger.info('Cleaned up orphaned pod volumes dir', { podUID: uid, path: folder }, 2);
       }
-      // The table of mounts knows no links.
+      // Paths in the table of mounts have no links.
       const mounted = findMountBelow(parseMountinfo(await readMounts()), await realpath(folder));
       if (mounted !== undefined) throw new Error(`${mounted.mountPoint} is still mounted`);
-      // Once more: the mounts had to be read.
+      // Once more, as reading the mounts took time.
       if (!view.mayRemove(uid)) return false;
       this.#removing = uid;
       this.#logger.info('Orphaned pod found, removing', { podUID: uid }, 3);
       for (const { link } of left.links.get(uid) ?? []) await rm(link, { force: true });
       for (const name of left.logFolders.get(uid) ?? []) await moveAside(paths.podLogsDir, name);
-      // Last: it says whose the rest is.
+      // Last, as it identifies the owner of the rest.
       await moveAside(paths.podsDir, uid);
       this.#kept.delete(uid);
       return true;
@@ -169,7 +172,7 @@ export class PodFolderCollector {
     }
   }
 
-  /** Also those that another run left behind. One that stays keeps nothing else from going. */
+  /** Includes those of an earlier run. One that stays does not block others. */
   async #removeAsides(folder: string): Promise<void> {
     const names = await namesIn(folder);
     for (const name of names.filter((each) => each.startsWith(ASIDE))) {
@@ -227,7 +230,7 @@ export class PodFolderCollector {
   }
 }
 
-/** Takes the folder away in one go: what is made under its name from now on is another one. */
+/** Moves the folder away in one step: anything created under its name from now on is a new one. */
 async function moveAside(folder: string, name: string): Promise<void> {
   const aside = join(folder, ASIDE + name);
   await removeTree(aside);

@@ -3,7 +3,7 @@ import { type Clock, SystemClock } from '#base/time/clock.js';
 import { Mutex } from '#base/async/mutex.js';
 import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 
-/** An image that this agent fetched. Times in milliseconds since the epoch. */
+/** An image that this agent pulled. Times in milliseconds since the epoch. */
 export interface PulledImage {
   readonly id: string;
   readonly pulledAtMs: number;
@@ -11,9 +11,9 @@ export interface PulledImage {
   readonly lastUsedAtMs?: number;
 }
 
-/** One look at all images. By id, but for `known`. */
+/** One list of all images. By id, except `known`. */
 export interface ImagesSeen {
-  /** What was on record when the look began: it says nothing of what comes meanwhile. */
+  /** What was on record when the list began: the list says nothing about later ones. */
   readonly known: readonly PulledImage[];
   readonly present: ReadonlySet<string>;
   readonly inUse: ReadonlySet<string>;
@@ -23,21 +23,23 @@ export interface ImagesSeen {
 type MonotonicClock = Pick<Clock, 'monotonicMs'>;
 
 /**
- * Which images this agent fetched: no other is ever removed. Kept in one file, written whole, and on the disk before a
- * change is done. An image that is fetched and not on record, after a crash in between, stays.
+ * The images that this agent pulled: no other is ever removed.
  *
- * A runtime may show less than it has, most of all when it has just come up, and what is forgotten stays for good. So
- * an image that a look misses counts as none of ours only for the time being: it is forgotten when two looks in a row
- * have missed it, some minutes apart, and is ours again when the second shows it.
+ * The record is one file, written as a whole, and on disk before a change takes effect. An image that was
+ * pulled but not recorded, because of a crash in between, stays.
+ *
+ * A runtime may show less than it has, above all when it has just started, and forgetting is final. So an
+ * image that a list lacks is set aside at first. It is forgotten when two lists in a row, some minutes apart,
+ * lack it, and comes back when the second has it.
  */
 export class PulledImages {
   readonly #path: string;
   readonly #clock: MonotonicClock;
   readonly #images: Map<string, PulledImage>;
-  /** Those that the last look has missed. */
+  /** Images that the last list lacked. */
   readonly #aside = new Map<string, PulledImage>();
   readonly #missed = new Absences();
-  /** The write under way, and with it the order of writes. */
+  /** Serializes the writes. */
   readonly #writes = new Mutex();
 
   private constructor(path: string, clock: MonotonicClock, images: Map<string, PulledImage>) {
@@ -46,29 +48,29 @@ export class PulledImages {
     this.#images = images;
   }
 
-  /** Reads the file. One that cannot be read as a record counts as none: then nothing is removed. */
+  /** Reads the file. An invalid one counts as empty: then nothing is removed. */
   static async open(path: string, clock: MonotonicClock = new SystemClock()): Promise<PulledImages> {
     return new PulledImages(path, clock, parse((await readIfThere(path)) ?? '{}'));
   }
 
-  /** But for those that the last look has missed. */
+  /** Without those that the last list lacked. */
   all(): readonly PulledImage[] {
     return [...this.#images.values()];
   }
 
-  /** As {@link all}. */
+  /** Like {@link all}. */
   has(id: string): boolean {
     return this.#images.has(id);
   }
 
-  /** It was fetched, and was not there before. */
+  /** It was pulled, and did not exist before. */
   async add(id: string, pulledAtMs: number): Promise<void> {
     this.#drop(id);
     this.#images.set(id, { id, pulledAtMs });
     await this.#save();
   }
 
-  /** It was removed, at that time or later. Does nothing where it was fetched since. */
+  /** It was removed, at that time or later. Does nothing if it was pulled since. */
   async forget(id: string, sinceMs: number): Promise<void> {
     const image = this.#images.get(id) ?? this.#aside.get(id);
     if (image === undefined || image.pulledAtMs >= sinceMs) return;
@@ -76,10 +78,7 @@ export class PulledImages {
     await this.#save();
   }
 
-  /**
-   * Takes in what a look has shown: which are in use now, and which are there at all. A look that shows nothing at all
-   * says nothing.
-   */
+  /** Applies a list: which images are in use now, and which exist at all. An empty list is ignored. */
   async observe({ known, present, inUse, nowMs }: ImagesSeen): Promise<void> {
     if (present.size === 0) return;
     const back = [...this.#aside.values()].filter(({ id }) => present.has(id));
@@ -89,13 +88,13 @@ export class PulledImages {
     }
     let isWorthSaving = false;
     for (const image of [...known, ...back]) {
-      // It was fetched again since, or another look has seen to it.
+      // It was pulled again since, or another list has changed it.
       if (this.#images.get(image.id) !== image) continue;
       if (!present.has(image.id)) {
         this.#images.delete(image.id);
         this.#aside.set(image.id, image);
       } else if (inUse.has(image.id)) {
-        // The exact time matters once it is no longer in use; a minute is near enough.
+        // The exact time matters once it is unused; a minute is near enough.
         isWorthSaving ||= nowMs - (image.lastUsedAtMs ?? -Infinity) > 60_000;
         this.#images.set(image.id, { ...image, lastUsedAtMs: nowMs });
       }
@@ -104,7 +103,7 @@ export class PulledImages {
     if (isWorthSaving) await this.#save();
   }
 
-  /** Of those that are set aside. Returns whether there were any. */
+  /** Forgets images that were set aside. Returns whether there were any. */
   #forgetGone(): boolean {
     const nowMs = this.#clock.monotonicMs();
     const gone = [...this.#aside.keys()].filter((id) => this.#missed.missed(id, nowMs));

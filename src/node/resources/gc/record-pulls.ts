@@ -12,10 +12,10 @@ export interface RecordPullsOptions {
 }
 
 /**
- * The same calls, with a note of every image that a pull brought and that was not there before: an image that somebody
- * else had fetched is not ours for having been asked for again.
+ * The same calls, recording every image that a pull brought and that did not exist before.
  *
- * A pull succeeds although its note cannot be written; the image then stays on the node.
+ * An image that somebody else pulled does not become the agent's when it is requested again. A pull succeeds
+ * even if it cannot be recorded; the image then stays on the node.
  */
 export function recordPulls(options: RecordPullsOptions): Pick<RuntimeChanges, 'findImage' | 'pullImage'> {
   const { changes, pulled, clock, logger = SILENT_LOGGER } = options;
@@ -35,7 +35,7 @@ export function recordPulls(options: RecordPullsOptions): Pick<RuntimeChanges, '
   };
 }
 
-/** Undefined when it cannot be known: then what comes counts as there already. */
+/** Undefined when unknown: then a pulled image counts as already present. */
 async function idsBefore({ changes }: RecordPullsOptions): Promise<ReadonlySet<string> | undefined> {
   try {
     return new Set((await changes.listImages()).map(({ id }) => id));

@@ -1,52 +1,57 @@
 /**
- * Knows which logs nobody has written to since they were looked at, so that they need not be looked at again.
+ * Knows which logs are unchanged since their last check, so that they need not be checked again.
  *
- * In: what each look at a log has found. Out: whether a log is still. One that stays the same for some looks is watched
- * from then on, and is still once a further look has found it the same: what was written between the look before and the
- * watch was seen by neither. The first word of the watch ends both, and the log is looked at as before; so a busy log
- * costs no more than its looks, whatever it writes.
+ * In: the result of each check of a log. Out: whether a log is still. A log that stays the same for some
+ * checks is watched from then on, and is still once a further check has found no change, as neither saw
+ * writes between the last check and the watch. The first event ends both, and the log is checked as before;
+ * so a busy log costs only its checks, whatever it writes.
  *
- * It assumes that the kernel tells of writes, as it does of those of its own programs (inotify). Where it does not, or
- * has no watches left, logs are looked at each time; and a still one is looked at now and then all the same.
+ * It assumes that the kernel reports writes, as it does for local programs (inotify). Where it does not, or
+ * has no watches left, logs are checked each time; and a still one is checked now and then all the same.
  *
  * @module
  */
 import { type Stats, watch } from 'node:fs';
 import { type Clock } from '#base/time/clock.js';
 
-/** Tells once that something may have happened to a file, or that it can tell no more; until it is closed. Throws when it cannot. */
+/**
+ * Reports once that something may have happened to a file, or that it cannot report any more; until it is
+ * closed.
+ *
+ * Throws when it cannot watch.
+ */
 export type WatchFile = (path: string, onNews: () => void) => { close(): void };
 
 /** What {@link StillLogs} needs. */
 export interface StillLogsOptions {
   readonly clock: Clock;
-  /** By inotify unless told. */
+  /** Default: inotify. */
   readonly watch?: WatchFile;
 }
 
-/** What of a file shows that it was written to, or is another one. */
+/** The facts that show that a file was written to, or replaced. */
 type LogFacts = Pick<Stats, 'dev' | 'ino' | 'size'>;
 
 interface SeenLog {
   facts: LogFacts;
-  /** Looks in a row that found the same. */
+  /** Checks in a row without a change. */
   same: number;
-  /** How often it was found changed although the watch had told nothing. */
+  /** How often a change came without an event. */
   untold: number;
   watch: { close(): void } | undefined;
-  /** Until when it need not be looked at, in monotonic milliseconds; undefined when it is not still. */
+  /** Until when it need not be checked, in monotonic milliseconds; undefined when it is not still. */
   stillUntilMs: number | undefined;
 }
 
-/** A log that grows at each second look is better looked at than watched anew each time. */
+/** A log that grows at every second check is better checked than watched again each time. */
 const SAME_BEFORE_WATCH = 3;
-/** For so long the watch is believed, in milliseconds. */
+/** How long the watch is trusted, in milliseconds. */
 const STILL_MS = 10 * 60_000;
-/** A user has some thousands of watches in all on old kernels, and others need some, too. */
+/** On old kernels a user has some thousands of watches in total, and others need some, too. */
 const MOST_WATCHED = 2_000;
-/** So long no watch is tried after one could not be had, in milliseconds. */
+/** How long no watch is tried after a failure, in milliseconds. */
 const NO_WATCH_MS = 5 * 60_000;
-/** A file system that changes files behind the watch's back this often is not believed any more. */
+/** A file system that so often changes files without an event is no longer trusted. */
 const MOST_UNTOLD = 3;
 
 /** See the module. */
@@ -62,13 +67,13 @@ export class StillLogs {
     this.#watch = watchPath;
   }
 
-  /** Whether nothing was written to the log since the last look at it. */
+  /** Whether nothing was written to the log since its last check. */
   isStill(path: string): boolean {
     const stillUntilMs = this.#seen.get(path)?.stillUntilMs;
     return stillUntilMs !== undefined && this.#clock.monotonicMs() < stillUntilMs;
   }
 
-  /** A look has found the log so. `openPath`: by which it can be reached now, without links that others may have put there. */
+  /** Records a check. `openPath`: a present path to it, without links that others may have put there. */
   note(path: string, openPath: string, { dev, ino, size }: LogFacts): void {
     const facts = { dev, ino, size };
     const log = this.#seen.get(path);
@@ -87,7 +92,7 @@ export class StillLogs {
     else log.stillUntilMs = this.#clock.monotonicMs() + STILL_MS;
   }
 
-  /** Forgets a log that cannot be looked at, or that is another one now. */
+  /** Forgets a log that cannot be read, or was replaced. */
   forget(path: string): void {
     const log = this.#seen.get(path);
     if (log === undefined) return;
@@ -101,7 +106,7 @@ export class StillLogs {
     for (const path of this.#seen.keys()) if (!paths.has(path)) this.forget(path);
   }
 
-  /** Watches nothing any more. */
+  /** Ends all watches. */
   close(): void {
     this.keepOnly(new Set());
   }
@@ -132,7 +137,7 @@ function isSame(one: LogFacts, other: LogFacts): boolean {
   return one.size === other.size && one.ino === other.ino && one.dev === other.dev;
 }
 
-/** By inotify. */
+/** Watches by inotify. */
 function watchFile(path: string, onNews: () => void): { close(): void } {
   const watcher = watch(path, { persistent: false }, onNews);
   watcher.on('error', onNews);

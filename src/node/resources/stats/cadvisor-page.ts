@@ -1,9 +1,10 @@
 /**
- * The page `/metrics/cadvisor`: what the node, its pods and their containers use, by cAdvisor's names and labels.
+ * The page `/metrics/cadvisor`: the usage of the node, its pods and their containers, with cAdvisor's names
+ * and labels.
  *
- * In: a look at usage, the machine's cgroups, and the metrics that the runtime makes itself. Out: text. A cgroup that
- * can be read goes first, as it tells most and most exactly; then what the runtime told; and what the runtime's own
- * metrics have beyond both is taken over from them. It assumes that any of these may be missing.
+ * In: a snapshot of usage, the machine's cgroups, and the runtime's own metrics. Out: text. A readable cgroup
+ * comes first, as it is the most complete and exact source; then the runtime's statistics; then what only the
+ * runtime's own metrics have. It assumes that any of these may be missing.
  *
  * Source: https://github.com/google/cadvisor/blob/master/docs/storage/prometheus.md
  *
@@ -26,11 +27,11 @@ import { type UsageLook } from './usage-looks.js';
 
 /** One subject of the page: the node, a pod with its network, or a container. */
 export interface CadvisorSubject {
-  /** That of the sandbox or container; empty for the node. */
+  /** The id of the sandbox or container; empty for the node. */
   readonly runtimeId: string;
   readonly labels: {
     readonly container: string;
-    /** The path of its cgroup, else the runtime's id. */
+    /** The path of its cgroup, otherwise the runtime's id. */
     readonly id: string;
     readonly image: string;
     /** The runtime's id. */
@@ -40,20 +41,20 @@ export interface CadvisorSubject {
   };
   readonly facts: ContainerFacts;
   readonly atMs: MeasuredAt;
-  /** Undefined where it has none of its own. */
+  /** Undefined if it has none of its own. */
   readonly network: { readonly interfaces: readonly InterfaceUsage[]; readonly atMs: number } | undefined;
 }
 
-/** What {@link renderCadvisorPage} makes the page of. */
+/** Inputs of {@link renderCadvisorPage}. */
 export interface CadvisorScene {
   readonly look: UsageLook;
   readonly subjects: readonly CadvisorSubject[];
   readonly machine: MachineFacts;
-  /** Undefined where the runtime makes none. */
+  /** Undefined if the runtime has none. */
   readonly runtimeMetrics: RuntimeMetrics | undefined;
 }
 
-/** cAdvisor tells of each core by this label, and of all together if it is not asked to. */
+/** cAdvisor uses this label for each core, and by default for all together. */
 const ALL_CORES: Labels = { cpu: 'total' };
 const NO_LABELS: Labels = {};
 const NETWORK = 'container_network_';
@@ -75,7 +76,7 @@ const METRICS: readonly AnyMetric[] = [...CONTAINER_METRICS, ...NETWORK_METRICS]
 
 const METRIC_OF: ReadonlyMap<string, AnyMetric> = new Map(METRICS.map((metric) => [metric.name, metric]));
 
-/** Writes the page. When the runtime did not tell of pods, the node's part is there, and the error is 1. */
+/** Writes the page. If the runtime did not report pods, it has only the node's part, and the error is 1. */
 export async function renderCadvisorPage(
   scene: CadvisorScene,
   signal?: AbortSignal,
@@ -113,12 +114,14 @@ export async function renderCadvisorPage(
   return text.end();
 }
 
-/** Writes samples about subjects, whose labels are written out once for all of them. */
+/** Writes samples about subjects; the labels of each are formatted once. */
 class SubjectWriter {
   readonly #text: PromText;
   readonly #subjects: readonly (CadvisorSubject & { readonly text: string })[];
   readonly #byId: ReadonlyMap<string, CadvisorSubject & { readonly text: string }>;
-  /** Whether it is known who there is: whomever else the runtime tells of has ended, or another has his place. */
+  /**
+   * Whether the list of subjects is complete: others that the runtime reports have ended or were replaced.
+   */
   readonly #isWhole: boolean;
 
   constructor(text: PromText, { subjects, look }: CadvisorScene) {
@@ -129,7 +132,7 @@ class SubjectWriter {
     this.#isWhole = look.problem === undefined;
   }
 
-  /** Whether the runtime's metric of that name is the only one about somebody who is on the page. */
+  /** Whether only the runtime has a metric of that name for a subject of the page. */
   lacks(subjectId: string, name: string): boolean {
     const subject = this.#byId.get(subjectId);
     if (subject === undefined) return !this.#isWhole;
@@ -137,7 +140,7 @@ class SubjectWriter {
     return metric === undefined || !readSamples(metric, subject).some(({ value }) => value !== undefined);
   }
 
-  /** Writes what was measured. */
+  /** Writes measured values. */
   async writeOwn(metric: AnyMetric): Promise<void> {
     const { name, labels: keys, divisor } = metric;
     const common = writeLabels(moreLabels(name));
@@ -160,7 +163,7 @@ class SubjectWriter {
     }
   }
 
-  /** Writes what the runtime tells. */
+  /** Writes the runtime's values. */
   async writeRuntime(name: string, family: RuntimeFamily | undefined): Promise<void> {
     if (family === undefined) return;
     const more = moreLabels(name);
@@ -174,19 +177,19 @@ class SubjectWriter {
   }
 }
 
-/** In the one order that all samples have, whoever made the labels. */
+/** In the common order of all samples, whoever created the labels. */
 function writeCommon({ labels }: CadvisorSubject): string {
   return writeLabels(Object.fromEntries(COMMON_LABELS.map((name) => [name, labels[name]])));
 }
 
 function readSamples(metric: AnyMetric, { facts, network }: CadvisorSubject): readonly UsageSample[] {
-  // A metric is of one of the two kinds; which, is told by its name.
+  // The `container_network_` prefix separates network metrics from container metrics.
   if (!metric.name.startsWith(NETWORK)) return (metric as UsageMetric<ContainerFacts>).read(facts);
   const { read } = metric as UsageMetric<readonly InterfaceUsage[]>;
   return network === undefined ? [] : read(network.interfaces);
 }
 
-/** What a metric is made from, each part of which was measured at a time of its own. */
+/** The source of a metric; each has its own time of measurement. */
 function sourceOf(name: string): keyof MeasuredAt | 'network' {
   if (name.startsWith(NETWORK)) return 'network';
   if (name.startsWith('container_cpu_')) return 'cpu';

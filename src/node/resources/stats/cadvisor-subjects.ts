@@ -11,19 +11,19 @@ import { nodeFacts, pidsOf, readFacts } from './group-facts.js';
 import { sparseLayout } from './sparse-layout.js';
 import { type LookedPod, type UsageLook } from './usage-looks.js';
 
-/** What {@link readSubjects} reads with. */
+/** Sources of {@link readSubjects}. */
 export interface SubjectSources {
   readonly layout: CgroupLayout;
   readonly groups: ContainerGroups;
   readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
 }
 
-/** Groups between two turns of the event loop: each is some twenty small files. */
+/** Groups between two turns of the event loop: each has some twenty small files. */
 const GROUPS_PER_SLICE = 4;
-/** How long open files are looked at, of all containers together. */
+/** Time limit for counting open files of all containers together. */
 const OPEN_FILES_MS = 1_000;
 
-/** The node, every pod, its network and its containers, measured for the page of cAdvisor's metrics. */
+/** Measures the node, every pod, its network and its containers, for the page of cAdvisor's metrics. */
 export async function readSubjects(
   look: UsageLook,
   { layout: machine, groups, clock }: SubjectSources,
@@ -76,14 +76,15 @@ export async function readSubjects(
   return subjects;
 }
 
-/** As the manifest names it, where that is known: runtimes may tell an id. */
+/** As in the manifest if known: runtimes may report an id. */
 function imageOf(status: ContainerStatus | undefined): string {
   return status?.annotations[ANNOTATIONS.image] ?? status?.image ?? '';
 }
 
 /**
- * The group around a pod's containers, where it bears the pod's uid or its sandbox's id. Whoever made the pod may have
- * put it into a group of others, such as `/system.slice`.
+ * The group around a pod's containers, if its name has the pod's uid or its sandbox's id.
+ *
+ * The pod's creator may have put it into a shared group, such as `/system.slice`.
  */
 function findPodGroup(
   { uid, sandboxId, containers }: LookedPod,
@@ -100,7 +101,7 @@ function findPodGroup(
   return undefined;
 }
 
-/** As a process of the pod sees it; of a pod on the host's network none, as it is the node's. */
+/** As a process of the pod sees it; none for a pod on the host's network, which is the node's. */
 function readPodNetwork(
   { status, sandboxId, containers, network }: LookedPod,
   layout: CgroupLayout,
@@ -113,14 +114,14 @@ function readPodNetwork(
     const pid = group === undefined ? undefined : pidsOf(layout, group)[0];
     if (group === undefined || pid === undefined) continue;
     const interfaces = readNetworkUsage(pid);
-    // The pid may have become that of a process elsewhere before it was looked at.
+    // The pid may have been reused by a process elsewhere meanwhile.
     if (interfaces.length > 0 && pidsOf(layout, group).includes(pid))
       return { interfaces, atMs: clock.now() };
   }
   return network && { interfaces: toCounters(network.interfaces), atMs: network.atMs };
 }
 
-/** An interface of which nobody tells how much went through is left out. */
+/** Leaves out an interface with unknown traffic. */
 function toCounters(interfaces: UsageLook['node']['interfaces']): readonly InterfaceUsage[] {
   return interfaces.flatMap(({ name, rxBytes, txBytes, rxErrors, txErrors }) => {
     if (rxBytes === undefined || txBytes === undefined) return [];
@@ -132,7 +133,7 @@ function toCounters(interfaces: UsageLook['node']['interfaces']): readonly Inter
   });
 }
 
-/** The file systems of one page, each asked once. */
+/** The file systems of one page, each read once. */
 class Disks {
   readonly #known = new Map<string, Promise<DiskFacts | undefined>>();
 

@@ -9,17 +9,19 @@ export interface ContainerGroupsOptions {
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }
 
-/** A container that is in no group that we see is looked for again after this. */
+/** Delay before searching again for a container without a visible group. */
 const SEARCH_AGAIN_MS = 10_000;
-/** More than any node has; a tree that goes on beyond it is not looked through to its end. */
+/** More than any node has; a larger tree is not searched to its end. */
 const MOST_GROUPS = 50_000;
 /**
- * The whole names of containers' groups: `ID`, `cri-containerd-ID.scope`, `crio-ID` … Others have the id in their names,
- * too: the helpers that watch over containers (`crio-conmon-ID.scope`), mounts (`…-ID-rootfs.mount`).
+ * The complete names of containers' groups: `ID`, `cri-containerd-ID.scope`, `crio-ID` …
+ *
+ * Other groups also have the id in their names: helpers that monitor containers (`crio-conmon-ID.scope`), and
+ * mounts (`…-ID-rootfs.mount`).
  */
 const GROUP_NAME = /^(?:(?:cri-containerd|crio|docker|libpod)-)?([0-9a-f]{32,64})(?:\.scope)?$/;
 
-/** The machine's cgroups as they can be read, from the text of /proc/self/mountinfo. */
+/** The machine's readable cgroups, from the text of /proc/self/mountinfo. */
 export function readableCgroups(mountinfo: string, io: CgroupIo): CgroupLayout {
   const mounts = findCgroupMounts(mountinfo);
   const taken = mounts.flatMap(({ controllers }) => controllers);
@@ -35,8 +37,10 @@ export function readableCgroups(mountinfo: string, io: CgroupIo): CgroupLayout {
 }
 
 /**
- * Finds the cgroups of containers by their ids, which every runtime has in the names of its groups, wherever it puts
- * them. The tree is gone through only when there is somebody new.
+ * Finds the cgroups of containers by their ids, which every runtime has in the names of its groups, wherever
+ * they are.
+ *
+ * The tree is searched only when there is a new container.
  */
 export class ContainerGroups {
   readonly #layout: CgroupLayout;
@@ -50,7 +54,7 @@ export class ContainerGroups {
     this.#clock = clock;
   }
 
-  /** The groups of these containers and sandboxes, by id; who is in none is left out. */
+  /** The groups of these containers and sandboxes, by id; those without a group are left out. */
   async find(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const missing = ids.filter((id) => !this.#known.has(id));
     const isNew = missing.some((id) => !this.#searched.has(id));

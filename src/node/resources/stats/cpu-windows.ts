@@ -1,7 +1,7 @@
 import { type Clock } from '#base/time/clock.js';
 import { UsageRates } from '#base/proc/usage/usage-rates.js';
 
-/** CPU usage over the time since an earlier question, for what only counts CPU time. */
+/** CPU usage since an earlier call, for sources that only count CPU time. */
 export class CpuWindows {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #rates = new UsageRates();
@@ -11,7 +11,7 @@ export class CpuWindows {
   }
 
   /**
-   * Nanoseconds of CPU time a second; undefined in the first second of questions about what is of unknown age.
+   * Nanoseconds of CPU time per second; undefined in the first second of calls for something of unknown age.
    *
    * @param ageMs for how long it has counted.
    */

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { type FilesystemUsage, type ImageFilesystems } from '#watch';
 import { type DiskUse } from './summary-shapes.js';
 
-/** The file system of a path: how large it is and what is free of it. Undefined where that cannot be told. */
+/** The size and the free space of a path's file system. Undefined when unknown. */
 export async function diskAt(path: string, atMs: number): Promise<DiskUse | undefined> {
   try {
     const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path);
@@ -21,7 +21,7 @@ export async function diskAt(path: string, atMs: number): Promise<DiskUse | unde
   }
 }
 
-/** What somebody uses of a file system that holds the things of others, too. */
+/** The usage of one user on a shared file system. */
 export function usedOf(
   disk: DiskUse | undefined,
   used: Pick<DiskUse, 'usedBytes' | 'inodesUsed'> & { readonly atMs?: number },
@@ -30,7 +30,7 @@ export function usedOf(
   return { ...disk, atMs, usedBytes, inodesUsed };
 }
 
-/** Where images and what containers write are, as file systems. */
+/** The file systems of images and of writable layers. */
 export async function imageDisks(
   { images, containers }: ImageFilesystems,
   atMs: number,
@@ -41,9 +41,9 @@ export async function imageDisks(
 }
 
 /**
- * How much the logs of one container take, those that were rotated included; undefined where none are known.
+ * The size of one container's logs, including rotated ones; undefined when unknown.
  *
- * @param logPath as the runtime tells it. Whoever made the container has chosen it, so it counts below `logsDir` alone.
+ * @param logPath from the runtime. The container's creator has chosen it, so it counts only below `logsDir`.
  */
 export async function logUse(
   logPath: string,

@@ -3,40 +3,41 @@ import { type Clock } from '#base/time/clock.js';
 /** What {@link FolderSizes} needs. */
 export interface FolderSizesOptions {
   readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
-  /** How large a folder is, in bytes or in files; may take long. */
+  /** Measures a folder, in bytes or in files; may take long. */
   readonly measureFolder: (path: string, signal: AbortSignal) => Promise<bigint>;
-  /** For so long what was counted is good. */
+  /** How long a result stays valid. */
   readonly goodForMs: number;
-  /** So many are counted at a time (default: 1). */
+  /** How many are measured at a time (default: 1). */
   readonly atOnce?: number;
-  /** Ends what is being counted. */
+  /** Aborts measurements under way. */
   readonly signal: AbortSignal;
 }
 
-/** What is known of a folder. */
+/** The known size of a folder. */
 export interface FolderSize {
-  /** When `size` was counted, in milliseconds since the epoch. */
+  /** When `size` was measured, in milliseconds since the epoch. */
   readonly atMs: number;
-  /** Undefined when it could never be counted. */
+  /** Undefined when it could never be measured. */
   readonly size: number | undefined;
 }
 
 interface Tried extends FolderSize {
-  /** When it was last tried to count, monotonic. */
+  /** When the last measurement was tried, monotonic. */
   readonly triedAtMs: number;
 }
 
-/** Folders that wait to be counted; more than any node has. */
+/** Limit of waiting folders; more than any node has. */
 const MOST_WAITING = 10_000;
 
 /**
- * How large folders are. Counting may take minutes: it goes on in the background, while nobody has to wait for it. When
- * one cannot be counted again, what was known stays, with its time.
+ * The sizes of folders, measured in the background, as that may take minutes.
+ *
+ * If a new measurement fails, the old size stays, with its time.
  */
 export class FolderSizes {
   readonly #options: FolderSizesOptions;
   readonly #known = new Map<string, Tried>();
-  /** In the order in which they were asked for. */
+  /** In the order of the requests. */
   readonly #waiting = new Set<string>();
   readonly #underWay = new Set<string>();
   readonly #workers = new Set<Promise<void>>();
@@ -45,7 +46,7 @@ export class FolderSizes {
     this.#options = options;
   }
 
-  /** As it was counted last; asks for it when it is due to be counted again. Undefined before that was tried. */
+  /** The last size; requests a new measurement when that is due. Undefined before the first try. */
   find(path: string): FolderSize | undefined {
     const { clock, goodForMs, atOnce = 1, signal } = this.#options;
     const known = this.#known.get(path);
@@ -62,7 +63,7 @@ export class FolderSizes {
     for (const path of this.#known.keys()) if (!isWanted(path)) this.#known.delete(path);
   }
 
-  /** Resolves when nothing is left to be counted. */
+  /** Resolves when nothing is left to measure. */
   async settled(): Promise<void> {
     while (this.#workers.size > 0) await Promise.all(this.#workers);
   }
@@ -70,7 +71,7 @@ export class FolderSizes {
   #startWorker(): void {
     const worker = this.#work().finally(() => {
       this.#workers.delete(worker);
-      // Asked for while it was about to end.
+      // Requested while the run was about to end.
       if (this.#waiting.size > 0 && !this.#options.signal.aborted) this.#startWorker();
     });
     this.#workers.add(worker);

@@ -1,6 +1,6 @@
 /**
- * What cAdvisor's metrics are made of, for one container, one pod or the node: read from its cgroup where there is one
- * to be read, else from what the runtime has told.
+ * The inputs of cAdvisor's metrics for one container, one pod or the node: from a readable cgroup or else the
+ * runtime.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import { type GroupUsage, readGroupUsage } from '#base/proc/usage/group-usage.js
 import { countOpenFiles, findOpenFileLimit } from '#base/proc/usage/process-usage.js';
 import { type NodeUsage } from './node-usage.js';
 
-/** Of one container or pod. */
+/** One container or pod. */
 export interface Measurable {
   readonly cpu: CpuUsage | undefined;
   readonly memory: MemoryUsage | undefined;
@@ -27,18 +27,18 @@ export interface Measurable {
   readonly writableLayer?: ContainerUsage['writableLayer'];
 }
 
-/** What the facts of one group are read with. */
+/** Options for reading the facts of one group. */
 export interface GroupReading {
   readonly layout: CgroupLayout;
-  /** Where there is one to be read. */
+  /** The group, if it is readable. */
   readonly group: string | undefined;
-  /** As the runtime tells them, for what the group does not. */
+  /** The runtime's limits, for those that the group does not show. */
   readonly limits: ContainerLimits | undefined;
-  /** Nanoseconds since the epoch; zero when it is not known. */
+  /** Nanoseconds since the epoch; zero when unknown. */
   readonly startedAtNs: bigint;
   readonly clock: Pick<Clock, 'now'>;
   readonly disk: ContainerFacts['disk'];
-  /** Whether the time for looking at open files is over. */
+  /** Whether the time for counting open files is over. */
   readonly isOver: () => boolean;
 }
 
@@ -47,11 +47,11 @@ export interface MeasuredAt {
   readonly cpu: number;
   readonly memory: number;
   readonly writable: number;
-  /** What is read in one go with the group. */
+  /** What is read together with the group. */
   readonly rest: number;
 }
 
-/** Facts with their times: what a runtime told may be some seconds older than what was read. */
+/** Facts with their times: the runtime's may be some seconds older than those read directly. */
 export interface TimedFacts {
   readonly facts: ContainerFacts;
   readonly atMs: MeasuredAt;
@@ -62,7 +62,7 @@ const NO_USAGE: GroupUsage = {
   ...{ io: [], hugepages: [], pressure: {} },
 };
 
-/** Reads the cgroup of one container or pod; its processes are looked at one by one where they are its own. */
+/** Reads the cgroup of one container or pod; reads its processes one by one if they are its own. */
 export async function readFacts(measured: Measurable, reading: GroupReading): Promise<TimedFacts> {
   const { layout, group, limits, startedAtNs, clock, disk, isOver } = reading;
   const nowMs = clock.now();
@@ -92,8 +92,9 @@ export async function readFacts(measured: Measurable, reading: GroupReading): Pr
 const NO_PROCESSES = { openFiles: undefined, openFileLimit: undefined, processes: undefined };
 
 /**
- * What the processes right in a group have open. A pid may name another process by the time it is looked at: what was
- * seen counts when the pid is in the group still.
+ * What the processes directly in a group have open.
+ *
+ * A pid may be reused meanwhile, so a result counts only if the pid is still in the group.
  */
 async function readProcesses(
   layout: CgroupLayout,
@@ -110,7 +111,7 @@ async function readProcesses(
   return { openFiles, openFileLimit: isStill(first) ? limit : undefined, processes: BigInt(pids.length) };
 }
 
-/** The processes right in a group; none when it is gone. */
+/** The processes directly in a group; none when it is gone. */
 export function pidsOf(layout: CgroupLayout, group: string): number[] {
   const [tree] = layout.hierarchies;
   const text = tree && layout.io.read(`${tree.mountpoint}${group}/cgroup.procs`);
@@ -180,7 +181,7 @@ function toLimits(limits: ContainerLimits | undefined): UsageLimits {
   };
 }
 
-/** Those that the group tells. */
+/** The limits that the group shows. */
 function knownLimits(layout: CgroupLayout, group: string): Partial<UsageLimits> {
   const limits = Object.entries(readGroupLimits(layout, group)) as [keyof UsageLimits, bigint | undefined][];
   return Object.fromEntries(limits.filter(([, value]) => value !== undefined));

@@ -7,7 +7,7 @@ export interface KeptPageOptions<Page> {
   readonly make: (signal: AbortSignal) => Promise<Page>;
 }
 
-/** A page that is dear to make: for a while after it was made it serves those who ask. One that failed is not kept. */
+/** Caches a page that is expensive to render for a while. Failures are not cached. */
 export class KeptPage<Page> {
   readonly #options: KeptPageOptions<Page>;
   #last: { readonly page: Page; readonly madeAtMs: number } | undefined;
@@ -16,12 +16,12 @@ export class KeptPage<Page> {
     this.#options = options;
   }
 
-  /** The kept one, else one that is made now. Whoever asks sees to it that not many ask at the same time. */
+  /** The cached page, or a new one. Callers have to limit simultaneous calls. */
   async get(signal: AbortSignal): Promise<Page> {
     const { clock, keepMs, make } = this.#options;
     if (this.#last !== undefined && clock.monotonicMs() - this.#last.madeAtMs < keepMs)
       return this.#last.page;
-    // It may be of megabytes: not held while the next is made.
+    // It may have megabytes: free it before the next one is rendered.
     this.#last = undefined;
     const page = await make(signal);
     this.#last = { page, madeAtMs: clock.monotonicMs() };

@@ -3,19 +3,19 @@ import { cpus } from 'node:os';
 import { type Family, type Labels } from './prom-text.js';
 import { type NodeMemory } from './node-usage.js';
 
-/** What does not change about a machine while it runs. */
+/** Facts about a machine that do not change while it runs. */
 export interface MachineFacts {
   readonly machineId: string;
   readonly systemUuid: string;
   readonly bootId: string;
   /** Logical ones. */
   readonly cores: number;
-  /** Undefined where the kernel does not tell, as on some virtual machines. */
+  /** Undefined where the kernel does not report it, as on some virtual machines. */
   readonly physicalCores: number | undefined;
   readonly sockets: number | undefined;
 }
 
-/** Reads them. Never rejects: what cannot be read is empty or undefined. */
+/** Reads them. Never rejects: unreadable values are empty or undefined. */
 export async function readMachineFacts(): Promise<MachineFacts> {
   const read = async (path: string): Promise<string> => (await readFile(path, 'utf8').catch(() => '')).trim();
   const [machineId, oldMachineId, systemUuid, bootId, cpuinfo] = await Promise.all(
@@ -36,7 +36,7 @@ export async function readMachineFacts(): Promise<MachineFacts> {
   };
 }
 
-/** The metrics about the machine, by cAdvisor's names. */
+/** The metrics of the machine, with cAdvisor's names. */
 export function machineMetrics(
   facts: MachineFacts,
   memory: NodeMemory | undefined,
@@ -52,12 +52,14 @@ export function machineMetrics(
   return rows.map(([name, help, value]) => ({ family: { name, help, type: 'gauge' }, labels, value }));
 }
 
-/** Those of the machine, also where this process may use only some of them. Undefined where the text names none. */
+/**
+ * The machine's processors, even if this process may use only some of them. Undefined if the text lists none.
+ */
 export function countProcessors(cpuinfo: string): number | undefined {
   return cpuinfo.match(/^processor\s*: \d+$/gm)?.length;
 }
 
-/** Cores are counted within their socket. */
+/** Cores are counted per socket. */
 export function countSockets(cpuinfo: string): Pick<MachineFacts, 'physicalCores' | 'sockets'> {
   const sockets = new Set<string>();
   const cores = new Set<string>();

@@ -3,18 +3,21 @@ import { logUse } from './disk-usages.js';
 import { type FilesUse, type PodFilesUse } from './pod-files.js';
 import { type LookedContainer, type LookedPod } from './usage-looks.js';
 
-/** What {@link measurePodUses} looks at. */
+/** Inputs of {@link measurePodUses}. */
 export interface PodUsesScene {
   readonly pods: readonly LookedPod[];
-  /** The folder of pods' logs; absolute. Undefined: nobody looks at them. */
+  /** The folder of pods' logs; absolute. Undefined: logs are not measured. */
   readonly logsDir: string | undefined;
-  /** What a pod's emptyDirs take of the disk; without what is not known. */
+  /** The disk usage of a pod's emptyDirs, as far as known. */
   readonly volumesOf: (podUid: string) => Pick<PodUse, 'volumeBytes' | 'volumeInodes'>;
-  /** Counts the other files of a pod; called where somebody looks at logs. */
+  /** Counts the other files of a pod; called when logs are measured. */
   readonly filesOf: (pod: LookedPod) => Promise<PodFilesUse>;
 }
 
-/** What each pod that runs uses of memory, disks and process ids, by uid. Rejects with the signal's reason alone. */
+/**
+ * The usage of memory, disks and process ids of each running pod, by uid. Rejects only with the signal's
+ * reason.
+ */
 export async function measurePodUses(
   { pods, logsDir, volumesOf, filesOf }: PodUsesScene,
   signal: AbortSignal,
@@ -43,7 +46,7 @@ function toFileUse(use: FilesUse | undefined): Pick<PodUse, 'fileBytes' | 'fileI
   return use === undefined ? {} : { fileBytes: use.bytes, fileInodes: use.inodes };
 }
 
-/** With those of containers that have ended: they take as much of the disk, and the pod's limit is about all of it. */
+/** Includes files of ended containers: they use the disk, too, and the pod's limit covers everything. */
 function sharedFiles({ pod, containers }: PodFilesUse, running: ReadonlySet<string>): FilesUse {
   let { bytes, inodes } = pod;
   for (const [name, use] of containers) {

@@ -1,16 +1,17 @@
 /**
- * What the node as a whole uses, from the files of /proc: the same on both versions of cgroups, and also where they
- * may not be read.
+ * The usage of the node as a whole, from the files of /proc, which are the same on both versions of cgroups.
  *
- * Source: proc_stat(5), proc_meminfo(5), proc_vmstat(5), proc_pid_net(5), proc_loadavg(5). The working set is, as
- * cAdvisor has it for a machine, the memory that is not free without the file pages that were not used lately.
+ * That also works where cgroups are unreadable.
+ *
+ * Source: proc_stat(5), proc_meminfo(5), proc_vmstat(5), proc_pid_net(5), proc_loadavg(5). The working set is
+ * cAdvisor's for a machine: used memory without file pages that were not used lately.
  *
  * @module
  */
 import { readFile } from 'node:fs/promises';
 import { type InterfaceUsage } from '#watch';
 
-/** Bytes, counts and nanoseconds; what could not be read is undefined. */
+/** Bytes, counts and nanoseconds; undefined for unreadable values. */
 export interface NodeUsage {
   /** Milliseconds since the epoch. */
   readonly atMs: number;
@@ -19,7 +20,7 @@ export interface NodeUsage {
   readonly memory: NodeMemory | undefined;
   /** That of the default route first; without loopback and the node's ends of pods' networks. */
   readonly interfaces: readonly InterfaceUsage[];
-  /** How many processes and threads there are, and may be. */
+  /** The number of processes and threads, and its limit. */
   readonly tasks: number | undefined;
   readonly taskLimit: number | undefined;
   /** Milliseconds since the epoch. */
@@ -37,20 +38,20 @@ export interface NodeMemory {
   readonly mappedBytes: number | undefined;
   readonly pageFaults: number | undefined;
   readonly majorPageFaults: number | undefined;
-  /** Processes that were killed for want of memory. */
+  /** Processes that the kernel killed for lack of memory. */
   readonly oomKills: number | undefined;
   readonly swapBytes: number;
   readonly swapUsageBytes: number;
 }
 
-/** Linux counts CPU time in hundredths of a second for everybody outside of the kernel. */
+/** Linux shows CPU time to programs in hundredths of a second. */
 const NS_PER_TICK = 10_000_000;
-/** `user nice system iowait irq softirq steal`; guests are part of user, and idle is not used. */
+/** `user nice system iowait irq softirq steal`; guest time is part of user, and idle is not usage. */
 const BUSY_COLUMNS = [1, 2, 3, 6, 7, 8];
-/** The nodes' ends of pairs whose other end is in a pod, bridges of pods, and the like. */
+/** The node's ends of pairs with pods, bridges of pods, and the like. */
 const NOT_THE_NODES = /^(lo|veth.*|cali.*|lxc.*|cni\d*|docker\d*|podloop.*|plv.*|ifb\d+)$/;
 
-/** Reads what the node uses. Never rejects: what cannot be read is undefined. */
+/** Reads the node's usage. Never rejects: unreadable values are undefined. */
 export async function readNodeUsage(nowMs: number, root = '/proc'): Promise<NodeUsage> {
   const read = async (name: string): Promise<string> =>
     await readFile(`${root}/${name}`, 'latin1').catch(() => '');

@@ -1,12 +1,14 @@
 /**
- * Counts the files of a pod on the node's disk that containers may write to beside their layers, logs and volumes:
- * termination messages, /etc/hosts, and what the runtime itself puts into containers, such as /etc/hostname and
- * /etc/resolv.conf.
+ * Counts a pod's files on the node's disk that containers may write to outside of layers, logs and volumes.
  *
- * In: pods that run. Out: bytes and files, of each container and of the pod as a whole. What the agent has made is all
- * that lies in the pod's folder, but for the volumes. What the runtime has made is found in the mounts of a running
- * container: what it may write to, on a disk, in a folder of its sandbox or of itself. It assumes that such a folder has
- * the id in its path, as those of containerd, CRI-O and the embedded runtime do; what is elsewhere belongs to others.
+ * These are termination messages, /etc/hosts, and files that the runtime puts into containers, such as
+ * /etc/hostname and /etc/resolv.conf.
+ *
+ * In: running pods. Out: bytes and files, of each container and of the pod as a whole. The agent's files are
+ * everything in the pod's folder except the volumes. The runtime's files are found in the mounts of a running
+ * container: writable ones on a disk, in a folder of its sandbox or of itself. It assumes that such a folder
+ * has the id in its path, as with containerd, CRI-O and the embedded runtime; anything else belongs to
+ * others.
  *
  * @module
  */
@@ -15,15 +17,15 @@ import { join } from 'node:path';
 import { isRecord } from '#base/text/is-record.js';
 import { type MountOrigin, parseMountOrigins, pathOfOrigin } from '#base/proc/mountinfo.js';
 
-/** What files take of a disk, by blocks. */
+/** Disk usage of files, in blocks. */
 export interface FilesUse {
   readonly bytes: number;
   readonly inodes: number;
 }
 
-/** What the files of a pod take. */
+/** The files of a pod. */
 export interface PodFilesUse {
-  /** Those that all containers of the pod share. */
+  /** Files that all containers of the pod share. */
   readonly pod: FilesUse;
   /** By the name of the container, over all its starts. */
   readonly containers: ReadonlyMap<string, FilesUse>;
@@ -33,7 +35,7 @@ export interface PodFilesUse {
 export interface PodOfFiles {
   readonly uid: string;
   readonly sandboxId: string;
-  /** Those that run. */
+  /** The running ones. */
   readonly containers: readonly { readonly id: string; readonly name: string }[];
 }
 
@@ -41,21 +43,21 @@ export interface PodOfFiles {
 export interface PodFilesOptions {
   /** A pod's own folder on the node. */
   readonly podDir: (uid: string) => string;
-  /** `info` of the container's verbose status; see {@link pidInInfo}. Nobody waits for it. */
+  /** `info` of the container's verbose status; see {@link pidInInfo}. Nothing waits for it. */
   readonly inspect: (containerId: string) => Promise<string>;
   /** The text of /proc/PID/mountinfo. */
   readonly readMounts: (pid: number | 'self') => Promise<string>;
 }
 
 const NONE: FilesUse = { bytes: 0, inodes: 0 };
-/** Below the pod's folder; counted as volumes, or others'. */
+/** Below the pod's folder; counted as volumes, or belonging to others. */
 const VOLUMES = /^volumes?(-|$)/;
 const CONTAINERS = 'containers';
-/** The agent's own folders are two deep; nobody else makes any there. */
+/** The agent's own folders are two levels deep; nobody else creates any there. */
 const DEEPEST = 4;
-/** Others' pods are shown, too, and their uids are theirs to choose. */
+/** Foreign pods are shown, too, and others choose their uids. */
 const FOLDER_NAME = /^[A-Za-z0-9][-A-Za-z0-9_.]{0,250}$/;
-/** They take nothing of a disk. */
+/** File systems that use no disk. */
 const MEMORY = new Set([
   'tmpfs',
   'ramfs',
@@ -81,8 +83,10 @@ export class PodFiles {
   }
 
   /**
-   * Never rejects: what cannot be read is not counted. The files of the runtime are counted from the second time on, as
-   * nobody waits until the runtime has said which process a container is.
+   * Never rejects: unreadable files do not count.
+   *
+   * The files of the runtime count from the second call on, as the first does not wait for the runtime to
+   * report a container's process.
    */
   async measure(pod: PodOfFiles): Promise<PodFilesUse> {
     const [own, origins] = await Promise.all([this.#ownFiles(pod.uid), this.#originsOf(pod)]);
@@ -121,7 +125,7 @@ export class PodFiles {
       const pid = this.#findPid(id);
       if (pid === undefined) continue;
       const text = await this.#options.readMounts(pid).catch(() => undefined);
-      // It has ended, and another process may get the number.
+      // It has ended, and another process may get its pid.
       if (text === undefined) this.#pids.delete(id);
       for (const origin of parseMountOrigins(text ?? '')) {
         const names = origin.root.split('/');
@@ -153,7 +157,7 @@ export class PodFiles {
   }
 }
 
-/** The process that a runtime names in the `info` of a container's verbose status; undefined where it names none. Pure. */
+/** The process in the `info` of a container's verbose status; undefined if there is none. Pure. */
 export function pidInInfo(info: string): number | undefined {
   try {
     const told: unknown = JSON.parse(info);
@@ -164,7 +168,7 @@ export function pidInInfo(info: string): number | undefined {
   }
 }
 
-/** What a file takes, or a folder with all below it, without following links. */
+/** The size of a file, or of a folder with everything below it, without following links. */
 async function treeUse(path: string, depth = 0): Promise<FilesUse> {
   const facts = await lstat(path).catch(() => undefined);
   if (facts === undefined) return NONE;

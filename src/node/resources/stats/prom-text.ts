@@ -9,7 +9,7 @@ export interface Family extends MetricHead {
   readonly type: 'counter' | 'gauge';
 }
 
-/** How many samples are written between two turns of the event loop: some milliseconds' worth. */
+/** Samples between two turns of the event loop: some milliseconds. */
 const SAMPLES_PER_SLICE = 500;
 
 /**
@@ -36,7 +36,7 @@ export class PromText {
   #lines: string[] = [];
   #duplicates = 0;
 
-  /** How many samples were dropped. */
+  /** The number of dropped samples. */
   get duplicates(): number {
     return this.#duplicates;
   }
@@ -50,18 +50,18 @@ export class PromText {
   }
 
   /**
-   * Writes a sample of the family; one that is not known is left out. True when the event loop should turn.
+   * Writes a sample of the family; skips an undefined value. True when the event loop should turn.
    *
-   * @param atMs when it was measured, where that was not just now.
+   * @param atMs time of measurement, if it was not just now.
    */
   sample(labels: Labels, value: number | undefined, atMs?: number): boolean {
     return value !== undefined && this.line(writeLabels(labels), value, atMs);
   }
 
   /**
-   * The same, for labels that were written by {@link writeLabels} before: most of them are those of many samples.
+   * The same for labels from {@link writeLabels}, as most of them are shared by many samples.
    *
-   * @param text several such texts have commas between them.
+   * @param text several such texts, joined by commas.
    */
   line(text: string, value: number, atMs?: number): boolean {
     if (this.#seen.has(text)) {
@@ -72,7 +72,10 @@ export class PromText {
     return this.lineOfItsOwn(text, value, atMs);
   }
 
-  /** The same, for labels that no other sample of the family has: not looked at, which is a third of the work. */
+  /**
+   * The same for labels that no other sample of the family has: skips the check for duplicates, a third of
+   * the work.
+   */
   lineOfItsOwn(text: string, value: number, atMs?: number): boolean {
     if (this.#family === undefined) return false;
     const time = atMs === undefined || atMs <= 0 ? '' : ` ${Math.round(atMs)}`;
@@ -103,7 +106,8 @@ export class PromText {
 
   #flush(): void {
     if (this.#lines.length === 0) return;
-    // Slice by slice: one string of a whole page would be made flat and encoded all at once, and held until then.
+    // Slice by slice: one string for the whole page would be flattened and encoded at once, and stay in
+    // memory until then.
     this.#pieces.push(Buffer.from(`${this.#head}${this.#lines.join('')}`));
     this.#head = '';
     this.#lines = [];

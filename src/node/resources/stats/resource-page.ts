@@ -1,7 +1,7 @@
 import { type Family, type Labels, PromText } from './prom-text.js';
 import { type LookedContainer, type LookedPod, type UsageLook } from './usage-looks.js';
 
-/** A value and when it was measured; undefined where nobody measured it. */
+/** A value and its time of measurement; undefined if it was not measured. */
 type Measured = { readonly value: number | undefined; readonly atMs?: number } | undefined;
 
 interface Row<Subject> {
@@ -97,12 +97,14 @@ const POD_ROWS: readonly Row<LookedPod>[] = [
   ),
 ];
 
-/** The first of them is the older name of the same thing. */
+/** The first is the older name of the same metric. */
 const ERRORS = ['resource_scrape_error', 'scrape_error'];
 
 /**
- * The page `/metrics/resource`: what an autoscaler or `kubectl top` wants to know of the node, its pods and their
- * containers. When the runtime did not tell about pods, the node's part is there all the same, and the error is 1.
+ * The page `/metrics/resource`: the usage of the node, its pods and containers for autoscalers and `kubectl
+ * top`.
+ *
+ * If the runtime did not report pods, the node's part is there all the same, and the error is 1.
  *
  * Source: https://kubernetes.io/docs/reference/instrumentation/node-metrics/
  */

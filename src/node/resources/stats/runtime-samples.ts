@@ -1,9 +1,9 @@
 /**
- * The metrics that a runtime makes itself, for those who tell of the same pods.
+ * The runtime's own metrics, for pages about the same pods.
  *
- * In: its samples, of which there are dozens for each container. Out: those that are wanted by metric, and the labels of each. It
- * assumes that runtimes agree on names and not on labels (CRI-O's have neither pod nor namespace): whom a sample is about
- * is known by the id with which the runtime gives it.
+ * In: its samples, dozens for each container. Out: the wanted ones by metric, and the labels of each. It
+ * assumes that runtimes agree on names but not on labels (CRI-O's have neither pod nor namespace), so the
+ * subject of a sample is identified by the id that the runtime gives with it.
  *
  * @module
  */
@@ -12,12 +12,12 @@ import { SliceYielder } from '#base/async/slices.js';
 import { COMMON_LABELS } from '#base/proc/usage/usage-metric.js';
 import { type Labels } from './prom-text.js';
 
-/** A metric that the runtime makes. */
+/** A metric of the runtime. */
 export interface RuntimeFamily {
   readonly type: 'counter' | 'gauge';
   readonly help: string;
   readonly samples: readonly RuntimeSample[];
-  /** The labels that this metric has beside {@link COMMON_LABELS}. */
+  /** The labels of this metric beyond {@link COMMON_LABELS}. */
   readonly ownLabels: (sample: RuntimeSample) => Labels;
   /** All labels of a sample, as the runtime has them. */
   readonly allLabels: (sample: RuntimeSample) => Labels;
@@ -25,15 +25,15 @@ export interface RuntimeFamily {
 
 /** Samples between two turns of the event loop. */
 const SAMPLES_PER_SLICE = 4_000;
-/** Names come from a peer: one that Prometheus does not know as such would spoil the page. */
+/** Names come from a peer: an invalid one would spoil the page. */
 const METRIC_NAME = /^(container|machine)_[a-z0-9_]+$/;
 const LABEL_NAME = /^[a-z_][a-z0-9_]*$/i;
 
 /**
  * The metrics of a runtime by name.
  *
- * @param taken names that are not the runtime's to tell.
- * @param isWanted whether a metric of somebody is worth telling.
+ * @param taken names that the runtime must not use.
+ * @param isWanted whether a metric of a subject is needed.
  */
 export async function sortRuntimeSamples(
   metrics: RuntimeMetrics | undefined,

@@ -1,8 +1,9 @@
 /**
- * The page `/stats/summary`: what the node, its pods, their containers and volumes use, as one JSON document.
+ * The page `/stats/summary`: the usage of the node, its pods, their containers and volumes, as one JSON
+ * document.
  *
- * In: a look at usage, and what the disks hold. Out: text, made pod by pod. It assumes that any part may be missing: it is
- * left out then, as a kubelet leaves it out.
+ * In: a snapshot of usage, and the sizes of disks. Out: text, written pod by pod. Any part may be missing and
+ * is then left out, as in a kubelet.
  *
  * Source: https://kubernetes.io/docs/reference/instrumentation/node-metrics/#summary-api-source
  *
@@ -29,21 +30,21 @@ import {
 import { type LookedContainer, type LookedPod, type UsageLook } from './usage-looks.js';
 import { type VolumeUse } from './volume-usages.js';
 
-/** What {@link renderSummaryPage} makes the page of. */
+/** Inputs of {@link renderSummaryPage}. */
 export interface SummaryScene {
   readonly look: UsageLook;
   readonly nodeName: string;
-  /** The disk of the agent's root folder, on which pods' volumes are. */
+  /** The disk of the agent's root folder, which has pods' volumes. */
   readonly rootDisk: DiskUse | undefined;
   readonly imageDisk: DiskUse | undefined;
-  /** On which containers write. */
+  /** The disk of writable layers. */
   readonly containerDisk: DiskUse | undefined;
   readonly logDisk: DiskUse | undefined;
   /** The folder of pods' logs; absolute. */
   readonly logsDir: string;
   readonly windows: CpuWindows;
   readonly volumesOf: (podUid: string) => Promise<readonly VolumeUse[]>;
-  /** The other files of a pod that its containers may write to. */
+  /** Counts the other files of a pod that its containers may write to. */
   readonly filesOf: (pod: LookedPod) => Promise<PodFilesUse>;
   /** The agent's own process. */
   readonly agent: { readonly startedAtMs: number; readonly cpuNs: number; readonly residentBytes: number };
@@ -102,7 +103,7 @@ function nodeCpu({ atMs, cpuTotalNs, startedAtMs }: NodeUsage, windows: CpuWindo
   return toCpuStats({ atMs, totalNs: cpuTotalNs, nanoCores, pressure: undefined });
 }
 
-/** A kubelet's readers look for its own process under this name. */
+/** A kubelet's clients look for its own process under this name. */
 function agentStats(agent: SummaryScene['agent'], atMs: number, windows: CpuWindows): Json {
   const nanoCores = windows.rate('agent', agent.cpuNs, atMs - agent.startedAtMs);
   return {
@@ -175,7 +176,7 @@ async function toContainerStats(
   return { json, usedBytes: (writableLayer?.usedBytes ?? 0) + (logs?.usedBytes ?? 0) };
 }
 
-/** Since when the pod is on this node, over all its sandboxes, where that stands in the newest. */
+/** Since when the pod is on this node, over all its sandboxes, if the newest has that. */
 function startOf(sandbox: LookedPod['status']['sandboxes'][number] | undefined): string | undefined {
   if (sandbox === undefined) return undefined;
   return sandbox.annotations[ANNOTATIONS.podStartTime] ?? toTime(Number(sandbox.createdAtNs / 1_000_000n));

@@ -1,5 +1,6 @@
 /**
- * The pieces of a Summary, in the JSON of the kubelet's stats API v1alpha1. What is not known is left out, as there.
+ * The parts of a Summary, in the JSON of the kubelet's stats API v1alpha1. Unknown values are left out, as
+ * there.
  *
  * Source: https://pkg.go.dev/k8s.io/kubelet/pkg/apis/stats/v1alpha1
  *
@@ -15,10 +16,10 @@ import {
   type SwapUsage,
 } from '#watch';
 
-/** Any object of the answer: fields that are undefined are not written. */
+/** Any object of the answer: undefined fields are not written. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** What a file system has, and what is used of it by somebody. */
+/** The size of a file system, and one user's usage of it. */
 export interface DiskUse {
   readonly atMs: number;
   readonly capacityBytes?: number | undefined;
@@ -29,7 +30,7 @@ export interface DiskUse {
   readonly inodesUsed?: number | undefined;
 }
 
-/** CPUStats; `nanoCores` where the usage does not have its own. */
+/** CPUStats; `nanoCores` if the usage does not have its own. */
 export function toCpuStats(cpu: CpuUsage | undefined, nanoCores?: number): Json | undefined {
   if (cpu === undefined) return undefined;
   return {
@@ -97,7 +98,7 @@ export function toFsStats(disk: DiskUse | undefined): Json | undefined {
   return { time: toTime(atMs), ...rest };
 }
 
-/** The sum of swap over containers; undefined where none tells. */
+/** The sum of swap over containers; undefined if none reports it. */
 export function sumSwap(swaps: readonly SwapUsage[]): SwapUsage | undefined {
   if (swaps.length === 0) return undefined;
   const usageBytes = swaps.reduce((sum, swap) => sum + (swap.usageBytes ?? 0), 0);
@@ -110,7 +111,7 @@ export function sumSwap(swaps: readonly SwapUsage[]): SwapUsage | undefined {
   };
 }
 
-/** A time as Kubernetes' API has it, in whole seconds. */
+/** A time in the form of Kubernetes' API, in whole seconds. */
 export function toTime(atMs: number): string {
   return new Date(atMs).toISOString().replace(/\.\d+Z$/, 'Z');
 }

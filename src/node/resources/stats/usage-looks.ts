@@ -1,10 +1,10 @@
 /**
- * Looks at what the node and its pods use, for pages that are asked for by several scrapers.
+ * Snapshots of what the node and its pods use, for pages with several scrapers.
  *
- * In: the runtime's statistics, /proc, and what the cache of pods knows of their containers. Out: looks, each of which
- * serves everybody who asks while it is under way and for a second after it. It assumes that the runtime may hang: a
- * look has a deadline, ends without pods then and says why; nobody else of the agent waits for it, and no second
- * question is sent while the first is not answered.
+ * In: the runtime's statistics, /proc, and the cached containers of pods. Out: snapshots, each shared by all
+ * callers while it is under way and for a second after it. It assumes that the runtime may hang: a snapshot
+ * has a deadline, and then comes without pods and with the reason. Nothing else in the agent waits for it,
+ * and no second call is sent before the first is answered.
  *
  * @module
  */
@@ -15,20 +15,20 @@ import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { type NodeUsage } from './node-usage.js';
 
-/** A container with what is known of it from elsewhere. */
+/** A container with what other sources know of it. */
 export interface LookedContainer extends ContainerUsage {
-  /** As it was last inspected; undefined until then. */
+  /** As last inspected; undefined until then. */
   readonly status: ContainerStatus | undefined;
 }
 
-/** A pod that has something running, with those of its containers that run. */
+/** A pod with something running, and its running containers. */
 export interface LookedPod extends Omit<PodUsage, 'containers'> {
-  /** As it was last inspected; without containers until then. */
+  /** As last inspected; without containers until then. */
   readonly status: PodStatus;
   readonly containers: readonly LookedContainer[];
 }
 
-/** What was seen at one time. */
+/** One snapshot. */
 export interface UsageLook {
   readonly atMs: number;
   readonly node: NodeUsage;
@@ -48,7 +48,7 @@ export interface UsageLooksOptions {
   readonly statusOf: (podUid: string) => PodStatus;
 }
 
-/** For how long a look serves those who ask after it. */
+/** How long a snapshot stays valid. */
 const FRESH_MS = 1_000;
 
 /** See the module. */
@@ -62,7 +62,7 @@ export class UsageLooks {
     this.#options = options;
   }
 
-  /** What is used now, or was a second ago. The signal ends the wait alone. */
+  /** The usage now, or of a second ago. The signal only ends the wait. */
   async look(signal: AbortSignal): Promise<UsageLook> {
     signal.throwIfAborted();
     const last = this.#last;
@@ -85,7 +85,7 @@ export class UsageLooks {
     return look;
   }
 
-  /** Once when it begins and once when it is over, however often somebody scrapes. */
+  /** Logs once when it begins and once when it is over, however often somebody scrapes. */
   #tell(problem: string | undefined): void {
     const { logger } = this.#options;
     if (problem !== undefined && this.#problem === undefined) {
@@ -100,7 +100,7 @@ export class UsageLooks {
     const pods = new Map<string, LookedPod>();
     for (const usage of usages) {
       const running = usage.containers.filter(isRunning);
-      // Of a sandbox that has ended, runtimes may go on telling what it has used.
+      // Runtimes may still report the usage of a sandbox that has ended.
       if (running.length === 0 && usage.cpu === undefined && usage.memory === undefined) continue;
       const status = this.#options.statusOf(usage.uid);
       const sandbox = status.sandboxes.find(({ id }) => id === usage.sandboxId);
@@ -122,7 +122,7 @@ function isRunning({ cpu, memory }: ContainerUsage): boolean {
   return cpu !== undefined || memory !== undefined;
 }
 
-/** Of two sandboxes under the same name: the one in which something runs, else the later. */
+/** Of two sandboxes under the same name: the one in which something runs, otherwise the later. */
 function isNewer(usage: PodUsage, other: LookedPod): boolean {
   const [own, others] = [usage.containers.some(isRunning), other.containers.length > 0];
   if (own !== others) return own;

@@ -5,36 +5,39 @@ import { diskAt, usedOf } from './disk-usages.js';
 import { FolderSizes } from './folder-sizes.js';
 import { type DiskUse } from './summary-shapes.js';
 
-/** A volume of a pod and what is used of it. */
+/** A volume of a pod and its usage. */
 export interface VolumeUse {
   readonly name: string;
   /** The folder of its kind, such as `kubernetes.io~empty-dir`. */
   readonly plugin: string;
   readonly disk: DiskUse;
-  /** It has a file system of its own, such as one in memory, and takes nothing of the node's disk. */
+  /** It has a file system of its own, such as one in memory, and uses nothing of the node's disk. */
   readonly isApart: boolean;
 }
 
 /** What {@link VolumeUsages} needs. */
 export interface VolumeUsagesOptions {
   readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
-  /** The folder in which a pod's volumes are. */
+  /** The folder of a pod's volumes. */
   readonly volumesDir: (podUid: string) => string;
-  /** How many bytes a folder takes; may take long. */
+  /** Measures a folder in bytes; may take long. */
   readonly measureFolder: (path: string, signal: AbortSignal) => Promise<bigint>;
-  /** Ends what is being measured. */
+  /** Aborts measurements under way. */
   readonly signal: AbortSignal;
 }
 
-/** What was measured is good for so long; counting files again and again would be most of what a node does. */
+/** How long a result stays valid; otherwise counting files would be most of a node's work. */
 const GOOD_FOR_MS = 120_000;
-/** Others' pods are shown, too, and their uids are theirs to choose: one that is no name of a folder has none here. */
+/**
+ * Foreign pods are shown, too, and others choose their uids: one that is no folder name has no folder here.
+ */
 const FOLDER_NAME = /^[A-Za-z0-9][-A-Za-z0-9_.]{0,250}$/;
 
 /**
- * How much the volumes of pods use. Counting may take minutes: it goes on in the background, one volume after another,
- * while nobody waits for it; until a volume was measured once it is left out. When it cannot be measured again, what
- * was known stays, with its time.
+ * The usage of pods' volumes, measured in the background one after another, as counting may take minutes.
+ *
+ * A volume is left out until it was measured once. If a new measurement fails, the old value stays, with its
+ * time.
  */
 export class VolumeUsages {
   readonly #options: VolumeUsagesOptions;
@@ -46,7 +49,7 @@ export class VolumeUsages {
     this.#sizes = new FolderSizes({ clock, measureFolder, signal, goodForMs: GOOD_FOR_MS });
   }
 
-  /** The volumes of a pod, as they were measured last; asks for those that are due to be measured again. */
+  /** The volumes of a pod with their last usage; requests due measurements. */
   async find(podUid: string): Promise<VolumeUse[]> {
     if (!FOLDER_NAME.test(podUid)) return [];
     const root = this.#options.volumesDir(podUid);
@@ -68,13 +71,13 @@ export class VolumeUsages {
     return found;
   }
 
-  /** Forgets the volumes of pods that are gone: those below none of the folders of these. */
+  /** Forgets the volumes of pods that are gone: those outside of these pods' folders. */
   keepOnly(podUids: readonly string[]): void {
     const roots = new Set(podUids.map((uid) => this.#options.volumesDir(uid)));
     this.#sizes.keepOnly((path) => roots.has(join(path, '../..')));
   }
 
-  /** Resolves when nothing is left to be measured. */
+  /** Resolves when nothing is left to measure. */
   async settled(): Promise<void> {
     await this.#sizes.settled();
   }

@@ -14,16 +14,16 @@ import { toIsOver, untilFinished } from './finished-pods.js';
 export interface EvictionParts {
   readonly options: AgentOptions;
   readonly parts: AgentParts;
-  /** The node that looks at what is left; once there is one. */
+  /** The node that measures what is left; once there is one. */
   readonly node: () => ClusterNode | undefined;
-  /** What the API server knows of a pod's status; undefined when it knows none. */
+  /** The API server's status of a pod; undefined when it has none. */
   readonly findTold: (podUid: string) => V1PodStatus | undefined;
   readonly onEvent: (event: NodeEvent) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Wires the evictions of a node to its agent. Throws an Error that says which threshold is wrong. */
+/** Connects the evictions of a node to its agent. Throws an Error that names an invalid threshold. */
 export function buildEviction(given: EvictionParts): EvictionManager {
   const { options, parts, node, onEvent, clock, logger } = given;
   const { desired, workers, cache, collectors, seenAllSources, evictor, uses, imageDisk } = parts;

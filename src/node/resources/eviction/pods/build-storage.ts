@@ -22,16 +22,16 @@ export interface StorageOptions {
   readonly cache: Pick<PodCache, 'getLastKnown'>;
   readonly paths: PodPaths;
   readonly volumes: PodVolumes;
-  /** Every pod that is wanted. */
+  /** Every desired pod. */
   readonly pods: () => Iterable<NodePod>;
   readonly evictor: PodEvictor;
-  /** Ends what goes on in the background. */
+  /** Ends work in the background. */
   readonly ending: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** What knows how much pods use, and what ends those that use more of the disks than they may. */
+/** Measures how much pods use, and ends those that exceed their limits of disk usage. */
 export interface Storage {
   readonly uses: PodUses;
   readonly imageDisk: ImageDisk;
@@ -41,7 +41,7 @@ export interface Storage {
 
 const CALL_TIMEOUT_MS = 5_000;
 
-/** Makes them. Nothing is asked of the runtime before somebody is to be ended for what it uses. */
+/** Builds them. The runtime is called only when a pod may have to end for its usage. */
 export function buildStorage(given: StorageOptions): Storage {
   const { options, client, cache, paths, volumes, pods, evictor, ending, clock, logger } = given;
   const usage = new CriPodUsage({ client, timeoutMs: CALL_TIMEOUT_MS });

@@ -4,26 +4,27 @@ import { type PodCache } from '#watch';
 import { type Clock } from '#base/time/clock.js';
 import { settlesWithin } from '#base/async/settles-within.js';
 
-/** What {@link clearUp} works with. */
+/** Options of {@link clearUp}. */
 export interface ClearUpOptions {
   readonly collectors: {
     readonly containers: Pick<ContainerCollector, 'collectAll'>;
     readonly images: Pick<ImageCollector, 'collectAll'>;
   };
   readonly cache: Pick<PodCache, 'uids' | 'getNewerThan'>;
-  /** Whether every source of pods was seen. */
+  /** Whether every source of pods was read. */
   readonly seenAllSources: () => boolean;
-  /** Nothing of the pod is started again. */
+  /** Nothing of the pod restarts. */
   readonly isOver: (podUid: string) => boolean;
   readonly clock: Clock;
 }
 
-/** Of what was just removed nobody has to know at once: then its image goes the next time. */
+/** Without a view of what was just removed by then, its image goes the next time. */
 const LOOK_LIMIT_MS = 5_000;
 
 /**
- * Removes containers and images that nobody uses, images of those containers as well. Rejects with the signal's reason, or when
- * images cannot be looked at.
+ * Removes containers and images that nobody uses, including images of those containers.
+ *
+ * Rejects with the signal's reason, or when images cannot be listed.
  */
 export async function clearUp(
   { collectors, cache, seenAllSources, isOver, clock }: ClearUpOptions,
@@ -31,7 +32,7 @@ export async function clearUp(
 ): Promise<void> {
   const over = [...cache.uids()].filter(isOver);
   const { containers } = await collectors.containers.collectAll(isOver, signal);
-  // Images of pods that nobody has told of yet would have to be fetched again.
+  // Images of pods that were not delivered yet would have to be pulled again.
   if (!seenAllSources()) return;
   if (containers > 0) {
     const waiting = new AbortController();

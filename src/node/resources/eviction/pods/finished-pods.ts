@@ -5,19 +5,20 @@ import { type EndedPods } from '../../../status/ended-pods.js';
 import { type Clock } from '#base/time/clock.js';
 import { type PodWorkers } from '../../../pods/workers/pod-workers.js';
 
-/** What {@link toIsOver} looks at. */
+/** Options of {@link toIsOver}. */
 export interface FinishedPodsOptions {
   readonly desired: { find(uid: string): NodePod | undefined };
   readonly workers: Pick<PodWorkers, 'isFinished'>;
   readonly endedPods: Pick<EndedPods, 'isKept'>;
-  /** What the API server knows of a pod's status; undefined when it knows none. */
+  /** The API server's status of a pod; undefined when it has none. */
   readonly findTold: (podUid: string) => V1PodStatus | undefined;
 }
 
 /**
- * Makes what says whether nothing of a pod is started again, whatever becomes of its containers: not by the next agent either,
- * which has to know that the pod has ended when its containers tell nothing any more. A disk that is full may not
- * have taken that.
+ * Returns a check whether nothing of a pod restarts, whatever happens to its containers.
+ *
+ * That includes the next agent, which has to know that the pod has ended when its containers no longer show
+ * that. A full disk may not have stored it.
  */
 export function toIsOver({
   desired,
@@ -33,7 +34,7 @@ export function toIsOver({
   };
 }
 
-/** As often it is looked whether a pod that ends is gone. */
+/** How often to check whether an ending pod is gone. */
 const LOOK_EVERY_MS = 500;
 
 /** Resolves when nothing of a pod runs and its volumes are gone. Rejects with the signal's reason. */

@@ -7,13 +7,13 @@ export interface ImageDiskOptions {
   readonly usage: Pick<CriPodUsage, 'imageFilesystems'>;
 }
 
-/** Where the runtime keeps images, and where what containers write; undefined where it does not say. */
+/** Where the runtime stores images and writable layers; undefined where it does not say. */
 export interface ImageMounts {
   readonly images: string | undefined;
   readonly containers: string | undefined;
 }
 
-/** Where images and what containers write are. It does not change while a runtime runs: asked until it is known, and then no more. */
+/** The disk of images and writable layers, cached once known, as it does not change while a runtime runs. */
 export class ImageDisk {
   readonly #options: ImageDiskOptions;
   #mounts: ImageMounts | undefined;
@@ -32,7 +32,7 @@ export class ImageDisk {
     return this.#mounts;
   }
 
-  /** Whether they have a disk of their own; false where it cannot be told. Rejects with the signal's reason alone. */
+  /** Whether they have a disk of their own; false when unknown. Rejects only with the signal's reason. */
   async isOwn(signal: AbortSignal): Promise<boolean> {
     try {
       this.#isOwn ??= await isElsewhere(await this.mounts(signal), this.#options.rootDir);
@@ -44,7 +44,7 @@ export class ImageDisk {
 }
 
 async function isElsewhere({ images, containers }: ImageMounts, rootDir: string): Promise<boolean> {
-  // Images may be on one of their own while containers write beside the agent's files.
+  // Images may have one of their own while writable layers share the agent's disk.
   const mountpoint = containers ?? images;
   if (mountpoint === undefined) return false;
   const [theirs, ours] = await Promise.all([stat(mountpoint), stat(rootDir)]);

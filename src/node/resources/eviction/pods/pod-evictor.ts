@@ -12,18 +12,21 @@ export interface PodEvictorOptions {
   readonly events: PodEventRecorder;
 }
 
-/** Why a pod is evicted, and how long it gets to end. */
+/** Why a pod is evicted, and its grace period. */
 export interface PodEviction {
-  /** As the kubelet's label eviction_signal has it. */
+  /** The value of the kubelet's label eviction_signal. */
   readonly signal: string;
   readonly message: string;
-  /** What its condition DisruptionTarget says: it ends for the sake of others. One that is beyond its own limits has none. */
+  /**
+   * The reason of its condition DisruptionTarget: it ends for the sake of others. Absent if it exceeds its
+   * own limits.
+   */
   readonly disruption?: string;
-  /** As a kubelet gives those that it evicts at once unless told. */
+  /** Default: the kubelet's for immediate evictions. */
   readonly gracePeriodSeconds?: number;
 }
 
-/** Ends pods for good, for what they use of the node, in the kubelet's words. */
+/** Ends pods for good because of what they use of the node, in the kubelet's words. */
 export class PodEvictor {
   readonly #options: PodEvictorOptions;
 
@@ -38,8 +41,10 @@ export class PodEvictor {
   }
 
   /**
-   * Whether a pod that is beyond its own limits ends for it. A critical pod of a cluster does not, as with a kubelet: the node is
-   * not what it should be without it. A static one does, unlike there: it is held to what its manifest says.
+   * Whether a pod that exceeds its own limits ends for that.
+   *
+   * A critical pod of a cluster does not, as with a kubelet: the node would not work without it. A static one
+   * does, unlike there: its manifest's limits apply.
    */
   isHeldToLimits(pod: NodePod): boolean {
     return this.isActive(pod) && !(isClusterPod(pod) && isCriticalPod(pod));

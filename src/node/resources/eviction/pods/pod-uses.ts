@@ -15,37 +15,37 @@ import { withinTime } from '#base/async/within-time.js';
 
 /** What {@link PodUses} need. */
 export interface PodUsesOptions {
-  /** A runtime under pressure is slow, and a node without memory is lost soon: with a short limit. */
+  /** With a short timeout: a runtime under pressure is slow, and a node without memory is lost soon. */
   readonly usage: Pick<CriPodUsage, 'listPods'>;
   readonly cache: Pick<PodCache, 'getLastKnown'>;
   readonly readNode: (nowMs: number) => Promise<NodeUsage>;
-  /** Counts the files of a pod that are in no volume, layer or log. */
+  /** Counts the files of a pod outside of volumes, layers and logs. */
   readonly files: Pick<PodFiles, 'measure'>;
   /** Absolute. */
   readonly logsDir: string;
-  /** Every pod that is wanted: what is known of the volumes of others is forgotten. */
+  /** Every desired pod; the volumes of others are forgotten. */
   readonly pods: () => Iterable<NodePod>;
   /** Where an emptyDir is on the node. */
   readonly folderOf: (pod: NodePod, volume: Volume) => string;
   readonly measureFolder: FolderSizesOptions['measureFolder'];
-  /** How many files and folders there are in one. */
+  /** Counts the files and folders in one. */
   readonly countInodes: FolderSizesOptions['measureFolder'];
-  /** Ends what goes on in the background. */
+  /** Ends work in the background. */
   readonly ending: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** A little less than the time between two looks at whether a pod uses too much. */
+/** Slightly shorter than the time between two checks of pods' usage. */
 const COUNT_EVERY_MS = 9_000;
-/** So that one volume of millions of files does not keep back what is to be known of the others. */
+/** One volume with millions of files must not delay the results for others. */
 const COUNTED_AT_ONCE = 4;
-/** Volumes that are not counted by then are as they were counted before; counting goes on. */
+/** Volumes that are not counted by then have their previous count; counting continues. */
 const COUNTING_LIMIT_MS = 8_000;
-/** Two questions to the runtime of five seconds each at most, the counting, and a little for logs. */
+/** Two calls of the runtime of at most five seconds each, the counting, and a little for logs. */
 const LIMIT_MS = 20_000;
 
-/** What pods use, for those who end them for it. */
+/** The usage of pods, for evictions. */
 export class PodUses {
   readonly #options: PodUsesOptions;
   readonly #looks: UsageLooks;
@@ -67,8 +67,10 @@ export class PodUses {
   }
 
   /**
-   * Of these pods, by uid; one that the runtime does not tell of is left out. Rejects when the runtime does not answer: nobody
-   * is to go because nothing is known of anybody. Rejects with the signal's reason when aborted.
+   * The usage of these pods by uid; pods that the runtime does not report are left out.
+   *
+   * Rejects when the runtime does not answer, as no pod should go because nothing is known of any. Rejects
+   * with the signal's reason when aborted.
    */
   async measure(
     pods: readonly NodePod[],
@@ -113,7 +115,7 @@ export class PodUses {
     const { clock, pods: wanted } = this.#options;
     const kept = new Set([...wanted()].flatMap((pod) => this.#foldersOf(pod)));
     sizes.keepOnly((path) => kept.has(path));
-    // Asked for once so that they are counted, and then as they were counted.
+    // The first pass requests the counts, the second reads them.
     for (const pod of pods) for (const path of this.#foldersOf(pod)) sizes.find(path);
     await settlesWithin(sizes.settled(), COUNTING_LIMIT_MS, clock);
   }
@@ -123,7 +125,9 @@ export class PodUses {
     return sumIfKnown(this.#foldersOf(pod).map((path) => this.#sizes.bytes.find(path)?.size));
   }
 
-  /** Undefined until each was tried to count: not every du(1) can, and then what lies elsewhere counts alone. */
+  /**
+   * Undefined until each was tried; not every du(1) can count inodes, and then only the other files count.
+   */
   #volumeInodesOf(pod: NodePod): number | undefined {
     return sumIfKnown(
       this.#foldersOf(pod).map((path) => {
@@ -133,7 +137,7 @@ export class PodUses {
     );
   }
 
-  /** What is in memory takes nothing of the disk, and other volumes are not the pod's own. */
+  /** Ignores volumes in memory, which use no disk, and volumes that are not the pod's own. */
   #foldersOf(pod: NodePod): string[] {
     return (pod.spec.volumes ?? [])
       .filter(({ emptyDir }) => emptyDir !== undefined && emptyDir.medium !== 'Memory')
