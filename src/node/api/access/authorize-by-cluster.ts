@@ -17,18 +17,22 @@ import { peerNetworkOf } from './peer-network.js';
 import { refuseWebPage } from './refuse-web-page.js';
 import { ANONYMOUS, type ApiUser, type TokenTable } from './token-table.js';
 
-/** Who somebody is, as a cluster says. */
+/** Identifies users by a cluster's authentication. */
 export interface Authenticator {
   /**
-   * Whose token it is that was shown at the address `from`; undefined when it is nobody's. Rejects when that could not be found
-   * out, with a {@link BusyError} where others ask too much.
+   * The owner of a token that was shown from the address `from`; undefined when nobody has it.
+   *
+   * Rejects when that could not be determined, with a {@link BusyError} when others ask too much.
    */
   authenticate(token: string, signal: AbortSignal, from?: string): Promise<ApiUser | undefined>;
 }
 
-/** What somebody may do, as a cluster says. */
+/** Decides by a cluster's authorization what a user may do. */
 export interface Authorizer {
-  /** Whether he may do that with `nodes/subresource` of this node. Rejects as {@link Authenticator.authenticate} does. */
+  /**
+   * Whether the user may do that with `nodes/subresource` of this node. Rejects like {@link
+   * Authenticator.authenticate}.
+   */
   authorize(
     user: ApiUser,
     access: { readonly verb: string; readonly subresource: string },
@@ -36,23 +40,27 @@ export interface Authorizer {
   ): Promise<boolean>;
 }
 
-/** What {@link authorizeByCluster} goes by. */
+/** Options of {@link authorizeByCluster}. */
 export interface AuthorizeByClusterOptions {
-  /** Asked for each request: tokens may change. */
+  /** Read for each request, as tokens may change. */
   readonly tokens: () => TokenTable;
-  /** Who has shown nothing is `system:anonymous`, and may see health, and numbers as the cluster says. */
+  /**
+   * A client without credentials is `system:anonymous`, and may see health, and metrics if the cluster allows
+   * it.
+   */
   readonly isAnonymousKnown: boolean;
   readonly cluster: Authenticator & Authorizer;
   readonly logger: Logger;
 }
 
 /**
- * Lets those in whom a cluster lets in, in the kubelet's words: 401 for who is not known, 403 for who may not see what he
- * asks for, 500 where that could not be found out; and 429 where too much is being found out already.
+ * Admits users whom a cluster admits, with the kubelet's errors.
  *
- * A certificate goes before a token. Those of podloop's own token file, and members of `system:masters`, to whom an API
- * server never says no, get in without it, and they alone change objects: a pod is to come by the API server, where
- * admission looks at it. Whatever a cluster says, nobody who has shown nothing sees pods or gets at them.
+ * 401 means an unknown user, 403 a forbidden request, 500 that the answer could not be determined, and 429
+ * that too many are pending. A certificate takes precedence over a token. Users in podloop's own token file,
+ * and members of `system:masters`, whom an API server never refuses, need no answer of the cluster. Only they
+ * may change objects: others have to create pods through the API server, with its admission. Whatever a
+ * cluster says, a client without credentials cannot see pods or reach them.
  */
 export function authorizeByCluster(options: AuthorizeByClusterOptions): Authorize {
   return async (request, client) => {
@@ -76,13 +84,14 @@ const BY_API_SERVER =
   'here only holders of tokens in --token-auth-file and members of system:masters may';
 
 /**
- * Whether it comes from who asks for others, as an API server does for a terminal in a browser: it hands on what the browser
- * has said of its page, and names whom it asks for.
+ * Whether a proxy sends the request for others, as an API server does for a terminal in a browser.
  *
- * A page that is itself at the other end, in the browser of somebody who has put a certificate there, gains nothing by it.
- * With a WebSocket it cannot name anybody (`X-Forwarded-For`), and no script may ask for another upgrade. A script of
- * another site that names somebody is held up by its browser, which asks first (CORS) and is given no leave; and what a page
- * of this very port could read so, it could read before. What else changes something is not taken from pages, whoever is named.
+ * Such a proxy forwards what the browser said about its page, and names the user. A page that connects
+ * directly, in the browser of somebody with a certificate, gains nothing by claiming that. With a WebSocket
+ * it cannot name a user (`X-Forwarded-For`), and scripts cannot request another upgrade. A script of another
+ * site that names a user is stopped by its browser, which asks first (CORS) and gets no permission. A page of
+ * this very port could read the answers before as well. Other changes are not accepted from pages, whoever is
+ * named.
  */
 function isHandedOn({ method, headers }: AskedRequest, { certificate }: ApiClient): boolean {
   if (certificate === undefined || certificate.name === '') return false;
@@ -104,7 +113,7 @@ async function findUser(
     const user = await cluster.authenticate(token, signal, peerNetworkOf(remoteAddress ?? ''));
     return user === undefined ? undefined : authenticated(user);
   } catch (error) {
-    // A good token must not be taken for a bad one: whoever is told 401 may throw it away.
+    // A good token must not count as a bad one: a client that gets 401 may throw it away.
     if (error instanceof BusyError) return tooManyRequests(error);
     if (!signal.aborted) {
       logger.warn('Unable to authenticate the request due to an error', { why: messageOf(error) });
@@ -134,12 +143,12 @@ async function askAccess(
   return forbidden(user, verb, subresources);
 }
 
-/** What says nothing of what is in a pod. */
+/** Pages that reveal nothing about pods. */
 const ABOUT_NOBODY: ReadonlySet<string> = new Set(['healthz', 'metrics', 'stats']);
 
-/** What is asked for as rules name it: the first that is granted will do. */
+/** The resources in a cluster's rules: one granted resource is enough. */
 function subresourcesOf({ template, path }: AskedRequest): readonly string[] {
-  // Where nothing is served the path may be taken as it is written.
+  // Where nothing is served, the path itself decides.
   return findNodePath(template === 'other' ? path : template)?.subresources ?? ['proxy'];
 }
 
@@ -147,7 +156,7 @@ function tooManyRequests({ retryAfterSeconds }: BusyError): ApiError {
   return new ApiError('TooManyRequests', 'Too many requests, please try again later.', { retryAfterSeconds });
 }
 
-/** As Kubernetes has it of everybody who has shown who he is. */
+/** Adds the group that Kubernetes gives to every authenticated user. */
 function authenticated(user: ApiUser): ApiUser {
   const group = 'system:authenticated';
   return user.groups.includes(group) ? user : { ...user, groups: [...user.groups, group] };

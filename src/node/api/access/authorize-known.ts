@@ -4,22 +4,25 @@ import { findNodePath } from '../node/node-paths.js';
 import { refuseWebPage } from './refuse-web-page.js';
 import { ANONYMOUS, type TokenTable } from './token-table.js';
 
-/** What {@link authorizeKnown} goes by. */
+/** Options of {@link authorizeKnown}. */
 export interface AuthorizeKnownOptions {
-  /** Asked for each request: tokens may change. */
+  /** Read for each request, as tokens may change. */
   readonly tokens: () => TokenTable;
-  /** Who has shown nothing may see health. */
+  /** A client without credentials may see health. */
   readonly isHealthOpen: boolean;
-  /** Of those with a certificate only members of system:masters may do anything; else all that the authority vouches for. */
+  /**
+   * With a certificate, only members of system:masters may do anything; otherwise everyone whom the authority
+   * signed.
+   */
   readonly onlyMasters: boolean;
 }
 
 /**
- * Lets those in who show a token or a certificate, in the kubelet's words: 401 for a token that nobody has, 403 for who
- * may not see what he asks for.
+ * Admits clients with a token or a certificate, with the kubelet's errors.
  *
- * A token makes its holder the owner: its file is podloop's alone. A certificate may be one of many that a cluster's
- * authority has given to all kinds of people.
+ * 401 means an unknown token, 403 a forbidden request. A token makes its holder the owner, as its file is
+ * podloop's alone. A certificate may be one of many that a cluster's authority has given to all kinds of
+ * users.
  */
 export function authorizeKnown({ tokens, isHealthOpen, onlyMasters }: AuthorizeKnownOptions): Authorize {
   return ({ headers, template, method, path }, { certificate }): Verdict => {

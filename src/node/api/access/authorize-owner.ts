@@ -2,9 +2,9 @@ import { type Authorize } from '../http/api-request.js';
 import { refuseWebPage } from './refuse-web-page.js';
 
 /**
- * Who may open the socket may do everything: its mode is what keeps others out.
+ * Whoever can open the socket may do everything: its mode keeps others out.
  *
- * Requests that a browser makes for a page are refused nevertheless: a proxy that somebody put before the socket must
- * not let the pages he looks at act for him.
+ * Requests that a browser makes for a page are refused nevertheless: if somebody has put a proxy before the
+ * socket, the pages in the browser must not act for the user.
  */
 export const authorizeOwner: Authorize = ({ headers }) => refuseWebPage(headers, { ownPagesToo: true });

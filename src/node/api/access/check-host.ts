@@ -6,12 +6,12 @@ import { withoutPrefix } from './peer-network.js';
 import { refuseWebPage } from './refuse-web-page.js';
 
 /**
- * Lets those in who name a server that is open to all by one of its own names.
+ * On a server that is open to all, admits clients that address it by one of its own names.
  *
- * A page in a browser on this machine can have its own name lead here (DNS rebinding), and would then read what it asks
- * for. The name gives it away. So does what browsers say of requests that pages make.
+ * A page in a browser on this machine can point its own name here (DNS rebinding), and could then read the
+ * answers. The name reveals it. So does what browsers say about requests of pages.
  *
- * `names` is asked with each request: an address may come, and go.
+ * `names` is called for each request, as addresses come and go.
  */
 export function allowOwnHosts(names: () => readonly string[]): Authorize {
   return ({ headers }, { localAddress = '' }) => {
@@ -31,7 +31,7 @@ export function allowOwnHosts(names: () => readonly string[]): Authorize {
   };
 }
 
-/** `[::1]:10255` is `::1`, `LOCALHOST:80` is `localhost`. */
+/** `[::1]:10255` gives `::1`, `LOCALHOST:80` gives `localhost`. */
 function hostnameOf(host: string): string {
   const [, bracketed, plain = ''] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [];
   return (bracketed ?? plain).toLowerCase().replace(/\.$/, '');

@@ -2,7 +2,7 @@ import { ApiError } from '../http/api-error.js';
 import { type ApiRequest } from '../http/api-request.js';
 import { type ApiUser } from './token-table.js';
 
-/** Kubernetes lets its members do everything, wherever. */
+/** Kubernetes lets members of this group do everything everywhere. */
 export const MASTERS = 'system:masters';
 
 const VERBS: Readonly<Record<string, string>> = {
@@ -14,18 +14,20 @@ const INTO_PODS =
   /^\/(exec|attach|portForward)\/|^\/api\/v1\/namespaces\/:namespace\/pods\/:name\/(exec|attach|portforward)$/;
 
 /**
- * What a method is called in a cluster's rules; empty for one that they have no word for.
+ * The verb of a method in a cluster's rules; empty for one that they do not have.
  *
- * A stream into a pod is `create` however its client asks for it: WebSocket knows no method but GET, and who may read
- * a node may not do whatever its containers can.
+ * A stream into a pod is `create`, whatever its method. WebSocket only has GET, and a user who may read a
+ * node must not do everything that its containers can.
  */
 export function verbOf(method: string, template: string): string {
   return INTO_PODS.test(template) ? 'create' : (VERBS[method] ?? '');
 }
 
 /**
- * Whether it is there to change an object of podloop's own API, as `kubectl apply` and `kubectl delete` do. No kubelet has
- * anything like it: rules about `nodes/proxy` that were written with one in mind are not to stand for it.
+ * Whether it changes an object of podloop's own API, as `kubectl apply` and `kubectl delete` do.
+ *
+ * No kubelet has anything like it: rules about `nodes/proxy` that were written for a kubelet must not cover
+ * it.
  */
 export function changesObjects(method: string, template: string): boolean {
   const isRead = method === 'GET' || method === 'HEAD';
@@ -48,7 +50,7 @@ export function forbidden(user: ApiUser, verb: string, subresources: readonly st
   return new ApiError('Forbidden', `Forbidden (${words})`);
 }
 
-/** Who wants to do what, as a kubelet writes it. */
+/** A user and a request in a kubelet's words. */
 export function describeAccess({ name }: ApiUser, verb: string, subresource: string): string {
   return `user=${name}, verb=${verb}, resource=nodes, ${subresource}`;
 }

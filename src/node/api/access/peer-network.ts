@@ -1,17 +1,22 @@
 import { isIPv6 } from 'node:net';
 
-/** Of an IPv6 address the part that names a network; whoever has one machine there has all its addresses. */
+/** The part of an IPv6 address that names a network; a machine there can use all of its addresses. */
 const NETWORK_GROUPS = 4;
 const GROUPS = 8;
 
-/** An IPv4 address as it is known, where a server that listens for both families sees `::ffff:192.0.2.7`; any other as it stands. */
+/**
+ * An IPv4 address in its usual form, as a server for both families sees `::ffff:192.0.2.7`; any other
+ * unchanged.
+ */
 export function withoutPrefix(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/, '');
 }
 
 /**
- * Who is taken for one peer: an IPv4 address, also in the form in which a server for both families sees it, or the first 64 bits of
- * an IPv6 address. What is no address stays as it is. Pure.
+ * The part of an address that identifies a peer: an IPv4 address, or the first 64 bits of an IPv6 address.
+ * Pure.
+ *
+ * IPv4 includes the form in which a server for both families sees it. Anything else stays as it is.
  */
 export function peerNetworkOf(address: string): string {
   const plain = withoutPrefix(address);

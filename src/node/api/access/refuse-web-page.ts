@@ -1,13 +1,13 @@
 import { ApiError } from '../http/api-error.js';
 import { type ApiRequest } from '../http/api-request.js';
 
-/** How {@link refuseWebPage} tells pages from programs. */
+/** How {@link refuseWebPage} distinguishes pages from programs. */
 export interface WebPageRules {
-  /** Also refused: what a browser asks for because its user does, or a page that came from here. */
+  /** Also refuses requests that the browser's user makes, or a page from this server. */
   readonly ownPagesToo?: boolean;
 }
 
-/** The refusal of a request that a browser makes for a web page; undefined for others. */
+/** Refuses a request that a browser makes for a web page; undefined for others. */
 export function refuseWebPage(
   headers: ApiRequest['headers'],
   { ownPagesToo = false }: WebPageRules = {},

@@ -1,18 +1,18 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** Who somebody is, once he has shown it. */
+/** An identified user. */
 export interface ApiUser {
   readonly name: string;
   readonly groups: readonly string[];
-  /** What a cluster says of him besides. */
+  /** What a cluster knows about the user besides. */
   readonly uid?: string;
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Who has shown nothing. */
+/** A client without credentials. */
 export const ANONYMOUS: ApiUser = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 
-/** A line of a token file that is wrong. */
+/** An invalid line of a token file. */
 class TokenFileError extends Error {
   override readonly name = 'TokenFileError';
 }
@@ -22,15 +22,16 @@ interface TokenEntry extends ApiUser {
 }
 
 /**
- * Who has which token: lines of `token,user,uid` or `token,user,uid,"group1,group2"`, as Kubernetes' static token file.
+ * The users of tokens: lines of `token,user,uid` or `token,user,uid,"group1,group2"`, as in Kubernetes'
+ * static token file.
  *
- * Tokens themselves are not kept, and finding one takes the same time whichever it is.
+ * Tokens themselves are not stored, and finding any of them takes the same time.
  */
 export class TokenTable {
   static readonly empty = new TokenTable([]);
   readonly #entries: readonly TokenEntry[];
 
-  /** Reads the text of a file. Throws {@link TokenFileError} with the number of the line, never with what is in it. */
+  /** Parses a file. Throws {@link TokenFileError} with the number of the line, never with its content. */
   static parse(text: string): TokenTable {
     const entries = text.split(/\r?\n/).flatMap((line, index) => parseLine(line, index + 1));
     const digests = new Set(entries.map(({ digest }) => digest.toString('hex')));
@@ -46,7 +47,7 @@ export class TokenTable {
     return this.#entries.length;
   }
 
-  /** Undefined for a token that nobody has. */
+  /** Undefined for an unknown token. */
   find(token: string): ApiUser | undefined {
     const asked = digestOf(token);
     let found: TokenEntry | undefined;
@@ -65,7 +66,7 @@ function parseLine(line: string, number: number): TokenEntry[] {
   for (const [what, value] of [['token', token] as const, ['user', name] as const, ['uid', uid] as const]) {
     if (value === '') throw new TokenFileError(`line ${number} has no ${what}`);
   }
-  // Such could stand in no header.
+  // No header could contain such a token.
   if (!/^[\x21-\x7e]+$/.test(token))
     throw new TokenFileError(`line ${number} has a token that no header can carry`);
   return [
@@ -80,7 +81,7 @@ function parseLine(line: string, number: number): TokenEntry[] {
   ];
 }
 
-/** Fields with commas between, in double quotes where a comma is part of one; undefined for anything else. */
+/** Comma-separated fields, in double quotes where a comma is part of one; undefined for anything else. */
 function splitFields(line: string): string[] | undefined {
   const fields: string[] = [];
   let rest = line;

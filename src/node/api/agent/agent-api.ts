@@ -34,17 +34,17 @@ export interface AgentApiOptions extends ApiPortsOptions {
   readonly metrics: Pick<AgentMetrics, 'metrics' | 'probes' | 'loopDelay'>;
   readonly history: Pick<AgentHistory, 'read'>;
   readonly logger: Logger;
-  /** Says who may ask what at the port with TLS; files alone say that when absent. */
+  /** Decides who may do what at the port with TLS; without it, only files do. */
   readonly cluster?: AgentServersOptions['cluster'] | undefined;
-  /** How the node gets on with its API server; absent without a cluster. */
+  /** The state of the connection to the API server; absent without a cluster. */
   readonly readCluster?: StartPlegReporterOptions['readCluster'];
   /** Why the log cannot be written; undefined when it can. */
   readonly findLogProblem: () => string | undefined;
 }
 
-/** The API of an agent, at a socket of its own, and what of it is served at ports. */
+/** The API of an agent at its own socket, and the parts of it that ports serve. */
 export class AgentApi {
-  /** Where it listens. */
+  /** The socket's path. */
   readonly socket: string;
   readonly #options: AgentApiOptions;
   readonly #server: ApiServer;
@@ -57,7 +57,7 @@ export class AgentApi {
   #servers: AgentServers | undefined;
   readonly #plegReporter: PlegReporter;
 
-  /** Listens. Rejects with ENDPOINT_IN_USE, PORT_UNUSABLE or OPTION_INVALID. */
+  /** Starts to listen. Rejects with ENDPOINT_IN_USE, PORT_UNUSABLE or OPTION_INVALID. */
   static async start(given: AgentApiOptions): Promise<AgentApi> {
     const { options, clock, logger } = given;
     const folder = join(options.rootDir, 'api');
@@ -101,7 +101,7 @@ export class AgentApi {
     this.#server = new ApiServer({ clock, logger, authorize: authorizeOwner, router: this.#router });
   }
 
-  /** Follows what happens to pods, and waits for ports, until the signal aborts. */
+  /** Follows changes of pods, and waits for ports, until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, parts } = this.#options;
     const following = followPods({
@@ -112,7 +112,7 @@ export class AgentApi {
     await Promise.all([following, this.#servers?.run(signal)]);
   }
 
-  /** When a pod was created, as the API says it; undefined for one that it does not show. */
+  /** When a pod was created, as the API shows it; undefined for a pod that it does not show. */
   findCreatedMs(uid: string): number | undefined {
     return this.#served.find(uid)?.createdAtMs;
   }
@@ -126,7 +126,7 @@ export class AgentApi {
     await this.#versions.settled();
   }
 
-  /** What an agent before has written of pods and objects that went while none ran. */
+  /** Removes an earlier agent's entries for pods and objects that disappeared while none ran. */
   #forgetAbsent(): void {
     const { sources, cache, objectTimes } = this.#options.parts;
     if (!sources.config.seenAllSources()) return;
@@ -146,7 +146,7 @@ export class AgentApi {
   }
 }
 
-/** Who may write to the folder could put a socket of his own in the place of ours. */
+/** Anyone who may write to the folder could replace the socket. */
 async function assertPrivate(folder: string): Promise<void> {
   const facts = await lstat(folder).catch(() => undefined);
   const isShared = facts !== undefined && (facts.mode & 0o022) !== 0 && (facts.mode & 0o1000) === 0;

@@ -1,10 +1,12 @@
 /**
- * The servers of an agent at ports: one that is open to all on this machine, for health and metrics, one for health alone,
- * and one with TLS for those who show who they are.
+ * The servers of an agent at ports: a read-only one for this machine, one for health, and one with TLS.
  *
- * In: options, and what is served. Out: answers; nobody is told anything here that the socket does not tell. What was
- * asked for by name listens before the agent starts or is an error; the usual port that nobody asked for is tried until it
- * is free, for a kubelet or another agent may have it.
+ * The first is open to all on this machine, for health and metrics; the one with TLS is for identified
+ * clients.
+ *
+ * In: options, and what to serve. Out: answers, never more than the socket gives. A configured port has to be
+ * free before the agent starts. The default port is retried until it is free, as a kubelet or another agent
+ * may have it.
  *
  * @module
  */
@@ -37,43 +39,43 @@ import { TlsFiles } from './tls-files.js';
 /** What {@link AgentServers} need. */
 export interface AgentServersOptions {
   readonly options: ServerOptions & Pick<ClusterOptions, 'kubeconfig'>;
-  /** By which others know this node now: clients may name it so, where it answers to the network. */
+  /** The node's present names: clients may use them where the server listens to the network. */
   readonly nodeNames: () => readonly string[];
   readonly checks: HealthChecks;
   readonly pages: ReadonlyMap<NodePagePath, ApiHandler>;
-  /** Everything that is at the socket, for those who show who they are. */
+  /** Everything at the socket, for identified clients. */
   readonly router: ApiRouter;
-  /** Says who somebody is and what he may do at the port with TLS; files alone say that when absent. */
+  /** Identifies and authorizes clients at the port with TLS; without it, only files do. */
   readonly cluster?: Authenticator & Authorizer;
   readonly rootDir: string;
-  /** The port that is open to all where none is asked for (default: the kubelet's). */
+  /** The port that is open to all if none is configured (default: the kubelet's). */
   readonly usualPort?: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** A server, and where it listens. */
+/** A server and its address. */
 interface Listener {
   readonly server: ApiServer;
-  /** The flag that says where. */
+  /** The flag that sets the address. */
   readonly flag: string;
   readonly address: string;
   readonly port: number;
-  /** What is logged once it listens. */
+  /** The log message once it listens. */
   readonly message: string;
-  /** Nobody asked for that very port. */
+  /** The port is the default, not configured. */
   readonly isUsual: boolean;
 }
 
 const TLS_FLAG = '--port';
-/** Of a node of a cluster without that port. */
+/** For a node of a cluster without that port. */
 const UNREACHABLE =
   'The API server does not find this agent: kubectl logs, exec, attach, port-forward and top do not work here';
 const FIRST_RETRY_MS = 5_000;
 const LONGEST_RETRY_MS = 60_000;
-/** How often files of certificates and tokens are read again. */
+/** How often to read files of certificates and tokens again. */
 const FILES_LOOK_MS = 10_000;
-/** Nobody sends more than a few to ports at which there is nothing to be sent. */
+/** Nobody has more than a few requests for ports without a body to send. */
 const OPEN_LIMITS = {
   ...{ maxConnections: 128, maxStrangers: 64, maxHeaderBytes: 16 * 1024 },
   ...{ headersTimeoutMs: 5_000, requestTimeoutMs: 10_000 },
@@ -84,14 +86,15 @@ export class AgentServers {
   readonly #options: AgentServersOptions;
   readonly #listeners: Listener[];
   readonly #files: TlsFiles | undefined;
-  /** Those that are to be tried again. */
+  /** Listeners to retry. */
   readonly #waiting: Listener[] = [];
-  /** Those of which it was said why they are not there. */
+  /** Listeners whose failure was logged. */
   readonly #told = new Set<Listener>();
 
   /**
-   * Listens at what was asked for. Rejects with PORT_UNUSABLE naming the flag, and who has the port, or with
-   * OPTION_INVALID for files that cannot be used.
+   * Listens as configured. Rejects with PORT_UNUSABLE naming the flag, and who has the port.
+   *
+   * Rejects with OPTION_INVALID for unusable files.
    */
   static async start(options: AgentServersOptions): Promise<AgentServers> {
     const servers = new AgentServers(options, await openTlsFiles(options));
@@ -110,12 +113,15 @@ export class AgentServers {
     this.#listeners = [...this.#readOnly(), ...this.#health(), ...this.#withTls()];
   }
 
-  /** Tries the usual port until it is free, and keeps certificates and tokens up to date, until the signal aborts. */
+  /**
+   * Retries the default port until it is free, and keeps certificates and tokens up to date, until the signal
+   * aborts.
+   */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#waitForPorts(signal), this.#followFiles(signal)]);
   }
 
-  /** Takes in what has changed of certificates and tokens. */
+  /** Applies changed certificates and tokens. */
   async refreshFiles(): Promise<void> {
     const files = this.#files;
     if (files === undefined || !(await files.refresh())) return;
@@ -125,7 +131,7 @@ export class AgentServers {
 
   async #followFiles(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
-    // Not before: nobody's start is to wait for it.
+    // Not before, as no start should wait for it.
     await this.#files?.prepareRenewal();
     while (this.#files !== undefined) {
       await clock.sleep(FILES_LOOK_MS, signal).catch(() => undefined);
@@ -189,7 +195,7 @@ export class AgentServers {
     });
     const nobodyKnown = findUnknownClients(cluster !== undefined, clientCaFile, tokenAuthFile);
     if (nobodyKnown !== undefined) logger.warn(nobodyKnown, { flag: TLS_FLAG, port });
-    // Whom nobody vouches for may still have a token.
+    // A client without a trusted certificate may still have a token.
     const tls = { ...files.context, requestCert: clientCaFile !== '', rejectUnauthorized: false };
     const server = new ApiServer({ clock, logger, router, authorize, name: 'readwrite', tls });
     return [{ server, flag: TLS_FLAG, address, port, message: 'Starting to listen', isUsual: false }];
@@ -213,7 +219,7 @@ export class AgentServers {
     }
   }
 
-  /** For a port that nobody asked for: others may give it up; nothing else becomes well by being tried again. */
+  /** Retries a default port, as others may free it; no other failure goes away by itself. */
   async #wait(listener: Listener, error: unknown): Promise<void> {
     const { flag, address, port } = listener;
     const isTaken = systemCodeOf(error) === 'EADDRINUSE';
@@ -258,7 +264,7 @@ async function openTlsFiles(given: AgentServersOptions): Promise<TlsFiles | unde
   });
 }
 
-/** Who is not known for want of a file, of whom people would think that he is. */
+/** Clients that people would expect to be identified, but are not, as a file is missing. */
 function findUnknownClients(
   isInCluster: boolean,
   clientCaFile: string,

@@ -18,7 +18,7 @@ import { runtimeStreams } from './runtime-streams.js';
 import { stopOnePod } from '../../stop-one-pod.js';
 import { WritableManifests } from '../../desired/changes/writable-manifests.js';
 
-/** What {@link buildApiPorts} wires. */
+/** What {@link buildApiPorts} needs. */
 export interface ApiPortsOptions {
   readonly options: Pick<AgentOptions, 'rootDir' | 'nodeLogsDir'> & PolicyOptions;
   readonly parts: AgentParts;
@@ -30,7 +30,7 @@ export interface ApiPortsOptions {
   readonly clock: Clock;
 }
 
-/** The parts of an agent as its API reads them, and what can be done to them from there. */
+/** The parts of an agent as its API reads them, and the actions that the API offers. */
 export function buildApiPorts(
   given: ApiPortsOptions,
   pods: PodTable,

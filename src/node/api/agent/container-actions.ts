@@ -11,12 +11,13 @@ export interface ContainerActionsOptions {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** A runtime gets at least that much, as from a kubelet. */
+/** The runtime gets at least this long, as from a kubelet. */
 const CHECKPOINT_SECONDS = 120;
 
 /**
- * Commands and checkpoints that somebody asks for at the node's port. They do not queue with probes and hooks, which a
- * command that takes its time would hold up.
+ * Commands and checkpoints that clients request at the node's port.
+ *
+ * They do not queue with probes and hooks, which a slow command would block.
  */
 export function containerActions({ client, rootDir, clock }: ContainerActionsOptions): ContainerActions {
   return {
@@ -28,7 +29,7 @@ export function containerActions({ client, rootDir, clock }: ContainerActionsOpt
       const time = new Date(clock.now()).toISOString();
       const location = join(folder, `checkpoint-${pod.name}_${pod.namespace}-${name}-${time}.tar`);
       const timeout = BigInt(Math.max(CHECKPOINT_SECONDS, timeoutSeconds));
-      // Not given up half way when nobody waits any more: half a file would stay.
+      // Not cancelled half way when nobody waits any more: half a file would stay.
       await quoting(client.checkpointContainer({ containerId, location, timeout }, { pod }));
       return location;
     },

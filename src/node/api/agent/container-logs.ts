@@ -1,16 +1,16 @@
 import { type Pleg, type PodCache } from '#watch';
 import { type ContainerLogs } from '../objects/pod-log.js';
 
-/** What {@link containerLogs} asks. */
+/** Sources of {@link containerLogs}. */
 export interface ContainerLogsOptions {
   readonly podLogsDir: string;
   /** Knows the paths of logs. */
   readonly cache: Pick<PodCache, 'getLastKnown'>;
-  /** Knows which containers there are, and run, also of a pod whose status cannot be had. */
+  /** Knows which containers exist and run, including pods whose status is unavailable. */
   readonly pleg: Pick<Pleg, 'findObserved'>;
 }
 
-/** Where the logs of containers are, as the runtime says. */
+/** Where the logs of containers are, as the runtime reports. */
 export function containerLogs({ podLogsDir, cache, pleg }: ContainerLogsOptions): ContainerLogs {
   return {
     podLogsDir,

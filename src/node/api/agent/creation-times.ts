@@ -1,8 +1,9 @@
 /**
- * When each pod came to this node: the same over restarts of the agent, for as long as its source wants it.
+ * When each pod came to this node: the same over restarts of the agent, as long as its source wants it.
  *
- * In: uids as they come and go. Out: a time for each. All of them lie in one file, written whole a moment after the first
- * change; it assumes that an agent that is killed in that moment has told of a new pod to nobody who would remember.
+ * In: uids as they come and go. Out: a time for each. All of them are in one file, written as a whole a
+ * moment after the first change. It assumes that if an agent is killed in that moment, no client remembers
+ * the time of a new pod.
  *
  * @module
  */
@@ -17,7 +18,7 @@ export interface CreationTimesOptions {
   readonly logger?: Logger;
 }
 
-/** Of the form of the file. */
+/** Version of the file format. */
 const VERSION = 1;
 /** Pods often come together. */
 const WRITE_AFTER_MS = 100;
@@ -31,7 +32,7 @@ export class CreationTimes {
   #isScheduled = false;
   #writing: Promise<void> = Promise.resolve();
 
-  /** `isFirst`: pods may have come before anybody wrote down when. */
+  /** `isFirst`: pods may have come before their times were recorded. */
   private constructor(options: CreationTimesOptions, byUid: Map<string, number>, isFirst: boolean) {
     this.#isFirst = isFirst;
     this.#options = options;
@@ -39,7 +40,7 @@ export class CreationTimes {
     this.#byUid = byUid;
   }
 
-  /** Reads what the agent before has written. Never rejects: pods of a file that cannot be read have come just now. */
+  /** Reads the previous agent's file. Never rejects: without a readable file, all pods have just come. */
   static async open(options: CreationTimesOptions): Promise<CreationTimes> {
     const { file, logger = SILENT_LOGGER } = options;
     try {
@@ -52,7 +53,9 @@ export class CreationTimes {
     }
   }
 
-  /** Milliseconds since the epoch. A uid that is new has come now; where nothing was written down, when it was seen running. */
+  /**
+   * Milliseconds since the epoch: now for a new uid, or without an earlier record, when it was seen running.
+   */
   getMs(uid: string, seenRunningMs = Infinity): number {
     const known = this.#byUid.get(uid);
     if (known !== undefined) return known;
@@ -63,7 +66,7 @@ export class CreationTimes {
     return createdAtMs;
   }
 
-  /** The pod is gone: when it comes again it is another one. */
+  /** The pod is gone: if it comes again, it is another one. */
   forget(uid: string): void {
     if (this.#byUid.delete(uid)) this.#writeSoon();
   }

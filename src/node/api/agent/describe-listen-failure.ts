@@ -2,7 +2,7 @@ import { messageOf } from '#base/errors/errors.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { findPortHolder } from './find-port-holder.js';
 
-/** Why nobody can listen at a port, and what to do: a sentence for people. */
+/** Why listening at a port failed, and what to do: a sentence for people. */
 export async function describeListenFailure(error: unknown, port: number): Promise<string> {
   switch (systemCodeOf(error)) {
     case 'EADDRINUSE': {

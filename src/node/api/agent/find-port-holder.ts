@@ -6,12 +6,15 @@ export interface PortHolder {
   readonly name: string;
 }
 
-/** In the tables of the kernel. */
+/** In the kernel's tables. */
 const LISTENING = '0A';
-/** A machine with more gets no answer: it is only for a message. */
+/** A machine with more gets no answer, as it is only for a message. */
 const MOST_PROCESSES = 20_000;
 
-/** Who listens at a TCP port of this machine; undefined when it cannot be told, as with processes of others. */
+/**
+ * The process that listens at a TCP port of this machine; undefined when unknown, as for other users'
+ * processes.
+ */
 export async function findPortHolder(port: number): Promise<PortHolder | undefined> {
   try {
     const tables = await Promise.all(['tcp', 'tcp6'].map(async (name) => readTable(`/proc/net/${name}`)));
@@ -26,7 +29,7 @@ async function readTable(path: string): Promise<string> {
   return readFile(path, 'latin1').catch(() => '');
 }
 
-/** Links of open files that are such sockets. */
+/** Links of open files to such sockets. */
 function listenersAt(table: string, port: number): string[] {
   const hex = port.toString(16).toUpperCase().padStart(4, '0');
   return table.split('\n').flatMap((line) => {

@@ -3,7 +3,7 @@ import { formatGoDuration } from '#base/time/go-duration.js';
 import { type AgentOptions } from '../../options/agent-options.js';
 import { type AgentParts } from '../../parts/agent-parts.js';
 
-/** What {@link buildHealthChecks} asks. */
+/** Sources of {@link buildHealthChecks}. */
 export interface HealthChecksOptions {
   readonly options: Pick<AgentOptions, 'syncFrequencyMs'>;
   readonly parts: {
@@ -15,21 +15,22 @@ export interface HealthChecksOptions {
   readonly findLogProblem: () => string | undefined;
 }
 
-/** A loop that turned that recently is well, however often pods are synced; the kubelet's. */
+/** The kubelet's limit: a loop that turned this recently is healthy, however often pods are synced. */
 const LEAST_LOOP_LIMIT_MS = 5 * 60 * 1_000;
 
-/** The agent's own health, as of whenever it is asked for. */
+/** The agent's own health, as of each call. */
 export function buildHealthChecks({ options, parts, findLogProblem }: HealthChecksOptions): HealthChecks {
   const { pleg, runtimeState, loop } = parts;
   const loopLimitMs = Math.max(2 * options.syncFrequencyMs, LEAST_LOOP_LIMIT_MS);
-  /** That it is answered says all. */
+  /** An answer is all that it shows. */
   const ping: HealthCheck = { name: 'ping', findProblem: () => undefined };
   const log: HealthCheck = { name: 'log', findProblem: findLogProblem };
   const syncLoop: HealthCheck = {
     name: 'syncloop',
     findProblem: () => {
       const { lastActiveAgoMs = 0, errors } = loop.state();
-      // While the runtime is not well the loop waits, as the checks of the runtime say; it is not the loop that hangs.
+      // While the runtime is not healthy the loop waits, as the checks of the runtime report; then the loop
+      // does not hang.
       if (errors.length > 0 || lastActiveAgoMs <= loopLimitMs) return undefined;
       const ago = formatGoDuration(Math.round(lastActiveAgoMs));
       return `sync Loop took longer than expected: last seen active ${ago} ago; threshold is ${formatGoDuration(loopLimitMs)}`;

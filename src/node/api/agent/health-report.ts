@@ -3,7 +3,7 @@ import { formatGoDuration } from '#base/time/go-duration.js';
 import { type Logger } from '#base/log/logger.js';
 import { type HealthChange, HealthChanges } from '../../telemetry/reports/health-changes.js';
 
-/** Turns health, asked for again and again, into one log line for each change of it. */
+/** Logs one line for each change between repeated health readings. */
 export class HealthReport {
   readonly #logger: Logger;
   readonly #changes = new HealthChanges();
@@ -12,7 +12,7 @@ export class HealthReport {
     this.#logger = logger;
   }
 
-  /** Says what has changed since the last call. Pods are passed over while the runtime is away: all of them fail then. */
+  /** Logs the changes since the last call. Skips pods while the runtime is away, as all of them fail then. */
   update(health: PlegHealth, runtimeIsThere: boolean): void {
     for (const change of this.#changes.update(health, runtimeIsThere)) this.#tell(change);
   }

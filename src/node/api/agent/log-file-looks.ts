@@ -8,16 +8,18 @@ import { findLookPlace } from '../../volumes/find-look-place.js';
 /** What {@link logFileLooks} needs. */
 export interface LogFileLooksOptions {
   readonly clock: Pick<Clock, 'setTimer' | 'monotonicMs'>;
-  /** What is mounted where (default: the process's own mounts). */
+  /** Reads the mounts (default: the process's own). */
   readonly readMounts?: () => Promise<readonly MountEntry[]>;
 }
 
-/** So long the table of mounts is good for: an index asks for each of its links. */
+/** How long the table of mounts stays valid: an index needs it for each of its links. */
 const MOUNTS_MS = 1_000;
 
 /**
- * Looks at the node's log files: one at a time where they may hang, apart from those of volumes. So a dead mount among the
- * logs holds up no pod, and a thread is left for everybody else. What does not answer is a 503.
+ * Accesses the node's log files: one at a time where they may hang, separately from volumes.
+ *
+ * So a dead mount among the logs blocks no pod, and leaves a thread for everything else. An access without an
+ * answer gives 503.
  */
 export function logFileLooks({ clock, readMounts = readOwnMounts }: LogFileLooksOptions): FileLooks {
   let table: { readonly mounts: Promise<readonly MountEntry[]>; readonly atMs: number } | undefined;

@@ -9,7 +9,7 @@ import { kubeletConfigPage } from '../../options/kubelet-config/kubelet-config-p
 import { type NodeIdentity } from '../../resources/facts/node-identity.js';
 import { buildUsagePages } from './usage-pages.js';
 
-/** What {@link buildNodePages} wires. */
+/** What {@link buildNodePages} needs. */
 export interface NodePagesOptions {
   readonly options: AgentOptions;
   readonly parts: AgentParts;
@@ -24,7 +24,7 @@ export interface NodePagesOptions {
   readonly logger: Logger;
 }
 
-/** How each page about the node is made: one line each. */
+/** How each page about the node is rendered: one line each. */
 export function buildNodePages(given: NodePagesOptions): NodePages {
   const { options, parts, metrics, plegReporter, identity, client, clock, logger } = given;
   const { cache, paths, closing } = parts;

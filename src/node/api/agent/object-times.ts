@@ -1,10 +1,15 @@
 import { type SourceConfigObject } from '../../desired/config-objects.js';
 import { CreationTimes, type CreationTimesOptions } from './creation-times.js';
 
-/** When each ConfigMap and Secret came to this node: the same over restarts of the agent, for as long as its source has it. */
+/**
+ * When each ConfigMap and Secret came to this node: the same over restarts of the agent, as long as its
+ * source has it.
+ */
 export class ObjectTimes {
   readonly #times: CreationTimes;
-  /** The sources that have had any since this agent began: nothing is known yet of what the others have. */
+  /**
+   * The sources that have delivered any since this agent started: the objects of others are still unknown.
+   */
   readonly #sources = new Set<string>();
   #isSettled = false;
 
@@ -12,7 +17,7 @@ export class ObjectTimes {
     this.#times = times;
   }
 
-  /** Reads what the agent before has written. Never rejects. */
+  /** Reads the previous agent's file. Never rejects. */
   static async open(options: CreationTimesOptions): Promise<ObjectTimes> {
     return new ObjectTimes(await CreationTimes.open(options));
   }
@@ -22,7 +27,7 @@ export class ObjectTimes {
     return this.#times.getMs(keyOf(object));
   }
 
-  /** Takes note of those that are new, and forgets those that are gone. */
+  /** Records new ones, and forgets those that are gone. */
   update(all: readonly SourceConfigObject[]): void {
     const keys = new Set(all.map(keyOf));
     for (const key of keys) this.#times.getMs(key);
@@ -32,7 +37,10 @@ export class ObjectTimes {
     this.#times.keepOnly((key) => !isGone(key));
   }
 
-  /** Every source has told what it has: those that went while no agent ran are gone, too. Does nothing after the first time. */
+  /**
+   * Forgets objects that disappeared while no agent ran, once every source has delivered. Does nothing after
+   * the first time.
+   */
   settle(readAll: () => readonly SourceConfigObject[]): void {
     if (this.#isSettled) return;
     this.#isSettled = true;

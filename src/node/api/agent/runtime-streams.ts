@@ -3,10 +3,10 @@ import { type PodRef } from '#kube/pod/pod-ref.js';
 import { type RuntimeStreams } from '../node/stream-container.js';
 import { PodloopError } from '#base/errors/errors.js';
 
-/** What {@link runtimeStreams} asks. */
+/** Sources of {@link runtimeStreams}. */
 export interface RuntimeStreamsOptions {
   readonly client: Pick<CriClient, 'exec' | 'attach' | 'portForward'>;
-  /** Knows the sandboxes of pods, also of those whose status cannot be had. */
+  /** Knows the sandboxes of pods, including those whose status is unavailable. */
   readonly pleg: Pick<Pleg, 'findObserved'>;
 }
 

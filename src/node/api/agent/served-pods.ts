@@ -13,7 +13,7 @@ import { readUntilAborted } from '#base/async/read-until-aborted.js';
 import { type PodWorkers } from '../../pods/workers/pod-workers.js';
 import { type CreationTimes } from './creation-times.js';
 
-/** Where {@link ServedPods} reads. */
+/** Sources of {@link ServedPods}. */
 export interface ServedPodsOptions {
   readonly clock: Clock;
   readonly desired: Pick<DesiredPods, 'find' | 'uids' | 'has' | 'revision'>;
@@ -23,10 +23,10 @@ export interface ServedPodsOptions {
   readonly stopped: Pick<StoppedPods, 'find' | 'revision'>;
 }
 
-/** The pods of the agent as its API shows them: those that are wanted, and those that still end. */
+/** The pods of the agent as its API shows them: those that are wanted, and those that are still ending. */
 export class ServedPods implements PodViews {
   readonly #options: ServedPodsOptions;
-  /** Of pods that no source wants any more, since when. */
+  /** Since when no source wants a pod any more. */
   readonly #leaving = new Map<string, PodDeletion>();
   readonly #pending = new WeakMap<NodePod, V1PodStatus>();
 
@@ -34,7 +34,7 @@ export class ServedPods implements PodViews {
     this.#options = options;
   }
 
-  /** Another text after each change that the statuses of pods do not tell of. */
+  /** Changes with every change that no status shows. */
   get revision(): string {
     const { desired, workers, stopped } = this.#options;
     return [desired, workers, stopped].map(({ revision }) => revision).join(' ');
@@ -50,7 +50,7 @@ export class ServedPods implements PodViews {
     const pod = desired.find(uid) ?? this.#findEnding(uid);
     const deletion = pod === undefined ? undefined : this.#findDeletion(pod);
     const isOver = pod !== undefined && stopped.find(pod)?.isOver === true;
-    // Without any grace nobody waits for the end.
+    // With no grace period nobody waits for the end.
     if (pod === undefined || isOver || deletion?.deletionGracePeriodSeconds === 0) {
       this.#leaving.delete(uid);
       creations.forget(uid);
@@ -62,8 +62,10 @@ export class ServedPods implements PodViews {
   }
 
   /**
-   * Forgets when those came that went while no agent ran: nobody wants them, and nothing is there of them that would have to
-   * end first. To be called when every source was seen.
+   * Forgets the creation times of pods that disappeared while no agent ran, and that have nothing left to
+   * end.
+   *
+   * Call it when every source was read.
    */
   forgetAbsent(isRunning: (uid: string) => boolean): void {
     const { creations, workers } = this.#options;
@@ -100,7 +102,7 @@ export class ServedPods implements PodViews {
     return leaving;
   }
 
-  /** Of a pod that is wanted and that nobody has looked at yet. */
+  /** For a wanted pod without a status yet. */
   #pendingStatus(pod: NodePod): V1PodStatus {
     const known = this.#pending.get(pod);
     if (known !== undefined) return known;
@@ -120,16 +122,16 @@ export interface FollowPodsOptions {
   readonly clock: Clock;
   readonly table: PodTable;
   readonly manager: Pick<StatusManager, 'subscribe'>;
-  /** Another text when there is something to be seen of which no status tells: an end shows in nothing but the workers. */
+  /** Changes when there is something new that no status shows, such as an end that only the workers know. */
   readonly revision: () => string;
-  /** Called after each look at all pods. */
+  /** Called after each refresh of all pods. */
   readonly onLook?: () => void;
   readonly signal: AbortSignal;
 }
 
-/** How often it is asked whether all pods are to be looked at. */
+/** How often to check whether all pods have to be refreshed. */
 const ASK_MS = 1_000;
-/** How often they are, whatever was told. */
+/** How often they are refreshed in any case. */
 const LOOK_MS = 30_000;
 
 /** Keeps a table up to date until the signal aborts. */

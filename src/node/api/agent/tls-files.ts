@@ -1,11 +1,11 @@
 /**
- * What the port with TLS goes by: its certificate and key, the authority of its clients, and their tokens.
+ * The files of the port with TLS: its certificate and key, the authority of its clients, and their tokens.
  *
- * In: files that options name; where no certificate is named, what lies in the folder of certificates under a kubelet's names (the
- * cluster may have signed it), else a self-signed one of the agent's own there.
- * Out: what holds now. Files are read again whenever somebody asks for that; what cannot be used then is told, and what was
- * read before of that one thing holds, for a certificate and its key are hardly ever replaced in one step. A token that was
- * taken back is taken back, however the certificates are.
+ * In: configured files. If no certificate is configured, the one in the folder of certificates with a
+ * kubelet's names (the cluster may have signed it), otherwise a self-signed one of the agent there. Out: the
+ * present contents. Files are read again on request. If one cannot be used then, that is logged, and its last
+ * good content stays, as a certificate and its key are hardly ever replaced in one step. A removed token is
+ * removed at once, whatever the state of the certificates.
  *
  * @module
  */
@@ -30,15 +30,15 @@ import { readOptionFile, unusableFile } from '../../options/read-option-file.js'
 /** What {@link TlsFiles} need. */
 export interface TlsFilesOptions {
   readonly options: ServerOptions;
-  /** Names and addresses that this node has now, for a certificate of the agent's own. */
+  /** The node's present names and addresses, for a certificate of the agent's own. */
   readonly hosts: () => readonly string[];
-  /** Where such a certificate is kept. */
+  /** The folder of such a certificate. */
   readonly folder: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Of addresses that change every day a certificate keeps so many. */
+/** How many addresses a certificate keeps when they change every day. */
 const MOST_HOSTS = 50;
 
 /** See the module. */
@@ -49,7 +49,7 @@ export class TlsFiles {
   readonly #tokens: KeptReading<TokenTable>;
   readonly #signer: SelfSigner;
 
-  /** Reads everything. Rejects with OPTION_INVALID naming flag, file and what would be right. */
+  /** Reads everything. Rejects with OPTION_INVALID naming flag, file and the fix. */
   static async open(given: TlsFilesOptions): Promise<TlsFiles> {
     const { options, logger } = given;
     const { clientCaFile, tokenAuthFile } = options;
@@ -93,28 +93,30 @@ export class TlsFiles {
     this.#tokens = tokens;
   }
 
-  /** What new connections get. */
+  /** The context of new connections. */
   get context(): SecureContextOptions {
     const ca = this.#authorities.value;
     return { ...toContext(this.#pair.value, this.#options), ...(ca === '' ? {} : { ca }) };
   }
 
-  /** Who has which token. */
+  /** The present tokens. */
   get tokens(): TokenTable {
     return this.#tokens.value;
   }
 
   /**
-   * Loads what it takes to renew a certificate of the agent's own, where no other is named: to be called once the agent has started, and
-   * before its files can have been replaced. Never rejects: what cannot be loaded now is tried again at the renewal, and told then.
+   * Loads what renewing a certificate of the agent's own needs, if no other is configured. Never rejects.
+   *
+   * Call it once the agent has started, before an upgrade can replace its files. A failed load is retried at
+   * the renewal, and reported then.
    */
   async prepareRenewal(): Promise<void> {
     if (this.#options.tlsCertFile === '') await this.#signer.prepare().catch(() => undefined);
   }
 
-  /** Takes in what has changed of each; whether new connections get something else. Never rejects. */
+  /** Applies changes of each file; returns whether new connections get something else. Never rejects. */
   async refresh(): Promise<boolean> {
-    // First: what was taken back holds up to here.
+    // First, as a removed token stays valid up to here.
     await this.#tokens.refresh();
     const changes = [await this.#authorities.refresh(), await this.#pair.refresh()];
     const hasChanged = changes.includes(true);
@@ -125,7 +127,7 @@ export class TlsFiles {
   #tell(): void {
     const endsOf = (text: string): number[] =>
       certificatesIn(text).map((pem) => Date.parse(new X509Certificate(pem).validTo));
-    // Behind the server's are its issuers.
+    // Its issuers follow the server's own.
     const [serverEndsAtMs = 0] = endsOf(this.#pair.value.cert);
     const ends = endsOf(this.#authorities.value);
     const clientAuthorityEndsAtMs = ends.length === 0 ? undefined : Math.min(...ends);
@@ -145,9 +147,11 @@ async function readPair(
 }
 
 /**
- * What others have put into the folder under a kubelet's names: what the cluster has signed, where that is wanted, else what a
- * kubelet or a person has left. Undefined when there is none, or it has ended. Two files that do not go together are just being
- * replaced: then it rejects, but for the first time.
+ * A valid certificate with a kubelet's names in the folder: the cluster's, if wanted, otherwise a kubelet's
+ * or a person's.
+ *
+ * Undefined when there is none, or it has expired. Two files that do not match are just being replaced: then
+ * it rejects, except for the first time.
  */
 async function readPairThere(
   { options, folder, clock }: TlsFilesOptions,
@@ -166,7 +170,9 @@ async function readPairThere(
   return isOver ? undefined : pair;
 }
 
-/** The agent's own, made when there is none that is good for long enough and for all names that the node has now. */
+/**
+ * The agent's own, created if there is none that is valid long enough and for all present names of the node.
+ */
 async function ownPair(
   { folder, hosts: hostsNow, clock, logger }: TlsFilesOptions,
   signer: SelfSigner,
@@ -177,19 +183,19 @@ async function ownPair(
   const text = (await readIfThere(file)) ?? '';
   const kept = toPair(text, text);
   if (kept !== undefined && !isOutworn(kept.cert, wanted)) return kept;
-  // A node that starts with other addresses than its cluster knows it by would need two certificates each time.
+  // A node that starts with other addresses than its cluster knows would need two certificates each time.
   const former = kept === undefined ? [] : addressesToKeep(kept.cert, nowMs);
   const hosts = [...new Set([...wanted.hosts, ...former])].slice(0, MOST_HOSTS);
   const made = await signer.make({ hosts, nowMs });
   await makeFolder(folder, 0o700);
-  // The certificate alone, for clients that are to trust it.
+  // The certificate alone, for clients that should trust it.
   await writeWhole(join(folder, 'podloop.crt'), made.cert);
   await writeWhole(file, `${made.cert}${made.key}`);
   logger.info('Self-signed certificate made', { file, hosts });
   return made;
 }
 
-/** Undefined for what is no certificate with its key. */
+/** Undefined if it is no certificate with its key. */
 function toPair(certText: string, keyText: string): CertificatePair | undefined {
   const [key, certificates] = [privateKeyIn(keyText), certificatesIn(certText)];
   const [first] = certificates;
@@ -245,7 +251,7 @@ function certificatesOf(flag: string, file: string, text: string): X509Certifica
   );
 }
 
-/** Without `why`, what the work says is what is wrong. */
+/** Without `why`, the message of the failed work is the problem. */
 function attempt<Result>(flag: string, file: string, why: string | undefined, work: () => Result): Result {
   try {
     return work();

@@ -23,33 +23,33 @@ import { withinTime } from '#base/async/within-time.js';
 import { measureFolder } from '../../volumes/measure-folder.js';
 import { VolumePaths } from '../../volumes/volume-paths.js';
 
-/** What {@link buildUsagePages} wires. */
+/** What {@link buildUsagePages} needs. */
 export interface UsagePagesOptions {
   readonly client: CriClient;
   readonly cache: Pick<PodCache, 'getLastKnown'>;
   readonly nodeName: string;
   readonly paths: PodPaths;
-  /** Ends what goes on in the background. */
+  /** Ends work in the background. */
   readonly ending: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** The pages about what the node and its pods use. */
+/** The pages about the usage of the node and its pods. */
 export interface UsagePages {
   resource(signal: AbortSignal): Promise<readonly Uint8Array[]>;
   cadvisor(signal: AbortSignal): Promise<readonly Uint8Array[]>;
   summary(signal: AbortSignal): Promise<string>;
 }
 
-/** Prometheus waits for ten seconds unless told: a page without pods must be there before. */
+/** Prometheus waits ten seconds by default: a page without pods has to be there before. */
 const CALL_TIMEOUT_MS = 8_000;
-/** Of the calls that one question takes, together: a little more, so that the call says itself that it was given up. */
+/** For all calls of one request: slightly longer, so that the call itself reports its timeout. */
 const CALLS_TIMEOUT_MS = 8_500;
-/** At hundreds of pods the page of cAdvisor's names costs much of a second of CPU time, and is of megabytes. */
+/** With hundreds of pods, cAdvisor's page costs a good part of a second of CPU time, and has megabytes. */
 const KEEP_CADVISOR_MS = 1_000;
 
-/** Wires the pages about usage: they share what is asked of the runtime. */
+/** Builds the pages about usage, which share the answers of the runtime. */
 export function buildUsagePages(options: UsagePagesOptions): UsagePages {
   const { client, cache, nodeName, paths, ending, clock, logger } = options;
   const usage = new CriPodUsage({ client, timeoutMs: CALL_TIMEOUT_MS });
@@ -81,7 +81,7 @@ export function buildUsagePages(options: UsagePagesOptions): UsagePages {
   const cadvisor = new KeptPage({
     ...{ clock, keepMs: KEEP_CADVISOR_MS },
     make: async (signal) => {
-      // Asked beside one another, so that a hang costs its deadline once.
+      // In parallel, so that a hanging runtime costs its deadline once.
       const [look, runtimeMetrics] = await Promise.all([
         looks.look(signal),
         ask(signal, (asking) => usage.listMetrics(asking)).catch(() => undefined),
@@ -106,7 +106,7 @@ export function buildUsagePages(options: UsagePagesOptions): UsagePages {
         diskAt(paths.podLogsDir, atMs),
         filesystems && imageDisks(filesystems, atMs),
       ]);
-      // A look that failed knows of no pods; theirs were counted for minutes and are still there.
+      // A failed snapshot has no pods; their volumes took minutes to count and still exist.
       if (look.problem === undefined) volumes.keepOnly(look.pods.map(({ uid }) => uid));
       const { user, system } = process.cpuUsage();
       const agent = { startedAtMs, cpuNs: (user + system) * 1_000, residentBytes: process.memoryUsage.rss() };

@@ -1,19 +1,19 @@
 /**
- * Refusals as a Kubernetes API gives them: a v1 Status with a reason that programs read and a sentence for people.
+ * Errors in the form of a Kubernetes API: a v1 Status with a reason for programs and a sentence for people.
  *
  * Source: https://kubernetes.io/docs/reference/using-api/api-concepts/ and the reasons of metav1.Status
  *
  * @module
  */
 
-/** One of several things that are wrong, each with its field. */
+/** One of several problems, with its field. */
 export interface ApiStatusCause {
   readonly reason: string;
   readonly message: string;
   readonly field: string;
 }
 
-/** What a refusal is about. */
+/** The object of an error. */
 export interface ApiStatusDetails {
   readonly name?: string;
   readonly kind?: string;
@@ -33,7 +33,7 @@ export interface ApiStatus {
   readonly code: number;
 }
 
-/** HTTP's code of each reason. */
+/** The HTTP code of each reason. */
 const CODES = {
   BadRequest: 400,
   Unauthorized: 401,
@@ -54,15 +54,15 @@ const CODES = {
   Timeout: 504,
 } as const;
 
-/** Why a request is refused, in one word. */
+/** The reason of an error, in one word. */
 export type ApiReason = keyof typeof CODES;
 
-/** A refusal that reaches the client as a v1 Status. */
+/** An error that the client gets as a v1 Status. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly reason: ApiReason;
   readonly details: ApiStatusDetails | undefined;
-  /** The methods that the path has, of a MethodNotAllowed; see RFC 9110, 15.5.6. */
+  /** The methods that the path supports, for MethodNotAllowed; see RFC 9110, 15.5.6. */
   readonly allow: readonly string[] | undefined;
 
   constructor(
@@ -77,12 +77,12 @@ export class ApiError extends Error {
     this.allow = allow;
   }
 
-  /** HTTP's. */
+  /** The HTTP code. */
   get code(): number {
     return CODES[this.reason];
   }
 
-  /** As it is sent. */
+  /** The form in which it is sent. */
   toStatus(): ApiStatus {
     const { message, reason, details, code } = this;
     return {
@@ -98,12 +98,12 @@ export function notFoundError(resource: string, name: string): ApiError {
   return new ApiError('NotFound', `${resource} ${JSON.stringify(name)} not found`, { name, kind: resource });
 }
 
-/** The request itself is wrong. */
+/** The request itself is invalid. */
 export function badRequest(message: string): ApiError {
   return new ApiError('BadRequest', message);
 }
 
-/** Every problem of an object at once, in the words in which kubectl prints them. */
+/** All problems of an object at once, in the words in which kubectl prints them. */
 export function invalidError(kind: string, name: string, causes: readonly ApiStatusCause[]): ApiError {
   const list = causes.map(({ field, message }) => (field === '' ? message : `${field}: ${message}`));
   const all = list.length === 1 ? list[0]! : `[${list.join(', ')}]`;

@@ -1,5 +1,5 @@
 /**
- * What handlers see of a request, and what they answer: no socket, no header that only the transport needs.
+ * Requests and answers as handlers see them, without sockets and transport headers.
  *
  * @module
  */
@@ -10,32 +10,35 @@ export interface ApiRequest {
   readonly method: string;
   /** Without the query. */
   readonly path: string;
-  /** The parts of the path that vary, decoded. */
+  /** The variable parts of the path, decoded. */
   readonly params: Readonly<Record<string, string | undefined>>;
-  /** The client has not shown who he is where others do: no more is told than to anybody. */
+  /** The client is not identified although others are: it gets only what is open to anybody. */
   readonly isAnonymous?: boolean;
   readonly query: URLSearchParams;
-  /** In small letters. */
+  /** In lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** Aborts when the client has gone, the time is up, or the server closes. */
   readonly signal: AbortSignal;
-  /** The body as JSON; undefined when there is none. Rejects with an {@link ApiError} when it is none, or too large. */
+  /**
+   * The body as JSON; undefined when there is none. Rejects with an {@link ApiError} if it is invalid or too
+   * large.
+   */
   readBody(): Promise<unknown>;
 }
 
-/** What a handler answers. */
+/** The answer of a handler. */
 export type ApiAnswer = JsonAnswer | TextAnswer | BytesAnswer | StreamAnswer;
 
 /** One object. */
 export interface JsonAnswer {
   readonly kind: 'json';
   readonly body: unknown;
-  /** 200 unless told. */
+  /** Default: 200. */
   readonly code?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A few words. */
+/** Short text. */
 export interface TextAnswer {
   readonly kind: 'text';
   readonly body: string;
@@ -43,7 +46,7 @@ export interface TextAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A whole that is there already, which other answers may share. */
+/** A complete body in memory, which several answers may share. */
 export interface BytesAnswer {
   readonly kind: 'bytes';
   readonly contentType: string;
@@ -52,52 +55,59 @@ export interface BytesAnswer {
 }
 
 /**
- * As much as there is, at the client's pace: the next piece is asked for when the connection has taken the one before.
- * What it throws before the first piece is the answer; later it breaks the answer off.
+ * A stream at the client's pace: the next piece is requested when the connection has taken the one before.
+ *
+ * An error before the first piece becomes the answer; a later one breaks the answer off.
  */
 export interface StreamAnswer {
   readonly kind: 'stream';
   readonly contentType: string;
-  /** 200 unless told. */
+  /** Default: 200. */
   readonly code?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Its pieces end early when the signal aborts: it is broken off then, for half of it must not pass for the whole. */
+  /**
+   * Its pieces end early when the signal aborts: the answer is broken off then, so that half of it does not
+   * seem complete.
+   */
   readonly abortCutsOff?: boolean;
   readonly pieces: AsyncIterable<string | Uint8Array>;
 }
 
-/** Answers a request. Rejects with an {@link ApiError}; anything else becomes an InternalError. */
+/** Answers a request. Rejects with an {@link ApiError}; any other error becomes an InternalError. */
 export type ApiHandler = (request: ApiRequest) => ApiAnswer | Promise<ApiAnswer>;
 
 /**
- * Where an upgraded connection leads: the URL of a server on this machine that speaks the protocol that the client asked
- * for. Rejects as {@link ApiHandler} does.
+ * The target of an upgraded connection: the URL of a server on this machine that speaks the requested
+ * protocol.
+ *
+ * Rejects like {@link ApiHandler}.
  */
 export type UpgradeHandler = (request: ApiRequest) => Promise<URL>;
 
-/** What is known of a client before anything it asks is looked at. */
+/** What is known of a client before its request is read. */
 export interface ApiClient {
-  /** The address of ours that it came to; undefined at a unix socket. */
+  /** The server's address that it connected to; undefined at a unix socket. */
   readonly localAddress: string | undefined;
-  /** Its own; undefined at a unix socket. */
+  /** The client's address; undefined at a unix socket. */
   readonly remoteAddress?: string | undefined;
-  /** Common name and organizations in its certificate, when an authority that we trust vouches for that. */
+  /** Common name and organizations in its certificate, if a trusted authority has signed it. */
   readonly certificate: { readonly name: string; readonly groups: readonly string[] } | undefined;
 }
 
-/** What is asked for, before anything is done about it. */
+/** A request before anything is done about it. */
 export interface AskedRequest extends Pick<ApiRequest, 'method' | 'path' | 'headers' | 'signal'> {
   /**
-   * The path as it is written where it is served, and `other` where nothing is: what may be done goes by that, for there
-   * are many ways to write one path.
+   * The path's template if it is served, otherwise `other`.
+   *
+   * Permissions depend on the template, as there are many ways to write one path.
    */
   readonly template: string;
 }
 
-/** Undefined: it may be done; `anonymous`: also by who has not shown who he is, as far as that goes. */
+/** Undefined: allowed; `anonymous`: also allowed without credentials, as far as that goes. */
 export type Verdict = ApiError | 'anonymous' | undefined;
 
-/** Who may do what. Never rejects; others than a cluster know it at once. */
+/** Decides who may do what. Never rejects; only a cluster takes time to decide. */
 export type Authorize = (request: AskedRequest, client: ApiClient) => Verdict | Promise<Verdict>;
 
 /** One object as an answer. */
@@ -114,7 +124,7 @@ export function jsonAnswer(
   };
 }
 
-/** `true`, `1` or the bare name stand for yes, as with an API server. */
+/** `true`, `1` or the bare name mean yes, as with an API server. */
 export function isTrue(query: URLSearchParams, name: string): boolean {
   const value = query.get(name);
   return value !== null && !['false', '0', 'f', 'F', 'FALSE', 'False'].includes(value);

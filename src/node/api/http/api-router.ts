@@ -2,16 +2,16 @@ import findMyWay from 'find-my-way';
 import { ApiError } from './api-error.js';
 import { type ApiHandler, type UpgradeHandler } from './api-request.js';
 
-/** What is done at a path. */
+/** The handler of a path. */
 export type ApiRoute =
   | { readonly kind: 'answer'; readonly handle: ApiHandler }
-  /** The connection is upgraded; without an upgrade it is a bad request. */
+  /** Upgrades the connection; without an upgrade it is a bad request. */
   | { readonly kind: 'upgrade'; readonly handle: UpgradeHandler };
 
-/** A route that was found, with the parts of the path that vary. */
+/** A found route, with the variable parts of the path. */
 export interface FoundRoute {
   readonly route: ApiRoute;
-  /** The path as it was written when the route was added. */
+  /** The path as given when the route was added. */
   readonly template: string;
   readonly params: Readonly<Record<string, string | undefined>>;
 }
@@ -21,7 +21,7 @@ type StoredRoute = Omit<FoundRoute, 'params'>;
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 const METHODS: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
-/** A name of Kubernetes has at most 253 characters; each may be written as three. */
+/** A Kubernetes name has at most 253 characters; each may be encoded as three. */
 const LONGEST_PART = 3 * 253;
 
 /** The paths of the API. */
@@ -32,19 +32,19 @@ export class ApiRouter {
     ignoreTrailingSlash: true,
   });
 
-  /** Answers requests for `path`, which has parts like `:name`. */
+  /** Answers requests for `path`, which may have parts like `:name`. */
   answer(method: Method, path: string, handle: ApiHandler): void {
     this.#add([method], path, { kind: 'answer', handle });
   }
 
-  /** Upgrades connections at `path`: GET, as WebSocket has it, and POST, as kubectl does. */
+  /** Upgrades connections at `path`: GET for WebSocket, and POST for kubectl. */
   upgrade(path: string, handle: UpgradeHandler): void {
     this.#add(['GET', 'POST'], path, { kind: 'upgrade', handle });
   }
 
-  /** Throws NotFound for a path that there is not, MethodNotAllowed for one at which something else can be done. */
+  /** Throws NotFound for an unknown path, MethodNotAllowed for one with other methods. */
   find(method: string, path: string): FoundRoute {
-    // As GET, but that nothing is sent behind the headers.
+    // Like GET, but nothing follows the headers.
     const found = this.#find(method === 'HEAD' ? 'GET' : method, path);
     if (found !== undefined && (method !== 'HEAD' || found.route.kind === 'answer')) return found;
     const allow = this.#methodsOf(path);
@@ -65,7 +65,7 @@ export class ApiRouter {
   }
 
   #add(methods: Method[], path: string, route: ApiRoute): void {
-    // Handlers are called by the server; the store carries what it calls.
+    // The server calls handlers; the store carries them.
     this.#routes.on(methods, path, () => undefined, { route, template: path });
   }
 

@@ -1,5 +1,5 @@
 /**
- * The transport of the agent's servers: HTTP/1.1 at whatever each listens at, with bounds for everything that a client
+ * The transport of the agent's servers: HTTP/1.1 at any address, with limits for everything that a client
  * does.
  *
  * ```
@@ -7,8 +7,9 @@
  *                                                    └─► upgrade ─► piped to another server
  * ```
  *
- * In: routes, and who may do what. Out: answers. It knows nothing of pods, and handlers know nothing of sockets. Every
- * request has a signal that aborts when its client has gone or the server closes, and is told of on a channel.
+ * In: routes and permissions. Out: answers. It knows nothing about pods, and handlers know nothing about
+ * sockets. Every request has a signal that aborts when its client has gone or the server closes, and is
+ * published on a channel.
  *
  * @module
  */
@@ -46,12 +47,15 @@ export interface ApiServerOptions extends HttpServerLimits {
   readonly clock: Clock;
   readonly router: ApiRouter;
   readonly authorize: Authorize;
-  /** As what its requests are counted (default: `socket`). */
+  /** The name in metrics of its requests (default: `socket`). */
   readonly name?: HttpServerName;
   readonly logger?: Logger;
-  /** What slow clients have not taken of ready-made answers; beyond it the slowest are cut off. 64 MiB unless told. */
+  /**
+   * Limit for complete answers that slow clients have not read (default: 64 MiB); beyond it the slowest are
+   * cut off.
+   */
   readonly maxWaitingBytes?: number;
-  /** An upgraded connection ends when nothing was sent for so long; 4 h unless told, as streamingConnectionIdleTimeout. */
+  /** An idle upgraded connection ends after this time (default: 4 h, like streamingConnectionIdleTimeout). */
   readonly streamIdleMs?: number;
 }
 
@@ -60,9 +64,9 @@ type Finding = (FoundRoute & { readonly isAnonymous: boolean }) | { readonly ref
 const MOST_WAITING_BYTES = 64 * 1024 * 1024;
 const STREAM_IDLE_MS = 4 * 60 * 60 * 1_000;
 const STREAM_PROTOCOL = /websocket|spdy/i;
-/** So long a client may take for an answer that is there as a whole. */
+/** How long a client may take to read a complete answer. */
 const TAKE_MS = 60_000;
-/** So long answers under way may take to end when the server closes. */
+/** How long answers under way may take to end when the server closes. */
 const CLOSE_MS = 1_000;
 
 /** See the module. */
@@ -74,7 +78,7 @@ export class ApiServer implements AsyncDisposable {
   readonly #turns = new RequestTurns();
   readonly #closing = new AbortController();
   readonly #waiting: WaitingBytes;
-  /** Upgraded ones are not the HTTP server's any more. */
+  /** Upgraded connections no longer belong to the HTTP server. */
   readonly #upgraded = new Set<Duplex>();
   readonly #connections: Connections;
   readonly #certificates = new PeerCertificates();
@@ -86,7 +90,7 @@ export class ApiServer implements AsyncDisposable {
     this.#logger = options.logger ?? SILENT_LOGGER;
     this.#name = options.name ?? 'socket';
     this.#waiting = new WaitingBytes(options.maxWaitingBytes ?? MOST_WAITING_BYTES);
-    // One listener for each request: many are no leak.
+    // One listener per request: many are no leak.
     setMaxListeners(0, this.#closing.signal);
     const dropped = (): void => httpConnectionDropped.publish({ server: this.#name });
     const { maxStrangers = MOST_STRANGERS } = options;
@@ -106,7 +110,7 @@ export class ApiServer implements AsyncDisposable {
     });
     this.#server.on('drop', () => {
       dropped();
-      // Those who come go before those who only might ask again.
+      // New clients go before idle connections.
       this.#server.closeIdleConnections();
     });
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
@@ -117,22 +121,28 @@ export class ApiServer implements AsyncDisposable {
   }
 
   /**
-   * Listens at a unix socket that only its owner may open. Rejects with ENDPOINT_IN_USE when somebody answers there, and
-   * with OPTION_INVALID when the path cannot be a socket's.
+   * Listens at a unix socket that only its owner may open.
+   *
+   * Rejects with ENDPOINT_IN_USE when another server answers there, and with OPTION_INVALID for an invalid
+   * path.
    */
   async listenAtSocket(path: string): Promise<void> {
     this.#socket = await listenPrivately(path, async (draft) => this.#listen({ path: draft }));
   }
 
-  /** Listens at an address of this machine. Rejects with the system's error (EADDRINUSE, …); it can be tried again then. */
+  /**
+   * Listens at an address of this machine. Rejects with the system's error (EADDRINUSE, …), and can then be
+   * retried.
+   */
   async listenAtPort(host: string, port: number): Promise<void> {
-    // Without a host Node listens at all addresses of both families, or of the one that there is.
+    // Without a host, Node listens at all addresses of both families, or of the only one.
     await this.#listen(host === '0.0.0.0' ? { port } : { host, port });
   }
 
   /**
-   * New connections get this certificate and these authorities; of a server with TLS. Where the authorities are others than
-   * before, connections for which those vouched are good for no further request.
+   * Sets the certificate and authorities of new connections of a server with TLS.
+   *
+   * If the authorities have changed, connections that the old ones vouched for get no further request.
    */
   setSecureContext(context: SecureContextOptions): void {
     (this.#server as TlsServer).setSecureContext(context);
@@ -142,7 +152,7 @@ export class ApiServer implements AsyncDisposable {
     this.#server.closeIdleConnections();
   }
 
-  /** Takes no connection any more and ends those that there are, within about a second. Idempotent. */
+  /** Accepts no more connections and ends the present ones, within about a second. Idempotent. */
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort(new DOMException('the API server is closed', 'AbortError'));
@@ -160,7 +170,7 @@ export class ApiServer implements AsyncDisposable {
     await this.close();
   }
 
-  /** Can be tried again when it fails: nothing of a try is left behind. */
+  /** Can be retried after a failure, which leaves nothing behind. */
   async #listen(place: { readonly path: string } | { readonly host?: string; readonly port: number }) {
     const listening = once(this.#server, 'listening');
     this.#server.listen(place);
@@ -168,7 +178,7 @@ export class ApiServer implements AsyncDisposable {
     this.#server.on('error', (error) => this.#logger.error('API server fails', error));
   }
 
-  /** Never rejects. Resolves when the answer was taken, or its client is gone. */
+  /** Never rejects. Resolves when the client has read the answer, or is gone. */
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { clock } = this.#options;
     if (this.#isOfOldAuthorities(request.socket)) {
@@ -191,7 +201,7 @@ export class ApiServer implements AsyncDisposable {
       const { route, params, isAnonymous } = found;
       if (route.kind === 'upgrade') throw badRequest('Upgrade request required');
       const answer = await route.handle({ ...asked, params, isAnonymous });
-      // A body that nobody reads would be read on and on to get at the next request.
+      // The server would read an unread body to its end to get to the next request.
       if (hasBody(request) && !request.complete) response.setHeader('Connection', 'close');
       if (answer.kind !== 'stream') mustBeTaken();
       if (answer.kind === 'bytes') leave = this.#waiting.add(answer.body, () => response.destroy());
@@ -200,7 +210,7 @@ export class ApiServer implements AsyncDisposable {
       if (limit === undefined) mustBeTaken();
       this.#refuse(request, response, abort, error);
     } finally {
-      // What is left of a body that nobody wanted.
+      // Discards the rest of an unread body.
       request.resume();
       await finished(response).catch(() => undefined);
       leave();
@@ -208,20 +218,22 @@ export class ApiServer implements AsyncDisposable {
       abort.unlink();
       ended(codeOf(response));
       const { socket } = request;
-      // Whoever comes again may have another certificate.
+      // The client may come again with another certificate.
       if (this.#isOfOldAuthorities(socket) || this.#isOver(socket)) socket.destroySoon();
     }
   }
 
   /**
-   * Whether its certificate was judged by authorities that no longer are those that vouch for clients. It is closed then, as an idle
-   * connection may be at any time: its client comes again, and the next handshake tells.
+   * Whether its certificate was checked by authorities that have changed since.
+   *
+   * It is closed then, as an idle connection may be at any time: the client comes again, and the next
+   * handshake decides.
    */
   #isOfOldAuthorities(socket: Socket): boolean {
     return this.#certificates.find(socket) !== undefined && !this.#connections.isOfThisEra(socket);
   }
 
-  /** Whether its certificate has ended since the handshake. */
+  /** Whether its certificate has expired since the handshake. */
   #isOver(socket: Socket): boolean {
     const shown = this.#certificates.find(socket);
     return shown !== undefined && this.#options.clock.now() >= shown.endsAtMs;
@@ -239,18 +251,19 @@ export class ApiServer implements AsyncDisposable {
   }
 
   /**
-   * Whether an upgrade is the client's business here: where there is something to be upgraded to, or what it asks for is
-   * nothing but that. Others (curl and Java, of HTTP/2) take an answer as it is just as well.
+   * Whether to upgrade: the path supports it, or the client asks for nothing else.
+   *
+   * Others (curl and Java, for HTTP/2) accept a plain answer just as well.
    */
   #mayUpgrade(request: IncomingMessage): boolean {
-    // What comes behind the headers is no longer read as a body.
+    // What follows the headers is no longer parsed as a body.
     if (hasBody(request) || STREAM_PROTOCOL.test(request.headers.upgrade ?? '')) return true;
     const { method = '', url = '' } = request;
     const found = this.#lookUp({ method, path: url.split('?')[0] ?? '' });
     return 'route' in found && found.route.kind === 'upgrade';
   }
 
-  /** The HTTP server has let go of the connection: it is answered by hand, and ends. */
+  /** Answers by hand and ends the connection, as the HTTP server has let go of it. */
   #answerPlainly(request: IncomingMessage, socket: Socket): void {
     socket.on('error', () => socket.destroy());
     this.#turns.take(socket, request, async () => {
@@ -299,7 +312,9 @@ export class ApiServer implements AsyncDisposable {
     }
   }
 
-  /** What there is at the path, or why it is not to be had; who may not have it does not learn whether it is there. */
+  /**
+   * The route at the path, or why it is not available; unauthorized clients do not learn whether it exists.
+   */
   async #find(asked: ApiRequest, { socket }: IncomingMessage): Promise<Finding> {
     const found = this.#lookUp(asked);
     const template = 'route' in found ? found.template : 'other';
@@ -309,7 +324,7 @@ export class ApiServer implements AsyncDisposable {
     return 'route' in found ? { ...found, isAnonymous: verdict === 'anonymous' } : found;
   }
 
-  /** Who asks, as far as that was shown and holds, as a kubelet looks at each request. */
+  /** The client's identity, checked for each request as in a kubelet. */
   #toClient(socket: Socket): ApiClient {
     const { localAddress, remoteAddress } = socket;
     const certificate = this.#isOver(socket) ? undefined : this.#certificates.find(socket)?.who;
@@ -336,7 +351,7 @@ export class ApiServer implements AsyncDisposable {
   #tell({ method, url }: IncomingMessage, error: unknown): void {
     const cause = error instanceof Error ? error.cause : undefined;
     const fields = cause === undefined ? {} : { cause: messageOf(cause) };
-    // The query may hold what people type into commands.
+    // The query may contain what people type into commands.
     this.#logger.error('Request to the API failed', error, { method, path: url?.split('?')[0], ...fields });
   }
 }

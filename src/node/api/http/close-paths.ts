@@ -4,8 +4,10 @@ import { type Authorize } from './api-request.js';
 import { type ClosedBy, findNodePath } from '../node/node-paths.js';
 
 /**
- * What an operator has switched off. `debugging`: logs, commands and connections of containers, and changes of objects,
- * the kubelet's enableDebuggingHandlers=false; `systemLogs`: the node's log folder, its enableSystemLogHandler=false.
+ * What an operator has switched off.
+ *
+ * `debugging`: logs, commands and connections of containers, and changes of objects, like the kubelet's
+ * enableDebuggingHandlers=false; `systemLogs`: the node's log folder, like its enableSystemLogHandler=false.
  */
 export type ClosedPaths = Readonly<Record<ClosedBy, boolean>>;
 
@@ -15,7 +17,7 @@ const WORDS: readonly (readonly [ClosedBy, string])[] = [
 ];
 const DEBUGGING = /^\/api\/v1\/namespaces\/:namespace\/pods\/:name\/(log|exec|attach|portforward)$/;
 
-/** Closes paths to everybody who would be let in otherwise, in the kubelet's words. */
+/** Closes paths to everybody who would otherwise be admitted, with the kubelet's errors. */
 export function closePaths(authorize: Authorize, closed: ClosedPaths): Authorize {
   return async (request, client) => {
     const verdict = await authorize(request, client);

@@ -3,25 +3,25 @@ import { peerNetworkOf } from '../access/peer-network.js';
 
 /** What {@link Connections} need. */
 export interface ConnectionsOptions {
-  /** Of those who have not shown who they are. */
+  /** Limit for unidentified clients. */
   readonly maxStrangers: number;
-  /** One of them was closed for another. */
+  /** A connection was closed to make room for another. */
   readonly onDrop: () => void;
 }
 
 interface Connection {
   readonly socket: Socket;
-  /** Where it came from: see {@link peerNetworkOf}. */
+  /** Its peer: see {@link peerNetworkOf}. */
   readonly network: string;
-  /** How often authorities had changed when it came: its handshake goes by those of that time. */
+  /** How often the authorities had changed when it came: those of that time checked its handshake. */
   readonly era: number;
 }
 
 /**
- * The connections of a server, from the first byte on: before TLS is agreed upon they are nobody else's.
+ * The connections of a server from the first byte on, before TLS is negotiated.
  *
- * Where there are too many of strangers, the oldest one of the network that has most of them is closed: one machine that opens
- * hundreds keeps itself out, and nobody else.
+ * If there are too many of unidentified clients, the oldest of the network with most of them is closed. So a
+ * machine that opens hundreds only locks itself out.
  */
 export class Connections {
   readonly #options: ConnectionsOptions;
@@ -35,7 +35,7 @@ export class Connections {
     this.#options = options;
   }
 
-  /** One has come, as a stranger's. */
+  /** Adds a connection as unidentified. */
   add(socket: Socket): void {
     const key = keyOf(socket);
     const connection = { socket, network: peerNetworkOf(socket.remoteAddress ?? ''), era: this.#era };
@@ -50,18 +50,18 @@ export class Connections {
     if (this.#strangerCount > this.#options.maxStrangers) this.#dropStranger();
   }
 
-  /** Who is at the other end has shown who he is. The socket may be the one with TLS that was made of the one that came. */
+  /** Marks a client as identified. The socket may be the TLS one on top of the accepted one. */
   know(socket: Socket): void {
     const connection = this.#all.get(keyOf(socket));
     if (connection !== undefined) this.#leaveStrangers(connection);
   }
 
-  /** From now on other authorities vouch for clients. */
+  /** Starts a new era, as other authorities check clients from now on. */
   beginEra(): void {
     this.#era++;
   }
 
-  /** Whether the authorities are those by which its handshake went. */
+  /** Whether the present authorities have checked its handshake. */
   isOfThisEra(socket: Socket): boolean {
     return this.#all.get(keyOf(socket))?.era === this.#era;
   }
@@ -88,7 +88,10 @@ export class Connections {
   }
 }
 
-/** The same for a connection and for TLS on it: both ends of it. One at a unix socket has no such, and no TLS. */
+/**
+ * The same key for a connection and for TLS on it: both ends of it. A connection at a unix socket has none,
+ * and no TLS.
+ */
 function keyOf(socket: Socket): unknown {
   const { localAddress, localPort, remoteAddress, remotePort } = socket;
   if (remoteAddress === undefined) return socket;

@@ -3,8 +3,9 @@ import { type Clock } from '#base/time/clock.js';
 import { type HttpRequest, httpRequestEnded, httpRequestStarted } from '#base/channels/http-channels.js';
 
 /**
- * Tells of a request to whoever counts them: now, and of its end when the returned function is called, with the code
- * that was sent. The second call does nothing.
+ * Publishes the start of a request, and its end with the sent code when the returned function is called.
+ *
+ * A second call does nothing.
  */
 export function countRequest(
   request: HttpRequest,

@@ -1,23 +1,24 @@
 import { type Duplex } from 'node:stream';
 import { type Clock, type ClockTimer } from '#base/time/clock.js';
 
-/** How two sockets are held together. */
+/** Limits of two joined sockets. */
 export interface JoinLimits {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Without a byte either way for so long both are closed, in milliseconds. */
+  /** Both are closed after this time without a byte either way, in milliseconds. */
   readonly idleMs: number;
 }
 
-/** So long the server may take for what a client had sent before it left: there is nobody any more whom it could answer. */
+/** How long the server may take for the rest of a client that has left: nobody can get an answer any more. */
 const FLUSH_MS = 10_000;
 
 /**
- * Hands on what comes at either socket to the other, at the reader's pace, until both directions have ended or one side
- * has broken off; then both are closed. The end of one direction leaves the other open.
+ * Passes data between two sockets at the reader's pace, until both directions have ended or one side has
+ * broken off.
  *
- * What the server had sent before it left the client gets however slowly it reads, as somebody who pages through the output
- * of a command does: only `idleMs` bounds that.
+ * Then both are closed. The end of one direction leaves the other open. What the server had sent before it
+ * left reaches even a slow client, such as somebody who pages through the output of a command: only `idleMs`
+ * limits that.
  */
 export function joinSockets(
   client: Duplex,
@@ -52,7 +53,7 @@ export function joinSockets(
       from.on('data', touch);
       from.on('error', closeBoth);
       from.once('close', () => {
-        // What was sent before the end still has to get there; what was broken off is of no use to anybody.
+        // What was sent before the end still has to arrive; after a break-off it is useless.
         if (from.readableEnded && !to.writableFinished) {
           if (to === server) {
             const limit = clock.setTimer(FLUSH_MS, () => to.destroy(), { unref: true });

@@ -4,34 +4,36 @@ import { type TlsOptions } from 'node:tls';
 import { ApiError, badRequest } from './api-error.js';
 import { MOST_CONNECTIONS, MOST_HEADERS } from './server-bounds.js';
 
-/** What clients may do, at most. */
+/** Limits for clients. */
 export interface HttpServerLimits {
-  /** It speaks TLS with these, and plain HTTP without. */
+  /** Options of TLS; without them it speaks plain HTTP. */
   readonly tls?: TlsOptions;
-  /** Connections beyond it are closed at once; 2,048 unless told. */
+  /** Connections beyond it are closed at once (default: 2,048). */
   readonly maxConnections?: number;
-  /** Of them those of who has not shown who he is (default: 512). */
+  /** Limit for those of unidentified clients (default: 512). */
   readonly maxStrangers?: number;
-  /** Of URL and headers together; 256 KiB unless told: commands of exec stand in the URL, each word of them. */
+  /** For URL and headers together (default: 256 KiB): exec has each word of its command in the URL. */
   readonly maxHeaderBytes?: number;
-  /** So long a client may take for the headers of a request, in milliseconds (default: 10 s). */
+  /** How long a client may take for the headers of a request, in milliseconds (default: 10 s). */
   readonly headersTimeoutMs?: number;
-  /** And for the whole of it (default: 60 s). */
+  /** How long it may take for the whole request (default: 60 s). */
   readonly requestTimeoutMs?: number;
 }
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 60_000;
-/** How often it is looked who has taken too long: Node's 30 s would be what bounds a slow client. */
+/** How often timeouts are checked: Node's 30 s would determine how long a slow client may take. */
 const TIMEOUT_LOOK_MS = 2_000;
-/** So long a connection may wait for its next request. */
+/** How long a connection may wait for its next request. */
 const KEEP_ALIVE_MS = 60_000;
-/** As Go's servers: a client that has said nothing for so long is asked by the kernel whether it is there, also within a session. */
+/**
+ * Like Go's servers: the kernel probes a client that has been silent for this long, also within a session.
+ */
 const PROBE_AFTER_MS = 15_000;
 const HANDSHAKE_MS = 10_000;
 const MOST_HEADER_BYTES = 256 * 1024;
 
-/** A server of HTTP/1.1 that has bounds, and does not listen yet. */
+/** Creates an HTTP/1.1 server with limits, which does not listen yet. */
 export function makeHttpServer(given: HttpServerLimits): Server | TlsServer {
   const limits = {
     headersTimeout: given.headersTimeoutMs ?? HEADERS_TIMEOUT_MS,
@@ -48,12 +50,12 @@ export function makeHttpServer(given: HttpServerLimits): Server | TlsServer {
       ? createServer(limits)
       : createTlsServer({ ...limits, handshakeTimeout: HANDSHAKE_MS, ...tls });
   server.maxConnections = given.maxConnections ?? MOST_CONNECTIONS;
-  // Node is silent of those beyond: more than are allowed, for whoever has more to be found out.
+  // Node silently drops headers beyond this: allow more than the limit, to detect a client that exceeds it.
   server.maxHeadersCount = 2 * MOST_HEADERS;
   return server;
 }
 
-/** What is wrong with what came, when it was no request; `code` is Node's. */
+/** What is wrong with input that is no request; `code` is Node's. */
 export function explainClientError(
   code: string | undefined,
   { maxHeaderBytes = MOST_HEADER_BYTES }: HttpServerLimits,

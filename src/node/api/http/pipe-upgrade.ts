@@ -1,6 +1,7 @@
 /**
- * Joins a client that wants its connection upgraded with the server that is to speak to it: the runtime's streaming
- * server. What they speak (SPDY/3.1, WebSocket) is between them; only the request and the first answer are looked at.
+ * Joins a client that requests an upgrade with the runtime's streaming server.
+ *
+ * Their protocol (SPDY/3.1, WebSocket) is between them; only the request and the first answer are read.
  *
  * @module
  */
@@ -17,28 +18,29 @@ import { joinSockets } from './join-sockets.js';
 export interface UpgradeClient {
   readonly request: IncomingMessage;
   readonly socket: Duplex;
-  /** What has come behind the request already. */
+  /** Data that has already followed the request. */
   readonly head: Buffer;
 }
 
-/** How an upgraded connection is held. */
+/** Limits of an upgraded connection. */
 export interface UpgradeLimits {
   readonly clock: Clock;
   /** Ends it. */
   readonly signal: AbortSignal;
-  /** It ends when nothing has been sent either way for so long, in milliseconds. */
+  /** It ends after this time without data either way, in milliseconds. */
   readonly idleMs: number;
 }
 
-/** So long the streaming server may take for its first answer. */
+/** How long the streaming server may take for its first answer. */
 const ANSWER_MS = 30_000;
-/** Of the connection to us, and of no business to others. */
+/** Headers that only concern the connection to this server. */
 const OWN_HEADERS = new Set(['host', 'origin', 'authorization', 'cookie', 'proxy-authorization']);
 
 /**
- * Sends the request on to `target` and joins both sides when that agrees; else its refusal is handed on as it is.
- * Resolves when the connection has ended. Rejects with an {@link ApiError} when the target is not to be reached; nothing
- * was sent to the client then.
+ * Sends the request on to `target` and joins both sides if that agrees; otherwise passes on its refusal.
+ *
+ * Resolves when the connection has ended. Rejects with an {@link ApiError} when the target is unreachable;
+ * nothing was sent to the client then.
  */
 export async function pipeUpgrade(client: UpgradeClient, target: URL, limits: UpgradeLimits): Promise<void> {
   const answer = await ask(client.request, target, limits);
@@ -75,7 +77,7 @@ function ask(request: IncomingMessage, target: URL, { clock, signal }: UpgradeLi
       headers,
       agent: false,
       signal,
-      // A certificate of the runtime's own, on this machine: nobody vouches for it.
+      // A certificate of the runtime's own, on this machine: no authority has signed it.
       rejectUnauthorized: false,
     });
     const limit = clock.setTimer(ANSWER_MS, () => call.destroy(new Error('it does not answer')), {

@@ -1,10 +1,10 @@
 import { type IncomingMessage } from 'node:http';
 import { ApiError, badRequest } from './api-error.js';
 
-/** What an API server takes, too: the largest object and some room around it. */
+/** An API server's limit, too: the largest object and some room around it. */
 export const LARGEST_BODY_BYTES = 3 * 1024 * 1024;
 
-/** No object of Kubernetes is half as deep. */
+/** No Kubernetes object is half as deep. */
 const DEEPEST_BODY = 100;
 const CODES = { quote: 0x22, backslash: 0x5c, bracket: 0x5b, endBracket: 0x5d, brace: 0x7b, endBrace: 0x7d };
 
@@ -13,7 +13,7 @@ export const MERGE_PATCH = 'application/merge-patch+json';
 export const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 const PATCH_TYPES: readonly string[] = [MERGE_PATCH, STRATEGIC_MERGE_PATCH];
 
-/** A media type without its parameters, in small letters. Pure. */
+/** A media type without its parameters, in lower case. Pure. */
 export function mediaTypeOf(contentType: string): string {
   return contentType.split(';', 1)[0]!.trim().toLowerCase();
 }
@@ -34,18 +34,18 @@ export async function readJsonBody(request: IncomingMessage): Promise<unknown> {
   if (!isPatch && mediaTypeOf(type) !== 'application/json') {
     throw new ApiError('UnsupportedMediaType', `the body must be application/json, not ${type}`);
   }
-  // Whoever goes through what is nested deeper runs out of stack.
+  // Deeper nesting would exhaust the stack.
   if (depthOf(bytes) > DEEPEST_BODY)
     throw badRequest(`the body is nested deeper than ${DEEPEST_BODY} levels`);
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown;
   } catch {
-    // What JSON.parse says shows a piece of the text, and that may be of a Secret.
+    // JSON.parse's message quotes the text, which may be that of a Secret.
     throw badRequest('the body is no JSON');
   }
 }
 
-/** How many brackets and braces are open at most at any place outside of strings. */
+/** The maximum of open brackets and braces outside of strings. */
 function depthOf(bytes: Uint8Array): number {
   let [depth, deepest, isText] = [0, 0, false];
   for (let index = 0; index < bytes.length; index++) {

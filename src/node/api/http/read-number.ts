@@ -1,6 +1,6 @@
 import { badRequest } from './api-error.js';
 
-/** A whole number of the query that is not negative; undefined when it is not there or empty. Throws BadRequest. */
+/** A whole, non-negative number of the query; undefined when it is missing or empty. Throws BadRequest. */
 export function readWhole(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null || text === '') return undefined;

@@ -1,9 +1,9 @@
 import { type IncomingMessage } from 'node:http';
 import { type Duplex } from 'node:stream';
 
-/** More requests that came before their turn: a client that does not wait for answers is no client of ours. */
+/** Limit for requests before their turn: a client that does not wait for answers is closed. */
 const MOST_WAITING = 32;
-/** And of what they say in URLs and headers: strangers can have large ones wait. */
+/** Limit for their URLs and headers, as unidentified clients can queue large ones. */
 const MOST_WAITING_CHARS = 256 * 1024;
 
 interface Work {
@@ -18,13 +18,17 @@ interface Waiting {
 }
 
 /**
- * One request of a connection at a time, in the order in which they came. HTTP lets clients send many before the first is
- * answered; all at once, one connection would have more of the agent than a hundred others.
+ * Runs one request of a connection at a time, in the order in which they came.
+ *
+ * HTTP lets clients send many before the first is answered. In parallel, one connection would get more of the
+ * agent than a hundred others.
  */
 export class RequestTurns {
   readonly #waiting = new WeakMap<Duplex, Waiting>();
 
-  /** Does `work` when it is its turn. It must not reject. A connection with too much in wait is closed. */
+  /**
+   * Runs `work` when it is its turn. It must not reject. A connection with too much in its queue is closed.
+   */
   take(connection: Duplex, request: IncomingMessage, work: () => Promise<void>): void {
     const waiting = this.#waiting.get(connection);
     if (waiting === undefined) {

@@ -5,11 +5,14 @@ import { PodloopError } from '#base/errors/errors.js';
 import { ApiError } from './api-error.js';
 import { type ApiAnswer, type BytesAnswer, type JsonAnswer, type StreamAnswer } from './api-request.js';
 
-/** So long at most others wait while an answer is written. */
+/** How long others wait at most while an answer is written. */
 const SLICE_MS = 10;
 const PIECE_BYTES = 64 * 1024;
 
-/** Sends an answer at the client's pace. Rejects with what an answer throws before it has begun; nothing is sent then. */
+/**
+ * Sends an answer at the client's pace. Rejects with an error from before the first byte; nothing is sent
+ * then.
+ */
 export async function sendAnswer(
   response: ServerResponse,
   answer: ApiAnswer,
@@ -30,10 +33,10 @@ export async function sendAnswer(
   }
 }
 
-/** What a thrown error is to the client. Only what was meant for it is told. */
+/** The client's view of a thrown error: only messages that were meant for it. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  // Ours say what is wrong and hold no value of a Secret.
+  // podloop's own errors say what is wrong and contain no value of a Secret.
   if (error instanceof PodloopError) {
     const isPassing = error.code === 'CRI_UNAVAILABLE' || error.code === 'JOURNAL_UNUSABLE';
     const reason = isPassing ? 'ServiceUnavailable' : 'InternalError';
@@ -58,7 +61,7 @@ function sendText(
   response.end(text);
 }
 
-/** Piece by piece: what a slow client has not taken yet stays where others share it. */
+/** Piece by piece: what a slow client has not read yet stays in the shared buffer. */
 async function sendBytes(response: ServerResponse, answer: BytesAnswer): Promise<void> {
   const { contentType, headers, body } = answer;
   response.writeHead(200, { ...headers, 'Content-Type': contentType, 'Content-Length': body.length });
@@ -100,7 +103,7 @@ async function sendStream(
     response.end();
   } catch (error) {
     if (!hasBegun) throw error;
-    // Half an answer must not pass for a whole one.
+    // Half an answer must not seem complete.
     response.destroy();
     if (!signal.aborted) throw error;
   } finally {
@@ -116,7 +119,7 @@ async function drained(response: ServerResponse): Promise<void> {
     const { signal } = leaving;
     await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
   } catch {
-    // Gone with an error: `destroyed` says so.
+    // It failed: `destroyed` shows that.
   } finally {
     leaving.abort();
   }

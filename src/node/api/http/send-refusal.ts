@@ -3,16 +3,16 @@ import { type Duplex } from 'node:stream';
 import { type ApiError } from './api-error.js';
 import { findNodePath } from '../node/node-paths.js';
 
-/** A refusal as text: Kubernetes' API answers with a v1 Status, a kubelet with a few words. */
+/** The text of an error: Kubernetes' API answers with a v1 Status, a kubelet with a few words. */
 interface RefusalText {
   readonly contentType: string;
   readonly text: string;
 }
 
-/** The answer to a request that is refused; nothing of another one may have been sent. */
+/** Sends an error to a request; no other answer may have begun. */
 export function sendRefusal(request: IncomingMessage, response: ServerResponse, refusal: ApiError): void {
   const { contentType, text } = describe(refusal, request.url);
-  // A body that was not read to its end would be taken for the next request.
+  // The rest of an unread body would be taken for the next request.
   if (hasBody(request) && !request.complete) response.setHeader('Connection', 'close');
   const { retryAfterSeconds } = refusal.details ?? {};
   if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds);
@@ -25,7 +25,7 @@ export function sendRefusal(request: IncomingMessage, response: ServerResponse, 
   response.end(text);
 }
 
-/** The answer to a request whose connection is no longer the HTTP server's. */
+/** Sends an error on a connection that no longer belongs to the HTTP server. */
 export function refuseConnection(socket: Duplex, refusal: ApiError, url?: string): void {
   if (!socket.writable) {
     socket.destroy();
@@ -44,13 +44,13 @@ export function refuseConnection(socket: Duplex, refusal: ApiError, url?: string
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy());
 }
 
-/** Whether more than headers was announced. */
+/** Whether a body was announced. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
 function describe(refusal: ApiError, url: string | undefined): RefusalText {
-  // What a kubelet has, too, is answered in words.
+  // Paths of a kubelet answer in words.
   if (url !== undefined && findNodePath(url) !== undefined) {
     return { contentType: 'text/plain; charset=utf-8', text: `${refusal.message}\n` };
   }

@@ -1,6 +1,8 @@
 /**
- * How much of a server its clients may have at one time. What can be asked for without end by whoever gets at the port is bounded
- * here, so that neither a stranger nor one busy client keeps the others out:
+ * How much of a server its clients may use at a time.
+ *
+ * Everything that a client could request without end is limited here, so that neither an unidentified client
+ * nor a busy one locks out the others:
  *
  * ```
  * all connections            2,048   the next one is closed unheard, and idle ones make room for who comes then
@@ -9,21 +11,21 @@
  *  └─ with a watch, /events    100   429
  * ```
  *
- * A stranger is who has not shown who he is: he is about to agree upon TLS, has asked for nothing yet, or for nothing that he
- * gets. A certificate that an authority vouches for ends that, and so does a request that is let in. How long he may take is
- * bounded as well: see `make-http-server`.
+ * A stranger is an unidentified client: it is negotiating TLS, has requested nothing yet, or nothing that it
+ * gets. A trusted certificate ends that, and so does an accepted request. The time for that is limited as
+ * well: see `make-http-server`.
  *
- * A kubelet has no such bounds but those of its process. These let an API server through that opens the logs of all containers
- * of a large node at once: its connections are strangers' for as long as their handshakes take.
+ * A kubelet only has the limits of its process. These limits allow an API server that opens the logs of all
+ * containers of a large node at once, whose connections count as strangers' until their handshakes are done.
  *
  * @module
  */
 
 /** Connections of one server; more are closed at once. */
 export const MOST_CONNECTIONS = 2_048;
-/** Of them those of strangers. */
+/** Limit for those of strangers. */
 export const MOST_STRANGERS = 512;
-/** Headers of one request; what has more is refused. */
+/** Headers of one request; more are refused. */
 export const MOST_HEADERS = 200;
 /** Followed logs, over all servers. */
 export const MOST_FOLLOWED_LOGS = 1_000;

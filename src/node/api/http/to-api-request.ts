@@ -5,8 +5,9 @@ import { readJsonBody } from './read-body.js';
 import { MOST_HEADERS } from './server-bounds.js';
 
 /**
- * A request as handlers see it. Throws BadRequest for one without a path, or with more than one Host, and
- * RequestEntityTooLarge for one with too many headers: those that say it is not to be answered may be behind them.
+ * Converts a request for handlers. Throws BadRequest for one without a path, or with more than one Host.
+ *
+ * Throws RequestEntityTooLarge for too many headers, as the dropped ones may be those that forbid an answer.
  */
 export function toApiRequest(request: IncomingMessage, signal: AbortSignal): ApiRequest {
   if (request.rawHeaders.length > 2 * MOST_HEADERS)
@@ -14,7 +15,7 @@ export function toApiRequest(request: IncomingMessage, signal: AbortSignal): Api
   const { method = 'GET', url = '/', headers } = request;
   const [path = '/', ...rest] = url.split('?');
   if (!path.startsWith('/')) throw badRequest('the request has no path');
-  // Node takes the first; whoever stands before us may have gone by another. RFC 9112, section 3.2.
+  // Node takes the first; a proxy before this server may have used another. RFC 9112, section 3.2.
   if ((request.headersDistinct['host']?.length ?? 0) > 1)
     throw badRequest('the request has more than one Host');
   return {
@@ -24,7 +25,7 @@ export function toApiRequest(request: IncomingMessage, signal: AbortSignal): Api
   };
 }
 
-/** Whether an answer goes on until somebody leaves. */
+/** Whether the answer continues until one side leaves. */
 export function isEndless({ path, query }: Pick<ApiRequest, 'path' | 'query'>): boolean {
   if (path === '/events') return query.get('follow') !== 'false';
   return isTrue(query, 'watch') || isTrue(query, 'follow');

@@ -1,12 +1,12 @@
 /**
- * How much of ready-made answers waits for clients to take it.
+ * How much of complete answers waits for clients to read it.
  *
- * An answer that many share counts once. Beyond the bound those go whose clients have taken longest, and who has come
- * last stays: a slow reader costs other slow readers, and never one that reads.
+ * A shared answer counts once. Beyond the limit, the clients that have taken longest are cut off, and the
+ * newest one stays: a slow reader costs other slow readers, and never one that reads.
  */
 export class WaitingBytes {
   readonly #maxBytes: number;
-  /** By what is sent, the oldest first: what breaks each answer of it off. */
+  /** By body, the oldest first: functions that break off its answers. */
   readonly #waiting = new Map<Uint8Array, Set<() => void>>();
   #bytes = 0;
 
@@ -14,7 +14,7 @@ export class WaitingBytes {
     this.#maxBytes = maxBytes;
   }
 
-  /** Of all that wait now. */
+  /** The present total. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -23,7 +23,7 @@ export class WaitingBytes {
   add(body: Uint8Array, breakOff: () => void): () => void {
     const sharers = this.#waiting.get(body) ?? new Set();
     if (sharers.size === 0) this.#bytes += body.length;
-    // Of the whole, the age is that of who takes it newest: the others cost nothing more.
+    // A shared body is as old as its newest reader: the others cost nothing more.
     this.#waiting.delete(body);
     this.#waiting.set(body, sharers.add(breakOff));
     this.#makeRoom();

@@ -5,14 +5,14 @@ import { readWhole } from './read-number.js';
 import { type Clock } from '#base/time/clock.js';
 import { linkAbort } from '#base/async/linked-abort.js';
 
-/** How many watches or followed logs there may be at once: each holds a connection for as long as it likes. */
+/** Limits simultaneous watches or followed logs, as each holds a connection for any time. */
 export class WatchPlaces {
   readonly clock: Clock;
   readonly #limit: number;
   readonly #what: string;
   #taken = 0;
 
-  /** `what` there may be so many of, in words. */
+  /** `what` is limited, in words. */
   constructor(options: { readonly clock: Clock; readonly limit: number; readonly what?: string }) {
     this.clock = options.clock;
     this.#limit = options.limit;
@@ -56,11 +56,11 @@ export function watchAnswer(
         ? undefined
         : places.clock.setTimer(timeoutSeconds * 1_000, () => ending.abort(), { unref: true });
     try {
-      // The client knows by the headers that it watches; the first change may be hours away.
+      // The headers show the client that it watches; the first change may be hours away.
       yield '';
       yield* begin(ending.signal);
     } catch (error) {
-      // The answer has begun with 200: what is wrong is an event, too.
+      // The answer has begun with 200, so an error has to be an event.
       if (!(error instanceof ApiError)) throw error;
       yield eventLine('ERROR', JSON.stringify(error.toStatus()));
     } finally {

@@ -1,20 +1,20 @@
 /**
  * Lines of a container's log as CRI runtimes write them: `2026-01-02T03:04:05.678901234Z stdout F hello`.
  *
- * Source: https://github.com/kubernetes/cri-api and the kubelet's logging design: time, stream, tags, text; the tag P says
- * that the line goes on in the next one of that stream.
+ * Source: https://github.com/kubernetes/cri-api and the kubelet's logging design: time, stream, tags, text;
+ * the tag P means that the line continues in the next one of that stream.
  *
  * @module
  */
 
 /** One line of the file. */
 export interface CriLogLine {
-  /** As it is written, RFC 3339. */
+  /** As written, RFC 3339. */
   readonly time: string;
   readonly stream: 'stdout' | 'stderr';
-  /** The line of the program goes on. */
+  /** The program's line continues. */
   readonly isPartial: boolean;
-  /** Without the line's end. Part of the buffer that it was read from. */
+  /** Without the line's end. A view of the buffer that it was read from. */
   readonly text: Buffer;
 }
 
@@ -22,7 +22,7 @@ const SPACE = 0x20;
 const PARTIAL = 0x50;
 const LONGEST_TIME = 40;
 
-/** Reads a line without its end; undefined when it is none of a runtime. */
+/** Parses a line without its end; undefined when a runtime did not write it. */
 export function parseCriLogLine(line: Buffer): CriLogLine | undefined {
   const timeEnd = line.indexOf(SPACE);
   if (timeEnd < 20 || timeEnd > LONGEST_TIME) return undefined;
@@ -37,12 +37,12 @@ export function parseCriLogLine(line: Buffer): CriLogLine | undefined {
   return { time: line.toString('latin1', 0, timeEnd), stream, isPartial, text };
 }
 
-/** Whether a physical line ends a line of a program; what is no line of a runtime does. */
+/** Whether a physical line ends a line of a program; one that a runtime did not write does. */
 export function endsLine(line: Buffer): boolean {
   return parseCriLogLine(line)?.isPartial !== true;
 }
 
-/** Nanoseconds since the epoch; undefined when it is no time. */
+/** Nanoseconds since the epoch; undefined when it is invalid. */
 export function timeToNs(time: string): bigint | undefined {
   const found = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/.exec(time);
   if (found === null) return undefined;

@@ -4,11 +4,11 @@ import { type OpenLogs } from './open-logs.js';
 
 /** Where the last lines of a log begin. */
 export interface TailPlace {
-  /** The place of the file among those that the log was rotated into; behind them all, the one that is written to. */
+  /** The index among the rotated files; behind them all for the current file. */
   readonly index: number;
   /** Offset in it. */
   readonly start: number;
-  /** Lines of a compressed file that are passed over. */
+  /** Lines of a compressed file to skip. */
   readonly skippedLines: number;
 }
 

@@ -12,12 +12,14 @@ export interface LogTail {
 
 const BLOCK_BYTES = 64 * 1024;
 const LINE_END = 0x0a;
-/** The beginning of a line says whether it goes on. */
+/** The beginning of a line shows whether it continues. */
 const HEAD_BYTES = 128;
 
 /**
- * Finds where the last `wanted` lines of a program begin in a log file of `size` bytes, reading it from its end, block by
- * block. Lines that a runtime has broken into several count once; what is being written at the end does not count.
+ * Finds where the last `wanted` lines of a program begin in a log file of `size` bytes, reading it backwards
+ * by blocks.
+ *
+ * Lines that a runtime has split count once; an unfinished line at the end does not count.
  */
 export async function findTail(file: FileHandle, size: number, wanted: number): Promise<LogTail> {
   const block = Buffer.allocUnsafe(BLOCK_BYTES);
@@ -40,13 +42,13 @@ export async function findTail(file: FileHandle, size: number, wanted: number): 
   return count.tail;
 }
 
-/** Counts the lines of a file that is read from its end. */
+/** Counts the lines of a file that is read backwards. */
 class BackwardCount {
   readonly #wanted: number;
-  /** Of the line that is being read. */
+  /** Of the current line. */
   #head: Buffer = Buffer.alloc(0);
   #length = 0;
-  /** Where the line behind it begins. */
+  /** Where the line after it begins. */
   #start: number;
   #lines = 0;
   #met: 'nothing' | 'the rest' | 'lines' = 'nothing';
@@ -60,7 +62,7 @@ class BackwardCount {
     return { start: this.#start, lines: this.#lines };
   }
 
-  /** What stands before what was read of the line. */
+  /** Adds what stands before the part already read of the line. */
   prepend(part: Buffer): void {
     this.#head = Buffer.concat([part.subarray(0, HEAD_BYTES), this.#head]).subarray(0, HEAD_BYTES);
     this.#length += part.length;
@@ -72,12 +74,12 @@ class BackwardCount {
     this.#head = Buffer.alloc(0);
     this.#length = 0;
     this.#met = met === 'nothing' ? 'the rest' : 'lines';
-    // What stands behind the last line end is not there yet.
+    // Text after the last line end is unfinished.
     if (met === 'nothing') {
       this.#start -= length;
       return this.#wanted === 0;
     }
-    // A line that goes on and nothing follows is one, too.
+    // A split line without its rest is a line, too.
     if (endsLine(head) || met === 'the rest') {
       if (this.#lines === this.#wanted) return true;
       this.#lines++;
@@ -87,7 +89,7 @@ class BackwardCount {
   }
 }
 
-/** How many lines of a program end in what is read. */
+/** How many lines of a program end in these chunks. */
 export async function countLines(chunks: AsyncIterable<Buffer>): Promise<number> {
   const splitter = new LineSplitter();
   let lines = 0;

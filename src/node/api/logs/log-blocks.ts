@@ -4,7 +4,7 @@ import { systemCodeOf } from '#base/errors/system-code.js';
 
 const BLOCK_BYTES = 64 * 1024;
 
-/** A file from an offset to its end, block by block; each block is used again for the next one. */
+/** Reads a file from an offset to its end, block by block; each block reuses the same buffer. */
 export async function* blocksOf(file: FileHandle, start: number): AsyncGenerator<Buffer, void, undefined> {
   const block = Buffer.allocUnsafe(BLOCK_BYTES);
   for (let offset = start; ;) {
@@ -15,7 +15,7 @@ export async function* blocksOf(file: FileHandle, start: number): AsyncGenerator
   }
 }
 
-/** What a compressed file says, up to where it is broken: somebody else may have put it there. */
+/** The content of a compressed file, up to where it is broken: anybody may have put it there. */
 export async function* gunzip(file: FileHandle): AsyncGenerator<Buffer, void, undefined> {
   const source = file.createReadStream({ autoClose: false, start: 0 });
   const unzip = createGunzip();

@@ -2,12 +2,15 @@ import { type FSWatcher, watch } from 'node:fs';
 import { type Clock } from '#base/time/clock.js';
 import { Wakeup } from '#base/async/wakeup.js';
 
-/** So long at most passes until a follower looks, whatever he was told: the end of a container shows in no file. */
+/**
+ * Maximum time between two checks of a follower, whatever was reported: the end of a container shows in no
+ * file.
+ */
 const LOOK_MS = 1_000;
-/** A program that writes a lot is read in larger pieces. */
+/** Larger pieces are better for a program that writes a lot. */
 const BETWEEN_LOOKS_MS = 20;
 
-/** Says when something may have changed in a folder of logs. */
+/** Notices when something may have changed in a folder of logs. */
 export class LogChanges implements Disposable {
   readonly #clock: Clock;
   readonly #wakeup = new Wakeup();
@@ -17,14 +20,14 @@ export class LogChanges implements Disposable {
     this.#clock = clock;
     try {
       this.#watcher = watch(folder, () => this.#wakeup.wake());
-      // Without it the looks from time to time are what is left.
+      // Without it, the checks from time to time remain.
       this.#watcher.on('error', () => this[Symbol.dispose]());
     } catch {
       // There are too many watches on this machine.
     }
   }
 
-  /** Resolves when it is time to look again, or the signal aborts. */
+  /** Resolves when it is time to check again, or the signal aborts. */
   async next(signal: AbortSignal): Promise<void> {
     try {
       await this.#wakeup.wait(this.#clock, LOOK_MS, signal);

@@ -6,8 +6,8 @@
  * LOGS/<namespace>_<name>_<uid>/<container>/0.log.20260102-030405   rotated, later ….gz
  * ```
  *
- * Pods that ship logs may write here: no link is followed, from the pod's folder on. Each step is opened below the one
- * before, so that nobody can put a link in the place of a folder that was looked at.
+ * Pods that ship logs may write here, so no link is followed, from the pod's folder on. Each step is opened
+ * relative to the one before, so that nobody can replace a checked folder by a link.
  *
  * @module
  */
@@ -29,7 +29,9 @@ export interface LogFile {
 export class LogFolder implements AsyncDisposable {
   readonly #folder: FileHandle;
 
-  /** `path`: names of folders below `podLogsDir`. Undefined when there is no such folder, or a link is in the way. */
+  /**
+   * `path`: names of folders below `podLogsDir`. Undefined when a folder is missing, or a link is in the way.
+   */
   static async open(podLogsDir: string, path: readonly string[]): Promise<LogFolder | undefined> {
     const names = path.map(plain);
     try {
@@ -44,27 +46,27 @@ export class LogFolder implements AsyncDisposable {
     this.#folder = folder;
   }
 
-  /** By which it can be watched. */
+  /** A path for watching it. */
   get path(): string {
     return pathOfHandle(this.#folder);
   }
 
-  /** The files of the log `name`, oldest first; the one that is written to is the last. */
+  /** The files of the log `name`, oldest first; the current one is the last. */
   async list(name: string): Promise<LogFile[]> {
     const names = (await readdir(this.path)).filter((each) => each.startsWith(`${name}.`));
     const rotated = names
-      // What is being compressed is still there as it was; what was compressed is about to go.
+      // A file that is being compressed still exists unchanged; a compressed one is about to be removed.
       .filter((each) => !each.endsWith('.tmp') && !names.includes(`${each}.gz`))
       .sort()
       .map((each) => ({ name: each, isCompressed: each.endsWith('.gz') }));
     return [...rotated, { name, isCompressed: false }];
   }
 
-  /** Undefined when it is not there, is a link, or is no file. */
+  /** Undefined when it is missing, a link, or no file. */
   async openFile(name: string): Promise<FileHandle | undefined> {
     let file: FileHandle | undefined;
     try {
-      // Without O_NONBLOCK a pipe that took its place would hang the reader.
+      // Without O_NONBLOCK, a pipe in its place would hang the reader.
       file = await open(join(this.path, plain(name)), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
       if ((await file.stat()).isFile()) return file;
       await file.close();

@@ -1,12 +1,12 @@
 import { type CriLogLine, parseCriLogLine, timeToNs } from './cri-log-line.js';
 
-/** What is wanted of a log. */
+/** The wanted part of a log. */
 export interface LogSelection {
   /** Nanoseconds since the epoch: only what was written then or later. */
   readonly sinceNs?: bigint | undefined;
   /** Each line begins with its time. */
   readonly timestamps: boolean;
-  /** No more than so many bytes. */
+  /** Maximum of bytes. */
   readonly limitBytes?: number | undefined;
   readonly stream?: 'stdout' | 'stderr' | undefined;
 }
@@ -15,15 +15,15 @@ interface OpenLine {
   readonly time: string;
   parts: Buffer[];
   size: number;
-  /** Something of it was handed out. */
+  /** Some of it was handed out. */
   isBegun: boolean;
 }
 
-/** A line that goes on and on is handed out in pieces of that size. */
+/** A line without end is handed out in pieces of this size. */
 const MOST_HELD_BYTES = 256 * 1024;
 const LINE_END = Buffer.from('\n');
 
-/** Makes of the lines of a file what people read: joined where a runtime has broken them, one stream after the other. */
+/** Converts the lines of a file for people: joins lines that a runtime has split, per stream. */
 export class LogPrinter {
   readonly #selection: LogSelection;
   readonly #open = new Map<string, OpenLine>();
@@ -36,7 +36,7 @@ export class LogPrinter {
     this.#left = selection.limitBytes ?? Infinity;
   }
 
-  /** All was handed out that was asked for. */
+  /** Everything requested was handed out. */
   get isFull(): boolean {
     return this.#left <= 0;
   }
@@ -47,8 +47,10 @@ export class LogPrinter {
   }
 
   /**
-   * Takes in a physical line; one that is no runtime's is passed over. It may be part of a buffer that is used again
-   * after the next {@link take}. With `afterNs` only what was written later counts.
+   * Adds a physical line; skips one that a runtime did not write.
+   *
+   * It may be part of a buffer that is reused after the next {@link take}. With `afterNs` only later lines
+   * count.
    */
   push(line: Buffer, afterNs?: bigint): void {
     const parsed = parseCriLogLine(line);
@@ -61,7 +63,7 @@ export class LogPrinter {
       return;
     }
     if (open === undefined) this.#open.set(stream, (open = { time, parts: [], size: 0, isBegun: false }));
-    // A program that writes nothing again and again is to fill no memory with it.
+    // A program that repeatedly writes nothing must not fill the memory.
     if (text.length > 0) open.parts.push(Buffer.from(text));
     open.size += text.length;
     if (!isPartial) {
@@ -72,14 +74,14 @@ export class LogPrinter {
     }
   }
 
-  /** What has come together; empty when nothing has. */
+  /** The collected text; empty when there is none. */
   take(): Buffer {
     const out = Buffer.concat(this.#out);
     this.#out = [];
     return out;
   }
 
-  /** Nothing more comes: lines that were begun are handed out as they are. */
+  /** Nothing more comes: unfinished lines are handed out as they are. */
   end(): void {
     for (const [stream, open] of [...this.#open]) this.#finish(stream, open);
   }
@@ -111,7 +113,7 @@ export class LogPrinter {
     if (this.#selection.timestamps) this.#write([Buffer.from(`${time} `)]);
   }
 
-  /** A list: there may be more of them than a call takes arguments. */
+  /** Takes a list, as there may be more parts than a call takes arguments. */
   #write(parts: readonly Buffer[]): void {
     for (const part of parts) {
       if (this.#left <= 0 || part.length === 0) continue;

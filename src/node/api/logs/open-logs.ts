@@ -2,26 +2,28 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { pathOfHandle } from '#base/fs/path-of-handle.js';
 import { type LogFile, type LogFolder } from './log-folder.js';
 
-/** A file of a log as it was found: by its name, or held open where its name is about to change. */
+/** A found file of a log: by its name, or held open if its name is about to change. */
 interface FoundFile extends LogFile {
   readonly held?: FileHandle;
 }
 
-/** More are read by their names: a pod that ships logs may have put there as many as it likes. */
+/** Limit for open files; more are read by their names, as a pod that ships logs may put any number there. */
 const MOST_HELD = 8;
 
 /**
- * The files of a log at one moment. A reader who takes his time finds in each what it was then: what is not compressed
- * yet is held open, as it may be compressed, and the log be rotated once more, before he comes to it.
+ * The files of a log at one moment, so that a slow reader finds in each what it was then.
+ *
+ * Uncompressed files stay open, as they may be compressed, and the log rotated once more, before the reader
+ * gets there.
  */
 export class OpenLogs implements AsyncDisposable {
   readonly #folder: LogFolder;
   readonly #rotated: readonly FoundFile[];
   #current: FileHandle | undefined;
 
-  /** Those of the log `name`. */
+  /** Opens those of the log `name`. */
   static async open(folder: LogFolder, name: string): Promise<OpenLogs> {
-    // First: what is rotated from here on has been held already, and is not found a second time.
+    // First: what is rotated from here on is already open, and is not found a second time.
     const current = await folder.openFile(name);
     const held: FileHandle[] = current === undefined ? [] : [current];
     try {
@@ -33,7 +35,7 @@ export class OpenLogs implements AsyncDisposable {
           continue;
         }
         const file = await folder.openFile(found.name);
-        // Compressed since it was listed, if it is there at all.
+        // Compressed since it was listed, if it exists at all.
         if (file === undefined) {
           rotated.unshift({ name: `${found.name}.gz`, isCompressed: true });
           continue;
@@ -55,24 +57,24 @@ export class OpenLogs implements AsyncDisposable {
     this.#current = current;
   }
 
-  /** What it was rotated into, oldest first. */
+  /** The rotated files, oldest first. */
   get rotated(): readonly LogFile[] {
     return this.#rotated;
   }
 
-  /** The file that is written to; undefined where there is none. */
+  /** The current file; undefined if there is none. */
   get current(): FileHandle | undefined {
     return this.#current;
   }
 
-  /** The file that is written to, to be closed by the caller from now on. */
+  /** The current file, which the caller has to close from now on. */
   takeCurrent(): FileHandle | undefined {
     const current = this.#current;
     this.#current = undefined;
     return current;
   }
 
-  /** Opens one of {@link rotated}, for the caller to close; undefined where it is gone, or is no file. */
+  /** Opens one of {@link rotated}, for the caller to close; undefined when it is gone, or is no file. */
   async openRotated(file: FoundFile): Promise<FileHandle | undefined> {
     return file.held === undefined ? this.#folder.openFile(file.name) : open(pathOfHandle(file.held));
   }

@@ -3,13 +3,13 @@ import { isTrue } from '../http/api-request.js';
 import { timeToNs } from './cri-log-line.js';
 import { type LogSelection } from './log-printer.js';
 
-/** What is wanted of a log. */
+/** The wanted part of a log. */
 export interface WantedLog {
   readonly selection: LogSelection;
   readonly tailLines: number | undefined;
 }
 
-/** Reads what a query wants of a log. Throws Invalid with everything that is wrong, in the words of an API server. */
+/** Parses the options of a log request. Throws Invalid with all problems, in an API server's words. */
 export function readLogOptions(query: URLSearchParams, nowMs: number): WantedLog {
   const reader = new OptionReader(query);
   const tailLines = reader.number('tailLines', 0);
@@ -54,7 +54,7 @@ class OptionReader {
     return BigInt(Math.trunc(nowMs)) * 1_000_000n - BigInt(seconds) * 1_000_000_000n;
   }
 
-  /** Lines are counted before it is looked which stream they are of, so there is no last ten of one. */
+  /** Lines are counted before their stream is read, so the last ten of one stream are not available. */
   stream(tailLines: number | undefined): LogSelection['stream'] {
     const text = this.#text('stream');
     if (tailLines !== undefined && (text === 'Stdout' || text === 'Stderr')) {

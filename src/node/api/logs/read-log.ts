@@ -1,12 +1,14 @@
 /**
- * What a container has written, out of its log files: rotated ones too, from the end when only the end is wanted, and on
- * and on when it is to be followed.
+ * Reads what a container has written from its log files.
  *
- * In: a folder, the name of a log, what is wanted. Out: pieces of text, the next one read when the one before was taken,
- * so that a reader who does not read costs nothing. Nothing is held but a block of a file, a line, and open files.
+ * That includes rotated files. It reads backwards if only the end is wanted, and continues if it is followed.
  *
- * It assumes that a log is rotated by renaming it, and that whoever writes opens a new one then. A reader who is slow gets
- * the files that there were when he came ({@link OpenLogs}), whatever becomes of them. A follower who is late goes on in the files that came meanwhile, by their times: the one that he was in may be compressed or gone.
+ * In: a folder, the name of a log, and options. Out: pieces of text, the next one read when the one before
+ * was taken, so that an idle reader costs nothing. Memory has only a block of a file, a line, and open files.
+ *
+ * It assumes that a log is rotated by renaming it, and that the writer then opens a new one. A slow reader
+ * gets the files as they were at the start ({@link OpenLogs}), whatever happens to them. A late follower
+ * continues in the files that came meanwhile, by their times, as its own one may be compressed or gone.
  *
  * @module
  */
@@ -28,7 +30,7 @@ export interface ReadLogOptions {
   readonly selection: LogSelection;
   /** Only the last lines (default: all). */
   readonly tailLines?: number | undefined;
-  /** Goes on until nothing more comes; absent: ends with what is there. */
+  /** Continues until nothing more comes; absent: ends with what exists. */
   readonly follow?: FollowLog | undefined;
   readonly signal: AbortSignal;
 }
@@ -36,11 +38,11 @@ export interface ReadLogOptions {
 /** What a follower needs to know. */
 export interface FollowLog {
   readonly changes: Pick<LogChanges, 'next'>;
-  /** False: nobody writes to the log any more. */
+  /** False: nothing writes to the log any more. */
   readonly isWritten: () => boolean;
 }
 
-/** See the module. Ends when the signal aborts, too. */
+/** See the module. Also ends when the signal aborts. */
 export async function* readLog(options: ReadLogOptions): AsyncGenerator<Buffer, void, undefined> {
   await using reader = new LogReader(options);
   yield* reader.read();
@@ -48,7 +50,7 @@ export async function* readLog(options: ReadLogOptions): AsyncGenerator<Buffer, 
 
 interface ClosedFileOptions {
   readonly place?: TailPlace | undefined;
-  /** Only what was written later. */
+  /** Only later lines. */
   readonly afterNs?: bigint | undefined;
   /** The file with that inode was read. */
   readonly exceptIno?: number | undefined;
@@ -57,7 +59,7 @@ interface ClosedFileOptions {
 class LogReader implements AsyncDisposable {
   readonly #options: ReadLogOptions;
   readonly #printer: LogPrinter;
-  /** The file that is written to, how far it was read, and what was read of a line. */
+  /** The current file, how far it was read, and the beginning of an unfinished line. */
   #file: FileHandle | undefined;
   #offset = 0;
   #splitter = new LineSplitter();
@@ -83,7 +85,7 @@ class LogReader implements AsyncDisposable {
     this.#file = undefined;
   }
 
-  /** Reads what the log was rotated into before, and finds where to begin in the file that is written to. */
+  /** Reads the rotated files, and finds where to begin in the current one. */
   async *#begin(tailLines: number | undefined): AsyncGenerator<Buffer, void, undefined> {
     const { folder, name } = this.#options;
     await using logs = await OpenLogs.open(folder, name);
@@ -97,14 +99,14 @@ class LogReader implements AsyncDisposable {
     this.#file = logs.takeCurrent();
   }
 
-  /** It changes while others have their turn. */
+  /** It changes during awaits. */
   #isOver(): boolean {
     return this.#printer.isFull || this.#options.signal.aborted;
   }
 
   async *#follow({ changes, isWritten }: FollowLog): AsyncGenerator<Buffer, void, undefined> {
     while (!this.#isOver()) {
-      // Asked before the file is read: what was written before the end, or before the rotation, is there then.
+      // Checked before the file is read, so that everything from before the end or the rotation is there.
       const isLast = !isWritten();
       const isRotated = await this.#isRotated();
       yield* this.#readOn();
@@ -115,7 +117,7 @@ class LogReader implements AsyncDisposable {
     }
   }
 
-  /** Reads the file that is written to up to its end. */
+  /** Reads the current file to its end. */
   async *#readOn(): AsyncGenerator<Buffer, void, undefined> {
     if (this.#file === undefined) return;
     for await (const block of blocksOf(this.#file, this.#offset)) {
@@ -150,7 +152,7 @@ class LogReader implements AsyncDisposable {
     }
   }
 
-  /** Whether the file that was read is no longer the one that is written to. */
+  /** Whether the file that was read is no longer the current one. */
   async #isRotated(): Promise<boolean> {
     const { folder, name } = this.#options;
     await using current = await folder.openFile(name);
@@ -160,7 +162,7 @@ class LogReader implements AsyncDisposable {
     return one.ino !== other.ino;
   }
 
-  /** Reads what came and was rotated away while nobody looked, and then goes on with the new file. */
+  /** Reads what came and was rotated away meanwhile, and then continues with the new file. */
   async *#takeUpNewFile(): AsyncGenerator<Buffer, void, undefined> {
     const { folder, name } = this.#options;
     const exceptIno = (await this.#file?.stat())?.ino;
@@ -177,7 +179,7 @@ class LogReader implements AsyncDisposable {
   }
 }
 
-/** When it was written to last, rounded up: nanoseconds since the epoch. */
+/** The time of the last write, rounded up: nanoseconds since the epoch. */
 async function changedNs(file: FileHandle): Promise<bigint> {
   const { mtimeMs } = await file.stat();
   return BigInt(Math.ceil(mtimeMs)) * 1_000_000n;

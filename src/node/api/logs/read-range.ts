@@ -5,8 +5,9 @@ export interface WantedRange {
 }
 
 /**
- * The part that a Range header wants of so many bytes. Undefined for the whole: no header, several parts, or what nobody
- * understands, as RFC 9110 has it.
+ * The part of so many bytes that a Range header requests.
+ *
+ * Undefined for the whole: no header, several parts, or an invalid one, as RFC 9110 requires.
  */
 export function readRange(header: string, size: number): WantedRange | 'unsatisfiable' | undefined {
   const [from, to] = (/^bytes=([^-]*)-([^-]*)$/.exec(header)?.slice(1) ?? []).map((text) => text.trim());

@@ -1,14 +1,15 @@
 import { readlink } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
 
-/** As many as the kernel follows. */
+/** The kernel's limit. */
 const MOST_LINKS = 40;
 
 /**
- * Where names below a folder lead, link by link, as names below it without a link; undefined when that is not below it.
+ * Resolves names below a folder link by link, to names below it without a link; undefined when they lead out
+ * of it.
  *
- * Nothing outside of the folder is touched, not even to see whether it is there: what a link leads to may be of a file
- * server that is gone, and never answer. `roots`: the folder's own path without links, then others that are known for it.
+ * Nothing outside of the folder is accessed, not even to check whether it exists: a link may lead to a file
+ * server that is gone and never answers. `roots`: the folder's own path without links, then other known ones.
  */
 export async function resolveInside(
   roots: readonly [string, ...string[]],
@@ -41,7 +42,7 @@ function namesBelow(roots: readonly string[], path: string): string[] | undefine
   return undefined;
 }
 
-/** What is no link, or is not there, is found out by whoever opens it. */
+/** The caller that opens it notices what is no link, or missing. */
 function ignoreNoLink(error: NodeJS.ErrnoException): undefined {
   if (!['EINVAL', 'ENOENT', 'ENOTDIR', 'EACCES'].includes(error.code ?? '')) throw error;
 }

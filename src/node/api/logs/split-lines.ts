@@ -1,19 +1,21 @@
 const LINE_END = 0x0a;
-/** A runtime breaks lines at 16 KiB or so; what is longer was written by nobody who means it. */
+/** A runtime splits lines at some 16 KiB; a longer one is not a real line. */
 const LONGEST_LINE = 1024 * 1024;
 
-/** Cuts chunks into lines. */
+/** Splits chunks into lines. */
 export class LineSplitter {
   #rest: Buffer[] = [];
   #restSize = 0;
   #isSkipping = false;
 
-  /** Bytes of a line whose end has not come. */
+  /** Bytes of an unfinished line. */
   get restSize(): number {
     return this.#restSize;
   }
 
-  /** The lines that end in this chunk, without their ends. Chunks may be reused once the lines are dealt with. */
+  /**
+   * The lines that end in this chunk, without their ends. Chunks may be reused once the lines are processed.
+   */
   *push(chunk: Buffer): Generator<Buffer, void, undefined> {
     let start = 0;
     for (let end = chunk.indexOf(LINE_END); end !== -1; end = chunk.indexOf(LINE_END, start)) {

@@ -3,12 +3,13 @@ import { type ApiRequest } from '../http/api-request.js';
 import { type PodRow } from '../objects/pod-table.js';
 import { type ServedPod } from '../objects/served-pod.js';
 
-/** Finds the pod that a kubelet's path names; throws NotFound in a kubelet's words, of which each path has its own. */
+/** Finds the pod in a kubelet's path; throws NotFound in a kubelet's words, which differ by path. */
 export type FindKubeletPod = (request: Pick<ApiRequest, 'params'>, ifMissing?: string) => ServedPod;
 
 /**
- * Finds pods by namespace and name, and where a path has a UID only the one that has it: another pod of that name, which
- * came later, is not the one that was meant.
+ * Finds pods by namespace and name, and also by UID if a path has one.
+ *
+ * A later pod of the same name is not the one that was meant.
  */
 export function kubeletPodFinder(findPod: (request: Pick<ApiRequest, 'params'>) => PodRow): FindKubeletPod {
   return (request, ifMissing = 'pod does not exist') => {

@@ -1,8 +1,8 @@
 /**
- * Whether the agent is well, in the words of Kubernetes' health endpoints.
+ * The agent's health, in the form of Kubernetes' health endpoints.
  *
- * `ok` with 200, or with 500 a line for each check. `?verbose` shows the lines of what is well, too, and `?exclude=NAME`
- * passes a check over.
+ * `ok` with 200, or with 500 a line for each check. `?verbose` also shows the lines of passed checks, and
+ * `?exclude=NAME` skips a check.
  *
  * Source: https://kubernetes.io/docs/reference/using-api/health-checks/
  *
@@ -10,28 +10,30 @@
  */
 import { type ApiHandler, type ApiRequest, type TextAnswer } from '../http/api-request.js';
 
-/** Something that is well or not, as of now. */
+/** A check of present health. */
 export interface HealthCheck {
   readonly name: string;
-  /** Why it is not well; undefined when it is. Never waits: a hang must show. */
+  /** Why it is not healthy; undefined when it is. Never waits: a hang must show. */
   readonly findProblem: () => string | undefined;
 }
 
-/** Which checks each endpoint makes. */
+/** The checks of each endpoint. */
 export interface HealthChecks {
-  /** All; each has a path of its own, too. */
+  /** All; each also has a path of its own. */
   readonly healthz: readonly HealthCheck[];
-  /** Those that a restart of the agent may mend. */
+  /** Checks that a restart of the agent may fix. */
   readonly livez: readonly HealthCheck[];
-  /** Those that must hold for pods to be started. */
+  /** Checks that must pass for pods to start. */
   readonly readyz: readonly HealthCheck[];
 }
 
 const NO_SNIFFING = { 'X-Content-Type-Options': 'nosniff' };
 
 /**
- * A handler for each path of health. `showsReasons`: the lines say why, for those who have shown who they are; else the
- * reason stands at the path of the check alone, as with a kubelet.
+ * A handler for each path of health.
+ *
+ * `showsReasons`: the lines say why, for identified clients; otherwise the reason is only at the path of the
+ * check, as with a kubelet.
  */
 export function healthHandlers(checks: HealthChecks, showsReasons: boolean): ReadonlyMap<string, ApiHandler> {
   const handlers = new Map<string, ApiHandler>();

@@ -3,21 +3,21 @@ import { type ApiHandler, jsonAnswer } from '../http/api-request.js';
 import { containerNamesOf } from '../objects/choose-container.js';
 import { type FindKubeletPod } from './find-kubelet-pod.js';
 
-/** A pod as the runtime has it, whoever it belongs to. */
+/** A pod in the runtime, whoever owns it. */
 export interface RunningPod {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
-  /** Those that run. */
+  /** The running ones. */
   readonly containers: readonly { readonly name: string; readonly image: string }[];
 }
 
-/** GET /pods: every pod of this node, as `GET /api/v1/pods` lists them, but that nothing can be selected or watched. */
+/** GET /pods: every pod of this node, as `GET /api/v1/pods` lists them, but without selectors and watches. */
 export function listAllPods(list: ApiHandler): ApiHandler {
   return (request) => list({ ...request, params: {}, query: new URLSearchParams(), headers: {} });
 }
 
-/** GET /runningpods/: what runs, as the runtime has it and not as it is wanted. */
+/** GET /runningpods/: what runs according to the runtime, not what is wanted. */
 export function listRunningPods(read: () => readonly RunningPod[]): ApiHandler {
   return () =>
     jsonAnswer({ kind: 'PodList', apiVersion: 'v1', metadata: {}, items: read().map((pod) => render(pod)) });
@@ -32,8 +32,9 @@ function render({ uid, namespace, name, containers }: RunningPod): object {
 }
 
 /**
- * GET /containerLogs/{namespace}/{pod}/{container}: what it has written, with the options of `kubectl logs`. Words as a
- * kubelet's for what there is not; `tail` is an old name of `tailLines`, of which `all` means none.
+ * GET /containerLogs/{namespace}/{pod}/{container}: its output, with the options of `kubectl logs`.
+ *
+ * Missing objects give a kubelet's words; `tail` is an old name of `tailLines`, and `all` means no limit.
  */
 export function readContainerLog(readLog: ApiHandler, findPod: FindKubeletPod): ApiHandler {
   return async (request) => {

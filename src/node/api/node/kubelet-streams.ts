@@ -2,7 +2,7 @@ import { type ApiRequest, type UpgradeHandler } from '../http/api-request.js';
 import { type ApiRouter } from '../http/api-router.js';
 import { type FindKubeletPod } from './find-kubelet-pod.js';
 
-/** Handlers of Kubernetes' API that a kubelet's paths lead to, too. */
+/** Handlers of Kubernetes' API that also serve a kubelet's paths. */
 export interface StreamHandlers {
   readonly exec: UpgradeHandler;
   readonly attach: UpgradeHandler;
@@ -11,10 +11,10 @@ export interface StreamHandlers {
 
 /** With the UID of the pod or without. */
 const PODS = ['/:namespace/:name', '/:namespace/:name/:uid'];
-/** What a kubelet calls the streams of a container, and what an API server does. */
+/** A kubelet's and an API server's names of a container's streams. */
 const STREAMS = { input: 'stdin', output: 'stdout', error: 'stderr' } as const;
 
-/** Adds `/exec`, `/attach` and `/portForward`, as an API server asks a kubelet for what `kubectl` asks of itself. */
+/** Adds `/exec`, `/attach` and `/portForward`, through which an API server passes on `kubectl`'s requests. */
 export function addKubeletStreams(
   router: ApiRouter,
   { exec, attach, portForward }: StreamHandlers,
@@ -32,19 +32,19 @@ export function addKubeletStreams(
   }
 }
 
-/** Each stream is wanted or not: a kubelet takes none for granted. */
+/** Sets each stream explicitly: a kubelet has no default. */
 function toContainerRequest(request: ApiRequest): ApiRequest {
   const query = new URLSearchParams(request.query);
   query.set('container', request.params['container'] ?? '');
   for (const [kubelets, own] of Object.entries(STREAMS)) {
-    // A kubelet takes `1` and nothing else for yes.
+    // A kubelet only accepts `1` for yes.
     query.set(own, String(request.query.get(kubelets) === '1'));
   }
   query.set('tty', String(request.query.get('tty') === '1'));
   return { ...request, query };
 }
 
-/** Over SPDY the ports stand in each stream; over WebSocket here. */
+/** With SPDY the ports are in each stream; with WebSocket here. */
 function toPortsRequest(request: ApiRequest): ApiRequest {
   const query = new URLSearchParams();
   for (const port of request.query.getAll('port')) query.append('ports', port);

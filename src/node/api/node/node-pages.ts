@@ -1,9 +1,9 @@
 /**
- * The pages that say how the node is: each is a text that somebody else makes.
+ * The pages about the node; other parts render their text.
  *
- * In: a function for each page. Out: handlers. A page is made once for all who ask for it at the same time, and encoded
- * once, so that a hundred scrapers cost what one does. It assumes that making a page may hang: who asks waits for a
- * bounded time, and a second one is not begun meanwhile.
+ * In: a function for each page. Out: handlers. Simultaneous requests share one rendering and one encoding of
+ * a page, so that a hundred scrapers cost what one does. It assumes that a rendering may hang: requests wait
+ * for a limited time, and no second one starts meanwhile.
  *
  * @module
  */
@@ -27,7 +27,7 @@ const NODE_PAGES = {
   '/configz': { contentType: JSON_TEXT, isOpen: false },
 } as const;
 
-/** Where a page is. */
+/** The path of a page. */
 export type NodePagePath = keyof typeof NODE_PAGES;
 
 /** Whether anybody on the machine may see a page. */
@@ -35,19 +35,19 @@ export function isOpenPage(path: NodePagePath): boolean {
   return NODE_PAGES[path].isOpen;
 }
 
-/** A page as text, or encoded in pieces, which a large one is made of in slices. */
+/** A page as text, or encoded in pieces, into which a large one is sliced. */
 export type PageContent = string | readonly Uint8Array[];
 
-/** Makes a page. The signal aborts when its time is up. */
+/** Renders a page. The signal aborts when its time is up. */
 export type MakePage = (signal: AbortSignal) => PageContent | Promise<PageContent>;
 
-/** How each page is made; one that is not here answers 404. */
+/** The renderer of each page; a missing one gives 404. */
 export type NodePages = { readonly [Path in NodePagePath]?: MakePage };
 
 /** Longer than any scraper waits. */
 const PAGE_DEADLINE_MS = 30_000;
 
-/** A handler for each page that there is, for any number of servers. */
+/** A handler for each existing page, for any number of servers. */
 export function nodePageHandlers(
   pages: NodePages,
   clock: Pick<Clock, 'setTimer'>,

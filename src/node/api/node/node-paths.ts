@@ -1,10 +1,10 @@
-/** What holds for a kubelet's paths, whatever stands behind their first part. */
+/** The rules for a kubelet's paths, by their first part. */
 export interface NodePath {
-  /** Whether who has shown nothing may see it, where that is wanted. */
+  /** Whether clients without credentials may see it, if that is enabled. */
   readonly isHealth?: boolean;
-  /** What of `nodes` a cluster lets people see, in its rules, who may see this. */
+  /** The subresources of `nodes` that a cluster's rules have to grant for it. */
   readonly subresources: readonly string[];
-  /** With which of a kubelet's switches it goes. */
+  /** The kubelet's switches that close it. */
   readonly closedBy?: readonly ClosedBy[];
 }
 
@@ -12,8 +12,8 @@ export interface NodePath {
 export type ClosedBy = 'debugging' | 'systemLogs';
 
 /**
- * Every first part of a path that a kubelet has, too, or that is podloop's own and answered in the same way: in words,
- * and not with a Status.
+ * The first parts of paths that a kubelet has, and of podloop's own that answer like a kubelet: in words,
+ * without a Status.
  */
 export const NODE_PATHS: Readonly<Record<string, NodePath>> = {
   healthz: { isHealth: true, subresources: ['healthz', 'proxy'] },
@@ -35,7 +35,7 @@ export const NODE_PATHS: Readonly<Record<string, NodePath>> = {
   configz: { subresources: ['configz', 'proxy'] },
 };
 
-/** What holds for a path, or for one as it is written where it is served; undefined for what is no kubelet's. */
+/** The rules for a path or a template; undefined if it is not a kubelet's. */
 export function findNodePath(path: string): NodePath | undefined {
   const name = /^\/([^/?]+)/.exec(path)?.[1] ?? '';
   return Object.hasOwn(NODE_PATHS, name) ? NODE_PATHS[name] : undefined;

@@ -1,5 +1,5 @@
 /**
- * What a kubelet has at its port and an API server has not: which handler answers which path.
+ * The handlers of paths that a kubelet has at its port and an API server has not.
  *
  * @module
  */
@@ -12,26 +12,26 @@ import { listAllPods, listRunningPods, readContainerLog, type RunningPod } from 
 import { type NodePagePath } from './node-pages.js';
 import { type FileLooks, serveLogFiles } from './serve-log-files.js';
 
-/** What is known of the node. */
+/** Readers of the node. */
 export interface NodePorts {
   readonly health: HealthChecks;
   readonly pages: ReadonlyMap<NodePagePath, ApiHandler>;
   readonly runningPods: () => readonly RunningPod[];
   readonly actions: ContainerActions;
-  /** The node's own. */
+  /** The node's own logs. */
   readonly logsDir: string;
-  /** For files there. */
+  /** Accesses files there. */
   readonly looks: FileLooks;
 }
 
-/** What a kubelet's paths share with Kubernetes' API. */
+/** Handlers that a kubelet's paths share with Kubernetes' API. */
 export interface SharedHandlers {
   readonly listPods: ApiHandler;
   readonly readLog: ApiHandler;
   readonly findPod: FindKubeletPod;
 }
 
-/** Adds the paths of a kubelet, for those who may see everything. */
+/** Adds a kubelet's paths, for clients that may see everything. */
 export function addNodeRoutes(router: ApiRouter, ports: NodePorts, shared: SharedHandlers): void {
   const { health, pages, runningPods, actions, logsDir, looks } = ports;
   const { findPod } = shared;

@@ -3,7 +3,7 @@ import { ApiRouter } from '../http/api-router.js';
 import { type HealthChecks, healthHandlers } from './health.js';
 import { isOpenPage, type NodePagePath } from './node-pages.js';
 
-/** The paths of the port that is open to all: health and the metrics, nothing else. */
+/** The paths of the port that is open to all: health and metrics, nothing else. */
 export function buildReadOnlyRouter(
   checks: HealthChecks,
   pages: ReadonlyMap<NodePagePath, ApiHandler>,
@@ -13,7 +13,7 @@ export function buildReadOnlyRouter(
   return router;
 }
 
-/** The paths of the port of health. */
+/** The paths of the port for health. */
 export function buildHealthRouter(checks: HealthChecks): ApiRouter {
   const router = new ApiRouter();
   for (const [path, handler] of healthHandlers(checks, false)) router.answer('GET', path, handler);

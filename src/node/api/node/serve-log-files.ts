@@ -1,10 +1,10 @@
 /**
  * The node's log folder over HTTP, read-only: indexes, files, and parts of files.
  *
- * In: paths below one folder. Out: what is there, as a kubelet's /logs/ shows it. Links are followed where they lead to a
- * place below the folder; what is opened is opened step by step and through no link, so that one that is put in the way
- * meanwhile leads nowhere. It assumes that a file may never answer, as on a mount whose server is gone: looks are few at a
- * time, and what is outside of the folder is not looked at.
+ * In: paths below one folder. Out: its contents, as a kubelet's /logs/ shows them. Links are followed if they
+ * lead to a place below the folder. Files are opened step by step and through no link, so that a link that
+ * appears meanwhile leads nowhere. It assumes that a file may never answer, as on a mount whose server is
+ * gone: few are accessed at a time, and nothing outside of the folder.
  *
  * @module
  */
@@ -28,14 +28,14 @@ type ReadBlock = (
   position: number,
 ) => Promise<{ readonly bytesRead: number }>;
 
-/** More names than that are not shown. */
+/** Maximum of names in an index. */
 const MOST_NAMES = 10_000;
 const BLOCK_BYTES = 64 * 1024;
 const NO_SNIFFING = { 'X-Content-Type-Options': 'nosniff' };
 
-/** Looks at files of the node, few at a time; rejects when one is not answered. */
+/** Accesses files of the node, few at a time; rejects when one does not answer. */
 export interface FileLooks {
-  /** `discard` gets what comes too late. */
+  /** `discard` gets a late result. */
   run<Found>(place: string, look: () => Promise<Found>, discard?: (late: Found) => void): Promise<Found>;
 }
 
@@ -45,7 +45,7 @@ export interface LogFilesOptions {
   readonly looks: FileLooks;
 }
 
-/** What is at a place. */
+/** The content of a place. */
 type Found =
   | { readonly kind: 'folder'; readonly roots: Roots; readonly place: string[]; readonly entries: Dirent[] }
   | { readonly kind: 'file'; readonly name: string; readonly file: FileHandle; readonly facts: Stats };
@@ -98,7 +98,7 @@ function refuseUnreadable(error: unknown): never {
   throw error;
 }
 
-/** The names of a path, decoded. Throws what a path is refused with that could mean another place than it says. */
+/** The names of a path, decoded. Throws for a path that could mean another place than it says. */
 function readNames({ params, path }: ApiRequest): string[] {
   const names = (params['*'] ?? '').split('/').filter((name) => name !== '' && name !== '.');
   const isOdd =
@@ -114,7 +114,7 @@ async function showIndex(
   const entries = all.slice(0, MOST_NAMES);
   const names: string[] = [];
   let isSilent = false;
-  // One after the other, and none behind one that is not answered: each would take a thread, and its time.
+  // One after the other, and none after one that does not answer: each would take a thread, and its time.
   for (const entry of entries) {
     let isFolder: boolean | undefined = entry.isDirectory();
     if (entry.isSymbolicLink() && !isSilent) {
@@ -147,7 +147,7 @@ function moveTo(place: string): ApiAnswer {
   return { kind: 'text', code: 301, body: 'Moved Permanently\n', headers };
 }
 
-/** Closes the file in the end, in any case. */
+/** Always closes the file in the end. */
 async function showFile(
   { file, facts: { size, mtime }, name, read }: ShownFile,
   { headers, signal }: ApiRequest,
@@ -193,18 +193,19 @@ async function* blocksOf(
     for (let offset = first; offset < end && !signal.aborted;) {
       const block = Buffer.allocUnsafe(Math.min(BLOCK_BYTES, end - offset));
       const { bytesRead } = await read(block, 0, block.length, offset);
-      // It was cut short meanwhile: the length that was promised cannot be kept, and the connection breaks off.
+      // The file was truncated meanwhile: the announced length is no longer possible, so the connection
+      // breaks off.
       if (bytesRead === 0) throw new Error('the file has become shorter');
       offset += bytesRead;
       yield block.subarray(0, bytesRead);
     }
   } finally {
-    // Behind a read that is not answered it would wait for as long.
+    // After a read that does not answer, it would wait as long.
     void file.close().catch(() => undefined);
   }
 }
 
-/** Nothing that a browser would run. */
+/** Types that no browser runs. */
 function typeOf(name: string): string {
   return /\.(gz|xz|zst|bz2|journal~?)$/.test(name) || ['wtmp', 'btmp', 'lastlog'].includes(name)
     ? 'application/octet-stream'

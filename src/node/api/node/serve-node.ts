@@ -4,7 +4,7 @@ import { type ApiHandler, isTrue, jsonAnswer } from '../http/api-request.js';
 import { parseFieldSelector, type SelectableFields } from '../objects/field-selector.js';
 import { parseLabelSelector } from '../objects/label-selector.js';
 
-/** What is said of the node. */
+/** The node as the API shows it. */
 export interface ServedNode {
   readonly name: string;
   readonly ips: readonly string[];
@@ -12,7 +12,7 @@ export interface ServedNode {
   /** Amounts by resource, as Kubernetes writes them. */
   readonly capacity: Readonly<Record<string, string>>;
   readonly allocatable: Readonly<Record<string, string>>;
-  /** Why no pod is synced now; empty when pods are. */
+  /** Why no pod is synced now; empty when pods are synced. */
   readonly problems: readonly string[];
   /** `containerd://1.7.24`. */
   readonly containerRuntimeVersion: string;
@@ -25,7 +25,7 @@ const FIELDS: SelectableFields<ServedNode> = {
   'spec.unschedulable': () => 'false',
 };
 
-/** GET /api/v1/nodes: this one, if it is asked for. */
+/** GET /api/v1/nodes: this one, if it matches. */
 export function listNodes(read: () => ServedNode, agentVersion: string): ApiHandler {
   return ({ query }) => {
     if (isTrue(query, 'watch')) throw new ApiError('MethodNotAllowed', 'nodes cannot be watched');

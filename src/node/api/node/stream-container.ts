@@ -6,7 +6,7 @@ import { chooseContainer, containerIdOf, findContainerStatus } from '../objects/
 import { type PodRow } from '../objects/pod-table.js';
 import { type ServedPod } from '../objects/served-pod.js';
 
-/** Which of a container's streams are wanted. */
+/** The wanted streams of a container. */
 export interface StreamChoice {
   readonly stdin: boolean;
   readonly stdout: boolean;
@@ -14,20 +14,20 @@ export interface StreamChoice {
   readonly tty: boolean;
 }
 
-/** What is to be joined with a container. */
+/** A connection to a container. */
 export interface ContainerStream extends StreamChoice {
   readonly pod: PodRef;
   readonly containerId: string;
 }
 
-/** Where the runtime serves streams: each call gives a URL that is good once. Rejects with CRI_…. */
+/** Gets streams from the runtime: each call returns a URL for one use. Rejects with CRI_…. */
 export interface RuntimeStreams {
   exec(
     stream: ContainerStream & { readonly command: readonly string[] },
     signal: AbortSignal,
   ): Promise<string>;
   attach(stream: ContainerStream, signal: AbortSignal): Promise<string>;
-  /** Rejects with CRI_NOT_FOUND when the pod has no sandbox that is ready. */
+  /** Rejects with CRI_NOT_FOUND when the pod has no ready sandbox. */
   portForward(pod: PodRef, ports: readonly number[], signal: AbortSignal): Promise<string>;
 }
 
@@ -37,7 +37,7 @@ export interface StreamContainerOptions {
   readonly findPod: (request: ApiRequest) => PodRow;
 }
 
-/** …/pods/{name}/exec: runs a command in a container that runs. */
+/** …/pods/{name}/exec: runs a command in a running container. */
 export function execInContainer({ streams, findPod }: StreamContainerOptions): UpgradeHandler {
   return async (request) => {
     const { served } = findPod(request);
@@ -51,7 +51,7 @@ export function execInContainer({ streams, findPod }: StreamContainerOptions): U
   };
 }
 
-/** …/pods/{name}/attach: joins the streams of what runs in a container. */
+/** …/pods/{name}/attach: joins the streams of a container's process. */
 export function attachToContainer({ streams, findPod }: StreamContainerOptions): UpgradeHandler {
   return async (request) => {
     const { name, stream } = findStream(findPod(request).served, request.query);
@@ -89,7 +89,7 @@ function findStream(
   return { name, stream: { pod, containerId: containerIdOf(containerID), ...readChoice(query) } };
 }
 
-/** Standard output and error unless something is asked for; a terminal has one output for both. */
+/** Default: standard output and error; a terminal has one output for both. */
 function readChoice(query: URLSearchParams): StreamChoice {
   const tty = isTrue(query, 'tty');
   const isTold = ['stdin', 'stdout', 'stderr'].some((name) => query.has(name));
@@ -113,7 +113,7 @@ async function toUrl(gone: ApiError, ask: () => Promise<string>): Promise<URL> {
   try {
     return new URL(await ask());
   } catch (error) {
-    // It ended just now.
+    // It has just ended.
     if (hasCode(error, 'CRI_NOT_FOUND')) throw gone;
     if (hasCode(error, 'CRI_UNIMPLEMENTED')) throw new ApiError('MethodNotAllowed', messageOf(error));
     throw error;

@@ -1,5 +1,5 @@
 /**
- * The Kubernetes API of one node: which handler answers which path.
+ * The Kubernetes API of one node: the handler of each path.
  *
  * Source: https://kubernetes.io/docs/reference/kubernetes-api/
  *
@@ -33,7 +33,7 @@ import {
 import { MOST_FOLLOWED_LOGS, MOST_WATCHES } from '../http/server-bounds.js';
 import { WatchPlaces } from '../http/watch-answer.js';
 
-/** What the API is made of: what can be read, and a few named actions. */
+/** The inputs of the API: readers, and a few actions. */
 export interface ApiPorts extends NodePorts {
   readonly clock: Clock;
   readonly pods: PodTable;

@@ -4,39 +4,39 @@ import { ApiError, type ApiStatusCause, badRequest, invalidError } from '../http
 import { type ApiAnswer, type ApiHandler, type ApiRequest, jsonAnswer } from '../http/api-request.js';
 import { isDryRun } from './delete-pod.js';
 
-/** What can be handed to the agent. */
+/** The kinds that clients can apply. */
 export type ApplicableKind = 'Pod' | 'ConfigMap' | 'Secret';
 
-/** An object that somebody hands to the agent. */
+/** An object that a client applies. */
 export interface ObjectToApply {
   readonly kind: ApplicableKind;
   readonly namespace: string;
   readonly name: string;
-  /** As it came. */
+  /** As received. */
   readonly value: object;
   readonly isDryRun: boolean;
 }
 
-/** What became of it. */
+/** The result. */
 export type Applied =
   | { readonly kind: 'applied'; readonly result: 'created' | 'configured' | 'unchanged' }
   | { readonly kind: 'invalid'; readonly causes: readonly ApiStatusCause[] }
-  /** It cannot be written for a reason that lies elsewhere. */
+  /** It cannot be written for an external reason. */
   | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly message: string };
 
 type RefusalReason = 'Conflict' | 'Forbidden' | 'MethodNotAllowed';
 
-/** Puts an object among the manifests. Resolves once the agent has taken it in, or a moment later. */
+/** Adds an object to the manifests. Resolves once the agent has read it, or a moment later. */
 export type ApplyObject = (object: ObjectToApply, signal: AbortSignal) => Promise<Applied>;
 
-/** Of each kind, in the plural. */
+/** By the plural of each kind. */
 export const APPLICABLE_KINDS: Readonly<Record<string, ApplicableKind>> = {
   pods: 'Pod',
   configmaps: 'ConfigMap',
   secrets: 'Secret',
 };
 
-/** What became of the object: created, configured or unchanged. */
+/** The result for the object: created, configured or unchanged. */
 const RESULT_HEADER = 'podloop-result';
 
 /** POST …/{plural} and PUT …/{plural}/{name}: both make the object what the body says. */
@@ -44,14 +44,14 @@ export function applyObject(kind: ApplicableKind, plural: string, apply: ApplyOb
   return async (request) => applyBody({ kind, plural, apply }, request, await request.readBody());
 }
 
-/** Who takes objects of one kind. */
+/** Accepts objects of one kind. */
 export interface ObjectTaker {
   readonly kind: ApplicableKind;
   readonly plural: string;
   readonly apply: ApplyObject;
 }
 
-/** Makes the object what the body says, whatever of it the request had. */
+/** Makes the object what the body says, whatever part the request contained. */
 export async function applyBody(
   { kind, plural, apply }: ObjectTaker,
   request: ApiRequest,
@@ -95,19 +95,19 @@ function readObject({ params }: ApiRequest, kind: ApplicableKind, body: unknown)
   if (namespace !== undefined && namespace !== '' && namespace !== params['namespace']) {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
   }
-  // What is left out stands for default, in a file too.
+  // A missing namespace means default, in a file too.
   const place = params['namespace'] === DEFAULT_NAMESPACE ? {} : { namespace: params['namespace']! };
   return { ...body, kind, apiVersion, metadata: { ...metadata, ...place, name } } as GivenObject;
 }
 
-/** Values of Secrets are told to nobody, not even to the one who sent them. */
+/** Values of Secrets are never returned, not even to their sender. */
 function shown(kind: ApplicableKind, value: GivenObject): object {
   if (kind !== 'Secret') return value;
   const { name, namespace = DEFAULT_NAMESPACE } = value.metadata;
   return { apiVersion: 'v1', kind, metadata: { name, namespace } };
 }
 
-/** Why something in the way keeps an object from being changed. */
+/** Why an obstacle prevents the change of an object. */
 export function refusal(plural: string, name: string, reason: RefusalReason, why: string): ApiError {
   const what = `${plural} ${JSON.stringify(name)}`;
   const message = {

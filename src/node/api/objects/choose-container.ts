@@ -3,8 +3,8 @@ import { type ApiError, badRequest } from '../http/api-error.js';
 import { type ServedPod } from './served-pod.js';
 
 /**
- * The name of the container that a request is about: the one that it names, or the only one. Throws BadRequest, in the
- * words of an API server.
+ * The name of the requested container: the given one, or the only one. Throws BadRequest in an API server's
+ * words.
  */
 export function chooseContainer(served: ServedPod, asked: string): string {
   const { spec, metadata } = served.pod;
@@ -21,7 +21,7 @@ export function chooseContainer(served: ServedPod, asked: string): string {
   );
 }
 
-/** What is said of a container; undefined before it was looked at. */
+/** A container's status; undefined before there is one. */
 export function findContainerStatus(status: V1PodStatus, name: string): V1ContainerStatus | undefined {
   const { initContainerStatuses = [], containerStatuses } = status;
   // Newer statuses may have more kinds of containers than this module knows.
@@ -33,7 +33,7 @@ export function findContainerStatus(status: V1PodStatus, name: string): V1Contai
   );
 }
 
-/** The runtime's id out of `containerd://<id>`. */
+/** The runtime's id in `containerd://<id>`. */
 export function containerIdOf(containerID: string): string {
   return containerID.slice(containerID.indexOf('://') + 3);
 }

@@ -6,7 +6,7 @@ import { type ApiHandler, type ApiRequest, isTrue, jsonAnswer } from '../http/ap
 import { parseFieldSelector, type SelectableFields } from './field-selector.js';
 import { parseLabelSelector } from './label-selector.js';
 
-/** A ConfigMap, where it is from, and when it came to this node. */
+/** A ConfigMap with its source and creation time. */
 export interface ServedConfigMap {
   readonly object: ConfigMap;
   readonly source: string;
@@ -22,7 +22,7 @@ const FIELDS: SelectableFields<ConfigMap> = {
   'metadata.namespace': ({ metadata }) => metadata.namespace,
 };
 
-/** GET …/configmaps: as the sources have them. */
+/** GET …/configmaps: as delivered by the sources. */
 export function listConfigMaps(read: ReadConfigMaps, version: () => number): ApiHandler {
   return ({ params, query }) => {
     if (isTrue(query, 'watch')) throw new ApiError('MethodNotAllowed', 'configmaps cannot be watched');
@@ -44,7 +44,7 @@ export function getConfigMap(read: ReadConfigMaps): ApiHandler {
   return (request) => jsonAnswer(renderConfigMap(findConfigMap(read, request)));
 }
 
-/** Finds the one that a path names, or throws NotFound. */
+/** Finds the one in the path, or throws NotFound. */
 export function findConfigMap(read: ReadConfigMaps, { params }: Pick<ApiRequest, 'params'>): ServedConfigMap {
   const { namespace, name = '' } = params;
   const found = read().find(

@@ -6,22 +6,26 @@ import { containerIdOf, containerNamesOf, findContainerStatus } from './choose-c
 import { type FindKubeletPod } from '../node/find-kubelet-pod.js';
 import { type ServedPod } from './served-pod.js';
 
-/** A container that runs. */
+/** A running container. */
 export interface RunningContainer {
   readonly pod: PodRef;
   readonly name: string;
   readonly id: string;
 }
 
-/** What can be done to a container by one request. Both reject with what the runtime says, in its own words. */
+/** Actions on a container by one request. Both reject with the runtime's own message. */
 export interface ContainerActions {
-  /** Runs a command, for as long as that takes. */
+  /** Runs a command, for any time. */
   run(
     container: RunningContainer,
     command: readonly string[],
     signal: AbortSignal,
   ): Promise<{ readonly stdout: Uint8Array; readonly stderr: Uint8Array; readonly exitCode: number }>;
-  /** Keeps the state of a container in a file, and gives its path. `timeoutSeconds`: 0 for the usual time. Once begun, it is done. */
+  /**
+   * Stores the state of a container in a file, and returns its path. Runs to its end once begun.
+   *
+   * `timeoutSeconds`: 0 for the default.
+   */
   checkpoint(container: RunningContainer, timeoutSeconds: number): Promise<string>;
 }
 
@@ -32,8 +36,10 @@ export interface ContainerActionsOptions {
 }
 
 /**
- * POST /run/{namespace}/{pod}/{container}: runs the words of `cmd`, between which there are single spaces, and answers with
- * what they printed: standard output, then standard error. A command that fails is 500 with its exit code.
+ * POST /run/{namespace}/{pod}/{container}: runs the words of `cmd`, split at single spaces.
+ *
+ * Answers with the output: standard output, then standard error. A command that fails gives 500 with its exit
+ * code.
  */
 export function runInContainer({ actions, findPod }: ContainerActionsOptions): ApiHandler {
   return async (request) => {
@@ -53,7 +59,7 @@ export function runInContainer({ actions, findPod }: ContainerActionsOptions): A
   };
 }
 
-/** POST /checkpoint/{namespace}/{pod}/{container}: where the state of the container is kept now. */
+/** POST /checkpoint/{namespace}/{pod}/{container}: answers with the path of the container's stored state. */
 export function checkpointContainer({ actions, findPod }: ContainerActionsOptions): ApiHandler {
   return async (request) => {
     const { namespace = '', name = '', container = '' } = request.params;
@@ -81,7 +87,7 @@ function findRunning({ pod, status }: ServedPod, name: string): RunningContainer
   return { pod: { uid, namespace, name: podName }, name, id: containerIdOf(containerID) };
 }
 
-/** The last one that was given holds. What is no number is answered like what there is not, as a kubelet does. */
+/** The last given one wins. An invalid number gives 404, as with a kubelet. */
 function readTimeout({ query }: ApiRequest): number {
   const text = query.getAll('timeout').at(-1) ?? '0';
   if (!/^[+-]?\d{1,15}$/.test(text)) {
@@ -90,7 +96,7 @@ function readTimeout({ query }: ApiRequest): number {
   return Number(text);
 }
 
-/** What a command has printed may be anything, and no browser is to make something of it. */
+/** Output of a command may be anything, and no browser should interpret it. */
 function printed(body: Uint8Array): ApiAnswer {
   return {
     kind: 'bytes',
@@ -100,7 +106,7 @@ function printed(body: Uint8Array): ApiAnswer {
   };
 }
 
-/** No failure of ours, so that nothing of it is logged: what a command says may be secret. */
+/** This is no failure of the agent, and nothing of it is logged: a command's output may be secret. */
 function failure(words: string): ApiAnswer {
   return {
     ...{ kind: 'text', code: 500, body: `${words}\n` },

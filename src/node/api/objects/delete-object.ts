@@ -3,7 +3,7 @@ import { type ApiHandler, jsonAnswer } from '../http/api-request.js';
 import { type ApplicableKind, refusal } from './apply-object.js';
 import { checkPrecondition, isDryRun, readDeleteOptions } from './delete-pod.js';
 
-/** An object that somebody wants to be gone. */
+/** An object that a client removes. */
 export interface ObjectToRemove {
   readonly kind: Exclude<ApplicableKind, 'Pod'>;
   readonly namespace: string;
@@ -11,17 +11,17 @@ export interface ObjectToRemove {
   readonly isDryRun: boolean;
 }
 
-/** What became of it. */
+/** The result. */
 export type Removed =
   | { readonly kind: 'removed' }
   | { readonly kind: 'not found' }
-  /** It cannot be removed for a reason that lies elsewhere. */
+  /** It cannot be removed for an external reason. */
   | { readonly kind: 'refused'; readonly reason: 'Conflict' | 'MethodNotAllowed'; readonly message: string };
 
-/** Takes an object out of the manifests. Resolves once the agent knows it no more, or a moment later. */
+/** Removes an object from the manifests. Resolves once the agent no longer has it, or a moment later. */
 export type RemoveObject = (object: ObjectToRemove, signal: AbortSignal) => Promise<Removed>;
 
-/** DELETE …/{plural}/{name} of what is not a pod: answers that it is gone. */
+/** DELETE …/{plural}/{name} for other kinds than pods: answers that it is gone. */
 export function deleteObject(kind: ObjectToRemove['kind'], plural: string, remove: RemoveObject): ApiHandler {
   return async (request) => {
     const options = await readDeleteOptions(request);

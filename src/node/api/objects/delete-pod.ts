@@ -10,20 +10,21 @@ export interface DeletePodOptions {
   readonly table: PodTable;
   readonly findPod: (request: ApiRequest) => PodRow;
   /**
-   * Stops the pod until its manifest changes; in its own grace period unless told, in seconds. Resolves once that holds,
-   * also over a restart of the agent; it has not ended then.
+   * Stops the pod until its manifest changes, with the grace period in seconds (default: its own).
+   *
+   * Resolves once that is effective, also over a restart of the agent; the pod has not ended then.
    */
   readonly stop: (pod: ServedPod, gracePeriodSeconds: number | undefined) => Promise<void>;
 }
 
-/** What a DELETE may say. */
+/** The options of a DELETE. */
 export interface DeleteOptions {
   readonly gracePeriodSeconds?: unknown;
   readonly dryRun?: unknown;
   readonly preconditions?: { readonly uid?: unknown; readonly resourceVersion?: unknown };
 }
 
-/** DELETE …/pods/{name}: answers the pod as it ends. */
+/** DELETE …/pods/{name}: answers with the ending pod. */
 export function deletePod({ table, findPod, stop }: DeletePodOptions): ApiHandler {
   return async (request) => {
     const options = await readDeleteOptions(request);
@@ -37,13 +38,13 @@ export function deletePod({ table, findPod, stop }: DeletePodOptions): ApiHandle
     await stop(row.served, graceSeconds);
     table.refresh(metadata.uid);
     const ending = table.find(metadata.uid);
-    // Without grace it is gone already.
+    // Without grace it is already gone.
     const last = ending ?? table.findGone(metadata.uid, row.addedVersion) ?? row;
     return jsonAnswer(renderPod(last.served, last.version));
   };
 }
 
-/** Whether nothing is to be done: `dryRun=All`. Throws Invalid for another word. */
+/** Whether nothing should change: `dryRun=All`. Throws Invalid for another word. */
 export function isDryRun(query: URLSearchParams, options: { readonly dryRun?: unknown } = {}): boolean {
   const words = [
     ...query.getAll('dryRun'),
@@ -65,7 +66,7 @@ export async function readDeleteOptions(request: ApiRequest): Promise<DeleteOpti
   throw badRequest('the body must be DeleteOptions');
 }
 
-/** The query's comes first; a negative one counts as 1, as with an API server. */
+/** The query takes precedence; a negative value counts as 1, as with an API server. */
 function readGrace(query: URLSearchParams, { gracePeriodSeconds: told }: DeleteOptions): number | undefined {
   const text = query.get('gracePeriodSeconds') ?? '';
   if (/^-\d+$/.test(text)) return 1;
@@ -77,7 +78,7 @@ function readGrace(query: URLSearchParams, { gracePeriodSeconds: told }: DeleteO
   return told < 0 ? 1 : told;
 }
 
-/** Throws Conflict when something else was meant. */
+/** Throws Conflict when another object was meant. */
 export function checkPrecondition(
   plural: string,
   name: string,

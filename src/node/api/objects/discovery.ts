@@ -1,5 +1,5 @@
 /**
- * What there is, for programs that ask before they do anything, as kubectl does.
+ * The supported resources, for programs that ask first, as kubectl does.
  *
  * Source: https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  *

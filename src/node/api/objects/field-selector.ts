@@ -7,13 +7,13 @@
  */
 import { badRequest } from '../http/api-error.js';
 
-/** How each field that may be asked for is read from an object. */
+/** How to read each selectable field from an object. */
 export type SelectableFields<Item> = Readonly<Record<string, (item: Item) => string>>;
 
-/** Whether an object is one that was asked for. */
+/** Whether an object matches. */
 export type FieldMatcher<Item> = (item: Item) => boolean;
 
-/** Reads a selector; an empty one takes everything. Throws BadRequest, also for a field that cannot be asked for. */
+/** Parses a selector; an empty one matches everything. Throws BadRequest, also for an unsupported field. */
 export function parseFieldSelector<Item>(text: string, fields: SelectableFields<Item>): FieldMatcher<Item> {
   const terms = splitTerms(text).filter((term) => term !== '');
   const matchers = terms.map((term): FieldMatcher<Item> => {
@@ -30,7 +30,7 @@ export function parseFieldSelector<Item>(text: string, fields: SelectableFields<
   return (item) => matchers.every((matches) => matches(item));
 }
 
-/** At commas that no backslash stands before. */
+/** Splits at commas without a backslash before them. */
 function splitTerms(text: string): string[] {
   const terms = [''];
   for (const part of text.match(/\\.|,|[^\\,]+|\\$/gs) ?? []) {

@@ -7,11 +7,11 @@ import { type WatchPlaces } from '../http/watch-answer.js';
 
 /** A record of the history: plain JSON. */
 export interface ServedRecord {
-  /** Rises from record to record. */
+  /** Increases from record to record. */
   readonly id: string;
 }
 
-/** Which records are asked for, and whether those to come are, too. */
+/** Which records are requested, and whether future ones are, too. */
 export interface ServedJournalQuery {
   readonly afterId: string | undefined;
   readonly follow: boolean;
@@ -20,7 +20,7 @@ export interface ServedJournalQuery {
 
 /** The history of the node, as the API reads it. */
 export interface ServedJournal {
-  /** Every kind of record that there is. */
+  /** All kinds of records. */
   readonly kinds: readonly string[];
   isId(text: string): boolean;
   /** In order, at the reader's pace; ends early when the signal aborts. */
@@ -36,14 +36,16 @@ export interface JournalEventsOptions {
 
 const TYPES = ['Normal', 'Warning'];
 const PARAMETERS = ['after', 'follow', 'kinds', 'namespace', 'pod', 'since', 'types', 'uid', 'until'];
-/** So long it is waited for a first record, or an error, before the answer begins without one. */
+/** How long to wait for a first record, or an error, before the answer begins without one. */
 const BEGIN_MS = 200;
-/** Shorter than what proxies take for a dead connection. */
+/** Shorter than proxies' timeouts for dead connections. */
 const HEARTBEAT_MS = 15_000;
 
 /**
- * GET /events: the history of the node as server-sent events, each with its id, and what happens from then on. A client
- * that comes again goes on behind the id in its `Last-Event-ID`. `?follow=false` ends with what there is.
+ * GET /events: the history of the node as server-sent events, each with its id, and everything from then on.
+ *
+ * A client that reconnects continues after the id in its `Last-Event-ID`. `?follow=false` ends with what
+ * exists.
  *
  * Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
@@ -61,7 +63,7 @@ export function journalEvents({ clock, journal, places }: JournalEventsOptions):
     const ending = linkAbort(signal);
     const records = journal.read(query, ending.signal)[Symbol.asyncIterator]();
     let next = records.next();
-    // Whoever reads it next hears of it; nobody may, when the client goes first.
+    // The next read reports the error; there may be none when the client goes first.
     next.catch(() => undefined);
     try {
       for (let waitMs = BEGIN_MS; ; waitMs = HEARTBEAT_MS) {
@@ -117,7 +119,7 @@ function readFollow(text = 'true'): boolean {
   throw badRequest(`follow: ${JSON.stringify(text)} is neither true nor false`);
 }
 
-/** A client that comes again has the address that it began with, and where it is now in the header. */
+/** A client that reconnects repeats its first address, with its present position in the header. */
 function readPlace(
   header: ApiRequest['headers'][string],
   after: string | undefined,

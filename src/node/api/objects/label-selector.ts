@@ -7,7 +7,7 @@
  */
 import { badRequest } from '../http/api-error.js';
 
-/** Whether an object's labels are those that were asked for. */
+/** Whether an object's labels match. */
 export type LabelMatcher = (labels: Readonly<Record<string, string>>) => boolean;
 
 interface Token {
@@ -19,7 +19,7 @@ const TOKEN = /\s*(==|!=|[=!<>,()]|[^\s=!<>,()]+)/y;
 const NAME = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)$/;
 const PREFIX = /^(?=.{1,253}$)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 
-/** Reads a selector; an empty one takes everything. Throws BadRequest, in an API server's words. */
+/** Parses a selector; an empty one matches everything. Throws BadRequest, in an API server's words. */
 export function parseLabelSelector(text: string): LabelMatcher {
   const tokens = new Tokens(text);
   const matchers: LabelMatcher[] = [];
@@ -94,7 +94,7 @@ function readKey(tokens: Tokens): string {
   );
 }
 
-/** What follows `=`; nothing stands for the empty value. */
+/** The value after `=`; none means the empty value. */
 function readValue(tokens: Tokens): string {
   const { kind, text } = tokens.peek();
   if (kind === 'end' || text === ',' || text === ')') return '';

@@ -7,10 +7,10 @@ import { type ApiHandler, isTrue, jsonAnswer } from '../http/api-request.js';
 import { parseFieldSelector, type SelectableFields } from './field-selector.js';
 import { parseLabelSelector } from './label-selector.js';
 
-/** An event of a pod, told so many times in a row. */
+/** An event of a pod, with its number of repetitions. */
 export interface ServedEvent extends PodEvent {
   readonly pod: PodRef;
-  /** Where in the spec of the pod the container stands that it is about; absent when it is about the pod. */
+  /** The path of its container in the pod's spec; absent when it is about the pod. */
   readonly fieldPath?: string;
   readonly count: number;
   /** Milliseconds since the epoch. */
@@ -42,10 +42,10 @@ const FIELDS: SelectableFields<ServedEvent> = {
 };
 
 const COMPONENT = 'podloop';
-/** Nobody gives labels to events. */
+/** Events have no labels. */
 const NO_LABELS = {};
 
-/** GET …/events: the newest that the agent remembers, as v1 Events, in the order of the last time. */
+/** GET …/events: the newest events in memory, as v1 Events, in the order of the last time. */
 export function listEvents({ read, nodeName, version }: ListEventsOptions): ApiHandler {
   return ({ params, query }) => {
     if (isTrue(query, 'watch')) throw new ApiError('MethodNotAllowed', 'events cannot be watched');
@@ -81,7 +81,7 @@ function render(event: ServedEvent, host: string): object {
   };
 }
 
-/** The same for the same event as long as it is remembered. */
+/** The same for the same event as long as it is stored. */
 function nameOf({ pod, container, type, reason, message }: ServedEvent): string {
   const facts = JSON.stringify([pod.uid, container, type, reason, message]);
   return `${pod.name}.${createHash('sha256').update(facts).digest('hex').slice(0, 16)}`;

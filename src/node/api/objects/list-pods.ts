@@ -29,12 +29,12 @@ const FIELDS: SelectableFields<PodRow> = {
   'status.podIP': ({ served }) => served.status.podIP ?? '',
 };
 
-/** GET …/pods: a list, or with `watch` every change of it. Of one namespace when the path names one. */
+/** GET …/pods: a list, or with `watch` every change of it; of one namespace if the path names one. */
 export function listPods({ table, watches }: ListPodsOptions): ApiHandler {
   return (request) => {
     const { query } = request;
     const matches = readSelection(request);
-    // What nobody has told of is seen here at the latest.
+    // A change that nobody reported is seen here at the latest.
     table.refreshAll();
     const tables = tableWriterFor(request, 'pods', watches.clock);
     if (!isTrue(query, 'watch'))
@@ -59,11 +59,11 @@ export function getPod(findPod: (request: ApiRequest) => PodRow, clock: Pick<Clo
 }
 
 /**
- * Finds the pod that a path names, or throws NotFound: the one that is called so, else the only one whose manifest calls
- * it so. Everything that is done to one pod finds it here.
+ * Finds the pod in a path, or throws NotFound; used by everything that acts on one pod.
  *
- * Of several with one name, as while one ends that was deleted by force, it is the one with the uid of the path, else the
- * newest of those that nobody has deleted.
+ * It is the pod with that name, otherwise the only one with that name in its manifest. Of several with one
+ * name, as while one that was force-deleted is ending, it is the one with the uid of the path, otherwise the
+ * newest one that nobody has deleted.
  */
 export function podFinder(table: PodTable): (request: Pick<ApiRequest, 'params'>) => PodRow {
   return ({ params }) => {
@@ -77,7 +77,7 @@ export function podFinder(table: PodTable): (request: Pick<ApiRequest, 'params'>
   };
 }
 
-/** The pods whose manifest has this name, unless they are of several names. */
+/** The pods whose manifest has this name, unless they have several names. */
 function findOnlyName(rows: readonly PodRow[], name: string): readonly PodRow[] {
   const found = rows.filter(({ served: { pod } }) => {
     const { nodeName } = pod.spec;
@@ -113,7 +113,7 @@ function readSelection({ params, query }: ApiRequest): (row: PodRow) => boolean 
   };
 }
 
-/** Undefined for "all that is there": no version, or 0, which stands for any. */
+/** Undefined for "everything that exists": no version, or 0, which means any. */
 function readSince(query: URLSearchParams): number | undefined {
   try {
     const version = readWhole(query, 'resourceVersion');

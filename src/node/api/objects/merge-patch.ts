@@ -1,10 +1,10 @@
 import { isRecord } from '#base/text/is-record.js';
 
-/** An object of JSON. */
+/** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * The object as the patch has it: what it names is replaced, lists whole, and what it says is null goes. Pure.
+ * Applies a patch: it replaces what it names, including whole lists, and removes what it sets to null. Pure.
  *
  * Source: RFC 7386, JSON Merge Patch
  */

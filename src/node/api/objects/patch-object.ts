@@ -9,10 +9,10 @@ import { type PodRow } from './pod-table.js';
 import { mediaTypeOf, STRATEGIC_MERGE_PATCH } from '../http/read-body.js';
 import { strategicMergePatch } from './strategic-merge-patch.js';
 
-/** The source whose objects are files that the agent may write. */
+/** The source with files that the agent may write. */
 const WRITABLE_SOURCE = 'file';
 
-/** PATCH …/pods/{name}: makes the pod's manifest what the pod is with the patch. */
+/** PATCH …/pods/{name}: makes the pod's manifest the patched pod. */
 export function patchPod(findPod: (request: ApiRequest) => PodRow, apply: ApplyObject): ApiHandler {
   return async (request) => {
     const { object } = findPod(request);
@@ -23,17 +23,17 @@ export function patchPod(findPod: (request: ApiRequest) => PodRow, apply: ApplyO
       const why = `it is in no file of the folder, but comes from ${source}: change it there`;
       throw refusal('pods', name, 'MethodNotAllowed', why);
     }
-    // To write its manifest would be to want it again.
+    // Writing its manifest would request it again.
     if (metadata.deletionTimestamp !== undefined)
       throw refusal('pods', name, 'Conflict', 'it is being deleted');
     const patched = await patch(request, 'pods', object);
-    // The path may have called it by the name in its manifest.
+    // The path may have the name in its manifest.
     const named = { ...request, params: { ...request.params, name } };
     return applyBody({ kind: 'Pod', plural: 'pods', apply }, named, patched);
   };
 }
 
-/** PATCH …/configmaps/{name}. `find` knows those that stand in files. */
+/** PATCH …/configmaps/{name}. `find` knows those in files. */
 export function patchConfigMap(read: ReadConfigMaps, apply: ApplyObject): ApiHandler {
   return async (request) => {
     const { name = '' } = request.params;

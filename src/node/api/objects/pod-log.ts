@@ -12,7 +12,7 @@ import { type PodRow } from './pod-table.js';
 import { type ServedPod } from './served-pod.js';
 import { type WatchPlaces } from '../http/watch-answer.js';
 
-/** Where the logs of containers are. */
+/** Finds the logs of containers. */
 export interface ContainerLogs {
   /** Folder of the logs of all pods. */
   readonly podLogsDir: string;
@@ -20,7 +20,7 @@ export interface ContainerLogs {
   find(podUid: string, containerId: string): ContainerLog | undefined;
 }
 
-/** Of one container. */
+/** The log of one container. */
 export interface ContainerLog {
   /** Absolute path; empty when there is none. */
   readonly logPath: string;
@@ -39,7 +39,7 @@ export interface PodLogOptions {
 
 const MISSING_LOOK_MS = 200;
 
-/** GET …/pods/{name}/log: what a container has written. */
+/** GET …/pods/{name}/log: the output of a container. */
 export function readPodLog(options: PodLogOptions): ApiHandler {
   return (request) => {
     const { served } = options.findPod(request);
@@ -81,7 +81,7 @@ async function* piecesOf(
   let folder: LogFolder | undefined;
   try {
     folder = await LogFolder.open(logs.podLogsDir, path);
-    // Whoever follows is there before the first line, and may be gone already then.
+    // A follower starts before the first line, and may already be gone then.
     if (isFollowed) yield '';
     while (folder === undefined && isFollowed && isWritten() && !signal.aborted) {
       await clock.sleep(MISSING_LOOK_MS, signal).catch(() => undefined);
@@ -98,8 +98,9 @@ async function* piecesOf(
 }
 
 /**
- * The id of the container whose log is meant: the one that runs or was last, or with `previous` the one before. Throws
- * BadRequest in the kubelet's words when there is none.
+ * The id of the container whose log is wanted: the running or last one, or with `previous` the one before.
+ *
+ * Throws BadRequest in the kubelet's words when there is none.
  */
 function findLoggedContainer(
   { pod }: ServedPod,
@@ -136,7 +137,7 @@ function whyWaiting(reason: string | undefined): string {
   }
 }
 
-/** Where its log is: as the runtime says, or as it is named when the runtime has forgotten it. */
+/** The place of its log: as the runtime reports, or by its usual name if the runtime has forgotten it. */
 function findPlace(
   logs: ContainerLogs,
   { pod: { metadata } }: ServedPod,

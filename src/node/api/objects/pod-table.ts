@@ -1,12 +1,12 @@
 /**
- * The pods that the API shows, each with the version at which it changed last.
+ * The pods that the API shows, each with the version of its last change.
  *
- * In: a view of every pod, asked for again whenever something may have changed. Out: rows with a resource version, lists
- * that hold together, and watchers that are told which pods changed, never what: what they send is what is there when
- * they come to it, so that a slow reader costs a set of uids and no more.
+ * In: a view of every pod, read again whenever something may have changed. Out: rows with a resource version,
+ * consistent lists, and notifications of watchers about which pods have changed, never how. A watcher sends
+ * the present state when it gets to a pod, so a slow reader costs only a set of uids.
  *
- * It assumes that what is in a view is replaced and never changed, so that two of them are compared by identity. Whoever
- * forgets to say that something changed is covered by {@link PodTable.refreshAll}, which lists call.
+ * It assumes that objects in a view are replaced and never changed, so that two of them are compared by
+ * identity. If a change is not reported, {@link PodTable.refreshAll} finds it, which lists call.
  *
  * @module
  */
@@ -14,11 +14,11 @@ import { renderPod, type V1Pod } from './render-pod.js';
 import { type ResourceVersions } from './resource-versions.js';
 import { isSamePod, type ServedPod } from './served-pod.js';
 
-/** Where the table looks at pods. */
+/** Where the table reads pods. */
 export interface PodViews {
-  /** The uids of all pods that are to be seen. */
+  /** The uids of all visible pods. */
   uids(): Iterable<string>;
-  /** Undefined for a pod that is not to be seen. */
+  /** Undefined for a pod that is not visible. */
   find(uid: string): ServedPod | undefined;
 }
 
@@ -26,29 +26,29 @@ export interface PodViews {
 export interface PodRow {
   readonly served: ServedPod;
   readonly version: number;
-  /** At which it came; another one when it went and came again. */
+  /** The version at which it came; another one when it went and came again. */
   readonly addedVersion: number;
   readonly object: V1Pod;
   /** The same in JSON on one line. */
   readonly json: string;
 }
 
-/** Who is told of changes. */
+/** A listener for changes. */
 export interface PodWatcher {
   podChanged(uid: string): void;
 }
 
-/** A pod that went. */
+/** A removed pod. */
 export interface GonePod {
-  /** At which it went. */
+  /** The version at which it was removed. */
   readonly version: number;
-  /** As it was at last, with that version. */
+  /** Its last state, with that version. */
   readonly row: PodRow;
 }
 
-/** How many pods that went are remembered, for those who ask what happened since a version. */
+/** How many removed pods are remembered, for clients that resume from a version. */
 const MOST_GONE = 500;
-/** And how many former states of one pod that is there, and of all of them together. */
+/** How many former states of one existing pod are remembered, and of all of them together. */
 const MOST_BEFORE = 20;
 const MOST_BEFORE_IN_ALL = 1_000;
 
@@ -57,14 +57,14 @@ export class PodTable {
   readonly #views: PodViews;
   readonly #versions: Pick<ResourceVersions, 'next' | 'current'>;
   readonly #rows = new Map<string, PodRow>();
-  /** By uid, what each pod was before, oldest first: for those who ask what happened since a version. */
+  /** By uid, the former states of each pod, oldest first: for clients that resume from a version. */
   readonly #before = new Map<string, PodRow[]>();
   /** All of these, oldest first, each with its uid. */
   readonly #beforeInAll = new Map<PodRow, string>();
   readonly #watchers = new Set<PodWatcher>();
   /** Oldest first. */
   readonly #gone: GonePod[] = [];
-  /** What happened up to that version is not known any more. */
+  /** Changes up to that version are no longer known. */
   #horizon: number;
 
   constructor(views: PodViews, versions: Pick<ResourceVersions, 'next' | 'current'>) {
@@ -73,17 +73,17 @@ export class PodTable {
     this.#horizon = versions.current;
   }
 
-  /** The version of the whole. */
+  /** The version of the whole table. */
   get version(): number {
     return this.#versions.current;
   }
 
-  /** Who asks what happened since an older version cannot be told all of it. */
+  /** A client that resumes from an older version cannot get all changes. */
   get horizon(): number {
     return this.#horizon;
   }
 
-  /** How many watchers there are. */
+  /** The number of watchers. */
   get watcherCount(): number {
     return this.#watchers.size;
   }
@@ -99,7 +99,10 @@ export class PodTable {
     return [...this.#rows.values()].sort((one, other) => (key(one) < key(other) ? -1 : 1));
   }
 
-  /** What a pod of the table was at a version; undefined when it was not there, `forgotten` when nobody knows any more. */
+  /**
+   * The state of a pod in the table at a version; undefined if it did not exist, `forgotten` if that is no
+   * longer known.
+   */
   findAt(row: PodRow, version: number): PodRow | 'forgotten' | undefined {
     if (row.addedVersion > version) return undefined;
     if (row.version <= version) return row;
@@ -107,7 +110,7 @@ export class PodTable {
     return before.findLast((each) => each.version <= version) ?? 'forgotten';
   }
 
-  /** The last of a pod that went, by its uid and the version at which it had come. */
+  /** The last state of a removed pod, by its uid and the version at which it had come. */
   findGone(uid: string, addedVersion: number): PodRow | undefined {
     const gone = this.#gone.findLast(
       ({ row }) => row.served.pod.metadata.uid === uid && row.addedVersion === addedVersion,
@@ -115,12 +118,12 @@ export class PodTable {
     return gone?.row;
   }
 
-  /** Pods that went after that version, oldest first. */
+  /** Pods that were removed after that version, oldest first. */
   goneSince(version: number): readonly GonePod[] {
     return this.#gone.filter((gone) => gone.version > version);
   }
 
-  /** Looks at one pod anew. */
+  /** Reads one pod again. */
   refresh(uid: string): void {
     const served = this.#views.find(uid);
     const before = this.#rows.get(uid);
@@ -130,7 +133,7 @@ export class PodTable {
     }
     if (before !== undefined && isSamePod(before.served, served)) return;
     const version = this.#versions.next();
-    // Only another beginning makes it another pod under the same uid.
+    // Only another creation time makes it another pod under the same uid.
     const isNew = before === undefined || before.served.createdAtMs !== served.createdAtMs;
     if (isNew) this.#forgetBefore(uid);
     else this.#keepBefore(uid, before);
@@ -138,13 +141,13 @@ export class PodTable {
     this.#tell(uid);
   }
 
-  /** Looks at all pods anew: cheap where nothing has changed. */
+  /** Reads all pods again: cheap if nothing has changed. */
   refreshAll(): void {
     const uids = new Set([...this.#rows.keys(), ...this.#views.uids()]);
     for (const uid of uids) this.refresh(uid);
   }
 
-  /** Tells of changes from now on until the returned function is called. */
+  /** Reports changes from now on until the returned function is called. */
   watch(watcher: PodWatcher): () => void {
     this.#watchers.add(watcher);
     return () => void this.#watchers.delete(watcher);
@@ -191,7 +194,7 @@ function makeRow(served: ServedPod, version: number, addedVersion: number): PodR
     get object() {
       return renderPod(served, version);
     },
-    // Rows that nobody asks for are never written out.
+    // Rows that nobody requests are never rendered.
     get json() {
       return (json ??= JSON.stringify(this.object));
     },

@@ -6,26 +6,26 @@ import { type TableWriter } from '../tables/table-writer.js';
 export interface PodWatchOptions {
   readonly table: PodTable;
   readonly matches: (row: PodRow) => boolean;
-  /** Tell what happened since (default: all that is there). */
+  /** Report changes since that version (default: everything that exists). */
   readonly since: number | undefined;
   /** Ends the watch. */
   readonly signal: AbortSignal;
-  /** Says with a bookmark when all that was there at the beginning is told. */
+  /** Marks the end of the initial state with a bookmark. */
   readonly marksInitialEnd?: boolean;
-  /** Tells of pods as rows of Tables; as objects unless given. */
+  /** Reports pods as rows of Tables (default: as objects). */
   readonly tables?: TableWriter | undefined;
 }
 
 /**
  * The lines of one watch: `{"type":"ADDED","object":{…}}` and so on, until the signal aborts.
  *
- * It holds at most one entry a pod, and of the pods that were sent what was sent last: a slow reader gets the newest.
- * What was told and is no longer what was asked for counts as deleted, as with an API server.
+ * It queues at most one entry per pod, and remembers what it last sent of each: a slow reader gets the
+ * newest. A pod that was sent and no longer matches counts as deleted, as with an API server.
  */
 export class PodWatch implements PodWatcher {
   readonly #options: PodWatchOptions;
   readonly #pending = new Set<string>();
-  /** By uid, what the reader was told last. */
+  /** By uid, what the reader last got. */
   readonly #told = new Map<string, PodRow>();
   #folded = 0;
   #wake: (() => void) | undefined;
@@ -34,7 +34,7 @@ export class PodWatch implements PodWatcher {
     this.#options = options;
   }
 
-  /** Changes that newer ones came before. */
+  /** Changes that newer ones replaced. */
   get folded(): number {
     return this.#folded;
   }
@@ -45,14 +45,14 @@ export class PodWatch implements PodWatcher {
     this.#wake?.();
   }
 
-  /** Throws Expired, or Timeout for a version that is to come. */
+  /** Throws Expired, or Timeout for a future version. */
   async *lines(): AsyncGenerator<string, void, undefined> {
     const { table, signal, marksInitialEnd } = this.#options;
     const onAbort = (): void => this.#wake?.();
     signal.addEventListener('abort', onAbort, { once: true });
     const stop = table.watch(this);
     try {
-      // Newer than that is told behind the mark, too: who goes on from there may not miss it.
+      // Newer changes follow after the bookmark, too, so that a client that resumes there misses nothing.
       const { version } = table;
       yield* this.#begin();
       if (marksInitialEnd === true) {
@@ -83,7 +83,7 @@ export class PodWatch implements PodWatcher {
     }
     if (since < table.horizon) throw expired(since, table.horizon);
     for (const { row } of table.goneSince(since)) {
-      // What came and went since was never known to the reader.
+      // The reader never knew what came and went since.
       if (row.addedVersion <= since && matches(row)) yield this.#line('DELETED', row);
     }
     for (const row of table.list()) {

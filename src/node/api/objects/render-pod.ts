@@ -27,8 +27,8 @@ export interface V1PodMeta {
 /**
  * The v1 Pod of a pod of this node. Pure.
  *
- * The spec is as it was written, with defaults and the node's name; so values of variables that stand in it are shown as
- * they are, as `kubectl get` does.
+ * The spec is as written, with defaults and the node's name; literal values of variables are shown as they
+ * are, as in `kubectl get`.
  */
 export function renderPod({ pod, status, createdAtMs, deletion }: ServedPod, resourceVersion: number): V1Pod {
   const { name, namespace, uid, labels, annotations } = pod.metadata;

@@ -1,8 +1,10 @@
 /**
- * Numbers that only ever go up, over restarts of the agent too: the resourceVersion of everything it serves.
+ * Numbers that only increase, over restarts of the agent too: the resourceVersion of everything that it
+ * serves.
  *
- * A block of numbers is reserved on the disk before the first of it is given out, so that an agent that is killed at any
- * point is followed by one that begins above. It assumes that a block lasts longer than it takes to write down the next.
+ * A block of numbers is reserved on disk before the first of it is used, so that an agent that is killed at
+ * any point is followed by one that begins above. It assumes that a block lasts longer than writing the next
+ * one.
  *
  * @module
  */
@@ -11,7 +13,7 @@ import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 
 /** What a {@link ResourceVersions} needs. */
 export interface ResourceVersionsOptions {
-  /** Where the reservation is kept. */
+  /** The file of the reservation. */
   readonly file: string;
   readonly logger?: Logger;
   /** For tests. */
@@ -25,7 +27,7 @@ export class ResourceVersions {
   readonly #options: ResourceVersionsOptions;
   readonly #blockSize: number;
   #current: number;
-  /** On the disk: nobody gave out a number above it. */
+  /** On disk: no number above it was used. */
   #reserved: number;
   #reserving: Promise<void> | undefined;
 
@@ -37,8 +39,10 @@ export class ResourceVersions {
   }
 
   /**
-   * Takes up where the agent before ended, and reserves the next block. A reservation that cannot be read or written is
-   * said, and then counted from the clock, which is above all that was ever counted.
+   * Continues after the previous agent's numbers, and reserves the next block.
+   *
+   * If the reservation cannot be read or written, that is logged, and numbers come from the clock, which is
+   * above all that were ever used.
    */
   static async open(options: ResourceVersionsOptions, nowMs: number): Promise<ResourceVersions> {
     const { file, logger = SILENT_LOGGER } = options;
@@ -59,7 +63,7 @@ export class ResourceVersions {
     return versions;
   }
 
-  /** The newest that was given out. */
+  /** The last used one. */
   get current(): number {
     return this.#current;
   }
@@ -82,7 +86,7 @@ export class ResourceVersions {
 
   async #write(upTo: number): Promise<void> {
     const { file, logger = SILENT_LOGGER } = this.#options;
-    // Also when it fails: numbers go on, and the next agent is told by its own clock or file.
+    // Also after a failure: numbers continue, and the next agent uses its own clock or file.
     this.#reserved = upTo;
     try {
       await writeWhole(file, `${upTo}\n`);

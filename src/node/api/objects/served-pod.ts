@@ -1,9 +1,9 @@
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 
-/** A pod of the node with everything that is said of it. */
+/** A pod of the node with everything that the API shows of it. */
 export interface ServedPod {
-  /** As its source wants it, or as it was last worked on when no source wants it any more. */
+  /** As its source wants it, or as of its last sync when no source wants it any more. */
   readonly pod: NodePod;
   readonly status: V1PodStatus;
   /** Milliseconds since the epoch; the same over restarts of the agent. */
@@ -19,7 +19,7 @@ export interface PodDeletion {
   readonly deletionGracePeriodSeconds: number;
 }
 
-/** Whether two views of a pod say the same. What is in them is never changed, only replaced. */
+/** Whether two views of a pod are the same. Their contents are never changed, only replaced. */
 export function isSamePod(one: ServedPod, other: ServedPod): boolean {
   return (
     one.pod === other.pod &&

@@ -35,7 +35,7 @@ const KEYS: Readonly<Record<string, string>> = {
 const ORDER = '$setElementOrder/';
 const REMOVED = '$deleteFromPrimitiveList/';
 
-/** See the module. Pure; throws an ApiError for a directive that there is not. */
+/** See the module. Pure; throws an ApiError for an unknown directive. */
 export function strategicMergePatch(object: unknown, patch: JsonObject): JsonObject {
   const how = patch['$patch'] ?? 'merge';
   if (how !== 'merge' && how !== 'replace' && how !== 'delete') throw unknown('$patch', how);
@@ -65,7 +65,7 @@ function mergeItems(before: readonly unknown[], patches: readonly unknown[], key
   const items: unknown[] = isReplaced ? [] : [...before];
   for (const patch of patches) {
     if (!isRecord(patch)) throw badRequest(`an item of a list that is merged by ${key} must be an object`);
-    // It may stand alone, and says nothing but that all of the list is new.
+    // Alone, it only means that the whole list is new.
     if (patch['$patch'] === 'replace' && patch[key] === undefined) continue;
     if (patch[key] === undefined)
       throw badRequest(`map: ${JSON.stringify(key)} is missing in an item of a list`);
@@ -98,7 +98,7 @@ function direct(merged: Map<string, unknown>, directive: string, value: unknown)
   } else throw unknown(directive, value);
 }
 
-/** What the order does not name comes behind. */
+/** Items that the order does not name follow at the end. */
 function inOrder(items: readonly unknown[], order: readonly unknown[], key: string | undefined): unknown[] {
   const keyOf = (item: unknown): unknown => (key !== undefined && isRecord(item) ? item[key] : item);
   const places = new Map(order.map((item, index) => [keyOf(item), index]));

@@ -4,7 +4,7 @@ import { type ApiAnswer, type ApiHandler, type ApiRequest } from '../http/api-re
 import { readTableForm } from './read-table-form.js';
 import { TableWriter } from './table-writer.js';
 
-/** Writes Tables for who asks for them; undefined for who wants objects. */
+/** Writes Tables for clients that request them; undefined for those that want objects. */
 export function tableWriterFor(
   request: Pick<ApiRequest, 'headers' | 'query'>,
   resource: string,
@@ -14,7 +14,7 @@ export function tableWriterFor(
   return form === undefined ? undefined : new TableWriter({ resource, form, clock });
 }
 
-/** The same handler, which answers a Table to who asks for one; `handler` answers objects, or lists of them. */
+/** Wraps a handler of objects or lists so that it answers with a Table on request. */
 export function withTables(resource: string, clock: Pick<Clock, 'now'>, handler: ApiHandler): ApiHandler {
   return async (request) => {
     const writer = tableWriterFor(request, resource, clock);
@@ -27,7 +27,7 @@ export function withTables(resource: string, clock: Pick<Clock, 'now'>, handler:
   };
 }
 
-/** An answer in JSON that is written while the client takes it, so that a long list keeps nobody waiting. */
+/** A JSON answer that is written while the client reads it, so that a long list blocks nobody. */
 export function streamOf(texts: Iterable<string>): ApiAnswer {
   return { kind: 'stream', contentType: 'application/json', pieces: pieces() };
 

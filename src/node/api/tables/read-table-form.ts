@@ -1,20 +1,22 @@
 import { badRequest } from '../http/api-error.js';
 import { type ApiRequest } from '../http/api-request.js';
 
-/** How a client wants a Table. */
+/** The form in which a client wants a Table. */
 export interface TableForm {
   readonly version: 'v1' | 'v1beta1';
-  /** How much of its object a row carries. */
+  /** How much of its object a row contains. */
   readonly objects: 'None' | 'Metadata' | 'Object';
 }
 
 const GROUP = 'meta.k8s.io';
-/** What else JSON is asked for with. */
+/** The other media types of JSON. */
 const PLAIN = new Set(['application/json', 'application/*', '*/*']);
 
 /**
- * The Table that a request asks for; undefined when it asks for objects, or for nothing that there is. The first of its
- * `Accept` that can be had counts, as with an API server. Throws BadRequest for an `includeObject` that is none.
+ * The requested Table; undefined when the client wants objects, or nothing that is supported.
+ *
+ * The first supported entry of `Accept` counts, as with an API server. Throws BadRequest for an invalid
+ * `includeObject`.
  *
  * Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables
  */
@@ -29,7 +31,7 @@ export function readTableForm({
     if (!PLAIN.has(type)) continue;
     const { as, v, g } = Object.fromEntries(parameters.map((each) => each.split('='))) as Parameters;
     if (as === undefined) return undefined;
-    // Not to be had: the next range may be.
+    // Unsupported: the next range may be supported.
     if (as !== 'table' || g !== GROUP || (v !== 'v1' && v !== 'v1beta1')) continue;
     return { version: v, objects: readObjects(query) };
   }

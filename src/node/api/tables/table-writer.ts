@@ -5,7 +5,7 @@ import { type TableForm } from './read-table-form.js';
 
 /** What a {@link TableWriter} needs. */
 export interface TableWriterOptions {
-  /** The plural name of what it shows. */
+  /** The plural name of its objects. */
   readonly resource: string;
   readonly form: TableForm;
   readonly clock: Pick<Clock, 'now'>;
@@ -15,7 +15,7 @@ export interface TableWriterOptions {
 interface ColumnDefinition {
   readonly name: string;
   readonly type: 'string';
-  /** `name`: it is the object's name, which kubectl shows with the kind in front where there are several. */
+  /** `name`: the object's name, which kubectl prefixes with the kind if there are several. */
   readonly format: 'name' | '';
   readonly description: string;
   /** 0: always shown; 1: in wide tables. */
@@ -30,7 +30,7 @@ interface ColumnDefinition {
 export class TableWriter {
   readonly #options: TableWriterOptions;
   readonly #columns: ResourceColumns;
-  /** A watch describes its columns once. */
+  /** A watch sends its columns once. */
   #described = false;
 
   constructor(options: TableWriterOptions) {
@@ -38,7 +38,7 @@ export class TableWriter {
     this.#columns = columnsOf(options.resource);
   }
 
-  /** A Table of all of them, piece by piece: a row is written when it is asked for. */
+  /** A Table of all of them, piece by piece: a row is rendered when it is requested. */
   *list(objects: Iterable<KubeObject>, metadata: ObjectMetadata): Generator<string, void, undefined> {
     yield `${this.#head(metadata)},"rows":[`;
     let comma = '';
@@ -56,12 +56,12 @@ export class TableWriter {
     return [...this.list([object], metadata)].join('');
   }
 
-  /** A Table without a row, for what has a version and no more. */
+  /** A Table without rows, for what only has a version. */
   none(metadata: ObjectMetadata): string {
     return [...this.list([], metadata)].join('');
   }
 
-  /** All but its last brace. */
+  /** Everything but its last brace. */
   #head(metadata: ObjectMetadata): string {
     const { version } = this.#options.form;
     const columnDefinitions = this.#described ? null : this.#describe();

@@ -1,4 +1,4 @@
-/** The kubelet's names (Go's) of the suites that can be chosen, and what OpenSSL calls them. */
+/** The kubelet's names (Go's) of the selectable suites, and OpenSSL's. */
 const OPENSSL_NAMES: Readonly<Record<string, string>> = {
   TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: 'ECDHE-ECDSA-AES128-GCM-SHA256',
   TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384: 'ECDHE-ECDSA-AES256-GCM-SHA384',
@@ -13,12 +13,14 @@ const OPENSSL_NAMES: Readonly<Record<string, string>> = {
   TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA: 'ECDHE-RSA-AES128-SHA',
   TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA: 'ECDHE-RSA-AES256-SHA',
 };
-/** Those of TLS 1.3 are all on, whatever is chosen: as with a kubelet. */
+/** The suites of TLS 1.3 are always on, as with a kubelet. */
 const ALWAYS = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
 
 /**
- * Of TLS 1.2 when nothing is chosen: those of Mozilla's intermediate recommendation that need no parameters of their
- * own, so none in CBC mode. https://wiki.mozilla.org/Security/Server_Side_TLS
+ * The default of TLS 1.2: Mozilla's intermediate recommendation without suites that need parameters of their
+ * own.
+ *
+ * So there is none in CBC mode. https://wiki.mozilla.org/Security/Server_Side_TLS
  */
 const DEFAULT_SUITES = [
   'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256',
@@ -29,7 +31,7 @@ const DEFAULT_SUITES = [
   'TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256',
 ];
 
-/** Names that can be written. */
+/** Valid names. */
 export const CIPHER_SUITES: readonly string[] = [...ALWAYS, ...Object.keys(OPENSSL_NAMES)];
 
 /** OpenSSL's list of ciphers for a choice of {@link CIPHER_SUITES} (default: those without CBC). */

@@ -16,7 +16,7 @@ export interface CertificatePair {
   readonly key: string;
 }
 
-/** What a certificate says. */
+/** The contents of a certificate. */
 export interface CertificateFacts {
   readonly commonName: string;
   readonly organization?: string;
@@ -25,11 +25,11 @@ export interface CertificateFacts {
   readonly purpose: 'server' | 'client' | 'authority';
   readonly validFrom: Date;
   readonly validTo: Date;
-  /** Who vouches for it (default: itself). */
+  /** Its signer (default: itself). */
   readonly issuer?: CertificatePair;
 }
 
-/** Makes a key (P-256) and an X.509 v3 certificate for it. */
+/** Creates a key (P-256) and an X.509 v3 certificate for it. */
 export async function makeCertificate(facts: CertificateFacts): Promise<CertificatePair> {
   const { commonName, organization, hosts = [], purpose, issuer } = facts;
   const engine = new CryptoEngine({ name: 'node', crypto: webcrypto });
@@ -63,7 +63,7 @@ export async function makeCertificate(facts: CertificateFacts): Promise<Certific
   };
 }
 
-/** A number that is not negative, and has no zeros before it. */
+/** A non-negative number without leading zeros. */
 function makeSerial(): ArrayBuffer {
   const bytes = webcrypto.getRandomValues(new Uint8Array(16));
   bytes[0] = (bytes[0]! & 0x3f) | 0x40;

@@ -3,9 +3,9 @@ import { isIP } from 'node:net';
 import type * as Maker from './make-certificate.js';
 import type { CertificatePair } from './make-certificate.js';
 
-/** What a self-signed certificate is to be good for. */
+/** Requirements for a self-signed certificate. */
 export interface SelfSignedOptions {
-  /** Names and addresses under which the server is called; the first is its common name. */
+  /** Names and addresses of the server; the first is the common name. */
   readonly hosts: readonly string[];
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
@@ -13,18 +13,23 @@ export interface SelfSignedOptions {
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const VALID_MS = 365 * DAY_MS;
-/** Clocks of clients may be behind ours. */
+/** Clients' clocks may be behind. */
 const BACKDATED_MS = DAY_MS;
-/** What is left when a new one is made. */
+/** The remaining time at which a new one is created. */
 const RENEWED_BEFORE_MS = 60 * DAY_MS;
 
-/** Makes certificates that vouch for themselves: clients take them as they are (`curl -k`), or are given them to trust. */
+/**
+ * Creates self-signed certificates: clients accept them without a check (`curl -k`), or are told to trust
+ * them.
+ */
 export class SelfSigner {
   #maker: Promise<typeof Maker> | undefined;
 
   /**
-   * Loads what {@link make} needs, for whoever may need it much later, when a package that was upgraded under the process has no such
-   * file any more. Rejects when it is gone already; it is tried again then.
+   * Loads what {@link make} needs, as that may be much later, when an upgrade of the package has removed the
+   * file.
+   *
+   * Rejects when it is already gone, and can be retried.
    */
   async prepare(): Promise<void> {
     await this.#load();
@@ -40,8 +45,8 @@ export class SelfSigner {
   }
 
   async #load(): Promise<typeof Maker> {
-    // Its library is the largest of all, and most starts find a certificate on the disk. Node looks for the file even of a module that
-    // it has: so that is kept here.
+    // Its library is the largest of all, and most starts find a certificate on disk. Node checks for the file
+    // even if the module is loaded, so the module is stored here.
     this.#maker ??= import('./make-certificate.js');
     try {
       return await this.#maker;
@@ -52,7 +57,7 @@ export class SelfSigner {
   }
 }
 
-/** Whether a self-signed certificate has to be made anew: it ends soon, or has not all the names. */
+/** Whether a self-signed certificate has to be replaced: it expires soon, or lacks a name. */
 export function isOutworn(cert: string, { hosts, nowMs }: SelfSignedOptions): boolean {
   const certificate = new X509Certificate(cert);
   const endsAtMs = Date.parse(certificate.validTo);
@@ -63,7 +68,7 @@ export function isOutworn(cert: string, { hosts, nowMs }: SelfSignedOptions): bo
   });
 }
 
-/** The addresses that a certificate is for and the next one is to be for as well; none of one that ends soon. */
+/** The addresses of a certificate that the next one should have as well; none if it expires soon. */
 export function addressesToKeep(cert: string, nowMs: number): string[] {
   if (isOutworn(cert, { hosts: [], nowMs })) return [];
   const { subjectAltName = '' } = new X509Certificate(cert);
