@@ -13,7 +13,7 @@ let runtime: FakeProcess;
 let keeper: EmbeddedRuntimeKeeper;
 const ending = { controller: new AbortController() };
 
-/** A runtime that comes up at once, unless it is told to fail. */
+/** A runtime that starts at once, unless the test makes it fail. */
 class FakeProcess {
   readonly endpoint = `unix://${join(folder, 'cri.sock')}`;
   isRunning = false;

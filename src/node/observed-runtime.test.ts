@@ -23,7 +23,7 @@ const signal = new AbortController().signal;
 const handlers = { onEvent: () => undefined };
 
 describe('an observed runtime', () => {
-  it('tells once that the list fails, and once that it succeeds again', async () => {
+  it('reports once that the list fails, and once that it succeeds again', async () => {
     const { fake, told, runtime } = observe();
     await runtime.listPods();
     fake.failList(new Error('connection refused'));
@@ -41,7 +41,7 @@ describe('an observed runtime', () => {
     expect(told).toEqual([]);
   });
 
-  it('tells once that there are no events', async () => {
+  it('reports once that there are no events', async () => {
     const { fake, told, runtime } = observe();
     fake.refuseEvents(new PodloopError('CRI_UNIMPLEMENTED', 'unknown method GetContainerEvents'));
     await expect(runtime.watchEvents?.(handlers, signal)).rejects.toThrow('unknown method');

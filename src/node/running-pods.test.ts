@@ -5,7 +5,7 @@ import { aContainer, aPod, aPodStatus } from '#testing/builders.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { runningPods } from './running-pods.js';
 
-it('lists pods of which something runs, one whose status cannot be had among them', () => {
+it('lists pods with something running, including one whose status is unavailable', () => {
   const clock = new FakeClock();
   const cache = new PodCache();
   for (const [uid, state] of [

@@ -66,7 +66,7 @@ it('gives up a runtime that does not answer for ever', async () => {
   await runtime.stop();
 });
 
-it('begins the log anew once it is too long, under whoever has it open, and keeps what it said until then', async () => {
+it('starts the log again once it is too long, under whoever has it open, and keeps what it said until then', async () => {
   const runtime = new RuntimeProcess({
     ...{ podloopCommand: ['podloop'], folder, clock: new FakeClock() },
     ...{ endsWith: { processId: process.pid }, flags: [] },

@@ -12,7 +12,7 @@ interface Knowledge {
   readonly isSeenRunning?: boolean;
   /** The runtime does not answer when it is asked about the pod. */
   readonly isSick?: boolean;
-  /** Housekeeping has been through all pods: one without a worker is one of which nothing is known. */
+  /** Housekeeping has seen all pods: nothing is known of a pod without a worker. */
   readonly isHousekept?: boolean;
 }
 

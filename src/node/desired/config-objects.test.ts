@@ -71,7 +71,7 @@ describe('a pod', () => {
 });
 
 describe('a change of objects', () => {
-  it('is told of what is new, says something else, or is gone, and of nothing else', () => {
+  it('is notified of new, changed and removed objects, and of nothing else', () => {
     const changes: string[][] = [];
     const objects = new ConfigObjects({ onChanged: ({ source, keys }) => changes.push([source, ...keys]) });
     objects.deliver('file', [configMap('a', { k: '1' }), secret('s', 'x'), configMap('stays')]);

@@ -182,7 +182,7 @@ describe('a pod that two sources want', () => {
     expect(config.problems()).toEqual([]);
   });
 
-  it('is told by its uid, too', async () => {
+  it('is recognized by its uid, too', async () => {
     const { config, file, http, told } = setUp();
     file.deliver([pod('1', 'a')], { placeOf: () => ({ file: 'a.yaml', line: 1, column: 1 }) });
     http.deliver([pod('1', 'b')]);

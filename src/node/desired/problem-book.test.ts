@@ -3,7 +3,7 @@ import { aboutWhole, formatConfigProblem } from './config-problem.js';
 import { ProblemBook } from './problem-book.js';
 
 describe('the book of problems', () => {
-  it('tells each once, and its end once, whoever else has problems', () => {
+  it('reports each once, and its end once, whoever else has problems', () => {
     const told: string[] = [];
     const book = new ProblemBook({
       onProblem: ({ file }) => told.push(`+${file}`),
@@ -23,7 +23,7 @@ describe('the book of problems', () => {
     expect(book.problems()).toEqual([b, a]);
   });
 
-  it('tells once of each file that no problem is left with it', () => {
+  it('reports once for each file that no problem is left with it', () => {
     const cleared: string[] = [];
     const book = new ProblemBook({ onCleared: (file) => cleared.push(file) });
     const problems = ['x', 'y', 'z'].map((message) => aboutWhole('file', 'a', 'syntax', message));

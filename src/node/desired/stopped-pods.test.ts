@@ -57,7 +57,7 @@ describe('a pod that was stopped', () => {
     expect((await open()).apply(aPod())).toBeUndefined();
   });
 
-  it('is another one when its manifest says something else, whether its source has told of all or not', async () => {
+  it('is another one when its manifest has changed, whether its source has delivered everything or not', async () => {
     const stopped = await open();
     await stopped.stop(aPod('1'), END);
     await stopped.setOver('uid-web');

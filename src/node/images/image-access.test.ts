@@ -360,7 +360,7 @@ it('pulls an image again whose record is damaged, names the file, and has it who
   expect(lab.asked).toEqual(['right', 'right']);
 });
 
-it('tells what was asked for as a kubelet does, with a pull where a pod may not use what is there', async () => {
+it('counts requests as a kubelet does, with a pull where a pod may not use what is there', async () => {
   const seen: ImageRequest[] = [];
   const leave = imageRequested.subscribe((request) => seen.push(request));
   await lab.ensure(RIGHT, 'IfNotPresent');

@@ -187,7 +187,7 @@ describe('an image that is not there', () => {
     ]);
   });
 
-  it('begins anew after a success, and for another pod', async () => {
+  it('starts over after a success, and for another pod', async () => {
     await ensure('app:1');
     const other = aSpecPod({}, { uid: 'u2' });
     const container = aSpecContainer({ image: 'app:1' });
@@ -200,7 +200,7 @@ describe('an image that is not there', () => {
     expect(await ensure('app:1', 'Always')).toMatchObject({ retryAfterMs: 10_000 });
   });
 
-  it('tells the failures that CRI has names for', async () => {
+  it('reports the failures that CRI has names for', async () => {
     const desc = 'RegistryUnavailable: connection refused';
     const cause = new GrpcStatusError(2, desc);
     runtime.gate('pullImage').fail(new PodloopError('CRI_UNKNOWN', 'pull_image', { cause }));
@@ -219,7 +219,7 @@ describe('an image that was looked for before it is needed', () => {
   const needed = async (look = images.lookAhead(container, pod, NEVER)) =>
     images.ensureImage(container, pod, NEVER, { look });
 
-  it('is looked for once, and told of when it is needed', async () => {
+  it('is looked up once, and reported when it is needed', async () => {
     runtime.addImage('app:1');
     const look = images.lookAhead(container, pod, NEVER);
     await clock.settle();
@@ -251,7 +251,7 @@ describe('an image that was looked for before it is needed', () => {
     expect(await needed(look)).toMatchObject({ isPresent: false });
   });
 
-  it('is told of when the runtime could not say, and only then', async () => {
+  it('is reported when the runtime could not say, and only then', async () => {
     runtime.gate('findImage').fail(new Error('broken'));
     const look = images.lookAhead(container, pod, NEVER);
     await clock.settle();
@@ -274,7 +274,7 @@ it('says of a name that is none what is wrong', async () => {
   expect(runtime.calls).toEqual([]);
 });
 
-it('tells when the runtime cannot say whether it has an image', async () => {
+it('reports when the runtime cannot say whether it has an image', async () => {
   runtime.gate('findImage').fail(new Error('broken'));
   expect(refusal(await ensure('app:1'))).toBe('ImageInspectError: Failed to inspect image "app:1": broken');
 });

@@ -76,7 +76,7 @@ describe('what a kubelet knew of its pulls', () => {
     });
   });
 
-  it('is read once, and again where it was written anew', async () => {
+  it('is read once, and again after it was rewritten', async () => {
     await kubelet.addPulled(ID, {});
     await kubelet.addPulled('sha256:b', {});
     await kubelet.addBegun('busybox:latest');
@@ -121,7 +121,7 @@ describe('a file of a kubelet that cannot be read', () => {
     record({ credentialMapping: { 'r.test/team/app': null } }),
     record({ credentialMapping: { 'r.test/team/app': { kubernetesSecrets: {} } } }),
     record({ credentialMapping: { 'r.test/team/app': { kubernetesSecrets: [{ ...SECRET, uid: '' }] } } }),
-  ])('makes its image one of which nobody knows, and is told of by its name, once: %s', async (text) => {
+  ])('makes its image an unknown one, and is reported by its name, once: %s', async (text) => {
     await kubelet.addPulled('sha256:c', { 'r.test/public': { nodePodsAccessible: true } });
     const path = await kubelet.write('pulled', ID, text);
     const pulls = await read();
@@ -141,7 +141,7 @@ describe('a file of a kubelet that cannot be read', () => {
     },
   );
 
-  it('is told of each time where it cannot even be opened', async () => {
+  it('is reported each time when it cannot even be opened', async () => {
     const path = join(kubelet.path, 'pulled', `sha256-${keyOf(ID)}`);
     await mkdir(path, { recursive: true });
     const pulls = await read();

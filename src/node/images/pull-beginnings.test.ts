@@ -17,7 +17,7 @@ const ELSEWHERE = 'unix:///run/b.sock';
 
 let clock: FakeClock;
 let log: LogRecorder;
-/** Ids of images of which it is kept that nobody knows how they were pulled. */
+/** Ids of images that are recorded as pulled in an unknown way. */
 let unknown: string[];
 beforeEach(() => {
   clock = new FakeClock();
@@ -94,7 +94,7 @@ describe('what an earlier agent has left of pulls that had begun', () => {
   });
 });
 
-/** Files of which some cannot be written. */
+/** Files, some of which cannot be written. */
 class FailingFiles {
   readonly kept = new Map<string, KeptBeginning>();
   failures = 0;
@@ -139,7 +139,7 @@ describe('pulls with a login', () => {
     await beginnings.end(begun, false);
     expect(log.complaints).toMatchObject([{ message: 'That a pull is over cannot be kept on the disk' }]);
     expect(beginnings.mayHaveBrought(image, APP)).toBe(true);
-    // The next one that ends tells it as well.
+    // The next one that ends writes it as well.
     await beginnings.end(await beginnings.begin(APP, undefined), false);
     expect(files.kept.get(keyOf(APP))?.runtimes).toEqual([ELSEWHERE]);
   });

@@ -191,7 +191,7 @@ describe('a pull that has begun', () => {
     await pull('sha256:a', APP, LOGIN);
   });
 
-  it('and that no agent saw end leaves an image of which nobody knows how it came', async () => {
+  it('and whose end no agent saw leaves an image of unknown origin', async () => {
     await records.begin(APP, undefined);
     await restart();
     const image = anImage('sha256:a', APP);
@@ -308,7 +308,7 @@ describe('an image that is gone', () => {
     await look();
     await pull('sha256:a', APP, LOGIN);
     await look();
-    // Another agent begins to count anew.
+    // Another agent starts to count again.
     await restart();
     await look();
     expect(namesOf(image)).toEqual({ 'r.test/team/app': [LOGIN] });
@@ -434,7 +434,7 @@ describe('a record that cannot be read', () => {
     of({ x: [null] }),
     of({ x: [{ hash: '' }] }),
     of({ x: [{ hash: 'h', secret: { uid: 'u', namespace: 'n' } }] }),
-  ])('counts as one of which nobody knows, is told of by its name, and written anew: %j', async (text) => {
+  ])('counts as unknown, is reported by its name, and rewritten: %j', async (text) => {
     await pull('sha256:a', APP, LOGIN);
     await pull('sha256:b', APP, LOGIN);
     await writeFile(path(), text);

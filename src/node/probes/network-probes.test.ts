@@ -96,7 +96,7 @@ describe('a probe by HTTP', () => {
     expect(await run(get(port))).toEqual({ result, isDecisive: true, message });
   });
 
-  it('says who it is, what it was told to say, and nothing else', async () => {
+  it('sends its user agent, the configured headers, and nothing else', async () => {
     let seen: unknown;
     const port = await http((request, response) => {
       seen = [request.method, request.url, request.headers];

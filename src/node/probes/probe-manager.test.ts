@@ -49,7 +49,7 @@ describe('a liveness probe', () => {
     expect(h.manager.failure('a')?.terminationGracePeriodSeconds).toBe(5);
   });
 
-  it('counts anew for another container', async () => {
+  it('starts counting again for another container', async () => {
     await using h = new ProbeHarness();
     h.script('main/liveness', 'failure');
     h.manager.addPod(aProbedPod({ livenessProbe: aProbe({ failureThreshold: 3 }) }));
@@ -368,7 +368,7 @@ describe('when probes run', () => {
     expect(h.runsAtSeconds.slice(0, 3)).toEqual([1, 4, 6]);
   });
 
-  it('needs nobody to tell of a new container', async () => {
+  it('needs no notification of a new container', async () => {
     const targets = { find: () => target };
     let target: ReturnType<typeof running> | 'absent' = 'absent';
     const clock = new FakeClock();

@@ -93,7 +93,7 @@ describe('a command that the runtime does not answer in time', () => {
     },
   );
 
-  it('tells when it is answered after all, and not when the call itself is given up', async () => {
+  it('reports when it is answered after all, and not when the call itself is given up', async () => {
     expect(await run(1, { command: 60_000, other: 0 })).toMatchObject({ lateAnswers: 1 });
     expect(await run(1, { command: NEVER, other: 0 })).toMatchObject({ lateAnswers: 0 });
   });

@@ -162,7 +162,7 @@ describe('a container whose creation was not heard of', () => {
     expect(runtime.calls.filter((call) => call === 'create')).toHaveLength(1);
   });
 
-  it('whose name is taken by what no list shows yet is told of, and looked for at the next try', async () => {
+  it('whose name is taken by what no list shows yet is reported, and searched at the next try', async () => {
     const taken = () => Promise.reject(failed('CRI_ALREADY_EXISTS'));
     const client = { ...runtime.client, createContainer: taken };
     const refused = new CriRuntimeChanges({ client, clock });

@@ -16,11 +16,11 @@ it.each<[string, Partial<Container>, boolean]>([
   ['what may be any key of a Secret', { envFrom: ALL, args: ['$(token)'] }, true],
   ['what no Secret is for', { envFrom: ALL, env: [{ name: 'A', value: 'b' }], args: ['$(A)'] }, false],
   ['nothing but has a Secret', { env: [SECRET], envFrom: ALL, command: ['run', '$$(TOKEN)'] }, false],
-])('tells of a command that refers to %s', (_, fields, isQuoted) => {
+])('recognizes a command that refers to %s', (_, fields, isQuoted) => {
   expect(quotesSecrets(aSpecContainer(fields))).toBe(isQuoted);
 });
 
-it('tells of a command that refers to a great many variables', () => {
+it('recognizes a command that refers to a great many variables', () => {
   const env = Array.from({ length: 20_000 }, (_, at) => ({ name: `V${at}`, value: '' }));
   const args = ['$(V19999)'.repeat(100_000)];
   expect(quotesSecrets(aSpecContainer({ envFrom: ALL, env, args }))).toBe(false);

@@ -4,7 +4,7 @@ import { checkActiveDeadline } from './active-deadline.js';
 import { ActiveTimes } from './active-times.js';
 
 describe('the deadline of a pod', () => {
-  it('is none unless told', () => {
+  it('is none by default', () => {
     expect(checkActiveDeadline(undefined, 10 ** 12)).toEqual({ exceeded: false, checkAgainInMs: undefined });
   });
 
@@ -46,7 +46,7 @@ describe('how long a pod has been active', () => {
     expect(new ActiveTimes({ clock }).activeForMs('a', isoOf(clock.now() + 60_000))).toBe(0);
   });
 
-  it('is told anew for a pod that was forgotten', () => {
+  it('is computed again for a pod that was forgotten', () => {
     const clock = new FakeClock();
     const times = new ActiveTimes({ clock });
     times.activeForMs('a', isoOf(clock.now() - 40_000));

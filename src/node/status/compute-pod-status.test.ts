@@ -155,7 +155,7 @@ describe('a container', () => {
     expect(main(ofRoot)).not.toHaveProperty('volumeMounts');
   });
 
-  it('has its resources told as soon as the runtime has it, and for as long as it was seen', () => {
+  it('shows its resources as soon as the runtime has it, and for as long as it was seen', () => {
     const resources = { requests: { cpu: '100m' } };
     const spec = {
       initContainers: [aBareContainer('first', { resources })],

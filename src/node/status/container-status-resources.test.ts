@@ -6,7 +6,7 @@ const resources = { requests: { cpu: '100m', memory: '32Mi' }, limits: { cpu: '2
 const inForce = { cpuShares: 102n, cpuQuotaUs: 20_000n, cpuPeriodUs: 100_000n, memoryBytes: 64n * MI };
 
 describe('the resources in the status of a container', () => {
-  it('are those of the manifest where they are in force, or where nobody can tell', () => {
+  it('are those of the manifest where they are in force, or where that is unknown', () => {
     const all = { allocatedResources: resources.requests, resources };
     expect(computeStatusResources({ resources }, undefined)).toEqual(all);
     expect(computeStatusResources({ resources }, inForce)).toEqual(all);

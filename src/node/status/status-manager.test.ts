@@ -84,7 +84,7 @@ describe('a pod that ended', () => {
     expect(manager.find('uid-web')).toBe(last);
   });
 
-  it('starts anew once it is forgotten', () => {
+  it('starts over once it is forgotten', () => {
     set(statusOf({ containers: { main: {} } }));
     manager.terminatePod(pod);
     manager.forget('uid-web');
@@ -202,7 +202,7 @@ describe('who listens for changes', () => {
     expect(seen).toEqual([1, 2, 3, 'removed']);
   });
 
-  it('is told to read all anew where too many pods have changed', () => {
+  it('has to read everything again when too many pods have changed', () => {
     const changes = manager.subscribe();
     for (const name of ['a', 'b', 'c', 'd']) set(statusOf({}), podNamed(name));
     expect([changes.take(), changes.take(), changes.folded]).toEqual([{ type: 'resync' }, undefined, 4]);

@@ -130,7 +130,7 @@ it('a local volume that was given to a pod is left to it by every agent after th
   expect(await modesOnDisk()).toEqual(['600', '660']);
 });
 
-it('a local volume that was given away in part when an agent was killed is given anew', async () => {
+it('a local volume that was given away in part when an agent was killed is given again', async () => {
   await makeDisk();
   await expect(volumes.setUp(ofGroup(GROUP), killedAfter(2))).rejects.toThrow('killed');
   expect(await modesOnDisk()).toEqual(['600', '660']);
@@ -153,7 +153,7 @@ it('nobody takes a local volume for given before there is a mark that is whole',
   expect(await modesOnDisk()).toEqual(['660', '660']);
 });
 
-it('a local volume of a pod that runs already, as one that a kubelet left, is never given anew', async () => {
+it('a local volume of a pod that runs already, as one that a kubelet left, is never given again', async () => {
   await makeDisk();
   await volumes.setUp({ ...ofGroup(GROUP), isRunning: true }, NEVER);
   expect(await modesOnDisk()).toEqual(['600', '600']);
@@ -171,7 +171,7 @@ it('a pod that runs goes on where no mark can be made', async () => {
   expect(await modesOnDisk()).toEqual(['600', '600']);
 });
 
-it('a local volume that another pod has stays as that has it, and a pod of another group is told', async () => {
+it('a local volume that another pod has stays as that has it, and a pod of another group gets an event', async () => {
   await makeDisk();
   await volumes.setUp(ofGroup(GROUP, 'first'), NEVER);
   await chmod(join(folder, 'disk/one/file'), 0o600);

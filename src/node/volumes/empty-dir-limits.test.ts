@@ -66,7 +66,7 @@ describe('the limit of an emptyDir', () => {
     expect(measured).toEqual([]);
   });
 
-  it('does not hold where it cannot be told what is used, which is said once', async () => {
+  it('is not enforced when the usage is unknown, which is logged once', async () => {
     pods = [pod('a', limited('x')), pod('b', limited('x'))];
     used = { 'a/x': new Error('du is missing'), 'b/x': 2000n };
     await limits.check(NEVER);

@@ -46,7 +46,7 @@ describe('the place of a look', () => {
     ['../disk', 'link/fuse', '/disk/fuse may hang'],
     ['fuse', 'link', '/disk/fuse may hang'],
     ['link', 'link/loop', '/disk is local'],
-  ])('is found through links, of which none is followed blindly: %s, %s', async (target, path, place) => {
+  ])('is found through links, none of which is followed blindly: %s, %s', async (target, path, place) => {
     await symlink(target.replace('FOLDER', folder), join(folder, 'disk/link'));
     expect(await placeOf(`disk/${path}`)).toBe(place);
   });

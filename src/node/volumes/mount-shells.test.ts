@@ -24,7 +24,7 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((shells) => shells[Symbol.asyncDispose]()));
 });
 
-/** A program in place of the shell, told of in shell's words. */
+/** A program in place of the shell, written as a shell script. */
 async function makeShell(script: string): Promise<string> {
   const file = join(folder, 'shell');
   await writeFile(file, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
@@ -39,7 +39,7 @@ async function makeRecorder(then = 'true'): Promise<{ shell: string; calls: () =
   return { shell: await makeShell(script), calls: () => readFile(record, 'utf8') };
 }
 
-it('tells in the tool’s own words what went wrong, again and again in the same shell', async () => {
+it('reports in the tool’s own words what went wrong, again and again in the same shell', async () => {
   const shell = makeShells();
   for (let time = 0; time < 3; time++) {
     await expect(shell.run('umount', ['-n', join(folder, 'not there')])).rejects.toThrow(
@@ -225,7 +225,7 @@ describe('a shell that is killed in the middle of a tool', () => {
 });
 
 describe('who waits for his turn', () => {
-  it('is refused beyond a bound, is told what holds him up, and is counted', async () => {
+  it('is refused beyond a limit, gets the name of what holds it up, and is counted', async () => {
     const { shell, letGo } = await makeGated();
     const mounts = makeShells({ shell, mostWaiting: 1 });
     const first = mounts.run('umount', ['a']);

@@ -24,7 +24,7 @@ let volumes: PodVolumes;
 let told: string[];
 let ready: string[];
 
-/** A kind that does as it is told. */
+/** A kind that does what the test asks. */
 const objects = {
   folderName: 'kubernetes.io~configmap',
   isReadOnly: true,
@@ -93,7 +93,7 @@ describe('an emptyDir', () => {
     expect((await stat(emptyDir('data'))).mode & 0o7777).toBe(0o700);
   });
 
-  it('is made anew where an agent was killed while it made it', async () => {
+  it('is recreated where an agent was killed while it made it', async () => {
     const owner = pod([{ name: 'data', emptyDir: {} }]);
     await mkdir(`${emptyDir('data')}.new`, { recursive: true, mode: 0o700 });
     await volumes.setUp(owner, NEVER);
@@ -158,7 +158,7 @@ describe('an emptyDir in memory', () => {
     expect(await volumes.findPods()).toEqual([]);
   });
 
-  it('is mounted again where the machine was started anew', async () => {
+  it('is mounted again after a reboot', async () => {
     await volumes.setUp(pod([cache]), NEVER);
     mounts.entries = [];
     await volumes.setUp(pod([cache]), NEVER);
@@ -235,7 +235,7 @@ describe('part of a volume', () => {
   };
   const target = (): string => join(folder, 'pods/u1/volume-subpaths/data/c/0');
 
-  it('is bound where nobody but the agent can change the way to it, anew for each start', async () => {
+  it('is bound where nobody but the agent can change the way to it, again for each start', async () => {
     for (let start = 0; start < 2; start++) {
       expect(await mountsOf({ subPath: 'a/b' })).toMatchObject([{ hostPath: target() }]);
     }
@@ -264,7 +264,7 @@ describe('part of a volume', () => {
     expect(mounts.calls).toEqual([]);
   });
 
-  it('that leads out is told without what came of its variables, which may hold Secrets', async () => {
+  it('that leads out is reported without its expanded variables, which may contain Secrets', async () => {
     await volumes.setUp(pod([data]), NEVER);
     await symlink('/etc', join(emptyDir('data'), 'me'));
     await expect(mountsOf({ subPathExpr: '$(WHO)/logs' })).rejects.toThrow(
@@ -352,7 +352,7 @@ describe('a hostPath', () => {
 });
 
 describe('a volume that cannot be had', () => {
-  it('is told of within a second once it is there, unless the pod is gone', async () => {
+  it('is reported within a second once it is there, unless the pod is gone', async () => {
     const file = (uid: string): NodePod => {
       const waiting = pod([{ name: 'file', hostPath: { path: join(folder, uid), type: 'File' } }]);
       return { ...waiting, metadata: { ...waiting.metadata, uid } };
@@ -377,7 +377,7 @@ describe('a volume that cannot be had', () => {
 
   const settings: Volume = { name: 'settings', configMap: { name: 'x' } };
 
-  it('is told of by its name, beside others, while the rest is made', async () => {
+  it('is reported by its name, beside others, while the rest is made', async () => {
     objects.problem = 'configmap "x" not found';
     const file: Volume = { name: 'file', hostPath: { path: join(folder, 'none'), type: 'File' } };
     const owner = pod([settings, file, { name: 'data', emptyDir: {} }]);
@@ -389,7 +389,7 @@ describe('a volume that cannot be had', () => {
     expect((await stat(emptyDir('data'))).isDirectory()).toBe(true);
   });
 
-  it('fails nothing when it could be had before, and is told of', async () => {
+  it('fails nothing when it was available before, and is reported', async () => {
     const owner = pod([settings], [{ name: 'settings', mountPath: '/settings' }]);
     await volumes.setUp(owner, NEVER);
     objects.problem = 'configmap "x" not found';
@@ -403,7 +403,7 @@ describe('a volume that cannot be had', () => {
   });
 });
 
-it('of a kind that no pod gets here is told of, while the rest is made', async () => {
+it('of a kind that no pod gets here is reported, while the rest is made', async () => {
   const owner = pod([
     { name: 'shared', nfs: { server: 's', path: '/' } },
     { name: 'data', emptyDir: {} },
@@ -417,7 +417,7 @@ it('of a kind that no pod gets here is told of, while the rest is made', async (
   expect((await stat(emptyDir('data'))).isDirectory()).toBe(true);
 });
 
-it('that fails before it is set up is told of in the words for that', async () => {
+it('that fails before it is set up is reported in the words for that', async () => {
   const why = 'MountVolume.NodeAffinity check failed for volume "pv1" : no matching NodeSelectorTerms';
   objects.problem = why;
   await expect(
@@ -426,7 +426,7 @@ it('that fails before it is set up is told of in the words for that', async () =
   expect(told).toEqual([`Warning FailedMount: ${why}`]);
 });
 
-it('starts no volume more once it is told to end', async () => {
+it('starts no more volumes once it has to end', async () => {
   const ended = AbortSignal.abort(new Error('ended'));
   await expect(volumes.setUp(pod([{ name: 'data', emptyDir: {} }]), ended)).rejects.toThrow('ended');
   expect(await volumes.findPods()).toEqual([]);

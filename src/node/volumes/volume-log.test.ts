@@ -20,7 +20,7 @@ describe('the log of volumes', () => {
     ]);
   });
 
-  it('tells of each step once, and of each volume by name', () => {
+  it('logs each step once, and each volume by name', () => {
     const logger = new LogRecorder();
     const log = new VolumeLog(logger);
     for (let syncs = 0; syncs < 2; syncs++) {

@@ -50,7 +50,7 @@ afterEach(async () => {
   await run('rm', ['-rf', folder]);
 });
 
-/** As an agent does that is started anew. */
+/** As a restarted agent does. */
 function makeVolumes(): PodVolumes {
   const clock = new SystemClock();
   const looks = new BoundedLooks({ clock });
@@ -119,7 +119,7 @@ describe.runIf(canMount)('volumes on this machine', () => {
     expect([facts.gid, facts.mode & 0o7777]).toEqual([4321, 0o2777]);
   });
 
-  it('show parts of themselves, folders and files, anew for every start', async () => {
+  it('show parts of themselves, folders and files, again for every start', async () => {
     for (let start = 0; start < 2; start++) {
       const [path] = await mountsOf(subPathOwner('a/b'));
       await writeFile(join(path!, `start-${start}`), '');

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { FakeClock } from '#testing/fake-clock.js';
 import { WaitingVolumes } from './waiting-volumes.js';
 
-it('tells once of a pod for which everything is there, and of none that waits for something else by now', async () => {
+it('reports a pod once for which everything is there, and none that waits for something else by now', async () => {
   const clock = new FakeClock();
   const ready: string[] = [];
   const waiting = new WaitingVolumes({ clock, onReady: (uid) => ready.push(uid) });

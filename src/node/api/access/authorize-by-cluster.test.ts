@@ -250,7 +250,7 @@ describe('who is let in by a cluster', () => {
     ]);
   });
 
-  it('is told to come again, and not that he is nobody, where too much is asked already', async () => {
+  it('is asked to come again, and not refused as unknown, when too many questions are pending', async () => {
     const froms: (string | undefined)[] = [];
     const busy = async () => Promise.reject(new BusyError('there are 32 questions under way already'));
     const tokens = scene([], {

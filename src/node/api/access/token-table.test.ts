@@ -25,7 +25,7 @@ describe('a token file', () => {
     ['s3cret,b,', 'line 1 has no uid'],
     ['s3 cret,b,1', 'no header can carry'],
     ['s3cret,a,1\ns3cret,b,2', 'there twice'],
-  ])('that reads %j is refused by its line, and nothing in it is told', (text, why) => {
+  ])('that reads %j is refused by its line number, without its content', (text, why) => {
     expect(() => TokenTable.parse(text)).toThrow(why);
     expect(() => TokenTable.parse(text)).not.toThrow('s3cret');
   });

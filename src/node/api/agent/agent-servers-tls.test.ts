@@ -119,7 +119,7 @@ describe('the port with TLS', () => {
     ]);
   });
 
-  it('is on this machine alone, and in a cluster at each of its addresses unless told otherwise', async () => {
+  it('is on this machine alone, and in a cluster at each of its addresses by default', async () => {
     const isAt = async (host: string): Promise<boolean> =>
       askPort(port, '/healthz', { host, tls: {} }).then(
         () => true,
@@ -162,7 +162,7 @@ describe('the port with TLS', () => {
     expect(await refusal()).toBeUndefined();
   });
 
-  it('speaks no TLS below the lowest that it is told, and no plain HTTP', async () => {
+  it('speaks no TLS below the configured minimum, and no plain HTTP', async () => {
     await start({ tlsMinVersion: 'VersionTLS13' });
     await expect(ask('/healthz', undefined, { maxVersion: 'TLSv1.2' })).rejects.toThrow();
     expect((await ask('/healthz')).code).toBe(200);

@@ -42,7 +42,7 @@ it('goes on with a log while the status of its pod cannot be had, until a look s
   expect(find()).toEqual({ logPath: LOG, isWritten: false });
 });
 
-it('knows that a log is written of which nobody could ever tell the path', () => {
+it('knows that a log is written whose path was never known', () => {
   const { find, look, fail } = setUp();
   look(aContainer({ id: 'main', state: 'created' }));
   fail();

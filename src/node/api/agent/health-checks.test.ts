@@ -50,7 +50,7 @@ describe("the agent's health", () => {
     });
   });
 
-  it('tells what a restart of the agent may mend from what it cannot', () => {
+  it('distinguishes what a restart of the agent may fix from what it cannot', () => {
     const state = { pleg: 'pleg has yet to be successful', runtime: ['a', 'b'], log: 'nobody reads it' };
     expect(problems(state, 'livez')).toEqual({ log: 'nobody reads it' });
     expect(problems(state, 'readyz')).toEqual({

@@ -5,7 +5,7 @@ import { runtimeStreams } from './runtime-streams.js';
 const { signal } = new AbortController();
 const POD = { uid: 'uid-web', namespace: 'default', name: 'web' };
 
-it('forwards ports into the sandbox that the newest look shows ready, whether or not the runtime tells more of it', async () => {
+it('forwards ports into the sandbox that the newest list shows ready, whether or not the runtime reports more of it', async () => {
   const asked: unknown[] = [];
   const sandboxes = [aSandbox({ id: 'new' }), aSandbox({ id: 'old', state: 'exited' })];
   const streams = runtimeStreams({

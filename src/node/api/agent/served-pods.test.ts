@@ -85,7 +85,7 @@ describe('the pods that the API shows', () => {
     expect(served.find('uid-web')).toBeUndefined();
   });
 
-  it('came anew when they went while no agent ran, once nothing is left of them', () => {
+  it('are new when they disappeared while no agent ran, once nothing is left of them', () => {
     const { desired, worked, served, forgotten } = setUp();
     desired.set(web);
     served.forgetAbsent((uid) => uid === 'uid-old');
@@ -99,7 +99,7 @@ describe('the pods that the API shows', () => {
 });
 
 describe('following pods', () => {
-  it('looks at all of them when something changed of which no status tells, and now and then', async () => {
+  it('refreshes all of them when something changed that no status shows, and now and then', async () => {
     const { desired, served } = setUp();
     const clock = new FakeClock();
     const stopping = new AbortController();

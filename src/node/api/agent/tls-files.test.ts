@@ -72,7 +72,7 @@ describe('the certificate of its own', () => {
     expect((await open()).context.cert).toBe(first.context.cert);
   });
 
-  it('is made anew when an address comes that it is not for, and not when one goes', async () => {
+  it('is recreated when an address comes that it lacks, and not when one goes', async () => {
     const hosts = ['node-1', '192.0.2.7'];
     const files = await open({}, hosts);
     const first = files.context.cert;
@@ -113,7 +113,7 @@ describe('the certificate of its own', () => {
     expect(new X509Certificate(cert as string).checkIP('192.0.2.7')).toBeUndefined();
   });
 
-  it('is made anew when the node is called otherwise, or its file is broken', async () => {
+  it('is recreated when the node has another name, or its file is broken', async () => {
     const { context } = await open();
     const renamed = await open({}, ['node-2']);
     expect(nameOf(renamed)).toBe('CN=node-2');
@@ -177,7 +177,7 @@ describe('files of others', () => {
     expect(nameOf(files)).toBe('CN=two');
   });
 
-  it('tell when they end, at the start and when they were replaced', async () => {
+  it('report when they expire, at the start and after a replacement', async () => {
     const told: CertificatesRead[] = [];
     const leave = certificatesRead.subscribe((read) => told.push(read));
     await putPair('one');
@@ -231,7 +231,7 @@ describe('files of others', () => {
     expect(logger.complaints).toHaveLength(2);
   });
 
-  it('that cannot be used are named with their flag, and nothing in them is told', async () => {
+  it('that cannot be used are named with their flag, without their content', async () => {
     await putPair('one');
     const failure = async (given: GivenAgentOptions): Promise<string> =>
       open(given).then(

@@ -37,7 +37,7 @@ describe('a method that a path does not have', () => {
     }
   });
 
-  it('is refused where connections are upgraded, of which there are no headers alone', () => {
+  it('is refused where connections are upgraded, as these have no headers alone', () => {
     const router = new ApiRouter();
     router.upgrade('/exec/:name', answer);
     expect(refusalOf(router, 'HEAD', '/exec/web')?.allow).toEqual(['GET', 'POST']);

@@ -224,7 +224,7 @@ describe('a server at a port', () => {
     expect(cut.got).not.toMatch(/\r\n0\r\n/);
   });
 
-  it('closes connections beyond its bound, tells of it, and takes new ones when others have gone', async () => {
+  it('closes connections beyond its limit, reports it, and takes new ones when others have gone', async () => {
     let dropped = 0;
     const stop = httpConnectionDropped.subscribe(() => dropped++);
     await start({ maxConnections: 20 });
@@ -337,7 +337,7 @@ describe('a server at a port', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('is at every address of both families where it is told 0.0.0.0, as a kubelet is', async () => {
+  it('is at every address of both families with 0.0.0.0, as a kubelet is', async () => {
     await start();
     await using other = new ApiServer({ clock, router: new ApiRouter(), authorize: allowOwnHosts(() => []) });
     const place = await findFreePort();

@@ -127,7 +127,7 @@ describe('a connection that a certificate has opened', () => {
     expect([again.socket.isSessionReused(), await again.ask()]).toEqual([true, '401']);
   });
 
-  it('is closed when other authorities vouch for clients, and whoever comes again is judged anew', async () => {
+  it('is closed when other authorities vouch for clients, and a client that comes again is checked again', async () => {
     await start();
     using idle = await KeptClient.open(jane);
     expect(await idle.ask()).toBe('200');

@@ -51,7 +51,7 @@ describe('paths that an operator has closed', () => {
     expect(await ask({ systemLogs: true }, 'GET', `${POD}/log`)).toBeUndefined();
   });
 
-  it('are not told of to somebody who would not be let in', async () => {
+  it('are not revealed to a client that would not be admitted', async () => {
     const refuse: Authorize = () => new ApiError('Unauthorized', 'Unauthorized');
     expect(await ask({ debugging: true }, 'DELETE', POD, refuse)).toBe('401 Unauthorized');
   });

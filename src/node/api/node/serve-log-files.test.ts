@@ -191,7 +191,7 @@ describe("the node's log folder", () => {
   it('keeps nothing open of a file that fails, or whose answer comes too late', async () => {
     const stat = vi.spyOn(await commonFileHandle(), 'stat');
     using _ = stat;
-    // The file is told from a folder by the first look, and shown by the second.
+    // The first stat call distinguishes the file from a folder; the second is for its answer.
     stat.mockImplementationOnce(async () => lstat(join(logs, 'syslog')));
     stat.mockRejectedValueOnce(new Error('no disk'));
     expect((await ask('/logs/syslog')).code).toBe(500);

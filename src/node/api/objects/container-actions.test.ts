@@ -52,7 +52,7 @@ describe('a command that is run by one request', () => {
     expect(String(answer.kind === 'bytes' && answer.body)).toBe('out\nerr\n');
   });
 
-  it('tells by 500 how it failed', async () => {
+  it('answers with 500 how it failed', async () => {
     const ended = setUp(aResult({ exitCode: 7 }));
     expect(await ended.run('cmd=sh%20x')).toMatchObject(failed("command 'sh x' exited with 7: err\n"));
     const refused = setUp(new Error('rpc error: code = Unknown desc = no such file'));

@@ -44,7 +44,7 @@ describe('a delete of an object that is no pod', () => {
       405,
       'it comes from http',
     ],
-  ])('%o is told as %i', async (outcome, code, words) => {
+  ])('%o is answered as %i', async (outcome, code, words) => {
     const refusal = setUp(outcome).handle(ask());
     await expect(refusal).rejects.toMatchObject({ code });
     await expect(refusal).rejects.toThrow(words);

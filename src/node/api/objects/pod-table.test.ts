@@ -7,7 +7,7 @@ const state = (scene: ServedPodsScene, name: string, version: number): unknown =
   return typeof found === 'object' ? found.version : found;
 };
 
-it('remembers some former states of each pod, and a bounded number of all together, the oldest of which go first', () => {
+it('remembers some former states of each pod, and a limited number of all together, and drops the oldest first', () => {
   const scene = new ServedPodsScene();
   const names = Array.from({ length: 60 }, (_, at) => `pod-${at}`);
   const setAll = (v: number): void => {

@@ -27,7 +27,7 @@ function setUp() {
 }
 
 describe('a watch of pods', () => {
-  it('tells of all that is there, and then of each change', async () => {
+  it('sends everything that exists, and then each change', async () => {
     const { scene, ending, watch, reader } = setUp();
     scene.set({ name: 'b' });
     scene.set({ name: 'a' });
@@ -108,7 +108,7 @@ describe('a watch of pods', () => {
     expect(await next()).toBe('DELETED a@102 2');
   });
 
-  it('refuses versions of which it does not know enough, and those to come', async () => {
+  it('refuses versions that it knows too little about, and future ones', async () => {
     const { scene, watch } = setUp();
     scene.set({ name: 'a' });
     await expect(watch({ since: 99 }).lines().next()).rejects.toThrow('too old resource version: 99 (100)');

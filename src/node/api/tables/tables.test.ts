@@ -97,7 +97,7 @@ describe('a Table', () => {
     expect(() => get(ask('includeObject=All'))).toThrow('unrecognized includeObject value: "All"');
   });
 
-  it('is what a watch tells, which describes its columns once', async () => {
+  it('is what a watch sends, which describes its columns once', async () => {
     const { scene, list } = setUp();
     scene.set({ name: 'web' });
     const ending = new AbortController();

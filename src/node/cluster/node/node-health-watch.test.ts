@@ -52,7 +52,7 @@ afterEach(async () => {
   await running;
 });
 
-it('tells that a node is well with the answer that makes it so, and not with a tick', () => {
+it('reports that a node is healthy with the answer that makes it so, and not with a tick', () => {
   told.length = 0;
   expect(watch.health()).toEqual({ isKnown: false, problems: errors });
   errors = [];
@@ -63,7 +63,7 @@ it('tells that a node is well with the answer that makes it so, and not with a t
   expect(watch.health()).toEqual({ isKnown: true, problems: [] });
 });
 
-it('tells within five seconds that nothing comes any more, and once for as long as that lasts', async () => {
+it('reports within five seconds that nothing comes any more, and once for as long as that lasts', async () => {
   errors = [];
   pleg = { ...pleg, lastSeenAtMs: 1 };
   answer();

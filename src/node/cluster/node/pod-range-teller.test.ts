@@ -41,7 +41,7 @@ const note = async (...ranges: string[]): Promise<void> => {
   await clock.settle();
 };
 
-it('tells the runtime the ranges of its pods once the Node has some, and again when they change', async () => {
+it('passes the ranges of its pods to the runtime once the Node has some, and again when they change', async () => {
   await note();
   await clock.advance(120_000);
   expect(told).toEqual([]);

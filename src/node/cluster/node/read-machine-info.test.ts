@@ -27,7 +27,7 @@ it.each([
   expect(isUserNamespace(uidMap)).toBe(isOne);
 });
 
-it('what a Node tells of its machine is there, and empty where it cannot be read', async () => {
+it('what a Node shows of its machine is there, and empty where it cannot be read', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'podloop-machine-test-'));
   try {
     const release = join(folder, 'os-release');

@@ -188,7 +188,7 @@ describe('an object that is applied', () => {
     expect(await readFile(join(folder, 'shared.yaml'), 'utf8')).toBe(text);
   });
 
-  it('may be a Secret, of which no problem says a value', async () => {
+  it('may be a Secret, whose values are in no problem', async () => {
     const key: AppliedObject = { kind: 'Secret', namespace: 'default', name: 'key' };
     expect(await writer().apply(key, secret('swordfish'), false)).toMatchObject({ result: 'created' });
     expect(await writer().apply(key, secret('swordfish'), false)).toMatchObject({ result: 'unchanged' });

@@ -39,7 +39,7 @@ describe('a file that changes', () => {
     expect(lab.pods).toEqual(['a-node:b']);
   });
 
-  it('keeps its pod when it is saved by removing it and writing it anew', async () => {
+  it('keeps its pod when it is saved by removing it and writing it again', async () => {
     await using lab = await FileSourceLab.open();
     await lab.put('a.yaml', aManifest('a'));
     lab.start();

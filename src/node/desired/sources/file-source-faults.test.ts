@@ -6,7 +6,7 @@ import { FileSourceLab } from '#support/harness/file-source-lab.js';
 import { INLINE_PARSER } from '../manifests/parse-manifest.js';
 
 describe('a bad file', () => {
-  it('keeps its pod and harms no other; it is told of once, and so is its end', async () => {
+  it('keeps its pod and harms no other; it is reported once, and so is its end', async () => {
     await using lab = await FileSourceLab.open();
     await lab.put('a.yaml', aManifest('a'));
     await lab.put('b.yaml', aManifest('b'));
@@ -176,7 +176,7 @@ describe('a folder that cannot be seen', () => {
     await updates.next();
     void updates.next();
     await lab.clock.settle();
-    // Nothing may be cleared up of which nobody can say whether it is wanted; of a folder that is missing one can.
+    // Nothing may be removed while nobody can say whether it is wanted; with a missing folder that is known.
     expect(lab.config.seenAllSources()).toBe(how === 'is missing');
 
     lab.disk.lookFailure = undefined;

@@ -17,7 +17,7 @@ describe('what was good', () => {
     const text = await readFile(path, 'utf8');
     expect(text).toContain('"metadata":{"name":"a"}');
     await lab.stop();
-    // A link to it tells whether it was replaced.
+    // A link to it shows whether it was replaced.
     await link(path, join(lab.root, 'same'));
     await writeFile(join(lab.root, 'same'), `${text} `);
     lab.start();
@@ -59,7 +59,7 @@ describe('what was good', () => {
     await lab.until(() => lab.config.seenAllSources());
   });
 
-  it('and cannot be written is told of, and delivered all the same', async () => {
+  it('and cannot be written is reported, and delivered all the same', async () => {
     await using lab = await FileSourceLab.open();
     await writeFile(lab.lastGoodFolder, 'a file where the folder should be');
     await lab.put('a.yaml', aManifest('a'));
@@ -95,7 +95,7 @@ describe('a start after another one', () => {
     expect(lab.deliveries).toHaveLength(1);
   });
 
-  it('tells soon afterwards what a newer podloop finds wrong with it, and keeps it running', async () => {
+  it('reports soon afterwards what a newer podloop finds wrong with it, and keeps it running', async () => {
     await using lab = await openAfterFirst();
     const asked: string[] = [];
     const parse: ManifestParser['parse'] = async ({ file }) => {
@@ -161,7 +161,7 @@ describe('a start after another one', () => {
     expect(await readFile(join(lab.lastGoodFolder, record!), 'utf8')).toContain('"digest"');
   });
 
-  it('waits for no file that cannot be read, and tells of it', async () => {
+  it('waits for no unreadable file, and reports it', async () => {
     await using lab = await openAfterFirst();
     lab.start();
     lab.disk.readFailures.set('a.yaml', 'EIO');

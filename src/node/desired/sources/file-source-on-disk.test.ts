@@ -134,7 +134,7 @@ describe('a folder of manifests on disk', () => {
     expect(follower.history).toEqual(['ADD a', 'UPDATE a']);
   });
 
-  it('is followed when another folder takes its place, and when it is removed and made anew', async () => {
+  it('is followed when another folder takes its place, and when it is removed and recreated', async () => {
     await writeFile(join(folder, 'a.yaml'), aManifest('a'));
     const next = join(root, 'next');
     await mkdir(next);

@@ -42,7 +42,7 @@ describe('a folder of manifests', () => {
     lab.touch('one.yaml');
     await lab.moreLooks(2);
     expect(lab.deliveries.length).toBe(before);
-    // Nobody is told of these, and each is of the same length as what was there.
+    // No event reports these, and each has the same length as before.
     await writeFile(join(lab.folder, 'one.yaml'), aManifest('one', 'b'));
     await lab.untilPods('one-node:b', 'two-node:a');
     await rename(join(lab.folder, 'one.yaml'), join(lab.folder, 'old.yaml'));

@@ -50,7 +50,7 @@ describe('the watch of a folder', () => {
     expect(changes()).toBe(4);
   });
 
-  it('hints at the end of the folder itself, which is told under its own name, and follows one of the same number', () => {
+  it('signals the end of the folder itself, which is reported under its own name, and follows one of the same number', () => {
     const { watch, watches, changes } = lab();
     watch.follow(PODS);
     watches[0]!.events.onChange('pods');
@@ -59,7 +59,7 @@ describe('the watch of a folder', () => {
     expect(watches).toHaveLength(2);
   });
 
-  it('tells twice what came, unless it was written to after that', () => {
+  it('returns each new name twice, unless it was written to after that', () => {
     const { watch, watches } = lab();
     watch.follow(PODS);
     const { onChange } = watches[0]!.events;

@@ -38,7 +38,7 @@ describe('what is in no file any more', () => {
     expect(holdingNames(absences.add(holding(aManifest('b')), 'over', 60_001))).toEqual(['default/b-node']);
   });
 
-  it('gives way to what bears its name, and waits anew when it was back meanwhile', () => {
+  it('gives way to what has its name, and waits again when it was back meanwhile', () => {
     const absences = new HeldAbsences();
     absences.add(holding(aManifest('a', 'one')), 'over', 0);
     absences.add(holding(), 'changing', 100);

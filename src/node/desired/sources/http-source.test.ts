@@ -196,7 +196,7 @@ describe('an answer that is not good', () => {
     ['that leads to a file', says(302, '', { location: 'file:///etc/passwd' }), /leads to file:\/\/, which/],
     ['that never ends', (_, response) => void response.write('a'), /no answer within 0\.2 s/],
     ['that breaks off', (_, response) => void response.destroy(), /cannot be read: /],
-  ])('%s keeps the pods, is told of once, and over a restart', async (_, handler, message) => {
+  ])('%s keeps the pods, is reported once, and over a restart', async (_, handler, message) => {
     await using lab = await Lab.open();
     lab.handler = says(200, aManifest('a'));
     lab.start();
@@ -238,7 +238,7 @@ describe('an answer that is not good', () => {
     expect(lab.told).toEqual([]);
   });
 
-  it('tells no password, and names who does not answer', async () => {
+  it('reveals no password, and names the server that does not answer', async () => {
     await using lab = await Lab.open();
     const url = new URL('http://me:secret@127.0.0.1:1/pods?token=secret');
     lab.start({ url });

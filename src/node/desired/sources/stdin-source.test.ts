@@ -85,7 +85,7 @@ describe('standard input', () => {
     ]);
   });
 
-  it('that is empty is told of', async () => {
+  it('that is empty is reported', async () => {
     const { stdin, delivered, told, running } = lab();
     stdin.end();
     await running;

@@ -66,7 +66,7 @@ describe('a sandbox', () => {
       'Sandbox for pod has changed. Need to start a new one',
     ],
   ] as const satisfies [string, SceneBlueprint, string, string][])(
-    'is made anew when %s',
+    'is recreated when %s',
     (_, blueprint, words, message) => {
       const actions = computePodActions(aPodActionsScene(blueprint));
       expect(sayActions(actions)).toBe(words);
@@ -109,7 +109,7 @@ describe('a sandbox', () => {
     expect(say({ sandboxes: [{ annotations }], containers: { main: {} } })).toBe('nothing');
   });
 
-  it('is made anew with what runs in the old one, at once and with the delays that it had', () => {
+  it('is recreated with what runs in the old one, at once and with the delays that it had', () => {
     const sandboxes = [{ annotations: { [ANNOTATIONS.sandboxHash]: 'feedfeedfeedfeed' } }];
     const containers = { a: { delayMs: 40_000 }, b: { delayMs: 40_000, ranForMs: 600_000 } };
     const actions = computePodActions(aPodActionsScene({ spec: { containers: two }, sandboxes, containers }));
@@ -137,7 +137,7 @@ describe('a sandbox', () => {
 });
 
 describe('a lost sandbox', () => {
-  it('is not made anew for a pod whose containers all succeeded', () => {
+  it('is not recreated for a pod whose containers all succeeded', () => {
     const spec = { containers: two, restartPolicy: 'OnFailure' } as const;
     expect(say({ spec, sandboxes: [exited], containers: { a: exited, b: exited } })).toBe('nothing');
     expect(say({ spec, sandboxes: [exited], containers: { a: exited, b: failed } })).toBe(
@@ -160,25 +160,25 @@ describe('a lost sandbox', () => {
     expect([actions.createSandbox, actions.containersToStart]).toEqual([false, []]);
   });
 
-  it('is made anew for a pod that runs once and has not begun', () => {
+  it('is recreated for a pod that runs once and has not begun', () => {
     const spec = { containers: two, restartPolicy: 'Never' } as const;
     expect(say({ spec, sandboxes: [exited] })).toBe('kill pod, sandbox 1, start a/0, start b/0');
   });
 
-  it('is made anew for a pod that runs once and was edited', () => {
+  it('is recreated for a pod that runs once and was edited', () => {
     const containers = { main: { ...failed, outdated: true } };
     expect(say({ spec: { restartPolicy: 'Never' }, sandboxes: [exited], containers })).toBe(
       'kill pod, sandbox 1, start main/1',
     );
   });
 
-  it('is made anew for the edited container alone, although another one lives on in it', () => {
+  it('is recreated for the edited container alone, although another one lives on in it', () => {
     const spec = { containers: two, restartPolicy: 'Never' } as const;
     const containers = { a: {}, b: { ...exited, outdated: true } };
     expect(say({ spec, sandboxes: [exited], containers })).toBe('kill pod, sandbox 1, start b/1');
   });
 
-  it('is made anew for a container that lives on in it and was edited', () => {
+  it('is recreated for a container that lives on in it and was edited', () => {
     const containers = { main: { outdated: true, delayMs: 40_000 } };
     const spec = { restartPolicy: 'Never' } as const;
     expect(say({ spec, sandboxes: [exited], containers })).toBe('kill pod, sandbox 1, start main/1');

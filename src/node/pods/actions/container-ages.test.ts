@@ -24,7 +24,7 @@ function container(fields: Partial<ContainerStatus> = {}): ContainerStatus {
 const observe = (...containers: ContainerStatus[]): RunTimes => ages.observe('uid', containers);
 
 describe.each([0, HOUR_MS, -HOUR_MS])('with a clock on the wall that jumps by %i ms', (jumpMs) => {
-  it('tells how long a container has been running', () => {
+  it('measures how long a container has been running', () => {
     const running = container();
     observe(running);
     clock.jumpWallClock(jumpMs);
@@ -32,7 +32,7 @@ describe.each([0, HOUR_MS, -HOUR_MS])('with a clock on the wall that jumps by %i
     expect(observe(running).ranForMs(running)).toBe(5_000);
   });
 
-  it('tells how long it ran and has been dead', () => {
+  it('measures how long it ran and has been dead', () => {
     const running = container();
     observe(running);
     clock.stall(60_000);
@@ -103,7 +103,7 @@ describe('after a start of the agent', () => {
 });
 
 describe('a container', () => {
-  it('whose runtime tells no times is dead since it was first seen so', () => {
+  it('whose runtime reports no times is dead since it was first seen so', () => {
     const dead = container({ state: 'exited', startedAtNs: 0n });
     observe(dead);
     clock.stall(10_000);

@@ -81,7 +81,7 @@ describe('admission', () => {
     expect(admit({ others: { 'example.com/licence': '1' } })).toEqual({ admit: true });
   });
 
-  it('tells all that is short where that alone is in the way', () => {
+  it('returns everything that is short when nothing else is in the way', () => {
     expect(admit({ cpu: '1500m', memory: '600' }, { cpu: '1', memory: '500' })).toMatchObject({
       shortages: [
         { resource: 'cpu', requested: 1_500n, used: 1_000n, capacity: 2_000n },

@@ -27,7 +27,7 @@ describe('what a pod waits for', () => {
     });
   });
 
-  it('is told from the pod itself where it takes the place of one of its name', () => {
+  it('is distinguished from the pod itself when it takes the place of one of its name', () => {
     const former = asking('web', { cpu: '1', ports: WEB_PORT });
     expect(describeWait(web, [former], [CPU]).message).toBe(
       'Waiting for the former default/web to end: it still has host port 8080, cpu',

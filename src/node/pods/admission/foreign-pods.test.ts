@@ -56,7 +56,7 @@ describe('what is ours', () => {
     expect(mine({ [LABELS.podUid]: 'other' }, 'other')).toBe(false);
   });
 
-  it('is told of a pod by its sandboxes', () => {
+  it('is recognized by a pod’s sandboxes', () => {
     expect(isForeign(shown({ mark: 'me' }), isOurs)).toBe(false);
     expect(isForeign(shown({ mark: 'you' }), isOurs)).toBe(true);
     expect(isForeign(aPodStatus(aPod({ sandboxes: [], containers: [] })), isOurs)).toBe(false);

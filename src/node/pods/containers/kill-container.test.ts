@@ -48,7 +48,7 @@ const kill = (graceSeconds: number, more: Partial<ContainerKill> = {}, signal = 
 const hooksRun = (): number => runtime.calls.filter((call) => call.startsWith('execSync')).length;
 
 describe('the end of a container', () => {
-  it('is told, and given the whole grace period', async () => {
+  it('is reported, and given the whole grace period', async () => {
     await kill(30);
     expect(stops).toEqual(['c1 30']);
     expect(events).toEqual([
@@ -129,7 +129,7 @@ describe('a preStop hook', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('that fails is told of without its words, and holds up nothing', async () => {
+  it('that fails is reported without its output, and holds up nothing', async () => {
     runtime.gate('execSync').fail(new Error('secret'));
     await kill(30, { preStop: PRE_STOP });
     expect(events.at(-1)).toEqual({

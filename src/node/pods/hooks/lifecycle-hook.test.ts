@@ -165,7 +165,7 @@ it('pauses where a hook is a pause', async () => {
   expect(await paused).toBeUndefined();
 });
 
-it('tells of a pause that is cut short, and of no other', async () => {
+it('reports a pause that is cut short, and no other', async () => {
   const told: string[] = [];
   const leave = hookSleepCutShort.subscribe(({ podUid }) => told.push(podUid));
   const stop = new AbortController();

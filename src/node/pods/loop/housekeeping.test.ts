@@ -194,7 +194,7 @@ describe('housekeeping', () => {
     expect(workers.isKnown('uid-web')).toBe(false);
   });
 
-  it('starts a pod anew that is wanted again after its uid was torn down', async () => {
+  it('restarts a pod that is wanted again after its uid was torn down', async () => {
     const { housekeeping, desired, workers, syncer, runOut } = setUp();
     workers.updatePod({ type: 'create', pod: web });
     workers.updatePod({ type: 'kill', pod: web });
@@ -268,7 +268,7 @@ describe('housekeeping', () => {
     expect([housekeeping.isTornDown('uid-web'), syncer.log[0]]).toEqual([false, 'SyncPod uid-web']);
   });
 
-  it('does not start a pod anew that finds no room any more', async () => {
+  it('does not restart a pod that finds no room any more', async () => {
     const answers = [false, true];
     const { housekeeping, desired, workers, syncer, runOut } = setUp([], undefined, () => answers.shift()!);
     workers.updatePod({ type: 'create', pod: web });

@@ -49,7 +49,7 @@ function look({ pod = aPod(), failing = [], hanging = [] }: Scene, signal = new 
 const twoContainers = (state: 'running' | 'exited' | 'unknown') =>
   aPod({ containers: [{ name: 'main' }, { name: 'side', state }] });
 
-it('shows the whole pod where the runtime tells all of it', async () => {
+it('shows the whole pod where the runtime reports all of it', async () => {
   const { sandboxes, containers, ips, uid } = await look({ pod: twoContainers('exited') }).looked;
   expect(uid).toBe('uid-web');
   expect(sandboxes.map(({ id }) => id)).toEqual(['uid-web-sandbox-0']);
@@ -88,14 +88,14 @@ it('knows whose a sandbox is by a container in it', async () => {
 });
 
 it.each(['running', 'unknown'] as const)(
-  'fails where nobody can tell whose something is that is %s',
+  'fails where the owner is unknown of something that is %s',
   async (state) => {
     const pod = aPod({ sandboxes: [], containers: [{ name: 'main', state }] });
     await expect(look({ pod, failing: ['uid-web-main-0'] }).looked).rejects.toBe(FAILED);
   },
 );
 
-it('leaves out what has ended and nobody can tell whose it is', async () => {
+it('leaves out what has ended and has no known owner', async () => {
   const lost = { name: 'lost', state: 'exited', sandboxId: 'gone' } as const;
   const pod = aPod({ containers: ['main', lost] });
   const { containers } = await look({ pod, failing: ['uid-web-lost-0'] }).looked;

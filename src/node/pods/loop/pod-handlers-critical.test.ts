@@ -147,7 +147,7 @@ describe('a pod that is critical for the node, where there is too little left', 
     ]);
   });
 
-  it('waits no more, and is not begun anew, where its API server says that it has ended', async () => {
+  it('waits no more, and does not restart, where its API server says that it has ended', async () => {
     const over = new Set<string>();
     const told: string[] = [];
     const { handlers, desired, asked } = setUpHandlers({

@@ -61,7 +61,7 @@ describe('what the node forbids', () => {
     expect(seen.slice(1)).toEqual([['uid-web'], ['uid-db']]);
   });
 
-  it('runs anew once an edit does not ask for it any more', () => {
+  it('runs again once an edit does not ask for it any more', () => {
     const { handlers, desired, ended, asked } = setUpHandlers({ findForbidden });
     handlers.handlePodAdditions([web]);
     handlers.handlePodUpdates([privileged]);

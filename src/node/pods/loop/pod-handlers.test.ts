@@ -74,7 +74,7 @@ describe('the handlers of the sync loop', () => {
     expect(state.housekeepings).toBe(1);
   });
 
-  it('start a pod anew whose containers are edited after it has run to its end', () => {
+  it('restart a pod whose containers are edited after it has run to its end', () => {
     const { handlers, ended, requests } = setUpHandlers();
     handlers.handlePodAdditions([edited(web, '1')]);
     ended.add('uid-web');

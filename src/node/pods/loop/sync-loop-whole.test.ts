@@ -89,7 +89,7 @@ interface Node {
   readonly workers: PodWorkers;
   readonly source: PodSourcePort;
   readonly logger: LogRecorder;
-  /** What waits, and what was rejected, as it is told. */
+  /** What waits, and what was rejected, as it is reported. */
   readonly told: readonly string[];
   readonly conditions: { runtimeReady: boolean };
   readonly stop: () => Promise<void>;

@@ -130,7 +130,7 @@ describe('lifecycle events', () => {
     );
   });
 
-  it('of pods whose manifests are not read yet are told of and acted on with the pod', async () => {
+  it('of pods whose manifests are not read yet are logged and acted on with the pod', async () => {
     await using h = syncLoopHarness();
     h.isSeen.all = false;
     h.cache.set('uid-web', aPodStatus(aPod()), undefined, 1 as Stamp);
@@ -383,7 +383,7 @@ describe('while the runtime or a health check is not well', () => {
     expect(h.logger.complaints[0]).toMatchObject({ message: 'Skipping pod synchronization' });
   });
 
-  it('it goes on as soon as it is told that all is well, and not while that is not so', async () => {
+  it('it continues as soon as it is notified that all is well, and not while that is not so', async () => {
     await using h = syncLoopHarness();
     h.want(web);
     h.errors.push('not ready');
@@ -438,7 +438,7 @@ describe('while the runtime or a health check is not well', () => {
     expect(new Set(h.calls)).toEqual(new Set(pods.map(({ metadata }) => `handlePodSyncs ${metadata.uid}`)));
   });
 
-  it('the back-off begins anew after a time in which all was well', async () => {
+  it('the back-off starts over after a time in which all was well', async () => {
     await using h = syncLoopHarness();
     h.errors.push('not ready');
     await h.clock.advance(2_000);

@@ -51,7 +51,7 @@ it('clears an edited pod of all that it had, once for each edit', async () => {
   expect(await clear(aSpecPod({ hostPID: true }))).toBeDefined();
 });
 
-it('makes nothing anew that is being deleted', async () => {
+it('recreates nothing that is being deleted', async () => {
   const { done, clear } = aScene();
   const pod = aSpecPod({ hostNetwork: true });
   const metadata = { ...pod.metadata, deletionTimestamp: '2026-01-02T03:04:05Z' };

@@ -81,7 +81,7 @@ describe('the cgroup parent of a sandbox', () => {
     expect(runtime.calls.filter((call) => call.startsWith('runPodSandbox'))).toHaveLength(1);
   });
 
-  it('is waited for where only the runtime can tell it', async () => {
+  it('is waited for where only the runtime can report it', async () => {
     const { start } = makeStarter({
       prepare: () => Promise.resolve(''),
       learn: () => Promise.resolve(false),
@@ -195,7 +195,7 @@ describe('the names that a pod finds', () => {
 });
 
 describe('a pod that wants the cluster’s name servers where there are none', () => {
-  it('is told of it in the kubelet’s words, once for each sandbox', async () => {
+  it('is reported in the kubelet’s words, once for each sandbox', async () => {
     const node = someNodeFacts({ isInCluster: true });
     const { events, start } = makeStarter(undefined, aSpecPod({ dnsPolicy: 'ClusterFirst' }), node);
     await start();
@@ -224,7 +224,7 @@ describe('a pod that wants the cluster’s name servers where there are none', (
   });
 });
 
-it('a pod is told of name servers that are too many', async () => {
+it('too many name servers are reported for a pod', async () => {
   const nameservers = ['192.0.2.1', '192.0.2.2', '192.0.2.3'];
   const { events, start } = makeStarter(undefined, aSpecPod({ dnsConfig: { nameservers } }));
   await start();

@@ -45,7 +45,7 @@ describe('a pod that is edited in what it is made of', () => {
     containers: [aSpecContainer({ command: ['other'] }), aSpecContainer({ name: 'side' })],
   });
 
-  it('is ended and made anew, and begins as new', async () => {
+  it('is ended and recreated, and begins as new', async () => {
     await bench.sync(before);
     await bench.sync(before);
     const { startTime } = bench.status();
@@ -100,7 +100,7 @@ describe('a pod that is edited in what it is made of', () => {
     expect(bench.changes()).toContain('startContainer web-app-1');
   });
 
-  it('has the container alone made anew when its image is another', async () => {
+  it('has only the container recreated when its image is another', async () => {
     await bench.sync(before);
     bench.runtime.addImage('registry.example/app:2');
     bench.changes();

@@ -24,7 +24,7 @@ it('ends a pod at its deadline, and says before when that is', async () => {
   expect(bench.status()).toMatchObject({ phase: 'Failed', reason: 'DeadlineExceeded' });
 });
 
-describe('a sync that is told to stop', () => {
+describe('a sync that is asked to stop', () => {
   it('starts nothing more once what is under way has settled', async () => {
     const stop = new AbortController();
     const release = bench.runtime.gate('createContainer').hang();
@@ -192,7 +192,7 @@ describe('a pod that is ended although the status of a container cannot be had',
   });
   const look = () => lookAtParts('u1', bench, NEVER);
 
-  /** `side` has ended, and the runtime does not tell its status any more. */
+  /** `side` has ended, and the runtime no longer reports its status. */
   async function breakSide(): Promise<void> {
     const getPodStatus = bench.runtime.getPodStatus.bind(bench.runtime);
     await bench.sync(pod);
@@ -239,7 +239,7 @@ describe('a pod that is ended although the status of a container cannot be had',
     expect(bench.container('side').state.terminated?.exitCode).toBe(3);
   });
 
-  it('shows of one of which nothing was known that nobody knows how it ended', async () => {
+  it('shows that nobody knows how a container ended that was unknown', async () => {
     await breakSide();
     bench.restartAgent();
     const observed = await look();

@@ -70,7 +70,7 @@ describe('an ephemeral container', () => {
     expect(bench.changes()).toContain('stopContainer web-debug-0 5');
   });
 
-  it('is not started anew for an edit of it', async () => {
+  it('does not restart for an edit of it', async () => {
     await bench.sync(withDebug());
     await bench.sync(withDebug());
     bench.changes();
@@ -78,7 +78,7 @@ describe('an ephemeral container', () => {
     expect(bench.changes()).toEqual([]);
   });
 
-  it('is started in a pod that was made anew', async () => {
+  it('starts in a pod that was recreated', async () => {
     await bench.sync(withDebug());
     await bench.sync(withDebug());
     const other = withDebug({ containers: [aSpecContainer({ args: ['x'] })] });

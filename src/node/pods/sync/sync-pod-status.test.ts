@@ -86,7 +86,7 @@ describe('a pod that waits before it is begun', () => {
     expect(begun.startTime).toBe(waiting?.startTime);
   });
 
-  it('has its time counted from when it began to wait, in each life anew', async () => {
+  it('has its time counted from when it began to wait, in each life again', async () => {
     const { updater, update } = await anAgent();
     expect(updater.isPastDeadline(pod)).toBe(false);
     updater.showWaiting(pod, emptyPodStatus(uid), why);
@@ -141,7 +141,7 @@ describe('a pod that is not to run here', () => {
 });
 
 describe('an end', () => {
-  it('is on the disk before anybody is told of it', async () => {
+  it('is on disk before anybody hears of it', async () => {
     const agent = await anAgent();
     const seen: [string, boolean][] = [];
     const setPodStatus = agent.manager.setPodStatus.bind(agent.manager);
@@ -268,7 +268,7 @@ describe('what is no end that lasts', () => {
   });
 });
 
-it('a pod that starts anew waits until its former end is off the disk', async () => {
+it('a pod that restarts waits until its former end is off the disk', async () => {
   const agent = await anAgent();
   clock.stall(60_000);
   await agent.update(observed(RUNNING), 'syncing');
@@ -291,14 +291,14 @@ describe('a pod that the node never took on', () => {
     });
   });
 
-  it('is told from one that ran and was ended', async () => {
+  it('is distinguished from one that ran and was ended', async () => {
     const agent = await anAgent();
     await agent.update(observed(RUNNING), 'syncing');
     const status = await agent.update(emptyPodStatus(uid), 'terminated', rejection);
     expect(status.containerStatuses[0]?.state.terminated).toBeDefined();
   });
 
-  it('is told from one that ran before it was rejected', async () => {
+  it('is distinguished from one that ran before it was rejected', async () => {
     const { manager, updater, update } = await anAgent();
     await update(observed(RUNNING), 'syncing');
     updater.showRejection(pod, rejection);

@@ -128,7 +128,7 @@ describe('a pod that is new', () => {
 describe('a pod whose sandbox is being made', () => {
   const lookups = (): string[] => bench.runtime.calls.filter((call) => call.startsWith('findImage'));
 
-  it('has the image of its first container looked for, and is told of it afterwards', async () => {
+  it('has the image of its first container looked up early, and gets the result afterwards', async () => {
     const release = bench.runtime.gate('runPodSandbox').hang();
     const other = aSpecContainer({ name: 'side', image: 'registry.example/app:1' });
     const synced = bench.sync(aSpecPod({ containers: [aSpecContainer(), other] }));

@@ -39,7 +39,7 @@ describe('a pod that is killed', () => {
     expect(workers.takeDue()).toEqual([]);
   });
 
-  it('has its sync told to start nothing more, and is ended only once that has settled', async () => {
+  it('has its sync start nothing more, and is ended only once that has settled', async () => {
     const { workers, syncer, look } = await withSyncUnderWay();
     const [sync] = syncer.syncs;
     workers.updatePod({ type: 'kill', pod: aNodePod() });
@@ -95,7 +95,7 @@ describe('a pod that is killed', () => {
     expect(workers.couldHaveRunningContainers('uid-web')).toBe(true);
   });
 
-  it('tells those who wait for it as soon as no container runs', async () => {
+  it('notifies those who wait for it as soon as no container runs', async () => {
     const { workers, look, succeed } = await withSyncUnderWay();
     const completed: string[] = [];
     const kill = (name: string): PodWorkRequest => ({
@@ -209,7 +209,7 @@ describe('a pod that is to end and whose status cannot be had', () => {
     const { cache, clock, workers } = harness;
     return {
       ...{ ...harness, asked },
-      /** The next inspection fails, or tells all again. */
+      /** The next inspection fails, or shows everything again. */
       inspect: async (error?: Error) => {
         const status = error === undefined ? aPodStatus(aPod()) : emptyPodStatus('uid-web');
         cache.set('uid-web', status, error, clock.stamp());

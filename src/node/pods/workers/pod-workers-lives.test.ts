@@ -142,7 +142,7 @@ class Bench {
     }
     expect(this.harness.syncer.overlaps).toEqual([]);
     for (const { kind, work, signal } of this.harness.syncer.underWay) {
-      // Whoever has less time left than was thought is told at once.
+      // A pod that has less time left than before is notified at once.
       if (kind === 'TerminatingPod' && work.gracePeriodSeconds! > Math.min(...this.life.asked)) {
         expect(signal.aborted).toBe(true);
       }
@@ -184,7 +184,7 @@ it('pods that end and come again keep their lives apart, whatever happens in wha
         expect(last?.kind).toBe('SyncPod');
         expect(last?.work.pod?.metadata.labels).toEqual({ version: String(bench.life.newest) });
       }
-      // Whatever it went through, it can live again: wanted anew, forgotten, and started as never before.
+      // Whatever it went through, it can live again: wanted again, forgotten, and started as never before.
       await bench.play({ op: 'create' });
       await bench.play({ op: 'wanted' });
       if (wasEnding) expect(workers.isKnown(UID)).toBe(false);

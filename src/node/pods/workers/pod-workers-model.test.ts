@@ -59,7 +59,7 @@ it('pod workers keep their promises whatever happens in whatever order', { timeo
       };
       const look = (): void => {
         const stamp = clock.stamp();
-        // The status carries its own age, so that the work can tell how old its view is.
+        // The status contains its own age, so that the work can see how old its view is.
         for (const of of UIDS)
           cache.set(of, { ...emptyPodStatus(of), name: String(stamp) }, undefined, stamp);
         cache.advance(stamp);

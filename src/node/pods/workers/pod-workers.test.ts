@@ -119,7 +119,7 @@ describe('pod workers', () => {
     expect(syncer.log.slice(2)).toEqual(['SyncPod uid-b', 'SyncPod uid-c']);
   });
 
-  it('tell of each piece of work how long it waited and took', async () => {
+  it('report for each piece of work how long it waited and took', async () => {
     const ends: PodSyncEnd[] = [];
     const stop = podSyncEnded.subscribe((end) => ends.push(end));
     const { workers, syncer, clock, look, succeed } = workersHarness();

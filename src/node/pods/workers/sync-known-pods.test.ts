@@ -78,7 +78,7 @@ describe('syncKnownPods', () => {
 });
 
 describe('a pod that comes again under the same uid', () => {
-  it('waits until it has ended and is then started anew', async () => {
+  it('waits until it has ended and is then restarted', async () => {
     const harness = workersHarness();
     const { workers, syncer } = harness;
     workers.updatePod({ type: 'create', pod });

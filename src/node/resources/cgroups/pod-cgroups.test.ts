@@ -159,7 +159,7 @@ describe('the cgroups of pods', () => {
     expect(await bench.trees.groups('memory')).toEqual([]);
   });
 
-  it('are left to the runtime where the machine does not allow them, and that is told once', async () => {
+  it('are left to the runtime where the machine does not allow them, which is logged once', async () => {
     const bench = await makeBench('v1');
     bench.trees.onWrite = () => {
       throw Object.assign(new Error('read-only'), { code: 'EROFS' });
@@ -204,7 +204,7 @@ describe('a sandbox that is there', () => {
     bench = await makeBench('v1');
   });
 
-  it('keeps the parent that is written on it, and its pod is weighed anew', async () => {
+  it('keeps the parent that is written on it, and its pod is weighed again', async () => {
     const parent = `${BEST_EFFORT}/podp1`;
     const sandbox = sandboxWith({ 'podloop.dev/cgroup-parent': parent });
     expect(await bench.cgroups.findParent(podThatAsksFor('p1', '1'), sandbox, NEVER)).toBe(parent);
@@ -238,7 +238,7 @@ describe('a sandbox that is there', () => {
     for (const tree of ['cpu', 'memory']) expect(await bench.trees.groups(tree)).toEqual([]);
   });
 
-  it('keeps the one that the runtime tells, where somebody else has made it', async () => {
+  it('keeps the one that the runtime reports, where somebody else has made it', async () => {
     const pod = podThatAsksFor('p1', '1');
     expect(await bench.cgroups.findParent(pod, sandboxWith({}), NEVER)).toBe('/told-by-the-runtime');
     expect(await bench.trees.groups('cpu')).toEqual([]);

@@ -9,7 +9,7 @@ import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { EvictionManager, type EvictionManagerOptions } from './eviction-manager.js';
 import { toEvictionRules } from './eviction-rules.js';
 
-/** A node of 1000 bytes each, of which its pods use some; what has ended uses nothing. */
+/** A node with 1000 bytes of each resource, some of them used by its pods; an ended pod uses nothing. */
 class Node {
   readonly clock = new FakeClock();
   readonly logger = new LogRecorder();
@@ -53,7 +53,7 @@ class Node {
           [...this.memory.keys(), ...this.disk.keys()].map((name) => [`uid-${name}`, this.#useOf(name)]),
         );
       },
-      // As if all who look told of it: what the manager has measured itself is no reason to begin again.
+      // As if every measurement were reported: the manager's own is no reason to begin again.
       measureSupplies: async () => {
         const supplies = this.supplies();
         this.#manager!.noteSupplies(supplies);
@@ -194,7 +194,7 @@ describe('a node that is short of memory', () => {
     expect(node.done.slice(2)).toEqual(['short of memory', 'evict next for memory.available within 1 s']);
   });
 
-  it('rests for ten seconds when nobody can go, however often it is told', async () => {
+  it('rests for ten seconds when nobody can go, however often it is notified', async () => {
     node.memory.set('critical', 950);
     node.priorities = { critical: 2_000_000_000 };
     node.start();
@@ -208,7 +208,7 @@ describe('a node that is short of memory', () => {
     expect(node.done).toEqual(['short of memory', 'short of memory']);
   });
 
-  it('goes by what was measured last, not by what was told while a pod was ending', async () => {
+  it('uses the last measurement, not one reported while a pod was ending', async () => {
     for (const name of ['a', 'b']) node.memory.set(name, 480);
     node.start();
     await node.look();
@@ -307,7 +307,7 @@ describe('a node that is short of disk', () => {
     expect(node.done).toEqual(['short of ephemeral-storage', 'short of ephemeral-storage', 'clear up']);
   });
 
-  it('waits for volumes to be counted for a minute, and then ends a pod of which it is not known', async () => {
+  it('waits for volumes to be counted for a minute, and then ends a pod with unknown usage', async () => {
     node.disk.set('known', 900);
     node.disk.set('large', 50);
     node.uncounted.add('large');

@@ -24,7 +24,7 @@ it('is met with less than the threshold, at once when it is hard', () => {
   expect(look(30, { 'memory.available': 100n })).toEqual([]);
 });
 
-it('is met after its grace period when it is soft, which begins anew when there was enough between', () => {
+it('is met after its grace period when it is soft, which starts again when there was enough between', () => {
   const look = follow({ soft: { 'memory.available': '100' }, softGraceMs: { 'memory.available': 30_000 } });
   expect(look(0, { 'memory.available': 9n })).toEqual([]);
   expect(look(29, { 'memory.available': 9n })).toEqual([]);

@@ -59,7 +59,7 @@ describe('pods are evicted for memory', () => {
     expect(rank('memory.available', pods)).toEqual(['large', 'small', 'high']);
   });
 
-  it('of which nothing is known before others of their priority', () => {
+  it('with unknown usage before others of their priority', () => {
     const pods = { known: { use: { memoryBytes: 900 } }, unknown: {}, other: {}, high: { priority: 1 } };
     expect(rank('memory.available', pods)).toEqual(['unknown', 'other', 'known', 'high']);
   });

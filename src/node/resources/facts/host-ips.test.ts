@@ -30,7 +30,7 @@ function scene(nodeIps = '') {
   return { ips, state, logger };
 }
 
-describe('the addresses that pods are told of their node', () => {
+describe('the addresses of their node that pods see', () => {
   it('are that of the default route, whatever interface comes first', async () => {
     const { ips, state } = scene();
     await ips.refresh();
@@ -64,7 +64,7 @@ describe('the addresses that pods are told of their node', () => {
     expect(state.changes).toBe(1);
   });
 
-  it('have not changed where the Node tells them for the first time, and have when it tells others', async () => {
+  it('have not changed when the Node shows them for the first time, and have when it shows others', async () => {
     const { ips, state, logger } = scene();
     await ips.refresh();
     state.ofNode = ['172.17.0.1'];
@@ -81,7 +81,7 @@ describe('the addresses that pods are told of their node', () => {
     expect(state.changes).toBe(2);
   });
 
-  it('are those that were told, of each family', async () => {
+  it('are the configured ones, of each family', async () => {
     const { ips } = scene('2001:db8::7,192.0.2.9');
     await ips.refresh();
     expect(ips.current()).toEqual(['2001:db8::7', '192.0.2.9']);

@@ -32,7 +32,7 @@ it('is what is left after everything that is reserved', () => {
   });
 });
 
-it('is less than the whole machine, of which nothing is kept back and whose huge pages are memory', () => {
+it('is less than the whole machine, where nothing is reserved and huge pages count as memory', () => {
   const kept = {
     ...{ storageBytes: 500n, hugePages: new Map([[100n, 300n]]) },
     ...{ reserved: [{ cpu: '1', memory: '100' }], thresholds: parseThresholds(DEFAULT_HARD_THRESHOLDS) },

@@ -56,7 +56,7 @@ describe('the name servers of a node', () => {
     });
   });
 
-  it('are none where the node is told to have none', async () => {
+  it('are none where the node is configured to have none', async () => {
     const { facts, warnings } = watch('');
     await facts.refresh();
     expect(facts.facts().resolver).toEqual({ servers: [], searches: [], options: [] });

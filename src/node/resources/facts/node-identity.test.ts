@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readInstanceId, resolveNodeName } from './node-identity.js';
 
 describe('the name of a node', () => {
-  it('is the one that was told, else the machine’s, in small letters', () => {
+  it('is the configured one, otherwise the machine’s, in lower case', () => {
     expect(resolveNodeName('Node-1.example')).toBe('node-1.example');
     expect(resolveNodeName(undefined, 'Laptop')).toBe('laptop');
   });

@@ -26,7 +26,7 @@ async function scene() {
 }
 const amounts = ({ capacity, allocatable }: ServedNode) => ({ capacity, allocatable });
 
-it('the node tells what it is and has', async () => {
+it('the node shows what it is and has', async () => {
   const { read } = await scene();
   expect(read()).toMatchObject({
     ...{ name: 'here', ips: ['192.0.2.7'], problems: [] },

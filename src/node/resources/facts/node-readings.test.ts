@@ -59,7 +59,7 @@ it('a reading that hangs stops no other, is named once, and is not begun again b
   expect(logger.lines).toHaveLength(2);
 });
 
-it('a reading that fails stops no other, and is told of once as long as it fails in the same way', async () => {
+it('a reading that fails stops no other, and is logged once as long as it fails in the same way', async () => {
   const { readings, state, logger } = scene();
   const fail = (why: string) => async (): Promise<void> => Promise.reject(new Error(why));
   for (const why of ['it is gone', 'it is gone', 'it is broken']) {

@@ -52,7 +52,7 @@ it('what pods may use is all that the Node says, by which the scheduler goes', a
       ['example.com/gpu', 2n],
     ],
   ]);
-  // What the machine has got since it was told is there as well.
+  // What the machine has got since the last report counts as well.
   expect(room.current().memoryBytes).toBe(4096n * MI);
   state.told = { ...told, cpu: '2500m', pods: '200' };
   room.look();

@@ -30,7 +30,7 @@ it('what no disk is asked for is the same without one', async () => {
   expect(await readKernelFacts(OPTIONS, RUNTIME)).toEqual(others);
 });
 
-it('a Node tells of the same facts', async () => {
+it('a Node shows the same facts', async () => {
   const nobody = async (): Promise<never> => Promise.reject(new Error('not asked'));
   const port = buildNodeFactsPort({
     options: OPTIONS,

@@ -212,7 +212,7 @@ describe('between two passes', () => {
     expect(calls).toEqual(['remove old-0', 'stopSandbox old-s', 'removeSandbox old-s']);
   });
 
-  it('housekeeping is told that there is more only of pods that are gone and ours', async () => {
+  it('housekeeping returns "more" only for owned pods that are gone', async () => {
     const view = { mayRemove: (uid: string) => uid !== 'uid-web' };
     const foreign = pod('foreign', ['exited'], {});
     const { collector } = lab([pod('web', ['exited']), foreign]);

@@ -46,7 +46,7 @@ function podWith(imageId: string, name = 'web'): PodStatus {
   return aPodStatus(aPod({ name }), { containers: [container] });
 }
 
-/** A runtime with the images a to d, on a disk of 1000 bytes of which few are free; a, b and c were fetched by us. */
+/** A runtime with the images a to d, on a disk of 1000 bytes with few free; the agent pulled a, b and c. */
 interface World {
   available?: number;
   /** The status of a pod is not known, and this is what the list of containers says of images; 'hangs' without one. */
@@ -213,7 +213,7 @@ describe('the collector of images', () => {
   });
 
   it.each([{ seen: true }, { seen: false }])(
-    'tells which images there are, also while none may go, and which it has removed: %j',
+    'reports which images exist, also while none may go, and which it has removed: %j',
     async ({ seen }) => {
       const told: string[] = [];
       const { clock, collector } = await lab({

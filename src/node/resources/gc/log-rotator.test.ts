@@ -53,7 +53,7 @@ function rotatorOf(containers: readonly ContainerStatus[], parts: RotatorParts):
   });
 }
 
-/** A rotator of logs of ten bytes, and a runtime that opens a new file when it is told to. */
+/** A rotator of logs of ten bytes, and a runtime that opens a new file on request. */
 function lab(fields: Partial<ContainerStatus> = {}, maxFiles = 5, watch?: WatchFile) {
   const clock = new FakeClock();
   const reopened: string[] = [];
@@ -149,7 +149,7 @@ describe('the log of a running container', () => {
     expect(await contentOf('0.log.20260102-030405')).toBe('1234567890');
   });
 
-  it('is opened anew after an agent died between the two', async () => {
+  it('is reopened after an agent died between the two', async () => {
     const { rotator, reopened } = lab();
     await writeFile(log, '1234567890');
     await rename(log, `${log}.20260102-030000`);
@@ -279,7 +279,7 @@ async function manyLab(ids: readonly string[]) {
   return { clock, rotator, asked, answers, runtime, logOf, filesOf };
 }
 
-describe('a container whose log the runtime does not open anew', () => {
+describe('a container whose log the runtime does not reopen', () => {
   it('does not hold up the logs of others, and is not asked about again before it has answered', async () => {
     const { clock, rotator, asked, answers, runtime, logOf, filesOf } = await manyLab(['hung', 'fine']);
     const first = rotator.rotate(never);

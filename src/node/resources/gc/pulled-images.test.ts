@@ -16,7 +16,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** A record of a and b, and looks that show some images, of which some are in use. */
+/** A record of a and b, and lists that show some images, of which a few are in use. */
 async function lab() {
   const clock = new FakeClock();
   const pulled = await PulledImages.open(path, clock);
@@ -66,7 +66,7 @@ describe('the record of images that we fetched', () => {
     expect(await kept()).toEqual(['a', 'b']);
   });
 
-  it('begins anew after a look that has shown it', async () => {
+  it('starts over after a list that has shown it', async () => {
     const { clock, look, kept } = await lab();
     for (const present of [['b'], ['a', 'b'], ['b']]) {
       await look(present);
@@ -84,7 +84,7 @@ describe('the record of images that we fetched', () => {
     expect(await kept()).toEqual(['a', 'b']);
   });
 
-  it('has anew what was fetched again after a look had missed it', async () => {
+  it('has an image again that was pulled again after a list had missed it', async () => {
     const { clock, pulled, look, kept } = await lab();
     await look(['b']);
     await clock.advance(5 * MINUTE);

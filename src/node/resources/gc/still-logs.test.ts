@@ -9,7 +9,7 @@ const LOG = '/logs/web/0.log';
 const OPEN = '/proc/self/fd/7/0.log';
 const SIZE = { dev: 1, ino: 2, size: 30 };
 
-/** A watch that tells what the test wants told, and how many there are. */
+/** A watch that reports what the test wants, and counts its files. */
 function lab() {
   const clock = new FakeClock();
   const watches = new Map<string, () => void>();
@@ -40,7 +40,7 @@ describe('a log', () => {
     expect(still.isStill(LOG)).toBe(true);
   });
 
-  it('is looked at again from the first word of the watch on, and watched anew after some looks', () => {
+  it('is checked again from the first event on, and watched again after some checks', () => {
     const { still, watches, look } = lab();
     look(5);
     watches.get(OPEN)!();
@@ -63,7 +63,7 @@ describe('a log', () => {
     expect([watches.size, still.isStill(LOG)]).toEqual([1, false]);
   });
 
-  it('is looked at now and then although the watch tells nothing', async () => {
+  it('is checked now and then although the watch reports nothing', async () => {
     const { clock, still, watches, look } = lab();
     look(5);
     await clock.advance(10 * 60_000);

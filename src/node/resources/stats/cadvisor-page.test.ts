@@ -66,7 +66,7 @@ async function linesOf(scene: Partial<CadvisorScene>): Promise<string[]> {
   return text.split('\n').filter((line) => !line.startsWith('#'));
 }
 
-it('tells what a container and the node use by cAdvisor’s names, in seconds with their fractions', async () => {
+it('shows what a container and the node use by cAdvisor’s names, in seconds with their fractions', async () => {
   const lines = await linesOf({});
   expect(lines).toContain(
     'container_cpu_usage_seconds_total{container="main",id="/kube/c1",image="app:1",name="c1",namespace="shop",pod="web",cpu="total"} 1.25 1700000000000',
@@ -76,7 +76,7 @@ it('tells what a container and the node use by cAdvisor’s names, in seconds wi
   );
   expect(lines).toContain('machine_cpu_cores{boot_id="b",machine_id="m",system_uuid="u"} 4 1700000000000');
   expect(lines).toContain('container_scrape_error 0');
-  // Nobody has told of its memory.
+  // Nobody has reported its memory.
   expect(lines.filter((line) => line.startsWith('container_memory_rss{container="main"'))).toEqual([]);
 });
 
@@ -98,7 +98,7 @@ it('takes over from the runtime what it does not know itself, and nothing else',
   expect(lines.join('\n')).not.toContain('bad name');
 });
 
-it('joins what the runtime tells by the ids with which it tells it, where its labels name no pod', async () => {
+it('joins the runtime’s values by their ids, where its labels name no pod', async () => {
   const labelKeys = ['id', 'name', 'image', 'device'];
   const sample = (subjectId: string, name: string, value: number): RuntimeSample => ({
     ...{ subjectId, name, value, type: 'counter', atMs: AT_MS },
@@ -141,7 +141,7 @@ it('begins no family twice, whatever the runtime makes', async () => {
   expect(text).toContain('\ncontainer_scrape_error 0\n');
 });
 
-it('leaves out what nobody told, and does not make it zero', async () => {
+it('leaves out what nobody reported, and does not make it zero', async () => {
   const told = ['container_cpu_usage_seconds_total', 'container_last_seen'];
   const lines = await linesOf({ subjects: [MAIN] });
   expect(lines.filter((line) => line.includes('container="main"')).map((line) => line.split('{')[0])).toEqual(
@@ -149,7 +149,7 @@ it('leaves out what nobody told, and does not make it zero', async () => {
   );
 });
 
-it('has the time at which each number was measured, also when the runtime was slow to tell', async () => {
+it('has the time at which each number was measured, also when the runtime was slow to report', async () => {
   const late = { now: () => AT_MS + 8_000 };
   const memory = { atMs: AT_MS + 5, workingSetBytes: 1, pressure: undefined };
   const slow = await readFacts(
@@ -167,7 +167,7 @@ it('has the time at which each number was measured, also when the runtime was sl
   expect(timeOf('container_last_seen')).toBe(String(AT_MS + 8_000));
 });
 
-it('has the node and an error when the runtime did not tell of pods', async () => {
+it('has the node and an error when the runtime did not report pods', async () => {
   const lines = await linesOf({ look: { ...LOOK, problem: 'no answer' }, subjects: [ROOT] });
   expect(lines).toContain('container_scrape_error 1');
   expect(lines).toContain('machine_scrape_error 0');

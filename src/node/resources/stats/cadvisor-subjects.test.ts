@@ -59,7 +59,7 @@ async function read(...pods: readonly LookedPod[]): Promise<CadvisorSubject[]> {
   return await readSubjects(look, sources, new AbortController().signal);
 }
 
-it('tells of the node, each pod and each container, with the labels of cAdvisor', async () => {
+it('returns the node, each pod and each container, with the labels of cAdvisor', async () => {
   await make(`${POD_GROUP}/${MAIN}`);
   const subjects = await read(web());
   const pod = { image: '', namespace: 'default', pod: 'web' };
@@ -70,7 +70,7 @@ it('tells of the node, each pod and each container, with the labels of cAdvisor'
   ]);
 });
 
-it('takes the limits that are in force in the groups of pods and containers before those that the runtime tells', async () => {
+it('takes the limits that are in force in the groups of pods and containers before those that the runtime reports', async () => {
   await make(`${POD_GROUP}/${MAIN}`);
   await cgroups.set('memory', POD_GROUP, 'memory.limit_in_bytes', '8192\n');
   await cgroups.set('memory', `${POD_GROUP}/${MAIN}`, 'memory.limit_in_bytes', '4096\n');
@@ -83,7 +83,7 @@ it('takes the limits that are in force in the groups of pods and containers befo
   });
 });
 
-it('knows of what is in no group that can be read what the runtime tells, and nothing else', async () => {
+it('uses only what the runtime reports for what is in no readable group', async () => {
   const [node, pod, main] = await read(web());
   expect(main!.facts).toMatchObject({
     usage: { cpu: { totalNs: 1_500_000_000n, userNs: undefined }, memory: { cacheBytes: undefined } },
@@ -119,7 +119,7 @@ describe('the group of a pod', () => {
   );
 });
 
-it('has the time at which a group was read, and that at which the runtime measured what no group tells', async () => {
+it('has the time at which a group was read, and the runtime’s for what no group shows', async () => {
   await make(`${POD_GROUP}/${MAIN}`);
   const [, pod, main] = await read(web());
   expect(main!.atMs).toMatchObject({ cpu: clock.now(), memory: clock.now(), rest: clock.now() });

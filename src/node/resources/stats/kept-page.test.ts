@@ -4,7 +4,7 @@ import { KeptPage } from './kept-page.js';
 
 const { signal } = new AbortController();
 
-it('serves for a while after it was made, and is made anew then', async () => {
+it('serves for a while after it was rendered, and is rendered again then', async () => {
   const clock = new FakeClock();
   let made = 0;
   const page = new KeptPage({ clock, keepMs: 1_000, make: () => Promise.resolve(++made) });

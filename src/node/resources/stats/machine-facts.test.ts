@@ -13,7 +13,7 @@ it('counts processors, cores and sockets, two threads of a core once', () => {
   expect(countSockets(cpuinfo)).toEqual({ physicalCores: 3, sockets: 2 });
 });
 
-it('knows neither where the kernel does not tell', () => {
+it('knows neither where the kernel does not report them', () => {
   expect(countProcessors('')).toBeUndefined();
   expect(countSockets('processor\t: 0\nBogoMIPS\t: 50.00\n')).toEqual({
     ...{ physicalCores: undefined, sockets: undefined },
@@ -36,7 +36,7 @@ it('has the names and labels of cAdvisor, and no value for what is not known', (
   for (const { labels } of rows) expect(labels).toEqual({ boot_id: 'b', machine_id: 'm', system_uuid: 'u' });
 });
 
-it('reads this machine, of which this process may use less', async () => {
+it('reads the whole machine, although this process may use less of it', async () => {
   const { cores, bootId } = await readMachineFacts();
   expect(cores).toBe(cpus().length);
   expect(bootId).toMatch(/^[-0-9a-f]{36}$/);

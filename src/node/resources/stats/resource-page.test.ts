@@ -41,7 +41,7 @@ describe('the page /metrics/resource', () => {
     ]);
   });
 
-  it('has the node and an error when the runtime did not tell of pods', async () => {
+  it('has the node and an error when the runtime did not report pods', async () => {
     const text = await textOf({ ...LOOK, pods: [], problem: 'no answer' });
     expect(text).toContain('node_cpu_usage_seconds_total 100');
     expect(text).toContain('\nscrape_error 1\n');

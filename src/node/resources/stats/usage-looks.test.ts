@@ -34,7 +34,7 @@ describe('a look at what is used', () => {
     expect(calls()).toBe(2);
   });
 
-  it('is not waited for by who has left, nor begun anew for who comes', async () => {
+  it('is not waited for by a caller that has left, nor started again for a new one', async () => {
     let answer: (pods: PodUsage[]) => void = () => undefined;
     const { looks, look, calls } = scene(() => new Promise((resolve) => (answer = resolve)));
     const leaving = new AbortController();

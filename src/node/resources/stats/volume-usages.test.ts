@@ -107,7 +107,7 @@ it('begins nothing once the agent ends', async () => {
   expect(measured).toEqual([]);
 });
 
-it('tells volumes that have a file system of their own from those on the node’s disk', async () => {
+it('distinguishes volumes that have a file system of their own from those on the node’s disk', async () => {
   // Instead of a mount, which not every user may make: the folder of another file system.
   await mkdir(join(root, 'u3'));
   await symlink('/proc/sys', join(root, 'u3/kubernetes.io~empty-dir'));

@@ -111,7 +111,7 @@ describe('what is missing', () => {
       "couldn't find key k in Secret default/keys",
       { env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'keys', key: 'k' } } }] },
     ],
-  ])('is told: %s', (message, container) => {
+  ])('is reported: %s', (message, container) => {
     expect(() => resolve(container)).toThrow(message);
   });
 
@@ -132,7 +132,7 @@ describe('what is missing', () => {
   });
 });
 
-it('what no variable can hold is told by the name of the variable alone', () => {
+it('what no variable can hold is reported only by the name of the variable', () => {
   const env = [{ name: 'A', valueFrom: { secretKeyRef: { name: 'keys', key: 'nul' } } }];
   expect(() => resolve({ env })).toThrow(
     /^environment variable "A" has a NUL character, which none can hold$/,
@@ -170,7 +170,7 @@ describe('a message', () => {
   });
 });
 
-it('services are told of, and give way to whatever else sets the same variable', () => {
+it('services are added, and give way to whatever else sets the same variable', () => {
   const container = aSpecContainer({
     env: [
       { name: 'DB_SERVICE_PORT', value: '1' },

@@ -165,7 +165,7 @@ describe('the ends of containers', () => {
     watchContainerEnds({ listen, isOurs: (uid) => uid !== 'foreign', onEnd: (end) => told.push(end) });
   });
 
-  it('are told once each, whether they show as the state or as the last one', () => {
+  it('are reported once each, whether they show as the state or as the last one', () => {
     show('a', 'Running', [running]);
     show('a', 'Running', [containerOf(ended('1', 1))]);
     show('a', 'Running', [containerOf({ waiting: { reason: 'CrashLoopBackOff' } }, ended('1', 1))]);
@@ -179,7 +179,7 @@ describe('the ends of containers', () => {
     ]);
   });
 
-  it('are not told of what had ended before, or of pods of others', () => {
+  it('are not reported for containers that had ended before, or for pods of others', () => {
     show('a', 'Running', [containerOf({ running: { startedAt: '' } }, ended('1', 1))]);
     show('foreign', 'Running', [running]);
     show('foreign', 'Failed', [containerOf(ended('2', 1))]);

@@ -9,7 +9,7 @@ import {
 import { addCertificateMetrics, addNodeCertificateMetrics } from './certificate-metrics.js';
 import { MetricsRegistry } from '../registry/metrics-registry.js';
 
-it('the metrics of certificates tell of those that were read last, and of none without a port that has some', async () => {
+it('the metrics of certificates show those that were read last, and none without a port that has some', async () => {
   const clock = new FakeClock();
   using registry = new MetricsRegistry({ clock });
   addCertificateMetrics(registry, () => clock.now());
@@ -28,7 +28,7 @@ it('the metrics of certificates tell of those that were read last, and of none w
   expect([read(ttl), read(end, { certificate: 'client_ca' })]).toEqual([80, endsAtMs / 1_000]);
 });
 
-it('the metrics of certificates tell of those that the cluster signs, and how it is to get them', async () => {
+it('the metrics of certificates show those that the cluster signs, and how it is to get them', async () => {
   const clock = new FakeClock();
   using registry = new MetricsRegistry({ clock });
   addCertificateMetrics(registry, () => clock.now());

@@ -32,7 +32,7 @@ describe('the metrics of a node of a cluster', () => {
     expect(durations).toEqual(isNew ? [1, 2, 3, 66] : [undefined, undefined, undefined, undefined]);
   });
 
-  it('count heartbeats, and tell when the last got through', async () => {
+  it('count heartbeats, and show when the last got through', async () => {
     using registry = new MetricsRegistry({ clock: new FakeClock() });
     addClusterNodeMetrics(registry, TIMES);
     let read = await scrape(registry);

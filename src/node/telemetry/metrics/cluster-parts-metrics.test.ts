@@ -35,7 +35,7 @@ afterEach(() => {
   registry[Symbol.dispose]();
 });
 
-it('tells of each collection whether it is in step, and what its watch has been through', async () => {
+it('shows for each collection whether it is in step, and what its watch has been through', async () => {
   expect(findMetricsFaults(readMetricsPage(await registry.text()))).toEqual([]);
   const read = await scrape(registry);
   expect(read('podloop_cluster_in_step', { collection: 'pods' })).toBe(1);
@@ -45,7 +45,7 @@ it('tells of each collection whether it is in step, and what its watch has been 
   expect(read('podloop_cluster_watch_expirations_total', { collection: 'pods' })).toBe(6);
 });
 
-it('tells of pods and statuses, with how long the API server did not know', async () => {
+it('shows pods and statuses, with how long the API server did not know', async () => {
   podStatusTold.publish({ durationMs: 80 });
   podStatusTold.publish({ durationMs: 4_000 });
   const read = await scrape(registry);
@@ -57,7 +57,7 @@ it('tells of pods and statuses, with how long the API server did not know', asyn
   expect(read('kubelet_pod_status_sync_duration_seconds_sum')).toBeCloseTo(4.08);
 });
 
-it('tells of objects and events', async () => {
+it('shows objects and events', async () => {
   const read = await scrape(registry);
   expect(read('podloop_cluster_objects')).toBe(8);
   expect(read('podloop_cluster_object_watches')).toBe(6);

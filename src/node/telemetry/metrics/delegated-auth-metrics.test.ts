@@ -40,7 +40,7 @@ it('counts reviews by what the API server answered, each kind for itself', async
   expect([sum, bucket]).toEqual([0.8, 0]);
 });
 
-it('tells of tokens how many were known already, as a kubelet does', async () => {
+it('counts how many tokens were known already, as a kubelet does', async () => {
   authAnswerGiven.publish({ kind: 'authn', wasKept: false, failed: false, durationMs: 30 });
   authAnswerGiven.publish({ kind: 'authn', wasKept: true, failed: false, durationMs: 0 });
   authAnswerGiven.publish({ kind: 'authn', wasKept: false, failed: true, durationMs: 9_000 });
@@ -61,7 +61,7 @@ it('tells of tokens how many were known already, as a kubelet does', async () =>
   expect(read('podloop_auth_answers_total', { kind: 'authz', from: 'kept' })).toBe(1);
 });
 
-it('tells what is kept, what went for want of room, and what was not even asked', async () => {
+it('shows what is cached, what went for want of room, and what was not even asked', async () => {
   state = { authn: { ...NOTHING, kept: 3, folded: 2 }, authz: { ...NOTHING, refused: 4 } };
   const read = await scrape(registry);
   expect(read('podloop_auth_answers_kept', { kind: 'authn' })).toBe(3);

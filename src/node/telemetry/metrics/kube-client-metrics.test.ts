@@ -47,7 +47,7 @@ it('counts requests to the API server by their answers, and those that had none'
   expect(read('rest_client_response_size_bytes_count', { verb: 'GET', host })).toBe(3);
 });
 
-it('tells for how long the credentials of a program are good', async () => {
+it('shows for how long the credentials of a program are valid', async () => {
   const read = async (): Promise<number | undefined> =>
     (await scrape(registry))('rest_client_exec_plugin_ttl_seconds');
   expect(await read()).toBe(Infinity);

@@ -72,7 +72,7 @@ describe('the metrics of probes', () => {
     expect((await registry.text()).length).toBeLessThan(5_000);
   });
 
-  it('tell how all of them get on', async () => {
+  it('show the state of all of them', async () => {
     using stats = new MetricsRegistry({ clock: new FakeClock() });
     addProbeStats(stats, () => ({
       workers: 4,

@@ -43,7 +43,7 @@ describe('the metrics of the process', () => {
 });
 
 describe('the metrics of the event loop', () => {
-  it('tell how late it was and how busy', async () => {
+  it('show how late it was and how busy', async () => {
     using registry = new MetricsRegistry({ clock: new FakeClock() });
     addEventLoopMetrics(
       registry,
@@ -58,7 +58,7 @@ describe('the metrics of the event loop', () => {
     expect(findMetricsFaults(readMetricsPage(await registry.text()))).toEqual([]);
   });
 
-  it('are of this process unless told', async () => {
+  it('are of this process by default', async () => {
     using registry = new MetricsRegistry({ clock: new FakeClock() });
     addEventLoopMetrics(registry, () => ({ p99Ms: 0, maxMs: 0 }));
     expect((await scrape(registry))('podloop_event_loop_active_seconds_total')).toBeGreaterThan(0);
@@ -66,7 +66,7 @@ describe('the metrics of the event loop', () => {
 });
 
 describe('the metrics of the history', () => {
-  it('tell what was written, what waits, and that nothing can be written now', async () => {
+  it('show what was written, what waits, and that nothing can be written now', async () => {
     using registry = new MetricsRegistry({ clock: new FakeClock() });
     let trouble: string | undefined = 'no space left';
     addJournalMetrics(registry, () => ({

@@ -50,7 +50,7 @@ describe('the metrics of relists', () => {
     expect(read('podloop_pleg_relist_period_seconds')).toBe(1);
   });
 
-  it('tell of a relist that hangs while it hangs', async () => {
+  it('show a relist that hangs while it hangs', async () => {
     const { clock, runtime, start } = harness;
     stop = start();
     await clock.advance(1_500);

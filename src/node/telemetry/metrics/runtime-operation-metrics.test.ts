@@ -39,7 +39,7 @@ function end(operation: string, outcome = 'ok', durationMs = 10): void {
 }
 
 describe('the metrics of calls of the runtime', () => {
-  it('count and time each by its operation, and tell failures from calls that were given up', async () => {
+  it('count and time each by its operation, and distinguish failures from cancelled calls', async () => {
     end('list_containers', 'ok', 30);
     end('list_containers', 'CRI_DEADLINE_EXCEEDED', 120_000);
     end('list_containers', 'CRI_UNKNOWN', 10);
@@ -58,7 +58,7 @@ describe('the metrics of calls of the runtime', () => {
     expect(read('kubelet_runtime_operations_errors_total', { operation_type: 'version' })).toBeUndefined();
   });
 
-  it('tell how many are under way and how old the oldest is, as of the scrape', async () => {
+  it('show how many are under way and how old the oldest is, as of the scrape', async () => {
     calls.push(callOf('stop_container'));
     await clock.advance(20_000);
     calls.push(callOf('stop_container'), callOf('get_container_events'));

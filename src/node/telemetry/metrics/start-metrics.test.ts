@@ -187,7 +187,7 @@ describe('the metrics of the pods of a node', () => {
     expect(read('podloop_sync_loop_early_events_folded_total')).toBe(5);
   });
 
-  it('tell what their sources want and what is wrong with it', async () => {
+  it('show what their sources want and what is wrong with it', async () => {
     addConfigMetrics(registry);
     configDelivered.publish({ source: 'file', pods: 5, refused: 1, folded: 2, isComplete: false });
     configDelivered.publish({ source: 'file', pods: 4, refused: 0, folded: 0, isComplete: true });

@@ -32,7 +32,7 @@ function setUp(volume: string, isSetUp: boolean, source = 'configMap', podUid = 
 }
 
 describe('the metrics of volumes', () => {
-  it('tell of mounts that wait, and of those that were never begun', async () => {
+  it('show mounts that wait, and those that were never begun', async () => {
     const read = await scrape(registry);
     expect(read('podloop_mount_tools', { state: 'running' })).toBe(4);
     expect(read('podloop_mount_tools', { state: 'waiting' })).toBe(7);
@@ -40,7 +40,7 @@ describe('the metrics of volumes', () => {
     expect(read('podloop_mount_tools_not_begun_total', { because: 'too_late' })).toBe(2);
   });
 
-  it('time each by its plugin, and tell what the last clean-up came to', async () => {
+  it('time each by its plugin, and show the result of the last clean-up', async () => {
     setUp('a', true);
     volumeSetUpEnded.publish({
       ...{ podUid: 'u1', volume: 'b', source: 'hostPath', durationMs: 5, isSetUp: false },

@@ -43,7 +43,7 @@ describe('a registry of metrics', () => {
     expect(findMetricsFaults(page)).toEqual([]);
   });
 
-  it('asks anew at each scrape, and forgets series that are gone', async () => {
+  it('reads again at each scrape, and forgets series that are gone', async () => {
     let pods = ['a', 'b'];
     const samples = () => pods.map((pod) => ({ labels: { pod }, value: pod.length }));
     registry.readGauge({ name: 'now', help: 'Now.', labels: ['pod'] }, samples);

@@ -17,7 +17,7 @@ describe('a histogram of series that come and go', () => {
     ]);
   });
 
-  it('forgets a series that was removed, and begins it anew', () => {
+  it('forgets a series that was removed, and starts it again', () => {
     const histogram = new SeriesHistogram<'pod'>('a_seconds', [1]);
     histogram.observe({ pod: 'x' }, 5);
     histogram.remove({ pod: 'x' });

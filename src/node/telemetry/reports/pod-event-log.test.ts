@@ -14,7 +14,7 @@ const failed: PodEvent = {
   container: 'c',
 };
 
-it('keeps what was told last at the end, and the same event once with its count', async () => {
+it('has the last event at the end, and the same event once with its count', async () => {
   const clock = new FakeClock();
   const log = new PodEventLog({ clock, logger: SILENT_LOGGER });
   log.record(WEB, failed);
@@ -92,7 +92,7 @@ it('says nothing that nobody may read, nor logs it', () => {
   expect(log.list('u3')).toMatchObject([{ message: 'swordfish?' }]);
 });
 
-it('tells those who follow it, without what is hidden, until they do no more', () => {
+it('notifies its followers, without what is hidden, until they leave', () => {
   const hide = (text: string): string => text.replace('such', '***');
   const log = new PodEventLog({ clock: new FakeClock(), logger: SILENT_LOGGER, hide });
   const told: unknown[] = [];

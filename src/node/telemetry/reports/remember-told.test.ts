@@ -4,7 +4,7 @@ import { type RememberedProbes } from '../../probes/probe-memory.js';
 import { aServedStatus } from '#support/harness/served-pods-scene.js';
 import { rememberTold } from './remember-told.js';
 
-it('takes over what was told of containers that run, and of no others', () => {
+it('takes over what was reported of running containers, and of no others', () => {
   const remembered: [string, string, RememberedProbes][] = [];
   const memory = { remember: (...call: [string, string, RememberedProbes]) => void remembered.push(call) };
   const [running] = aServedStatus().containerStatuses;

@@ -32,7 +32,7 @@ function end(method: string, outcome: string, error?: string, about: CriCallPod 
 }
 const said = (): unknown[] => logger.lines.map(({ fields }) => fields.err);
 
-describe('a call that failed is told of', () => {
+describe('a failed call is logged', () => {
   it('with pod and uid, in the words of a kubelet and without the values of Secrets', () => {
     end(
       'RemoveContainer',
@@ -105,7 +105,7 @@ it.each<readonly [string, string, string]>([
   ['CreateContainer', 'CRI_ALREADY_EXISTS', 'there is one'],
   ['RunPodSandbox', 'CRI_UNKNOWN', 'failed to reserve sandbox name: name "web" is reserved for "c1"'],
   ['ExecSync', 'CRI_UNKNOWN', 'what the command has printed'],
-])('nothing is told of %s with the outcome %s', (method, outcome, error) => {
+])('nothing is logged of %s with the outcome %s', (method, outcome, error) => {
   end(method, outcome, error);
   expect(logger.lines).toEqual([]);
 });

@@ -112,7 +112,7 @@ describe('a volume that is written', () => {
       'the generation is gone',
       async () => rm(join(folder, await readlink(join(folder, '..data'))), { recursive: true }),
     ],
-  ])('is written anew when %s', async (_, spoil) => {
+  ])('is rewritten when %s', async (_, spoil) => {
     const files = payload({ a: '1', 'b/c': '2' });
     await writer().write(files);
     await spoil();
@@ -121,7 +121,7 @@ describe('a volume that is written', () => {
     expect((await stat(join(folder, 'a'))).mode & 0o7777).toBe(0o644);
   });
 
-  it('is written anew when its mode keeps an agent without root from reading what is there', async () => {
+  it('is rewritten when its mode keeps an agent without root from reading what is there', async () => {
     await writer().write(payload({ a: '1' }));
     const readFile = (): Promise<never> => Promise.reject(Object.assign(new Error('no'), { code: 'EACCES' }));
     expect(await writer({ files: { ...fs, readFile } }).write(payload({ a: '1' }))).toBe(true);
@@ -164,7 +164,7 @@ describe('a volume that is written', () => {
     expect(await hidden()).toEqual([await readlink(join(folder, '..data')), '..data']);
   });
 
-  it('says for which definition it was written, and is written anew for another', async () => {
+  it('says for which definition it was written, and is rewritten for another', async () => {
     const other = '2'.repeat(DEFINITION_DIGITS);
     expect(await writer().findDefinition()).toBeUndefined();
     await writer().write(payload({ a: '1' }));

@@ -83,7 +83,7 @@ describe('a ConfigMap', () => {
   it.each([
     [{ name: 'gone' }, 'configmap "gone" not found'],
     [{ name: 'settings', items: [{ key: 'k', path: 'p' }] }, 'references non-existent config key: k'],
-  ])('that lacks what is asked for is told of as a kubelet does: %j', (volume, message) => {
+  ])('that lacks what is asked for is reported as by a kubelet: %j', (volume, message) => {
     expect(() => collectConfigMap(volume, facts)).toThrow(new Error(message));
   });
 
@@ -107,7 +107,7 @@ describe('a Secret', () => {
   it.each([
     [{ secretName: 'gone' }, 'secret "gone" not found'],
     [{ secretName: 'login', items: [{ key: 'k', path: 'p' }] }, 'references non-existent secret key: k'],
-  ])('that lacks what is asked for is told of without any value: %j', (volume, message) => {
+  ])('that lacks what is asked for is reported without any value: %j', (volume, message) => {
     expect(() => collectSecret(volume, facts)).toThrow(new Error(message));
   });
 });

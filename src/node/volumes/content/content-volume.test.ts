@@ -202,7 +202,7 @@ describe.runIf(IS_ROOT)('as root', () => {
     await new ToolMounter({ clock: new FakeClock() }).unmount(join(top, 'kind/v')).catch(() => undefined);
   });
 
-  it('a Secret is on a tmpfs that is mounted once, also for an agent that was started anew', async () => {
+  it('a Secret is on a tmpfs that is mounted once, also for an agent that was restarted', async () => {
     putSecret('login', { password: 'hunter2' });
     const device = async (): Promise<number> => (await stat(join(top, 'kind/v'))).dev;
     await kindOf(SECRET, new ToolMounter({ clock: new FakeClock() })).setUp(workOf(SECRET), NEVER);
@@ -249,7 +249,7 @@ describe.runIf(IS_ROOT)('as root', () => {
   });
 });
 
-it('a token is written anew when there is another one, and stays while there is none', async () => {
+it('a token is rewritten when there is another one, and stays while there is none', async () => {
   const volume: Volume = {
     name: 'v',
     projected: { sources: [{ serviceAccountToken: { path: 'sa/token' } }], defaultMode: 0o644 },

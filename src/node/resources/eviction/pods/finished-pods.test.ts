@@ -13,7 +13,7 @@ it.each([
   ['api', false, true, 'Failed', false],
   ['file', true, true, 'Failed', false],
 ] as const)(
-  'a pod of source %s, finished: %s, its end on the disk: %s, told to be %s, is over: %s',
+  'a pod of source %s, finished: %s, its end on disk: %s, reported as %s, is over: %s',
   (source, isFinished, isKept, phase: PodPhase | undefined, isOver) => {
     const is = toIsOver({
       desired: { find: (uid) => (uid === 'uid-web' ? aNodePod({ source }) : undefined) },

@@ -16,7 +16,7 @@ let usages: readonly PodUsage[] | Error;
 let counted: string[];
 /** By folder; those that are not in it are never done. */
 let bytes: Record<string, bigint>;
-/** By folder; of others it cannot be told. */
+/** By folder; unknown for others. */
 let inodes: Record<string, bigint>;
 let pods: NodePod[];
 let uses: PodUses;
@@ -101,7 +101,7 @@ describe('what pods use', () => {
     expect(counted).toEqual([]);
   });
 
-  it('is told of those pods alone that were asked for, and forgotten of those that nobody wants', async () => {
+  it('is returned only for the requested pods, and forgotten for those that nobody wants', async () => {
     add('web', [{ name: 'one', emptyDir: {} }]);
     add('gone', [{ name: 'one', emptyDir: {} }]);
     bytes = { '/web/one': 5n, '/gone/one': 6n };
@@ -114,7 +114,7 @@ describe('what pods use', () => {
     expect(await volumeBytes()).toEqual({ 'uid-web': 5, 'uid-gone': undefined });
   });
 
-  it('is told of nobody when the runtime does not answer', async () => {
+  it('is returned for no pod when the runtime does not answer', async () => {
     add('web');
     usages = new Error('connection refused');
     await expect(uses.measure(pods, DISK, never)).rejects.toThrow(
