@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { messageOf } from '#base/errors/errors.js';
 import { type CliHost } from './cli-host.js';
 import { CommandFailure } from './command-failure.js';
+import { helpLayout } from './help-layout.js';
 import { escapeTerminal } from './shared/print/terminal-text.js';
 import { toSwitches } from './switch-flags.js';
 import { toUsageError } from './usage-error.js';
@@ -40,7 +41,7 @@ export const COMMANDS: readonly LazyCommand[] = [
   },
   {
     name: 'validate',
-    summary: 'Say of Pod manifests whether they could be run here, and all that is wrong with them',
+    summary: 'Check Pod manifests and report every problem',
     load: async (host) => (await import('./commands/validate/validate.js')).validateCommand(host),
   },
   {
@@ -50,17 +51,17 @@ export const COMMANDS: readonly LazyCommand[] = [
   },
   {
     name: 'events',
-    summary: 'Show what happened on a node, also before the agent was started anew or while it is down',
+    summary: 'Show what happened on a node, even before the agent restarted or while it is down',
     load: async (host) => (await import('./commands/events/events.js')).eventsCommand(host),
   },
   {
     name: 'describe',
-    summary: 'Show all that is known of a pod of a running agent',
+    summary: 'Show everything that a running agent knows about a pod',
     load: async (host) => (await import('./commands/describe/describe.js')).describeCommand(host),
   },
   {
     name: 'apply',
-    summary: 'Give manifests to a running agent, to be created or changed',
+    summary: 'Create or change objects of a running agent from manifests',
     load: async (host) => (await import('./commands/apply/apply.js')).applyCommand(host),
   },
   {
@@ -70,7 +71,7 @@ export const COMMANDS: readonly LazyCommand[] = [
   },
   {
     name: 'logs',
-    summary: 'Print what a container has written',
+    summary: 'Print the log of a container',
     load: async (host) => (await import('./commands/logs/logs.js')).logsCommand(host),
   },
   {
@@ -80,7 +81,7 @@ export const COMMANDS: readonly LazyCommand[] = [
   },
   {
     name: 'attach',
-    summary: 'Attach to what runs in a container',
+    summary: 'Attach to the main process of a container',
     load: async (host) => (await import('./commands/attach/attach.js')).attachCommand(host),
   },
   {
@@ -95,7 +96,7 @@ export const COMMANDS: readonly LazyCommand[] = [
   },
   {
     name: 'doctor',
-    summary: 'Say what is wrong with this node, with the evidence and what to do about it',
+    summary: 'Report what is wrong with this node, with evidence and remedies',
     // 1 says that there are warnings.
     usageExitCode: 3,
     load: async (host) => (await import('./commands/doctor/doctor.js')).doctorCommand(host),
@@ -114,17 +115,17 @@ export const COMMANDS: readonly LazyCommand[] = [
   {
     name: 'record',
     summary:
-      'Record what a container runtime is asked and answers, without secrets, to be looked at elsewhere',
+      'Record the calls of a container runtime and their answers, without secrets, to analyze them elsewhere',
     load: async (host) => (await import('./commands/record/record.js')).recordCommand(host),
   },
   {
     name: 'replay',
-    summary: 'Serve a recording as a container runtime, or say what is in it',
+    summary: 'Serve a recording as a container runtime, or print a summary of it',
     load: async (host) => (await import('./commands/replay/replay.js')).replayCommand(host),
   },
   {
     name: 'completion',
-    summary: 'Print the script with which a shell completes podloop’s words',
+    summary: 'Print the shell completion script',
     load: async (host) => (await import('./commands/completion/completion.js')).completionCommand(host),
   },
 ];
@@ -208,7 +209,9 @@ async function buildProgram(args: readonly string[], host: CliHost): Promise<Com
     .helpCommand('help [command]', 'Show the help of a command')
     .addHelpText('after', EXAMPLES)
     .exitOverride()
+    .configureHelp(helpLayout())
     .configureOutput({
+      getOutHelpWidth: () => host.window?.columns ?? 80,
       writeOut: (text) => void host.stdout.writeLine(text.replace(/\n$/, '')),
       writeErr: (text) => void host.stderr.writeLine(text.replace(/\n$/, '')),
       outputError: (text, write) => write(toUsageError(text, path())),

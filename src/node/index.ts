@@ -46,7 +46,12 @@ export {
 export { AGENT_OPTIONS, type AgentOptions } from './options/agent-options.js';
 export { type KubeletConfig } from './options/kubelet-config/kubelet-config.js';
 export { readKubeletConfig } from './options/kubelet-config/read-kubelet-config.js';
-export { type AgentOptionFacts, type AgentOptionType } from './options/options-table.js';
+export {
+  type AgentOptionFacts,
+  type AgentOptionType,
+  FLAG_GROUPS,
+  type FlagGroup,
+} from './options/options-table.js';
 export {
   OBSERVER_OPTIONS,
   type ObserverMode,

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { addAgentFlags, type AgentFlagChoices } from './agent-flags.js';
 
-/** What is said of a flag. */
+/** The description of a flag. */
 function describeFlag(flag: string, choices?: AgentFlagChoices): string {
   const command = new Command('run');
   addAgentFlags(command, choices);
@@ -17,19 +17,19 @@ describe('the help of a flag', () => {
     ['--max-pods', / \(default: 110\)$/],
     ['--sync-frequency', / \(default: 1m0s\)$/],
     ['--container-log-max-size', / \(default: 10Mi\)$/],
-    ['--address', /, and for --port in a cluster 0\.0\.0\.0$/],
-  ])('of %s says what it is unless told, in a cluster too', (flag, words) => {
+    ['--address', / \(default: 127\.0\.0\.1; in a cluster 0\.0\.0\.0 for --port\)$/],
+  ])('of %s shows its default, in a cluster too', (flag, words) => {
     expect(describeFlag(flag)).toMatch(words);
   });
 
-  it('says what holds on this machine, for this user', () => {
+  it('shows the defaults of this machine and user', () => {
     const machine = { rootDir: '/home/ann/.local/state/podloop' };
     expect(describeFlag('--root-dir', { machine })).toContain('(default: /home/ann/.local/state/podloop)');
     expect(describeFlag('--root-dir')).toContain('(default: /var/lib/podloop)');
     expect(describeFlag('--pod-logs-dir', { machine })).toContain('(default: /var/log/pods)');
   });
 
-  it('is only of those that are asked for', () => {
+  it('covers only the flags that were requested', () => {
     expect(describeFlag('--port', { only: ['forbid'] })).toBe('there is no such flag');
   });
 });

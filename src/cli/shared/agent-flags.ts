@@ -4,37 +4,52 @@ import {
   type AgentOptionFacts,
   type AgentOptions,
   type AgentOptionType,
+  FLAG_GROUPS,
+  type FlagGroup,
   type GivenAgentOptions,
 } from '#node';
 import { findQuantity, toWholeUnits } from '#kube/fields/quantity.js';
 import { formatGoDuration } from '#base/time/go-duration.js';
 import { parseDurationFlag, parseWholeFlag } from './flag-values.js';
 
-/** Which flags {@link addAgentFlags} adds, and what it says of them. */
+/** Which flags {@link addAgentFlags} adds, and which defaults it shows. */
 export interface AgentFlagChoices {
-  /** All unless told. */
+  /** The options whose flags are added, without headings (default: all, below their headings). */
   readonly only?: readonly (keyof AgentOptions)[];
-  /** What holds here unless told, where that is not the table's. */
+  /** Defaults of this machine that replace those of the table. */
   readonly machine?: GivenAgentOptions;
 }
 
-/** Adds a flag for every option of the agent's table that has one, and its other names without showing them. */
+/** Adds the flags of the agent's options table, and their kubelet names, in the order of {@link FLAG_GROUPS}. */
 export function addAgentFlags(command: Command, { only, machine = {} }: AgentFlagChoices = {}): void {
+  const options: { readonly option: Option; readonly group: FlagGroup }[] = [];
   for (const [name, facts] of rows()) {
-    if (facts.flag === '' || only?.includes(name) === false) continue;
-    // Commander shows only defaults that it sets itself, which would outdo the configuration file.
-    const unlessTold = describeDefaults(facts, machine[name]);
-    const doc = unlessTold === undefined ? facts.doc : `${facts.doc} (default: ${unlessTold})`;
-    command.addOption(toOption(facts.flag, { ...facts, doc }));
-    for (const alias of facts.aliases ?? []) {
-      command.addOption(
-        toOption(alias, { ...facts, doc: `The same as ${facts.flag}, under the kubelet’s name` }),
-      );
+    const { flag, group = FLAG_GROUPS[0], aliases = [] } = facts;
+    if (flag === '' || only?.includes(name) === false) continue;
+    // Commander shows only defaults that it sets itself, and those would override the configuration file.
+    const usual = describeDefaults(facts, machine[name]);
+    const doc = usual === undefined ? facts.doc : `${facts.doc} (default: ${usual})`;
+    options.push({ option: toOption(flag, { ...facts, doc }), group });
+    for (const alias of aliases) {
+      options.push({
+        option: toOption(alias, { ...facts, doc: `The same as ${flag}` }),
+        group: 'Kubelet names',
+      });
     }
+  }
+  // Commander orders headings by the first option below them. The sort is stable.
+  options.sort((a, b) => FLAG_GROUPS.indexOf(a.group) - FLAG_GROUPS.indexOf(b.group));
+  for (const { option, group } of options) {
+    command.addOption(only === undefined ? option.helpGroup(toHeading(group)) : option);
   }
 }
 
-/** What the flags of a parsed command say, by the names of the options; `flags` is what commander gives. */
+/** The heading of a group of flags, for flags that are not in the agent's table. */
+export function toHeading(group: FlagGroup): string {
+  return `${group}:`;
+}
+
+/** Converts the parsed flags of commander to agent options. */
 export function readAgentFlags(flags: Readonly<Record<string, unknown>>): GivenAgentOptions {
   const entries = rows().flatMap(([name, { flag, aliases = [] }]) => {
     const value = [flag, ...aliases].map((each) => flags[camelCase(each)]).find((each) => each !== undefined);
@@ -79,10 +94,11 @@ function toOption(flag: string, { type, doc }: AgentOptionFacts<unknown>): Optio
 }
 
 function describeDefaults(
-  { type, default: usual, defaultInCluster }: AgentOptionFacts<unknown>,
+  { type, default: usual, defaultInCluster, defaultText }: AgentOptionFacts<unknown>,
   here: unknown,
 ): string | undefined {
   const value = here ?? usual;
+  if (here === undefined && defaultText !== undefined) return defaultText;
   if (defaultInCluster !== undefined) {
     return `${formatValue(type, value)}; in a cluster ${formatValue(type, defaultInCluster)}`;
   }

@@ -27,13 +27,13 @@ export interface AgentSession {
 export function addSessionFlags(command: Command): Command {
   return command
     .addOption(
-      new Option('-n, --namespace <namespace>', 'Namespace of what is meant (default: default)').argParser(
+      new Option('-n, --namespace <namespace>', 'Namespace of the objects (default: default)').argParser(
         stripEquals,
       ),
     )
     .option(
       '--socket <path>',
-      'Socket of the agent; PODLOOP_SOCKET or that of the default --root-dir unless told',
+      'Socket of the agent (default: PODLOOP_SOCKET, else the one in the default --root-dir)',
     );
 }
 

@@ -16,6 +16,6 @@ export function fileOptions(): Option[] {
     )
       .argParser((text: string, before: readonly string[]) => [...before, ...stripEquals(text).split(',')])
       .default([], 'none'),
-    new Option('-R, --recursive', 'Folders in the folders of -f, too').default(false),
+    new Option('-R, --recursive', 'Read the subfolders of -f as well').default(false),
   ];
 }

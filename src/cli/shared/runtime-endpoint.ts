@@ -6,15 +6,15 @@ import { PodloopError } from '#base/errors/errors.js';
 
 /** What `--runtime-endpoint` says of itself where the runtime may be left to podloop. */
 export const RUNTIME_ENDPOINT_HELP =
-  'unix:///path of the runtime’s socket, or "embedded"; unless told that of podloop’s own agent, else the one that is found';
+  'Socket of the container runtime, as unix:///path, or "embedded" (default: the runtime of podloop’s own agent, else the one on this machine)';
 
-/** `--container-runtime-endpoint`, beside `--runtime-endpoint` and what else it cannot stand beside. */
+/** The kubelet's name of `--runtime-endpoint`; it conflicts with that flag and with `others`. */
 export function kubeletsEndpointOption(...others: readonly string[]): Option {
-  const option = new Option('--container-runtime-endpoint <endpoint>', 'The same, under the kubelet’s name');
+  const option = new Option('--container-runtime-endpoint <endpoint>', 'The same as --runtime-endpoint');
   return option.conflicts(['runtimeEndpoint', ...others]);
 }
 
-/** Where an embedded runtime listens unless told: for root the first, for others the one in their own runtime folder. */
+/** The default sockets of an embedded runtime: the first for root, for other users the one in their runtime folder. */
 export function embeddedSocketPaths(env: Readonly<Record<string, string | undefined>>): string[] {
   const own = env['XDG_RUNTIME_DIR'];
   return ['/run/podloop/cri.sock', ...(own === undefined ? [] : [join(own, 'podloop', 'cri.sock')])];

@@ -12,12 +12,14 @@ export const JOURNAL_OPTIONS: OptionsTable<JournalOptions> = {
     type: 'size',
     default: 64 * 1024 * 1024,
     flag: '--journal-max-size',
-    doc: 'How much room the history of the node may take, which podloop events shows; the oldest of it goes first',
+    group: 'Logging and telemetry',
+    doc: 'Maximum size of the node’s history, which "podloop events" shows; the oldest entries are removed first',
   },
   journalMaxAgeMs: {
     type: 'duration',
     default: 7 * 24 * 3_600_000,
     flag: '--journal-max-age',
-    doc: 'How long the history of the node is kept',
+    group: 'Logging and telemetry',
+    doc: 'Maximum age of entries in the node’s history',
   },
 };

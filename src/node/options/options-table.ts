@@ -1,6 +1,21 @@
 import { type KubeletConfig } from './kubelet-config/kubelet-config.js';
 
-/** What a value has to be. */
+/** The headings of `podloop run --help`, in their order. */
+export const FLAG_GROUPS = [
+  'Common flags',
+  'Pods and manifests',
+  'Container runtime',
+  'Images and logs',
+  'Node and resources',
+  'Cluster',
+  'Server and security',
+  'Logging and telemetry',
+  'Kubelet names',
+] as const;
+/** One of {@link FLAG_GROUPS}. */
+export type FlagGroup = (typeof FLAG_GROUPS)[number];
+
+/** The type of an option's value. */
 export type AgentOptionType =
   | 'text'
   | 'path'
@@ -10,12 +25,12 @@ export type AgentOptionType =
   /** A whole number; a negative one stands for no limit. */
   | 'limit'
   | 'percent'
-  /** From 0 to 65535; undefined for whatever the option says of that. */
+  /** From 0 to 65535; the option defines what undefined means. */
   | 'port'
   | 'switch'
   | 'size'
   | 'map'
-  /** Words, given one by one or with commas between them. */
+  /** Words, separated by commas or given one by one. */
   | 'list'
   | readonly string[];
 
@@ -23,15 +38,19 @@ export type AgentOptionType =
 export interface AgentOptionFacts<Value> {
   readonly type: AgentOptionType;
   readonly default: Value;
-  /** What it is unless told where there is a cluster; `default` when absent. */
+  /** The default in a cluster (default: the value of `default`). */
   readonly defaultInCluster?: Value;
-  /** Its flag; empty when only a configuration file can say it. */
+  /** What help says of the default when the value does not show it, as when it depends on the machine. */
+  readonly defaultText?: string;
+  /** The flag; empty if only a configuration file can set the option. */
   readonly flag: string;
-  /** Other names of the flag: the kubelet's, where ours is another. */
+  /** The heading of the flag in help; only options without a flag have none. */
+  readonly group?: FlagGroup;
+  /** Other names of the flag: the kubelet's, where podloop uses another one. */
   readonly aliases?: readonly string[];
   /** The field of a KubeletConfiguration, for the reference page. */
   readonly field?: string;
-  /** The field's value in the form that the option has. */
+  /** Converts the field's value to the option's value. */
   readonly fromConfig?: (config: KubeletConfig) => Value | undefined;
   /** One sentence for the reference page and for `--help`. */
   readonly doc: string;

@@ -4,7 +4,7 @@ import { PodloopError } from '#base/errors/errors.js';
 /** How the event generator is triggered; see docs/guides/watch-your-node.md. */
 export type ObserverMode = PlegMode;
 
-/** What an {@link Observer} can be told. Each is explained in {@link OBSERVER_OPTIONS}. */
+/** The options of an {@link Observer}; {@link OBSERVER_OPTIONS} explains each. */
 export interface ObserverOptions {
   readonly runtimeEndpoint: string;
   readonly mode: ObserverMode;
@@ -23,51 +23,51 @@ export interface OptionFacts<Value> {
   readonly doc: string;
 }
 
-/** Every option of the observer: its type, what it is unless told, and what it does. */
+/** Every option of the observer: its type, its default and what it does. */
 export const OBSERVER_OPTIONS: {
   readonly [Name in keyof ObserverOptions]: OptionFacts<ObserverOptions[Name]>;
 } = {
   runtimeEndpoint: {
     type: 'string',
     default: '',
-    doc: 'Socket of the container runtime, unix:///path or /path; looked for at the usual places when empty',
+    doc: 'Socket of the container runtime, as unix:///path or /path; when empty, podloop searches the usual places',
   },
   mode: {
     type: PLEG_MODES,
     default: 'generic',
-    doc: 'What makes podloop look: the period alone (generic), or events of the runtime as well (evented, auto)',
+    doc: 'What triggers a relist: the period alone (generic), or runtime events as well (evented, auto)',
   },
   relistPeriodMs: {
     type: 'milliseconds',
     default: 1_000,
-    doc: 'Time between the end of one list of all pods and the beginning of the next',
+    doc: 'Time between the end of one relist and the start of the next',
   },
   relistThresholdMs: {
     type: 'milliseconds',
     default: 180_000,
-    doc: 'How long the list may go without success before the runtime counts as unhealthy',
+    doc: 'Time without a successful relist after which the runtime counts as unhealthy',
   },
   inspectConcurrency: {
     type: 'count',
     default: 16,
-    doc: 'How many pods are inspected at the same time',
+    doc: 'Maximum number of pods that are inspected at the same time',
   },
   inspectDeadlineMs: {
     type: 'milliseconds',
     default: 120_000,
-    doc: 'After how long the inspection of one pod is given up and tried again later',
+    doc: 'Timeout for the inspection of one pod, which is retried later',
   },
   queueCapacity: {
     type: 'count',
     default: 1_000,
-    doc: 'How many events wait for a slow reader before they fold into one PodSync per pod',
+    doc: 'Maximum number of events that wait for a slow reader before they fold into one PodSync per pod',
   },
 };
 
 /**
- * Fills in what is not given and checks what is; throws OPTION_INVALID naming the option and what would be right.
+ * Checks the given options and fills in the defaults; throws OPTION_INVALID with the option and the values it accepts.
  *
- * A period that the default threshold is too short for brings a longer threshold with it.
+ * The default threshold grows to three periods when the period is long.
  */
 export function resolveObserverOptions(given: Partial<ObserverOptions>): ObserverOptions {
   const names = Object.keys(OBSERVER_OPTIONS) as (keyof ObserverOptions)[];

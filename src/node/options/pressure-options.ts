@@ -21,7 +21,7 @@ export const PRESSURE_OPTIONS: OptionsTable<PressureOptions> = {
     field: 'evictionHard',
     fromConfig: ({ evictionHard: written, mergeDefaultEvictionSettings: merges = false }) =>
       written && (merges ? { ...DEFAULT_HARD_THRESHOLDS, ...written } : written),
-    doc: 'In a cluster: with less than that left the node is under pressure, and pods are evicted at once; pods cannot ask for it',
+    doc: 'In a cluster: when less than this is left, the node is under pressure and pods are evicted at once; pods cannot request it',
   },
   evictionSoft: {
     type: 'map',
@@ -29,7 +29,7 @@ export const PRESSURE_OPTIONS: OptionsTable<PressureOptions> = {
     flag: '',
     field: 'evictionSoft',
     fromConfig: (config) => config.evictionSoft,
-    doc: 'In a cluster: with less than that left the node is under pressure, too, and pods are evicted after a grace period',
+    doc: 'In a cluster: when less than this is left, the node is under pressure, and pods are evicted after a grace period',
   },
   evictionSoftGracePeriod: {
     type: 'map',
@@ -37,7 +37,7 @@ export const PRESSURE_OPTIONS: OptionsTable<PressureOptions> = {
     flag: '',
     field: 'evictionSoftGracePeriod',
     fromConfig: (config) => config.evictionSoftGracePeriod,
-    doc: 'In a cluster: for how long less than a soft threshold has to be left until pods are evicted',
+    doc: 'In a cluster: how long a soft threshold has to be exceeded before pods are evicted',
   },
   evictionMaxPodGracePeriodSeconds: {
     type: 'count',
@@ -45,7 +45,7 @@ export const PRESSURE_OPTIONS: OptionsTable<PressureOptions> = {
     flag: '',
     field: 'evictionMaxPodGracePeriod',
     fromConfig: (config) => config.evictionMaxPodGracePeriod,
-    doc: 'In a cluster: seconds that a pod gets at most to end when it is evicted for a soft threshold',
+    doc: 'In a cluster: maximum number of seconds that a pod gets to stop when a soft threshold evicts it',
   },
   evictionMinimumReclaim: {
     type: 'map',
@@ -53,7 +53,7 @@ export const PRESSURE_OPTIONS: OptionsTable<PressureOptions> = {
     flag: '',
     field: 'evictionMinimumReclaim',
     fromConfig: (config) => config.evictionMinimumReclaim,
-    doc: 'In a cluster: how much more than a threshold is to be left again once pods were evicted for it',
+    doc: 'In a cluster: how much more than the threshold has to be free again after an eviction',
   },
   evictionPressureTransitionPeriodMs: {
     type: 'duration',
@@ -61,6 +61,6 @@ export const PRESSURE_OPTIONS: OptionsTable<PressureOptions> = {
     flag: '',
     field: 'evictionPressureTransitionPeriod',
     fromConfig: (config) => config.evictionPressureTransitionPeriodMs,
-    doc: 'In a cluster: for how long the node is under pressure at least',
+    doc: 'In a cluster: minimum time that the node stays under pressure',
   },
 };

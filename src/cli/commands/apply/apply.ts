@@ -38,7 +38,7 @@ Examples:
 /** `podloop apply`: hands manifests to a running agent. */
 export function applyCommand(host: CliHost): Command {
   const command = new Command('apply').description(
-    'Give manifests to a running agent, to be created or changed.',
+    'Create or change objects of a running agent from manifests.',
   );
   for (const option of fileOptions()) command.addOption(option);
   return addSessionFlags(command)
@@ -48,9 +48,7 @@ export function applyCommand(host: CliHost): Command {
       ),
     )
     .addOption(
-      new Option('-o, --output <format>', 'Print name, json or yaml of each object instead').argParser(
-        parseOutput,
-      ),
+      new Option('-o, --output <format>', 'Print each object as name, json or yaml').argParser(parseOutput),
     )
     .addHelpText('after', HELP)
     .action(async (flags: ApplyFlags) => {

@@ -20,7 +20,7 @@ Examples:
 /** `podloop attach`: joins the process with what runs in a container already. */
 export function attachCommand(host: CliHost): Command {
   const command = new Command('attach')
-    .description('Attach to what runs in a container.')
+    .description('Attach to the main process of a container.')
     .argument('<pod...>', 'Name of the pod, as in "web" or "pod/web"');
   const meanings = {
     stdin: 'Hand standard input on to the container',

@@ -49,7 +49,11 @@ export function chaosCommand(host: CliHost): Command {
     .requiredOption('--upstream <endpoint>', 'unix:///path of the runtime’s socket')
     .requiredOption('--listen <endpoint>', 'unix:///path to listen at; only its owner may open it')
     .requiredOption('--rules <file>', 'YAML file of rules; read again when it changes')
-    .option('--seed <number>', 'Makes the same faults of the same calls; by chance unless told', parseSeed)
+    .option(
+      '--seed <number>',
+      'Seed with which the same calls get the same faults (default: random)',
+      parseSeed,
+    )
     .addOption(
       new Option('-o, --output <format>', 'text: counts at the end; json: one object for each fault, too')
         .choices(['text', 'json'])

@@ -16,7 +16,7 @@ Examples:
 /** `podloop completion`: the script with which a shell completes commands, flags, and the names that an agent knows. */
 export function completionCommand(host: CliHost): Command {
   return new Command('completion')
-    .description('Print the script with which a shell completes podloop’s words.')
+    .description('Print the shell completion script.')
     .addArgument(new Argument('<shell>', 'Which shell').choices(SHELLS))
     .addHelpText('after', HELP)
     .action(async (shell: Shell) => {

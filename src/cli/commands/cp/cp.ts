@@ -46,8 +46,8 @@ export function cpCommand(host: CliHost): Command {
     .argument('<from>', '[[NAMESPACE/]POD:]PATH')
     .argument('<to>', '[[NAMESPACE/]POD:]PATH');
   return addSessionFlags(command)
-    .addOption(new Option('-c, --container <name>', 'Which container').argParser(stripEquals))
-    .option('--no-preserve', 'To a container: without the files’ permissions')
+    .addOption(new Option('-c, --container <name>', 'Name of the container').argParser(stripEquals))
+    .option('--no-preserve', 'Do not preserve the permissions of files copied to a container')
     .addHelpText('after', HELP)
     .action(async (fromText: string, toText: string, flags: CpFlags) => {
       const [from, to] = [readFileSpec(fromText), readFileSpec(toText)];

@@ -78,20 +78,23 @@ export function deleteCommand(host: CliHost): Command {
     .addOption(selectorOption())
     .option('--field-selector <selector>', 'Only objects with these fields, as in status.phase=Failed')
     .addOption(
-      new Option('--grace-period <seconds>', 'Time to end, in seconds; the pod’s own unless told')
+      new Option(
+        '--grace-period <seconds>',
+        'Seconds that the pod gets to stop (default: the grace period of the pod)',
+      )
         .argParser(parseWholeFlag)
         .default(-1, 'the pod’s'),
     )
-    .option('--now', 'As --grace-period=1', false)
-    .option('--force', 'With no time to end at all', false)
+    .option('--now', 'The same as --grace-period=1', false)
+    .option('--force', 'Stop pods at once, without a grace period', false)
     .option('--wait', 'Wait until all are gone', true)
     .option('--no-wait', 'Do not wait')
     .addOption(
-      new Option('--timeout <duration>', 'How long to wait; for ever unless told')
+      new Option('--timeout <duration>', 'Maximum time to wait (default: no limit)')
         .argParser(parseDurationFlag)
         .default(0, '0s'),
     )
-    .option('--ignore-not-found', 'An object that does not exist is no error', false)
+    .option('--ignore-not-found', 'Do not fail if an object does not exist', false)
     .addOption(dryRunOption('Only say what would happen'))
     .addOption(new Option('-o, --output <format>', 'name: print only the names').argParser(stripEquals))
     .addHelpText('after', HELP)

@@ -30,9 +30,9 @@ export function demoCommand(host: CliHost): Command {
   return new Command('demo')
     .description('Run a folder of example pods with a node agent and a runtime that are there for it alone.')
     .argument('<folder>', 'Folder of v1 Pod manifests')
-    .option('--once', 'End when all has been shown, instead of at Ctrl-C', false)
+    .option('--once', 'Exit when everything has been shown, instead of at Ctrl-C', false)
     .addOption(
-      new Option('-o, --output <format>', 'How events are printed')
+      new Option('-o, --output <format>', 'Output format of events')
         .choices(OUTPUT_FORMATS)
         .default(undefined, 'one screen on a terminal, else text'),
     )

@@ -41,8 +41,8 @@ export function describeCommand(host: CliHost): Command {
   return addSessionFlags(command)
     .option('-A, --all-namespaces', 'Objects of all namespaces', false)
     .addOption(selectorOption())
-    .option('--show-events', 'What happened to each', true)
-    .option('--no-show-events', 'Without what happened')
+    .option('--show-events', 'Show the events of each object', true)
+    .option('--no-show-events', 'Do not show events')
     .addHelpText('after', HELP)
     .action(async (words: string[], flags: DescribeFlags) => {
       await withAgent(host, flags, (session) => describe(words, flags, session, host));

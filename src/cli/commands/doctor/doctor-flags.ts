@@ -46,8 +46,10 @@ export function addDoctorFlags(command: Command): Command {
   return command
     .option('-r, --runtime-endpoint <endpoint>', RUNTIME_ENDPOINT_HELP)
     .addOption(kubeletsEndpointOption())
-    .addOption(durationOption('-t, --timeout <duration>', 'After how long a call counts as hung', TIMEOUT_MS))
-    .addOption(durationOption('--for <duration>', 'For how long the runtime is watched', WATCH_MS))
+    .addOption(
+      durationOption('-t, --timeout <duration>', 'Duration after which a call counts as hung', TIMEOUT_MS),
+    )
+    .addOption(durationOption('--for <duration>', 'How long to watch the runtime', WATCH_MS))
     .addOption(
       new Option(
         '--events <when>',
@@ -65,13 +67,14 @@ export function addDoctorFlags(command: Command): Command {
         .default('text'),
     )
     .addOption(
-      new Option('-w, --watch [interval]', 'Look again and again, 30s apart unless told').argParser(
-        parseInterval,
-      ),
+      new Option(
+        '-w, --watch [interval]',
+        'Repeat the examination at this interval (default interval: 30s)',
+      ).argParser(parseInterval),
     )
     .option(
       '--socket <path>',
-      'Socket of podloop’s own agent; PODLOOP_SOCKET or that of the default --root-dir unless told',
+      'Socket of podloop’s own agent (default: PODLOOP_SOCKET, else the one in the default --root-dir)',
     )
     .addOption(
       new Option(
@@ -87,16 +90,20 @@ export function addDoctorFlags(command: Command): Command {
     .option('--token-file <file>', 'Bearer token for a kubelet over TLS')
     .option('--client-certificate <file>', 'Client certificate for a kubelet over TLS, in PEM')
     .option('--client-key <file>', 'Its key')
-    .option('--certificate-authority <file>', 'Who vouches for the kubelet’s certificate, in PEM')
-    .option('--insecure-skip-tls-verify', 'Believe whoever answers in place of the kubelet', false)
+    .option('--certificate-authority <file>', 'PEM file with the certificate authorities of the kubelet')
+    .option('--insecure-skip-tls-verify', 'Do not verify the certificate of the kubelet', false)
     .addOption(
       new Option(
         '--cert-dir <folder>',
         'Folder of certificates that must not expire; may be given several times',
       ).argParser(addText),
     )
-    .option('--host-root <folder>', 'Where the root of the machine is mounted, as in a container', '/')
-    .option('--no-disk-write', 'Do not measure the disk, which is done by writing to it');
+    .option(
+      '--host-root <folder>',
+      'Folder where the root of the machine is mounted, when podloop runs in a container',
+      '/',
+    )
+    .option('--no-disk-write', 'Do not measure the disk, which takes a write');
 }
 
 /** Reads the files with which a kubelet is asked. Throws, naming the flag. */

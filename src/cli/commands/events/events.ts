@@ -62,28 +62,28 @@ export function eventsCommand(host: CliHost): Command {
     .option('-A, --all-namespaces', 'Events of all namespaces', false)
     .option(
       '--since <when>',
-      'Only newer ones: a duration such as 1h, or a time such as 2026-01-02T03:04:05Z',
+      'Only events after this: a duration such as 1h, or a time such as 2026-01-02T03:04:05Z',
     )
-    .option('--until <when>', 'Only older ones, in the same way; --watch ends at that time')
-    .option('--pod <pod>', 'Only those of this pod: its name, or namespace/name')
-    .option('--uid <uid>', 'Only those of the pod with this uid, in any namespace')
+    .option('--until <when>', 'Only events before this, in the same form; --watch ends at that time')
+    .option('--pod <pod>', 'Only events of this pod: its name, or namespace/name')
+    .option('--uid <uid>', 'Only events of the pod with this uid, in any namespace')
     .addOption(
-      wordsOption('--types <types>', 'Only those of these types: Normal, Warning', ['Normal', 'Warning']),
+      wordsOption('--types <types>', 'Only events of these types: Normal, Warning', ['Normal', 'Warning']),
     )
     .addOption(
       wordsOption('--kinds <kinds>', `Only those of these kinds: ${JOURNAL_KINDS.join(', ')}`, JOURNAL_KINDS),
     )
-    .option('-w, --watch', 'Show also what happens from now on; waits for an agent that is down', false)
+    .option('-w, --watch', 'Keep showing new events; waits for an agent that is down', false)
     .addOption(
       new Option(
         '-o, --output <format>',
         'wide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, custom-columns=SPEC or custom-columns-file=FILE',
       ).argParser(stripEquals),
     )
-    .option('--no-headers', 'Without the names of the columns')
+    .option('--no-headers', 'Do not print the column names')
     .option(
       '--root-dir <path>',
-      'Root folder of the agent, to read from while it is down; that of the socket unless told',
+      'Root folder of the agent, which is read while the agent is down (default: the folder of the socket)',
     );
   return command.addHelpText('after', HELP).action(async (flags: EventsFlags) => events(flags, host));
 }

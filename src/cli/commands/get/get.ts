@@ -43,24 +43,25 @@ export function getCommand(host: CliHost): Command {
         'wide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, custom-columns=SPEC or custom-columns-file=FILE',
       ).argParser(stripEquals),
     )
-    .option('-w, --watch', 'Show changes too, as they happen', false)
+    .option('-w, --watch', 'Show the objects, then every change', false)
     .option('--watch-only', 'Show only changes', false)
-    .option('--output-watch-events', 'With --watch: what happened, ADDED, MODIFIED or DELETED, too', false)
-    .option('--ignore-not-found', 'An object that does not exist is no error', false)
-    .option('--no-headers', 'Without the names of the columns')
-    .option('--show-labels', 'A column with all labels', false)
-    .option('--show-kind', 'The kind in front of each name', false)
+    .option(
+      '--output-watch-events',
+      'With --watch: show the type of each change (ADDED, MODIFIED or DELETED)',
+      false,
+    )
+    .option('--ignore-not-found', 'Do not fail if an object does not exist', false)
+    .option('--no-headers', 'Do not print the column names')
+    .option('--show-labels', 'Show all labels in a column', false)
+    .option('--show-kind', 'Print the kind before each name', false)
     .addOption(
-      new Option(
-        '-L, --label-columns <labels>',
-        'A column for each of these labels, with commas between them',
-      )
+      new Option('-L, --label-columns <labels>', 'Labels to show as columns, separated by commas')
         .argParser((text: string, before: readonly string[]) => [...before, ...stripEquals(text).split(',')])
         .default([], 'none'),
     )
-    .option('--sort-by <path>', 'Order by a field, as in .metadata.creationTimestamp')
-    .option('--allow-missing-template-keys', 'A field that is missing is nothing, in a template', true)
-    .option('--no-allow-missing-template-keys', 'A field that is missing is an error, in a template');
+    .option('--sort-by <path>', 'Sort by a field, as in .metadata.creationTimestamp')
+    .option('--allow-missing-template-keys', 'Ignore missing fields in a template', true)
+    .option('--no-allow-missing-template-keys', 'Fail if a template names a missing field');
   return command
     .addHelpText('after', HELP)
     .action(async (words: string[], flags: GetFlags) => get(words, flags, host));

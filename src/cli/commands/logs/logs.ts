@@ -30,29 +30,33 @@ const USAGE =
 /** `podloop logs`: what containers of a running agent's pods have written. */
 export function logsCommand(host: CliHost): Command {
   const command = new Command('logs')
-    .description('Print what a container has written.')
+    .description('Print the log of a container.')
     .argument('[pod]', 'Name of the pod, as in "web" or "pod/web"')
     .argument('[container]', 'Name of the container, as -c');
   return addSessionFlags(command)
-    .option('-f, --follow', 'Go on with what is written from now on', false)
-    .option('-p, --previous', 'Of the container before the last restart', false)
-    .addOption(new Option('-c, --container <name>', 'Which container').argParser(stripEquals))
+    .option('-f, --follow', 'Keep printing what the container writes', false)
+    .option('-p, --previous', 'Print the log of the container before its last restart', false)
+    .addOption(new Option('-c, --container <name>', 'Name of the container').argParser(stripEquals))
     .option('--all-containers', 'All containers of the pod', false)
     .addOption(selectorOption())
-    .option('--all-pods', 'With -l: as --prefix', false)
-    .option('--timestamps', 'With the time in front of each line', false)
-    .addOption(new Option('--since <duration>', 'Only of the last 5s, 2m or 3h').argParser(parseDurationFlag))
-    .option('--since-time <time>', 'Only from a time on, as in 2026-11-22T01:02:03Z')
+    .option('--all-pods', 'With -l: the same as --prefix', false)
+    .option('--timestamps', 'Print the time before each line', false)
     .addOption(
-      new Option('--tail <lines>', 'Only the last lines; all unless told, or 10 with -l').argParser(
+      new Option('--since <duration>', 'Only lines of the last 5s, 2m or 3h').argParser(parseDurationFlag),
+    )
+    .option('--since-time <time>', 'Only lines since this time, as in 2026-11-22T01:02:03Z')
+    .addOption(
+      new Option('--tail <lines>', 'Number of last lines to print (default: all; with -l 10)').argParser(
         parseWholeFlag,
       ),
     )
-    .addOption(new Option('--limit-bytes <bytes>', 'Not more than so much').argParser(parseWholeFlag))
-    .option('--prefix', 'With pod and container in front of each line', false)
-    .option('--ignore-errors', 'Say what goes wrong and go on', false)
     .addOption(
-      new Option('--max-log-requests <number>', 'How many logs may be followed at once')
+      new Option('--limit-bytes <bytes>', 'Maximum number of bytes to print').argParser(parseWholeFlag),
+    )
+    .option('--prefix', 'Print pod and container before each line', false)
+    .option('--ignore-errors', 'Report errors and continue', false)
+    .addOption(
+      new Option('--max-log-requests <number>', 'Maximum number of logs to follow at once')
         .argParser(parseWholeFlag)
         .default(5),
     )

@@ -40,7 +40,7 @@ export function portForwardCommand(host: CliHost): Command {
     .argument('<port...>', '[LOCAL:]REMOTE, by number or by the name that the pod gives it');
   return addSessionFlags(command)
     .addOption(
-      new Option('--address <addresses>', 'Where to listen: addresses or localhost, with commas between them')
+      new Option('--address <addresses>', 'Addresses to listen on, or localhost, separated by commas')
         .argParser(parseAddresses)
         .default(['127.0.0.1'], '127.0.0.1'),
     )

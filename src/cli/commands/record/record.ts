@@ -52,14 +52,14 @@ const HEALTH_LOOK_MS = 500;
 export function recordCommand(host: CliHost): Command {
   return new Command('record')
     .description(
-      'Record what a container runtime is asked and answers, without secrets, to be looked at elsewhere.',
+      'Record the calls of a container runtime and their answers, without secrets, to analyze them elsewhere.',
     )
     .option('--listen <endpoint>', 'unix:///path to listen at for others; without it podloop asks by itself')
     .option('--runtime-endpoint <endpoint>', RUNTIME_ENDPOINT_HELP)
     .requiredOption('-f, --file <file>', 'File to write; only its owner may read it')
-    .option('--force', 'Replace a file that is there', false)
+    .option('--force', 'Replace an existing file', false)
     .addOption(
-      new Option('--max-size <size>', 'Most that the recording may have on the disk')
+      new Option('--max-size <size>', 'Maximum size of the recording on disk')
         .argParser(parseSize)
         .default(DEFAULT_MAX_BYTES, '256Mi'),
     )
@@ -77,7 +77,7 @@ export function recordCommand(host: CliHost): Command {
     .option('--keep-commands', 'Keep commands and arguments of containers and execs', false)
     .option('--keep-output', 'Keep what execs print and what containers leave as their last message', false)
     .addOption(
-      new Option('-o, --output <format>', 'How the counts at the end are printed')
+      new Option('-o, --output <format>', 'Output format of the counts at the end')
         .choices(['text', 'json'])
         .default('text'),
     )

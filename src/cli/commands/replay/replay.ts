@@ -42,23 +42,23 @@ export function replayCommand(host: CliHost): Command {
     .description('Serve what "podloop record" has recorded as a container runtime, or say what is in it.')
     .argument('<file>', 'The recording')
     .option('--listen <endpoint>', 'unix:///path to listen at; only its owner may open it')
-    .option('--summary', 'Say what is in the recording instead of serving it', false)
-    .option('--speed <factor>', 'How many times as fast as it was', parseSpeed, 1)
+    .option('--summary', 'Print a summary of the recording instead of serving it', false)
+    .option('--speed <factor>', 'Speed of the replay, as a factor', parseSpeed, 1)
     .addOption(
-      new Option('--from <duration>', 'Where in the recording to begin')
+      new Option('--from <duration>', 'Position in the recording at which to start')
         .argParser(parseDurationFlag)
         .default(0, '0s'),
     )
     .addOption(
       new Option(
         '--at-end <what>',
-        'When it is over: pause: stay at its last moment; loop: begin anew; exit: end the program',
+        'What happens at the end of the recording: pause (stay at its last moment), loop (start again), exit (end the program)',
       )
         .choices(['pause', 'loop', 'exit'])
         .default('pause'),
     )
     .addOption(
-      new Option('-o, --output <format>', 'How the summary is printed')
+      new Option('-o, --output <format>', 'Output format of the summary')
         .choices(['text', 'json'])
         .default('text'),
     )

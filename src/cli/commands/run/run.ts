@@ -12,7 +12,7 @@ import {
 import { messageOf, PodloopError } from '#base/errors/errors.js';
 import { type LogSettings, parseVModule, type VModuleRule } from '#base/log/log-settings.js';
 import { type Logger } from '#base/log/logger.js';
-import { addAgentFlags, readAgentFlags } from '../../shared/agent-flags.js';
+import { addAgentFlags, readAgentFlags, toHeading } from '../../shared/agent-flags.js';
 import { AgentScreen } from '../../shared/screen/agent-screen.js';
 import { type CliHost } from '../../cli-host.js';
 import { packageVersion } from '../../package-version.js';
@@ -34,8 +34,10 @@ interface RunFlags extends Readonly<Record<string, unknown>> {
 }
 
 const HELP = `
-Put a Pod manifest into the folder and it runs; change it and it changes; delete it and it stops. Ctrl-C and SIGTERM end
-the agent and leave pods as they are, for the next one with the same --root-dir; --stop-pods stops them first.
+Put a Pod manifest into the folder and its pod runs. Change the manifest and the
+pod changes; delete it and the pod stops. Ctrl-C and SIGTERM end the agent and
+leave its pods running for the next agent with the same --root-dir; with
+--stop-pods the agent stops them first.
 
 Examples:
   # Keep the pods of a folder running, on the runtime that this machine has, else on the embedded one
@@ -58,51 +60,68 @@ export function runCommand(host: CliHost): Command {
   const command = new Command('run')
     .description('Keep the pods of a folder of manifests running: the node agent.')
     .argument('[manifests]', 'Folder of Pod manifests, or one file; the same as --pod-manifest-path')
-    .option('--config <file>', 'KubeletConfiguration (kubelet.config.k8s.io/v1beta1); flags come before it');
+    .addOption(
+      new Option(
+        '--config <file>',
+        'KubeletConfiguration file (kubelet.config.k8s.io/v1beta1); flags override it',
+      ).helpGroup(toHeading('Common flags')),
+    );
   addAgentFlags(command, { machine: machineDefaults(host.env) });
   return command
-    .option(
-      '--image-dir <folder>',
-      'Of the embedded runtime: folder of OCI image layouts; may be given several times',
-      (folder: string, folders: readonly string[] | undefined) => [...(folders ?? []), folder],
+    .addOption(
+      new Option(
+        '--image-dir <folder>',
+        'Folder of OCI image layouts for the embedded runtime; may be given several times',
+      )
+        .argParser((folder: string, folders: readonly string[] | undefined) => [...(folders ?? []), folder])
+        .helpGroup(toHeading('Common flags')),
     )
     .addOption(
-      new Option('--isolation <kind>', 'Of the embedded runtime: what keeps containers apart')
+      new Option('--isolation <kind>', 'How the embedded runtime isolates containers')
         .choices(['auto', 'namespaces', 'none'])
-        .default('auto'),
+        .default('auto')
+        .helpGroup(toHeading('Container runtime')),
     )
     .addOption(
-      new Option('--network <kind>', 'Of the embedded runtime: what network pods get')
+      new Option('--network <kind>', 'Network of pods on the embedded runtime')
         .choices(['auto', 'bridge', 'host', 'none'])
-        .default('auto'),
+        .default('auto')
+        .helpGroup(toHeading('Container runtime')),
     )
-    .option('--summary', 'Show pods and what happens on one screen, when output goes to a terminal', false)
     .addOption(
-      verbosityOption('How much is logged, as the kubelet’s -v: 2 is usual, 4 is for debugging').default(
-        undefined,
-        '2',
-      ),
+      new Option('--summary', 'Show pods and events on one screen if standard output is a terminal')
+        .default(false)
+        .helpGroup(toHeading('Logging and telemetry')),
+    )
+    .addOption(
+      verbosityOption('Log level, as the kubelet’s -v; 4 is for debugging (default: 2)')
+        .default(undefined)
+        .helpGroup(toHeading('Common flags')),
     )
     .addOption(
       new Option(
         '--logging-format <format>',
-        'klog’s text, or one JSON object a line, as with the kubelet',
-      ).choices(['text', 'json']),
+        'Format of the log: klog’s text, or one JSON object per line, as with the kubelet (default: text)',
+      )
+        .choices(['text', 'json'])
+        .helpGroup(toHeading('Logging and telemetry')),
     )
     .addOption(
       new Option(
         '--vmodule <rules>',
-        'Another -v for some files, as in pleg=4,sync-*=5: names as they stand in front of lines, without ending',
-      ).argParser((text) => parseVModule(text)),
+        'Log levels of single source files, as in pleg=4,sync-*=5; the names are those at the start of log lines, without extension',
+      )
+        .argParser((text) => parseVModule(text))
+        .helpGroup(toHeading('Logging and telemetry')),
     )
     .addHelpText('after', HELP)
     .action(async (manifests: string | undefined, flags: RunFlags) => run(manifests, flags, host));
 }
 
-/** As with a kubelet that systemd starts. */
+/** The level of kubelets that systemd starts. */
 const USUAL_VERBOSITY = 2;
 
-/** A flag, else the file, else as usual. */
+/** Each log setting comes from its flag, else from the file, else from the default. */
 function openLog(
   flags: RunFlags,
   { logging = {} }: KubeletConfig,
@@ -126,7 +145,7 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
     );
   }
   if (isAtTerminal(host) || options.exitWhenDone) {
-    // A service waits for its folder: the disk may come later.
+    // A service waits for its folder, as the disk may be mounted later.
     const missing = await findMissingManifests(options);
     if (missing !== undefined) throw new PodloopError('OPTION_INVALID', missing);
   }
@@ -138,7 +157,7 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
   let end: AgentEnd | undefined;
   try {
     using screen = openScreen(flags, host, logger);
-    // The screen would be torn by lines on the same terminal.
+    // Log lines on the same terminal would break the screen.
     const agentLogger = screen !== undefined && host.stderr.isTerminal ? screen.log : logger;
     await using agent = await Agent.start(
       options,
@@ -159,7 +178,7 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
     stopPrinting?.();
     await showing;
   } catch (error) {
-    // Ended while it was still starting.
+    // An interrupt while the agent was starting is no failure.
     if (!interrupted.aborted || error !== interrupted.reason) throw error;
   }
   const { failures = [], pods = 'left as they are' } = end ?? {};
@@ -173,7 +192,7 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
   }
 }
 
-/** One JSON object a line: each pod with its status, then what is wrong with manifests. */
+/** Prints one JSON object per line: each pod with its status, then each problem of a manifest. */
 async function printStatuses(agent: Agent, { stdout }: CliHost): Promise<void> {
   for (const { pod, status } of agent.statuses()) {
     const { namespace, name, uid } = pod;

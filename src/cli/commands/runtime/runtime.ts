@@ -51,33 +51,33 @@ export function runtimeCommand(host: CliHost): Command {
       [],
     )
     .addOption(
-      new Option('--isolation <kind>', 'What keeps containers apart')
+      new Option('--isolation <kind>', 'How containers are isolated')
         .choices(['auto', 'namespaces', 'none'])
         .default('auto'),
     )
     .addOption(
-      new Option('--network <kind>', 'What network pods get')
+      new Option('--network <kind>', 'Network of pods')
         .choices(['auto', 'bridge', 'host', 'none'])
         .default('auto'),
     )
-    .option('--pod-cidr <range>', 'Range of the pods’ addresses (default: one that nothing else uses)')
-    .option('--cni-bin-dir <folders>', 'Folders with CNI plugins, with colons between them')
+    .option('--pod-cidr <range>', 'Address range of pods (default: one that nothing else uses)')
+    .option('--cni-bin-dir <folders>', 'Folders with CNI plugins, separated by colons')
     .option('--cni-conf-dir <folder>', 'Folder with CNI network configuration lists')
     .option(
       '--streaming-port <port>',
       'Port on loopback for exec, attach and port-forward (default: any free one)',
       parsePort,
     )
-    .option('--stop-pods', 'End and remove all pods before the server ends', false)
+    .option('--stop-pods', 'Stop and remove all pods before the server exits', false)
     .option(
       '--exit-with-parent <pid>',
-      'End by itself when that process is gone and no pod is left, or with --stop-pods at once',
+      'Exit once that process is gone and no pod is left; with --stop-pods as soon as it is gone',
       parsePid,
     )
     .addOption(
       new Option(
         '--exit-with-agent <root-dir>',
-        'End by itself when no node agent works in that folder and no pod is left, or with --stop-pods as soon as none does',
+        'Exit once no node agent uses that folder and no pod is left; with --stop-pods as soon as no agent uses it',
       ).conflicts('exitWithParent'),
     )
     .addOption(verbosityOption('2 tells of every refused call, 4 is for debugging'))

@@ -51,25 +51,23 @@ export function topCommand(host: CliHost): Command {
     )
     .option(
       '--socket <path>',
-      'Socket of the agent; PODLOOP_SOCKET or that of the default --root-dir unless told',
+      'Socket of the agent (default: PODLOOP_SOCKET, else the one in the default --root-dir)',
     )
     .addOption(
       new Option(
         '--runtime-endpoint <endpoint>',
-        'Look at a runtime instead: unix:///path of its socket, or "embedded"',
+        'Show a runtime instead of an agent: unix:///path of its socket, or "embedded"',
       ).conflicts('socket'),
     )
     .addOption(kubeletsEndpointOption('socket'))
     .addOption(
-      new Option('--interval <duration>', 'How often it is read anew')
+      new Option('--interval <duration>', 'Time between two updates')
         .argParser(parsePositiveDuration)
         .default(1_000, '1s'),
     )
-    .addOption(
-      new Option('--sort-by <order>', 'What pods are sorted by').choices(POD_ORDERS).default('worst'),
-    )
+    .addOption(new Option('--sort-by <order>', 'Sort order of pods').choices(POD_ORDERS).default('worst'))
     .option('--filter <text>', 'Only pods and calls with this text in their names', '')
-    .option('--once', 'Print it once, as plain text, also on a terminal', false)
+    .option('--once', 'Print the screen once as plain text, even on a terminal', false)
     .addOption(
       new Option('-o, --output <format>', 'json prints the whole report once, as /debug/pleg has it')
         .choices(['text', 'json'])

@@ -46,7 +46,11 @@ export function validateCommand(host: CliHost): Command {
       'Say of manifests of Pods, ConfigMaps and Secrets whether they could be run here, and all that is wrong.',
     )
     .argument('<path...>', 'Files, folders of .yaml, .yml, .json and .manifest files, or -, standard input')
-    .option('--node-name <name>', 'Node that the pods would be of; this machine unless told', parseNodeName)
+    .option(
+      '--node-name <name>',
+      'Name of the node that would run the pods (default: this machine)',
+      parseNodeName,
+    )
     .addOption(
       new Option(
         '-o, --output <format>',

@@ -63,10 +63,10 @@ export function watchCommand(host: CliHost): Command {
     .option('-n, --namespace <namespace>', 'Only pods of this namespace')
     .option('--pod <pod>', 'Only this pod: its name, namespace/name or uid')
     .addOption(
-      new Option('-o, --output <format>', 'How events are printed').choices(OUTPUT_FORMATS).default('text'),
+      new Option('-o, --output <format>', 'Output format of events').choices(OUTPUT_FORMATS).default('text'),
     )
     .addOption(
-      verbosityOption('Log what podloop itself does, as the kubelet’s -v: 2 is usual, 4 for debugging'),
+      verbosityOption('Log level of podloop itself, as the kubelet’s -v; 2 is usual, 4 is for debugging'),
     )
     .addHelpText('after', HELP)
     .action(async (flags: WatchFlags) => watch(flags, host));

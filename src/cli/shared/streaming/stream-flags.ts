@@ -22,7 +22,7 @@ export interface StreamFlagWords {
 /** Adds the flags of a command that talks with what runs in a container. */
 export function addStreamFlags(command: Command, words: StreamFlagWords): Command {
   return addSessionFlags(command)
-    .addOption(new Option('-c, --container <name>', 'Which container').argParser(stripEquals))
+    .addOption(new Option('-c, --container <name>', 'Name of the container').argParser(stripEquals))
     .option('-i, --stdin', words.stdin, false)
     .option('-t, --tty', words.tty, false)
     .option('-q, --quiet', words.quiet, false);

@@ -1,0 +1,107 @@
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { AGENT_OPTIONS, FLAG_GROUPS } from '#node';
+import { FakeClock } from '#testing/fake-clock.js';
+import { type CliHost } from './cli-host.js';
+import { helpLayout } from './help-layout.js';
+import { LineOutput } from './line-output.js';
+import { COMMANDS, runProgram } from './program.js';
+
+/** What `podloop … --help` prints on a terminal of that width; without a width, into a pipe. */
+async function help(args: readonly string[], columns?: number): Promise<string[]> {
+  const stdout = new PassThrough();
+  const window = columns === undefined ? undefined : { columns, rows: 24, onResize: () => () => undefined };
+  const host: CliHost = {
+    ...{
+      env: {},
+      pid: 1,
+      clock: new FakeClock(),
+      selfCommand: ['podloop'],
+      stdin: new PassThrough(),
+      window,
+    },
+    ...{ stdout: new LineOutput(stdout), stderr: new LineOutput(new PassThrough()) },
+    listenForInterrupts: () => new AbortController().signal,
+    onUserSignal: () => () => undefined,
+  };
+  const printed = text(stdout);
+  expect(await runProgram([...args, '--help'], host)).toBe(0);
+  stdout.end();
+  return (await printed).split('\n');
+}
+
+const isHeading = (line: string): boolean => /^[A-Z][A-Za-z ]*:$/.test(line);
+
+/** The lines from the first heading to the end of the last group; the text and examples behind them are not wrapped. */
+function listing(lines: readonly string[]): string[] {
+  const rest = lines.slice(lines.findIndex(isHeading));
+  const end = rest.findIndex((line) => line === 'Examples:' || (/^\S/.test(line) && !isHeading(line)));
+  return end === -1 ? rest : rest.slice(0, end);
+}
+
+const flagsBelow = (heading: string, lines: readonly string[]): string[] => {
+  const rest = lines.slice(lines.indexOf(`${heading}:`) + 1);
+  return rest.slice(0, rest.indexOf('')).flatMap((line) => /^ {2}(?:-\w, )?(--[\w-]+)/.exec(line)?.[1] ?? []);
+};
+
+describe('the help of podloop run', () => {
+  it('lists its flags below headings, the most used ones first', async () => {
+    const lines = await help(['run']);
+    const headings = lines.filter(isHeading);
+    const groups = FLAG_GROUPS.map((group) => `${group}:`);
+    expect(headings).toEqual(['Arguments:', ...groups, 'Options:', 'Examples:']);
+    expect(flagsBelow('Common flags', lines).sort()).toEqual([
+      ...['--config', '--exit-when-done', '--image-dir', '--kubeconfig', '--node-name'],
+      ...['--pod-manifest-path', '--root-dir', '--runtime-endpoint', '--stop-pods', '--verbosity'],
+    ]);
+    expect(flagsBelow('Options', lines)).toEqual(['--help']);
+  });
+
+  it('has a group for every option with a flag', () => {
+    for (const [name, { flag, group }] of Object.entries(AGENT_OPTIONS)) {
+      expect([name, group === undefined]).toEqual([name, flag === '']);
+    }
+  });
+});
+
+describe('the layout of help', () => {
+  it.each(COMMANDS.map(({ name }) => name))('of podloop %s shows each default once', async (name) => {
+    for (const entry of listing(await help([name], 1_000))) {
+      expect(entry.match(/\bdefault: /g)?.length ?? 0).toBeLessThan(2);
+      expect(entry).not.toMatch(/unless told/i);
+    }
+  });
+
+  it.each(COMMANDS.map(({ name }) => name))(
+    'of podloop %s fits its terminal, or 80 columns',
+    async (name) => {
+      for (const columns of [60, 80, 132, undefined]) {
+        const tooLong = listing(await help([name], columns)).filter((line) => line.length > (columns ?? 80));
+        // Only a single word may be longer, or a flag that has its line to itself.
+        expect(tooLong.filter((line) => !/^ *(-(?!.*\S {2,}\S).*|\S+)$/.test(line))).toEqual([]);
+      }
+    },
+  );
+
+  it('puts the description of a long flag below it, and keeps every word', () => {
+    const command = new Command('x')
+      .helpOption(false)
+      .configureHelp(helpLayout())
+      .configureOutput({ getOutHelpWidth: () => 60 })
+      .option('--a <b>', 'Short flag')
+      .option(
+        '--a-flag-that-is-longer-than-its-column <b>',
+        'Its description has to be wrapped, as it is long',
+      );
+    expect(command.helpInformation().split('\n').slice(2)).toEqual([
+      'Options:',
+      '  --a <b>           Short flag',
+      '  --a-flag-that-is-longer-than-its-column <b>',
+      '                    Its description has to be wrapped, as it',
+      '                    is long',
+      '',
+    ]);
+  });
+});
