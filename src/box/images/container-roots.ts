@@ -52,7 +52,7 @@ export interface ContainerRootsOptions {
   readonly trash: Trash;
   /** Tells where the files of a chain are. */
   readonly rootOf: (chainId: string) => string;
-  /** `cp -a` unless told. */
+  /** How to copy (default: `cp -a`). */
   readonly copyTree?: CopyTree | undefined;
   readonly logger: Logger;
 }

@@ -28,7 +28,7 @@ export async function measureFolder(folder: string, signal?: AbortSignal): Promi
   const folders = [folder];
   for (let at = folders.pop(); at !== undefined; at = folders.pop()) {
     signal?.throwIfAborted();
-    // It may be gone, or closed to whoever is not root.
+    // It may be gone, or readable by root alone.
     const names = await readdir(at).catch(() => []);
     for (let first = 0; first < names.length; first += AT_ONCE) {
       const paths = names.slice(first, first + AT_ONCE).map((name) => join(at, name));

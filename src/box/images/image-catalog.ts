@@ -81,7 +81,7 @@ export class ImageCatalog {
     return toImage(record, this.configOf(record.id));
   }
 
-  /** Lets go of what is kept about images that are no more. */
+  /** Drops what is cached about images that no longer exist. */
   forget(imageIds: readonly string[]): void {
     for (const id of imageIds) this.#configs.delete(id);
   }

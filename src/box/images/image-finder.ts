@@ -7,7 +7,7 @@ import { readLayout, type ImageLayout } from './archive/image-layout.js';
 import { folderFiles, tarFiles, type LayoutFiles } from './archive/layout-files.js';
 import { ignoreAbsence } from './root-paths.js';
 
-/** What one look into the image folders found. */
+/** What one scan of the image folders found. */
 export interface ImageFolders {
   readonly layouts: readonly ImageLayout[];
   /** A sentence for each folder, for people: where was searched, and what could not be read. */
@@ -24,7 +24,7 @@ interface KnownLayout {
  * Finds the image layouts in the image folders: a folder that is a layout itself, and below it every folder and
  * every `.tar` that is one. Earlier folders come first, and in a folder the names decide.
  *
- * It looks anew each time; what has not changed since is not read again.
+ * Each call scans again; what has not changed since is not read again.
  */
 export class ImageFinder {
   readonly #imageDirs: readonly string[];

@@ -9,7 +9,7 @@ export interface ImageReference {
   readonly digest?: string;
 }
 
-/** Longer ones are refused before anything looks at them. */
+/** Longer ones are refused before they are parsed. */
 const MAX_REFERENCE = 1_000;
 const MAX_REPOSITORY = 255;
 const LABEL = '[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?';

@@ -30,7 +30,7 @@ export interface ResolvedImage {
   readonly size: number;
 }
 
-/** What is looked for. */
+/** What to search for. */
 export type Wanted = { readonly name: string } | { readonly digest: string };
 
 interface Candidate {
@@ -43,11 +43,11 @@ interface Candidate {
 /** Indexes within indexes deeper than that are nobody's. */
 const MAX_DEPTH = 4;
 
-/** How {@link resolveImage} looks. */
+/** How {@link resolveImage} searches. */
 export interface ResolveOptions {
   readonly platform: Platform;
   readonly signal: AbortSignal;
-  /** Told of what cannot be read and is not what is wanted, as far as anybody can tell. */
+  /** Called with what cannot be read and does not seem to be what is wanted. */
   readonly onFault: (error: unknown) => void;
 }
 

@@ -46,11 +46,11 @@ import { UsageMeter, type MeasuredUsage } from './usage-meter.js';
 export interface ImageStoreOptions {
   /** The runtime's root folder: everything lies in `images/` below it. */
   readonly rootDir: string;
-  /** Where to look for image layouts, the first one first. */
+  /** Folders to search for image layouts, in this order. */
   readonly imageDirs: readonly string[];
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Whether to unpack as root does, with owners and devices: as this process is unless told. */
+  /** Whether to unpack as root does, with owners and devices (default: whether this process is root). */
   readonly privileged?: boolean;
   readonly limits?: UnpackLimits;
   /** How a container's own copy of an image's files is made. */

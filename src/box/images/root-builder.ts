@@ -105,7 +105,7 @@ export class RootBuilder {
       if (made !== undefined) return made;
     }
     const old = await lstat(path).catch(ignoreAbsence);
-    // What a hard link leads to has to be looked at before anything goes.
+    // Check the target of a hard link before anything is removed.
     const keeps = entry.kind === 'link' || (entry.kind === 'folder' && old?.isDirectory() === true);
     if (old !== undefined && !keeps) await this.#remove(path, old);
     return this.#make(entry, path, old);
@@ -188,6 +188,6 @@ function explain(error: unknown, { name }: TarEntry): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   if (typeof code === 'number') return error;
   if (code === 'ENOSPC' || code === 'EDQUOT') return exhausted('the disk is full');
-  // What Node says names paths of this machine, which mean nothing to who pulls.
+  // Node's messages name paths of this machine, which mean nothing to the client.
   return refused(`the layer's entry "${name.slice(0, 200)}" cannot be unpacked: ${code ?? message}`);
 }

@@ -6,7 +6,7 @@ interface Flight<V> {
   waiters: number;
 }
 
-/** Does a thing once for all who ask for it at the same time. */
+/** Runs an action once for all concurrent callers. */
 export class SingleFlight<V> {
   readonly #flights = new Map<string, Flight<V>>();
 

@@ -58,7 +58,7 @@ export class Trash {
     while (this.#waiting.length > 0) {
       const paths = this.#waiting.splice(0, MOST_AT_ONCE);
       try {
-        // Whoever is not root cannot look into folders that a container has closed.
+        // Without root, folders that a container has closed cannot be read.
         await removeTrees(paths).catch(() =>
           runTool('chmod', ['-R', 'u+rwX', '--', ...paths]).then(() => removeTrees(paths)),
         );

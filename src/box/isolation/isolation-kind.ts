@@ -1,2 +1,2 @@
-/** How containers are kept apart: the records of sandboxes say so. */
+/** How containers are isolated, as recorded with each sandbox. */
 export type IsolationKind = 'namespaces' | 'none';

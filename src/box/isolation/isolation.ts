@@ -54,7 +54,7 @@ export interface EnterRequest {
 /** The walls between containers. */
 export interface Isolation {
   readonly kind: IsolationKind;
-  /** What people are told of the walls, at start and in Status: what is isolated, and what is not. */
+  /** What the log at start and Status report: what is isolated, and what is not. */
   readonly notice: string;
   /** Whether containers may come from images with files of their own. */
   readonly hasRoots: boolean;

@@ -94,7 +94,7 @@ function renderHolder({ hostname, sysctls, namespaces, tools }: HolderOptions): 
   });
   const kit = quoteWord(tools.dir);
   const powerless = [...tools.inside('setpriv'), '--bounding-set=-all', '--inh-caps=-all', '--no-new-privs'];
-  // By env, as shells keep SIGCHLD for themselves, whatever their `trap` is told.
+  // env ignores SIGCHLD, as shells handle it themselves, whatever `trap` says.
   const reaping = [...tools.inside('env'), '--ignore-signal=CHLD'];
   const last = [...tools.inside('setsid'), ...powerless, ...reaping, ...tools.inside('sleep'), 'infinity'];
   // Whoever started this waits for the end of its output, which comes when everything is in place.

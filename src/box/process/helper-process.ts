@@ -19,13 +19,13 @@ export interface HelperCall {
 
 /** What a helper left when it ended by itself. */
 export interface HelperResult {
-  /** 128 + n after a signal that was not ours. */
+  /** 128 + n after a signal that this code did not send. */
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** The rest is read and dropped: no helper of ours has this much to say. */
+/** The rest is read and dropped: no helper writes this much. */
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 /** How long something that the helper left running may hold its output open. */
 const LAST_OUTPUT_MS = 500;

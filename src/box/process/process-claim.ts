@@ -37,7 +37,7 @@ export async function findClaim(path: string): Promise<ProcessClaim | 'void' | u
   return stat && { bootId, identity: { pid: stat.pid, startTicks: stat.startTicks } };
 }
 
-/** Sees to it that no process can make a claim any more; false when one has made it, or has been kept from it, already. */
+/** Prevents any later claim; false when one was made, or was prevented, already. */
 export async function voidClaim(path: string): Promise<boolean> {
   try {
     await writeFile(path, VOID, { flag: 'wx', mode: 0o600 });

@@ -16,7 +16,7 @@ export interface PipesOptions {
   /** A folder; nothing stays in it. */
   readonly folder: string;
   readonly clock: Clock;
-  /** Path of `mkfifo` (default: looked for where tools are). */
+  /** Path of `mkfifo` (default: searched for where tools are). */
   readonly mkfifo?: string | undefined;
 }
 

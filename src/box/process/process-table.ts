@@ -6,7 +6,7 @@ import { isAlive, parseProcessStat, type ProcessIdentity, type ProcessStat } fro
 /** The variable in a container's environment by which its processes are known even after they left its session. */
 export const CONTAINER_MARK = 'PODLOOP_CONTAINER_ID';
 
-/** A process as one look at /proc shows it. */
+/** A process as one scan of /proc shows it. */
 export interface ProcessEntry extends ProcessStat {
   /** The value of {@link CONTAINER_MARK}; empty when it has none or may not be read. */
   readonly containerId: string;
@@ -77,7 +77,7 @@ export class ProcessTable {
     this.#planSweep();
   }
 
-  /** Whether a container's leftovers are still to be looked for. */
+  /** Whether a search for a container's leftover processes is still due. */
   awaitsSweep(containerId: string): boolean {
     return this.#ended.has(containerId);
   }

@@ -119,7 +119,7 @@ describe('a command at a terminal', () => {
   });
 });
 
-/** A terminal that is open, a resizer for it that sees its process when told so, and a tool that writes what it is told. */
+/** An open terminal, a resizer that finds its process on demand, and a tool that logs its arguments. */
 async function openTerminal(toolScript: string) {
   const folder = await mkdtemp(join(tmpdir(), 'podloop-pty-'));
   const stty = join(folder, 'stty');

@@ -53,7 +53,7 @@ export interface PtyResizerOptions {
    * The process of `script`: undefined as soon as it may be gone, so that its number can never be somebody else's.
    */
   readonly findScript: () => number | undefined;
-  /** Path of `stty` (default: looked for where tools are). */
+  /** Path of `stty` (default: searched for where tools are). */
   readonly stty?: string;
 }
 
@@ -91,7 +91,7 @@ export class PtyResizer {
     while (terminal !== undefined && this.#wanted !== undefined) {
       const { columns, rows } = this.#wanted;
       this.#wanted = undefined;
-      // Looked up anew: the number of a closed terminal is given to the next one.
+      // Look it up again: the number of a closed terminal is reused.
       if ((await this.#findTerminal()) !== terminal) break;
       const size = ['cols', String(columns), 'rows', String(rows)];
       await this.#runStty(['-F', terminal, ...size]).catch(() => undefined);

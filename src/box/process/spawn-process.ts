@@ -43,14 +43,14 @@ export async function spawnProcess(options: SpawnProcessOptions): Promise<Contai
   try {
     child = spawn(file, args, { cwd: workingDir, detached: true, env, stdio: [...stdio] });
   } catch (error) {
-    // Of some errors it does not tell by an event: a folder that has become a file, no memory.
+    // Some errors come without an event: a folder that has become a file, no memory.
     discard();
     throw error;
   }
   const streams = streamsOf(child);
   for (const stream of Object.values(streams)) stream.on('error', () => undefined);
   const exit = waitForExit(child);
-  // Nobody tells a pipe's writer that its reader is gone, until he writes.
+  // A pipe's writer learns only from a write that its reader is gone.
   void exit.then(() => streams.stdin?.destroy());
   try {
     await waitForSpawn(child);

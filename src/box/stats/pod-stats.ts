@@ -47,7 +47,7 @@ export interface PodOfStats {
 /** What was measured of a container before it becomes a message. */
 export interface MeasuredContainer {
   readonly container: Container;
-  /** Undefined unless it runs, and when its processes were too many to be looked at. */
+  /** Undefined unless it runs, and when it has too many processes to read. */
   readonly usage: GroupUsage | undefined;
   /** Its processes; undefined unless they were asked for. */
   readonly pids: readonly number[] | undefined;
@@ -142,7 +142,7 @@ export class PodStats {
             ({ pid }) => pid,
           )
         : await cgroup.members();
-    // A container that runs has a process: that none was found says that they were not all looked at.
+    // A running container has a process: if none was found, the scan was incomplete.
     const isKnown = !isWhole && pids.length > 0;
     const sum = isKnown ? await sumProcessUsage(pids, this.startLimit()) : undefined;
     return { usage: usage === undefined || sum === undefined ? (usage ?? sum) : complete(usage, sum), pids };
@@ -250,7 +250,7 @@ export function splitByPod(
 
 const NOTHING = { usage: undefined, pids: undefined };
 
-/** What a group does not tell, for want of a controller, is told by its processes. */
+/** Where a cgroup lacks a controller, the numbers come from its processes. */
 function complete(usage: GroupUsage, sum: GroupUsage): GroupUsage {
   const { cpu = sum.cpu, memory = sum.memory, pids = sum.pids } = usage;
   return { ...usage, cpu, memory, pids };

@@ -41,17 +41,17 @@ export interface StreamingServerOptions {
   readonly ports: StreamingPorts;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** 127.0.0.1 unless told. */
+  /** Address to listen on (default: 127.0.0.1). */
   readonly host?: string;
-  /** Any free port unless told. */
+  /** Port to listen on (default: any free port). */
   readonly port?: number | undefined;
-  /** How long a session may be without a byte in either direction; 4 hours unless told, as the kubelet's. */
+  /** How long a session may be without a byte in either direction (default: 4 hours, as the kubelet's). */
   readonly idleTimeoutMs?: number;
-  /** How long a SPDY client may take to open the streams of its request; 30 s unless told, as the kubelet's. */
+  /** How long a SPDY client may take to open the streams of its request (default: 30 s, as the kubelet's). */
   readonly streamCreationTimeoutMs?: number;
   /** From the first byte of a request to the end of its head (default: 10 s). */
   readonly requestHeadTimeoutMs?: number;
-  /** Sessions at once; a further one is refused. 1,000 unless told. */
+  /** Maximum of sessions at once; further ones are refused (default: 1,000). */
   readonly mostSessions?: number;
 }
 
@@ -165,7 +165,7 @@ export class StreamingServer implements AsyncDisposable {
     socket.on('error', () => undefined);
     const foreign = findForeignOrigin(request.headers, { baseUrl: this.#baseUrl, hostname: hostname() });
     if (foreign !== undefined) {
-      // Before the token is looked for: a page cannot use one up either.
+      // Check this before the token, so that a web page cannot use up a token.
       refuseUpgrade(socket, 403, foreign);
       return;
     }

@@ -65,7 +65,7 @@ export class ChainStore {
         const facts = (await readIfThere(join(options.folder, name, 'facts.json'))) ?? '';
         usages.set(toChainId(name), decodeUsage(facts));
       } catch (error) {
-        // A name that is none of ours is not ours to remove.
+        // Only names that this store gives are removed.
         if (/^sha[0-9]+-[0-9a-f]+$/.test(name)) damaged.add(toChainId(name));
         const message = 'The facts of unpacked layers cannot be read: their images have to be pulled again';
         options.logger.warn(message, { name, err: messageOf(error) });

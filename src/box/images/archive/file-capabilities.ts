@@ -78,7 +78,7 @@ async function runTar(
     child.once('error', (error) => resolve(error.message));
     child.once('close', (code) => resolve(code === 0 ? said.slice(0, 1_000) : `${said}exit code ${code}`));
   });
-  // Should it end early, its exit code tells more than the broken pipe.
+  // If it ends early, its exit code says more than the broken pipe.
   let refusal: unknown;
   await pipeline(Readable.from(input, { objectMode: false }), child.stdin).catch((error: unknown) => {
     if (error instanceof RpcError) refusal = error;

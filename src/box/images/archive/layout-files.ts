@@ -19,7 +19,7 @@ export interface LayoutFiles {
 const MAX_MEMBERS = 100_000;
 const MAX_LINKS = 10;
 
-/** A layout that is a folder. Names have to be safe: they are not looked at. */
+/** A layout that is a folder. Names must be safe: they are not checked. */
 export function folderFiles(path: string): LayoutFiles {
   return {
     path,

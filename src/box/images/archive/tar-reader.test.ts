@@ -303,7 +303,7 @@ function withSum(archive: Buffer): Buffer {
   return archive;
 }
 
-/** A sparse file of which every block of the map says that there is another one, and nothing else. */
+/** A sparse file whose map blocks each say only that another one follows. */
 function toEndlessMap(blocks: number): Buffer {
   const [block] = packRaw('endless', 'S', Buffer.alloc(0));
   block![482] = 1;

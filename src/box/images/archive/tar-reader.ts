@@ -4,7 +4,7 @@ import { checkMap, readGnuMap, readPaxMap, readStoredMap, type SparsePart } from
 import { badArchive, type ContentPiece, type TarEntry } from './tar-entry.js';
 import { BLOCK, decodeText, readHeader, readSize, toTarKind, type TarHeader } from './tar-header.js';
 
-/** An extended header or a long name is held in memory: real ones have some hundred bytes. */
+/** An extended header or a long name is buffered in memory: real ones have some hundred bytes. */
 const MAX_EXTENSION_BYTES = 1024 * 1024;
 /** No extended header says more than a few things about one entry. */
 const MAX_EXTENSIONS = 16;

@@ -29,7 +29,7 @@ export function archiveLimit({ bytes, entries }: UnpackLimits): number {
   return bytes + entries * HEADER_BYTES;
 }
 
-/** How much is written between two looks at the disk. */
+/** How much is written between two checks of the disk. */
 const LOOK_EVERY_BYTES = 16 * 1024 ** 2;
 
 /** Counts what an image takes and throws RESOURCE_EXHAUSTED before it is too much. */

@@ -247,7 +247,7 @@ function planAfter(request: MountRequest, up: string): MountBatch[] {
     const inMount = batches
       .at(-1)!
       .entries.some((entry) => entry !== dev && isBelow(point.path, entry.target));
-    // What it lies in must be there when it is made, and looked at for links.
+    // Its parent must exist by then, and must have been checked for links.
     if (inMount) batches.push({ points: [], entries: [] });
     const batch = batches.at(-1)!;
     if (!isInOurDev(point.path, volumes)) batch.points.push(point);

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { searchPath } from '../../container/search-path.js';
 import { type ContainerCommand } from '../../container/supervisor-script.js';
 
-/** Where a command's program may be, in the order in which it is looked for: absolute paths in the container's root. */
+/** Where a command's program may be, in search order: absolute paths in the container's root. */
 export function findCandidates(
   command: Pick<ContainerCommand, 'argv' | 'environment' | 'workingDir'>,
 ): readonly string[] {

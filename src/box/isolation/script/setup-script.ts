@@ -47,7 +47,7 @@ export interface SetupRequest {
   readonly argv: readonly string[];
   readonly environment: readonly Buffer[];
   readonly workingDir: WorkingDir;
-  /** Where the program is looked for, in this order. */
+  /** Folders to search for the program, in this order. */
   readonly candidates: readonly string[];
 }
 

@@ -168,7 +168,7 @@ async function canStart([file = '', ...args]: readonly string[]): Promise<boolea
   );
 }
 
-/** What a program needs, by the names under which it is looked for. */
+/** What a program needs, by the names that it searches for. */
 async function listLibraries(interpreter: string, program: string): Promise<Map<string, string>> {
   const { stdout } = await run(interpreter, ['--list', program], { env: {}, timeout: 10_000 });
   const files = new Map([[LOADER, await realpath(interpreter)]]);

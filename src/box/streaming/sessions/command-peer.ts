@@ -15,7 +15,7 @@ export interface CommandPeer {
   readonly stderr: Writable | undefined;
   /** Aborts when the client is gone, or nothing has been heard of either side for too long. */
   readonly gone: AbortSignal;
-  /** Whom to tell of sizes; the last one that came before is told at once. */
+  /** Sets the listener for terminal sizes; it gets the last earlier size at once. */
   onResize(listener: (size: TerminalSize) => void): void;
   /** Sends what is left, then how it ended, then closes. Never rejects; does nothing when the client is gone. */
   finish(outcome: CommandOutcome): Promise<void>;

@@ -10,7 +10,7 @@ function setUp() {
   const begun: number[] = [];
   const settle: ((error?: Error) => void)[] = [];
   const asked: (() => void)[] = [];
-  /** Each into a sandbox of its own unless told. */
+  /** The sandbox of each connection (default: one of its own). */
   const connect = (
     id: number,
     { signal = new AbortController().signal, sandboxId = String(id), isEntered = true } = {},
@@ -61,7 +61,7 @@ it('lets a client that leaves while it waits go at once, and its place with it',
   void connect(5);
   expect(queue.waitingCount).toBe(2);
   client.abort(new Error('gone'));
-  // Nothing has settled: whoever leaves does not wait for those who are being connected.
+  // No connection has settled: a caller that leaves does not wait for those in progress.
   await expect(late).rejects.toThrow('gone');
   expect(queue.waitingCount).toBe(1);
   settle[0]!();

@@ -5,7 +5,7 @@ import { refused } from '../../rpc-error.js';
 
 /** How many connections into sandboxes are being made at once: each holds a socket and a timer. */
 const MAX_AT_ONCE = 128;
-/** And how many into the same one: a pod of which no port answers leaves room for the others. */
+/** Maximum per sandbox, so that a pod whose ports do not answer leaves room for others. */
 const MAX_INTO_ONE = 32;
 /** A program that does not accept leaves an attempt without an answer: it must not take a place from other pods. */
 export const CONNECT_MS = 10_000;

@@ -89,7 +89,7 @@ interface Output {
   readonly end: Promise<void>;
   /** So many bytes have come through. */
   readonly bytes: number;
-  /** The client is the one who is slow. */
+  /** The slow side is the client. */
   readonly congested: boolean;
   cut(): void;
 }
@@ -134,7 +134,7 @@ function carry(source: Readable | undefined, sink: Writable | undefined): Output
   };
 }
 
-/** Waits for the end of all outputs, but not for one that is held open by somebody who says nothing. */
+/** Waits for the end of all outputs, but not for one that a silent process keeps open. */
 async function waitForOutput(outputs: readonly Output[], clock: Clock): Promise<void> {
   const over = new AbortController();
   const end = Promise.all(outputs.map((output) => output.end)).then(() => over.abort());

@@ -74,7 +74,7 @@ export class WebSocketChannels {
     return stream;
   }
 
-  /** Sends on that channel; its end is not told to the client, since the protocols have no word for it. */
+  /** Sends on that channel; its end is not sent, since the protocols have no message for it. */
   openOutbound(channel: number): Writable {
     const stream = new Writable({
       // One message in flight for each channel: the pipe behind it is what is slowed down.

@@ -66,7 +66,7 @@ export class WebSocketCommandPeer implements CommandPeer {
       this.#size = size;
       this.#onSize?.(size);
     });
-    // An empty message tells the client that it is connected, as the kubelet does it.
+    // An empty message signals that the connection is up, as the kubelet does.
     this.#channels.send(request.stdout ? STDOUT : request.stderr ? STDERR : ERROR, Buffer.alloc(0));
   }
 

@@ -82,7 +82,7 @@ export class SpdyOutput {
     this.#write([encodeDataHead(stream.id, 0, true)], callback);
   }
 
-  /** Lets go of everybody who waits for the client. */
+  /** Releases every writer that waits for the client. */
   abandon(): void {
     this.#replies.abandon();
     this.windows.close();

@@ -106,7 +106,7 @@ export class SpdyStream {
     this.reset(ResetStatus.refusedStream);
   }
 
-  /** Ends both directions at once, and tells the client unless it has nothing to hear any more. */
+  /** Ends both directions at once, and sends a reset unless its own side has already ended. */
   reset(status: number): void {
     if (this.#reset) return;
     const silent = this.closed || this.#localEnded;
