@@ -33,7 +33,7 @@ export async function waitForAgentEnd(options: AgentWatchOptions): Promise<Folde
       if (lock !== undefined && isIdle()) return lock;
       await lock?.release();
     } catch (error) {
-      // Anything else (no descriptors, no memory) tells nothing of agents.
+      // Anything else (no descriptors, no memory) says nothing about agents.
       if (systemCodeOf(error) === 'ENOENT') return undefined;
     }
   }

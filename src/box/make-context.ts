@@ -32,18 +32,18 @@ import { SUPERVISOR_SCRIPT } from './container/supervisor-script.js';
 
 /** What may be chosen of a runtime's parts. */
 export interface PartChoices {
-  /** How containers are kept apart: the best that is possible unless told. */
+  /** How containers are isolated (default: the best that is possible). */
   readonly isolation?: IsolationChoice;
-  /** What network pods get: an address of their own where that is possible, unless told. */
+  /** What network pods get (default: an address of their own where that is possible). */
   readonly network?: NetworkMode;
   /** The range of the pods' addresses, as `10.88.0.0/16` (default: one that nothing else uses). */
   readonly podCidr?: string;
   /** Folders with CNI plugins, with colons between them, and the folder with their configuration lists. */
   readonly cniBinDir?: string;
   readonly cniConfDir?: string;
-  /** The port on loopback for the streams of Exec, Attach and PortForward: any free one unless told. */
+  /** The port on loopback for the streams of Exec, Attach and PortForward (default: any free one). */
   readonly streamingPort?: number;
-  /** How many events wait for one reader of GetContainerEvents before it is dropped: 1000 unless told. */
+  /** How many events wait for one reader of GetContainerEvents before it is dropped (default: 1000). */
   readonly eventQueueCapacity?: number;
 }
 

@@ -1,6 +1,6 @@
 import { type DetectedCgroups } from './detect-cgroups.js';
 
-/** What people and Status are told. */
+/** The description for the log and Status. */
 export interface CgroupsDescription {
   readonly version: 'none' | 'v1' | 'v2' | 'v1 and v2';
   readonly controllers: readonly string[];

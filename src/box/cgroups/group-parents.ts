@@ -26,7 +26,7 @@ export class GroupParents {
   readonly #options: GroupParentsOptions;
   /** The folders of those that were not there before us: in another tree of this machine they may be somebody else's. */
   readonly #made = new Set<string>();
-  /** Keys name groups, of which each pod may bring another one. */
+  /** Keys name groups; each pod may add another one. */
   readonly #logged = new RecentKeys({ maxKeys: MAX_LOGGED });
 
   constructor(options: GroupParentsOptions) {

@@ -45,7 +45,7 @@ export class PodWeights {
     if ((config.linux?.resources?.cpuShares ?? 0n) > 0n) this.#given.add(sandboxId);
   }
 
-  /** Sums up anew, unless the weight was given: the containers of a pod are others now, or have other weights. */
+  /** Sums up the weights again, unless the pod's was given: its containers or their weights have changed. */
   async balance(sandboxId: string, path: string): Promise<void> {
     if (this.#given.has(sandboxId)) return;
     await this.#mutex.run(() => this.#sumUp(path));

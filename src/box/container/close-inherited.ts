@@ -7,7 +7,7 @@ const CLOSE_ON_EXEC = 0o2000000;
  * Closes the file descriptors that this process was started with, besides the first three: whatever it starts would
  * have them too, and a container with a descriptor of a folder of the host gets at all of the host's files.
  *
- * Node opens its own so that they are not handed on, which tells them apart. To be called first of all, by a program
+ * Node opens its own as close-on-exec, which distinguishes them. To be called first of all, by a program
  * that was handed none on purpose.
  *
  * @returns those that were closed.

@@ -3,7 +3,7 @@ import { type ContainerCommand } from './supervisor-script.js';
 
 /** What an argument or a variable may have, its end included: MAX_ARG_STRLEN of Linux; see execve(2). */
 const LONGEST_WORD_BYTES = 128 * 1024;
-/** The most for all together, whatever the limit of the stack is, of which they get a quarter. */
+/** The maximum for all together: a quarter of the stack's limit, but never more than this. */
 const MOST_BYTES = 6 * 1024 * 1024;
 const DEFAULT_STACK_BYTES = 8 * 1024 * 1024;
 /** For the pointer to each word. */

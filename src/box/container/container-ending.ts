@@ -30,8 +30,8 @@ export interface ContainerToKill {
 const KILL_MS = 10_000;
 
 /**
- * How a container is told to end, and how all of it is killed: by its pid namespace where it has one of its own, else
- * by its cgroup, else by what /proc tells.
+ * Stops a container, and kills all of it: by its pid namespace where it has one of its own, else
+ * by its cgroup, else by what /proc shows.
  */
 export class ContainerEnding {
   readonly #options: ContainerEndingOptions;
@@ -56,7 +56,7 @@ export class ContainerEnding {
 
   /**
    * With walls it is for the entrypoint to tell its own processes; without, they are one group. A signal that cannot be
-   * sent is told in the log alone: it must not keep the end that comes after it from coming.
+   * sent is only logged: it must not prevent the kill that follows.
    */
   sendStop(main: ProcessIdentity, signal: NodeJS.Signals | number): void {
     const { record, host } = this.#options;

@@ -2,7 +2,7 @@ import { ContainerConfig, PodSandboxConfig } from '#watch/messages';
 import { type ContainerUser } from '../isolation/container-user.js';
 import { type IsolationKind } from '../isolation/isolation-kind.js';
 
-/** What a container is, fixed at its creation. What became of it is told by {@link ContainerFiles}. */
+/** What a container is, fixed at its creation. {@link ContainerFiles} has what became of it. */
 export interface ContainerRecord {
   readonly id: string;
   readonly sandboxId: string;

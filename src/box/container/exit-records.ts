@@ -20,7 +20,7 @@ const START_FAILED_CODE = 128;
  * of its own and an end in that time. In clock ticks: ten seconds.
  */
 const SETUP_BEGIN_TICKS = 1_000;
-/** The same for one of which nobody knows how it ended. */
+/** The exit code of a container whose end is unknown. */
 const UNKNOWN_CODE = 255;
 
 /** How one container ended: as its supervisor has recorded it, or on record instead of a supervisor that could not. */

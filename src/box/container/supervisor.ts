@@ -17,7 +17,7 @@ export interface Supervisor {
   kill(): void;
 }
 
-/** How often an adopted supervisor, whose end nobody tells, is looked at while somebody waits for it. */
+/** How often to poll an adopted supervisor, whose end no event reports, while a caller waits. */
 const POLL_MS = 5;
 
 /** What {@link spawnSupervisor} needs. */
@@ -28,7 +28,7 @@ export interface SpawnSupervisorOptions {
   readonly dir: string;
   /** Number of the run. */
   readonly run: number;
-  /** What the script is told of the streams that are wanted. */
+  /** The script's argument that names the streams to open. */
   readonly streams: string;
   /** Where the script's few programs are. */
   readonly path: string;

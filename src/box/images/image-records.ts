@@ -73,7 +73,7 @@ export class ImageRecords {
 
   /**
    * Images whose records cannot be read, by id, with all the digests that stand in what is left of each. One that is
-   * written anew is none of them any more.
+   * written again is removed from this map.
    */
   get damaged(): ReadonlyMap<string, ReadonlySet<string>> {
     return this.#damaged;

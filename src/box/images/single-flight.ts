@@ -17,7 +17,7 @@ export class SingleFlight<V> {
 
   /**
    * The result of the work under way for the key, which is begun if there is none. Each caller may leave; the work is
-   * told to stop once the last one has, and who comes after that waits for its end and begins anew.
+   * aborted once the last one has, and a later caller waits for its end and starts again.
    */
   async run(key: string, work: (signal: AbortSignal) => Promise<V>, signal: AbortSignal): Promise<V> {
     let flight = this.#flights.get(key);

@@ -10,7 +10,7 @@ export type NetworkMode = 'auto' | 'bridge' | 'host' | 'none';
 /** What sandboxes get. */
 export type NetworkKind = 'cni' | 'bridge' | 'host' | 'none';
 
-/** What is told about the network of pods, in Status and at the start. */
+/** The state of the pods' network, as reported in Status and at the start. */
 export interface NetworkStatus {
   /** Whether sandboxes can be made. */
   readonly ready: boolean;
@@ -29,7 +29,7 @@ export const ONLY_LOOPBACK: NetworkStatus = {
   message: 'each pod has a loopback interface of its own and nothing else, as asked',
 };
 
-/** What is told where pods cannot have networks of their own, and `why`, or need not have them. */
+/** The status where pods cannot, or need not, have networks of their own, and `why`. */
 export function describeHostNetwork(mode: NetworkMode, why: string): NetworkStatus {
   if (mode === 'host') {
     const message = 'pods use the host’s network, and their ports are the host’s, as asked';
@@ -43,7 +43,7 @@ export function describeHostNetwork(mode: NetworkMode, why: string): NetworkStat
   return { ready: false, mode, reason: 'NetworkUnavailable', message };
 }
 
-/** What is told of our own bridge. */
+/** The status of podloop's own bridge. */
 export function describeBridge(facts: {
   readonly range: Ipv4Range | undefined;
   /** The program for packet rules, or why there is none. */
@@ -63,12 +63,12 @@ export function describeBridge(facts: {
   return { ready: true, mode: 'bridge', reason: 'OwnBridge', message: sentences.join('; ') };
 }
 
-/** What is told while the range that was asked for leads elsewhere. */
+/** The status while the configured range is routed elsewhere. */
 export function describeRangeFault(fault: string): NetworkStatus {
   return { ready: false, mode: 'bridge', reason: 'PodRangeTaken', message: fault };
 }
 
-/** What is told of a network that CNI plugins make. */
+/** The status of a network that CNI plugins make. */
 export function describeCni(list: CniNetworkList, path: string): NetworkStatus {
   const plugins = list.plugins.map(({ type }) => type).join(', ');
   const ports = list.plugins.some(({ capabilities }) => capabilities?.portMappings === true)

@@ -44,7 +44,7 @@ export interface PodNetworkOptions {
   readonly clock: Clock;
   /** Folders with `ip`, `nsenter` and the like, with colons between them. */
   readonly toolPath?: string | undefined;
-  /** The file of the network namespace that plays the host; the runtime's own unless told. For tests. */
+  /** The file of the network namespace that plays the host (default: the runtime's own). For tests. */
   readonly hostNetns?: string | undefined;
 }
 
@@ -65,9 +65,9 @@ export interface NetworkMakers {
   readonly cni: CniAttachments;
   /** See {@link repairAttachments}. */
   readonly repair: (live: readonly LiveSandbox[]) => Promise<void>;
-  /** Looks which network new sandboxes are to get: CNI's, if there is a list, or our own. */
+  /** Chooses the network of new sandboxes: CNI's, if there is a list, or podloop's bridge. */
   readonly choose: () => Promise<CniChoice>;
-  /** Looks whether the range that was asked for is free; {@link NetworkParts.status} tells. */
+  /** Checks whether the configured range is free; {@link NetworkParts.status} has the result. */
   readonly checkRange: () => Promise<void>;
 }
 

@@ -13,7 +13,7 @@ export interface NetworkToolsOptions {
   readonly path: string;
   /**
    * The file of the network namespace that plays the host: bridge, host ports and rules are made there. The
-   * runtime's own unless told.
+   * default is the runtime's own.
    */
   readonly hostNetns?: string | undefined;
 }

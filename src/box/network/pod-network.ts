@@ -68,7 +68,7 @@ export class PodNetwork implements AsyncDisposable {
 
   /**
    * Finds out what can be done here, and reads what an earlier runtime has left; changes nothing. Throws
-   * OPTION_INVALID for a range that is none. What cannot be done is told by {@link status}.
+   * OPTION_INVALID for a range that is none. {@link status} reports what cannot be done.
    */
   static async open(options: PodNetworkOptions): Promise<PodNetwork> {
     return new PodNetwork(options, await openNetworkParts(options));
@@ -167,7 +167,7 @@ export class PodNetwork implements AsyncDisposable {
     const { makers, bootId, status, store } = this.#parts;
     const { sandboxId, holderPid, config } = request;
     const { mode, message } = status();
-    // A range that was taken may be free by now: the attempt itself tells.
+    // A range that was taken may be free by now, so try it.
     if (makers === undefined) throw refused(`the network is not ready: ${message}`);
     signal.throwIfAborted();
     const holder = findProcess(holderPid);

@@ -62,7 +62,7 @@ export class EventReader {
  * and list again. That way it knows that it has missed something.
  */
 export class EventHub {
-  /** How many events wait for one reader before it is dropped: 1000 unless told. */
+  /** How many events wait for one reader before it is dropped (default: 1000). */
   readonly readerCapacity: number;
   readonly #readers = new Set<EventReader>();
   #droppedReaders = 0;

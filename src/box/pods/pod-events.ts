@@ -25,7 +25,7 @@ export class PodEvents {
   }
 
   /**
-   * @param notBeforeNs the event is at least as new as what it tells of.
+   * @param notBeforeNs the event is at least as new as what it reports.
    */
   publish(what: keyof typeof EVENT_TYPES, id: string, sandboxId: string, notBeforeNs = 0n): void {
     const { hub, pods, time, ipsOf } = this.#options;

@@ -72,7 +72,7 @@ export class Sandbox {
     return !this.#stopping && this.state === PodSandboxState.SANDBOX_READY;
   }
 
-  /** Whether its holder has ended although nobody stopped it, and nobody was told of that by this method. */
+  /** Whether its holder has ended without a stop, and this method has not reported that yet. */
   noticeLoss(): boolean {
     const { stopped, ready, bootId } = this.#record;
     if (this.#lossTold || this.#stopping || stopped || !ready || bootId !== this.#bootId) return false;

@@ -37,7 +37,7 @@ export interface RpcContext {
   readonly choices: RuntimeChoices;
 }
 
-/** What whoever started the runtime chose, as it was told: `auto` stays so. */
+/** The options that the runtime was started with, unresolved: `auto` stays `auto`. */
 export interface RuntimeChoices {
   readonly isolation: string;
   readonly network: string;

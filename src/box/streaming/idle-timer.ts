@@ -11,7 +11,7 @@ export interface IdleTimerOptions {
 /**
  * Notices that nothing happens any more.
  *
- * {@link touch} costs nothing but a look at the clock: the timer is not set anew each time, but looks when it fires
+ * {@link touch} only reads the clock: the timer is not restarted each time, but checks when it fires
  * whether it came too early.
  */
 export class IdleTimer {

@@ -14,7 +14,7 @@ export function streamsOf({ config, logPath }: ContainerRecord): ContainerStream
   const { stdin, stdinOnce, tty } = config;
   return {
     output: logPath !== '' || stdin || tty,
-    // A terminal whose input ended would be told so by a Ctrl-D.
+    // The end of input reaches a terminal as a Ctrl-D.
     input: stdin && stdinOnce && !tty ? 'once' : stdin || tty ? 'open' : 'none',
     tty,
   };

@@ -60,7 +60,7 @@ export async function readDockerArchive(
   return { images, blobs };
 }
 
-/** A layer that is not compressed has the digest that the config gives it; should it not, unpacking will tell. */
+/** An uncompressed layer has the digest that the config names; unpacking verifies it. */
 async function digestOf(
   region: FileRegion,
   diffId: string | undefined,

@@ -18,7 +18,7 @@ const MEMBER = 'file';
  * Replaces a file by the same file with its capabilities. Node cannot write extended attributes, GNU tar can: it gets an
  * archive with this one file and unpacks it into a folder of its own, beside `root`. False where there is no such tar, or
  * the file system or the kernel does not take the attribute: then the file stays as it is; so does a file with holes,
- * which would be filled. `beforeWrite` is told of the bytes that are written, and what it throws comes out.
+ * which would be filled. `beforeWrite` gets the number of bytes before each write; its errors are passed on.
  */
 export async function addCapabilities(
   entry: TarEntry,

@@ -53,7 +53,7 @@ export interface AttachmentRecord {
   readonly bootId: string;
   /** The process whose network namespace the sandbox has. */
   readonly holder: ProcessIdentity;
-  /** The sandbox's addresses, IPv4 first. Empty until CNI plugins have told. */
+  /** The sandbox's addresses, IPv4 first. Empty until CNI plugins have returned them. */
   readonly ips: readonly string[];
   readonly hostPorts: readonly HostPort[];
   /** Who serves the host ports: a process of ours, packet rules of ours, or a CNI plugin. */

@@ -19,7 +19,7 @@ export interface RepairOptions extends BridgeAttachmentsOptions {
 }
 
 /**
- * Writes the records anew that cannot be read, of live sandboxes on our own bridge: their addresses are asked for inside,
+ * Rewrites unreadable records of live sandboxes on podloop's bridge: it reads their addresses inside,
  * so that nobody else gets them. What hangs elsewhere cannot be judged and is left alone. Never rejects.
  */
 export async function repairAttachments(

@@ -50,7 +50,7 @@ export class AttachmentStore {
   }
 
   /**
-   * Sandboxes of which it is known that they have a record and not what stands in it: what there is of theirs belongs to
+   * Sandboxes whose records exist but cannot be read: what they have on the network belongs to
    * somebody, and nobody else may have it.
    */
   get unreadable(): ReadonlySet<string> {

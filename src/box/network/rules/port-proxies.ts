@@ -80,7 +80,7 @@ export class PortProxies {
     await rm(this.#identityPath(sandboxId), { force: true });
   }
 
-  /** Ends every proxy of which `isWanted` says no. */
+  /** Ends every proxy for which `isWanted` returns false. */
   async stopOthers(isWanted: (sandboxId: string) => boolean): Promise<void> {
     for (const name of await readdir(this.#options.dir)) {
       if (name.endsWith('.tmp')) await rm(join(this.#options.dir, name), { force: true });

@@ -21,7 +21,7 @@ export interface ForwardPortOptions {
 }
 
 /**
- * How long a connection of which one direction has ended may be without a byte in the other. Each side may take its
+ * How long a half-closed connection may be silent in its other direction. Each side may take its
  * time to answer after the end of the question, but a program that never closes must not be waited for for ever.
  */
 const HALF_OPEN_MS = 60_000;

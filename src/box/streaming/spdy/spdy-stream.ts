@@ -26,7 +26,7 @@ export interface SpdyStreamOptions {
 }
 
 /**
- * A stream that a client has opened: something to read, something to write, each of which ends on its own.
+ * A stream that a client has opened: a readable and a writable half that end independently.
  *
  * ```
  *   new ──accept──► open ──both directions ended──► closed
