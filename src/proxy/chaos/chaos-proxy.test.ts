@@ -216,7 +216,7 @@ describe('a runtime', () => {
 });
 
 describe('what fails in a timer', () => {
-  /** Says nothing, keeps errors, and fails to tell of faults once it is told to. */
+  /** Records errors silently, and throws when it logs faults once `fails` is set. */
   function failingLogger(): Logger & { errors: string[]; fails: boolean } {
     const logger = {
       ...SILENT_LOGGER,

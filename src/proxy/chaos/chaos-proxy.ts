@@ -7,7 +7,7 @@
  * which pod an id belongs to are read as they pass.
  *
  * It assumes that somebody has listed the pods, or made them, through this proxy before a client asks about one of
- * them: an id of which nothing was heard is of no pod that a rule could name, until the answer tells.
+ * them: an unknown id matches no rule that names a pod, until an answer identifies it.
  *
  * @module
  */

@@ -19,7 +19,7 @@ const LISTS = new Set([
   'StreamPodSandboxStats',
 ]);
 
-/** The lists of which an item tells to which pod it belongs. */
+/** The lists whose items name the pod they belong to. */
 const LISTS_OF_PODS = new Set(['ListContainers', 'ListPodSandbox', 'StreamContainers', 'StreamPodSandboxes']);
 
 /** Answers from which it can be learned which pod an id belongs to. */
@@ -67,12 +67,12 @@ export function isList(method: string): boolean {
   return LISTS.has(method);
 }
 
-/** Whether its answer is a list whose items tell of pods. */
+/** Whether its answer is a list whose items name their pods. */
 export function isListOfPods(method: string): boolean {
   return LISTS_OF_PODS.has(method);
 }
 
-/** Whether its answer tells to which pod an id belongs. */
+/** Whether its answer says which pod an id belongs to. */
 export function tellsPods(method: string): boolean {
   return TELLING.has(method);
 }

@@ -27,22 +27,22 @@ export interface PodName {
 
 /** What is known of an id. */
 export interface KnownId {
-  /** Undefined as long as nothing has told the pod's name. */
+  /** Undefined until a message has named the pod. */
   readonly pod: PodName | undefined;
   readonly sandboxId?: string;
   /** Of a container. */
   readonly containerName?: string;
 }
 
-/** What messages have told of a container; empty where they have not. */
+/** What messages have said about a container; empty where they have not. */
 interface ContainerEntry {
   readonly sandboxId: string;
   readonly name: string;
-  /** By its labels, as long as nothing tells the sandbox. */
+  /** From its labels, until a message names the sandbox. */
   readonly labelled: PodName | undefined;
 }
 
-/** What a {@link PodDirectory} may be told. */
+/** Options of a {@link PodDirectory}. */
 export interface PodDirectoryOptions {
   /** How many ids of each kind are kept, far more than a node has; the oldest go first. */
   readonly mostIds?: number;
@@ -57,7 +57,7 @@ const POD_UID_LABEL = 'io.kubernetes.pod.uid';
 /**
  * Which pod and container an id belongs to, learned from the messages that pass: requests of CRI name ids only.
  *
- * A container's pod is that of its sandbox, whichever of the two was heard of first; where nothing tells of the
+ * A container's pod is that of its sandbox, whichever of the two was seen first; where no message names the
  * sandbox, it is what labels say, which the kubelet writes on containers, and others do not.
  *
  * Nearly all items of nearly all lists were in one before. Such an item is known by its id alone, since neither its
@@ -68,7 +68,7 @@ export class PodDirectory {
   readonly #containers = new Map<string, ContainerEntry>();
   /** By sandbox id: what labels of a container there say. */
   readonly #labelledPods = new Map<string, PodName>();
-  /** The ids that lists have told of. */
+  /** The ids that were seen in lists. */
   readonly #listedPods: SeenIds = new Map();
   readonly #listedContainers: SeenIds = new Map();
   readonly #mostIds: number;
@@ -195,7 +195,7 @@ export class PodDirectory {
       table.delete(oldest);
       break;
     }
-    // The next list tells of it again, if it is still there.
+    // The next list names it again, if it is still there.
     listed.clear();
   }
 }

@@ -72,7 +72,7 @@ export class RuleBook {
     return this.#states.map(({ rule }) => rule);
   }
 
-  /** Whether a rule names pods, or containers, of which requests tell the id only. */
+  /** Whether a rule names pods or containers, which requests identify by id only. */
   get needsNames(): boolean {
     return this.#needsNames;
   }
@@ -112,7 +112,7 @@ export class RuleBook {
     return this.#ofPath(path).concerns;
   }
 
-  /** Whether an answer of that method tells whose an id is, and a rule wants to know. */
+  /** Whether an answer of that method says which pod an id belongs to, and a rule needs that. */
   wantsNamesOf(path: string): boolean {
     return this.#needsNames && isCri(path) && tellsPods(shortMethod(path));
   }

@@ -9,7 +9,7 @@ export const EVENT_KINDS = ['created', 'started', 'stopped', 'deleted'] as const
 /** One of {@link EVENT_KINDS}. */
 export type EventKind = (typeof EVENT_KINDS)[number];
 
-/** Which calls, or which events, a rule is about: those of which all that is said holds. */
+/** Which calls or events a rule is about: those that meet every given condition. */
 export interface RuleMatch {
   /** Method names, short (`ContainerStatus`) or full (`/runtime.v1.RuntimeService/ContainerStatus`). */
   readonly methods?: readonly string[];
@@ -21,13 +21,13 @@ export interface RuleMatch {
   readonly events?: readonly EventKind[];
   /** The share that is hit, by chance, 0 to 1. */
   readonly share?: number;
-  /** Not before so many milliseconds after the rules were read. */
+  /** Not before this many milliseconds after the rules were read. */
   readonly afterMs?: number;
   /** No more from then on. */
   readonly untilMs?: number;
   /** Only the n-th one, counted from 1. */
   readonly nth?: number;
-  /** Every so many-th one. */
+  /** Every n-th one. */
   readonly every?: number;
 }
 
@@ -88,7 +88,7 @@ export function isListFault(type: FaultType): boolean {
   return LIST_FAULTS.has(type);
 }
 
-/** Whether it changes what an answer says, which is held as a whole for it. */
+/** Whether it changes the content of an answer, which is then buffered as a whole. */
 export function changesAnswer(type: FaultType): boolean {
   return isListFault(type) || type === 'not-ready';
 }

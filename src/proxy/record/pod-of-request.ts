@@ -18,7 +18,7 @@ const CONFIG_FIELDS: Readonly<Record<string, number>> = {
 const METADATA_FIELD = 1;
 const FIELDS = { name: 1, uid: 2, namespace: 3 } as const;
 
-/** Whether requests of that method tell of their pod themselves, and not only by an id. */
+/** Whether requests of that method name their pod, and not only an id. */
 export function namesItsPod({ name }: RecordedMethod): boolean {
   return CONFIG_FIELDS[name] !== undefined;
 }

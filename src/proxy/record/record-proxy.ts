@@ -36,7 +36,7 @@ export interface RecordProxyOptions {
   readonly maxBytes?: number;
   /** What happens then: it ends (`stop`), or the older half goes, again and again (`roll`). `stop` unless told. */
   readonly whenFull?: 'stop' | 'roll';
-  /** What is kept although it may be secret (default: as little as possible). */
+  /** What is recorded although it may be secret (default: as little as possible). */
   readonly rules?: Partial<RedactionRules>;
   /** Said in the file: who asks. */
   readonly mode?: 'relay' | 'observe';
@@ -48,7 +48,7 @@ export interface RecordProxyOptions {
   readonly onEnded?: (reason: 'full' | 'failed', message: string) => void;
 }
 
-/** How large a recording may become unless told. */
+/** The default maximum size of a recording. */
 export const DEFAULT_MAX_BYTES = 256 * 2 ** 20;
 /** With less there is hardly room for one block and the end. */
 const LEAST_MAX_BYTES = 2 ** 20;

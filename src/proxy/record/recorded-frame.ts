@@ -10,7 +10,7 @@ import {
   type MetaFrame,
 } from './recording-format.js';
 
-/** A frame of a recording, checked. Blobs are told of by their number in the file. */
+/** A frame of a recording, checked. Blobs are referred to by their number in the file. */
 export type RecordedFrame =
   | ({ readonly kind: 'meta' } & MetaFrame)
   | { readonly kind: 'blob'; readonly blob: number; readonly begin: number; readonly length: number }

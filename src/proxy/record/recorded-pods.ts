@@ -52,7 +52,7 @@ export class RecordedPods {
           if (isOfSandboxes) found.#learnSandboxes(list);
           else found.#learnContainers(list);
         } catch {
-          // One that cannot be read tells of nobody.
+          // An unreadable one names no pod.
         }
         if (slices.isFull()) await slices.nextSlice();
       }

@@ -15,7 +15,7 @@ export interface RecorderOptions {
   readonly rules: RedactionRules;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Nothing is written any more, and why; told once. */
+  /** Called once when writing ends for good, with the reason. */
   readonly onEnded: (reason: 'full' | 'failed', message: string) => void;
 }
 
@@ -148,7 +148,7 @@ export class Recorder {
   end(call: number, method: RecordedMethod, atMs: number, how: Omit<EndFrame, 'call' | 'at'>): void {
     const missing = this.#open.get(call) ?? 0;
     this.#open.delete(call);
-    // Small, and at most one for each call that was taken: always told, else it would seem to hang.
+    // Small, and at most one for each recorded call: always written, or the call would seem to hang.
     this.#push({ kind: 'end', call, method, atMs, how: missing > 0 ? { ...how, missing } : how }, 0);
   }
 

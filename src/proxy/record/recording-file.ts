@@ -109,7 +109,7 @@ export class RecordingFile implements AsyncDisposable {
     if (this.#size === PREAMBLE_BYTES) this.#isCutOff = true;
   }
 
-  /** A message by its number, which a frame has told. */
+  /** A message by its number, as found in a frame. */
   async readBlob(blob: number): Promise<Buffer> {
     const { blocks, begins, lengths } = this.#blobs;
     const at = blocks[blob];

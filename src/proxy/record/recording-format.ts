@@ -44,7 +44,7 @@ export interface RecordingLimits {
   readonly messages: number;
 }
 
-/** What a recorder and a reader keep to unless told. */
+/** The default limits of a recorder and a reader. */
 export const RECORDING_LIMITS: RecordingLimits = { calls: MOST_CALLS, messages: MOST_MESSAGES };
 
 /** Kinds of frames. Numbers are never used again for another. */

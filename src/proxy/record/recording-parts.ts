@@ -44,7 +44,7 @@ const LEAST_SHARE = 0.5;
 /** What the last frame says besides when and why. */
 export type ClosingCounts = Omit<CloseFrame, 'at' | 'reason'>;
 
-/** A call that has begun and not ended, to be told of again in the next file. */
+/** A call that has begun and not ended, to be repeated in the next file. */
 interface OpenCall {
   readonly frame: Omit<BeginFrame, 'request'>;
   readonly request: Buffer | undefined;
@@ -253,7 +253,7 @@ export class RecordingParts {
     this.#digests.set(payload, key);
     const known = this.#blobs.get(key);
     if (known !== undefined) {
-      // Last in the order, so that what is told again and again is not forgotten.
+      // Move it to the end, so that what repeats is not evicted.
       this.#blobs.delete(key);
       this.#blobs.set(key, known);
       return known;

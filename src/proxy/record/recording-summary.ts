@@ -5,7 +5,7 @@ import { findPodOfRequest, namesItsPod } from './pod-of-request.js';
 import { readId, type RecordedPod, RecordedPods } from './recorded-pods.js';
 import { type RecordedCall, Timeline } from './replay/timeline.js';
 
-/** What a recording tells, for somebody who looks for what was wrong. Durations are in milliseconds. */
+/** A summary of a recording, for finding out what was wrong. Durations are in milliseconds. */
 export interface RecordingSummary {
   readonly startedAt: string;
   readonly durationMs: number;
@@ -62,7 +62,7 @@ export interface CallSummary {
 const MOST_CALLS_TOLD = 20;
 const MOST_ERRORS_TOLD = 50;
 
-/** Reads a recording and tells what is in it. Rejects with RECORDING_INVALID. */
+/** Reads a recording and summarizes it. Rejects with RECORDING_INVALID. */
 export async function summarizeRecording(path: string, signal?: AbortSignal): Promise<RecordingSummary> {
   await using file = await RecordingFile.open(path);
   const timeline = await Timeline.read(file, signal);

@@ -13,7 +13,7 @@ export interface RecordingWriterOptions {
   readonly clock: Clock;
 }
 
-/** Frames are packed together up to so many bytes … */
+/** Frames are packed together up to this many bytes … */
 const BLOCK_BYTES = 256 * 1024;
 /** … and not kept back for longer than this: what a kill of the process costs. */
 const FLUSH_AFTER_MS = 1_000;

@@ -53,7 +53,7 @@ export interface CallControl {
    * got the message is told by a reset; with `letServerFinish` not even that, for calls that end by themselves soon.
    */
   fail(code: number, message: string, options?: { readonly letServerFinish?: boolean }): void;
-  /** Does something once the bytes that the handler is being told of have gone on: nothing waits for it but what comes next. */
+  /** Runs an action once the bytes being handled have gone on; only what comes next waits for it. */
   afterForwarding(act: () => void): void;
   /** Breaks the connection, with everything else that is on it. */
   breakConnection(): void;
@@ -66,7 +66,7 @@ export interface CallStart {
   readonly fields: readonly HeaderField[];
 }
 
-/** Who looks at a call, or changes it. Called in the order of the wire, never after `onClosed`. */
+/** Reads a call, or changes it. Called in the order of the wire, never after `onClosed`. */
 export interface CallHandler {
   /** Of the request only what comes after the headers that begin it, which have gone on already. */
   onHeaders(side: SideName, headers: CallHeaders): void;
@@ -76,7 +76,7 @@ export interface CallHandler {
   onBytes?(side: SideName, bytes: Buffer): void;
   /** That side says no more. */
   onEnd(side: SideName): void;
-  /** One end gave the call up; the other is told by the relay. `code` is an error code of HTTP/2. */
+  /** One end reset the call; the relay resets the other. `code` is an error code of HTTP/2. */
   onReset(by: 'client' | 'server', code: number): void;
   /** The call is over, in whichever way; the last that is heard of it. */
   onClosed(): void;
@@ -90,5 +90,5 @@ export interface CallPlan {
   readonly createHandler: (call: CallControl) => CallHandler;
 }
 
-/** Asked about each call as its headers pass. Without a plan the relay does not look at the call any more. */
+/** Asked about each call as its headers pass. Without a plan the relay passes the call on unread. */
 export type CallInterceptor = (start: CallStart) => CallPlan | undefined;

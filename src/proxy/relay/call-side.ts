@@ -19,7 +19,7 @@ export interface SideCarrier {
   pump(side: CallSide): void;
   /** Gives the source room that was withheld from it. */
   credit(side: CallSide): void;
-  /** From now on source and sink settle the room of this stream: tells the source what it was not told. */
+  /** From now on source and sink settle this stream's window: sends the source what it is owed. */
   returnRoom(side: CallSide): void;
   /** Forgets a side that is over. */
   drop(side: CallSide): void;

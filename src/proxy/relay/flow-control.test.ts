@@ -90,7 +90,7 @@ class GreedyServer {
   }
 }
 
-/** A client that gives room only when told to, and notices when more comes than it has given room for. */
+/** A client that gives room only on demand, and notices when more comes than fits. */
 class StrictClient {
   connectionWindow = FIRST_WINDOW;
   readonly bytesOf = new Map<number, number>();

@@ -1,5 +1,5 @@
 /**
- * How frames of HTTP/2 look (RFC 9113, section 4 and 6), for reading and for writing.
+ * The format of HTTP/2 frames (RFC 9113, sections 4 and 6), for reading and for writing.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export const LARGEST_PAYLOAD_BYTES = 16_384;
 /** The flow control window of a connection, and of a stream until settings say otherwise. */
 export const FIRST_WINDOW_BYTES = 65_535;
 
-/** The types of frames that are told apart here: RFC 9113, section 6. */
+/** The frame types that matter here: RFC 9113, section 6. */
 export const FrameType = {
   DATA: 0,
   HEADERS: 1,
@@ -56,7 +56,7 @@ function encodeFrame(type: number, flags: number, streamId: number, payload: Buf
   return Buffer.concat([encodeFrameHeader(type, flags, streamId, payload.length), payload]);
 }
 
-/** Gives the peer room for so many more bytes; stream 0 is the connection. */
+/** Gives the peer room for this many more bytes; stream 0 is the connection. */
 export function encodeWindowUpdate(streamId: number, bytes: number): Buffer {
   return encodeFrame(FrameType.WINDOW_UPDATE, 0, streamId, uint32(bytes));
 }

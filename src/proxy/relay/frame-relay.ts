@@ -127,7 +127,7 @@ export class FrameRelay implements AsyncDisposable {
     this.#connections.add(connection);
   }
 
-  /** Too many open files, say: told of once, until a connection is accepted again. */
+  /** Too many open files, for example: logged once, until a connection is accepted again. */
   #noteNotAccepted(error: Error): void {
     const { logger = SILENT_LOGGER } = this.#options;
     if (!this.#cannotAccept) logger.error('A connection could not be accepted', error);

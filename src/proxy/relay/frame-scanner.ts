@@ -64,7 +64,7 @@ export class FrameScanner {
   #stalled = false;
   #opaque = false;
   #out: Buffer[] = [];
-  /** Frames of ours that wait for the end of a frame that is half sent. */
+  /** The relay's own frames that wait for the end of a half-sent frame. */
   #waiting: Buffer[] = [];
 
   constructor(options: FrameScannerOptions) {
@@ -100,7 +100,7 @@ export class FrameScanner {
     return !this.stalled;
   }
 
-  /** Sends whole frames of ours, as soon as no frame is half sent. */
+  /** Sends whole frames of the relay's own, as soon as no frame is half sent. */
   inject(...frames: Buffer[]): void {
     if (this.#isMidFrame) {
       this.#waiting.push(...frames);

@@ -5,7 +5,7 @@ import { encodeStateless } from './hpack/encode-stateless.js';
 import { type DecodedHeaders, HpackDecoder } from './hpack/hpack-decoder.js';
 
 /**
- * The header blocks of one direction of a connection: read, and written anew where that has to be.
+ * The header blocks of one direction of a connection: decoded, and re-encoded where necessary.
  *
  * Blocks depend on those before them. As long as each goes on in its place they go on as they are; from the first one
  * on that changed the sender's table and did not go on in its place, all are written anew, in a way that needs no table.
@@ -13,10 +13,10 @@ import { type DecodedHeaders, HpackDecoder } from './hpack/hpack-decoder.js';
 export class HeaderBlocks {
   readonly #decoder = new HpackDecoder();
   #isTranslating = false;
-  /** Limits of the table that the reader has not been told of. */
+  /** Table limits that were not sent to the reader yet. */
   #tableSizes: number[] = [];
 
-  /** Whether blocks are written anew from now on. */
+  /** Whether blocks are re-encoded from now on. */
   get isTranslating(): boolean {
     return this.#isTranslating;
   }

@@ -1,7 +1,7 @@
 import { type CallHeaders, type SideMode, type SideName } from './call-handler.js';
 import { type CallSide } from './call-side.js';
 
-/** What a direction of a connection tells a call. */
+/** What a direction of a connection reports to a call. */
 export interface LaneCall {
   readonly request: { readonly mode: SideMode | 'discard' };
   side(name: SideName): CallSide;

@@ -17,7 +17,7 @@ export interface LaneOptions {
   readonly write: (buffers: readonly Buffer[]) => void;
   readonly findCall: (streamId: number) => LaneCall | undefined;
   readonly calls: () => Iterable<LaneCall>;
-  /** Headers that begin a call; undefined when nobody looks at it. Only the client begins calls. */
+  /** Headers that begin a call; undefined when no handler wants it. Only the client begins calls. */
   readonly beginCall: (streamId: number, headers: CallHeaders) => LaneCall | undefined;
   /** A stalled frame can go on: let the source flow again. */
   readonly onFlowing: () => void;
@@ -214,7 +214,7 @@ export class Lane implements FrameJudge, SideCarrier {
     return [];
   }
 
-  /** The sink gave room for so many bytes; returns how many of them are the source's. */
+  /** The sink gave room for this many bytes; returns how many of them are the source's. */
   #gainRoom(bytes: number): number {
     const passed = this.#room.gain(bytes);
     for (const side of [...this.#waiting]) {

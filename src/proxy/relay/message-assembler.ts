@@ -1,6 +1,6 @@
 import { GrpcMessage, MESSAGE_PREFIX_BYTES } from './grpc-message.js';
 
-/** Larger messages are not kept: whoever needs to look at one has to do without. */
+/** Larger messages are not buffered: handlers do not get to see them. */
 const LARGEST_MESSAGE_BYTES = 256 * 2 ** 20;
 
 /** Puts the messages of one side of a call together from the pieces in which they come. */

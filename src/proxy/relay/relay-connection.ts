@@ -22,7 +22,7 @@ export interface RelayConnectionOptions {
   readonly onClosed: () => void;
 }
 
-/** Calls that are over for both ends and of which frames may still come; more than that are forgotten. */
+/** Maximum of finished calls that are remembered, as frames for them may still come. */
 const MOST_CALLS_OVER = 1_000;
 
 /** Two sockets, and what flows between them. */

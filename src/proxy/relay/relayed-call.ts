@@ -28,7 +28,7 @@ export interface RelayedCallOptions {
 }
 
 /**
- * A call that passes the relay, for a handler to look at and to change.
+ * A call that passes the relay, for a handler to read and to change.
  *
  * ```
  *            ┌─ request ──►            taken: what comes in goes to the handler, what goes out is what it sends
@@ -97,7 +97,7 @@ export class RelayedCall implements CallControl, LaneCall {
     const trailers = toTrailers(code, message);
     const started = response.headersSent || response.queue.length > 0;
     response.sendHeaders(started ? trailers : [...ANSWER_HEADERS, ...trailers], true);
-    // A client that goes on talking is told not to.
+    // A client that keeps sending gets a reset.
     if (!request.sourceEnded) response.reset(Http2Error.NO_ERROR);
   }
 

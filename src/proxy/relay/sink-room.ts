@@ -26,7 +26,7 @@ export class SinkRoom {
     return this.#window;
   }
 
-  /** Whether bytes of ours are under way, which the source knows nothing of. */
+  /** Whether the relay's own bytes, which the source does not know of, are in flight. */
   get isShared(): boolean {
     return this.#owed > 0;
   }
@@ -50,7 +50,7 @@ export class SinkRoom {
     this.#owed += length;
   }
 
-  /** The sink gives room for so many bytes; returns how many of them are the source's. */
+  /** The sink gives room for this many bytes; returns how many of them are the source's. */
   gain(bytes: number): number {
     this.#window += bytes;
     const kept = Math.min(bytes, this.#owed);

@@ -229,7 +229,7 @@ describe('header blocks on a connection', () => {
     await call(both, 1);
     both.server.send(rawFrame('HEADERS', 1, encodeStateless([[':status', '200']]), END_HEADERS | END_STREAM));
     await untilTrue(() => held.length === 1);
-    // A stream that nobody looks at.
+    // A stream without a handler.
     both.server.send(rawFrame('HEADERS', 9, ADDS_FIELD, END_HEADERS));
     await untilTrue(() => both.client.of('HEADERS', 9).length === 1);
     expect(both.client.of('HEADERS', 9)[0]!.payload).toEqual(ADDS_FIELD);

@@ -57,7 +57,7 @@ export class EventFaults {
     const subject = event.isReadable
       ? describeEvent(call.path, event.payload, context.directory)
       : streamSubject(call.path);
-    // Calls about what it tells of may follow at once.
+    // Calls about the event's subject may follow at once.
     if (context.book.needsNames) subject.known?.();
     const active = context.book.decideEvent(subject);
     if (active === undefined) {

@@ -4,7 +4,7 @@ import { encodeTag, WireType } from '#base/wire/protobuf-fields.js';
 
 /**
  * Ids as two numbers of 32 bits that stand for each: two ids with both the same are not to be expected, and of two with
- * the same first one, one is looked at anew each time.
+ * the same first one, one is parsed again each time.
  */
 export type SeenIds = Map<number, number>;
 

@@ -4,14 +4,14 @@ import { type Span } from '../replay/text-index.js';
 
 /** Longer errors say no more: the rest is left out. */
 const LONGEST_ERROR = 16_384;
-/** As much of one is looked at. */
+/** The maximum that is read of one. */
 const LONGEST_READ = 65_536;
 /** A secret may be cut in two where the reading ends. */
 const LONGEST_HALF = 4_096;
 
 /** What a runtime quotes: names of programs, values, paths; also where the end of it is missing. */
 const QUOTED = /"(?:[^"\\]|\\.)*(?:"|\\?$)/gs;
-/** Ids of containers and sandboxes, which may be told. */
+/** Ids of containers and sandboxes, which are not secret. */
 const ID = /^"[0-9a-f]{8,64}"$/;
 
 /**

@@ -1,6 +1,6 @@
 import { REDACTED } from './redaction-rules.js';
 
-/** Texts longer than that are not looked into. */
+/** Longer texts are not parsed. */
 const LONGEST_JSON = 512 * 1024;
 const DEEPEST = 32;
 
@@ -36,7 +36,7 @@ export function redactInfo(text: string): string {
 }
 
 interface Place {
-  /** Whether a text here is kept. */
+  /** Whether a text here is recorded. */
   readonly isKept: boolean;
   /** Whether names below are anybody's. */
   readonly isFree: boolean;
@@ -47,7 +47,7 @@ function redactValue(value: unknown, { isKept, isFree, depth }: Place): unknown 
   if (typeof value === 'string') return isKept || value === '' ? value : REDACTED;
   if (typeof value !== 'object' || value === null) return value;
   if (depth >= DEEPEST) return REDACTED;
-  // The texts of a list are never kept: arguments are lists, too.
+  // The texts of a list are never recorded: arguments are lists, too.
   if (Array.isArray(value)) {
     return value.map((item) => redactValue(item, { isKept: false, isFree, depth: depth + 1 }));
   }

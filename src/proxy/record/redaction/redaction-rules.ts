@@ -1,4 +1,4 @@
-/** What is kept although it may hold a secret. */
+/** What is recorded although it may contain a secret. */
 export interface RedactionRules {
   /** Names of annotations whose values are kept, `*` for any number of characters; behind {@link KEPT_ANNOTATIONS}. */
   readonly keepAnnotations: readonly string[];
@@ -33,7 +33,7 @@ export const KEPT_ANNOTATIONS: readonly string[] = [
   'podloop.dev/*',
 ];
 
-/** Whether the value of an annotation is kept, by its name. */
+/** Whether the value of an annotation is recorded, by its name. */
 export function annotationFilter(patterns: readonly string[]): (name: string) => boolean {
   const expressions = [...KEPT_ANNOTATIONS, ...patterns].map(
     (pattern) => new RegExp(`^${pattern.split('*').map(escape).join('.*')}$`, 's'),

@@ -20,7 +20,7 @@ const SECRETS_PER_SLICE = 200;
 
 /** Smaller fields are read as fast as they are found again. */
 const LEAST_ITEM_BYTES = 64;
-/** Larger ones are not looked for again: to hash them takes as long. */
+/** Larger ones are not cached: to hash them takes as long. */
 const MOST_ITEM_BYTES = 256 * 1024;
 /** So much of a value is remembered, to be taken out of errors. */
 const LONGEST_SECRET_BYTES = 64 * 1024;
@@ -49,7 +49,7 @@ export class Redactor {
   /** What was taken out of the message that is being redacted. */
   #taken: Secret[] = [];
 
-  /** `secrets` is told of each text that is taken out. */
+  /** `secrets` gets each text that is taken out. */
   constructor(rules: RedactionRules, secrets?: SecretBook) {
     this.#rules = rules;
     this.#keepsAnnotation = annotationFilter(rules.keepAnnotations);

@@ -2,7 +2,7 @@ import { SHORTEST_INDEXED, type Span, TextIndex } from '../replay/text-index.js'
 
 /** Shorter texts are words like any other: taking them out of sentences would leave no sentence. */
 const SHORTEST = SHORTEST_INDEXED;
-/** Longer ones are looked for piece by piece. */
+/** Longer ones are searched for piece by piece. */
 const LONGEST = 4_096;
 const MOST_PIECES = 16;
 /** Of a text of several lines some errors quote one. Shorter ones are words of a script, or brackets. */
@@ -13,7 +13,7 @@ const MOST_SECRETS = 20_000;
 /** A text that was taken out, as the texts that it may be found by. */
 export interface Secret {
   readonly texts: readonly string[];
-  /** Whether it comes again and again, as what lists tell: it would crowd out those that pass once. */
+  /** Whether it repeats, as texts from lists do: it would crowd out those that pass once. */
   readonly isCommon: boolean;
 }
 

@@ -21,7 +21,7 @@ export class CallIndex {
     const keys = new Map<string, string>();
     const slices = new SliceYielder({ itemsPerSlice: CALLS_PER_SLICE });
     for (const call of timeline.calls) {
-      // One that was given up at once, or by the end of the recording, tells nothing.
+      // A call that was cancelled at once, or cut off by the end of the recording, says nothing.
       if (call.code === undefined && !timeline.hung(call)) continue;
       // Of what the node was like lists and statuses say more than this one; of all else there is no other answer.
       if (call.code === 0 && !call.isWhole && isRepeated(call.method)) continue;

@@ -1,6 +1,6 @@
 import { type Clock, type ClockTimer } from '#base/time/clock.js';
 
-/** What happens when the recording is over: its last moment stays, it begins anew, or that is all. */
+/** What happens when the recording is over: it pauses at its last moment, starts over, or ends. */
 export type AtEnd = 'pause' | 'loop' | 'exit';
 
 /** So often it begins anew at most: with each lap comes what happens in it, however little that is. */
@@ -64,7 +64,7 @@ export class ReplayClock {
     return clock.setTimer(this.toMs(due - this.#passed()), callback, { unref: true });
   }
 
-  /** In microseconds of the recording; a short one stays at its last moment until it may begin anew. */
+  /** In microseconds of the recording; a short one stays at its last moment until it may start over. */
   get #lapLength(): number {
     const { from, end, speed } = this.#options;
     return Math.max(end - from, Math.ceil(SHORTEST_LAP_MS * 1000 * speed));

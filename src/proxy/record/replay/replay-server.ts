@@ -46,7 +46,7 @@ export interface ReplayServerOptions {
   readonly speed?: number;
   /** Where in the recording it begins, in milliseconds (default: at its begin). */
   readonly fromMs?: number;
-  /** What happens when it is over; its last moment stays (`pause`) unless told. */
+  /** What happens when it is over (default: its last moment stays, `pause`). */
   readonly atEnd?: AtEnd;
   readonly clock?: Clock;
   readonly logger?: Logger;

@@ -135,7 +135,7 @@ class TimelineReader {
   }
 
   #begin({ call: number, known, at, request }: RecordedFrame & { kind: 'begin' }): void {
-    // A method of a newer CRI: there is nobody who could ask for it.
+    // A method of a newer CRI, which no client can call here.
     if (known === undefined) return;
     if (number <= this.#lastCall && this.#open.has(number))
       throw this.#invalid(`begins call ${number} twice`);

@@ -30,7 +30,7 @@ export function matchesSandbox(item: PodSandbox, filter: PodSandboxFilter | unde
   );
 }
 
-/** Whether an answer to the filter tells of everything there is that it names: also by not telling of it. */
+/** Whether an answer to the filter is complete, so that what it leaves out does not exist. */
 export function isByIdOnly(filter: ContainerFilter | PodSandboxFilter): boolean {
   return filter.state === undefined && Object.keys(filter.labelSelector).length === 0;
 }

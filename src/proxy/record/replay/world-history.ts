@@ -30,7 +30,7 @@ const LISTS = {
  * took longer than this was not, and is known from when it came.
  */
 const QUICK_US = 1_000_000;
-/** So many later answers about a container are looked at for one that tells of the state it is in. */
+/** Maximum of later answers to search for one that shows the container's present state. */
 const MOST_LOOKED_AHEAD = 8;
 const SIGHTS_PER_SLICE = 50;
 
@@ -54,7 +54,7 @@ export class WorldHistory {
     this.#firstAt = firstAt;
   }
 
-  /** Finds out who told what. */
+  /** Finds out which call reported what. */
   static async create(file: RecordingFile, { calls }: Timeline): Promise<WorldHistory> {
     const sights = calls.flatMap(sightsOf).sort((one, other) => one.at - other.at);
     const firstOf = (methods: readonly string[]): number =>
@@ -154,7 +154,7 @@ export class WorldHistory {
 
 const EMPTY = Buffer.alloc(0);
 
-/** What a call told: each event by itself, an answer as a whole. */
+/** What a call reported: each event by itself, an answer as a whole. */
 function sightsOf(call: RecordedCall): Sight[] {
   const { method, isWhole, code, at, endAt } = call;
   if (!TELLING.has(method.name)) return [];

@@ -38,7 +38,7 @@ export class World {
     return this.#containers.get(id);
   }
 
-  /** The newest status that was told of it. */
+  /** The newest status that was recorded of it. */
   findSandboxStatus(id: string): PodSandboxStatusResponse | undefined {
     return this.#sandboxStatuses.get(id);
   }
@@ -147,7 +147,7 @@ function toContainer(status: ContainerStatus, podSandboxId: string): Container {
   return { id, podSandboxId, metadata, image, imageRef, state, createdAt, labels, annotations, imageId };
 }
 
-/** The status of a container of which only a list was recorded: what is not known of its end is said to be so. */
+/** The status of a container that was recorded in lists only: unknown parts of its end are marked so. */
 export function toContainerStatus(
   item: Container,
   known: ContainerStatus | undefined,
@@ -159,7 +159,7 @@ export function toContainerStatus(
   return ContainerStatusResponse.fromPartial({ status: { ...base.status, ...end } });
 }
 
-/** The status of a sandbox of which only a list was recorded. */
+/** The status of a sandbox that was recorded in lists only. */
 export function toSandboxStatus(
   item: PodSandbox,
   known: PodSandboxStatus | undefined,

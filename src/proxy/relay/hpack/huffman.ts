@@ -53,7 +53,7 @@ const END_OF_STRING = 256;
 const LONGEST_CODE_BITS = 30;
 /** What may be left at the end is fewer bits than a byte, all ones. */
 const MOST_PADDING_BITS = 7;
-/** So many bits are looked up at once; the codes of nearly all that headers are made of are no longer. */
+/** Number of bits that one lookup reads; the codes of nearly all that headers are made of are no longer. */
 const TABLE_BITS = 8;
 
 interface CodeLength {
