@@ -28,7 +28,7 @@ function examinerOf(urls: readonly string[], healthzUrl: string, timeoutMs = 5_0
   });
 }
 
-/** Metrics of a kubelet that has relisted so often, always within so many seconds. */
+/** Metrics of a kubelet that has relisted `count` times, each within the given seconds. */
 const metrics = (relists: number, slow: number, lastSeen: number): string =>
   [
     `kubelet_pleg_relist_duration_seconds_bucket{le="0.5"} ${relists}`,
@@ -79,7 +79,7 @@ describe('KubeletExaminer', () => {
     expect(page(...interval(900, 3))).toMatchObject({ isEvented: false });
     expect(page(connected, ...interval(900, 3))).toMatchObject({ isEvented: true });
     expect(page(connected, ...interval(0, 0))).toMatchObject({ isEvented: true });
-    // Since v1.37 the stream is a hint, and the kubelet looks every second all the same.
+    // Since v1.37 the stream is a hint, and the kubelet still relists every second.
     expect(page(connected, ...interval(3_000, 3_000))).toMatchObject({ isEvented: false });
     expect(page('podloop_pleg_threshold_seconds 600')).toMatchObject({ thresholdMs: 600_000 });
   });

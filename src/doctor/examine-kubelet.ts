@@ -12,9 +12,9 @@ import {
 import { known, type Looked, notKnown } from './looked.js';
 import { bucketsOf, bucketsSince, parseSamples, quantileOf, type Sample } from './facts/prometheus-text.js';
 
-/** Where a kubelet is looked for. */
+/** Where to search for a kubelet. */
 export interface KubeletAddresses {
-  /** Base addresses, of which the first that answers is taken. */
+  /** Base addresses; the first that answers is used. */
   readonly urls: readonly string[];
   readonly healthzUrl: string;
   readonly credentials: HttpCredentials;
@@ -63,7 +63,7 @@ export class KubeletExaminer {
     this.#timeoutMs = options.timeoutMs;
   }
 
-  /** The first look, with which the second compares. */
+  /** The first reading, to compare the second with. */
   async begin(): Promise<void> {
     this.#before = await this.#scrape();
   }
@@ -155,7 +155,7 @@ function valueIn(samples: readonly Sample[], wanted: string): number {
   return samples.find(({ name }) => name === wanted)?.value ?? 0;
 }
 
-/** By what it did: before its second look of all pods nothing but the stream tells. */
+/** Judged by what it did: before its second relist only the stream shows it. */
 function isEvented(samples: readonly Sample[]): boolean {
   if (valueIn(samples, STREAM_CONNECTIONS) === 0) return false;
   const count = valueIn(samples, `${INTERVAL_SECONDS}_count`);

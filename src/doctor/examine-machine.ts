@@ -46,7 +46,7 @@ export class MachineExaminer {
     this.#mayWrite = options.mayWrite;
   }
 
-  /** The first look, with which the second compares. */
+  /** The first reading, to compare the second with. */
   async begin(): Promise<void> {
     this.#first = await ask(async () => {
       const look = await this.#lookAtProcesses();

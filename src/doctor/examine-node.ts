@@ -35,7 +35,7 @@ export interface ExamineNodeOptions {
   readonly kubelet: KubeletAddresses;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** The root of the machine that is looked at; `/`, or where it is mounted. */
+  /** The root of the examined machine: `/`, or where it is mounted. */
   readonly hostRoot: string;
   /** After how long a call counts as hung. */
   readonly timeoutMs: number;

@@ -31,7 +31,7 @@ export interface InspectPodsOptions {
   readonly limits: CallLimits;
   readonly sandboxes: readonly ListedSandbox[];
   readonly containers: readonly ListedContainer[];
-  /** Is told how far it is. */
+  /** Called with the progress. */
   readonly onProgress: (asked: number, pods: number) => void;
 }
 

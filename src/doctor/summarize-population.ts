@@ -18,7 +18,7 @@ const MOST_NAMED = 10;
  * Attempts go on counting when a node restarts and everything is made anew once: by themselves they are no sign that
  * something ends again and again.
  *
- * @param laterSandboxes of a list that was made later: what came and went meanwhile is counted among what was made anew.
+ * @param laterSandboxes of a list that was made later: what came and went meanwhile counts as recreated.
  */
 export function summarizePopulation(
   sandboxes: readonly ListedSandbox[],

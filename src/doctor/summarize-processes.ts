@@ -6,7 +6,7 @@ import { type SeenProcess } from './facts/process-table.js';
 const MOST_PARENTS = 5;
 const MOST_BLOCKED = 10;
 
-/** What two looks at the processes say: the second, and the threads that were blocked at both. */
+/** What two scans of the processes show: the second scan, and the threads blocked in both. */
 export async function summarizeProcesses(
   files: HostFiles,
   processes: readonly SeenProcess[],

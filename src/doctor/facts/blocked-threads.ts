@@ -9,14 +9,14 @@ export interface BlockedThread extends NamedProcess {
   readonly startTicks: string;
 }
 
-/** Threads of processes besides the first that are looked at; a large node has some thousands. */
+/** Maximum of further threads of processes to read; a large node has some thousands. */
 const MOST_THREADS = 10_000;
 /** Files that are read at once. */
 const BATCH = 64;
-/** Whose threads are looked at first, should there be more. */
+/** Programs whose threads are read first, if there are more. */
 const FIRST = /^(containerd|crio|conmon|dockerd|runc|crun|kubelet)/;
 
-/** Where the kernel tells of a thread. */
+/** Where the kernel describes a thread. */
 export function folderOf({ pid, tid }: Pick<BlockedThread, 'pid' | 'tid'>): string {
   return tid === pid ? `/proc/${pid}` : `/proc/${pid}/task/${tid}`;
 }
@@ -53,7 +53,7 @@ export async function readBlocked(
   return blocked;
 }
 
-/** Those that are still blocked: once is nothing, since whoever reads from a disk is so for a moment. */
+/** Those that are still blocked: one sighting is nothing, as every read from a disk blocks for a moment. */
 export async function findStillBlocked(
   files: HostFiles,
   earlier: readonly BlockedThread[],

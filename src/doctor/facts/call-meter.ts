@@ -75,7 +75,7 @@ export class CallMeter {
 
   /**
    * Runs one call. Resolves with its answer, or with undefined when it failed; rejects when the signal has aborted.
-   * `onEnd` is told what it took, before that.
+   * `onEnd` gets its duration, before that.
    */
   async run<T>(
     target: CallTarget,

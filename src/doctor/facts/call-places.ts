@@ -11,7 +11,7 @@ export interface CallPlacesOptions {
   readonly mostOutside: number;
 }
 
-/** Lets so many calls be under way at once, of which one that hangs does not keep its place. */
+/** Limits the calls in flight; a call that hangs gives up its place. */
 export class CallPlaces {
   readonly #options: CallPlacesOptions;
   readonly #underWay = new Set<Promise<unknown>>();

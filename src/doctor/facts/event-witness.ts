@@ -7,7 +7,7 @@ import { type ListedContainer, type ListedSandbox, type RuntimePort } from '../r
 
 /** A stream is not there yet when it was asked for: Go's servers say nothing before the first event. */
 const SETTLE_MS = 300;
-/** An event may come after the list that shows what it tells of. */
+/** An event may come after the list that shows the same change. */
 const GRACE_MS = 1_500;
 const GRACE_LOOK_MS = 50;
 const MOST_NAMED = 10;
@@ -20,7 +20,7 @@ export interface ListedNode {
   readonly containers: readonly ListedContainer[];
 }
 
-/** Reads a runtime's events beside everybody else, and says which changes they did not tell of. */
+/** Reads a runtime's events beside other readers, and reports changes that came without an event. */
 export class EventWitness {
   readonly #clock: Clock;
   readonly #announced = new Set<string>();
@@ -36,7 +36,7 @@ export class EventWitness {
     this.#startedMs = clock.monotonicMs();
   }
 
-  /** Opens the stream; resolves when what happens from now on should be told. Reads until {@link testify}. */
+  /** Opens the stream; resolves once later changes should come as events. Reads until {@link testify}. */
   async open(runtime: RuntimePort, signal: AbortSignal): Promise<void> {
     const onEvent = (containerId: string): void => {
       this.#received++;
@@ -54,7 +54,7 @@ export class EventWitness {
     await this.#clock.sleep(SETTLE_MS, signal);
   }
 
-  /** Closes the stream and holds what it told against what changed between two lists. */
+  /** Closes the stream and compares its events with what changed between two lists. */
   async testify(before: ListedNode, after: ListedNode, signal: AbortSignal): Promise<EventFacts> {
     const changed = findChanges(before, after);
     const silent = (): typeof changed => changed.filter(({ id }) => !this.#announced.has(id));

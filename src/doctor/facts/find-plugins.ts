@@ -10,7 +10,7 @@ const MOST_NAMED = 10;
 /** How often a second the kernel counts the times of processes for its users, on every Linux. */
 const TICKS_PER_S = 100;
 
-/** The network plugins (CNI) that ran at both looks, by what the runtime told them: it waits for them with the pod. */
+/** The network plugins (CNI) that ran in both scans, by their CNI variables: the runtime waits for them. */
 export async function findPlugins(
   files: HostFiles,
   before: readonly SeenProcess[],

@@ -9,7 +9,7 @@ export interface HttpCredentials {
   readonly certificate?: string;
   readonly key?: string;
   readonly authority?: string;
-  /** Whether whoever answers is believed without a certificate that proves it. */
+  /** Whether to accept a server without a valid certificate. */
   readonly insecure?: boolean;
 }
 

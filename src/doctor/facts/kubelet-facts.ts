@@ -17,11 +17,11 @@ export interface KubeletHealth {
 /** What its metrics say. */
 export interface KubeletMetrics {
   readonly url: string;
-  /** How long ago it last looked at the pods; absent where it does not say. */
+  /** How long ago it last relisted the pods; absent where it does not say. */
   readonly lastSeenAgoMs?: number;
-  /** After how long without a look it counts as unhealthy, where it says so. */
+  /** After how long without a relist it counts as unhealthy, where it says so. */
   readonly thresholdMs?: number;
-  /** Whether an event stream tells it of changes, so that it looks every five minutes only. */
+  /** Whether it gets changes from an event stream, so that it relists every five minutes only. */
   readonly isEvented: boolean;
   /** Of its looks at the pods: the 99th percentile, of how many, and whether of those since the examination began. */
   readonly relistP99Ms?: number;

@@ -118,7 +118,7 @@ export interface AbandonedShimFacts {
   readonly addresses: readonly string[];
 }
 
-/** Network plugins (CNI) that run at two looks. */
+/** Network plugins (CNI) that run in both scans. */
 export interface PluginFacts {
   /** Longest first, at most ten, and how many there are. */
   readonly running: readonly RunningPlugin[];

@@ -2,7 +2,7 @@ import { parseProcessStat } from '#base/proc/process-identity.js';
 import { type HostFiles } from './host-files.js';
 import { type NamedProcess } from './machine-facts.js';
 
-/** A process at one look. */
+/** A process in one scan. */
 export interface SeenProcess extends NamedProcess {
   readonly state: string;
   readonly parent: number;
@@ -36,7 +36,7 @@ export function parseProcess(line: string): SeenProcess | undefined {
   const stat = parseProcessStat(line);
   if (stat === undefined) return undefined;
   const command = line.slice(line.indexOf('(') + 1, line.lastIndexOf(')'));
-  // Field 20, of which the third is the first behind the name.
+  // Field 20; field 3 is the first behind the name.
   const threads = Number(line.slice(line.lastIndexOf(')') + 2).split(' ')[17] ?? 1);
   const { pid, state, parent, startTicks } = stat;
   return { pid, state, parent, startTicks, command, threads };

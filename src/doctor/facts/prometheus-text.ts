@@ -55,7 +55,7 @@ export function bucketsOf(samples: readonly Sample[], name: string, label = ''):
   return histograms;
 }
 
-/** What came into the buckets of a histogram since; all of it where it was not there before, or began anew. */
+/** What came into the buckets of a histogram since; all of it if it was not there before, or was reset. */
 export function bucketsSince(now: readonly Bucket[], before: readonly Bucket[]): Bucket[] {
   const total = (buckets: readonly Bucket[]): number => buckets.at(-1)?.count ?? 0;
   if (total(before) > total(now)) return [...now];

@@ -6,7 +6,7 @@ import { SystemClock } from '#base/time/clock.js';
 import { HostFiles } from './host-files.js';
 import { readCertificates } from './read-certificates.js';
 
-/** Of nobody: its key was never kept. */
+/** A certificate that nobody can use: its key was never stored. */
 const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBtTCCAVugAwIBAgIUXaD8hZWBNrAFSHHnRJhimCZ+2wkwCgYIKoZIzj0EAwIw
 MDEVMBMGA1UECgwMc3lzdGVtOm5vZGVzMRcwFQYDVQQDDA5zeXN0ZW06bm9kZTpu

@@ -54,7 +54,7 @@ export interface PopulationFacts {
   readonly sandboxesNotReady: number;
   readonly containers: number;
   readonly containersByState: Readonly<Record<string, number>>;
-  /** Pods whose sandbox was made anew lately, and how often that was, most often first, at most ten. */
+  /** Pods whose sandbox was recreated lately, and how often, most often first, at most ten. */
   readonly sandboxStorms: readonly {
     readonly pod: PodRef;
     readonly attempt: number;
@@ -104,7 +104,7 @@ export interface EventFacts {
   readonly received: number;
   /** Containers that changed between two lists. */
   readonly changed: number;
-  /** Those of which no event told, at most ten, and how many there are. */
+  /** Those without an event, at most ten, and how many there are. */
   readonly missed: readonly { readonly pod: PodRef; readonly container: string; readonly id: string }[];
   readonly missedCount: number;
   /** Why the stream ended before its time. */

@@ -33,7 +33,7 @@ export async function findSameSocket(
   return same;
 }
 
-/** Those addresses at which nobody listens: what cannot be told is not among them. */
+/** The addresses at which nobody listens, without those that cannot be checked. */
 export async function findDeadAddresses(
   files: HostFiles,
   addresses: ReadonlySet<string>,

@@ -9,7 +9,7 @@ import { count, formatMs } from './words.js';
 
 const MOST_SINGLE = 3;
 
-/** What podloop's own agent says. A pod that this examination found hung itself is not told of twice. */
+/** What podloop's own agent says. A pod that this examination itself found hung is not reported twice. */
 export const agentRules: Rule = ({ agent, runtime }) => {
   const report = valueOf(agent);
   if (report === undefined) return [];

@@ -36,11 +36,11 @@ function judgeHealth({ url, healthy, words }: KubeletHealth): Finding[] {
   ];
 }
 
-/** After how long without a look it is unhealthy, and from when on that is remarkable. */
+/** After how long without a relist it is unhealthy, and from when on to report that. */
 function patienceOf({ thresholdMs, isEvented }: KubeletMetrics): { thresholdMs: number; lateMs: number } {
   const usualMs = isEvented ? LIMITS.eventedThresholdMs : LIMITS.plegThresholdMs;
   const ms = thresholdMs ?? usualMs;
-  // Who waits longer than the usual threshold looks every five minutes.
+  // A kubelet with a longer threshold than usual relists every five minutes.
   return {
     thresholdMs: ms,
     lateMs: ms > LIMITS.plegThresholdMs ? LIMITS.eventedPeriodMs + LIMITS.plegLateMs : LIMITS.plegLateMs,

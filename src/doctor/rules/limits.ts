@@ -20,7 +20,7 @@ export const LIMITS = {
   /** The threshold of the PLEG. */
   plegThresholdMs: 180_000,
   plegLateMs: 60_000,
-  /** The period and the threshold of an evented PLEG, whose stream tells it of changes. */
+  /** The period and the threshold of an evented PLEG, which gets changes from a stream. */
   eventedPeriodMs: 300_000,
   eventedThresholdMs: 600_000,
   /** The period of the PLEG: a relist that takes longer makes the next one late. */

@@ -8,7 +8,7 @@ import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
 import { count, formatMs, nameSome } from './words.js';
 
-/** So many pods are told of one by one; more are told of together. */
+/** Maximum of pods to report one by one; more are reported together. */
 const MOST_SINGLE = 3;
 const MOST_NAMED = 10;
 

@@ -7,7 +7,7 @@ import { type Rule } from './rule.js';
 import { findRuntimeSlowness, judgeSeries } from './slowness.js';
 import { count, formatMs, nameSome } from './words.js';
 
-/** What there is on the node: too much of it, or made anew again and again. */
+/** Findings about what is on the node: too much of it, or recreated again and again. */
 export const populationRules: Rule = ({ runtime }) => {
   const population = valueOf(runtime.population);
   if (population === undefined) return [];

@@ -61,7 +61,7 @@ function findSlowDisk(machine: MachineFacts): Finding[] {
   const fsync = valueOf(machine.fsync);
   if (fsync === undefined) return [];
   const { path, writes, medianMs, maxMs, hungMs = 0 } = fsync;
-  // A single write that takes seconds holds up whoever made it, however fast the others are.
+  // A single write that takes seconds holds up its process, however fast the others are.
   const isVerySlow = hungMs > 0 || medianMs >= LIMITS.fsyncVerySlowMs;
   if (!isVerySlow && medianMs < LIMITS.fsyncSlowMs && maxMs < LIMITS.fsyncVerySlowMs) return [];
   const took = medianMs >= LIMITS.fsyncSlowMs ? medianMs : maxMs;

@@ -5,7 +5,7 @@ import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
 import { count, formatPercent, nameSome } from './words.js';
 
-/** Programs of which a single one that is blocked already holds up a runtime. */
+/** Programs that hold up a runtime as soon as one of them is blocked. */
 const OF_THE_RUNTIME = /^(containerd|runc|crun|crio|conmon|umount|mount)/;
 
 /** What the table of processes shows. */

@@ -9,9 +9,9 @@ import { findRuntimeSlowness, judgeSeries } from './slowness.js';
 import { formatBytes, formatMs } from './words.js';
 
 const LISTS = ['ListPodSandbox', 'ListContainers'];
-/** Calls about single pods, of which others rules tell. */
+/** Calls about single pods, which other rules report. */
 const STATUS_CALLS = ['PodSandboxStatus', 'ContainerStatus'];
-/** The connection is told of apart from that. */
+/** The connection has a finding of its own. */
 const GONE = ['CRI_UNAVAILABLE', 'CRI_CANCELLED'];
 const DUMP =
   'Have it write down what it does (containerd: kill -USR1 its pid and read its log; CRI-O: kill -USR1 its pid and read /tmp/crio-goroutine-stacks-*.log), look for tasks that hang in the kernel, then restart the runtime; pods go on over that.';
@@ -73,9 +73,9 @@ function findFailures(runtime: RuntimeFacts): Finding[] {
       .filter(({ lastCode = '' }) => !GONE.includes(lastCode))
       // What a recording does not have says nothing of the runtime that was recorded.
       .filter(({ lastError = '' }) => !lastError.includes(NOT_RECORDED))
-      // Of lists that are too large another rule tells.
+      // Another rule reports lists that are too large.
       .filter(({ lastCode }) => lastCode !== 'CRI_RESOURCE_EXHAUSTED')
-      // Not every runtime tells of its images.
+      // Not every runtime reports its images.
       .filter(({ method, lastCode }) => !(method === 'ImageFsInfo' && lastCode === 'CRI_UNIMPLEMENTED'))
       .map((operation) => ({
         ...{ code: 'CallFails', severity: operation.method === 'ImageFsInfo' ? 'warning' : 'critical' },
