@@ -14,7 +14,7 @@ export interface AccessReviewsOptions {
   readonly authorizedTtlMs?: number;
   /** authorization.webhook.cacheUnauthorizedTTL, in milliseconds (default: 30 s). */
   readonly unauthorizedTtlMs?: number;
-  /** A number in [0, 1); Math.random unless told. */
+  /** Returns a number in [0, 1) (default: Math.random). */
   readonly random?: () => number;
 }
 

@@ -6,7 +6,7 @@ import { ApiError, retryAfterMsOf } from '../client/kube-client.js';
 export interface AskAgainOptions {
   readonly clock: Pick<Clock, 'sleep'>;
   readonly signal: AbortSignal;
-  /** A number in [0, 1); Math.random unless told. */
+  /** Returns a number in [0, 1) (default: Math.random). */
   readonly random?: () => number;
 }
 

@@ -19,7 +19,7 @@ export interface ReviewRequest {
 export interface ReviewPorts {
   readonly client: Pick<KubeClient, 'request'>;
   readonly clock: Clock;
-  /** A number in [0, 1); Math.random unless told. */
+  /** Returns a number in [0, 1) (default: Math.random). */
   readonly random?: () => number;
 }
 

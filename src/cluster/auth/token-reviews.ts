@@ -13,7 +13,7 @@ export interface TokenReviewsOptions {
   readonly cacheTtlMs?: number;
   /** For whom a token must be meant: one of these (default: whatever the API server takes itself). */
   readonly audiences?: readonly string[];
-  /** A number in [0, 1); Math.random unless told. */
+  /** Returns a number in [0, 1) (default: Math.random). */
   readonly random?: () => number;
 }
 

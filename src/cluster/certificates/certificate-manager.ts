@@ -57,13 +57,13 @@ export interface CertificateManagerOptions {
   readonly isRotated: boolean;
   /** How to ask. `good`: what is held and has not ended. */
   readonly connect: (good: HeldCertificate | undefined) => Promise<RequestConnection>;
-  /** What is held is another one, and good. What it rejects with is told. */
+  /** What is held is another one, and good. Rejections are logged. */
   readonly onHeld?: (held: HeldCertificate) => Promise<void>;
   /** Takes events about the Node. */
   readonly onEvent: (event: NodeEvent) => void;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** A number in [0, 1); Math.random unless told. */
+  /** Returns a number in [0, 1) (default: Math.random). */
   readonly random?: () => number;
 }
 
@@ -71,7 +71,7 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 /** As client-go: when a request has not been answered by then, one looks whether it is still there. */
 const ANSWER_LIMIT_MS = 15 * MINUTE;
-/** How often the clock, the subject and the files are looked at. */
+/** How often to check the clock, the subject and the files. */
 const LOOK_MS = 30 * SECOND;
 /** While nobody knows whom it is to be about. */
 const SUBJECT_LOOK_MS = SECOND;
@@ -114,7 +114,7 @@ export class CertificateManager {
     return this.#problem;
   }
 
-  /** Resolves once one is held that is good; rejects with the signal's reason. */
+  /** Resolves once there is a valid certificate; rejects with the signal's reason. */
   async whenGood(signal: AbortSignal): Promise<void> {
     while (this.#good() === undefined) {
       signal.throwIfAborted();
@@ -140,7 +140,7 @@ export class CertificateManager {
     }
   }
 
-  /** The subject may be another one: looks at once. */
+  /** The subject may have changed: checks at once. */
   wake(): void {
     this.#woken.wake();
   }

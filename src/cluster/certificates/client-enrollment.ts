@@ -45,7 +45,7 @@ export interface ClientEnrollmentOptions extends Omit<KubeClientsOptions, 'file'
   readonly nodeName: string;
   /** Whether a certificate that is still good is renewed. */
   readonly isRotated: boolean;
-  /** A number in [0, 1); Math.random unless told. */
+  /** Returns a number in [0, 1) (default: Math.random). */
   readonly random?: () => number;
 }
 

@@ -18,7 +18,7 @@ export interface ServingCertificateOptions {
   readonly onEvent: (event: NodeEvent) => void;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** A number in [0, 1); Math.random unless told. */
+  /** Returns a number in [0, 1) (default: Math.random). */
   readonly random?: () => number;
 }
 

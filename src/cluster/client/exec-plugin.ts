@@ -18,7 +18,7 @@ export interface ExecPluginOptions {
   readonly command: ExecCommand;
   /** The kubeconfig, for messages. */
   readonly file: string;
-  /** What the program is told of the cluster, where it asks for that. */
+  /** The cluster's data for the program, where it asks for that. */
   readonly cluster: Readonly<Record<string, unknown>>;
   /** Of the agent. */
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -27,7 +27,7 @@ export interface ExecPluginOptions {
 
 /** client-go waits for ever; an agent has nobody at a keyboard who would notice. */
 const LONGEST_RUN_MS = 60_000;
-/** Credentials that end so soon are asked for anew: the request that carries them takes a while. */
+/** Credentials that end this soon are renewed: the request that carries them takes a while. */
 const EARLY_MS = 10_000;
 
 /**

@@ -15,7 +15,7 @@ export interface KubeRequest {
   readonly query?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** Of the body; `application/json` unless told, for PATCH `application/strategic-merge-patch+json`. */
+  /** Of the body; Default: `application/json`, for PATCH `application/strategic-merge-patch+json`. */
   readonly contentType?: string;
   /** How long the whole of it may take once it is sent (default: 30 s). */
   readonly timeoutMs?: number;

@@ -41,11 +41,11 @@ export interface ClusterEventsOptions {
   readonly eventRecordQps?: number;
   /** eventBurst: so many at once after a pause (default: 100). */
   readonly eventBurst?: number;
-  /** How many different events wait at most while the API server is away; 1,000 unless told. */
+  /** How many different events wait at most while the API server is away (default: 1,000). */
   readonly capacity?: number;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** A number in [0, 1); Math.random unless told. */
+  /** Returns a number in [0, 1) (default: Math.random). */
   readonly random?: () => number;
 }
 
@@ -111,7 +111,7 @@ export class ClusterEvents implements PodEventRecorder {
     this.#sender.retryNow();
   }
 
-  /** Sends what is told, before and from now on, until the signal aborts; resolves then. */
+  /** Sends queued and new events until the signal aborts, then resolves. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#sender.run(signal);
   }

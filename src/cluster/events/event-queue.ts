@@ -46,7 +46,7 @@ export class EventQueue {
     return this.#waiting.size;
   }
 
-  /** Events that were told again while they waited. */
+  /** Events that were repeated while they waited. */
   get folded(): number {
     return this.#folded;
   }

@@ -7,13 +7,13 @@ export interface EventObject {
   /** Absent for a Node. */
   readonly namespace?: string;
   readonly name: string;
-  /** Of a Node its name, by which `kubectl describe node` finds what kubelets tell. */
+  /** Of a Node its name, by which `kubectl describe node` finds the events of kubelets. */
   readonly uid: string;
   /** `spec.containers{web}`; absent when it is about the whole object. */
   readonly fieldPath?: string;
 }
 
-/** Something that happened, as it was told. */
+/** Something that happened, as it was reported. */
 export interface ToldEvent {
   readonly object: EventObject;
   readonly type: 'Normal' | 'Warning';
@@ -75,7 +75,7 @@ export function toKubeEvent(event: CountedEvent, nodeName: string): object {
   };
 }
 
-/** The body that tells a known event again. */
+/** The body of a patch that repeats a known event. */
 export function toCountPatch({ count, lastAtMs, message }: CountedEvent): object {
   return { count, lastTimestamp: toV1Time(lastAtMs), message };
 }

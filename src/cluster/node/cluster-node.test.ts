@@ -290,7 +290,7 @@ describe('a node that is there already', () => {
     isMounted = false;
     await clock.advance(20_000);
     expect(stored().status.volumesInUse ?? []).toEqual([]);
-    // Where there are none in use, nobody looks.
+    // Where none are in use, nothing is read.
     facts.hasAttachedMounts = async () => Promise.reject(new Error('not to be asked'));
     await clock.advance(60_000);
     expect(logger.complaints.map(({ fields }) => fields)).not.toContainEqual({ fact: 'mounts' });

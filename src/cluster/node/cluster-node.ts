@@ -63,7 +63,7 @@ export interface ClusterNodeOptions {
     readonly hard: readonly EvictionThreshold[];
     /** What makes a condition only. */
     readonly soft: readonly EvictionThreshold[];
-    /** 5 min unless told. */
+    /** Default: 5 min. */
     readonly transitionPeriodMs?: number;
     /** Called with what the look at it that comes every ten seconds has found. */
     readonly onLooked?: (supplies: Supplies) => void;
@@ -76,7 +76,7 @@ export interface ClusterNodeOptions {
   readonly onRestored?: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** A number in [0, 1); Math.random unless told. */
+  /** Returns a number in [0, 1) (default: Math.random). */
   readonly random?: () => number;
 }
 
@@ -255,7 +255,7 @@ export class ClusterNode {
 
   async #runParts(signal: AbortSignal): Promise<void> {
     const { clock, settings } = this.#options;
-    // What a Node tells of its machine is there with its first version, unless it hangs.
+    // The first version of a Node has the facts of its machine, unless a reading hangs.
     const first = Promise.all([this.#facts.refreshMachine(signal), this.#pressure.look(signal)]);
     await settlesWithin(first, FIRST_LOOK_LIMIT_MS, clock);
     signal.throwIfAborted();

@@ -13,7 +13,7 @@ export interface ResourceFacts {
   /** Logical processors. */
   readonly cores: number;
   readonly memoryBytes: bigint;
-  /** Of the disk that pods write to; undefined when that cannot be told. */
+  /** Of the disk that pods write to; undefined when unknown. */
   readonly storageBytes: bigint | undefined;
   /** Bytes of huge pages by their size in bytes; 0 for a size that the machine could have. */
   readonly hugePages: ReadonlyMap<bigint, bigint>;

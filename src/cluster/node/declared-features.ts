@@ -12,7 +12,7 @@ const WEBSOCKETS = 'ExtendWebSocketsToKubelet';
 const SPEAK_WEBSOCKET: ReadonlySet<string> = new Set([EMBEDDED_RUNTIME_NAME]);
 
 /**
- * What a Node tells of Kubernetes' newer features (`status.declaredFeatures`); sorted. Pure.
+ * What a Node reports about Kubernetes' newer features (`status.declaredFeatures`); sorted. Pure.
  *
  * A kubelet declares `ExtendWebSocketsToKubelet` on any runtime, as it translates by itself. Here a connection reaches the
  * runtime as it came: for a runtime that does not speak all of it the API server has to go on translating. A kubelet's other

@@ -17,7 +17,7 @@ export function computeAddresses(facts: NodeIpFacts): NodeAddress[] {
   ];
 }
 
-/** Those that the controller of a cloud tells of, and that no node finds out by itself. */
+/** Address types that a cloud's controller sets, and that no node finds out by itself. */
 const OF_OTHERS: ReadonlySet<string> = new Set(['ExternalIP', 'ExternalDNS', 'InternalDNS']);
 
 /**

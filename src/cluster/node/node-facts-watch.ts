@@ -52,7 +52,7 @@ export class NodeFactsWatch {
     );
     this.#addresses = keep('addresses', 0, async (signal) => computeAddresses(await port.addresses(signal)));
     this.#runtime = keep('runtime', rarely, (signal) => port.runtime(signal));
-    // Nothing is to be told where there is nothing in use.
+    // Nothing to report where nothing is in use.
     this.#mounts = keep('mounts', 0, async (signal) => !hasVolumesInUse() || port.hasAttachedMounts(signal));
     this.#images = keep('images', IMAGES_FRESH_FOR_MS, (signal) => port.images(signal));
   }
@@ -81,14 +81,14 @@ export class NodeFactsWatch {
         await this.#clock.sleep(periodMs, signal).catch(() => undefined);
       }
     };
-    // Each in its own time: a runtime that hangs does not hold up what the machine tells.
+    // Each in its own time: a hung runtime does not hold up the facts of the machine.
     await Promise.all([
       look(async () => this.refreshMachine(signal)),
       look(async () => this.refreshRuntime(signal)),
     ]);
   }
 
-  /** Looks at what the machine itself tells, which is there at once unless something hangs. */
+  /** Reads the facts of the machine itself, which takes no time unless something hangs. */
   async refreshMachine(signal: AbortSignal): Promise<void> {
     const facts = [this.#machine, this.#resources, this.#addresses, this.#mounts];
     await Promise.all(facts.map(async (fact) => fact.refresh(signal)));
@@ -99,7 +99,7 @@ export class NodeFactsWatch {
     await this.#addresses.refresh(signal);
   }
 
-  /** Looks at what the runtime tells. */
+  /** Reads the facts that the runtime reports. */
   async refreshRuntime(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#runtime.refresh(signal), this.#images.refresh(signal)]);
   }

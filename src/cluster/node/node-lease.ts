@@ -42,7 +42,7 @@ export interface NodeLeaseOptions {
   readonly onRestored?: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** A number in [0, 1); Math.random unless told. */
+  /** Returns a number in [0, 1) (default: Math.random). */
   readonly random?: () => number;
 }
 

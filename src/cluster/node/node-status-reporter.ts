@@ -49,7 +49,7 @@ export interface NodeStatusReporterOptions {
   readonly dropConnection: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** A number in [0, 1); Math.random unless told. */
+  /** Returns a number in [0, 1) (default: Math.random). */
   readonly random?: () => number;
 }
 

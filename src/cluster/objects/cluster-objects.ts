@@ -33,7 +33,7 @@ import { ServiceAccountTokens, type TokenRequestSpec } from './service-account-t
 import { Services } from './services.js';
 import { type ClaimedVolume, VolumeClaims } from './volume-claims.js';
 
-/** Who is told of what changes. */
+/** Listeners for changes. */
 export interface ClusterObjectsListener {
   /** A Secret was read, or a token was made: its values are to be hidden, before any pod can put them anywhere. */
   readonly onSecret: (secret: Secret) => void;
@@ -91,7 +91,7 @@ export class ClusterObjects implements PodObjects {
     for (const part of [this.#referenced, this.#services, this.#classes]) part.retryNow();
   }
 
-  /** The API server was restored: what watches have told may be of what never was. */
+  /** The API server was restored: what watches have reported may not exist any more. */
   listAnew(): void {
     for (const part of [this.#referenced, this.#services, this.#classes]) part.listAnew();
   }

@@ -104,7 +104,7 @@ export class ReferencedObjects implements PodObjects {
     for (const { watched } of this.#objects.values()) watched.retryNow();
   }
 
-  /** The API server was restored: what watches have told may be of what never was. */
+  /** The API server was restored: what watches have reported may not exist any more. */
   listAnew(): void {
     for (const { watched } of this.#objects.values()) watched.listAnew();
   }

@@ -56,7 +56,7 @@ export class RuntimeClasses {
     this.#reflector.retryNow();
   }
 
-  /** The API server was restored: what the watch has told may be of what never was. */
+  /** The API server was restored: what the watch has reported may not exist any more. */
   listAnew(): void {
     this.#reflector.listAnew();
   }

@@ -15,7 +15,7 @@ export interface ServiceAccountTokensOptions {
   readonly onToken: (token: string, namespace: string) => void;
   /** Such a token is given out to nobody any more, and has ended. */
   readonly onTokenEnded: (token: string, namespace: string) => void;
-  /** A number in [0, 1); Math.random unless told. */
+  /** Returns a number in [0, 1) (default: Math.random). */
   readonly random?: () => number;
 }
 

@@ -24,7 +24,7 @@ interface ServicePort {
   readonly protocol: string;
 }
 
-/** What pods can be told of a service; undefined of one without an address of its own. Pure. */
+/** What pods can know of a service; undefined for one without an address of its own. Pure. */
 export function toAddressedService({ metadata, spec }: KubeService): AddressedService | undefined {
   const { clusterIP: clusterIp } = spec ?? {};
   const name = metadata?.name;

@@ -19,10 +19,10 @@ export interface ServicesOptions {
 }
 
 const PATH = '/api/v1/services';
-/** Where the service of the API server itself is, which every pod is told of. */
+/** The service of the API server itself; every pod gets its variables. */
 const MASTER = { namespace: 'default', name: 'kubernetes' } as const;
 
-/** The services of the cluster, as containers are told of them in variables. */
+/** The services of the cluster, as containers see them in variables. */
 export class Services {
   /** By namespace and name; those without an address are left out. */
   readonly #byNamespace = new Map<string, Map<string, AddressedService>>();
@@ -55,7 +55,7 @@ export class Services {
     this.#reflector.retryNow();
   }
 
-  /** The API server was restored: what the watch has told may be of what never was. */
+  /** The API server was restored: what the watch has reported may not exist any more. */
   listAnew(): void {
     this.#reflector.listAnew();
   }

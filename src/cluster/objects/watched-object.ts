@@ -47,7 +47,7 @@ export class WatchedObject {
   #value: ConfigObject | undefined;
   #isKnown = false;
   #isCurrent = false;
-  /** It is immutable, and may have been made anew. */
+  /** It is immutable, and may have been recreated. */
   #isDoubted = false;
   #following: { readonly link: LinkedAbort; readonly reflector: Reflector<KubeConfigObject> } | undefined;
   /** The version up to which it was followed; undefined before. */
@@ -79,7 +79,7 @@ export class WatchedObject {
     return this.#isCurrent || (this.#value?.immutable === true && !this.#isDoubted);
   }
 
-  /** Has an immutable one looked up once more: nothing tells when it is deleted and made anew. */
+  /** Reads an immutable one again: no event shows that it was deleted and recreated. */
   doubt(): void {
     this.#isDoubted = true;
     this.#isCurrent = false;
@@ -111,7 +111,7 @@ export class WatchedObject {
     this.#following?.reflector.retryNow();
   }
 
-  /** The API server was restored: what the watch has told may be of what never was. */
+  /** The API server was restored: what the watch has reported may not exist any more. */
   listAnew(): void {
     this.#following?.reflector.listAnew();
   }
@@ -149,7 +149,7 @@ export class WatchedObject {
     }
   }
 
-  /** Resolves when something was told, or after that long. */
+  /** Resolves when news has arrived, or after that long. */
   async #arrival(limitMs: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     await new Promise<void>((resolve, reject) => {

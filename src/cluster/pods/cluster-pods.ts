@@ -55,7 +55,7 @@ export interface ClusterPodsOptions {
   readonly events: PodEventRecorder;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** A number in [0, 1); Math.random unless told. */
+  /** Returns a number in [0, 1) (default: Math.random). */
   readonly random?: () => number;
 }
 
@@ -182,7 +182,7 @@ export class ClusterPods {
     this.#writer.retryNow();
   }
 
-  /** The API server was restored: what the watch has told may be of what never was. */
+  /** The API server was restored: what the watch has reported may not exist any more. */
   listAnew(): void {
     this.#known.noteRestored();
     this.#reflector.listAnew();

@@ -8,7 +8,7 @@ export interface KnownPodsListener {
   changed(pod: NamedApiPod): void;
   /** The API server has it no more. */
   gone(pod: NamedApiPod): void;
-  /** All were listed, and what that changed has been told. */
+  /** All were listed, and the resulting changes have been delivered. */
   listed?(): void;
 }
 

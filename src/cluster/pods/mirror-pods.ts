@@ -54,7 +54,7 @@ export interface MirrorPodsOptions {
 interface Failure {
   readonly backoff: Backoff;
   retryAtMs: number;
-  /** What was told of it last. */
+  /** What was last reported about it. */
   told: string;
 }
 

@@ -42,7 +42,7 @@ const OTHER_FIELDS = [
   ...['initContainerStatuses', 'containerStatuses', 'ephemeralContainerStatuses'],
 ];
 
-/** Undefined when there is nothing to tell. */
+/** Undefined when there is nothing to write. */
 export function computeStatusPatch(inputs: StatusPatchInputs): StatusPatch | undefined {
   const { api, status, generation } = inputs;
   const there: ApiPodStatus = api.status ?? {};

@@ -15,7 +15,7 @@ describe('statuses', () => {
     await scene.clock.advance(60_000);
     await scene.stop();
     await scene.start();
-    // Only times differ of what was computed anew.
+    // The recomputed status differs in its times only.
     const { conditions, ...rest } = aRunningStatus();
     scene.agent.compute('uid-web', {
       ...rest,
@@ -156,7 +156,7 @@ describe('statuses', () => {
   });
 
   describe('are told again when somebody has changed them', () => {
-    /** The first status was told. */
+    /** The first status was written. */
     async function told(scene: ClusterPodsScene): Promise<void> {
       scene.bind('web');
       await scene.start();

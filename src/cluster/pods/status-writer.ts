@@ -50,7 +50,7 @@ export interface StatusWriterOptions {
   readonly logger?: Logger;
   /** Pods that are written at once (default: 8). */
   readonly parallel?: number;
-  /** A number in [0, 1); Math.random unless told. */
+  /** Returns a number in [0, 1) (default: Math.random). */
   readonly random?: () => number;
 }
 
@@ -71,7 +71,7 @@ interface Retry {
 }
 
 const PARALLEL = 8;
-/** How often all pods are held against what the API server has, whatever was told: as a kubelet does. */
+/** How often to compare all pods with the API server's, as a kubelet does. */
 const SWEEP_MS = 10_000;
 /** Pods between two turns of the event loop. */
 const SWEEP_SLICE = 32;
@@ -267,7 +267,7 @@ export class StatusWriter {
     return known.find(uid) ?? mirrors.findMirror(uid);
   }
 
-  /** Whether the server was told how the pod is. */
+  /** Whether the server has the pod's current status. */
   async #write(uid: string, signal: AbortSignal): Promise<boolean> {
     const { agent } = this.#options;
     const target = this.#findTarget(uid);

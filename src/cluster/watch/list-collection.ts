@@ -13,7 +13,7 @@ export interface ListRequest {
    * has to ask etcd for.
    */
   readonly resourceVersion: string;
-  /** Objects asked for at a time; 500 unless told. The server may send more when it answers from its memory. */
+  /** Objects per page (default: 500). The server may send more when it answers from its memory. */
   readonly pageSize?: number;
   /** It goes before other requests. */
   readonly isUrgent?: boolean;

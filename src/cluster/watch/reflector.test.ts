@@ -204,7 +204,7 @@ describe('a reflector', () => {
     put('three');
     api.sendBookmarks();
     await clock.advance(140_000);
-    // No error tells of it.
+    // No error reports it.
     expect(told.slice(1)).toEqual(['upsert two', 'delete one']);
     expect(reflector.problem).toBeUndefined();
     await clock.advance(10_000);

@@ -56,7 +56,7 @@ export interface ReflectorOptions<T> {
   /** Its requests go before others. */
   readonly isUrgent?: boolean;
   readonly logger?: Logger;
-  /** A number in [0, 1); Math.random unless told. */
+  /** Returns a number in [0, 1) (default: Math.random). */
   readonly random?: () => number;
 }
 
@@ -148,7 +148,7 @@ export class Reflector<T extends KubeObject> {
     });
   }
 
-  /** Whether the sink has been told all there is, once. */
+  /** Whether the sink has received a full list. */
   get hasSynced(): boolean {
     return this.#hasSynced;
   }
