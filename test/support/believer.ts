@@ -1,7 +1,7 @@
 import { type PodLifecycleEvent } from '../../src/watch/pleg/events.js';
 import { type PodCache } from '../../src/watch/pleg/pod-cache.js';
 
-/** What was last told of a container. */
+/** What was last reported about a container. */
 export type Told = 'running' | 'exited' | 'gone';
 
 /**
@@ -12,7 +12,7 @@ export class Believer {
   /** By pod and container; what is gone stays, as gone. */
   readonly believed = new Map<string, Map<string, Told>>();
   readonly #cache: PodCache;
-  /** Pods of which nothing was known when it was to look. */
+  /** Pods that were unknown when they were to be read again. */
   readonly #unknown = new Set<string>();
 
   constructor(cache: PodCache) {

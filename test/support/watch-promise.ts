@@ -1,4 +1,4 @@
-/** What a promise has come to, as of now: neither while it is pending. */
+/** The current state of a promise: neither result nor error while it is pending. */
 export interface WatchedPromise<T> {
   readonly value: T | undefined;
   readonly error: unknown;

@@ -30,7 +30,7 @@ export function aNode({ runtime, machine, rest }: NodeFactsChanges = {}): NodeFa
   };
 }
 
-/** The calls of one method, all answered at once unless told. */
+/** The calls of one method (default: all answered at once). */
 export function anOperation(method: string, changes: Partial<OperationFacts> = {}): OperationFacts {
   return { method, count: 10, hung: 0, failed: 0, p50Ms: 3, p99Ms: 8, maxMs: 8, ...changes };
 }

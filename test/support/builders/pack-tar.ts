@@ -1,4 +1,4 @@
-/** One member of an archive. What is not told is as of an ordinary file or folder of root's. */
+/** One member of an archive. Defaults are those of an ordinary file or folder of root's. */
 export interface TarMember {
   /** Folders end in a slash. Longer than 100 bytes: an extended header is put before it. */
   readonly name: string;

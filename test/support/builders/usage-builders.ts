@@ -52,7 +52,7 @@ export function aContainerUsage(fields: Partial<ContainerUsage> = {}): Container
   };
 }
 
-/** The pod `default/web` with the container `main`, of which it is the sum. */
+/** The pod `default/web`, whose usage is that of its container `main`. */
 export function aPodUsage(fields: Partial<PodUsage> = {}): PodUsage {
   const { name = 'web', containers = [aContainerUsage()] } = fields;
   const { cpu, memory } = aContainerUsage();

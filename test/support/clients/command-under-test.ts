@@ -13,7 +13,7 @@ import { untilTrue } from '../until-true.js';
 export interface CommandUnderTestOptions {
   /** Which command of podloop. */
   readonly command: string;
-  /** What it is always told. */
+  /** Arguments of every run. */
   readonly args: (command: CommandUnderTest) => readonly string[];
   /** What it logs once it does its work. */
   readonly readyText: string;

@@ -55,7 +55,7 @@ export function uint32(value: number): Buffer {
   return bytes;
 }
 
-/** One end of a connection that says exactly what a test tells it to, and keeps what it hears. */
+/** One end of a connection that sends exactly what a test wants, and records what it receives. */
 export class RawHttp2Peer {
   readonly socket: Socket;
   readonly frames: RawFrame[] = [];

@@ -79,7 +79,7 @@ export class FakeNodeServer implements KubeClient {
     }
   }
 
-  /** Ends watches, and has no more of them until told otherwise. */
+  /** Ends watches, and refuses new ones until it is reset. */
   set canWatch(can: boolean) {
     this.#canWatch = can;
     if (can) return;

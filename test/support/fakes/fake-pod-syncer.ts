@@ -52,7 +52,7 @@ export class FakePodSyncer implements PodSyncer {
     return found;
   }
 
-  /** Uids of pods of which another sync need not be made. */
+  /** Uids of pods that need no further sync. */
   readonly settled = new Set<string>();
 
   isSettled({ metadata }: NodePod): boolean {

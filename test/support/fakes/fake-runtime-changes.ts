@@ -44,7 +44,7 @@ const NO_OUTPUT: ExecResult = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0)
  */
 export class FakeRuntimeChanges implements RuntimeChanges, Pick<Runtime, 'findPod' | 'getPodStatus'> {
   readonly calls: string[] = [];
-  /** What commands come to, by their text (default: they succeed in silence). */
+  /** The results of commands, by their text (default: they succeed in silence). */
   readonly commands = new Map<string, ExecResult>();
   readonly #clock: Clock;
   readonly #gates = new Map<Changing, CallGate>();

@@ -20,7 +20,7 @@ export class FakeRuntimePort implements RuntimePort {
   runtimeVersion = '0.1.0';
   sandboxes: ListedSandbox[] = [];
   containers: ListedContainer[] = [];
-  /** What a call does; `about` is the id of a sandbox or container. At once unless told. */
+  /** What a call does; `about` is the id of a sandbox or container. Default: answers at once. */
   behave: (method: string, about: string) => PortBehavior = () => 0;
   /** Calls so far, by method. */
   readonly calls = new Map<string, number>();
@@ -34,7 +34,7 @@ export class FakeRuntimePort implements RuntimePort {
     this.#clock = clock;
   }
 
-  /** Adds a pod of one sandbox and so many containers. */
+  /** Adds a pod of one sandbox and that many containers. */
   addPod(name: string, containers = 1): void {
     const pod = { uid: `uid-${name}`, namespace: 'default', name };
     const createdAtMs = this.#clock.now() - 3_600_000;

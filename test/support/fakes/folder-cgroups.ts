@@ -118,7 +118,7 @@ export class FolderCgroups implements CgroupIo, AsyncDisposable {
     return this.read(join(this.root, tree, group, file))?.trim();
   }
 
-  /** Sets a control file as the kernel would: no write of ours. */
+  /** Sets a control file as the kernel would, without counting as a write. */
   async set(tree: string, group: string, file: string, text: string): Promise<void> {
     await writeFile(join(this.root, tree, group, file), text);
   }

@@ -1,7 +1,7 @@
 import { type WatchEvent, type WatchRequest } from '../../../src/cluster/client/kube-client.js';
 import { type ClusterPodsScene } from '../harness/cluster-pods-scene.js';
 
-/** Lets somebody hold back what the watch of pods tells. */
+/** Lets a test delay what the watch of pods delivers. */
 export function laggingWatch({ api }: ClusterPodsScene) {
   const real = api.watch.bind(api);
   const waiting: (() => void)[] = [];

@@ -7,7 +7,7 @@ export interface LoggedLine {
   readonly fields: LogFields;
 }
 
-/** A logger that keeps what it is told, for a test to look at. */
+/** A logger that records its lines for a test to read. */
 export class LogRecorder implements Logger {
   readonly lines: LoggedLine[] = [];
 
@@ -27,7 +27,7 @@ export class LogRecorder implements Logger {
     return true;
   }
 
-  /** The lines that warn or tell of an error. */
+  /** The warnings and errors. */
   get complaints(): readonly LoggedLine[] {
     return this.lines.filter(({ level }) => level !== 'info');
   }

@@ -10,7 +10,7 @@ export interface ImageToMake {
   readonly layers: readonly (readonly TarMember[] | Buffer)[];
   /** As it stands in the config: `{ Entrypoint, Cmd, Env, User, WorkingDir … }`. */
   readonly config?: object;
-  /** This machine's unless told; null for one that says nothing. */
+  /** Default: this machine's; null for a layout without it. */
   readonly architecture?: string | null;
   readonly compression?: 'none' | 'gzip';
 }

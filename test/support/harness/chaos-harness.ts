@@ -168,7 +168,7 @@ async function startRuntime(
       },
       listContainers: (_call, reply) => {
         arrived.push('ListContainers');
-        // Each answer another attempt, so that one can tell them apart.
+        // Each answer has another attempt, so that they can be distinguished.
         const metadata = { name: 'app', attempt: lists++ };
         reply(
           null,

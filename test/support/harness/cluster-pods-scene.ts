@@ -122,7 +122,7 @@ export class ClusterPodsScene implements AsyncDisposable {
     this.api.put(`/api/v1/nodes/${SCENE_NODE}`, { metadata: { uid: 'node-uid', labels: { disk: 'ssd' } } });
   }
 
-  /** Makes them anew, as a new agent does, and runs them. */
+  /** Makes new ones, as a new agent does, and runs them. */
   async start(): Promise<void> {
     this.#abort = new AbortController();
     const { clock, api: client, agent } = this;

@@ -96,7 +96,7 @@ export class FileSourceLab implements AsyncDisposable {
     return join(this.root, 'last-good');
   }
 
-  /** Starts an agent's part anew; `path` is below the root. */
+  /** Starts the agent's part again; `path` is below the root. */
   start(path = 'pods', options: Partial<FileSourceOptions> = {}): void {
     this.#stop = new AbortController();
     this.clock = new FakeClock();

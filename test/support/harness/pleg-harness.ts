@@ -20,7 +20,7 @@ export interface PlegHarness {
 /** No turn of the event loop, which a fake clock counts, for each of hundreds of pods: a fake runtime sends nothing. */
 const yieldToLoop = async (): Promise<void> => Promise.resolve();
 
-/** Sets a generator up, in mode `generic` unless told; nothing has been looked at yet. */
+/** Sets up a generator (default mode: `generic`); it has not relisted yet. */
 export function setUpPleg(
   options: Partial<PlegOptions> = {},
   runtimeOptions: Omit<FakeRuntimeOptions, 'clock'> = {},

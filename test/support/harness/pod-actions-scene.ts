@@ -39,7 +39,7 @@ export interface SceneBlueprint {
   readonly findLastRestartCount?: PodActionInputs['findLastRestartCount'];
 }
 
-/** The sandbox that containers of a scene are in unless told. */
+/** The default sandbox of a scene's containers. */
 const SCENE_SANDBOX = 'sandbox-0';
 
 /** A container of the spec. Its image makes it the same definition every time. */
@@ -52,7 +52,7 @@ export function aSidecar(name: string, fields: Partial<Container> = {}): Contain
   return aBareContainer(name, { restartPolicy: 'Always', ...fields });
 }
 
-/** What computePodActions looks at, by what matters of it. Ids of containers are `name-attempt`. */
+/** The input of computePodActions, reduced to what matters. Ids of containers are `name-attempt`. */
 export function aPodActionsScene(blueprint: SceneBlueprint = {}): PodActionInputs {
   const { spec, deleted = false, containers = {} } = blueprint;
   const pod = aNodePod({

@@ -12,7 +12,7 @@ import { type LogRecorder } from '../fakes/log-recorder.js';
 import { CriTestServer, type CriTestServerOptions } from '../clients/cri-test-server.js';
 import { FakeClock } from '#testing/fake-clock.js';
 
-/** What a {@link RecordHarness} may be told besides the runtime's answers. */
+/** Options of a {@link RecordHarness} besides the runtime's answers. */
 export type RecordHarnessOptions = Partial<Omit<RecordProxyOptions, 'upstream' | 'listen' | 'clock'>> & {
   readonly logger?: LogRecorder;
 };

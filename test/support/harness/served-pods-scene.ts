@@ -36,7 +36,7 @@ export class ServedPodsScene {
     this.versions,
   );
 
-  /** Puts a pod there, or another version of it, and tells the table. */
+  /** Adds a pod, or another version of it, and notifies the table. */
   set(blueprint: NodePodBlueprint, more: Partial<Omit<ServedPod, 'pod'>> = {}): ServedPod {
     const pod = aNodePod(blueprint);
     const served = { pod, status: aServedStatus(), createdAtMs: 0, deletion: undefined, ...more };

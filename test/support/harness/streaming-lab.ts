@@ -89,7 +89,7 @@ export class StreamingLab implements AsyncDisposable {
     return this.untilSessions(0);
   }
 
-  /** Resolves once no more than so many sessions are open. */
+  /** Resolves once no more than that many sessions are open. */
   async untilSessions(count: number): Promise<void> {
     while (this.server.sessionCount > count) await this.clock.sleep(5);
   }

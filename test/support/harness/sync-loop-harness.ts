@@ -12,7 +12,7 @@ import { FakeClock } from '#testing/fake-clock.js';
 import { LogRecorder } from '../fakes/log-recorder.js';
 import { PushedItems } from '../clients/pushed-items.js';
 
-/** A running sync loop between sources that the test pushes into and handlers that write down what they are told. */
+/** A running sync loop between sources that the test pushes into and handlers that record their calls. */
 export interface SyncLoopHarness extends AsyncDisposable {
   readonly clock: FakeClock;
   readonly cache: PodCache;

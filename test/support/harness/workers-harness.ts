@@ -12,7 +12,7 @@ export interface WorkersHarness {
   readonly syncer: FakePodSyncer;
   readonly logger: LogRecorder;
   readonly workers: PodWorkers;
-  /** Uids of pods that were to be looked at, in order. */
+  /** Uids of pods that were to be read, in order. */
   readonly relists: string[];
   readonly finished: string[];
   /** Uids of finished pods that are wanted again. */
