@@ -19,9 +19,9 @@ export const BUILT_AT_NS = 1_767_323_040_000_000_000n;
 
 /** What {@link aPod} takes: any field of a pod, its containers and sandboxes by what matters of them. */
 export interface PodBlueprint extends Partial<Omit<ObservedPod, 'containers' | 'sandboxes'>> {
-  /** A name alone is a running container. One running container `main` unless told. */
+  /** A name alone is a running container. Default: one running container `main`. */
   readonly containers?: readonly (string | Partial<ObservedContainer>)[];
-  /** Newest first. One running sandbox unless told. */
+  /** Newest first. Default: one running sandbox. */
   readonly sandboxes?: readonly Partial<ObservedContainer>[];
 }
 

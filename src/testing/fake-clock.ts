@@ -3,16 +3,16 @@ import { type Clock, type ClockTimer, type Stamp } from '#base/time/clock.js';
 
 /** What {@link FakeClock} starts with. */
 export interface FakeClockOptions {
-  /** Wall-clock time at the start, milliseconds since the epoch; 2026-01-02T03:04:05Z unless told. */
+  /** Wall-clock time at the start, milliseconds since the epoch (default: 2026-01-02T03:04:05Z). */
   readonly nowMs?: number;
   /**
-   * How many rounds of the event loop are let through after each timer; 10 unless told. Each round runs every
+   * How many rounds of the event loop are let through after each timer (default: 10). Each round runs every
    * promise chain to its end, so only code that yields through setImmediate needs more than one.
    */
   readonly settleRounds?: number;
   /**
    * Timers count in whole milliseconds, as Node's do: what is beyond them of the delay, and of the time at which it is set, is left out,
-   * so that a timer may fire up to two milliseconds early. False unless told: each fires when it is due.
+   * so that a timer may fire up to two milliseconds early. Default: false, so each fires when due.
    */
   readonly firesEarly?: boolean;
 }

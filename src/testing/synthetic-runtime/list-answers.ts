@@ -44,12 +44,12 @@ export class ListAnswers {
     return this.#sandboxes.next(this.#node.revision);
   }
 
-  /** The messages of StreamContainers, so many items in each. */
+  /** The messages of StreamContainers, with that many items in each. */
   *containerMessages(filter: ContainerFilter | undefined, itemsPerMessage: number): Iterable<Buffer> {
     yield* inMessages(this.#containerItems(filter), itemsPerMessage);
   }
 
-  /** The messages of StreamPodSandboxes, so many items in each. */
+  /** The messages of StreamPodSandboxes, with that many items in each. */
   *sandboxMessages(filter: PodSandboxFilter | undefined, itemsPerMessage: number): Iterable<Buffer> {
     yield* inMessages(this.#sandboxItems(filter), itemsPerMessage);
   }

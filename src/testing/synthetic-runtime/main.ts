@@ -9,7 +9,7 @@ import { answerControlRequest, type ControlMessage, type ControlRequest } from '
 import { serveSyntheticRuntime, type SyntheticRuntimeOptions } from './serve-synthetic-runtime.js';
 
 function tell(message: ControlMessage): void {
-  // The parent may be gone; then there is nobody to tell, and `disconnect` ends this process.
+  // The parent may be gone; then nobody reads this, and `disconnect` ends this process.
   if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
 }
 

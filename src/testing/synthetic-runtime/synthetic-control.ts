@@ -39,7 +39,7 @@ export interface SyntheticPod {
 export interface ContainerSelection {
   readonly containerIds?: readonly string[];
   readonly podUids?: readonly string[];
-  /** No more than so many of those that qualify. */
+  /** Maximum of those that qualify. */
   readonly count?: number;
 }
 
@@ -47,15 +47,15 @@ export interface ContainerSelection {
 export interface AddPodsOptions {
   readonly count: number;
   readonly containersPerPod: number;
-  /** `running` unless told. */
+  /** Default: `running`. */
   readonly state?: SyntheticContainer['state'];
 }
 
 /** How a container ends. */
 export interface KillOptions {
-  /** 137 unless told. */
+  /** Default: 137. */
   readonly exitCode?: number;
-  /** `Completed` for 0 and `Error` for the rest unless told. */
+  /** Default: `Completed` for 0 and `Error` for the rest. */
   readonly reason?: string;
 }
 
@@ -85,9 +85,9 @@ export interface SyntheticFaults {
   readonly events: 'on' | 'unimplemented' | 'ended';
   /** Whether a stream's headers go out when it opens; otherwise with its first event, as containerd does. */
   readonly eventHeadersAtOnce: boolean;
-  /** Every so many-th event is lost, 1 for all of them, 0 for none. */
+  /** Every n-th event is lost: 1 loses all of them, 0 none. */
   readonly dropEvery: number;
-  /** Every so many-th event is sent twice, 1 for all of them, 0 for none. */
+  /** Every n-th event is sent twice: 1 repeats all of them, 0 none. */
   readonly duplicateEvery: number;
 }
 
