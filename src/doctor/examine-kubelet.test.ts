@@ -28,7 +28,7 @@ function examinerOf(urls: readonly string[], healthzUrl: string, timeoutMs = 5_0
   });
 }
 
-/** Metrics of a kubelet that has relisted `count` times, each within the given seconds. */
+/** Metrics of a kubelet: its relists by duration, and when the last one was. */
 const metrics = (relists: number, slow: number, lastSeen: number): string =>
   [
     `kubelet_pleg_relist_duration_seconds_bucket{le="0.5"} ${relists}`,

@@ -79,7 +79,7 @@ export class FakeNodeServer implements KubeClient {
     }
   }
 
-  /** Ends watches, and refuses new ones until it is reset. */
+  /** False ends all watches, and refuses new ones until it is true again. */
   set canWatch(can: boolean) {
     this.#canWatch = can;
     if (can) return;
