@@ -5,7 +5,7 @@ import { type LogTarget } from './commands/logs/log-target.js';
 import { type Suspension, type SuspensionHandlers } from './suspension.js';
 import { type Terminal, type TerminalWindow } from './terminal.js';
 
-/** The process as a command sees it. Only main.ts makes one from the real process; tests make their own. */
+/** The process as a command sees it: main.ts wraps the real one, and tests create their own. */
 export interface CliHost {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pid: number;

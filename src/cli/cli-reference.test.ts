@@ -20,7 +20,7 @@ const host: CliHost = {
 };
 
 const page = await readFile(new URL('../../docs/reference/cli.md', import.meta.url), 'utf8');
-/** Everything below `## heading`, up to the next of its kind. */
+/** The text below `## heading`, up to the next heading of that level. */
 function section(heading: string): string {
   const [, ...sections] = page.split(/^## /m);
   return sections.find((text) => text.startsWith(`${heading}\n`)) ?? '';

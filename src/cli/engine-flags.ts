@@ -8,20 +8,20 @@ interface EngineFlag {
 }
 
 /**
- * An agent does little of very much: most of its code runs some hundred times, while pods come and go. What V8 does for programs
- * that do much of little costs it more than it gives; `benchmarks/cluster` shows by how much.
+ * Settings for a large program whose functions run rarely: most code of an agent runs some hundred times.
+ * V8's defaults optimize hot code, which costs an agent more than it gains; `benchmarks/cluster` shows by how much.
  */
 const FLAGS: readonly EngineFlag[] = [
-  // Bytes of bytecode that a function runs before it is compiled with all that V8 can, on threads of its own; that is 66 KiB
-  // unless told. Later releases have a compiler in between and need none of this.
+  // Bytes of bytecode that a function runs before V8's optimizing compiler compiles it on other threads
+  // (default: 66 KiB). Later releases have a compiler in between and need no change.
   { name: 'interrupt-budget', value: 1_000_000, releases: [20] },
-  // The space for new objects begins with 1 MiB and doubles at most: a burst of pods is over before it has grown.
+  // The space for new objects starts at 1 MiB and at most doubles: a burst of pods ends before it has grown.
   { name: 'semi-space-growth-factor', value: 16, releases: [20, 22, 24] },
 ];
 
 /**
- * The flags to set, as V8 reads them, for a release of Node such as `20.20.2`: V8 complains of those that it does not know.
- * Whoever starts Node with one of them (`execArgv`) is heeded.
+ * Chooses the V8 flags for a release of Node such as `20.20.2`, as V8 prints warnings for flags that it does not know.
+ * A flag that Node was started with (`execArgv`) is left as it is.
  */
 export function chooseEngineFlags(nodeVersion: string, execArgv: readonly string[]): string[] {
   const release = Number.parseInt(nodeVersion, 10);

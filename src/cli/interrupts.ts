@@ -1,6 +1,6 @@
 import { type Clock } from '#base/time/clock.js';
 
-/** What {@link listenForInterrupts} needs of `process`. */
+/** The part of `process` that {@link listenForInterrupts} uses. */
 export interface InterruptSource {
   on(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', listener: () => void): unknown;
   /** Whether any of its standard streams is a terminal, which can hang up. */
@@ -13,7 +13,7 @@ export interface InterruptSource {
  */
 const SAME_KEY_PRESS_MS = 500;
 
-/** What a shell reports of a command that Ctrl-C ended. */
+/** The exit code of a command that Ctrl-C ended. */
 export const EXIT_INTERRUPTED = 130;
 
 /**

@@ -42,16 +42,16 @@ export class LineOutput {
     return this.#stream.writableLength;
   }
 
-  /** Why what is written does not arrive; undefined when it does, as far as can be told. */
+  /** Why output does not arrive; undefined while no error is known. */
   findProblem(): string | undefined {
     if (this.#failure !== undefined) return this.#failure.message;
     if (this.#ended.signal.aborted) return 'nobody reads it any more';
     return describeWaiting(this.#stream.writableLength);
   }
 
-  /** Rejects with why, when what was written before could not be, as far as can be told by now. */
+  /** Rejects with the error of an earlier write, if one is known by now. */
   async assertWritten(): Promise<void> {
-    // A stream tells of a write that has failed in a turn of its own.
+    // A stream reports a failed write in a later turn of the event loop.
     await nextTurn();
     if (this.#failure !== undefined) throw this.#failure;
   }

@@ -13,23 +13,23 @@ export type WriteBytes = (
   done: (error: NodeJS.ErrnoException | null, written: number) => void,
 ) => void;
 
-/** What a {@link LogFile} is made with. */
+/** The options of a {@link LogFile}. */
 export interface LogFileOptions {
   readonly fd: number;
   readonly clock: Clock;
-  /** fs.write unless told. */
+  /** The write function (default: fs.write). */
   readonly write?: WriteBytes;
 }
 
-/** At most so much is given to the file at a time. */
+/** Maximum number of bytes per write. */
 const CHUNK_BYTES = 64 * 1024;
-/** A terminal that somebody has stopped is asked again after so long. */
+/** Retry interval for a stopped terminal. */
 const STOPPED_RETRY_MS = 50;
-/** And a file that cannot be written, as on a disk that is full. */
+/** Retry interval for a file that cannot be written, for example on a full disk. */
 const FAILED_RETRY_MS = 1_000;
-/** A write that takes longer is told of; a disk that is only busy takes less. */
+/** A longer write is reported; a disk that is only busy takes less time. */
 const HANGS_AFTER_MS = 10_000;
-/** So long whoever ends waits for the last lines. */
+/** Maximum time that the exit waits for the last lines. */
 const SETTLE_MS = 1_000;
 
 /**
@@ -95,7 +95,7 @@ export class LogFile implements LogTarget {
     try {
       for (const bytes of this.#waiting.splice(0)) writeSync(fd, bytes);
     } catch {
-      // Nobody is left who could be told.
+      // There is no output left to report to.
     }
     this.#waitingBytes = 0;
   }

@@ -21,17 +21,17 @@ import { handleSuspension } from './suspension.js';
 import { findTerminal, findWindow } from './terminal.js';
 import { closeGoneTerminals } from './terminal-hangup.js';
 
-/** After this long, what still keeps the process alive (a reader that does not read) is not waited for. */
+/** Maximum time to wait for what still keeps the process alive, such as a reader that does not read. */
 const EXIT_GRACE_MS = 2_000;
 
-/** What systemd tells one process of a service; nobody else is to speak, or to be watched, in its name. */
+/** Variables that systemd sets for one process of a service; child processes must not inherit them. */
 const FOR_THIS_PROCESS_ALONE = ['NOTIFY_SOCKET', 'WATCHDOG_PID', 'WATCHDOG_USEC'];
 
 setEngineFlags(process.versions.node, process.execArgv);
 const clock = new SystemClock();
 const env = { ...process.env };
 for (const name of FOR_THIS_PROCESS_ALONE) Reflect.deleteProperty(process.env, name);
-/** Standard error as a log goes there, made once somebody logs; undefined where {@link CliHost.stderr} waits for nobody. */
+/** The log on standard error, created at the first use; undefined if {@link CliHost.stderr} never blocks. */
 let log: LogFile | undefined;
 const signals: InterruptSource = {
   on: (signal, listener) => process.on(signal, listener),
@@ -41,7 +41,7 @@ const host: CliHost = {
   env,
   pid: process.pid,
   clock,
-  // Opened only by the command that reads it.
+  // Reading the property opens the stream, so only a command that needs it does.
   get stdin() {
     return process.stdin;
   },
@@ -67,7 +67,7 @@ const host: CliHost = {
   handleSuspension: (handlers) => handleSuspension(process, clock, handlers),
 };
 
-// Node prints it then.
+// Node prints the error afterwards.
 process.on('uncaughtExceptionMonitor', (error: unknown) => {
   if (error instanceof Error) error.stack &&= new SourcePlaces().translate(error.stack);
 });

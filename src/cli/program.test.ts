@@ -6,7 +6,7 @@ import { type CliHost } from './cli-host.js';
 import { LineOutput } from './line-output.js';
 import { runProgram } from './program.js';
 
-/** Runs podloop with a standard output on which each write ends so. */
+/** Runs podloop with a standard output whose writes all end with `failure`, if there is one. */
 async function run(args: readonly string[], failure?: Error): Promise<{ code: number; stderr: string }> {
   const stdout = new Writable({ write: (_chunk, _encoding, callback) => callback(failure) });
   const stderr = new PassThrough();

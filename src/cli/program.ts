@@ -8,11 +8,11 @@ import { toSwitches } from './switch-flags.js';
 import { toUsageError } from './usage-error.js';
 import { packageVersion } from './package-version.js';
 
-/** A subcommand as the program knows it before its code is loaded. */
+/** A subcommand whose code is not loaded yet. */
 export interface LazyCommand {
   readonly name: string;
   readonly summary: string;
-  /** Of a wrong use, for those to which 1 means something else (default: 1). */
+  /** Exit code for a usage error, if 1 has another meaning for the command (default: 1). */
   readonly usageExitCode?: number;
   readonly load: (host: CliHost) => Promise<Command>;
 }
@@ -130,7 +130,7 @@ export const COMMANDS: readonly LazyCommand[] = [
   },
 ];
 
-/** What the scripts of `podloop completion` call; for nobody else. */
+/** The hidden command that the scripts of `podloop completion` call. */
 const COMPLETE = '__complete';
 
 const EXAMPLES = `
@@ -151,8 +151,10 @@ Examples:
 Use "podloop <command> --help" for more about a command.`;
 
 /**
- * Runs the command that `args` name and returns the exit code: 0, or another one, mostly 1, after a line on standard error
- * that says what is wrong. Only the code of that one command is loaded.
+ * Runs the command that `args` name and returns the exit code.
+ *
+ * A failure returns another code than 0, mostly 1, after an error line on standard error. Only the code of that
+ * command is loaded.
  */
 export async function runProgram(args: readonly string[], host: CliHost): Promise<number> {
   try {
@@ -167,7 +169,7 @@ export async function runProgram(args: readonly string[], host: CliHost): Promis
       program.outputHelp();
       await host.stdout.assertWritten();
     } else {
-      // Commander shows the whole help for a command that is not there, and does not say that.
+      // Commander prints the whole help for an unknown command, without an error.
       const [first, second] = args;
       const isUnknown = first === 'help' && second !== undefined && findCalled(args) === undefined;
       const words = isUnknown && second !== 'help' ? [second] : args;
@@ -176,7 +178,7 @@ export async function runProgram(args: readonly string[], host: CliHost): Promis
     return 0;
   } catch (error) {
     if (!(error instanceof CommanderError)) return await tell(error, host);
-    // Commander has written its message by now; help and version come out here too, with the code 0.
+    // Commander has already printed its message; help and version end here too, with exit code 0.
     if (error.exitCode !== 0) return findCalled(args)?.usageExitCode ?? 1;
     return await host.stdout.assertWritten().then(
       () => 0,
@@ -185,15 +187,15 @@ export async function runProgram(args: readonly string[], host: CliHost): Promis
   }
 }
 
-/** Says what went wrong; resolves with the exit code. */
+/** Prints the error and resolves with the exit code. */
 async function tell(error: unknown, host: CliHost): Promise<number> {
-  // What went wrong is the last that is said.
+  // The error has to be the last line, after all log lines.
   await host.log?.settle?.();
   if (error instanceof CommandFailure) {
     for (const line of error.lines) await host.stderr.writeLine(escapeTerminal(line));
     return error.exitCode;
   }
-  // Messages of ours say what is wrong and what to do; one line of text, whatever a runtime has put into it.
+  // The message becomes one line, as text from a runtime may contain line breaks.
   const words = escapeTerminal(messageOf(error).replaceAll(/\s+/g, ' ').trim());
   await host.stderr.writeLine(`error: ${words}`);
   return 1;
@@ -224,7 +226,7 @@ async function buildProgram(args: readonly string[], host: CliHost): Promise<Com
   return program;
 }
 
-/** The command that is to run, or whose help is asked for. */
+/** The command to run or to print the help of. */
 function findCalled(args: readonly string[]): LazyCommand | undefined {
   const words = args.filter((arg) => !arg.startsWith('-'));
   const word = words[0] === 'help' ? words[1] : words[0];

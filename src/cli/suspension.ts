@@ -1,6 +1,6 @@
 import { type Clock } from '#base/time/clock.js';
 
-/** What is done round a stop of the process. */
+/** The handlers before and after a stop of the process. */
 export interface SuspensionHandlers {
   /** Gives the terminal back; the process stops then. */
   readonly leave: () => void;
@@ -21,7 +21,7 @@ export interface SuspensionSource {
   kill(pid: number, signal: NodeJS.Signals): unknown;
 }
 
-/** A process without a shell that could let it go on is not stopped by the signal: it goes on by itself. */
+/** The signal does not stop a process without a shell that could resume it; it continues by itself. */
 const NOT_STOPPED_AFTER_MS = 300;
 
 /** Calls the handlers round each stop that SIGTSTP, or {@link Suspension.suspend}, asks for. */

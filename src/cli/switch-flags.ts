@@ -1,9 +1,10 @@
 import { type Command } from 'commander';
 
 /**
- * The arguments with `--flag=true` and `--flag=false` of switches in the form that commander knows, `--flag`, `--no-flag`
- * or nothing at all; and `--flag` of those that take a value (`--flag [bool]`) as `--flag=true`, unless one follows, as what
- * follows may be a folder. Nothing behind `--` is touched.
+ * Rewrites `--flag=true` and `--flag=false` of switches to the forms that commander knows.
+ *
+ * Those are `--flag`, `--no-flag` or nothing. A bare `--flag` that takes a value (`--flag [bool]`) becomes
+ * `--flag=true`, unless `true` or `false` follows: the next word may be a folder. Words after `--` stay as they are.
  */
 export function toSwitches(args: readonly string[], commands: readonly Command[]): string[] {
   const called = commands.find((command) => command.name() === args.find((arg) => !arg.startsWith('-')));

@@ -4,7 +4,7 @@ import { type ExitSource } from './terminal.js';
 
 const STANDARD_FDS = [0, 1, 2];
 
-/** How a file descriptor is looked at and closed. */
+/** The calls that inspect and close a file descriptor. */
 export interface TerminalFds {
   readonly isTerminal: (fd: number) => boolean;
   readonly close: (fd: number) => void;

@@ -1,6 +1,6 @@
 import { type WriteStream } from 'node:tty';
 
-/** The terminal that a person looks at: its size, and what is drawn on it. */
+/** The terminal of the user: its size and its output. */
 export interface Terminal {
   /** As of now. */
   readonly columns: number;
@@ -17,13 +17,13 @@ export interface Terminal {
 /** The part of a {@link Terminal} that a program elsewhere has to know to draw in it. */
 export type TerminalWindow = Pick<Terminal, 'columns' | 'rows' | 'onResize'>;
 
-/** The part of `process` that {@link findTerminal} needs. */
+/** The part of `process` that {@link findTerminal} uses. */
 export interface ExitSource {
   on(event: 'exit', listener: () => void): unknown;
   off(event: 'exit', listener: () => void): unknown;
 }
 
-/** What is taken for the size of a terminal that does not tell, as over a serial line. */
+/** The assumed size of a terminal that reports none, for example on a serial line. */
 const DEFAULT_SIZE = { columns: 80, rows: 24 } as const;
 
 /** The terminal behind a stream; undefined when that is a file or a pipe, or knows no control sequences. */

@@ -6,18 +6,18 @@ import { type CliHost } from '../cli-host.js';
 import { CommandFailure } from '../command-failure.js';
 import { EXIT_INTERRUPTED } from '../interrupts.js';
 
-/** The flags of every command that speaks with a running agent. */
+/** The flags of every command that talks to a running agent. */
 export interface SessionFlags {
   readonly socket?: string;
   readonly namespace?: string;
 }
 
-/** A command's dealings with a running agent. */
+/** The connection of a command to a running agent. */
 export interface AgentSession {
   readonly client: AgentClient;
   /** Where names are looked for (default: `default`). */
   readonly namespace: string;
-  /** Whether the namespace was told. */
+  /** Whether a flag set the namespace. */
   readonly namespaceTold: boolean;
   /** Aborts when the command is to end: Ctrl-C, or a reader who has gone away. */
   readonly signal: AbortSignal;

@@ -7,19 +7,19 @@ import { askAgent } from './api/ask-agent.js';
 import { type CliHost } from '../cli-host.js';
 import { embeddedSocketPaths, findSocket, resolveRuntimeEndpoint } from './runtime-endpoint.js';
 
-/** How a runtime is found that nobody has named. */
+/** How to find a runtime that no flag names. */
 export interface FindRuntimeOptions {
-  /** Who may tell of it. */
+  /** The agent that may know the endpoint. */
   readonly agent: AgentClient;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
-  /** How long the agent may take to tell (default: three seconds). */
+  /** Maximum time for the answer of the agent (default: three seconds). */
   readonly limitMs?: number;
   /** Where runtimes usually listen (default: as crictl has it). */
   readonly usualSocketPaths?: readonly string[];
 }
 
-/** One that is well answers at once; one that does not is waited for in vain. */
+/** A healthy agent answers at once; a longer wait would not help. */
 const ANSWER_MS = 3_000;
 
 /** The endpoint that the flag means, or without one the runtime that {@link findRuntimeEndpoint} finds. */
@@ -50,7 +50,7 @@ export async function findRuntimeEndpoint(options: FindRuntimeOptions): Promise<
   return path === undefined ? '' : `unix://${path}`;
 }
 
-/** Undefined when there is no agent, or it says nothing of use. */
+/** Undefined if there is no agent or no usable answer. */
 async function askForEndpoint({
   agent,
   clock,

@@ -10,7 +10,7 @@ export function parseDurationFlag(text: string): number {
   }
 }
 
-/** The same, but not nothing. */
+/** The same, but greater than zero. */
 export function parsePositiveDuration(text: string): number {
   try {
     const durationMs = parseGoDuration(text, 'duration');
@@ -21,7 +21,7 @@ export function parsePositiveDuration(text: string): number {
   throw new InvalidArgumentError('use a positive duration such as 1s, 500ms or 1m30s');
 }
 
-/** A whole number, also below zero. */
+/** A whole number, which may be negative. */
 export function parseWholeFlag(text: string): number {
   if (!/^-?\d{1,15}$/.test(text)) throw new InvalidArgumentError('use a whole number');
   return Number(text);

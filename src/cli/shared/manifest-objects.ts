@@ -8,7 +8,7 @@ import { findTypeOfKind, type ResourceType } from './api/resource-type.js';
 import { type CliHost } from '../cli-host.js';
 import { failure } from '../command-failure.js';
 
-/** Where manifests come from. */
+/** The sources of manifests. */
 export interface ManifestSource {
   /** Files, folders, URLs; `-` is standard input. */
   readonly paths: readonly string[];
@@ -116,7 +116,7 @@ function parseObjects(content: string, file: string): KubeObject[] {
   });
 }
 
-/** A List is the objects in it. */
+/** A List stands for the objects in it. */
 function flatten(value: unknown, file: string, depth: number): KubeObject[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw failure(`unable to decode ${JSON.stringify(file)}: an object with apiVersion and kind is expected`);

@@ -7,7 +7,7 @@ import { type GetRequestOptions, selectorQuery, withKinds } from '../commands/ge
 import { ObjectPrinter } from './print/object-printer.js';
 import { sortObjects } from './print/sort-objects.js';
 
-/** `get --watch`: objects as they stand, and a row or an object more for each change, until somebody ends it. */
+/** `get --watch`: prints the objects, then a row or an object for each change, until it is interrupted. */
 export class ObjectWatcher {
   readonly #options: GetRequestOptions;
   /** The version that was last shown of each object, by uid. */
@@ -43,7 +43,7 @@ export class ObjectWatcher {
     for await (const event of watchObjects(session.client, path, { query: { ...query, resourceVersion } })) {
       if (signal.aborted) return;
       const object = { apiVersion: 'v1', kind: type.kind, ...event.object };
-      // What an agent tells of at the beginning of a watch was in the list.
+      // The events at the start of a watch repeat the list.
       if (!this.#isNew(object) && event.type === 'ADDED') continue;
       await printer.print([object], event.type);
       if (event.type === 'DELETED') this.#shown.delete(idOf(object));

@@ -14,13 +14,13 @@ export function kubeletsEndpointOption(...others: readonly string[]): Option {
   return option.conflicts(['runtimeEndpoint', ...others]);
 }
 
-/** The default sockets of an embedded runtime: the first for root, for other users the one in their runtime folder. */
+/** The default sockets of an embedded runtime: the first for root, the one in the runtime folder for others. */
 export function embeddedSocketPaths(env: Readonly<Record<string, string | undefined>>): string[] {
   const own = env['XDG_RUNTIME_DIR'];
   return ['/run/podloop/cri.sock', ...(own === undefined ? [] : [join(own, 'podloop', 'cri.sock')])];
 }
 
-/** The first of these paths at which there is a socket. */
+/** The first of these paths that is a socket. */
 export async function findSocket(paths: readonly string[]): Promise<string | undefined> {
   for (const path of paths) {
     const found = await stat(path).catch(() => undefined);

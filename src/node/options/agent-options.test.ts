@@ -4,7 +4,7 @@ import { KUBELET_CONFIG_TABLES } from './kubelet-config/kubelet-config-fields.js
 import { resolveAgentOptions } from './resolve-agent-options.js';
 
 describe('the options of the agent', () => {
-  it('are the defaults of the table unless told', () => {
+  it('have the defaults of the table', () => {
     expect(resolveAgentOptions({})).toMatchObject({
       maxPods: 110,
       mode: 'auto',
@@ -23,7 +23,7 @@ describe('the options of the agent', () => {
     expect(resolveAgentOptions({}, { serializeImagePulls: false }).maxParallelImagePulls).toBe(5);
   });
 
-  it('put links to logs where a kubelet does, as long as the logs are there', () => {
+  it('put links to logs where a kubelet does, if the logs are in the default folder', () => {
     const elsewhere = { podLogsDir: '/home/me/logs' };
     expect(resolveAgentOptions({}).containerLogLinksDir).toBe('/var/log/containers');
     expect(resolveAgentOptions(elsewhere).containerLogLinksDir).toBe('');
@@ -92,7 +92,7 @@ describe('the table of options', () => {
     expect(new Set(flags).size).toBe(flags.length);
   });
 
-  it('takes up every field of a KubeletConfiguration that is said to work', () => {
+  it('reads every field of a KubeletConfiguration that is documented as supported', () => {
     const fields = Object.entries(KUBELET_CONFIG_TABLES.KubeletConfiguration)
       .filter(([, facts]) => facts.support === 'supported')
       .map(([field]) => field)

@@ -7,7 +7,7 @@ import { POD_OPTIONS, type PodOptions } from './pod-options.js';
 import { PRESSURE_OPTIONS, type PressureOptions } from './pressure-options.js';
 import { SERVER_OPTIONS, type ServerOptions } from './server-options.js';
 
-/** What a node agent can be told. Each is explained in {@link AGENT_OPTIONS}. */
+/** The options of a node agent; {@link AGENT_OPTIONS} explains each. */
 export interface AgentOptions
   extends
     NodeOptions,
@@ -22,10 +22,7 @@ export interface AgentOptions
   readonly exitWhenDone: boolean;
 }
 
-/**
- * Every option of the node agent, in the order in which they are shown: what it is unless told, and where it is told. A
- * flag outdoes the file.
- */
+/** Every option of the node agent: its default, its flag and its field in a file. A flag overrides the file. */
 export const AGENT_OPTIONS: OptionsTable<AgentOptions> = {
   ...NODE_OPTIONS,
   ...CLUSTER_OPTIONS,

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** Where an agent keeps certificates that it has made or was given. */
+/** The folder for certificates that the agent created or received. */
 export function certFolderOf({
   certDir,
   rootDir,

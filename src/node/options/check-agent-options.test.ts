@@ -38,7 +38,7 @@ describe('the names and settings that pods are given', () => {
   });
 });
 
-describe('what the ports of the agent are told', () => {
+describe('the options for the ports of the agent', () => {
   it('may come from the file of a kubelet, as kubeadm writes it', () => {
     const { config, warnings } = readKubeletConfig(
       `${HEAD}address: 0.0.0.0
@@ -69,7 +69,7 @@ authentication:
     });
   });
 
-  it('asks the API server of a cluster unless told otherwise, and keeps its answers as long as a kubelet', () => {
+  it('asks the API server of a cluster by default, and caches its answers as long as a kubelet', () => {
     const kubeletsOwn = {
       ...{ anonymousAuth: false, authorizationMode: 'Webhook', authenticationTokenWebhook: true },
       ...{ authenticationTokenWebhookCacheTtlMs: 120_000 },
@@ -91,7 +91,7 @@ authentication:
     expect(resolveAgentOptions({ kubeconfig: '/k', anonymousAuth: false }, config).anonymousAuth).toBe(false);
   });
 
-  it('is the kubelet’s port in a cluster unless told otherwise', () => {
+  it('is the kubelet’s port in a cluster by default', () => {
     expect(resolveAgentOptions({}).port).toBe(0);
     expect(resolveAgentOptions({ kubeconfig: '/k' }).port).toBe(10_250);
     expect(resolveAgentOptions({ kubeconfig: '/k' }, { port: 7 }).port).toBe(7);
@@ -136,8 +136,8 @@ authentication:
   });
 });
 
-describe('what an agent is told of the certificates of its node', () => {
-  it('may come from the file of a kubelet, and is to renew its own unless told', () => {
+describe('the options for the certificates of a node', () => {
+  it('may come from the file of a kubelet, and renew certificates by default', () => {
     const { config, warnings } = readKubeletConfig(
       `${HEAD}rotateCertificates: false\nserverTLSBootstrap: true\n`,
       'k.yaml',

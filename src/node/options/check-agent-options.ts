@@ -66,7 +66,7 @@ function findUselessPeriods(options: AgentOptions): (string | undefined)[] {
   );
 }
 
-/** Of Linux: cpu.cfs_period_us. */
+/** The limits of Linux for cpu.cfs_period_us. */
 function findWrongQuotaPeriod({ cpuCfsQuotaPeriodMs: ms }: AgentOptions): string | undefined {
   return ms >= 1 && ms <= 1_000
     ? undefined
@@ -105,7 +105,7 @@ function findWrongThresholds({
   return `--image-gc-low-threshold: ${low} is not less than --image-gc-high-threshold, ${high}`;
 }
 
-/** Below that the store would be all overhead. */
+/** A smaller store would consist of overhead alone. */
 function findSmallJournal({ journalMaxSizeBytes: bytes }: AgentOptions): string | undefined {
   return bytes >= 4 * 2 ** 20 ? undefined : `--journal-max-size: ${bytes / 2 ** 20}Mi is not at least 4Mi`;
 }
@@ -196,7 +196,7 @@ function findWrongUrl({ manifestUrl }: AgentOptions): string | undefined {
   return `--manifest-url: ${JSON.stringify(manifestUrl)} is no http:// or https:// URL`;
 }
 
-/** Values are not named: they may be secrets. */
+/** The message leaves values out, as they may be secrets. */
 function findWrongHeaders({ manifestUrlHeader }: AgentOptions): string | undefined {
   for (const [name, values] of Object.entries(manifestUrlHeader)) {
     try {

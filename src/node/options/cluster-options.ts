@@ -1,6 +1,6 @@
 import { type OptionsTable } from './options-table.js';
 
-/** What an agent is told of the cluster that it is to be a node of. */
+/** The options of an agent that joins a cluster. */
 export interface ClusterOptions {
   /** Empty for an agent on its own. */
   readonly kubeconfig: string;

@@ -1,7 +1,7 @@
 import { VERIFICATION_POLICIES, type VerificationPolicy } from '../images/verification-policy.js';
 import { type OptionsTable } from './options-table.js';
 
-/** What an agent is told of images, logs and dead containers: how many there are at once, and how long they are kept. */
+/** The options for images, logs and dead containers: limits on their number, size and age. */
 export interface ImageAndLogOptions {
   readonly maxParallelImagePulls: number;
   readonly imagePullCredentialsVerificationPolicy: VerificationPolicy;

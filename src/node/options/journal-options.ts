@@ -1,6 +1,6 @@
 import { type OptionsTable } from './options-table.js';
 
-/** What an agent is told of the history that it keeps. */
+/** The options for the history of the node. */
 export interface JournalOptions {
   readonly journalMaxSizeBytes: number;
   readonly journalMaxAgeMs: number;

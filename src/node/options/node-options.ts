@@ -2,7 +2,7 @@ import { PLEG_MODES, type PlegMode } from '#watch';
 import { USUAL_ROOT_DIR } from './usual-places.js';
 import { type OptionsTable } from './options-table.js';
 
-/** What an agent is told of its manifests, its runtime, its places on the node, and how often it looks. */
+/** The options for manifests, the runtime, folders on the node, and intervals. */
 export interface NodeOptions {
   readonly podManifestPath: string;
   readonly manifestUrl: string;

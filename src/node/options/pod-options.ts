@@ -2,15 +2,15 @@ import { FORBIDDABLE } from '#kube/node/node-policy.js';
 import { CGROUP_DRIVERS, type CgroupDriver } from '../runtime/config/pod-cgroup-names.js';
 import { type OptionsTable } from './options-table.js';
 
-/** What an agent is told of the pods that it runs: how many, within what, with which names, and what none may ask for. */
+/** The options for pods: their limits, cgroups and DNS, and what they may not request. */
 export interface PodOptions {
   readonly maxPods: number;
   readonly podsPerCore: number;
   readonly systemReserved: Readonly<Record<string, string>>;
   readonly kubeReserved: Readonly<Record<string, string>>;
-  /** Empty for the one that the runtime has. */
+  /** Empty for the driver that the runtime reports. */
   readonly cgroupDriver: CgroupDriver | '';
-  /** Empty for one of the agent's own. */
+  /** Empty for a cgroup of this agent alone. */
   readonly cgroupRoot: string;
   readonly cgroupsPerQos: boolean;
   /** Not above 0: no limit. */

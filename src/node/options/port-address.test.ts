@@ -12,7 +12,7 @@ it.each<[GivenAgentOptions, string]>([
   expect(portAddressOf(resolveAgentOptions(given))).toBe(address);
 });
 
-it('may be told by a file', () => {
+it('may come from a file', () => {
   const options = resolveAgentOptions({ kubeconfig: '/k' }, { address: '192.0.2.7' });
   expect(portAddressOf(options)).toBe('192.0.2.7');
 });

@@ -1,12 +1,12 @@
 import { type ClusterOptions } from './cluster-options.js';
 import { type ServerOptions } from './server-options.js';
 
-/** Where the agent answers unless told: to nobody but this machine. */
+/** The default address, which only this machine can reach. */
 export const OWN_ADDRESS = '127.0.0.1';
 /** The kubelet's. */
 const EVERY_ADDRESS = '0.0.0.0';
 
-/** The port with TLS; undefined where there is to be none. Pure. */
+/** The TLS port; undefined for none. Pure. */
 export function findTlsPort({
   enableServer,
   port,
@@ -15,8 +15,10 @@ export function findTlsPort({
 }
 
 /**
- * Where the port with TLS is. To join a cluster is to ask for it at every address of the machine, as with a kubelet: the API
- * server asks from elsewhere, and nobody is let in there who does not show who he is. Pure.
+ * The address of the TLS port. Pure.
+ *
+ * In a cluster the default is every address of the machine, as with a kubelet: the API server connects from another
+ * machine, and the port requires credentials.
  */
 export function portAddressOf({
   address,

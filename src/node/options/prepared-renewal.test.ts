@@ -42,7 +42,7 @@ async function open(given: GivenAgentOptions = {}): Promise<TlsFiles> {
   return TlsFiles.open({ options, hosts: () => ['node-1'], folder, clock, logger: new LogRecorder() });
 }
 
-it('is not waited for at the start, and loads nothing later than it was prepared', async () => {
+it('does not delay the start, and loads nothing after it was prepared', async () => {
   await writePair('podloop.pem');
   const files = await open();
   expect(loads).not.toHaveBeenCalled();

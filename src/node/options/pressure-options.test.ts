@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { DEFAULT_HARD_THRESHOLDS } from '#kube/node/eviction-thresholds.js';
 import { resolveAgentOptions } from './resolve-agent-options.js';
 
-it('hard thresholds that are written stand for all of them, as with a kubelet, unless they are to be merged', () => {
+it('hard thresholds in a file replace all defaults, as with a kubelet, unless they are merged', () => {
   const evictionHard = { 'memory.available': '1Gi' };
   const resolve = (config: Parameters<typeof resolveAgentOptions>[1]) =>
     resolveAgentOptions({}, config).evictionHard;

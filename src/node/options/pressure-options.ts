@@ -1,7 +1,7 @@
 import { DEFAULT_HARD_THRESHOLDS, type WrittenThresholds } from '#kube/node/eviction-thresholds.js';
 import { type OptionsTable } from './options-table.js';
 
-/** What an agent is told of when its node is short of something. */
+/** The options for resource pressure and eviction. */
 export interface PressureOptions {
   readonly evictionHard: WrittenThresholds;
   readonly evictionSoft: WrittenThresholds;

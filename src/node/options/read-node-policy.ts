@@ -7,10 +7,10 @@ import {
 import { messageOf } from '#base/errors/errors.js';
 import { type AgentOptions } from './agent-options.js';
 
-/** What of the options says what pods may not have. */
+/** The options that restrict pods. */
 export type PolicyOptions = Pick<AgentOptions, 'forbid' | 'allowedHostPaths'>;
 
-/** The node's policy; for options that {@link findPolicyProblem} finds nothing wrong with. Pure. */
+/** Builds the node's policy from options that {@link findPolicyProblem} has accepted. Pure. */
 export function readNodePolicy({ forbid, allowedHostPaths }: PolicyOptions): NodePolicy {
   return {
     forbid: new Set(forbid.filter(isForbiddable)),
@@ -18,7 +18,7 @@ export function readNodePolicy({ forbid, allowedHostPaths }: PolicyOptions): Nod
   };
 }
 
-/** What is wrong with the options, `--flag: what and why`; undefined when nothing is. Pure. */
+/** Returns the first problem of the options as `--flag: what and why`, or undefined. Pure. */
 export function findPolicyProblem({ forbid, allowedHostPaths }: PolicyOptions): string | undefined {
   const unknown = forbid.find((word) => !isForbiddable(word));
   if (unknown !== undefined) {

@@ -5,7 +5,7 @@ import { type ServerOptions } from './server-options.js';
 /** The kubelet's. */
 const DEFAULT_READ_ONLY_PORT = 10_255;
 
-/** Where health and metrics are for anybody. */
+/** The address and port that serve health and metrics without authentication. */
 export interface ReadOnlyPlace {
   readonly address: string;
   /** 0 for none. */

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { messageOf, PodloopError } from '#base/errors/errors.js';
 
-/** More than certificates, keys and tokens have. */
+/** Larger than any certificate, key or token file. */
 const LARGEST_FILE_BYTES = 1024 * 1024;
 
 /**
@@ -30,7 +30,7 @@ export async function readOptionFile(flag: string, file: string, isPrivate = fal
   }
 }
 
-/** What is wrong with a file that an option names. */
+/** A problem with a file that an option names. */
 export function unusableFile(flag: string, file: string, why: string, cause?: unknown): PodloopError {
   return new PodloopError('OPTION_INVALID', `${flag}: ${file} ${why}`, { cause });
 }

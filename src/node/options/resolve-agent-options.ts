@@ -6,7 +6,7 @@ import { findOptionProblem } from './check-agent-options.js';
 import { type KubeletConfig } from './kubelet-config/kubelet-config.js';
 import { type AgentOptionFacts, type AgentOptionType } from './options-table.js';
 
-/** Values as flags give them, in the form that the options have. */
+/** Option values as the flags give them. */
 export type GivenAgentOptions = { readonly [Name in keyof AgentOptions]?: AgentOptions[Name] };
 
 /**
@@ -35,7 +35,7 @@ export function resolveAgentOptions(
   return { ...options, containerLogLinksDir: linksDirOf(options) };
 }
 
-/** As with a kubelet, whose collectors of logs look there; none where the logs are elsewhere. */
+/** The kubelet's folder, where log collectors search; none if the logs are elsewhere. */
 function linksDirOf({ containerLogLinksDir: told, podLogsDir }: AgentOptions): string {
   if (told === '') return podLogsDir === AGENT_OPTIONS.podLogsDir.default ? '/var/log/containers' : '';
   if (isAbsolute(told)) return told;

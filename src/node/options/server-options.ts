@@ -1,19 +1,19 @@
 import { type OptionsTable } from './options-table.js';
 
-/** What an agent is told of the ports at which it answers. */
+/** The options for the ports that the agent serves. */
 export interface ServerOptions {
   readonly enableServer: boolean;
   /** Undefined: 127.0.0.1, and for `port` in a cluster every one of the machine. See {@link portAddressOf}. */
   readonly address: string | undefined;
-  /** Undefined: the usual one, if it is free, and on this machine alone. 0 for none. */
+  /** Undefined: the kubelet's port on the loopback address, if it is free. 0 for none. */
   readonly readOnlyPort: number | undefined;
   readonly healthzPort: number;
   readonly healthzBindAddress: string;
-  /** With TLS; 0 for none. */
+  /** The TLS port; 0 for none. */
   readonly port: number;
   readonly tlsCertFile: string;
   readonly tlsPrivateKeyFile: string;
-  /** Empty: in the root folder. */
+  /** Empty: a folder in the root folder. */
   readonly certDir: string;
   readonly serverTlsBootstrap: boolean;
   readonly tlsMinVersion: TlsVersion;
@@ -22,7 +22,7 @@ export interface ServerOptions {
   readonly clientCaFile: string;
   readonly anonymousAuth: boolean;
   readonly authorizationMode: AuthorizationMode;
-  /** In a cluster: tokens are looked up. */
+  /** In a cluster: the API server verifies tokens. */
   readonly authenticationTokenWebhook: boolean;
   readonly authenticationTokenWebhookCacheTtlMs: number;
   readonly authorizationWebhookCacheAuthorizedTtlMs: number;
@@ -32,12 +32,12 @@ export interface ServerOptions {
   readonly nodeLogsDir: string;
 }
 
-/** The lowest version of TLS that is spoken, in the kubelet's words. */
+/** The possible minimum versions of TLS, by the kubelet's names. */
 const TLS_VERSIONS = ['VersionTLS12', 'VersionTLS13'] as const;
 /** One of {@link TLS_VERSIONS}. */
 export type TlsVersion = (typeof TLS_VERSIONS)[number];
 
-/** What those may do who show who they are, in the kubelet's words. */
+/** How authenticated clients are authorized, by the kubelet's names. */
 const AUTHORIZATION_MODES = ['AlwaysAllow', 'Webhook'] as const;
 /** One of {@link AUTHORIZATION_MODES}. */
 export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number];

@@ -8,7 +8,7 @@ import { untilTrue } from '#support/until-true.js';
 
 const FAILS = 'rules:\n  - {name: fails, match: {methods: [Version]}, fault: {type: error}}\n';
 
-/** `podloop chaos` in front of a runtime that tells its version. */
+/** `podloop chaos` in front of a runtime that answers Version. */
 function prepare(): Promise<CommandUnderTest> {
   return CommandUnderTest.prepare({
     ...{ command: 'chaos', readyText: 'Listening' },

@@ -55,7 +55,7 @@ interface Unpacked {
   readonly files: readonly string[];
 }
 
-/** Unpacks bytes that come in small chunks into `target`, and tells what is below the folder then. */
+/** Unpacks small chunks into `target` and returns what is below the folder afterwards. */
 async function unpack(tar: Buffer, prefix: string, target = join(folder, 'target')): Promise<Unpacked> {
   const warnings: string[] = [];
   const warn = (message: string): Promise<void> => {

@@ -13,7 +13,7 @@ export interface GoingObject {
   readonly uid: string | undefined;
 }
 
-/** How often is looked anew when the agent ends a watch early. */
+/** How often the objects are listed again when the agent ends a watch early. */
 const LOOK_AGAIN_MS = 500;
 
 /**

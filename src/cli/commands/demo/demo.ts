@@ -112,7 +112,7 @@ function openView(flags: DemoFlags, host: CliHost): DemoView {
 function linesView(format: OutputFormat, logger: Logger, host: CliHost): DemoView {
   const print = createEventPrinter(format, host.pid);
   return {
-    // What the agent itself does is told by the events.
+    // The events already show what the agent does.
     log: { ...SILENT_LOGGER, warn: logger.warn.bind(logger), error: logger.error.bind(logger) },
     say: (sentence) => void host.stderr.writeLine(`demo: ${sentence}`),
     show: async (agent) => {

@@ -86,7 +86,7 @@ async function describe(
   await host.stderr.writeLine(describeNothing(selection, allNamespaces, session.namespace));
 }
 
-/** What the agent knows that happened to the object; nothing when it cannot tell. */
+/** The events that the agent knows about the object; none if it cannot answer. */
 async function eventsOf(session: AgentSession, { metadata = {} }: KubeObject): Promise<EventObject[]> {
   const { uid, namespace } = metadata;
   if (uid === undefined) return [];

@@ -9,7 +9,7 @@ import { kubeletsEndpointOption, RUNTIME_ENDPOINT_HELP } from '../../shared/runt
 /** How a diagnosis is printed. */
 const DOCTOR_FORMATS = ['text', 'wide', 'json', 'yaml'] as const;
 
-/** What `podloop doctor` was told by flags. */
+/** The flags of `podloop doctor`. */
 export interface DoctorFlags {
   readonly runtimeEndpoint?: string;
   readonly containerRuntimeEndpoint?: string;
@@ -32,7 +32,7 @@ export interface DoctorFlags {
   readonly diskWrite: boolean;
 }
 
-/** Where a kubelet is looked for unless told. */
+/** The default URLs of a kubelet. */
 export const KUBELET_URLS: readonly string[] = ['http://127.0.0.1:10255', 'https://127.0.0.1:10250'];
 const HEALTHZ_URL = 'http://127.0.0.1:10248/healthz';
 const TIMEOUT_MS = 10_000;

@@ -25,7 +25,7 @@ export function toProgressLine({ step, asked, pods, underWay }: RuntimeProgress)
   return escapeTerminal(`${STEPS[step]}${far}${waits}`);
 }
 
-/** How far an examination is, on one line of standard error that is written anew; nothing where that is no terminal. */
+/** The progress of an examination, redrawn on one line of standard error; nothing if that is no terminal. */
 export class ProgressLine {
   readonly #host: CliHost;
   readonly #isShown: boolean;

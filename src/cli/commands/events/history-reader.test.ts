@@ -33,7 +33,7 @@ it('a history that an agent has taken as it started is read from that agent', as
   }
 });
 
-/** The history that the server at the socket tells. */
+/** The history that the server at the socket returns. */
 async function readFrom(server: FakeAgentServer, clock: FakeClock): Promise<unknown[]> {
   const { signal } = new AbortController();
   const client = new AgentClient({ socketPath: server.socketPath, clock, signal });

@@ -6,9 +6,9 @@ export interface SplitWords {
   readonly after: readonly string[] | undefined;
 }
 
-/** Splits the operands of a command at `--`, of which commander itself says nothing. */
+/** Splits the operands of a command at `--`, which commander does not report. */
 export function splitAtDashes(words: readonly string[], command: Command): SplitWords {
-  // Commander has them, and its types do not tell.
+  // Commander has them, but its types do not say so.
   const raw: unknown = command.parent === null ? undefined : Reflect.get(command.parent, 'rawArgs');
   const args: readonly unknown[] = Array.isArray(raw) ? raw : [];
   const dashes = args.indexOf('--');

@@ -1,6 +1,6 @@
 import { type SessionFlags } from '../../shared/agent-session.js';
 
-/** What `podloop get` was told by flags. */
+/** The flags of `podloop get`. */
 export interface GetFlags extends SessionFlags {
   readonly allNamespaces: boolean;
   readonly selector?: string;

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { LineOutput } from '../../line-output.js';
 import { LogLines } from './log-lines.js';
 
-/** A stream whose reader takes nothing before it is told to. */
+/** A stream whose reader takes nothing until the test lets it. */
 class StalledStream extends Writable {
   readonly taken: string[] = [];
   #stalled: (() => void)[] | undefined = [];

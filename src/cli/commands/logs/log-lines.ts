@@ -18,7 +18,7 @@ export class LogLines {
   #dropped = 0;
   #droppedInAll = 0;
 
-  /** `describe` makes the line that tells of those that were dropped. */
+  /** `describe` formats the line that reports dropped lines. */
   constructor(options: {
     readonly output: LogTarget;
     readonly describe: (dropped: number) => string;
@@ -34,7 +34,7 @@ export class LogLines {
     return this.#droppedInAll;
   }
 
-  /** Why they do not arrive, as of now; undefined when they do, as far as can be told. */
+  /** Why lines do not arrive at the moment; undefined while no error is known. */
   findProblem(): string | undefined {
     return this.#output.findProblem();
   }

@@ -5,12 +5,12 @@ import { type Logger } from '#base/log/logger.js';
 import { type CliHost } from '../../cli-host.js';
 import { LogLines } from './log-lines.js';
 
-/** The flag that says how much of a command's own doings is logged: 0 unless told. */
+/** The flag for the log level of a command (default: 0). */
 export function verbosityOption(description: string): Option {
   return new Option('-v, --verbosity <level>', description).argParser(parseLevel).default(0);
 }
 
-/** A logger to standard error in klog's form, with info lines up to that verbosity. It never waits for who reads it. */
+/** A logger to standard error in klog's form, with info lines up to that verbosity. It never waits for a reader. */
 export function createLogger(host: CliHost, verbosity: number): Logger {
   return createLog(host, { verbosity }).logger;
 }

@@ -7,7 +7,7 @@ import { CommandFailure } from '../../command-failure.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
 import { messageOf } from '#base/errors/errors.js';
 
-/** What `podloop logs` was told by flags. Durations are in milliseconds. */
+/** The flags of `podloop logs`. Durations are in milliseconds. */
 export interface LogFlags extends SessionFlags {
   readonly follow: boolean;
   readonly previous: boolean;
@@ -42,7 +42,7 @@ export interface LogStreamsOptions {
 
 /** How often a container that has not started is asked again. */
 const RETRY_MS = 1_000;
-/** The lines of each log when pods are chosen by labels and nothing else is told. */
+/** The default number of lines per log when labels select the pods. */
 const SELECTOR_TAIL = 10;
 /** A line is written whole up to here, so that the lines of several logs do not mix. */
 const LONGEST_LINE_BYTES = 1024 * 1024;

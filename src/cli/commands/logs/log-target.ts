@@ -2,7 +2,7 @@
 export interface LogTarget {
   /** What was written and has not been taken yet, in bytes. */
   readonly waitingBytes: number;
-  /** Why what is written does not arrive, as of now; undefined when it does, as far as can be told. */
+  /** Why output does not arrive at the moment; undefined while no error is known. */
   findProblem(): string | undefined;
   /** Takes a line, without its break. Never waits, never throws. */
   writeLine(line: string, signal?: AbortSignal): unknown;

@@ -89,7 +89,7 @@ function checkFlags(pod: string | undefined, inline: string | undefined, flags: 
   if (since !== undefined && sinceTime !== undefined) {
     throw failure('at most one of `sinceTime` or `sinceSeconds` may be specified');
   }
-  // A zero is what kubectl has unless told: no bound.
+  // Zero is kubectl's default and means no limit.
   if (since !== undefined && since < 0) throw failure('--since must be greater than 0');
   if (sinceTime !== undefined && Number.isNaN(Date.parse(sinceTime))) {
     throw failure(

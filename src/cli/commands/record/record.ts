@@ -45,7 +45,7 @@ Examples:
 
 /** Between two lines of progress, in milliseconds. */
 const PROGRESS_MS = 1_000;
-/** How often health is looked at for something to tell, when podloop asks by itself. */
+/** How often the health is checked for changes to log, when podloop calls the runtime itself. */
 const HEALTH_LOOK_MS = 500;
 
 /** `podloop record`: what a runtime is asked, and what it answers, into a file. */

@@ -7,7 +7,7 @@ import { systemCodeOf } from '#base/errors/system-code.js';
 /** The one of somebody without a home: where everybody may make a folder of that name. */
 export const SHARED_ROOT_DIR = '/tmp/podloop';
 
-/** The root folder of an agent that somebody runs who is not root, unless told: in his own folder for states. */
+/** The default root folder of a user other than root: below the user's state folder. */
 export function ownRootDir(env: Readonly<Record<string, string | undefined>>): string {
   const home = env['HOME'] ?? '';
   // What is not absolute counts as not set, by the specification of these variables.

@@ -12,7 +12,7 @@ import { ownRootDir } from './own-root-dir.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What holds for `podloop run`. A batch has a root folder of its own below the usual one, unless one is named. */
+/** Resolves the options of `podloop run`. A batch without --root-dir gets its own below the default one. */
 export async function resolveRunOptions(
   given: GivenAgentOptions,
   config: KubeletConfig,
@@ -25,7 +25,7 @@ export async function resolveRunOptions(
   return batch === '' ? options : resolveAgentOptions(given, config, machineDefaults(env, uid, batch));
 }
 
-/** Who is not root keeps things in folders of his own. */
+/** Users other than root get their own folders. */
 export function machineDefaults(
   env: Environment,
   uid = process.getuid?.() ?? 0,

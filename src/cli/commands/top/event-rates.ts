@@ -19,7 +19,7 @@ export class EventRates {
     return this.#byType;
   }
 
-  /** Takes in the next report. One that counts for less time than the one before is of an agent that was started anew. */
+  /** Adds the next report. A report that covers less time than the one before comes from a restarted agent. */
   add({ forMs, events }: Pick<PlegReport, 'forMs' | 'events'>): void {
     const before = this.#before === undefined || forMs < this.#before.forMs ? undefined : this.#before;
     const seconds = (forMs - (before?.forMs ?? 0)) / 1_000;

@@ -32,7 +32,7 @@ it('stands still while it is paused, rates and sparklines too, and is up to date
     [12_000, 9],
   ] as const) {
     screen.take(aPlegReport({ forMs, events: { ContainerDied } }));
-    // Drawn anew whatever it shows.
+    // The screen is redrawn whatever it shows.
     screen.press('redraw');
     expect(eventRow()).toBe(paused);
   }

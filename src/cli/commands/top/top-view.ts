@@ -23,7 +23,7 @@ export const INITIAL_VIEW: TopView = {
 /** Longer than any name; a text that was pasted is not a filter. */
 const LONGEST_FILTER = 253;
 
-/** What is told of the keys, one row each. */
+/** The help for the keys, one row each. */
 export const KEY_HELP: readonly (readonly [keys: string, what: string])[] = [
   ['s', 'next order: worst first, last inspection, longest, failures, inspections, name'],
   ['w l m f c n', 'that order at once (m: the most that one has taken, c: their count)'],

@@ -38,7 +38,7 @@ Examples:
   # The embedded runtime, started by "podloop runtime"
   podloop watch --runtime-endpoint embedded`;
 
-/** How often health is looked at for something to tell, in milliseconds. */
+/** How often the health is checked for changes to log, in milliseconds. */
 const HEALTH_LOOK_MS = 500;
 
 /** `podloop watch`: the live events of a runtime. */
@@ -85,7 +85,7 @@ async function watch(flags: WatchFlags, host: CliHost): Promise<void> {
       { runtimeEndpoint: await chooseRuntimeEndpoint(endpoint, host, interrupted), mode, relistPeriodMs },
       {
         clock: host.clock,
-        // What goes wrong at each look is told once, below, unless somebody asks for every detail.
+        // An error that each relist repeats is logged once, below, except at debug level.
         logger: flags.verbosity > 0 ? logger : SILENT_LOGGER,
         onRuntimeLost: (message) => {
           runtimeIsThere = false;

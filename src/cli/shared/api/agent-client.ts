@@ -30,7 +30,7 @@ export interface CallOptions {
   readonly limitMs?: number | undefined;
 }
 
-/** An answer with an object. */
+/** A response with an object. */
 export interface ObjectAnswer {
   readonly object: KubeObject;
   /** What became of it, where the agent says so: `created`, `configured`, `unchanged`. */

@@ -9,7 +9,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** What becomes of a search that finds several batches. */
 export type WhenSeveral = 'throw' | 'usual';
 
-/** Where agents are that nobody has named. */
+/** How to find an agent that no flag names. */
 export interface AgentPlaces {
   /** The usual root folders, the user's own before root's. */
   readonly rootDirs: readonly string[];

@@ -2,7 +2,7 @@ import { type AgentClient, type Query } from './agent-client.js';
 import { ApiError, type StatusBody } from './api-status.js';
 import { type KubeObject } from '#kube/columns/kube-object.js';
 
-/** A change that a watch tells of. */
+/** A change that a watch reports. */
 export interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly object: KubeObject;

@@ -10,7 +10,7 @@ export interface LiveScreenOptions {
   readonly render: (size: ScreenSize) => readonly string[];
 }
 
-/** How often it is looked whether there is something new, in milliseconds. */
+/** How often the screen checks for news, in milliseconds. */
 const LOOK_MS = 200;
 
 /** The other screen of the terminal, without a cursor and without line breaks of its own; the top left corner. */
@@ -59,7 +59,7 @@ export class LiveScreen implements Disposable {
     terminal.write(TO_TOP + text + (lines.length < rows ? `\r\n${CLEAR_BELOW}` : ''));
   }
 
-  /** Draws everything anew, as after somebody else has written to the terminal. */
+  /** Redraws everything, for example after another program has written to the terminal. */
   redraw(): void {
     this.#drawn = '';
     this.draw();

@@ -2,7 +2,7 @@ import { formatKlogValue } from '#base/log/klog-text.js';
 import { messageOf } from '#base/errors/errors.js';
 import { type LogFields, type Logger } from '#base/log/logger.js';
 
-/** What is kept of the log while a screen hides it. */
+/** Maximum log that is buffered while a screen hides it. */
 const KEPT_LINES = 50;
 
 /**

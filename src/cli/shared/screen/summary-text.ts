@@ -24,7 +24,7 @@ const SHORTENED: readonly (readonly [column: number, narrowest: number])[] = [
   [1, 12],
   [0, 7],
 ];
-/** States in which nobody needs to look at a pod. */
+/** States that need nobody's attention. */
 const WELL = new Set(['Running', 'Completed']);
 
 /**

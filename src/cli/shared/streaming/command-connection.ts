@@ -11,7 +11,7 @@ export interface StreamChoice {
 
 /** A running exec or attach, whatever protocol carries it. */
 export interface CommandConnection {
-  /** What the command reads; `end()` tells it that nothing more comes. */
+  /** The standard input of the command; `end()` signals its end. */
   readonly stdin: Writable | undefined;
   readonly stdout: Readable | undefined;
   readonly stderr: Readable | undefined;

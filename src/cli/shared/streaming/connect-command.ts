@@ -22,7 +22,7 @@ export async function connectCommand(client: AgentClient, target: CommandTarget)
   const query: Query = { ...target.query, ...choice };
   const path = withQuery(target.path, query);
   const answer = await openWebSocket(client.socketPath, path, client.signal).catch(() => undefined);
-  // Who is not there at all is told of below.
+  // The code below reports a server that cannot be reached.
   if (answer !== undefined) {
     if ('socket' in answer) return openWebSocketCommand(answer.socket, choice);
     if (readStatus(answer.refused) !== undefined) throw toApiError(answer.code, answer.refused);

@@ -6,7 +6,7 @@ import { toApiError } from '../api/api-status.js';
 
 /** The protocol in X-Stream-Protocol-Version. */
 const PORT_FORWARD_PROTOCOL = 'portforward.k8s.io';
-/** How long a session that nobody uses waits for the next connection. */
+/** How long an unused session stays open for the next connection. */
 const IDLE_MS = 5_000;
 
 /** What {@link ForwardSessions} need. */

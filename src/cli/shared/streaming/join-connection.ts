@@ -2,7 +2,7 @@ import { type Socket } from 'node:net';
 import { type Readable } from 'node:stream';
 import { type SpdyClientStream } from '#base/wire/spdy/spdy-client-session.js';
 
-/** More of what went wrong helps nobody. */
+/** A longer error text does not help. */
 const MAX_MESSAGE_LENGTH = 16 * 1024;
 
 /**

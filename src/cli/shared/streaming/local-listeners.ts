@@ -10,7 +10,7 @@ export interface Listener extends ForwardedPort {
   readonly server: Server;
 }
 
-/** Whoever connects, and the port of the pod that is meant. */
+/** A new connection and the port of the pod that it is for. */
 export type OnConnection = (socket: Socket, port: ForwardedPort) => void;
 
 /**
@@ -32,7 +32,7 @@ export async function listenLocally(
   return listeners;
 }
 
-/** Takes no more connections; those that are there go on. */
+/** Stops accepting connections; existing ones continue. */
 export function closeListeners(listeners: readonly Listener[]): void {
   for (const { server } of listeners) server.close();
 }

@@ -68,7 +68,7 @@ async function copyOutput(
   try {
     for await (const chunk of from as AsyncIterable<Buffer>) await to.write(chunk, signal);
   } catch {
-    // The connection broke: what that means is told by the outcome.
+    // The connection broke; the outcome reports that.
   }
 }
 

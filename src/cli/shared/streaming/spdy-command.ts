@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { SpdyClientSession } from '#base/wire/spdy/spdy-client-session.js';
 import { type CommandConnection, readOutcome, type StreamChoice } from './command-connection.js';
 
-/** The protocol in X-Stream-Protocol-Version: the first that tells exit codes apart from failures. */
+/** The value of X-Stream-Protocol-Version: the first protocol that separates exit codes from failures. */
 export const SPDY_COMMAND_PROTOCOL = 'v4.channel.k8s.io';
 
 /** Opens the streams of a command on an upgraded connection, in the order in which Kubernetes' own client does. */

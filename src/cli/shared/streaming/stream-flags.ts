@@ -4,7 +4,7 @@ import { addSessionFlags, type SessionFlags, stripEquals } from '../agent-sessio
 import { type AgentClient } from '../api/agent-client.js';
 import { failure } from '../../command-failure.js';
 
-/** What `exec` and `attach` can be told. */
+/** The flags of `exec` and `attach`. */
 export interface StreamFlags extends SessionFlags {
   readonly container?: string;
   readonly stdin: boolean;

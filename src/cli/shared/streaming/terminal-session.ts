@@ -27,11 +27,11 @@ export interface SessionOptions {
   readonly host: CliHost;
   readonly choice: StreamChoice;
   readonly signal: AbortSignal;
-  /** Tells another size first, so that what runs there draws its screen anew. */
+  /** Sends another size first, so that the program redraws its screen. */
   readonly redraw?: boolean;
 }
 
-/** Joins the process with a command until that has ended: with every byte passed on as it is, and with the terminal's size, for a terminal. */
+/** Connects the process to a command until it ends; passes every byte on unchanged, and the size of a terminal. */
 export async function runSession(connection: CommandConnection, options: SessionOptions): Promise<void> {
   const { host, choice, signal, redraw = false } = options;
   const local = hostStreams(host, choice.stdin, signal);

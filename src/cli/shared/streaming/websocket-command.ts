@@ -4,7 +4,7 @@ import { type RawData, WebSocket } from 'ws';
 import { Inlet } from '#base/wire/spdy/inlet.js';
 import { type CommandConnection, readOutcome, type StreamChoice } from './command-connection.js';
 
-/** The protocol in Sec-WebSocket-Protocol: the first in which the end of standard input can be told. */
+/** The value of Sec-WebSocket-Protocol: the first protocol that can signal the end of standard input. */
 const WEBSOCKET_COMMAND_PROTOCOL = 'v5.channel.k8s.io';
 
 const Channel = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;

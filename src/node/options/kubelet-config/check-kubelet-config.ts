@@ -22,7 +22,7 @@ const SECOND_MS = 1_000;
 const MOST_PORT = 65_535;
 const NOT_NEGATIVE: Rule<number> = (value) => (value >= 0 ? undefined : 'must not be negative');
 
-/** Holds the values of a configuration against the kubelet's own rules for them. Pure. */
+/** Checks the values of a configuration by the kubelet's own rules. Pure. */
 export function checkKubeletConfig(config: KubeletConfig): readonly FieldProblem[] {
   const list = new ProblemList();
   const least = (ms: number, most: number, rule: string): Rule<number> => {

@@ -4,7 +4,7 @@ const NO_API_SERVER = 'it is about an API server, and there is none';
 const NO_POD_LIMITS = 'podloop sets limits for containers and pods, and none for all pods together';
 const NO_PINNING =
   'podloop pins nothing to cores, memory nodes or devices; to keep all pods to some, give them a slice with AllowedCPUs= and AllowedMemoryNodes= as cgroupRoot';
-/** A manager that would pin something: pods would run without what they were promised. `policies` pin nothing. */
+/** A manager that would pin resources, which podloop does not do. `policies` are those that pin nothing. */
 const pinning = (policies: readonly [string, ...string[]]): FieldFacts =>
   ignored('string', NO_PINNING, {
     neutral: policies.slice(0, 1),
@@ -218,7 +218,7 @@ export const KUBELET_CONFIG_TABLES = {
   UserNamespaces: { idsPerPod: ignored('int64', 'pods with user namespaces are refused') },
 } as const satisfies Readonly<Record<string, FieldTable>>;
 
-/** Fields that are honoured in a cluster alone, by their paths; what is said of them elsewhere. */
+/** Fields that only have an effect in a cluster, by path, with the warning for an agent outside of one. */
 export const CLUSTER_FIELDS: Readonly<Record<string, string>> = {
   eventRecordQPS: NO_API_SERVER,
   eventBurst: NO_API_SERVER,

@@ -5,7 +5,7 @@ import { portAddressOf } from '../port-address.js';
 import { findReadOnlyPlace } from '../read-only-port.js';
 import { type AgentOptionFacts } from '../options-table.js';
 
-/** Stands for what nobody is to see. */
+/** Replaces secrets on the page. */
 const HIDDEN = 'hidden';
 const MEBIBYTE = 2 ** 20;
 
@@ -21,7 +21,7 @@ export function kubeletConfigPage(options: AgentOptions): string {
   for (const name of Object.keys(AGENT_OPTIONS) as (keyof AgentOptions)[]) {
     const facts: AgentOptionFacts<unknown> = AGENT_OPTIONS[name];
     const value = inForce(options, name);
-    // What nobody told is not there, but for what is told by being empty.
+    // Unset values are left out, except those that mean something when empty.
     if (facts.field === undefined || (value === '' && facts.default === '')) continue;
     if (options.kubeconfig === '' && isOfClusters(facts.field)) continue;
     put(config, facts.field.split('.'), toField(name, facts, value));
@@ -29,7 +29,7 @@ export function kubeletConfigPage(options: AgentOptions): string {
   return `${JSON.stringify({ kubeletconfig: config })}\n`;
 }
 
-/** Where what was told stands for something else. */
+/** The value in force, which for some options depends on others. */
 function inForce(options: AgentOptions, name: keyof AgentOptions): unknown {
   if (name === 'readOnlyPort') return findReadOnlyPlace(options).port;
   return name === 'address' ? portAddressOf(options) : options[name];
@@ -54,7 +54,7 @@ function toField(name: keyof AgentOptions, { type }: AgentOptionFacts<unknown>, 
   return value;
 }
 
-/** As it was checked when the agent started. */
+/** The quantity is valid, as the agent checked it when it started. */
 function toTaint(text: string): object {
   const [, key = '', value = '', effect = ''] = /^([^=:]*)(?:=([^:]*))?:?(.*)$/.exec(text) ?? [];
   return { key, ...(value !== '' && { value }), effect };

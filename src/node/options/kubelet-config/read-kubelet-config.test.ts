@@ -106,7 +106,7 @@ describe('a KubeletConfiguration', () => {
     expect(config).toEqual({ podsPerCore: 0, readOnlyPort: 0, healthzPort: 0, resolvConf: '' });
   });
 
-  it('is warned of, field by field, where it says what has no effect', () => {
+  it('gets a warning for each field without effect', () => {
     const { warnings } = read('qosReserved: {memory: 50%}\nmaxPods: 5\nkernelMemcgNotification: true\n');
     expect(warnings).toEqual([
       '/etc/podloop/kubelet.yaml:3:1: qosReserved: has no effect: podloop sets limits for containers and pods, and none for all pods together',
@@ -114,7 +114,7 @@ describe('a KubeletConfiguration', () => {
     ]);
   });
 
-  it('says for whom images are that are there', () => {
+  it('says which pods may use images on the node', () => {
     const { config, warnings } = read(
       'imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages\n' +
         'preloadedImagesVerificationAllowlist: [registry.example/team/*, busybox]\n',
@@ -126,7 +126,7 @@ describe('a KubeletConfiguration', () => {
     });
   });
 
-  it('is read as kubeadm writes it for the nodes of a cluster, without a word', () => {
+  it('is read as kubeadm writes it for the nodes of a cluster, without a warning', () => {
     const { config, warnings } = readKubeletConfig(OF_KUBEADM, '/var/lib/kubelet/config.yaml', true);
     expect(warnings).toEqual([]);
     expect(config).toMatchObject({
@@ -136,7 +136,7 @@ describe('a KubeletConfiguration', () => {
     });
   });
 
-  it('says of what is about an API server why it has no effect, with one and without', () => {
+  it('explains why fields about an API server have no effect, with one and without', () => {
     const text =
       'contentType: application/json\nenableControllerAttachDetach: false\nvolumeStatsAggPeriod: 1m\n' +
       'configMapAndSecretChangeDetectionStrategy: Cache\nimageMaximumGCAge: 12h\nmemorySwap: {swapBehavior: LimitedSwap}\n';
@@ -268,7 +268,7 @@ describe('a KubeletConfiguration', () => {
     expect(failure(HEAD + text)).toContain(message);
   });
 
-  it('tells all that is wrong at once', () => {
+  it('reports every problem at once', () => {
     const message = failure(HEAD + 'maxPods: x\npodsPerCore: y\n');
     expect(message).toContain('kubelet.yaml:3:10: maxPods: must be');
     expect(message).toContain('kubelet.yaml:4:14: podsPerCore: must be');

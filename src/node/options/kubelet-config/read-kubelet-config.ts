@@ -11,16 +11,16 @@ import { CLUSTER_FIELDS, KUBELET_CONFIG_TABLES } from './kubelet-config-fields.j
 import { type KubeletConfig } from './kubelet-config.js';
 import { readDuration } from './read-duration.js';
 
-/** What a file of configuration says. */
+/** The content of a configuration file. */
 export interface KubeletConfigReading {
   readonly config: KubeletConfig;
   /** One sentence for each field that is valid and without effect, with its place. */
   readonly warnings: readonly string[];
 }
 
-/** More than any configuration has. */
+/** Larger than any real configuration. */
 const LARGEST_CONFIG_BYTES = 256 * 1024;
-/** How many problems an error names before it only counts them. */
+/** Maximum number of problems that an error lists; it only counts the rest. */
 const NAMED_PROBLEMS = 20;
 
 /**
@@ -56,7 +56,7 @@ export function readKubeletConfig(text: string, file: string, isInCluster = fals
   return { config, warnings: idle.map(({ path, why }) => placed(path, `has no effect: ${why}`, 'key')) };
 }
 
-/** Quotes alone would not make a duration of a number. */
+/** Quotes alone would not turn a number into a duration. */
 function asDuration(problem: FieldProblem): FieldProblem {
   const field = problem.path.at(-1);
   const isDuration = [...DURATIONS, ...Object.keys(INNER_DURATIONS)].some(
@@ -95,7 +95,7 @@ function fieldsWithoutEffect(
   });
 }
 
-/** Programs that write such files, kubeadm above all, write zeros and empty objects, which stand for defaults in a kubelet. */
+/** Generated files, such as kubeadm's, contain zeros and empty objects, which mean the default to a kubelet. */
 function saysNothing(written: unknown): boolean {
   if (typeof written !== 'object' || written === null) return ZEROS.has(written);
   return Object.values(written).every((each) => saysNothing(each));
@@ -118,7 +118,7 @@ const DURATIONS = [
   'evictionPressureTransitionPeriod',
 ] as const;
 
-/** Those that stand below other fields, and what they are here. */
+/** Durations in nested fields, with the option that each sets. */
 const INNER_DURATIONS = {
   'crashLoopBackOff.maxContainerRestartPeriod': 'maxContainerRestartPeriodMs',
   'authentication.webhook.cacheTTL': 'authenticationTokenWebhookCacheTtlMs',
@@ -172,7 +172,7 @@ const AS_WRITTEN = [
   'nodeStatusMaxImages',
 ] as const satisfies readonly (keyof KubeletConfig)[];
 
-/** Zero stands for the default, as in a kubelet. */
+/** Zero means the default, as in a kubelet. */
 const NUMBERS_WITH_DEFAULTS = [
   'port',
   'maxPods',
@@ -218,7 +218,7 @@ function convert(written: Written, file: string, problems: FieldProblem[]): Kube
     if (text === undefined) return;
     const duration = readDuration(text as string);
     if ('problem' in duration) problems.push(invalid(path, text, duration.problem));
-    // Zero stands for the default, as in a kubelet.
+    // Zero means the default, as in a kubelet.
     else if (duration.ms !== 0) config[to] = duration.ms;
   };
   for (const field of DURATIONS) read([field], `${field}Ms`);
@@ -228,7 +228,7 @@ function convert(written: Written, file: string, problems: FieldProblem[]): Kube
   return config;
 }
 
-/** As far as it is honoured. A rule without a verbosity has none, as in a kubelet. */
+/** The log settings that podloop supports. A rule without a verbosity has the verbosity 0, as in a kubelet. */
 function logging({ format, verbosity, vmodule = [] }: Written): KubeletConfig['logging'] {
   const rules = vmodule as readonly { readonly filePattern: string; readonly verbosity?: number }[];
   return {
@@ -238,7 +238,7 @@ function logging({ format, verbosity, vmodule = [] }: Written): KubeletConfig['l
   };
 }
 
-/** A path in a file is relative to the folder of that file. */
+/** Paths in a file are relative to the folder of that file. */
 function besides(file: string, path: string): string {
   return path === '' || isAbsolute(path) ? path : resolve(dirname(file), path);
 }

@@ -166,7 +166,7 @@ export class Demo implements AsyncDisposable {
     await this.#keeper;
     await this.agent.close();
     try {
-      // Containers outlive a runtime that was killed; only a runtime can tell which processes are theirs.
+      // Containers outlive a killed runtime, and only a runtime knows which processes belong to them.
       if (!this.#runtime.isRunning) await this.#runtime.start();
     } finally {
       await this.#runtime.stop();
