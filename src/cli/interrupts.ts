@@ -8,8 +8,9 @@ export interface InterruptSource {
 }
 
 /**
- * How long a second signal counts as the same key press, in milliseconds: npm hands a Ctrl-C that the terminal has
- * already sent to every process on to its child once more.
+ * How long a second signal counts as the same key press, in milliseconds.
+ *
+ * The terminal sends Ctrl-C to every process, and npm sends it to its child once more.
  */
 const SAME_KEY_PRESS_MS = 500;
 
@@ -19,10 +20,10 @@ export const EXIT_INTERRUPTED = 130;
 /**
  * Returns a signal that aborts at the first SIGINT, SIGTERM or SIGHUP: end cleanly.
  *
- * A further one calls `exitAtOnce` with {@link EXIT_INTERRUPTED}: somebody does not want to wait.
+ * A second signal calls `exitAtOnce` with {@link EXIT_INTERRUPTED}, as the user does not want to wait.
  *
- * A hangup means nothing to a program without a terminal. So `nohup podloop run` goes on when its terminal is closed,
- * though Node forgets at its start which signals were to be ignored.
+ * A program without a terminal ignores a hangup. So `nohup podloop run` keeps running when its terminal closes,
+ * although Node resets ignored signals when it starts.
  */
 export function listenForInterrupts(
   source: InterruptSource,

@@ -4,10 +4,10 @@ import { type WriteStream } from 'node:tty';
 import { describeWaiting } from './commands/logs/log-target.js';
 
 /**
- * Lines to standard output or standard error, with an end that is noticed.
+ * Writes lines to standard output or standard error, and notices when the reader is gone.
  *
- * A reader that goes away (`| head`) ends it quietly: {@link ended} aborts and later lines are dropped. Any other
- * failure aborts it too and is kept in {@link failure}.
+ * When the reader closes the pipe (`| head`), {@link ended} aborts and later lines are dropped without an error. Any
+ * other failure aborts it too and is stored in {@link failure}.
  */
 export class LineOutput {
   readonly #stream: Writable;

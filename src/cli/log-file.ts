@@ -33,11 +33,11 @@ const HANGS_AFTER_MS = 10_000;
 const SETTLE_MS = 1_000;
 
 /**
- * A file or a terminal as the target of a log. Nobody ever waits for it: Node writes to both of them on the spot, and a
- * disk that hangs, or a terminal that was stopped with Ctrl-S, would stop the whole process.
+ * A file or a terminal as the target of a log, which never blocks the writer.
  *
- * What cannot be written is kept and tried again for ever, from where the last try had come to: a log goes on once the
- * disk has room. How much may wait is for whoever writes to say.
+ * Node writes to both synchronously, so a hanging disk or a terminal that Ctrl-S stopped would block the process.
+ * Bytes that cannot be written are buffered and retried without end, from where the last attempt stopped: the log
+ * continues once the disk has room. The writer limits how much may be buffered.
  */
 export class LogFile implements LogTarget {
   readonly #options: Required<LogFileOptions>;

@@ -45,9 +45,9 @@ export function stripEquals(value: string): string {
 }
 
 /**
- * Runs `work` with a client of the agent that the flags mean.
+ * Runs `work` with a client of the agent that the flags select.
  *
- * Ctrl-C ends it with a CommandFailure of the exit code 130; a reader who goes away ends it quietly.
+ * Ctrl-C ends it with a CommandFailure of exit code 130. A reader that closes its pipe ends it without an error.
  */
 export async function withAgent(
   host: CliHost,

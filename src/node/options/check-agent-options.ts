@@ -12,8 +12,9 @@ import { type AgentOptions } from './agent-options.js';
 import { findPolicyProblem } from './read-node-policy.js';
 
 /**
- * What is wrong with options each of which is of its type, `--flag: what and why`; undefined when they can work. Before
- * anything is started: an option that fails later has left a folder and a runtime behind.
+ * Returns the first problem of options that have the right types, as `--flag: what and why`, or undefined.
+ *
+ * The check runs before anything starts, as an option that fails later would leave a folder and a runtime behind.
  */
 export function findOptionProblem(options: AgentOptions): string | undefined {
   const problems = [

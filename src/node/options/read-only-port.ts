@@ -15,9 +15,10 @@ export interface ReadOnlyPlace {
 }
 
 /**
- * Where the port is that is open to all. It is on this machine alone unless `--address` says otherwise, also in a cluster:
- * nobody has to show who he is there. One that nobody asked for stays on this machine whatever `--address` says, and makes
- * way for the other ports. Pure.
+ * The address and number of the read-only port. Pure.
+ *
+ * The default address is loopback, in a cluster too, as the port requires no credentials; `--address` overrides it.
+ * A port that nobody configured stays on loopback whatever `--address` says, and yields to the other ports.
  */
 export function findReadOnlyPlace(
   options: Pick<ServerOptions, 'enableServer' | 'address' | 'readOnlyPort' | 'port' | 'healthzPort'>,

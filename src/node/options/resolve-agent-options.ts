@@ -10,8 +10,9 @@ import { type AgentOptionFacts, type AgentOptionType } from './options-table.js'
 export type GivenAgentOptions = { readonly [Name in keyof AgentOptions]?: AgentOptions[Name] };
 
 /**
- * What holds: a flag, else the file, else the default of the machine, else the table's, for a node of a cluster or not. Throws OPTION_INVALID naming the
- * flag and what would be right.
+ * Resolves the options: each comes from its flag, else the file, else the machine's default, else the table's.
+ *
+ * The table may have another default for a cluster. Throws OPTION_INVALID with the flag and the values it accepts.
  */
 export function resolveAgentOptions(
   given: GivenAgentOptions,

@@ -27,8 +27,9 @@ export interface UnpackOptions {
 }
 
 /**
- * Unpacks what a container has sent, of which nothing is believed: nothing is written outside of the target, links are
- * not made, and none that is there already is followed out of it.
+ * Unpacks an archive from a container, which is not trusted.
+ *
+ * Nothing is written outside of the target, links are not created, and no existing link is followed out of it.
  *
  * The container may write to the target, too, where that is one of its volumes. So the target is opened once, and all
  * that is in it is reached from there, name by name. Nothing but plain files is written to: a device or a pipe in the

@@ -4,11 +4,11 @@ import { type Logger } from '#base/log/logger.js';
 import { type CliHost } from '../../cli-host.js';
 
 /**
- * Runs the agent, and tells systemd how it is when that has started it: that it is ready once all its parts run, from
- * then on that it lives, and that it ends.
+ * Runs the agent, and notifies systemd if it started the agent: ready, alive and stopping.
  *
- * As a kubelet it is ready whatever its runtime says of itself: what waits for this service may be what makes the runtime
- * well. Who never gets so far says nothing, and systemd ends it after TimeoutStartSec.
+ * The agent is ready once all its parts run, whatever the state of the runtime, as with a kubelet: a unit that waits
+ * for this service may be the one that repairs the runtime. systemd ends an agent that is not ready within
+ * TimeoutStartSec.
  *
  * Source: the kubelet's cmd/kubelet/app/server.go; https://www.freedesktop.org/software/systemd/man/latest/systemd.service.html
  */

@@ -14,8 +14,9 @@ export interface CommandTarget {
 }
 
 /**
- * Connects with a command in a container: by WebSocket where the runtime knows how the end of standard input is told
- * there, else by SPDY, as kubectl does. Rejects with a CommandFailure.
+ * Connects to a command in a container, as kubectl does. Rejects with a CommandFailure.
+ *
+ * It uses WebSocket if the runtime supports the protocol that signals the end of standard input, else SPDY.
  */
 export async function connectCommand(client: AgentClient, target: CommandTarget): Promise<CommandConnection> {
   const { choice } = target;

@@ -14,8 +14,10 @@ export interface Listener extends ForwardedPort {
 export type OnConnection = (socket: Socket, port: ForwardedPort) => void;
 
 /**
- * Listens at each port on each address, `localhost` being 127.0.0.1 and ::1, of which one is enough. Rejects with a
- * CommandFailure when a port cannot be listened at; nothing is then.
+ * Listens on each port of each address.
+ *
+ * `localhost` means 127.0.0.1 and ::1, and one of the two is enough. Rejects with a CommandFailure when a port is not
+ * available, and then listens on none.
  */
 export async function listenLocally(
   ports: readonly ForwardedPort[],

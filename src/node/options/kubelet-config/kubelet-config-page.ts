@@ -10,8 +10,9 @@ const HIDDEN = 'hidden';
 const MEBIBYTE = 2 ** 20;
 
 /**
- * What is in force, as a kubelet's /configz shows it: a KubeletConfiguration with every field that podloop honours,
- * wherever its value comes from. Without what may be a secret: values of headers, logins and queries of URLs. Pure.
+ * Formats the options in force like a kubelet's /configz: a KubeletConfiguration with every supported field. Pure.
+ *
+ * It leaves out what may be secret: values of headers, and logins and queries of URLs.
  */
 export function kubeletConfigPage(options: AgentOptions): string {
   const config: Record<string, unknown> = {
