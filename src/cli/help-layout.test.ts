@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { AGENT_OPTIONS, FLAG_GROUPS } from '#node';
 import { FakeClock } from '#testing/fake-clock.js';
 import { type CliHost } from './cli-host.js';
@@ -45,6 +45,12 @@ const flagsBelow = (heading: string, lines: readonly string[]): string[] => {
   const rest = lines.slice(lines.indexOf(`${heading}:`) + 1);
   return rest.slice(0, rest.indexOf('')).flatMap((line) => /^ {2}(?:-\w, )?(--[\w-]+)/.exec(line)?.[1] ?? []);
 };
+
+/** Long enough to load the code of every command on a slow machine. */
+const LOAD_TIMEOUT_MS = 300_000;
+beforeAll(async () => {
+  for (const { name } of COMMANDS) await help([name]);
+}, LOAD_TIMEOUT_MS);
 
 describe('the help of podloop run', () => {
   it('lists its flags below headings, the most used ones first', async () => {

@@ -78,21 +78,18 @@ export function deleteCommand(host: CliHost): Command {
     .addOption(selectorOption())
     .option('--field-selector <selector>', 'Only objects with these fields, as in status.phase=Failed')
     .addOption(
-      new Option(
-        '--grace-period <seconds>',
-        'Seconds that the pod gets to stop (default: the grace period of the pod)',
-      )
+      new Option('--grace-period <seconds>', 'Seconds that pods get to stop')
         .argParser(parseWholeFlag)
-        .default(-1, 'the pod’s'),
+        .default(-1, 'the grace period of the pod'),
     )
     .option('--now', 'The same as --grace-period=1', false)
     .option('--force', 'Stop pods at once, without a grace period', false)
     .option('--wait', 'Wait until all are gone', true)
     .option('--no-wait', 'Do not wait')
     .addOption(
-      new Option('--timeout <duration>', 'Maximum time to wait (default: no limit)')
+      new Option('--timeout <duration>', 'Maximum time to wait')
         .argParser(parseDurationFlag)
-        .default(0, '0s'),
+        .default(0, 'no limit'),
     )
     .option('--ignore-not-found', 'Do not fail if an object does not exist', false)
     .addOption(dryRunOption('Only say what would happen'))
