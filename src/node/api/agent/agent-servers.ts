@@ -75,7 +75,7 @@ const FIRST_RETRY_MS = 5_000;
 const LONGEST_RETRY_MS = 60_000;
 /** How often to read files of certificates and tokens again. */
 const FILES_LOOK_MS = 10_000;
-/** Nobody has more than a few requests for ports without a body to send. */
+/** Small limits: clients of ports without uploads send little. */
 const OPEN_LIMITS = {
   ...{ maxConnections: 128, maxStrangers: 64, maxHeaderBytes: 16 * 1024 },
   ...{ headersTimeoutMs: 5_000, requestTimeoutMs: 10_000 },

@@ -43,7 +43,7 @@ export function describeWait(
 }
 
 /**
- * Names a pod with its uid if it has the same name, as after a forced deletion.
+ * Names a pod; with the word "former" if it has the name of the waiting pod, as after a forced deletion.
  *
  * Pods of other namespaces stay anonymous: not everybody who can read this pod may know about them.
  */

@@ -48,7 +48,7 @@ export function hideInProbes(runProbe: RunProbe, hider: Hider): RunProbe {
   };
 }
 
-/** The same error if it contains no value; otherwise a copy without its cause. */
+/** The same error if it contains no value; otherwise a copy with values hidden, also in a gRPC status as cause. */
 function hideInError(error: unknown, hide: Hide): unknown {
   if (!(error instanceof Error)) return error;
   const message = hide(error.message);
