@@ -2,7 +2,7 @@
  * Reads the manifests of a file: YAML or JSON, one or many documents, Lists.
  *
  * In: the bytes of a file. Out: every runnable pod as written, every ConfigMap and Secret, and every problem
- * of the others with its line, column and path. One bad object does not affect others. model/static-pod.ts
+ * of the others with its line, column and path. One bad object does not affect others. kube/pod/static-pod.ts
  * turns the pods into pods of a node. What a missing file or a problem means for a running pod is up to the
  * caller that reads repeatedly. No problem contains a value of a Secret.
  *
