@@ -157,6 +157,14 @@ describe('who may import whom', () => {
     expect(offences.map(describeImport)).toEqual([]);
   });
 
+  it('keeps commands apart: one needs nothing of another, and what they share needs none', () => {
+    const commandOf = (file: string): string | undefined => /^cli\/commands\/([^/]+)\//.exec(file)?.[1];
+    const offences = imports
+      .filter(({ from, isPackage }) => !isPackage && areaOf(from) === 'cli' && from !== 'cli/program.ts')
+      .filter(({ from, to }) => commandOf(to) !== undefined && commandOf(from) !== commandOf(to));
+    expect(offences.map(describeImport)).toEqual([]);
+  });
+
   it('allows no circle of rooms', () => {
     const edges = (room: string): string[] =>
       (MAY_IMPORT[room] ?? []).map((rule) => roomOf(rule.replace(/^type /, '').replace(/\*$/, 'x')));

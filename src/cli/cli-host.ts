@@ -1,7 +1,7 @@
 import { type Readable } from 'node:stream';
 import { type Clock } from '#base/time/clock.js';
 import { type LineOutput } from './line-output.js';
-import { type LogTarget } from './commands/logs/log-target.js';
+import { type LogTarget } from './shared/log/log-target.js';
 import { type Suspension, type SuspensionHandlers } from './suspension.js';
 import { type Terminal, type TerminalWindow } from './terminal.js';
 

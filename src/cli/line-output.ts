@@ -1,7 +1,7 @@
 import { type Writable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type WriteStream } from 'node:tty';
-import { describeWaiting } from './commands/logs/log-target.js';
+import { describeWaiting } from './shared/log/log-target.js';
 
 /**
  * Writes lines to standard output or standard error, and notices when the reader is gone.

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '#testing/fake-clock.js';
 import { isWrittenOnTheSpot, LogFile, type WriteBytes } from './log-file.js';
-import { LogLines } from './commands/logs/log-lines.js';
+import { LogLines } from './shared/log/log-lines.js';
 
 let folder: string;
 let file: FileHandle;

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, write as writeToFile, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { type Clock } from '#base/time/clock.js';
-import { describeWaiting, type LogTarget } from './commands/logs/log-target.js';
+import { describeWaiting, type LogTarget } from './shared/log/log-target.js';
 
 /** Writes part of a buffer and says how much of it; fs.write. */
 export type WriteBytes = (

@@ -3,7 +3,7 @@ import { type KubeObject } from '#kube/columns/kube-object.js';
 import { pathOf } from './api/resource-type.js';
 import { watchObjects } from './api/watch-objects.js';
 import { failure } from '../command-failure.js';
-import { type GetRequestOptions, selectorQuery, withKinds } from '../commands/get/get-request.js';
+import { type GetRequestOptions, selectorQuery, withKinds } from './api/get-request.js';
 import { ObjectPrinter } from './print/object-printer.js';
 import { sortObjects } from './print/sort-objects.js';
 

@@ -11,7 +11,7 @@ import {
 import { findRuntimeFault } from '#node';
 import { type Logger } from '#base/log/logger.js';
 import { type CliHost } from '../../cli-host.js';
-import { createLogger, verbosityOption } from '../logs/log-output.js';
+import { createLogger, verbosityOption } from '../../shared/log/log-output.js';
 
 interface ChaosFlags {
   readonly upstream: string;

@@ -15,7 +15,7 @@ import { CommandFailure, failure } from '../../command-failure.js';
 import { DRY_RUN_WORDS, type DryRun, dryRunOption } from '../../shared/dry-run.js';
 import { type FileFlags, fileOptions } from '../../shared/file-flags.js';
 import { parseDurationFlag, parseWholeFlag } from '../../shared/flag-values.js';
-import { selectorQuery, withKinds } from '../get/get-request.js';
+import { selectorQuery, withKinds } from '../../shared/api/get-request.js';
 import { readManifestObjects } from '../../shared/manifest-objects.js';
 import { selectorOption } from '../../shared/selector-option.js';
 import { waitUntilGone } from './wait-until-gone.js';

@@ -5,8 +5,8 @@ import { Demo } from './story/demo.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { AgentScreen } from '../../shared/screen/agent-screen.js';
 import { type CliHost } from '../../cli-host.js';
-import { createEventPrinter, OUTPUT_FORMATS, type OutputFormat } from '../events/event-printer.js';
-import { createLogger } from '../logs/log-output.js';
+import { createEventPrinter, OUTPUT_FORMATS, type OutputFormat } from '../../shared/events/event-printer.js';
+import { createLogger } from '../../shared/log/log-output.js';
 
 interface DemoFlags {
   readonly once: boolean;

@@ -12,7 +12,7 @@ import { pathOf, type ResourceType } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure } from '../../command-failure.js';
 import { describeObject } from './describe-object.js';
-import { describeNothing, withKinds } from '../get/get-request.js';
+import { describeNothing, withKinds } from '../../shared/api/get-request.js';
 import { selectorOption } from '../../shared/selector-option.js';
 
 interface DescribeFlags extends SessionFlags {

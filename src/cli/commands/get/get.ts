@@ -3,8 +3,8 @@ import { addSessionFlags, stripEquals, withAgent } from '../../shared/agent-sess
 import { readSelection } from '../../shared/api/object-selection.js';
 import { type CliHost } from '../../cli-host.js';
 import { failure } from '../../command-failure.js';
-import { type GetFlags } from './get-flags.js';
-import { GetRequest } from './get-request.js';
+import { type GetFlags } from '../../shared/api/get-flags.js';
+import { GetRequest } from '../../shared/api/get-request.js';
 import { ObjectWatcher } from '../../shared/object-watcher.js';
 import { readOutputFormat } from '../../shared/print/output-format.js';
 import { selectorOption } from '../../shared/selector-option.js';

@@ -11,7 +11,7 @@ import { untilAborted } from '#base/async/until-aborted.js';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure } from '../../command-failure.js';
 import { chooseRuntimeEndpoint } from '../../shared/find-runtime-endpoint.js';
-import { createLogger, verbosityOption } from '../logs/log-output.js';
+import { createLogger, verbosityOption } from '../../shared/log/log-output.js';
 import { packageVersion } from '../../package-version.js';
 import { RUNTIME_ENDPOINT_HELP } from '../../shared/runtime-endpoint.js';
 

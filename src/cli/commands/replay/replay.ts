@@ -5,7 +5,7 @@ import { untilAborted } from '#base/async/until-aborted.js';
 import { type CliHost } from '../../cli-host.js';
 import { usageFailure } from '../../command-failure.js';
 import { parseDurationFlag } from '../../shared/flag-values.js';
-import { createLogger, verbosityOption } from '../logs/log-output.js';
+import { createLogger, verbosityOption } from '../../shared/log/log-output.js';
 import { formatRecordingSummary } from './recording-text.js';
 
 interface ReplayFlags {

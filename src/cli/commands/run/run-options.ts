@@ -8,7 +8,7 @@ import {
   resolveAgentOptions,
   USUAL_ROOT_DIR,
 } from '#node';
-import { ownRootDir } from './own-root-dir.js';
+import { ownRootDir } from '../../shared/own-root-dir.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

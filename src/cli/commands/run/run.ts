@@ -16,8 +16,8 @@ import { addAgentFlags, readAgentFlags, toHeading } from '../../shared/agent-fla
 import { AgentScreen } from '../../shared/screen/agent-screen.js';
 import { type CliHost } from '../../cli-host.js';
 import { packageVersion } from '../../package-version.js';
-import { createLog, verbosityOption } from '../logs/log-output.js';
-import { claimSharedFolder, SHARED_ROOT_DIR } from './own-root-dir.js';
+import { createLog, verbosityOption } from '../../shared/log/log-output.js';
+import { claimSharedFolder, SHARED_ROOT_DIR } from '../../shared/own-root-dir.js';
 import { machineDefaults, resolveRunOptions } from './run-options.js';
 import { runForSystemd } from './run-for-systemd.js';
 

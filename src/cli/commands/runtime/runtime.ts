@@ -6,7 +6,7 @@ import { type FolderLock } from '#base/fs/folder-lock.js';
 import { findSystemdNotifier } from '#base/proc/systemd-notifier.js';
 import { untilAborted } from '#base/async/until-aborted.js';
 import { type CliHost } from '../../cli-host.js';
-import { createLogger, verbosityOption } from '../logs/log-output.js';
+import { createLogger, verbosityOption } from '../../shared/log/log-output.js';
 
 interface RuntimeFlags {
   readonly listen: string;

@@ -4,11 +4,11 @@ import { HealthReport, Observer, OBSERVER_OPTIONS, type ObserverMode } from '#no
 import { formatGoDuration } from '#base/time/go-duration.js';
 import { SILENT_LOGGER } from '#base/log/logger.js';
 import { type CliHost } from '../../cli-host.js';
-import { describeNoMatch, type EventFilter, matchesFilter } from '../events/event-filter.js';
-import { createEventPrinter, OUTPUT_FORMATS, type OutputFormat } from '../events/event-printer.js';
+import { describeNoMatch, type EventFilter, matchesFilter } from '../../shared/events/event-filter.js';
+import { createEventPrinter, OUTPUT_FORMATS, type OutputFormat } from '../../shared/events/event-printer.js';
 import { chooseRuntimeEndpoint } from '../../shared/find-runtime-endpoint.js';
 import { parsePositiveDuration } from '../../shared/flag-values.js';
-import { createLogger, verbosityOption } from '../logs/log-output.js';
+import { createLogger, verbosityOption } from '../../shared/log/log-output.js';
 import { kubeletsEndpointOption, RUNTIME_ENDPOINT_HELP } from '../../shared/runtime-endpoint.js';
 
 interface WatchFlags {

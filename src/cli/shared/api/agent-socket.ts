@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { BATCHES_FOLDER, SOCKET_NAME, USUAL_ROOT_DIR } from '#node';
 import { PodloopError } from '#base/errors/errors.js';
-import { mayBeOf, ownRootDir, SHARED_ROOT_DIR } from '../../commands/run/own-root-dir.js';
+import { mayBeOf, ownRootDir, SHARED_ROOT_DIR } from '../own-root-dir.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,15 +1,15 @@
-import { type AgentSession } from '../../shared/agent-session.js';
-import { type Query } from '../../shared/api/agent-client.js';
-import { ApiError } from '../../shared/api/api-status.js';
+import { type AgentSession } from '../agent-session.js';
+import { type Query } from './agent-client.js';
+import { ApiError } from './api-status.js';
 import { type KubeObject } from '#kube/columns/kube-object.js';
-import { type ObjectSelection } from '../../shared/api/object-selection.js';
-import { pathOf, type ResourceType } from '../../shared/api/resource-type.js';
+import { type ObjectSelection } from './object-selection.js';
+import { pathOf, type ResourceType } from './resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure } from '../../command-failure.js';
 import { type GetFlags } from './get-flags.js';
-import { ObjectPrinter } from '../../shared/print/object-printer.js';
-import { type OutputFormat } from '../../shared/print/output-format.js';
-import { sortObjects } from '../../shared/print/sort-objects.js';
+import { ObjectPrinter } from '../print/object-printer.js';
+import { type OutputFormat } from '../print/output-format.js';
+import { sortObjects } from '../print/sort-objects.js';
 
 /** What a {@link GetRequest} is made of. */
 export interface GetRequestOptions {

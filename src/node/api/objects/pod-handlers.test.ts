@@ -3,20 +3,20 @@ import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { aServedStatus, ServedPodsScene } from '#support/harness/served-pods-scene.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { PodloopError } from '#base/errors/errors.js';
-import { type ApiAnswer, type ApiRequest } from './api-request.js';
-import { applyObject, type ObjectToApply } from '../objects/apply-object.js';
-import { deletePod } from '../objects/delete-pod.js';
+import { type ApiAnswer, type ApiRequest } from '../http/api-request.js';
+import { applyObject, type ObjectToApply } from './apply-object.js';
+import { deletePod } from './delete-pod.js';
 import { kubeletPodFinder } from '../node/find-kubelet-pod.js';
-import { podFinder } from '../objects/list-pods.js';
-import { listEvents } from '../objects/list-events.js';
-import { readPodLog } from '../objects/pod-log.js';
+import { podFinder } from './list-pods.js';
+import { listEvents } from './list-events.js';
+import { readPodLog } from './pod-log.js';
 import {
   execInContainer,
   attachToContainer,
   forwardPorts,
   type RuntimeStreams,
 } from '../node/stream-container.js';
-import { WatchPlaces } from './watch-answer.js';
+import { WatchPlaces } from '../http/watch-answer.js';
 
 function ask(query: string, more: Partial<ApiRequest> & { readonly body?: unknown } = {}): ApiRequest {
   const { body, ...rest } = more;

@@ -1,4 +1,4 @@
-import { type SessionFlags } from '../../shared/agent-session.js';
+import { type SessionFlags } from '../agent-session.js';
 
 /** The flags of `podloop get`. */
 export interface GetFlags extends SessionFlags {
