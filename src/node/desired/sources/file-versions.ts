@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { fullName } from '../arbitrate-pods.js';
 import { aboutWhole, type ConfigProblem } from '../config-problem.js';
-import { FileHolders } from './file-holders.js';
+import { type FileClaim, FileHolders } from './file-holders.js';
 import { type Holding, holdingNames, isSameHolding, NOTHING } from './file-holding.js';
 import { type Held, heldName, type MergedHeld, mergeHeld } from './held.js';
 import { type KeptVersions, type LastGood, type LastGoodStore } from './last-good-store.js';
@@ -212,7 +212,9 @@ export class FileVersions {
       some.map((name) => this.#files.get(name)!.holding);
     const present = holdings(names.filter((name) => !isMissing(name)));
     const missing = holdings(names.filter(isMissing));
-    const rankOf = this.#ranks(names, isMissing);
+    const isRead = new Set(names);
+    const fileOf = new Map(names.flatMap((file) => this.#heldBy(file).map((held) => [held, file] as const)));
+    const rankOf = (held: Held): number => this.#rankOf({ file: fileOf.get(held)!, held }, isRead, isMissing);
     const merge = <Each extends Held>(listOf: (holding: Holding) => readonly Each[]): MergedHeld<Each> => {
       const { held, problems } = mergeHeld(present.map(listOf), rankOf);
       // What is about to be forgotten is no problem.
@@ -221,43 +223,25 @@ export class FileVersions {
       return { held: merged.filter((each) => rankOf(each) < REFUSED), problems };
     };
     const [pods, objects] = [merge((holding) => holding.pods), merge((holding) => holding.objects)];
-    this.#settleHolders([...pods.held, ...objects.held], names, isMissing);
+    this.#holders.settle(
+      [...pods.held, ...objects.held].map((held) => ({ file: fileOf.get(held)!, held })),
+      (file) => this.#files.has(file) && !isRead.has(file) && !isMissing(file),
+    );
     const twins = [...pods.problems, ...objects.problems].map((problem) => this.#toConfig(problem));
     return { pods: pods.held, objects: objects.held, problems: [...this.#problems(), ...twins] };
   }
 
-  /** The ranks of files that want the same. */
-  #ranks(names: readonly string[], isMissing: (name: string) => boolean): (held: Held) => number {
-    const files = this.#filesOf(names);
-    const isRead = new Set(names);
-    return (held) => {
-      const file = files.get(held)!;
-      const claim = { file, held };
-      if (!isMissing(file)) {
-        if (this.#holders.has(claim)) return 0;
-        const holder = this.#holders.find(held);
-        const isStillToRead = holder !== undefined && this.#files.has(holder) && !isRead.has(holder);
-        return isStillToRead && !isMissing(holder) ? REFUSED : 2;
-      }
-      // It may have been renamed. Then it is found under its new name, even if a copy is already there.
-      // Otherwise it is wanted until it is known to be missing.
-      return this.#holders.has(claim) ? 1 : 3;
-    };
-  }
-
-  #settleHolders(
-    accepted: readonly Held[],
-    names: readonly string[],
-    isMissing: (name: string) => boolean,
-  ): void {
-    const files = this.#filesOf(names);
-    const claims = accepted.map((held) => ({ file: files.get(held)!, held }));
-    const read = new Set(names);
-    this.#holders.settle(claims, (file) => this.#files.has(file) && !read.has(file) && !isMissing(file));
-  }
-
-  #filesOf(names: readonly string[]): ReadonlyMap<Held, string> {
-    return new Map(names.flatMap((file) => this.#heldBy(file).map((held) => [held, file] as const)));
+  /** The turn of a file among those that want the same. */
+  #rankOf(claim: FileClaim, isRead: ReadonlySet<string>, isMissing: (name: string) => boolean): number {
+    if (!isMissing(claim.file)) {
+      if (this.#holders.has(claim)) return 0;
+      const holder = this.#holders.find(claim.held);
+      const isStillToRead = holder !== undefined && this.#files.has(holder) && !isRead.has(holder);
+      return isStillToRead && !isMissing(holder) ? REFUSED : 2;
+    }
+    // It may have been renamed. Then it is found under its new name, even if a copy is already there.
+    // Otherwise it is wanted until it is known to be missing.
+    return this.#holders.has(claim) ? 1 : 3;
   }
 
   #heldBy(file: string): readonly Held[] {
