@@ -9,6 +9,7 @@ import path from 'node:path';
 import { rolldown } from 'rolldown';
 import { rollup } from 'rollup';
 import { dts } from 'rollup-plugin-dts';
+import { SETTINGS } from './bundle-settings.mjs';
 import { listLibraries } from './bundled-licenses.mjs';
 
 const repository = path.resolve(import.meta.dirname, '..');
@@ -17,10 +18,6 @@ const target = path.join(compiled, 'lib');
 
 const ENTRIES = JSON.parse(readFileSync(new URL('./library-entries.json', import.meta.url), 'utf8'));
 const { imports: AREAS } = JSON.parse(readFileSync(path.join(repository, 'package.json'), 'utf8'));
-/** Has a binary for each platform, which it finds from where it lies. */
-const WITH_NATIVE_CODE = 'classic-level';
-/** What gRPC has for services that nobody here has, and what ws would use if somebody had installed it. */
-const RARE = ['@grpc/proto-loader', 'bufferutil', 'utf-8-validate'];
 
 const folder = mkdtempSync(path.join(compiled, '.lib-'));
 try {
@@ -38,12 +35,7 @@ async function bundleCode(dir) {
   const build = await rolldown({
     input: entriesWith('.js'),
     cwd: repository,
-    platform: 'node',
-    external: [WITH_NATIVE_CODE, ...RARE],
-    // No module of ours does anything when it is loaded.
-    treeshake: {
-      moduleSideEffects: [{ test: /^(?!.*[\\/]node_modules[\\/])/, external: false, sideEffects: false }],
-    },
+    ...SETTINGS,
   });
   const { output } = await build.write({
     dir,

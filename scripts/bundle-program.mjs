@@ -24,6 +24,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
+import { SETTINGS } from './bundle-settings.mjs';
 import { describeLicenses } from './bundled-licenses.mjs';
 
 const repository = path.resolve(import.meta.dirname, '..');
@@ -31,21 +32,12 @@ const compiled = path.join(repository, 'dist');
 const target = path.join(compiled, 'program');
 
 const ENTRY = { podloop: path.join(compiled, 'cli/main.js') };
-/** Has a binary for each platform, which it finds from where it lies. */
-const WITH_NATIVE_CODE = 'classic-level';
-/** What gRPC has for services that nobody here has, and what ws would use if somebody had installed it. */
-const RARE = ['@grpc/proto-loader', 'bufferutil', 'utf-8-validate'];
 
 const build = await rolldown({
   input: ENTRY,
   plugins: [{ name: 'threads', transform: bundleThreads }],
   cwd: repository,
-  platform: 'node',
-  external: [WITH_NATIVE_CODE, ...RARE],
-  // What is imported for its types alone leaves an import behind that nobody needs: no module of ours does anything when loaded.
-  treeshake: {
-    moduleSideEffects: [{ test: /^(?!.*[\\/]node_modules[\\/])/, external: false, sideEffects: false }],
-  },
+  ...SETTINGS,
 });
 const { output } = await build.generate({
   dir: target,

@@ -107,7 +107,6 @@ function findImporters(files) {
 function resolveSpecifier(from, specifier) {
   if (specifier.startsWith('.'))
     return path.posix.join(path.posix.dirname(from), specifier).replace(/\.js$/, '.ts');
-  if (specifier === '#watch/messages') return 'watch/cri/generated/runtime/v1/cri.ts';
   return specifier.endsWith('.js')
     ? specifier.slice(1).replace(/\.js$/, '.ts')
     : `${specifier.slice(1)}/index.ts`;

@@ -47,17 +47,17 @@ export function importsOf(file: string, text = readText(`src/${file}`)): SourceI
     if (!specifier || !ts.isStringLiteralLike(specifier)) return;
     const isByName = specifier.text.startsWith('#');
     const isPackage = !isByName && !specifier.text.startsWith('.');
-    const add = (to: string, only = typeOnly): void => {
+    const push = (to: string, only = typeOnly): void => {
       imports.push({ from: file, to, isPackage, typeOnly: only, isByName });
     };
-    if (isPackage) add(specifier.text);
+    if (isPackage) push(specifier.text);
     else if (!isByName)
-      add(path.posix.join(path.posix.dirname(file), specifier.text).replace(/\.js$/, '.ts'));
+      push(path.posix.join(path.posix.dirname(file), specifier.text).replace(/\.js$/, '.ts'));
     else {
       const door = resolveName(specifier.text);
       const origins = DOORS.has(door) ? originsOf(door) : undefined;
-      if (origins === undefined || names.length === 0) add(door);
-      else for (const each of names) add(origins.get(each.name) ?? door, typeOnly || each.typeOnly);
+      if (origins === undefined || names.length === 0) push(door);
+      else for (const each of names) push(origins.get(each.name) ?? door, typeOnly || each.typeOnly);
     }
   };
   const visit = (node: ts.Node): void => {
@@ -98,14 +98,15 @@ const DOORS: ReadonlySet<string> = new Set(
   ['watch', 'history', 'doctor', 'cluster', 'node'].map((area) => `${area}/index.ts`),
 );
 
+const { imports: AREA_NAMES } = JSON.parse(readText('package.json')) as {
+  readonly imports: Readonly<Record<string, { readonly 'podloop-source': string }>>;
+};
+
 /** The file below src/ that a name of package.json's `imports` stands for: `#base/async/mutex.js`, `#watch`. */
 function resolveName(name: string): string {
-  const { imports } = JSON.parse(readText('package.json')) as {
-    readonly imports: Readonly<Record<string, { readonly 'podloop-source': string }>>;
-  };
-  const exact = imports[name]?.['podloop-source'];
+  const exact = AREA_NAMES[name]?.['podloop-source'];
   if (exact !== undefined) return exact.replace('./src/', '');
-  for (const [pattern, { 'podloop-source': target }] of Object.entries(imports)) {
+  for (const [pattern, { 'podloop-source': target }] of Object.entries(AREA_NAMES)) {
     const [before = '', after] = pattern.split('*');
     if (after === undefined || !name.startsWith(before)) continue;
     return target.replace('./src/', '').replace('*', name.slice(before.length)).replace(/\.js$/, '.ts');

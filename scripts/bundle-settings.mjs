@@ -1,0 +1,16 @@
+// What the bundles of the program and of the library have in common.
+
+/** Has a binary for each platform, which it finds from where it lies. */
+const WITH_NATIVE_CODE = 'classic-level';
+/** What gRPC has for services that nobody here has, and what ws would use if somebody had installed it. */
+const RARE = ['@grpc/proto-loader', 'bufferutil', 'utf-8-validate'];
+
+/** For rolldown. */
+export const SETTINGS = {
+  platform: 'node',
+  external: [WITH_NATIVE_CODE, ...RARE],
+  // What is imported for its types alone leaves an import behind that nobody needs: no module of ours does anything when loaded.
+  treeshake: {
+    moduleSideEffects: [{ test: /^(?!.*[\\/]node_modules[\\/])/, external: false, sideEffects: false }],
+  },
+};
