@@ -1,9 +1,9 @@
 import { defineConfig } from 'vitest/config';
+import { FROM_SOURCES } from './test/from-sources.js';
 
 /** The tests on a real control plane, in the folder that KUBEBUILDER_ASSETS names; one at a time. See test/cluster. */
 export default defineConfig({
-  // #base and the other names of areas are sources here, not the build.
-  ssr: { resolve: { conditions: ['podloop-source', 'module', 'node', 'development|production'] } },
+  ssr: FROM_SOURCES,
   test: {
     include: ['test/cluster/**/*.test.ts'],
     fileParallelism: false,

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { FROM_SOURCES } from './test/from-sources.js';
 
 /**
  * What a test file says when it changes or measures the process that it runs in: it replaces modules, counts open files,
@@ -23,8 +24,7 @@ const ownProcess = [...testsBelow('src'), ...testsBelow('test/support')].filter(
  * waits for them and measures, has a process for each file.
  */
 export default defineConfig({
-  // #base and the other names of areas are sources here, not the build.
-  ssr: { resolve: { conditions: ['podloop-source', 'module', 'node', 'development|production'] } },
+  ssr: FROM_SOURCES,
   test: {
     // Most of the time goes to waiting for programs: as many workers as cores would leave cores idle.
     maxWorkers: Math.max(3, availableParallelism() - 1),

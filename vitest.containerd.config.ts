@@ -1,9 +1,9 @@
 import { defineConfig } from 'vitest/config';
+import { FROM_SOURCES } from './test/from-sources.js';
 
 /** The tests on real containerd releases: as root on Debian 12, one at a time. See test/containerd. */
 export default defineConfig({
-  // #base and the other names of areas are sources here, not the build.
-  ssr: { resolve: { conditions: ['podloop-source', 'module', 'node', 'development|production'] } },
+  ssr: FROM_SOURCES,
   test: {
     include: ['test/containerd/**/*.test.ts'],
     globalSetup: ['test/containerd/global-setup.ts'],

@@ -13,12 +13,14 @@ export function bootTicksAgo(agoMs: number): number {
 
 /** For how long a process has been there, in milliseconds, to two ticks. */
 export function processAgeMs({ startTicks }: Pick<ProcessIdentity, 'startTicks'>): number {
-  const upMs = Number.parseFloat(readFileSync('/proc/uptime', 'latin1')) * 1_000;
-  return upMs - Number(startTicks) * TICK_MS;
+  return parseUpMs(readFileSync('/proc/uptime', 'latin1')) - Number(startTicks) * TICK_MS;
 }
 
 /** @param uptime the text of /proc/uptime: seconds, with suspensions. */
 export function computeBootTicks(uptime: string, agoMs: number): number {
-  const upMs = Number.parseFloat(uptime) * 1_000;
-  return Math.ceil((upMs - Math.max(0, agoMs)) / TICK_MS) + SLACK_TICKS;
+  return Math.ceil((parseUpMs(uptime) - Math.max(0, agoMs)) / TICK_MS) + SLACK_TICKS;
+}
+
+function parseUpMs(uptime: string): number {
+  return Number.parseFloat(uptime) * 1_000;
 }

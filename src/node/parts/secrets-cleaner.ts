@@ -24,7 +24,7 @@ export interface SecretsCleanerOptions {
 const KEPT_MS = 10 * 60_000;
 
 /**
- * Forgets the secret values of namespaces of which this node has neither a pod nor a Secret in a manifest.
+ * Forgets the secret values of namespaces without a pod on this node and without a Secret in a manifest.
  *
  * Runs after the cleaner of objects that pods of an API server refer to: everything about a later pod is read
  * and learnt again.

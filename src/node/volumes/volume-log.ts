@@ -63,7 +63,7 @@ export class VolumeLog {
   /**
    * Nothing of the pod's volumes is left; `names` were found on disk.
    *
-   * A pod of which only the uid is known is logged under that, and not at all if it had no volumes. For any
+   * A pod known only by its uid is logged under that, and not at all if it had no volumes. For any
    * other pod even "no volumes" is logged, as that ends its trail.
    */
   tornDown(given: KnownPod, names: readonly string[]): void {

@@ -317,7 +317,7 @@ export class Pleg {
   }
 
   async #answerRequests(signal: AbortSignal): Promise<void> {
-    // One list of all pods is cheaper than many lists of one, for each of which the runtime filters all pods.
+    // One list of all pods is cheaper than many lists of one pod: the runtime filters all pods for each of them.
     const manyPods = Math.max(4, this.#records.size / 64);
     if (this.#requests.wantsAll || this.#requests.size > manyPods) {
       await this.#looks.atAll({ signal, byHand: false });

@@ -26,7 +26,7 @@ export interface EnvironmentSources {
 /**
  * The environment of a container as of now. Pure.
  *
- * The order is services, then all of envFrom, then env, each of which may refer to what is already set; the
+ * The order is services, then all of envFrom, then env. Each may refer to what is already set; the
  * last value of a name wins. Throws an Error in the kubelet's words when an object or key is missing that is
  * not optional. No message contains a value.
  *
