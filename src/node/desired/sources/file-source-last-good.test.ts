@@ -92,7 +92,7 @@ describe('a start after another one', () => {
     await using lab = await openAfterFirst();
     lab.start('pods', { parser: HANGING });
     await lab.untilPods('a-node:a', 'b-node:a');
-    expect(lab.deliveries).toHaveLength(1);
+    expect(lab.deliveries[0]).toHaveLength(2);
   });
 
   it('reports soon afterwards what a newer podloop finds wrong with it, and keeps it running', async () => {
