@@ -26,6 +26,8 @@ const env = { ...process.env, PATH: SEARCH_PATH };
 /** An emulated machine takes 75 s on an idle host, and several times that on a busy one. */
 const BOOT_LIMIT_MS = 20 * 60_000;
 const COMMAND_LIMIT_MS = 5 * 60_000;
+/** The kernel panics now and then in its first seconds under emulation, before any of the image's programs ran. */
+const BOOT_ATTEMPTS = 3;
 /** More than this of a command's output is not collected; {@link RunOptions.onOutput} sees all of it. */
 const MAX_OUTPUT = 16 * 1024 * 1024;
 
@@ -123,8 +125,24 @@ export class Machine implements AsyncDisposable {
     await execute('qemu-img', ['create', '-q', '-f', 'qcow2', ...backing, this.disk], { env });
   }
 
-  /** Starts the emulator on the disk as it is now, and waits until the machine is ready. */
+  /**
+   * Starts the emulator on the disk as it is now, and waits until the machine is ready. A kernel that panics before it
+   * runs the first program has touched nothing: then it boots again.
+   */
   async bootAgain(): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      await this.#startEmulator();
+      try {
+        await this.#untilReady();
+        return;
+      } catch (error) {
+        if (!(error instanceof EarlyPanic) || attempt === BOOT_ATTEMPTS) throw error;
+        await this.kill();
+      }
+    }
+  }
+
+  async #startEmulator(): Promise<void> {
     if (this.#emulator !== undefined) throw new Error('the machine runs already');
     const { payload, cache = 'unsafe', kernelWords, emulatorArguments: more } = this.#options;
     this.#boots++;
@@ -154,7 +172,6 @@ export class Machine implements AsyncDisposable {
     } finally {
       await log.close();
     }
-    await this.#untilReady();
   }
 
   /**
@@ -215,6 +232,8 @@ export class Machine implements AsyncDisposable {
       const state = await this.#ssh(['systemctl is-system-running --wait'], {}, 120_000);
       // It also ends with an error when a unit has failed, which is for tests to judge.
       if (/^(?:running|degraded)$/m.test(state.stdout)) return;
+      const console = await readFile(this.consoleLog, 'utf8').catch(() => '');
+      if (isEarlyPanic(console)) throw new EarlyPanic(`the kernel panicked: ${console.slice(-4_000)}`);
       const hasEnded = this.#emulator?.exitCode !== null;
       if (hasEnded || performance.now() > giveUpAt) {
         const why = hasEnded ? 'the emulator ended' : 'the machine did not get ready in time';
@@ -266,6 +285,13 @@ export class Machine implements AsyncDisposable {
       options.signal?.removeEventListener('abort', abort);
     }
   }
+}
+
+class EarlyPanic extends Error {}
+
+/** Whether a console ends with a panic of a kernel that has not run `init` yet. */
+export function isEarlyPanic(console: string): boolean {
+  return console.includes('Kernel panic - not syncing') && !/Run \/\S+ as init process/.test(console);
 }
 
 /** What the program wrote before it ended is read; nobody waits for writers that it left behind. */
