@@ -38,10 +38,13 @@ export class NetworkLab implements AsyncDisposable {
     this.rootDir = rootDir;
   }
 
-  static async make(): Promise<NetworkLab> {
+  /** `forwarding`: whether the host forwards packets in the beginning (default: as the kernel makes it). */
+  static async make({ forwarding }: { forwarding?: boolean } = {}): Promise<NetworkLab> {
     const lab = new NetworkLab(await mkdtemp(join(tmpdir(), 'podloop-network-test-')));
     lab.hostPid = (await lab.#holder()).pid;
     await lab.onHost('ip', 'link', 'set', 'lo', 'up');
+    if (forwarding !== undefined)
+      await lab.onHost('sh', '-c', `echo ${forwarding ? 1 : 0} >/proc/sys/net/ipv4/ip_forward`);
     return lab;
   }
 
@@ -92,6 +95,13 @@ export class NetworkLab implements AsyncDisposable {
       await symlink(stdout.trim(), join(folder, name));
     }
     return from === undefined ? folder : `${folder}:${from}`;
+  }
+
+  /** As {@link toolPath}, with an `nft` that takes all rules and does nothing: for a host that routes, on any machine. */
+  async toolPathWithRules(): Promise<string> {
+    const folder = await this.toolPath(undefined);
+    await writeFile(join(folder, 'nft'), '#!/bin/sh\nexit 0\n', { mode: 0o755 });
+    return folder;
   }
 
   /** As {@link toolPath}, with a script in the place of `sh`, which finds the shell itself in `$real`. */

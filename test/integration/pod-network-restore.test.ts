@@ -7,6 +7,14 @@ import { NetworkLab, NEVER, sandboxConfig, whyNoNetworkLab } from './network-lab
 
 const lacking = whyNoNetworkLab();
 const title = `the network of pods after a restart${lacking === undefined ? '' : ` (skipped: ${lacking})`}`;
+/** How each of three runtimes goes: its pod is removed, it is killed with its pod, or its root folder goes as well. */
+const ORDERS = [
+  ['pod', 'pod', 'pod'],
+  ['killed', 'pod', 'killed'],
+  ['root', 'pod', 'pod'],
+  ['pod', 'killed', 'root'],
+  ['root', 'root', 'root'],
+].map((order) => ({ order }));
 
 describe.skipIf(lacking !== undefined)(title, () => {
   it('undoes what belongs to sandboxes that are gone, and leaves the others alone', async () => {
@@ -136,30 +144,78 @@ describe.skipIf(lacking !== undefined)(title, () => {
     await expect(network.attach({ sandboxId: id, holderPid: pid, config }, NEVER)).rejects.toThrow('ending');
   });
 
-  it('undoes in mode host what another mode has left, and bridges of runtimes whose root is gone', async () => {
-    await using lab = await NetworkLab.make();
-    const before = await lab.inventory();
-    const [a, b, c] = [await lab.sandbox(), await lab.sandbox(), await lab.sandbox()];
-    const roots = ['mine', 'gone', 'there'].map((name) => join(lab.rootDir, name));
-    for (const [index, { id, pid }] of [a, b, c].entries()) {
-      await using network = await lab.open({ rootDir: roots[index]! });
-      await network.attach({ sandboxId: id, holderPid: pid, config: sandboxConfig() }, NEVER);
-    }
-    await rm(roots[1]!, { recursive: true });
-    const names = async () => (await lab.inventory()).links.filter((name) => name.startsWith('podloop'));
-    await using host = await lab.open({ mode: 'host', rootDir: roots[0]! });
-    expect(host.isolates).toBe(false);
-    await host.restore([]);
-    // A sandbox still hangs on the one whose root is gone.
-    expect(await names()).toEqual(['podloop0a590000', 'podloop0a5a0000']);
-    for (const { id } of [b, c]) await lab.onHost('ip', 'link', 'del', `plv${id.slice(0, 12)}`);
-    await using mine = await lab.open({ rootDir: roots[0]! });
-    await mine.restore([]);
-    expect(await names()).toEqual(['podloop0a5a0000']);
-    await using there = await lab.open({ rootDir: roots[2]! });
-    await there.restore([]);
-    expect(await lab.inventory()).toEqual(before);
-  });
+  const KINDS = [
+    { forwarding: true, host: 'a host that forwards packets' },
+    { forwarding: false, host: 'a host that forwards none' },
+  ];
+  it.each(KINDS)(
+    'undoes in mode host what another mode has left, and bridges of runtimes whose root is gone, on $host',
+    async ({ forwarding }) => {
+      await using lab = await NetworkLab.make({ forwarding });
+      const toolPath = await lab.toolPathWithRules();
+      const before = await lab.inventory();
+      const [a, b, c] = [await lab.sandbox(), await lab.sandbox(), await lab.sandbox()];
+      const roots = ['mine', 'gone', 'there'].map((name) => join(lab.rootDir, name));
+      for (const [index, { id, pid }] of [a, b, c].entries()) {
+        await using network = await lab.open({ rootDir: roots[index]!, toolPath });
+        await network.attach({ sandboxId: id, holderPid: pid, config: sandboxConfig() }, NEVER);
+      }
+      await rm(roots[1]!, { recursive: true });
+      const names = async () => (await lab.inventory()).links.filter((name) => name.startsWith('podloop'));
+      await using host = await lab.open({ mode: 'host', rootDir: roots[0]!, toolPath });
+      expect(host.isolates).toBe(false);
+      await host.restore([]);
+      // A sandbox still hangs on the one whose root is gone.
+      expect(await names()).toEqual(['podloop0a590000', 'podloop0a5a0000']);
+      for (const { id } of [b, c]) await lab.onHost('ip', 'link', 'del', `plv${id.slice(0, 12)}`);
+      await using mine = await lab.open({ rootDir: roots[0]!, toolPath });
+      await mine.restore([]);
+      expect(await names()).toEqual(['podloop0a5a0000']);
+      await using there = await lab.open({ rootDir: roots[2]!, toolPath });
+      await there.restore([]);
+      expect(await lab.inventory()).toEqual(before);
+    },
+  );
+
+  it.each(ORDERS)(
+    'leaves a host without forwarding as it was, whoever goes first and how: $order',
+    async ({ order }) => {
+      await using lab = await NetworkLab.make({ forwarding: false });
+      const toolPath = await lab.toolPathWithRules();
+      const before = await lab.inventory();
+      const runtimes = await Promise.all(
+        [0, 1, 2].map(async (index) => {
+          const rootDir = join(lab.rootDir, `runtime-${index}`);
+          return { rootDir, network: await lab.open({ rootDir, toolPath }), sandbox: await lab.sandbox() };
+        }),
+      );
+      for (const { network, sandbox } of runtimes)
+        await network.attach(
+          { sandboxId: sandbox.id, holderPid: sandbox.pid, config: sandboxConfig() },
+          NEVER,
+        );
+      for (const [at, what] of [...order].entries()) {
+        expect((await lab.inventory()).forwarding).toBe('1');
+        const { rootDir, network, sandbox } = runtimes[at]!;
+        if (what === 'pod') {
+          await network.detach(sandbox.id);
+          await network.close();
+          continue;
+        }
+        // Killed; and so are its pods.
+        await network.close();
+        await sandbox.kill();
+        await lab.onHost('ip', 'link', 'del', `plv${sandbox.id.slice(0, 12)}`).catch(() => undefined);
+        if (what === 'root') await rm(rootDir, { recursive: true });
+        await using next = await lab.open({
+          rootDir: what === 'root' ? join(lab.rootDir, 'next') : rootDir,
+          toolPath,
+        });
+        await next.restore([]);
+      }
+      expect(await lab.inventory()).toEqual(before);
+    },
+  );
 
   it('puts a sandbox back on its bridge when somebody has removed it', async () => {
     await using lab = await NetworkLab.make();

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { access } from 'node:fs/promises';
+import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { refused } from '../../rpc-error.js';
@@ -29,10 +30,19 @@ export interface PodBridgeOptions {
 const FORWARDING = '/proc/sys/net/ipv4/ip_forward';
 
 /**
+ * The alias of each bridge of a podloop: whose it is (a folder that `ip` cannot read from a line is left out), and after
+ * {@link FORWARDING_WAS_OFF} that the host forwarded nothing before podloops came.
+ */
+const ALIAS = /^podloop( forwarding-was-off)?( \/[\w./@+-]{1,199})?$/;
+const FORWARDING_WAS_OFF = ' forwarding-was-off';
+
+/**
  * A bridge of our own: the host has the first address of the range on it, the pods have the others.
  *
  * It is there as long as pods hang on it. Its name says the range, which makes taking a range atomic; its MAC
- * address, given at its very creation, says which runtime's it is. A bridge that is not ours is never touched.
+ * address, given at its very creation, says which runtime's it is. A bridge that is not ours is never touched, but for
+ * its alias: where forwarding was off before the first runtime, the bridges themselves say so, and one that goes passes
+ * that on to those that stay. The last one switches it off.
  */
 export class PodBridge {
   readonly #options: PodBridgeOptions;
@@ -102,6 +112,7 @@ export class PodBridge {
     if ((await tools.readSetting(FORWARDING, signal)) !== '0') return;
     await this.#write({ ...this.#record, forwardingWasOff: true });
     await tools.writeSetting(FORWARDING, '1', signal);
+    await this.#mark({ ifname: this.name!, ifalias: this.#alias }, signal);
   }
 
   /** Why the range that was asked for cannot be had now; undefined when it can, is in use, or any will do. */
@@ -126,12 +137,13 @@ export class PodBridge {
     const { tools, logger } = this.#options;
     const orphans: string[] = [];
     for (const { ifname, ifalias = '', address } of await tools.listBridges(signal)) {
-      const [, dir] = /^podloop (\/.*)$/.exec(ifalias) ?? [];
+      const [, mark, dir] = ALIAS.exec(ifalias) ?? [];
       if (dir === undefined || !/^podloop[0-9a-f]{8}$/.test(ifname) || address === this.#mac) continue;
-      if (await exists(dir)) continue;
+      const root = dir.trimStart();
+      if (await exists(root)) continue;
       if ((await tools.listPorts(ifname, signal)).length > 0) continue;
-      logger.info('Removing the bridge of a runtime that is gone', { bridge: ifname, root: dir });
-      await tools.deleteLink(ifname, signal);
+      logger.info('Removing the bridge of a runtime that is gone', { bridge: ifname, root });
+      await this.#removeBridge(ifname, mark !== undefined, signal);
       orphans.push(ifname);
     }
     return orphans;
@@ -143,9 +155,9 @@ export class PodBridge {
     const { name } = this;
     if (name === undefined) return;
     this.#up = false;
-    if (this.#isOurs(await tools.findLink(name, signal))) await tools.deleteLink(name, signal);
-    if (this.#record?.forwardingWasOff === true && !(await this.#hasSiblings(signal)))
-      await tools.writeSetting(FORWARDING, '0', signal);
+    const link = await tools.findLink(name, signal);
+    const wasOff = this.#record?.forwardingWasOff === true || isMarked(link);
+    await this.#removeBridge(this.#isOurs(link) ? name : undefined, wasOff, signal);
     await deleteBridgeRecord(dir);
     this.#record = undefined;
   }
@@ -196,13 +208,17 @@ export class PodBridge {
           if (!String(error).includes('File exists')) throw error;
         });
     }
-    if (!this.#isOurs(await tools.findLink(name, signal)))
+    const link = await tools.findLink(name, signal);
+    if (!this.#isOurs(link))
       throw new RangeTakenError(`the interface ${name} of that range belongs to somebody else`);
+    // A runtime that went has passed it on.
+    if (isMarked(link) && !record.forwardingWasOff) await this.#write({ ...record, forwardingWasOff: true });
+    const mark = this.#record?.forwardingWasOff === true ? FORWARDING_WAS_OFF : '';
     const unset = await tools.ipBatchWithSettings(
       {
         settings: hostLinkSettings(name),
         lines: [
-          `link set dev ${name} alias "${this.#alias}" up`,
+          `link set dev ${name} alias "${withMark(this.#alias, mark)}" up`,
           `addr replace ${formatIpv4(range.network + 1)}/${range.prefix} brd + dev ${name}`,
         ],
       },
@@ -218,19 +234,41 @@ export class PodBridge {
     return Math.min(Math.max(link?.mtu ?? 1500, 1280), 65_535);
   }
 
-  /** Whether bridges of other runtimes are there, which found forwarding on and rely on it. */
-  async #hasSiblings(signal?: AbortSignal): Promise<boolean> {
-    const bridges = await this.#options.tools.listBridges(signal);
-    return bridges.some(
-      ({ ifalias, address }) => ifalias?.startsWith('podloop') === true && address !== this.#mac,
-    );
+  /**
+   * Deletes a bridge, if any, and switches forwarding off if it was off before the first bridge and this was the last.
+   *
+   * What the others need to know is written before the bridge goes, so that a kill in between loses nothing.
+   */
+  async #removeBridge(name: string | undefined, wasOff: boolean, signal?: AbortSignal): Promise<void> {
+    const { tools } = this.#options;
+    const others = async (): Promise<readonly LinkInfo[]> =>
+      (await tools.listBridges(signal)).filter(
+        ({ ifname, ifalias = '' }) => ifname !== name && ALIAS.test(ifalias),
+      );
+    if (wasOff) for (const other of await others()) await this.#mark(other, signal);
+    if (name !== undefined) await tools.deleteLink(name, signal);
+    if (wasOff && (await others()).length === 0) await tools.writeSetting(FORWARDING, '0', signal);
+  }
+
+  /** Lets a bridge say that forwarding was off. One that has just gone needs it no more. */
+  async #mark(link: LinkInfo, signal?: AbortSignal): Promise<void> {
+    if (isMarked(link)) return;
+    const { tools, logger } = this.#options;
+    const alias = withMark(link.ifalias!, FORWARDING_WAS_OFF);
+    await tools
+      .ipBatch([`link set dev ${link.ifname} alias "${alias}"`], { signal })
+      .catch((error: unknown) => {
+        signal?.throwIfAborted();
+        logger.info('Bridge not marked', { bridge: link.ifname, err: messageOf(error) }, 2);
+      });
   }
 
   /** For people, and for other runtimes once this one's folder is gone. */
   get #alias(): string {
     const { dir } = this.#options;
     // An alias has room for 255 bytes, and `ip` reads words from a line.
-    return /^[\w./@+-]{1,200}$/.test(dir) ? `podloop ${dir}` : 'podloop';
+    const alias = `podloop ${dir}`;
+    return ALIAS.test(alias) ? alias : 'podloop';
   }
 
   #isOurs(link: LinkInfo | undefined): boolean {
@@ -252,6 +290,15 @@ async function exists(path: string): Promise<boolean> {
 }
 
 class RangeTakenError extends Error {}
+
+function isMarked(link: LinkInfo | undefined): boolean {
+  return ALIAS.exec(link?.ifalias ?? '')?.[1] !== undefined;
+}
+
+/** An alias of {@link ALIAS} with that mark behind its first word; the mark may be empty. */
+function withMark(alias: string, mark: string): string {
+  return alias.replace(/^podloop/, `podloop${mark}`);
+}
 
 /** A locally administered address that only this root folder's runtime gives. */
 function macOf(instance: string): string {
