@@ -151,6 +151,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
       const view = { mayRemove: (each: string) => each === uid };
       ignoreEnd(collectors.containers.cleanUp(view, closing.signal));
     },
+    onRemainsSeen: () => loop.housekeepSoon(),
     isBeingRemoved: (uid) => collectors.folders.isRemoving(uid),
     onStartAnew: (uid) => forgetLife(uid),
     admitAnew: (pod): boolean => handlers.admitAnew(pod),

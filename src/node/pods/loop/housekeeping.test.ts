@@ -11,7 +11,7 @@ import { aContainerStatus, aPod, aPodStatus, aSandboxStatus } from '#testing/bui
 import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { workersHarness, type WorkersHarness } from '#support/harness/workers-harness.js';
 import { DesiredPods } from './desired-pods.js';
-import { type CleanupView, Housekeeping, type PodCleaner } from './housekeeping.js';
+import { type CleanupView, Housekeeping, type HousekeepingOptions, type PodCleaner } from './housekeeping.js';
 import { toObservedPod } from './housekeeping-owner.js';
 
 const NODE = 'node-1';
@@ -42,6 +42,7 @@ function setUp(
   onStartAnew?: (uid: string) => void,
   admitAnew?: () => boolean,
   isBeingRemoved?: (uid: string) => boolean,
+  remains: Pick<HousekeepingOptions, 'clearRemains' | 'onRemainsSeen'> = {},
 ): Harness {
   const harness = workersHarness();
   const { clock, logger, workers, cache } = harness;
@@ -51,6 +52,7 @@ function setUp(
   const shown = new Map<string, PodStatus>();
   const housekeeping = new Housekeeping({
     ...{ clock, logger, desired, workers, cache, cleaners, ...(onStartAnew && { onStartAnew }) },
+    ...remains,
     ...{ ...(admitAnew && { admitAnew }), ...(isBeingRemoved && { isBeingRemoved }) },
     isOurs: ownedBy(NODE, (uid) => uid === 'uid-adopted'),
     listed: {
@@ -254,6 +256,46 @@ describe('housekeeping', () => {
     expect(housekeeping.isTornDown('uid-web')).toBe(false);
     expect(syncer.log.at(-1)).toBe('SyncPod uid-web');
   });
+
+  it.each([
+    ['shows nothing of it', 0],
+    ['shows remains once', 1],
+    ['shows remains three times', 3],
+  ])(
+    'lists a pod that waits for its remains, and starts it when that list shows none: a list %s',
+    async (_, timesThere) => {
+      const [cleared, asked]: [string[], string[]] = [[], []];
+      let seen = 0;
+      const { housekeeping, desired, workers, syncer, cache, clock, show, runOut } = setUp(
+        ...([[], undefined, undefined, undefined] as const),
+        { clearRemains: (uid) => cleared.push(uid), onRemainsSeen: () => seen++ },
+      );
+      cache.onWait((uid) => asked.push(uid));
+      workers.updatePod({ type: 'create', pod: web });
+      workers.updatePod({ type: 'kill', pod: web });
+      await runOut();
+      asked.length = 0;
+      housekeeping.run();
+      desired.set(web);
+      for (let time = 0; time < timesThere; time++) {
+        housekeeping.run();
+        show({ state: 'exited' });
+        await clock.settle();
+      }
+      housekeeping.run();
+      // One list at a time.
+      housekeeping.run();
+      expect(asked).toHaveLength(timesThere + 1);
+      expect(syncer.log.at(-1)).toBe('TerminatedPod uid-web');
+      if (timesThere === 0) cache.observe('uid-web', clock.stamp());
+      else cache.delete('uid-web', clock.stamp());
+      await clock.settle();
+      expect([seen, new Set(cleared)]).toEqual([timesThere + 1, new Set(['uid-web'])]);
+      housekeeping.run();
+      await runOut();
+      expect(syncer.log.at(-1)).toBe('SyncPod uid-web');
+    },
+  );
 
   it('does not start a pod while what is kept of it is being taken away', async () => {
     let going = 'uid-web';

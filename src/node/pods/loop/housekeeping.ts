@@ -24,6 +24,8 @@ import { type PodWorkers } from '../workers/pod-workers.js';
 import { type DesiredPods } from './desired-pods.js';
 import { isOwnPod, isRunning, toObservedPod } from './housekeeping-owner.js';
 
+type CachedPod = ReturnType<PodCache['get']>;
+
 /** What a {@link PodCleaner} bases its decisions on; each answer is as of the moment of the question. */
 export interface CleanupView {
   /** Every pod that a source wants, rejected ones included. */
@@ -58,7 +60,7 @@ export interface HousekeepingOptions {
     | 'couldHaveRunningContainers'
     | 'shouldPodContentBeRemoved'
   >;
-  readonly cache: Pick<PodCache, 'get' | 'uids'>;
+  readonly cache: Pick<PodCache, 'get' | 'getNewerThan' | 'uids'>;
   readonly isOurs: IsOurs;
   /**
    * Finds pods whose inspections fail; without it an unwanted pod of that kind stays until its inspection
@@ -77,6 +79,8 @@ export interface HousekeepingOptions {
    * Without it such a pod starts beside its own remains.
    */
   readonly clearRemains?: (uid: string) => void;
+  /** A pod that waits for its remains was seen anew: the next {@link Housekeeping.run} may start it. */
+  readonly onRemainsSeen?: () => void;
   /** A pod that was torn down starts again: state of its former life is useless. */
   readonly onStartAnew?: (uid: string) => void;
   /**
@@ -106,6 +110,8 @@ export class Housekeeping {
    * An unwanted pod stays here until its state is cleaned up, as it may be wanted again before that.
    */
   readonly #tornDown = new Map<string, Stamp>();
+  /** What the newest list of its own shows of a pod that waits for its remains; undefined while that is under way. */
+  readonly #remains = new Map<string, CachedPod | undefined>();
   /** The last inspection error of each unwanted pod. */
   readonly #unreadable = new Map<string, Error>();
   /** When the newest completed clean-up began. */
@@ -183,15 +189,33 @@ export class Housekeeping {
     for (const [uid, stamp] of this.#tornDown) {
       if (desired.has(uid) || this.#cleanedAt <= stamp || this.#hasRemains(uid)) continue;
       this.#tornDown.delete(uid);
+      this.#remains.delete(uid);
     }
   }
 
   /** Whether the runtime may still have something of a former life of the pod. */
   #hasRemains(uid: string): boolean {
-    const { status, error, stamp } = this.#options.cache.get(uid);
+    const cached = this.#options.cache.get(uid);
+    const own = this.#remains.get(uid);
+    const { status, error, stamp } = own !== undefined && own.stamp > cached.stamp ? own : cached;
     const forgottenAt = this.#forgottenAt.get(uid);
     const isOlder = forgottenAt !== undefined && stamp <= forgottenAt;
     return error !== undefined || isOlder || status.sandboxes.length + status.containers.length > 0;
+  }
+
+  /** Asks for a list of that pod, as the next one of all pods may be a minute away. */
+  #lookForRemains(uid: string): void {
+    const { cache, clock, onRemainsSeen } = this.#options;
+    if (this.#remains.has(uid) && this.#remains.get(uid) === undefined) return;
+    this.#remains.set(uid, undefined);
+    cache.getNewerThan(uid, clock.stamp(), this.#closing.signal).then(
+      (seen) => {
+        if (!this.#tornDown.has(uid)) return;
+        this.#remains.set(uid, seen);
+        onRemainsSeen?.();
+      },
+      () => this.#remains.delete(uid),
+    );
   }
 
   /** Ends pods that only the runtime knows, if this agent made or adopted them; leaves foreign ones alone. */
@@ -265,9 +289,11 @@ export class Housekeeping {
       if (this.#tornDown.has(uid)) {
         if (clearRemains !== undefined && this.#hasRemains(uid)) {
           clearRemains(uid);
+          this.#lookForRemains(uid);
           continue;
         }
         this.#tornDown.delete(uid);
+        this.#remains.delete(uid);
         onStartAnew?.(uid);
         if (admitAnew?.(pod) === false) continue;
         podStartedAnew.publish({ isStatic: isStaticPod(pod) });
