@@ -3,8 +3,9 @@ import { type NodePod } from '#kube/pod/node-pod.js';
 import { STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { aNodePod } from '#support/builders/node-pod-builder.js';
+import { type StopRequest } from './desired/stopped-pods.js';
 import { type PodWorkRequest } from './pods/workers/work-request.js';
-import { stopOnePod } from './stop-one-pod.js';
+import { restartOnePod, stopOnePod } from './stop-one-pod.js';
 
 function setUp(isWanted = true) {
   const stopped: string[] = [];
@@ -14,8 +15,8 @@ function setUp(isWanted = true) {
     desired: { has: () => isWanted },
     workers: { updatePod: (request: PodWorkRequest) => requests.push(request) },
     stopped: {
-      stop: async ({ metadata }: NodePod, { gracePeriodSeconds }: { gracePeriodSeconds: number }) => {
-        stopped.push(`${metadata.name} in ${gracePeriodSeconds} s`);
+      stop: async ({ metadata }: NodePod, { gracePeriodSeconds, comesBack }: StopRequest) => {
+        stopped.push(`${metadata.name} in ${gracePeriodSeconds} s${comesBack === true ? ', back' : ''}`);
         return Promise.resolve();
       },
     },
@@ -23,7 +24,9 @@ function setUp(isWanted = true) {
   } as unknown as Parameters<typeof stopOnePod>[0];
   const stop = async (pod: NodePod, asked?: number) =>
     stopOnePod(ports, { pod } as Parameters<typeof stopOnePod>[1], asked);
-  return { stop, stopped, requests };
+  const restart = async (pod: NodePod, asked?: number) =>
+    restartOnePod(ports, { pod } as Parameters<typeof restartOnePod>[1], asked);
+  return { stop, restart, stopped, requests };
 }
 
 const clusterPod = (): NodePod => {
@@ -53,5 +56,24 @@ describe('a pod that somebody deletes at the agent', () => {
     const { stop, requests } = setUp(false);
     await stop(clusterPod(), 1);
     expect(requests).toMatchObject([{ type: 'kill', kill: { gracePeriodSeconds: 1 } }]);
+  });
+});
+
+describe('a pod that somebody restarts', () => {
+  it('ends in its own time, or in the one that was asked for, and comes back', async () => {
+    const { restart, stopped } = setUp();
+    await restart(aNodePod({ name: 'web' }));
+    await restart(aNodePod({ name: 'web' }), 3);
+    expect(stopped).toEqual(['web in 30 s, back', 'web in 3 s, back']);
+  });
+
+  it.each([
+    ['one that nobody wants any more', aNodePod({ name: 'web' }), false, 'Conflict', 'its manifest is gone'],
+    ['one of a cluster', clusterPod(), true, 'Forbidden', 'kubectl delete pod web -n shop'],
+  ])('is left as it is when it is %s', async (_, pod, isWanted, reason, words) => {
+    const { restart, stopped, requests } = setUp(isWanted);
+    await expect(restart(pod)).rejects.toMatchObject({ reason });
+    await expect(restart(pod)).rejects.toThrow(words);
+    expect([stopped, requests]).toEqual([[], []]);
   });
 });

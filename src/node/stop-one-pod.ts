@@ -1,6 +1,7 @@
 import { type StoppedPods } from './desired/stopped-pods.js';
 import { DEFAULT_GRACE_SECONDS } from '#kube/pod/default-grace.js';
 import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 import { isClusterPod } from '#kube/pod/static-pod.js';
 import { toV1Time } from '#kube/pod/v1-pod-status.js';
 import { ApiError } from './api/http/api-error.js';
@@ -26,24 +27,55 @@ export interface StopOnePodPorts {
  * Rejects for a pod of a cluster, as it would be started again: it ends when its API server says so.
  */
 export async function stopOnePod(
-  { clock, desired, workers, stopped, isEnding }: StopOnePodPorts,
+  ports: StopOnePodPorts,
   { pod }: ServedPod,
   asked: number | undefined,
 ): Promise<void> {
+  const { desired, workers } = ports;
+  checkMayEnd(ports, pod);
+  if (desired.has(pod.metadata.uid)) return writeStop(ports, pod, { asked, comesBack: false });
+  workers.updatePod({ type: 'kill', pod, kill: { gracePeriodSeconds: graceOf(pod, asked) } });
+}
+
+/**
+ * Ends all of a pod and runs it again, as its manifest says.
+ *
+ * Rejects for a pod that nobody wants any more, and for one of a cluster.
+ */
+export async function restartOnePod(
+  ports: StopOnePodPorts,
+  { pod }: ServedPod,
+  asked: number | undefined,
+): Promise<void> {
+  checkMayEnd(ports, pod);
+  const { uid, name } = pod.metadata;
+  if (ports.desired.has(uid)) return writeStop(ports, pod, { asked, comesBack: true });
+  const message = `Operation cannot be fulfilled on pods ${JSON.stringify(name)}: its manifest is gone, so it would not run again`;
+  throw new ApiError('Conflict', message, { name, kind: 'pods' });
+}
+
+function checkMayEnd({ isEnding, desired }: StopOnePodPorts, pod: NodePod): void {
   if (isEnding()) throw new ApiError('ServiceUnavailable', 'the agent is ending');
   if (isClusterPod(pod) && desired.has(pod.metadata.uid)) throw belongsToCluster(pod.metadata);
-  const gracePeriodSeconds = asked ?? pod.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
-  if (!desired.has(pod.metadata.uid)) {
-    workers.updatePod({ type: 'kill', pod, kill: { gracePeriodSeconds } });
-    return;
-  }
+}
+
+async function writeStop(
+  { clock, stopped }: StopOnePodPorts,
+  pod: NodePod,
+  { asked, comesBack }: { readonly asked: number | undefined; readonly comesBack: boolean },
+): Promise<void> {
+  const gracePeriodSeconds = graceOf(pod, asked);
   const deletionTimestamp = toV1Time(clock.now() + gracePeriodSeconds * 1_000);
   try {
-    await stopped.stop(pod, { deletionTimestamp, gracePeriodSeconds });
+    await stopped.stop(pod, { deletionTimestamp, gracePeriodSeconds, comesBack });
   } catch (error) {
     const message = `the pod was not stopped, as that cannot be kept on the disk: ${messageOf(error)}`;
     throw new ApiError('InternalError', message, undefined, { cause: error });
   }
+}
+
+function graceOf({ spec }: NodePod, asked: number | undefined): number {
+  return asked ?? spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
 }
 
 function belongsToCluster({ namespace, name }: ServedPod['pod']['metadata']): ApiError {

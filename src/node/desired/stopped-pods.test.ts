@@ -110,6 +110,36 @@ describe('a pod that was stopped', () => {
     expect(released).toEqual(['uid-web']);
   });
 
+  it('comes back once it has ended when it is restarted, also with the next agent', async () => {
+    await (await open()).stop(aPod(), { ...END, comesBack: true });
+    const stopped = await open();
+    expect(stopped.apply(aPod())?.metadata.deletionTimestamp).toBe(END.deletionTimestamp);
+    await stopped.setOver('uid-web');
+    const pod = aPod();
+    expect([stopped.apply(pod) === pod, stopped.list(), released]).toEqual([true, [], ['uid-web']]);
+    expect((await open()).list()).toEqual([]);
+  });
+
+  it.each([
+    [true, false, 10, ['web over']],
+    [false, true, 10, []],
+    [true, false, 60, ['web over']],
+    [false, true, 60, []],
+    [true, true, 10, []],
+  ])(
+    'comes back when that was asked for last: first %s, then %s with %d s',
+    async (first, last, gracePeriodSeconds, left) => {
+      const stopped = await open();
+      await stopped.stop(aPod(), { ...END, comesBack: first });
+      const { gracePeriodSeconds: given } = await stopped.stop(aPod(), {
+        ...{ deletionTimestamp: '2026-01-02T03:05:05Z', gracePeriodSeconds, comesBack: last },
+      });
+      expect(given).toBe(Math.min(30, gracePeriodSeconds));
+      await stopped.setOver('uid-web');
+      expect(stopped.list().map(({ name, isOver }) => `${name}${isOver ? ' over' : ''}`)).toEqual(left);
+    },
+  );
+
   it('is not stopped when that cannot be kept', async () => {
     const stopped = await open();
     await rm(folder, { recursive: true });
@@ -147,6 +177,10 @@ describe('the merged sources', () => {
     port.deliver([aPod(), aPod('1', 'other')]);
     await stopped.release('uid-web');
     expect(await next()).toBe('ADD web');
+    await stopped.stop(aPod(), { ...END, comesBack: true });
+    expect(await next()).toBe('DELETE web');
+    await stopped.setOver('uid-web');
+    expect(await next()).toBe('UPDATE web');
     await stopped.stop(aPod(), END);
     port.deliver([aPod('2'), aPod('1', 'other')]);
     expect(await next()).toBe('UPDATE web');

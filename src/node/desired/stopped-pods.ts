@@ -1,12 +1,13 @@
 /**
  * Pods that somebody has stopped although their manifest still exists.
  *
- * The record is on disk, so that they stay stopped over restarts of the agent, until the manifest changes.
+ * The record is on disk, so that they stay stopped over restarts of the agent, until the manifest changes. A pod that
+ * somebody restarts is stopped in the same way, and runs again once all of it has ended.
  *
  * ```
  *   wanted ── stop ──► ending ── all of it has ended ──► over
  *      ▲                 │                                │
- *      └── the manifest says something else, or is gone, or it is released
+ *      └── the manifest says something else, or is gone, or it is released, or it comes back when it is over
  * ```
  *
  * In: stops and ends. Out: for each pod that a source delivers, the pod as it is, with a deletion, or left
@@ -43,7 +44,12 @@ export interface StoppedPod {
   readonly gracePeriodSeconds: number;
   /** Nothing of it is left to end. */
   readonly isOver: boolean;
+  /** It runs again when it is over: somebody restarts it (default: false). */
+  readonly comesBack?: boolean;
 }
+
+/** How a pod is to end. */
+export type StopRequest = Pick<StoppedPod, 'deletionTimestamp' | 'gracePeriodSeconds' | 'comesBack'>;
 
 /** Options of {@link StoppedPods}. */
 export interface StoppedPodsOptions {
@@ -128,49 +134,55 @@ export class StoppedPods {
   }
 
   /**
-   * Stops a pod; for a stopped one the grace period can only become shorter.
+   * Stops a pod; for a stopped one the grace period can only become shorter. Whether it comes back is what was asked
+   * for last.
    *
    * Resolves once that is on disk and effective; rejects when it cannot be written, and nothing has happened
    * then.
    */
-  async stop(
-    pod: NodePod,
-    end: Pick<StoppedPod, 'deletionTimestamp' | 'gracePeriodSeconds'>,
-  ): Promise<StoppedPod> {
+  async stop(pod: NodePod, end: StopRequest): Promise<StoppedPod> {
     const { uid, manifestUid, namespace, name, annotations } = pod.metadata;
     const source = annotations?.[STATIC_POD_ANNOTATIONS.source] ?? '';
     return this.#changes.run(async () => {
       const known = this.find(pod);
-      if (known !== undefined && known.gracePeriodSeconds <= end.gracePeriodSeconds) return known;
-      const { deletionTimestamp, gracePeriodSeconds } = end;
+      const comesBack = end.comesBack === true;
+      const isSooner = known !== undefined && known.gracePeriodSeconds <= end.gracePeriodSeconds;
+      if (isSooner && comesBack === (known.comesBack === true)) return known;
+      const { deletionTimestamp, gracePeriodSeconds } = isSooner ? known : end;
       const stop: StoppedPod = {
         ...{ uid, namespace, name, source, manifestHash: hashOf(pod) },
         ...(manifestUid === undefined ? {} : { manifestUid }),
         ...{ deletionTimestamp, gracePeriodSeconds, isOver: known?.isOver ?? false },
+        ...(comesBack ? { comesBack } : {}),
       };
       await this.#change((stops) => stops.set(manifestUidOf(stop), stop));
-      this.#logger.info('Pod is stopped until its manifest changes', { pod: { uid, namespace, name } });
+      const message = comesBack ? 'Restarting a pod' : 'Pod is stopped until its manifest changes';
+      this.#logger.info(message, { pod: { uid, namespace, name } });
       this.#options.onChanged?.();
       return stop;
     });
   }
 
   /**
-   * Nothing of the pod of that manifest is left to end. Does nothing for a pod that was not stopped. Never
-   * rejects.
+   * Nothing of the pod of that manifest is left to end: it stays away, or comes back. Does nothing for a pod that was
+   * not stopped. Never rejects.
    */
   async setOver(manifestUid: string): Promise<void> {
     await this.#changes.run(async () => {
       const stop = this.#byUid.get(manifestUid);
       if (stop === undefined || stop.isOver) return;
+      const released: string[] = [];
       const finish = (stops: Map<string, StoppedPod>): void => {
-        if (stops.get(manifestUid) === stop) stops.set(manifestUid, { ...stop, isOver: true });
+        if (stops.get(manifestUid) !== stop) return;
+        if (stop.comesBack === true && stops.delete(manifestUid)) released.push(stop.uid);
+        else stops.set(manifestUid, { ...stop, isOver: true });
       };
       await this.#change(finish).catch((error: unknown) => {
         // Valid as long as this agent runs; the next one finds nothing left to end.
         this.#apply(finish);
         this.#complain(error);
       });
+      if (released.length > 0) this.#options.onReleased?.(stop.uid);
       this.#options.onChanged?.();
     });
   }
@@ -258,12 +270,13 @@ function parse(text: string, file: string): StoppedPod[] {
 }
 
 function isStoppedPod(value: unknown): value is StoppedPod {
-  const { uid, manifestUid, manifestHash, deletionTimestamp, gracePeriodSeconds, isOver } = (value ??
-    {}) as Partial<StoppedPod>;
+  const { uid, manifestUid, manifestHash, deletionTimestamp, ...more } = (value ?? {}) as Partial<StoppedPod>;
+  const { gracePeriodSeconds, isOver, comesBack = false } = more;
   return (
     [uid, manifestUid ?? '', manifestHash, deletionTimestamp].every((each) => typeof each === 'string') &&
     typeof gracePeriodSeconds === 'number' &&
-    typeof isOver === 'boolean'
+    typeof isOver === 'boolean' &&
+    typeof comesBack === 'boolean'
   );
 }
 

@@ -15,7 +15,7 @@ import { type PolicyOptions, readNodePolicy } from '../../options/read-node-poli
 import { removeManifests } from '../../desired/changes/remove-manifest.js';
 import { runningPods } from '../../running-pods.js';
 import { runtimeStreams } from './runtime-streams.js';
-import { stopOnePod } from '../../stop-one-pod.js';
+import { restartOnePod, stopOnePod } from '../../stop-one-pod.js';
 import { WritableManifests } from '../../desired/changes/writable-manifests.js';
 
 /** What {@link buildApiPorts} needs. */
@@ -47,6 +47,8 @@ export function buildApiPorts(
   return {
     ...{ clock, version, pods },
     stopPod: async (pod, graceSeconds) => stopOnePod(stopPorts, pod, graceSeconds),
+    restartPod: async (pod, graceSeconds) => restartOnePod(stopPorts, pod, graceSeconds),
+    stopped,
     apply: applyManifests({ nodeName, manifests, desired, adoption, objects, stopped }),
     remove: removeManifests({ manifests, objects }),
     configMaps: () =>

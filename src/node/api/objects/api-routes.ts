@@ -23,6 +23,13 @@ import { addNodeRoutes, type NodePorts } from '../node/node-routes.js';
 import { type ContainerLogs, readPodLog } from './pod-log.js';
 import { patchConfigMap, patchPod } from './patch-object.js';
 import { type PodTable } from './pod-table.js';
+import {
+  listStoppedPods,
+  restartPod,
+  type RestartPodOptions,
+  startPod,
+  type StoppedPodReader,
+} from './restart-pod.js';
 import { withTables } from '../tables/answer-table.js';
 import {
   attachToContainer,
@@ -38,6 +45,8 @@ export interface ApiPorts extends NodePorts {
   readonly clock: Clock;
   readonly pods: PodTable;
   readonly stopPod: DeletePodOptions['stop'];
+  readonly restartPod: RestartPodOptions['restart'];
+  readonly stopped: StoppedPodReader;
   readonly apply: ApplyObject;
   readonly remove: RemoveObject;
   readonly configMaps: ReadConfigMaps;
@@ -68,6 +77,9 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   router.answer('GET', `${PODS}/:name`, getPod(findPod, clock));
   for (const [path, body] of Object.entries(DISCOVERY)) router.answer('GET', path, () => jsonAnswer(body));
   router.answer('DELETE', `${PODS}/:name`, deletePod({ table, findPod, stop: ports.stopPod }));
+  router.answer('POST', `${PODS}/:name/restart`, restartPod({ table, findPod, restart: ports.restartPod }));
+  router.answer('POST', `${PODS}/:name/start`, startPod(ports.node().name, ports.stopped));
+  router.answer('GET', '/stopped', listStoppedPods(ports.stopped));
   router.answer('PATCH', `${PODS}/:name`, patchPod(findPod, ports.apply));
   router.answer('PATCH', `${NAMESPACE}/configmaps/:name`, patchConfigMap(ports.configMaps, ports.apply));
   const readLog = readPodLog({ clock, findPod, logs: ports.logs, places: followers });

@@ -66,11 +66,17 @@ export async function readDeleteOptions(request: ApiRequest): Promise<DeleteOpti
   throw badRequest('the body must be DeleteOptions');
 }
 
-/** The query takes precedence; a negative value counts as 1, as with an API server. */
-function readGrace(query: URLSearchParams, { gracePeriodSeconds: told }: DeleteOptions): number | undefined {
+/** `gracePeriodSeconds` of a query; undefined when it is not there. A negative value counts as 1, as with an API server. */
+export function readGraceSeconds(query: URLSearchParams): number | undefined {
   const text = query.get('gracePeriodSeconds') ?? '';
   if (/^-\d+$/.test(text)) return 1;
-  if (text !== '') return readWhole(query, 'gracePeriodSeconds');
+  return text === '' ? undefined : readWhole(query, 'gracePeriodSeconds');
+}
+
+/** The query takes precedence; a negative value counts as 1, as with an API server. */
+function readGrace(query: URLSearchParams, { gracePeriodSeconds: told }: DeleteOptions): number | undefined {
+  const asked = readGraceSeconds(query);
+  if (asked !== undefined) return asked;
   if (told === undefined || told === null) return undefined;
   if (typeof told !== 'number' || !Number.isSafeInteger(told)) {
     throw badRequest('gracePeriodSeconds must be a whole number');
