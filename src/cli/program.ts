@@ -70,6 +70,26 @@ export const COMMANDS: readonly LazyCommand[] = [
     load: async (host) => (await import('./commands/delete/delete.js')).deleteCommand(host),
   },
   {
+    name: 'stop',
+    summary: 'Stop pods of a running agent until they are started again',
+    load: async (host) => (await import('./commands/stop/stop.js')).stopCommand(host),
+  },
+  {
+    name: 'start',
+    summary: 'Start pods that were stopped or deleted, or list them',
+    load: async (host) => (await import('./commands/start/start.js')).startCommand(host),
+  },
+  {
+    name: 'restart',
+    summary: 'Restart pods: end all of their containers, and run them again',
+    load: async (host) => (await import('./commands/restart/restart.js')).restartCommand(host),
+  },
+  {
+    name: 'wait',
+    summary: 'Wait until pods and other objects of a running agent are as wanted',
+    load: async (host) => (await import('./commands/wait/wait.js')).waitCommand(host),
+  },
+  {
     name: 'logs',
     summary: 'Print the log of a container',
     load: async (host) => (await import('./commands/logs/logs.js')).logsCommand(host),
@@ -122,6 +142,11 @@ export const COMMANDS: readonly LazyCommand[] = [
     name: 'replay',
     summary: 'Serve a recording as a container runtime, or print a summary of it',
     load: async (host) => (await import('./commands/replay/replay.js')).replayCommand(host),
+  },
+  {
+    name: 'version',
+    summary: 'Show the versions of this program and of the running agent',
+    load: async (host) => (await import('./commands/version/show-version.js')).versionCommand(host),
   },
   {
     name: 'completion',

@@ -77,7 +77,13 @@ async function completeOperand(
     case 'get':
     case 'describe':
     case 'delete':
+    case 'wait':
       return completeObject(first, last, names);
+    case 'stop':
+    case 'restart':
+      return only(await names.objects(podType()), last);
+    case 'start':
+      return only(await names.stoppedPods(), last);
     case 'logs':
       return only(first === undefined ? await names.objects(podType()) : await names.containers(first), last);
     case 'exec':

@@ -17,6 +17,11 @@ export class KnownNames {
     return namesOf(await this.#list(pathOf(type, this.#namespace)));
   }
 
+  async stoppedPods(): Promise<string[]> {
+    const stopped = await this.#list('/stopped');
+    return namesOf(stopped.filter(({ metadata }) => metadata?.namespace === this.#namespace));
+  }
+
   async namespaces(): Promise<string[]> {
     const pods = await this.#list(pathOf(PODS, undefined));
     return [...new Set([DEFAULT_NAMESPACE, ...pods.map(({ metadata }) => metadata?.namespace ?? '')])].filter(

@@ -18,7 +18,7 @@ import { parseDurationFlag, parseWholeFlag } from '../../shared/flag-values.js';
 import { selectorQuery, withKinds } from '../../shared/api/get-request.js';
 import { readManifestObjects } from '../../shared/manifest-objects.js';
 import { selectorOption } from '../../shared/selector-option.js';
-import { waitUntilGone } from './wait-until-gone.js';
+import { waitUntilGone } from '../../shared/api/wait-until-gone.js';
 
 interface DeleteFlags extends SessionFlags, FileFlags {
   readonly all: boolean;

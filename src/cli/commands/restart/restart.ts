@@ -1,0 +1,74 @@
+import { Command } from 'commander';
+import { type KubeObject, type PodObject } from '#kube/columns/kube-object.js';
+import { type CliHost } from '../../cli-host.js';
+import { failure } from '../../command-failure.js';
+import { type AgentSession, withAgent } from '../../shared/agent-session.js';
+import { followObject } from '../../shared/api/follow-object.js';
+import { PODS } from '../../shared/api/resource-type.js';
+import { askForPods } from '../../shared/pods/ask-for-pods.js';
+import { addEndFlags, type EndFlags } from '../../shared/pods/end-flags.js';
+import { addPodsFlags, findPods, type PodsFlags } from '../../shared/pods/find-pods.js';
+
+type RestartFlags = PodsFlags & EndFlags;
+
+const HELP = `
+All containers of a pod end, and the pod runs again from its init containers on, with new volumes of its own.
+
+Examples:
+  # Restart a pod
+  podloop restart web
+
+  # All pods with a label, without waiting
+  podloop restart -l app=web --no-wait`;
+
+/** `podloop restart`: ends pods of a running agent and runs them again. */
+export function restartCommand(host: CliHost): Command {
+  const command = new Command('restart').description(
+    'Restart pods: end all of their containers, and run them again.',
+  );
+  return addEndFlags(addPodsFlags(command), 'have ended and run again')
+    .addHelpText('after', HELP)
+    .action(async (words: string[], flags: RestartFlags) =>
+      withAgent(host, flags, (session) => restart(words, flags, session, host)),
+    );
+}
+
+async function restart(
+  words: readonly string[],
+  flags: RestartFlags,
+  session: AgentSession,
+  host: CliHost,
+): Promise<void> {
+  const { wait, timeout } = flags;
+  const then = async (pod: KubeObject): Promise<void> => {
+    if (wait) await waitUntilBack(pod, session, host, timeout);
+    await host.stdout.writeLine(`pod "${pod.metadata?.name ?? ''}" ${wait ? 'restarted' : 'restarting'}`);
+  };
+  const pods = await findPods(words, flags, session, 'restart');
+  await askForPods(pods, flags, { method: 'POST', action: '/restart', then }, { session, host });
+}
+
+/** Resolves once the pod does not end any more, and has containers that were started. */
+async function waitUntilBack(
+  { metadata = {} }: KubeObject,
+  session: AgentSession,
+  host: CliHost,
+  timeoutMs: number,
+): Promise<void> {
+  const { name = '', namespace = session.namespace, deletionTimestamp } = metadata;
+  // Nothing had to end.
+  let hasEnded = deletionTimestamp === undefined;
+  const isBack = await followObject({ type: PODS, namespace, name }, session, {
+    clock: host.clock,
+    timeoutMs: timeoutMs === 0 ? undefined : timeoutMs,
+    isDone: (found) => {
+      hasEnded ||= found.every((pod) => pod.metadata?.deletionTimestamp === undefined);
+      return hasEnded && found.some(isUnderWay);
+    },
+  });
+  if (!isBack) throw failure(`timed out waiting for pods/${name} to run again`);
+}
+
+function isUnderWay({ metadata = {}, status = {} }: PodObject): boolean {
+  return metadata.deletionTimestamp === undefined && status.phase !== undefined && status.phase !== 'Pending';
+}
