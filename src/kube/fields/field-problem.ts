@@ -68,13 +68,13 @@ export function forbidden(path: FieldPath, why: string): FieldProblem {
   return { kind: 'forbidden', path, message: `Forbidden: ${why}` };
 }
 
-const LONGEST_VALUE = 120;
+const MAX_VALUE_LENGTH = 120;
 
 /** A value as JSON, shortened if it is long. */
 export function formatValue(value: unknown): string {
   const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) as string | undefined);
   if (text === undefined) return String(value);
-  return text.length <= LONGEST_VALUE ? text : `${text.slice(0, LONGEST_VALUE)}…`;
+  return text.length <= MAX_VALUE_LENGTH ? text : `${text.slice(0, MAX_VALUE_LENGTH)}…`;
 }
 
 /** Describes a value without revealing it, for values that must not appear in messages. */

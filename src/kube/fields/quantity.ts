@@ -4,7 +4,7 @@ export type QuantityFormat = 'BinarySI' | 'DecimalSI' | 'DecimalExponent';
 /**
  * An exact amount, as in Kubernetes' resource.Quantity.
  *
- * `nanos` is the amount in units of 10⁻⁹, at most {@link MOST_NANOS} in either direction. `format` only
+ * `nanos` is the amount in units of 10⁻⁹, at most {@link MAX_NANOS} in either direction. `format` only
  * decides how it is written.
  */
 export interface Quantity {
@@ -14,9 +14,9 @@ export interface Quantity {
 
 const NANOS = 1_000_000_000n;
 /** Kubernetes caps an amount at the largest int64. */
-const MOST_NANOS = (2n ** 63n - 1n) * NANOS;
+const MAX_NANOS = (2n ** 63n - 1n) * NANOS;
 /** A longer number is a mistake or an attack, as the cap has 19 digits. */
-const LONGEST_TEXT = 256;
+const MAX_TEXT_LENGTH = 256;
 /** Beyond this every amount but 0 is over the cap, or below a billionth. */
 const LARGEST_EXPONENT = 400;
 
@@ -32,7 +32,7 @@ const SYNTAX = /^([+-]?)(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:([numkMGTPE])|([KMGTPE]i
  * int64 is capped.
  */
 export function findQuantity(text: string): Quantity | undefined {
-  if (text.length > LONGEST_TEXT) return undefined;
+  if (text.length > MAX_TEXT_LENGTH) return undefined;
   const match = SYNTAX.exec(text);
   if (match === null) return undefined;
   const [, sign, whole = '', fraction = '', bareFraction = '', decimal, binary, exponent] = match;
@@ -47,7 +47,7 @@ export function findQuantity(text: string): Quantity | undefined {
     scale += Math.max(-LARGEST_EXPONENT, Math.min(Number(exponent), LARGEST_EXPONENT));
   const amount = mantissa * 1024n ** BigInt(power);
   const nanos = scale >= 0 ? amount * 10n ** BigInt(scale) : divideUp(amount, 10n ** BigInt(-scale));
-  const capped = nanos > MOST_NANOS ? MOST_NANOS : nanos;
+  const capped = nanos > MAX_NANOS ? MAX_NANOS : nanos;
   const format =
     binary === undefined ? (exponent === undefined ? 'DecimalSI' : 'DecimalExponent') : 'BinarySI';
   return { nanos: sign === '-' ? -capped : capped, format };
@@ -114,7 +114,7 @@ export function toNumber({ nanos }: Quantity): number {
 /** The sum of two amounts, in the format of the first. */
 export function addQuantities(one: Quantity, other: Quantity): Quantity {
   const sum = one.nanos + other.nanos;
-  const capped = sum > MOST_NANOS ? MOST_NANOS : sum < -MOST_NANOS ? -MOST_NANOS : sum;
+  const capped = sum > MAX_NANOS ? MAX_NANOS : sum < -MAX_NANOS ? -MAX_NANOS : sum;
   return { nanos: capped, format: one.nanos === 0n ? other.format : one.format };
 }
 

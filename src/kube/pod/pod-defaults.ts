@@ -87,12 +87,12 @@ function isLatest(image: string): boolean {
   // It could also be the id of an image.
   if (/^[a-f0-9]{64}$/.test(image)) return false;
   // Registries add the missing part: docker.io/library/.
-  if (name.length + (name.includes('/') ? 0 : DEFAULT_HOST.length) > LONGEST_NAME) return false;
+  if (name.length + (name.includes('/') ? 0 : DEFAULT_HOST.length) > MAX_NAME_LENGTH) return false;
   return tag === undefined ? digest === undefined : tag === 'latest';
 }
 
 const DEFAULT_HOST = 'docker.io/library/';
-const LONGEST_NAME = 255;
+const MAX_NAME_LENGTH = 255;
 const HOST =
   '(?:[A-Za-z0-9](?:[-A-Za-z0-9]*[A-Za-z0-9])?(?:\\.[A-Za-z0-9](?:[-A-Za-z0-9]*[A-Za-z0-9])?)*|\\[[0-9a-fA-F:]+\\])';
 const PART = '[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*';

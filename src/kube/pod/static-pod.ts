@@ -58,7 +58,7 @@ export function isClusterPod({ metadata }: Pick<NodePod, 'metadata'>): boolean {
  * The limit of file systems: Linux' NAME_MAX. Names of pods, namespaces and nodes, and uids, have one byte
  * per character.
  */
-const LONGEST_FILE_NAME = 255;
+const MAX_FILE_NAME_LENGTH = 255;
 const UID_LENGTH = 32;
 
 /**
@@ -92,11 +92,11 @@ export function toStaticPod(written: Pod, { source, nodeName, isSupported }: Sta
 export function checkStaticPod({ metadata }: Pod, nodeName: string): FieldProblem[] {
   const { name, namespace = DEFAULT_NAMESPACE, uid } = metadata;
   const uidLength = uid?.length ?? UID_LENGTH;
-  const room = LONGEST_FILE_NAME - `${namespace}_${staticPodName('', nodeName)}_`.length - uidLength;
+  const room = MAX_FILE_NAME_LENGTH - `${namespace}_${staticPodName('', nodeName)}_`.length - uidLength;
   if (name.length <= room) return [];
   const bound =
     room > 0 ? `must have at most ${room} characters, and has ${name.length}` : 'no name is short enough';
-  const rule = `${bound}: the folder of its logs is ${namespace}_NAME-${nodeName.toLowerCase()}_UID, with ${uidLength} characters of uid, and its name has at most ${LONGEST_FILE_NAME}`;
+  const rule = `${bound}: the folder of its logs is ${namespace}_NAME-${nodeName.toLowerCase()}_UID, with ${uidLength} characters of uid, and its name has at most ${MAX_FILE_NAME_LENGTH}`;
   return [invalid(['metadata', 'name'], name, rule)];
 }
 

@@ -12,7 +12,7 @@ interface Times {
 }
 
 /** Kubernetes' limit for all annotations of an object together. */
-const MOST_ANNOTATION_BYTES = 256 * 1024;
+const MAX_ANNOTATION_BYTES = 256 * 1024;
 
 /** Validates names, labels and annotations. */
 export function validateMetadata(meta: Draft<ObjectMeta>, path: FieldPath, list: ProblemList): void {
@@ -31,8 +31,8 @@ export function validateMetadata(meta: Draft<ObjectMeta>, path: FieldPath, list:
     if (broken !== undefined) list.add(invalid([...path, 'annotations', { key }], key, broken));
     bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
   }
-  if (bytes <= MOST_ANNOTATION_BYTES) return;
+  if (bytes <= MAX_ANNOTATION_BYTES) return;
   list.add(
-    invalid([...path, 'annotations'], `${bytes} bytes`, `must have at most ${MOST_ANNOTATION_BYTES} bytes`),
+    invalid([...path, 'annotations'], `${bytes} bytes`, `must have at most ${MAX_ANNOTATION_BYTES} bytes`),
   );
 }

@@ -21,9 +21,9 @@ import { validateVolumes } from './validate-volume.js';
 
 const LARGEST_INT32 = 2 ** 31 - 1;
 /** The limit of resolvers. */
-const MOST_NAMESERVERS = 3;
-const MOST_SEARCH_DOMAINS = 32;
-const MOST_SEARCH_CHARACTERS = 2048;
+const MAX_NAMESERVERS = 3;
+const MAX_SEARCH_DOMAINS = 32;
+const MAX_SEARCH_CHARACTERS = 2048;
 
 /** All problems of a pod, or of the readable parts of one. */
 export function validatePod(pod: Draft<Pod>): FieldProblem[] {
@@ -61,7 +61,7 @@ function validateSpec(spec: Draft<PodSpec>, list: ProblemList): void {
   validatePodSecurity(spec, path, list);
 }
 
-const LONGEST_OVERRIDE = 64;
+const MAX_OVERRIDE_LENGTH = 64;
 
 function validateHostnameOverride(spec: Draft<PodSpec>, list: ProblemList): void {
   const path = ['spec', 'hostnameOverride'];
@@ -69,8 +69,8 @@ function validateHostnameOverride(spec: Draft<PodSpec>, list: ProblemList): void
   if (name === undefined) return;
   list.check(path, name, checkSubdomain);
   const rule =
-    name.length > LONGEST_OVERRIDE
-      ? `must have at most ${LONGEST_OVERRIDE} characters`
+    name.length > MAX_OVERRIDE_LENGTH
+      ? `must have at most ${MAX_OVERRIDE_LENGTH} characters`
       : spec.setHostnameAsFQDN === true
         ? 'leave it out where setHostnameAsFQDN is true'
         : spec.hostNetwork === true
@@ -92,20 +92,20 @@ function validateDns({ dnsPolicy, dnsConfig }: Draft<PodSpec>, list: ProblemList
     list.add(required([...path, 'nameservers'], 'with dnsPolicy None there must be at least one'));
   }
   const { nameservers = [], searches = [], options }: Draft<PodDnsConfig> = dnsConfig ?? {};
-  if (nameservers.length > MOST_NAMESERVERS) {
-    list.add(invalid([...path, 'nameservers'], nameservers, `must have at most ${MOST_NAMESERVERS}`));
+  if (nameservers.length > MAX_NAMESERVERS) {
+    list.add(invalid([...path, 'nameservers'], nameservers, `must have at most ${MAX_NAMESERVERS}`));
   }
   for (const [index, address] of entriesOf(nameservers)) {
     list.check([...path, 'nameservers', index], address, checkIp);
   }
   const place = [...path, 'searches'];
-  if (searches.length > MOST_SEARCH_DOMAINS) {
-    list.add(invalid(place, `${searches.length} domains`, `must have at most ${MOST_SEARCH_DOMAINS}`));
+  if (searches.length > MAX_SEARCH_DOMAINS) {
+    list.add(invalid(place, `${searches.length} domains`, `must have at most ${MAX_SEARCH_DOMAINS}`));
   }
   const { length } = searches.join(' ');
-  if (length > MOST_SEARCH_CHARACTERS) {
+  if (length > MAX_SEARCH_CHARACTERS) {
     list.add(
-      invalid(place, `${length} characters`, `must have at most ${MOST_SEARCH_CHARACTERS} with spaces`),
+      invalid(place, `${length} characters`, `must have at most ${MAX_SEARCH_CHARACTERS} with spaces`),
     );
   }
   for (const [index, domain] of entriesOf(searches)) {

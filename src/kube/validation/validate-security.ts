@@ -10,8 +10,8 @@ import { findSharedSysctl } from './sysctl-names.js';
 /** Ids of users and groups, with Kubernetes' limits. */
 const id = inRange(0, 2 ** 31 - 1);
 const SYSCTL = /^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$/;
-const LONGEST_SYSCTL = 253;
-const LONGEST_PROFILE = 4095;
+const MAX_SYSCTL_LENGTH = 253;
+const MAX_PROFILE_LENGTH = 4095;
 
 /** Validates the security context of a pod. */
 export function validatePodSecurity(spec: Draft<PodSpec>, path: FieldPath, list: ProblemList): void {
@@ -31,7 +31,7 @@ export function validatePodSecurity(spec: Draft<PodSpec>, path: FieldPath, list:
     if (name === undefined) continue;
     const where = [...place, 'sysctls', index, 'name'];
     list.check(where, name, (text) =>
-      text.length <= LONGEST_SYSCTL && SYSCTL.test(text)
+      text.length <= MAX_SYSCTL_LENGTH && SYSCTL.test(text)
         ? undefined
         : 'use a name such as kernel.shm_rmid_forced',
     );
@@ -84,8 +84,8 @@ function validateProfiles(
       list.add(required(place, 'the profile of this name'));
     if (name === 'appArmorProfile')
       list.check(place, localhostProfile, (text) =>
-        text.trim() !== text || Buffer.byteLength(text) > LONGEST_PROFILE
-          ? `must have no space round it, and at most ${LONGEST_PROFILE} bytes`
+        text.trim() !== text || Buffer.byteLength(text) > MAX_PROFILE_LENGTH
+          ? `must have no space round it, and at most ${MAX_PROFILE_LENGTH} bytes`
           : undefined,
       );
     if (type !== undefined && type !== 'Localhost' && localhostProfile !== undefined)
