@@ -12,13 +12,13 @@ export interface FairDeadlineOptions {
 }
 
 /** The limit of Node's timers, about 24 days. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 // A timer that fires this late means that the event loop was blocked.
 const STALL_MS = 20;
 const SHORTEST_GRACE_MS = 50;
-const LONGEST_GRACE_MS = 1_000;
+const MAX_GRACE_MS = 1_000;
 // A loop that stalls all the time must not postpone a deadline for ever.
-const MOST_GRACES = 10;
+const MAX_GRACES = 10;
 
 /**
  * Starts a deadline that proves something about the other side.
@@ -45,9 +45,9 @@ export function startFairDeadline(options: FairDeadlineOptions): ClockTimer {
     );
   };
   const graceAfter = (lateMs: number): boolean => {
-    if (lateMs < STALL_MS || graces >= MOST_GRACES) return false;
+    if (lateMs < STALL_MS || graces >= MAX_GRACES) return false;
     graces++;
-    arm(Math.min(LONGEST_GRACE_MS, Math.max(SHORTEST_GRACE_MS, lateMs)));
+    arm(Math.min(MAX_GRACE_MS, Math.max(SHORTEST_GRACE_MS, lateMs)));
     return true;
   };
   const readInputThenExpire = (): void => {
@@ -63,7 +63,7 @@ export function startFairDeadline(options: FairDeadlineOptions): ClockTimer {
     );
   };
 
-  arm(Math.min(options.deadlineMs, LONGEST_TIMER_MS));
+  arm(Math.min(options.deadlineMs, MAX_TIMER_MS));
   return {
     cancel: () => {
       cancelled = true;

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { systemCodeOf } from '../errors/system-code.js';
 
 /** How often to create a folder again that another process removes meanwhile. */
-const MOST_ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 
 /**
  * Creates a folder and its missing parents; an existing one is not changed. Rejects with the system's error.
@@ -20,7 +20,7 @@ export async function makeFolder(path: string, mode = 0o777): Promise<void> {
       const isMissing = systemCodeOf(error) === 'ENOENT';
       // Even if the system reports ENOENT for a folder that exists.
       if ((!isMissing || attempt > 1) && (await isFolder(path))) return;
-      if (!isMissing || dirname(path) === path || attempt === MOST_ATTEMPTS) throw error;
+      if (!isMissing || dirname(path) === path || attempt === MAX_ATTEMPTS) throw error;
     }
     await makeFolder(dirname(path), mode);
   }

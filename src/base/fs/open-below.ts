@@ -22,7 +22,7 @@ export const O_PATH = 0o10000000;
 const WITHOUT_LINKS = O_PATH | constants.O_NOFOLLOW;
 
 /** How often to retry a path that changes meanwhile. */
-const MOST_TRIES = 10;
+const MAX_TRIES = 10;
 
 /** An opened path, which the caller has to close. */
 export interface OpenedPlace extends AsyncDisposable {
@@ -53,7 +53,7 @@ export async function openBelow(
   if (path.startsWith('/') || names.includes('..'))
     throw new UnsafePathError(`${path} leads out of the volume`);
   let problem: unknown;
-  for (let tries = 0; tries < MOST_TRIES; tries++) {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
     try {
       await using root =
         typeof base === 'string' ? await openPlace(await realpath(base)) : await reopen(base);

@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
 
 /** A UTF-16 unit of a string takes at most this many bytes in UTF-8. */
-const MOST_BYTES_OF_ONE = 3;
+const MAX_BYTES_OF_ONE = 3;
 
 /**
  * Shortens a text to `mostBytes` of UTF-8, in whole characters and including a mark that it was cut.
@@ -10,7 +10,7 @@ const MOST_BYTES_OF_ONE = 3;
  */
 export function cutText(text: string, mostBytes: number): string {
   // Most texts are short enough without counting.
-  if (text.length * MOST_BYTES_OF_ONE <= mostBytes) return text;
+  if (text.length * MAX_BYTES_OF_ONE <= mostBytes) return text;
   const bytes = Buffer.from(text);
   if (bytes.length <= mostBytes) return text;
   const word = `… (cut, ${bytes.length} bytes in all)`;

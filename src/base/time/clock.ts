@@ -40,7 +40,7 @@ export interface Clock {
 }
 
 /** A Node timer with a longer delay fires at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** The system's clock. */
 export class SystemClock implements Clock {
@@ -61,7 +61,7 @@ export class SystemClock implements Clock {
   setTimer(delayMs: number, callback: () => void, options?: { unref?: boolean }): ClockTimer {
     let timer: NodeJS.Timeout | undefined;
     const arm = (leftMs: number): void => {
-      const partMs = Math.min(leftMs, LONGEST_TIMER_MS);
+      const partMs = Math.min(leftMs, MAX_TIMER_MS);
       timer = setTimeout(() => (leftMs > partMs ? arm(leftMs - partMs) : callback()), partMs);
       if (options?.unref === true) timer.unref();
     };
@@ -73,8 +73,8 @@ export class SystemClock implements Clock {
     signal?.throwIfAborted();
     try {
       let leftMs = delayMs;
-      for (; leftMs > LONGEST_TIMER_MS; leftMs -= LONGEST_TIMER_MS) {
-        await sleepFor(LONGEST_TIMER_MS, undefined, { signal });
+      for (; leftMs > MAX_TIMER_MS; leftMs -= MAX_TIMER_MS) {
+        await sleepFor(MAX_TIMER_MS, undefined, { signal });
       }
       await sleepFor(leftMs, undefined, { signal });
     } catch (error) {

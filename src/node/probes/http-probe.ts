@@ -36,7 +36,7 @@ interface Answer {
 /** Maximum number of requests when following redirects. */
 export const MOST_REDIRECTS = 10;
 /** What other clients accept; Node's own limit is 16 KiB. */
-const MOST_HEADER_BYTES = 1024 * 1024;
+const MAX_HEADER_BYTES = 1024 * 1024;
 const BODY_TOO_LATE = 'context deadline exceeded (Client.Timeout or context cancellation while reading body)';
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
@@ -133,7 +133,7 @@ async function ask(url: URL, headers: HttpProbe['headers'], signal: AbortSignal)
     headers: { ...headers, connection: 'close' },
     setHost: headers['host'] === undefined,
     signal,
-    maxHeaderSize: MOST_HEADER_BYTES,
+    maxHeaderSize: MAX_HEADER_BYTES,
     // Accepts malformed headers: only the status matters.
     insecureHTTPParser: true,
   };

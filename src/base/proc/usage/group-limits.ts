@@ -13,8 +13,8 @@ export interface UsageLimits {
 
 /** Version 1 represents "no limit" by the highest number of pages that a long can count. */
 export const UNLIMITED = 2n ** 62n;
-const [MOST_SHARES, LEAST_SHARES] = [262_144n, 2n];
-const [MOST_WEIGHT, LEAST_WEIGHT] = [10_000n, 1n];
+const [MAX_SHARES, LEAST_SHARES] = [262_144n, 2n];
+const [MAX_WEIGHT, LEAST_WEIGHT] = [10_000n, 1n];
 
 /**
  * The limits of a group that are in force in the kernel, whatever was requested.
@@ -68,9 +68,9 @@ function addNumber(one: bigint, other: bigint | undefined): bigint | undefined {
  * Converts weights to version 1's shares like cAdvisor: linearly between the minimum and the maximum of both.
  */
 function toShares(weight: bigint | undefined): bigint | undefined {
-  if (weight === undefined || weight < LEAST_WEIGHT || weight > MOST_WEIGHT) return undefined;
-  const range = MOST_SHARES - LEAST_SHARES;
-  return LEAST_SHARES + ((weight - LEAST_WEIGHT) * range) / (MOST_WEIGHT - LEAST_WEIGHT);
+  if (weight === undefined || weight < LEAST_WEIGHT || weight > MAX_WEIGHT) return undefined;
+  const range = MAX_SHARES - LEAST_SHARES;
+  return LEAST_SHARES + ((weight - LEAST_WEIGHT) * range) / (MAX_WEIGHT - LEAST_WEIGHT);
 }
 
 function toNumber(text: string | undefined): bigint | undefined {

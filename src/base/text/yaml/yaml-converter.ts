@@ -38,9 +38,9 @@ const DEEPEST = 64;
  * Limit for a whole file, counting each use of an alias, so that aliases of aliases cannot exhaust the
  * memory.
  */
-const MOST_VALUES = 200_000;
+const MAX_VALUES = 200_000;
 /** More problems help nobody, and each one is compared with those before. */
-const MOST_PROBLEMS = 100;
+const MAX_PROBLEMS = 100;
 const MERGE = '<<';
 const INTEGER_KEY = /^[-+]?(?:0[xX][\da-fA-F_]+|0[oObB][\d_]+|[\d_]+)$/;
 const TEXT_TAG = 'tag:yaml.org,2002:str';
@@ -48,7 +48,7 @@ const TAGS: ReadonlySet<string> = new Set([TEXT_TAG, 'tag:yaml.org,2002:map', 't
 
 /** Converts parsed YAML into plain values, document after document of one file. */
 export class YamlConverter {
-  #valuesLeft = MOST_VALUES;
+  #valuesLeft = MAX_VALUES;
   #anchors = new Map<string, Node | 'open'>();
   #problems: OffsetProblem[] = [];
 
@@ -221,7 +221,7 @@ export class YamlConverter {
 
   #overLimit(path: readonly YamlStep[], offset: number): Converted {
     if (this.#valuesLeft === -1)
-      this.#problem(path, offset, `more than ${MOST_VALUES} values, aliases counted each time`);
+      this.#problem(path, offset, `more than ${MAX_VALUES} values, aliases counted each time`);
     return { value: null, node: { offset } };
   }
 
@@ -233,7 +233,7 @@ export class YamlConverter {
   #problem(path: readonly YamlStep[], offset: number, message: string, plain = message): void {
     // The target of an alias is read again at each use.
     if (this.#problems.some((other) => other.offset === offset && other.message === message)) return;
-    if (this.#problems.length < MOST_PROBLEMS) this.#problems.push({ path, offset, message, plain });
+    if (this.#problems.length < MAX_PROBLEMS) this.#problems.push({ path, offset, message, plain });
   }
 }
 

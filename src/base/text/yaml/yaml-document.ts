@@ -144,8 +144,8 @@ interface ParsedText {
 }
 
 /** Each repair parses the whole text again; a text that needs more is broken in many places, or malicious. */
-const MOST_REPAIRS = 16;
-const MOST_REPAIRED_CHARACTERS = 4 * 1024 * 1024;
+const MAX_REPAIRS = 16;
+const MAX_REPAIRED_CHARACTERS = 4 * 1024 * 1024;
 
 /**
  * Parses a text, repairing it as long as that leads to another error or none. A remaining error is that of
@@ -156,11 +156,7 @@ function parseRepaired(text: string): ParsedText {
   let [documents, current] = [first, text];
   const rounds: (readonly TextEdit[])[] = [];
   const hasFault = (): boolean => documents.some(({ errors }) => errors.length > 0);
-  while (
-    hasFault() &&
-    rounds.length < MOST_REPAIRS &&
-    rounds.length * text.length < MOST_REPAIRED_CHARACTERS
-  ) {
+  while (hasFault() && rounds.length < MAX_REPAIRS && rounds.length * text.length < MAX_REPAIRED_CHARACTERS) {
     const edits = findRepairs(current, documents);
     if (edits.length === 0) break;
     rounds.push(edits);

@@ -37,11 +37,11 @@ const WORDS: ReadonlyMap<string, number | boolean | null> = new Map<string, numb
 const INTEGER = /^([-+]?)(?:(0[xX][0-9a-fA-F]+)|(0[bB][01]+)|0[oO]?([0-7]+)|(0|[1-9]\d*))$/;
 const DECIMAL = /^[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?$/;
 const LEAST_INT64 = -(2n ** 63n);
-const MOST_UINT64 = 2n ** 64n - 1n;
+const MAX_UINT64 = 2n ** 64n - 1n;
 
 /** Undefined beyond 64 bits: the value is a floating-point number then, or text. */
 function toInteger([, sign, hex, binary, octal, decimal]: RegExpExecArray): number | undefined {
   const size = BigInt(hex ?? binary ?? (octal === undefined ? decimal! : `0o${octal}`));
   const value = sign === '-' ? -size : size;
-  return value < LEAST_INT64 || value > MOST_UINT64 ? undefined : Number(value);
+  return value < LEAST_INT64 || value > MAX_UINT64 ? undefined : Number(value);
 }

@@ -50,7 +50,7 @@ class ScanError extends Error {
   }
 }
 
-const LONGEST_KEY = 1024;
+const MAX_KEY_LENGTH = 1024;
 const FLOW = /[,?[\]{}]/;
 const ESCAPES = /\\(?:[0abt\tnvfre "'\\N_LP]|x[\da-fA-F]{2}|u[\da-fA-F]{4}|U[\da-fA-F]{8})/y;
 const ANCHOR = /[&*][\w-]+(?=[ \t\n?:,\]}%@`]|$)/y;
@@ -255,7 +255,9 @@ export class YamlTokens {
   #value(): void {
     const candidate = this.#candidates.at(-1);
     const isNear =
-      candidate !== undefined && candidate.line === this.#line && this.#at - candidate.start <= LONGEST_KEY;
+      candidate !== undefined &&
+      candidate.line === this.#line &&
+      this.#at - candidate.start <= MAX_KEY_LENGTH;
     if (candidate !== undefined && isNear) {
       this.#tokens.splice(candidate.index, 0, { type: 'key', start: candidate.start });
       this.#openBlock('block mapping', candidate.column, candidate.index);

@@ -9,7 +9,7 @@ import {
   encodeSynStream,
   encodeWindowUpdate,
 } from './encode-frame.js';
-import { FrameReader, MOST_CONTROL_BYTES } from './frame-reader.js';
+import { FrameReader, MAX_CONTROL_BYTES } from './frame-reader.js';
 import { FLAG_FIN, SpdyError, type SpdyFrame } from './spdy-frame.js';
 
 const control = (type: number, payload: Buffer, { flags = 0, version = 3 } = {}): Buffer => {
@@ -113,7 +113,7 @@ describe('bytes that are not SPDY/3.1', () => {
   it.each([
     ['another version', control(6, Buffer.alloc(4), { version: 2 })],
     ['data for stream 0', data(0, Buffer.from('x'))],
-    ['a control frame that is too long', control(1, Buffer.alloc(MOST_CONTROL_BYTES + 1)).subarray(0, 8)],
+    ['a control frame that is too long', control(1, Buffer.alloc(MAX_CONTROL_BYTES + 1)).subarray(0, 8)],
     ['a SYN_STREAM without its numbers', control(1, Buffer.alloc(9))],
     ['a SYN_REPLY without its number', control(2, Buffer.alloc(3))],
     ['HEADERS without their number', control(8, Buffer.alloc(0))],

@@ -2,7 +2,7 @@ import { decodeControlFrame } from './decode-control-frame.js';
 import { FLAG_FIN, FRAME_HEAD_BYTES, SpdyError, type SpdyFrame } from './spdy-frame.js';
 
 /** The largest control frame; Kubernetes' streams have a few short headers each. */
-export const MOST_CONTROL_BYTES = 16 * 1024;
+export const MAX_CONTROL_BYTES = 16 * 1024;
 const EMPTY = Buffer.alloc(0);
 
 /** The rest of a data frame whose head was read. */
@@ -47,7 +47,7 @@ export class FrameReader {
   }
 
   #nextControl(first: number, flags: number, length: number): SpdyFrame | undefined {
-    if (length > MOST_CONTROL_BYTES) throw new SpdyError(`a control frame of ${length} bytes`);
+    if (length > MAX_CONTROL_BYTES) throw new SpdyError(`a control frame of ${length} bytes`);
     if (this.#rest.length < FRAME_HEAD_BYTES + length) return undefined;
     this.#take(FRAME_HEAD_BYTES);
     const version = (first >>> 16) & 0x7f_ff;

@@ -1,7 +1,7 @@
 import { SpdyError, type SpdyHeaders } from './spdy-frame.js';
 
 /** The maximum number of headers of a stream; Kubernetes' have at most three. */
-const MOST_HEADERS = 100;
+const MAX_HEADERS = 100;
 
 /**
  * Parses a decompressed block: a count, then for each header the length and bytes of its name and of its
@@ -24,7 +24,7 @@ export function decodeHeaderBlock(block: Buffer): SpdyHeaders {
   };
   const headers = new Map<string, string>();
   const count = readNumber();
-  if (count > MOST_HEADERS) throw new SpdyError(`${count} headers`);
+  if (count > MAX_HEADERS) throw new SpdyError(`${count} headers`);
   for (let left = count; left > 0; left--) {
     // Go's client has been seen to send names in upper case, and rejecting them would help nobody.
     const name = readText().toLowerCase();

@@ -1,5 +1,5 @@
 import { HEADER_DICTIONARY_ID } from './header-dictionary.js';
-import { LONGEST_BLOCK } from './stored-blocks.js';
+import { MAX_BLOCK_LENGTH } from './stored-blocks.js';
 
 /**
  * Writes headers as a compressed stream without compressing them.
@@ -28,9 +28,9 @@ export class HeaderDeflater {
 }
 
 function storedBlock(bytes: Buffer): readonly Buffer[] {
-  if (bytes.length > LONGEST_BLOCK) throw new RangeError(`${bytes.length} bytes of headers`);
+  if (bytes.length > MAX_BLOCK_LENGTH) throw new RangeError(`${bytes.length} bytes of headers`);
   const head = Buffer.alloc(5);
   head.writeUInt16LE(bytes.length, 1);
-  head.writeUInt16LE(LONGEST_BLOCK - bytes.length, 3);
+  head.writeUInt16LE(MAX_BLOCK_LENGTH - bytes.length, 3);
   return [head, bytes];
 }

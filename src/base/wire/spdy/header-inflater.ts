@@ -4,7 +4,7 @@ import { SpdyError } from './spdy-frame.js';
 import { readStoredBlocks } from './stored-blocks.js';
 
 /** The maximum decompressed size of a block, as a few hundred bytes could become megabytes. */
-export const MOST_HEADER_BYTES = 16 * 1024;
+export const MAX_HEADER_BYTES = 16 * 1024;
 
 interface Waiting {
   readonly resolve: (block: Buffer) => void;
@@ -70,8 +70,8 @@ export class HeaderInflater {
   }
 
   #take(content: Buffer): void {
-    if (content.length > MOST_HEADER_BYTES) {
-      this.#fail(`more than ${MOST_HEADER_BYTES} bytes of headers`);
+    if (content.length > MAX_HEADER_BYTES) {
+      this.#fail(`more than ${MAX_HEADER_BYTES} bytes of headers`);
       return;
     }
     const waiting = this.#waiting;
@@ -101,7 +101,7 @@ export class HeaderInflater {
       if (waiting === undefined) return;
       waiting.chunks.push(chunk);
       waiting.bytes += chunk.length;
-      if (waiting.bytes > MOST_HEADER_BYTES) this.#fail(`more than ${MOST_HEADER_BYTES} bytes of headers`);
+      if (waiting.bytes > MAX_HEADER_BYTES) this.#fail(`more than ${MAX_HEADER_BYTES} bytes of headers`);
     });
     zlib.once('error', (error) => this.#fail(`headers cannot be decompressed: ${error.message}`));
     // A stream that declares its end never calls back the write.

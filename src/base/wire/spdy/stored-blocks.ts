@@ -7,7 +7,7 @@ const HAS_DICTIONARY = 0x20;
 /** The kind of block, and twice the length of its content. */
 const BLOCK_HEAD_BYTES = 5;
 /** The largest length of a stored block, in two bytes. */
-export const LONGEST_BLOCK = 65_535;
+export const MAX_BLOCK_LENGTH = 65_535;
 
 /**
  * The content of a part of a zlib stream (RFC 1950) that consists of whole stored blocks (RFC 1951, section
@@ -23,7 +23,7 @@ export function readStoredBlocks(part: Buffer, isFirst: boolean): Buffer | undef
     const begin = at + BLOCK_HEAD_BYTES;
     if (begin > part.length || part[at] !== 0) return undefined;
     const length = part.readUInt16LE(at + 1);
-    if (part.readUInt16LE(at + 3) !== LONGEST_BLOCK - length || begin + length > part.length)
+    if (part.readUInt16LE(at + 3) !== MAX_BLOCK_LENGTH - length || begin + length > part.length)
       return undefined;
     contents.push(part.subarray(begin, begin + length));
     at = begin + length;

@@ -31,7 +31,7 @@ const KEEP_ALIVE_MS = 60_000;
  */
 const PROBE_AFTER_MS = 15_000;
 const HANDSHAKE_MS = 10_000;
-const MOST_HEADER_BYTES = 256 * 1024;
+const MAX_HEADER_BYTES = 256 * 1024;
 
 /** Creates an HTTP/1.1 server with limits, which does not listen yet. */
 export function makeHttpServer(given: HttpServerLimits): Server | TlsServer {
@@ -40,7 +40,7 @@ export function makeHttpServer(given: HttpServerLimits): Server | TlsServer {
     requestTimeout: given.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
     connectionsCheckingInterval: TIMEOUT_LOOK_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    maxHeaderSize: given.maxHeaderBytes ?? MOST_HEADER_BYTES,
+    maxHeaderSize: given.maxHeaderBytes ?? MAX_HEADER_BYTES,
     noDelay: true,
     ...{ keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS },
   };
@@ -58,7 +58,7 @@ export function makeHttpServer(given: HttpServerLimits): Server | TlsServer {
 /** What is wrong with input that is no request; `code` is Node's. */
 export function explainClientError(
   code: string | undefined,
-  { maxHeaderBytes = MOST_HEADER_BYTES }: HttpServerLimits,
+  { maxHeaderBytes = MAX_HEADER_BYTES }: HttpServerLimits,
 ): ApiError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
