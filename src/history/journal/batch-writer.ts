@@ -15,7 +15,7 @@ export interface BatchWriterOptions {
 }
 
 /** Encoding this many takes a few milliseconds, during which the event loop is blocked. */
-const MOST_PER_BATCH = 500;
+const MAX_PER_BATCH = 500;
 /**
  * While records come, no written record waits longer than this for an fsync.
  *
@@ -85,7 +85,7 @@ export class BatchWriter {
   }
 
   #encodeNext(): { pairs: StoredPair[]; sync: boolean } | undefined {
-    const records = this.#options.queue.take(MOST_PER_BATCH);
+    const records = this.#options.queue.take(MAX_PER_BATCH);
     if (records.length === 0) return undefined;
     const pairs = records.map((record): StoredPair => {
       const key = toKey(this.#ids!.next(record.atMs));

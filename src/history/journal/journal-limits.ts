@@ -26,7 +26,7 @@ const PAGE = 1_000;
 const MARK_EVERY = 64;
 /** How many records are decoded between two turns of the event loop, and in one check. */
 const DECODED = 200;
-const MOST_DECODED = 5_000;
+const MAX_DECODED = 5_000;
 
 /** Removes records that are too old from a store, and the oldest ones when it is too large. */
 export class LimitKeeper {
@@ -98,7 +98,7 @@ async function findOwnAgeCut(
 ): Promise<string | undefined> {
   let firstOldMs = Infinity;
   let lastOld: string | undefined;
-  for (let last = FIRST_KEY, looked = 0; looked < MOST_DECODED; looked += DECODED) {
+  for (let last = FIRST_KEY, looked = 0; looked < MAX_DECODED; looked += DECODED) {
     const page = await store.readAfter(last, DECODED);
     for (const [key, text] of page) {
       const atMs = decodeRecord(key, text)?.atMs;

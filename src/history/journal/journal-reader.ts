@@ -31,7 +31,7 @@ const WRITTEN_MS = 1_000;
 /** Checks again after this time, as a change of the clock may hide what is awaited. */
 const LOOK_AGAIN_MS = 60_000;
 /** How many places with lost records are remembered, as readers pass them again. */
-const MOST_PLACES = 1_000;
+const MAX_PLACES = 1_000;
 
 /** Reads a history while it is being written, for any number of readers, across changes of its store. */
 export class JournalReader {
@@ -114,7 +114,7 @@ export class JournalReader {
 
   #noteDamage(key: string, records: number): void {
     if (this.#places.has(key)) return;
-    if (this.#places.size >= MOST_PLACES) this.#places.clear();
+    if (this.#places.size >= MAX_PLACES) this.#places.clear();
     this.#places.add(key);
     this.#damaged += records;
     this.#options.logger.warn('Records of the history are lost and passed over', { key, records });

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import { type JournalRecord } from './journal-record.js';
 
 /** Longer texts are cut: a runtime's error may be megabytes long, and the history is bounded. */
-const LONGEST_TEXT = 4_096;
+const MAX_TEXT_LENGTH = 4_096;
 const SUM_LENGTH = 8;
 
 /** Encodes a record for the disk: a checksum over key and content, then JSON. */
@@ -31,6 +31,6 @@ function checksum(key: string, json: string): string {
 /** JSON has no 64-bit numbers. */
 function toPlain(_key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
-  if (typeof value !== 'string' || value.length <= LONGEST_TEXT) return value;
-  return `${value.slice(0, LONGEST_TEXT)}…`;
+  if (typeof value !== 'string' || value.length <= MAX_TEXT_LENGTH) return value;
+  return `${value.slice(0, MAX_TEXT_LENGTH)}…`;
 }

@@ -1,7 +1,7 @@
 import { type JournalRecord } from './journal-record.js';
 
 /** Longer messages are cut on arrival, so that the queue is bounded in bytes too. */
-const LONGEST_MESSAGE = 4_096;
+const MAX_MESSAGE_LENGTH = 4_096;
 
 interface Gap {
   count: number;
@@ -40,8 +40,10 @@ export class RecordQueue {
   push(record: JournalRecord): void {
     if (this.#gap === undefined && this.#records.length < this.#capacity) {
       const { message } = record;
-      const isLong = message.length > LONGEST_MESSAGE;
-      this.#records.push(isLong ? { ...record, message: `${message.slice(0, LONGEST_MESSAGE)}…` } : record);
+      const isLong = message.length > MAX_MESSAGE_LENGTH;
+      this.#records.push(
+        isLong ? { ...record, message: `${message.slice(0, MAX_MESSAGE_LENGTH)}…` } : record,
+      );
       return;
     }
     this.#dropped++;

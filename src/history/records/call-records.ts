@@ -14,7 +14,7 @@ export interface CallRecordsOptions extends RecordMaker {
 const SLOW_MS = 1_000;
 const HANGS_MS = 10_000;
 /** How many hanging calls are tracked at a time; others are recorded when they end. */
-const MOST_HANGING = 1_000;
+const MAX_HANGING = 1_000;
 
 /** Records calls of the runtime that hang, while they do, and each slow call when it ends. */
 export class CallRecords implements Disposable {
@@ -46,7 +46,7 @@ export class CallRecords implements Disposable {
     for (const call of callsInFlight()) {
       const forMs = clock.monotonicMs() - call.startedAtMonotonicMs;
       if (this.#hanging.has(call.id) || forMs < this.#ownMs(call) + HANGS_MS) continue;
-      if (this.#hanging.size >= MOST_HANGING) return;
+      if (this.#hanging.size >= MAX_HANGING) return;
       this.#hanging.add(call.id);
       const message = `is not answered for ${rounded(forMs)}`;
       const words = { type: 'Warning', reason: 'CallHangs', message } as const;

@@ -1,7 +1,7 @@
 import { type JournalRecord, type JournalValue } from '../journal/journal-record.js';
 
 /** Stored texts are cut at one character less; the additional one shows that there were more. */
-const LONGEST_TEXT = 4_097;
+const MAX_TEXT_LENGTH = 4_097;
 
 /**
  * The record with `***` for each value of a Secret of its pod's namespace.
@@ -15,7 +15,7 @@ export function hideInRecord(
 ): JournalRecord {
   const namespace = record.pod?.namespace;
   // A runtime's text may be megabytes long, and searching it would take a while.
-  const hideText = (text: string): string => hide(text.slice(0, LONGEST_TEXT), namespace);
+  const hideText = (text: string): string => hide(text.slice(0, MAX_TEXT_LENGTH), namespace);
   const hideValue = (value: JournalValue | undefined): JournalValue | undefined => {
     if (typeof value === 'string') return hideText(value);
     return Array.isArray(value) ? (value as readonly string[]).map(hideText) : value;

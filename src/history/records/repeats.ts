@@ -30,7 +30,7 @@ interface Run {
 const TELL_AGAIN_MS = 60_000;
 /** What has not happened for this long starts over. */
 const FORGET_MS = 10 * 60_000;
-const MOST_RUNS = 1_000;
+const MAX_RUNS = 1_000;
 
 /**
  * Prevents repeated records from filling a history.
@@ -64,7 +64,7 @@ export class Repeats {
     this.#runs.delete(key);
     this.#runs.set(key, run);
     if (isNews || nowMs - run.toldMs >= TELL_AGAIN_MS) this.#tellRest(run);
-    if (this.#runs.size > MOST_RUNS) this.#forget(this.#runs.keys().next().value!);
+    if (this.#runs.size > MAX_RUNS) this.#forget(this.#runs.keys().next().value!);
   }
 
   /** Records what has waited for a minute. */

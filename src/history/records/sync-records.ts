@@ -18,8 +18,8 @@ export interface RecordMaker {
 /** Calls that change a pod. */
 const CHANGES = /^(Run|Stop|Remove|Create|Start|Update|Pull)/;
 /** Garbage collection acts on pods after the last work on them, so the oldest memory is dropped first. */
-const MOST_PODS = 1_000;
-const MOST_CALLS = 50;
+const MAX_PODS = 1_000;
+const MAX_CALLS = 50;
 
 const WORDS: Readonly<Record<string, string>> = {
   SyncPod: 'Synced',
@@ -41,10 +41,10 @@ export function recordSyncs({ clock, repeats, append, findPod }: RecordMaker): (
     const uid = call.pod?.uid;
     if (uid === undefined || !CHANGES.test(call.method)) return;
     const made = calls.get(uid) ?? [];
-    if (made.length < MOST_CALLS) made.push(call.method);
+    if (made.length < MAX_CALLS) made.push(call.method);
     calls.delete(uid);
     calls.set(uid, made);
-    if (calls.size > MOST_PODS) calls.delete(calls.keys().next().value!);
+    if (calls.size > MAX_PODS) calls.delete(calls.keys().next().value!);
   });
   const leaveSyncs = podSyncEnded.subscribe((end: PodSyncEnd) => {
     const { uid, workType, reason, error } = end;
@@ -55,7 +55,7 @@ export function recordSyncs({ clock, repeats, append, findPod }: RecordMaker): (
     // Most work succeeds, and ending all repeats is a search through them.
     if (failing.delete(uid) && error === undefined) repeats.end(failureOf(uid));
     if (error !== undefined) failing.add(uid);
-    if (failing.size > MOST_PODS) failing.delete(failing.values().next().value!);
+    if (failing.size > MAX_PODS) failing.delete(failing.values().next().value!);
     const pod = findPod(uid);
     const isNews = made.length > 0 || error !== undefined || workType === 'TerminatedPod';
     if (pod === undefined || !isNews) return;
