@@ -64,7 +64,7 @@ export interface DeafConnectionWatchOptions {
 // Most calls are answered in a few milliseconds, so silence for this long justifies a check. A check costs
 // the server about as much as a call of an unknown method, which is negligible at this rate.
 const FIRST_QUIET_MS = 500;
-const LONGEST_QUIET_MS = 30_000;
+const MAX_QUIET_MS = 30_000;
 // How long a healthy server may take for a call that it answers by itself, and how much later than on the
 // second connection its answer may come on the watched one.
 const GRACE_MS = 250;
@@ -107,7 +107,7 @@ export class DeafConnectionWatch {
 
   #arm(quietMs: number): void {
     this.#timer?.cancel();
-    this.#quietMs = Math.min(quietMs, LONGEST_QUIET_MS);
+    this.#quietMs = Math.min(quietMs, MAX_QUIET_MS);
     const before = this.#options.movedBytes();
     this.#timer = this.#after(this.#quietMs, () => {
       this.#timer = undefined;

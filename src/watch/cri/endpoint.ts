@@ -19,7 +19,7 @@ export const DEFAULT_SOCKET_PATHS: readonly string[] = [
 ];
 
 // Linux's sun_path holds 108 bytes and ends with a zero byte.
-const LONGEST_SOCKET_PATH_BYTES = 107;
+const MAX_SOCKET_PATH_BYTES = 107;
 
 /**
  * Parses `unix:///absolute/path` or `/absolute/path`; throws ENDPOINT_INVALID with a text that says what is
@@ -39,8 +39,8 @@ export function parseEndpoint(text: string): Endpoint {
   if (scheme !== undefined) throw invalid(`${scheme} is not supported; use unix:///absolute/path.sock`);
   if (!isAbsolute(socketPath)) throw invalid('the path is not absolute; use unix:///absolute/path.sock');
   if (socketPath.includes('\0')) throw invalid('the path contains a zero byte');
-  if (Buffer.byteLength(socketPath) > LONGEST_SOCKET_PATH_BYTES) {
-    throw invalid(`the path of a unix socket has at most ${LONGEST_SOCKET_PATH_BYTES} bytes`);
+  if (Buffer.byteLength(socketPath) > MAX_SOCKET_PATH_BYTES) {
+    throw invalid(`the path of a unix socket has at most ${MAX_SOCKET_PATH_BYTES} bytes`);
   }
   return { url: `unix://${socketPath}`, socketPath };
 }

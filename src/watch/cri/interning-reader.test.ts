@@ -9,7 +9,7 @@ import {
   ExecSyncResponse,
 } from './generated/runtime/v1/cri.js';
 import { InterningReader } from './interning-reader.js';
-import { LONGEST_CACHED_BYTES, StringCache } from './string-cache.js';
+import { MAX_CACHED_BYTES, StringCache } from './string-cache.js';
 
 const text = fc.oneof(
   fc.string({ unit: 'binary-ascii' }),
@@ -24,7 +24,7 @@ const text = fc.oneof(
     '\u0080',
     '\uFFFD',
     '💥',
-    'x'.repeat(LONGEST_CACHED_BYTES + 1),
+    'x'.repeat(MAX_CACHED_BYTES + 1),
   ),
 );
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });

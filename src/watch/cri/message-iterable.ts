@@ -5,7 +5,7 @@ import { type DeepPartial } from './generated/runtime/v1/cri.js';
 import { type CriMethod } from './methods.js';
 
 // How many messages wait for a slow reader before the server is made to wait.
-const MOST_BUFFERED = 16;
+const MAX_BUFFERED = 16;
 
 /**
  * Calls a streaming method and yields its messages one by one; the call is sent when the iteration starts.
@@ -28,7 +28,7 @@ export async function* iterateMessages<Request, Response>(
     onStart: (started: { pause(): void; resume(): void }) => (flow = started),
     onMessage: (bytes: Buffer) => {
       buffered.push(client.decodeMessage(method, bytes));
-      if (buffered.length >= MOST_BUFFERED) flow?.pause();
+      if (buffered.length >= MAX_BUFFERED) flow?.pause();
       wake();
     },
   };

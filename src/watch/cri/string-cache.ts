@@ -12,7 +12,7 @@ function decodeUtf8(bytes: Buffer, start: number, end: number): string {
 }
 
 /** Longer strings are rarely seen twice. */
-export const LONGEST_CACHED_BYTES = 96;
+export const MAX_CACHED_BYTES = 96;
 // A power of two, so that the slot is a mask of the hash.
 const SLOTS = 1024;
 
@@ -29,7 +29,7 @@ export class StringCache {
   read(bytes: Buffer, start: number, end: number): string {
     const length = end - start;
     if (length === 0) return '';
-    if (length > LONGEST_CACHED_BYTES) return decodeUtf8(bytes, start, end);
+    if (length > MAX_CACHED_BYTES) return decodeUtf8(bytes, start, end);
     const slot = hashOf(bytes, start, end) & (SLOTS - 1);
     const cached = this.#slots[slot]!;
     if (cached.length === length && isAsciiOf(cached, bytes, start)) return cached;

@@ -12,13 +12,13 @@ import { type ContainerStatus } from './runtime.js';
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
 /** Kubernetes' limits of a message. */
-const MOST_BYTES = 4096;
-const MOST_LOG_BYTES = 2048;
-const MOST_LOG_LINES = 80;
+const MAX_BYTES = 4096;
+const MAX_LOG_BYTES = 2048;
+const MAX_LOG_LINES = 80;
 /** Room for the time, stream and tag in front of each line of a log. */
-const MOST_RAW_LOG_BYTES = 16 * MOST_LOG_BYTES;
+const MAX_RAW_LOG_BYTES = 16 * MAX_LOG_BYTES;
 /** Anything that unpacks to more is not one of our logs but a file that somebody put there. */
-const MOST_UNPACKED_BYTES = 64 * 1024 * 1024;
+const MAX_UNPACKED_BYTES = 64 * 1024 * 1024;
 const COMPRESSED = '.gz';
 /** See `rotatedName` of the log rotation. */
 const ROTATED = /^\d{8}-\d{6}(\.gz)?$/;
@@ -44,7 +44,7 @@ export async function readTerminationMessage(
   const policy = annotations[ANNOTATIONS.terminationMessagePolicy];
   if (path !== '') {
     const file = paths.terminationMessageFile(podUid, name, restartCount);
-    const written = await readEnd(file, MOST_BYTES);
+    const written = await readEnd(file, MAX_BYTES);
     if (written !== '') return written;
   }
   if (policy !== 'FallbackToLogsOnError' || exitCode === 0 || logPath === '') return undefined;
@@ -64,7 +64,7 @@ export function endOfLog(raw: string): string {
   }
   const lines = text.split('\n');
   const ended = lines.at(-1) === '' ? 1 : 0;
-  return endOf(lines.slice(-(MOST_LOG_LINES + ended)).join('\n'), MOST_LOG_BYTES);
+  return endOf(lines.slice(-(MAX_LOG_LINES + ended)).join('\n'), MAX_LOG_BYTES);
 }
 
 /**
@@ -77,9 +77,9 @@ async function readEndOfLog(path: string): Promise<string> {
   try {
     await using folder = await openLinkFree(dirname(path));
     const name = basename(path);
-    let raw = await readEnd(join(folder.path, name), MOST_RAW_LOG_BYTES);
+    let raw = await readEnd(join(folder.path, name), MAX_RAW_LOG_BYTES);
     for (const rotated of rotatedFiles(name, await readdir(folder.path))) {
-      const room = MOST_RAW_LOG_BYTES - Buffer.byteLength(raw);
+      const room = MAX_RAW_LOG_BYTES - Buffer.byteLength(raw);
       if (room <= 0) break;
       const read = rotated.endsWith(COMPRESSED) ? readEndOfCompressed : readEnd;
       raw = (await read(join(folder.path, rotated), room)) + raw;
@@ -113,7 +113,7 @@ async function readEndOfCompressed(path: string, mostBytes: number): Promise<str
     await pipeline(file.createReadStream({ autoClose: false }), createGunzip(), async (chunks) => {
       for await (const chunk of chunks) {
         bytes += (chunk as Buffer).length;
-        if (bytes > MOST_UNPACKED_BYTES) throw new RangeError('it unpacks to too much');
+        if (bytes > MAX_UNPACKED_BYTES) throw new RangeError('it unpacks to too much');
         end = Buffer.concat([end, chunk as Buffer]).subarray(-mostBytes);
       }
     });

@@ -7,7 +7,7 @@ import { type PlegOptions } from './pleg-options.js';
 const BROKEN = new Error('connection reset');
 
 /** The longest stretched period. */
-const LONGEST_MS = 60_000;
+const MAX_MS = 60_000;
 
 interface Running extends PlegHarness {
   readonly stop: () => Promise<void>;
@@ -226,17 +226,17 @@ describe('mode auto', () => {
     await prove();
     await clock.advance(9_000);
     const periodsMs: number[] = [];
-    for (const periodMs of [1_000, 20_000, 40_000, LONGEST_MS, LONGEST_MS]) {
+    for (const periodMs of [1_000, 20_000, 40_000, MAX_MS, MAX_MS]) {
       expect(await relistsWithin(periodMs - 1)).toBe(0);
       expect(await relistsWithin(1)).toBe(1);
       periodsMs.push(pleg.state().periodMs);
       expect(pleg.health()).toMatchObject({ healthy: true, thresholdMs: 180_000 });
     }
-    expect(periodsMs).toEqual([20_000, 40_000, LONGEST_MS, LONGEST_MS, LONGEST_MS]);
+    expect(periodsMs).toEqual([20_000, 40_000, MAX_MS, MAX_MS, MAX_MS]);
     // Announced changes do not shorten it, and are seen at once.
     await change(true);
-    expect(pleg.state()).toMatchObject({ periodMs: LONGEST_MS, stream: { announced: 11 } });
-    expect(await relistsWithin(LONGEST_MS - 1)).toBe(0);
+    expect(pleg.state()).toMatchObject({ periodMs: MAX_MS, stream: { announced: 11 } });
+    expect(await relistsWithin(MAX_MS - 1)).toBe(0);
     expect(await relistsWithin(1)).toBe(1);
     await stop();
     expect(clock.pendingTimers).toBe(0);
@@ -292,8 +292,8 @@ describe('mode auto', () => {
     async (_, surprise, { inMs = 0 }) => {
       const h = await running('auto');
       await h.prove();
-      await h.clock.advance(3 * LONGEST_MS);
-      expect(h.pleg.state().periodMs).toBe(LONGEST_MS);
+      await h.clock.advance(3 * MAX_MS);
+      expect(h.pleg.state().periodMs).toBe(MAX_MS);
       await surprise(h);
       await h.clock.advance(inMs);
       await h.clock.settle();
@@ -316,9 +316,9 @@ describe('mode auto', () => {
   it('returns to ten seconds after a list that failed, and is a second until one succeeds', async () => {
     const h = await running('auto');
     await h.prove();
-    await h.clock.advance(3 * LONGEST_MS);
+    await h.clock.advance(3 * MAX_MS);
     h.runtime.failList(BROKEN);
-    await h.clock.advance(LONGEST_MS);
+    await h.clock.advance(MAX_MS);
     expect(await h.relistsWithin(10_000)).toBe(10);
     h.runtime.failList(undefined);
     await h.clock.advance(1_000);
@@ -340,17 +340,17 @@ describe('mode auto', () => {
     }
     h.runtime.delayList(0);
     await h.clock.advance(210_000);
-    expect(h.pleg.state().periodMs).toBe(LONGEST_MS);
+    expect(h.pleg.state().periodMs).toBe(MAX_MS);
     await h.stop();
   });
 
   it('finds a change whose event got lost within a minute at most', async () => {
     const h = await running('auto');
     await h.prove();
-    await h.clock.advance(3 * LONGEST_MS);
+    await h.clock.advance(3 * MAX_MS);
     drain(h.events);
     h.runtime.setContainer('b', 'c2', 'exited');
-    await h.clock.advance(LONGEST_MS);
+    await h.clock.advance(MAX_MS);
     expect(drain(h.events)).toEqual(['ContainerDied b c2']);
     await h.stop();
   });
