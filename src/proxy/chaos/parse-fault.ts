@@ -38,13 +38,13 @@ const READERS: Readonly<Record<FaultType, (value: YamlValue) => Fault>> = {
   }),
   'stale-list': (value) => ({
     type: 'stale-list',
-    behind: readCount(value.fields('type', 'behind').behind, 1, 1, MOST_BEHIND),
+    behind: readCount(value.fields('type', 'behind').behind, 1, 1, MAX_BEHIND),
   }),
   'grow-list': (value) => {
     const { toMiB } = value.fields('type', 'toMiB');
     const mebibytes = toMiB.number();
-    if (!(mebibytes > 0 && mebibytes <= MOST_MEBIBYTES)) {
-      throw toMiB.invalid(`must be more than 0 and at most ${MOST_MEBIBYTES}`);
+    if (!(mebibytes > 0 && mebibytes <= MAX_MEBIBYTES)) {
+      throw toMiB.invalid(`must be more than 0 and at most ${MAX_MEBIBYTES}`);
     }
     return { type: 'grow-list', toBytes: Math.round(mebibytes * 2 ** 20) };
   },
@@ -62,7 +62,7 @@ const READERS: Readonly<Record<FaultType, (value: YamlValue) => Fault>> = {
   },
   'duplicate-events': (value) => ({
     type: 'duplicate-events',
-    copies: readCount(value.fields('type', 'copies').copies, 1, 1, MOST_COPIES),
+    copies: readCount(value.fields('type', 'copies').copies, 1, 1, MAX_COPIES),
   }),
   'delay-events': (value) => {
     const fields = value.fields('type', 'for', 'jitter');
@@ -76,7 +76,7 @@ const READERS: Readonly<Record<FaultType, (value: YamlValue) => Fault>> = {
     const fields = value.fields('type', 'among', 'wait');
     return {
       type: 'reorder-events',
-      among: readCount(fields.among, 2, 5, MOST_AMONG),
+      among: readCount(fields.among, 2, 5, MAX_AMONG),
       waitMs: fields.wait.isAbsent ? 1_000 : readDuration(fields.wait, 1),
     };
   },
@@ -90,11 +90,11 @@ const READERS: Readonly<Record<FaultType, (value: YamlValue) => Fault>> = {
   },
 };
 
-const MOST_BEHIND = 100;
-const MOST_COPIES = 1_000;
-const MOST_AMONG = 1_000;
+const MAX_BEHIND = 100;
+const MAX_COPIES = 1_000;
+const MAX_AMONG = 1_000;
 /** What the relay holds of one message. */
-const MOST_MEBIBYTES = 255;
+const MAX_MEBIBYTES = 255;
 
 /** Every type of fault, as a rules file names it. */
 export const FAULT_TYPES = Object.keys(READERS) as FaultType[];

@@ -48,7 +48,7 @@ export interface PodDirectoryOptions {
   readonly mostIds?: number;
 }
 
-const MOST_IDS = 100_000;
+const MAX_IDS = 100_000;
 
 const POD_NAME_LABEL = 'io.kubernetes.pod.name';
 const POD_NAMESPACE_LABEL = 'io.kubernetes.pod.namespace';
@@ -73,7 +73,7 @@ export class PodDirectory {
   readonly #listedContainers: SeenIds = new Map();
   readonly #mostIds: number;
 
-  constructor({ mostIds = MOST_IDS }: PodDirectoryOptions = {}) {
+  constructor({ mostIds = MAX_IDS }: PodDirectoryOptions = {}) {
     this.#mostIds = mostIds;
   }
 

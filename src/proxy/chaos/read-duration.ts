@@ -3,7 +3,7 @@ import { parseGoDuration } from '#base/time/go-duration.js';
 import { type YamlValue } from '#base/text/yaml/yaml-value.js';
 
 /** No longer than a timer of Node can be set, delay and jitter together. */
-const LONGEST_MS = 250 * 3_600_000;
+const MAX_MS = 250 * 3_600_000;
 
 /** A duration such as `1m30s`, in milliseconds. */
 export function readDuration(field: YamlValue, leastMs: number): number {
@@ -19,6 +19,6 @@ export function readDuration(field: YamlValue, leastMs: number): number {
   }
   if (ms < leastMs)
     throw field.invalid(leastMs === 0 ? 'must not be negative' : 'must be longer than nothing');
-  if (ms > LONGEST_MS) throw field.invalid('must be at most 250h');
+  if (ms > MAX_MS) throw field.invalid('must be at most 250h');
   return ms;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readRules } from './read-rules.js';
-import { MOST_RULES_BYTES, parseRules } from './rules-file.js';
+import { MAX_RULES_BYTES, parseRules } from './rules-file.js';
 
 let folder = '';
 
@@ -22,14 +22,14 @@ async function write(text: string): Promise<string> {
 }
 
 it('gives a file as it is, up to the largest', async () => {
-  const text = 'rules: [] # '.padEnd(MOST_RULES_BYTES, 'x');
+  const text = 'rules: [] # '.padEnd(MAX_RULES_BYTES, 'x');
   expect(await readRules(await write(text))).toBe(text);
 });
 
 it.each(['', '\u{feff}'])('reads of a larger one no more than shows it (%j)', async (begin) => {
-  const file = await write(begin + 'rules: [] # '.padEnd(20 * MOST_RULES_BYTES, 'x'));
+  const file = await write(begin + 'rules: [] # '.padEnd(20 * MAX_RULES_BYTES, 'x'));
   const text = await readRules(file);
-  expect(Buffer.byteLength(text)).toBe(MOST_RULES_BYTES + 1);
+  expect(Buffer.byteLength(text)).toBe(MAX_RULES_BYTES + 1);
   expect(() => parseRules(text, file)).toThrow('is larger than 128 KiB');
 });
 

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 import { messageOf, PodloopError } from '#base/errors/errors.js';
-import { MOST_RULES_BYTES } from './rules-file.js';
+import { MAX_RULES_BYTES } from './rules-file.js';
 
 /**
  * The text of a rules file, for `parseRules`. Of one that is too large it is only so much that `parseRules` says so.
@@ -11,7 +11,7 @@ import { MOST_RULES_BYTES } from './rules-file.js';
 export async function readRules(file: string): Promise<string> {
   try {
     // `end` is the last byte that is read: one more than there may be.
-    return (await buffer(createReadStream(file, { end: MOST_RULES_BYTES }))).toString();
+    return (await buffer(createReadStream(file, { end: MAX_RULES_BYTES }))).toString();
   } catch (error) {
     throw new PodloopError('RULES_INVALID', `${file}: cannot be read: ${messageOf(error)}`, { cause: error });
   }

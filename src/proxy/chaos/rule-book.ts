@@ -47,8 +47,8 @@ interface MethodRules {
 }
 
 /** Clients may invent methods without end: of so many it is remembered which rules could be about them. */
-const MOST_METHODS = 256;
-const LONGEST_PATH = 256;
+const MAX_METHODS = 256;
+const MAX_PATH_LENGTH = 256;
 
 /**
  * The rules in force, and which of them hits what comes next.
@@ -162,8 +162,8 @@ export class RuleBook {
         ),
       },
     };
-    if (this.#byPath.size >= MOST_METHODS) this.#byPath.clear();
-    if (path.length <= LONGEST_PATH) this.#byPath.set(path, found);
+    if (this.#byPath.size >= MAX_METHODS) this.#byPath.clear();
+    if (path.length <= MAX_PATH_LENGTH) this.#byPath.set(path, found);
     return found;
   }
 

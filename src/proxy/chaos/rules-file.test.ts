@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { hasCode } from '#base/errors/errors.js';
 import { FAULT_TYPES } from './parse-fault.js';
-import { MOST_RULES_BYTES, parseRules } from './rules-file.js';
+import { MAX_RULES_BYTES, parseRules } from './rules-file.js';
 
 /** A file of one rule. */
 function oneRule(match: string, fault = 'type: hang'): string {
@@ -171,7 +171,7 @@ rules:
     ],
     ['rules: []\n---\nrules: []\n', 'a second document; put all rules into the first'],
     [
-      `rules: []\n#${'ä'.repeat(MOST_RULES_BYTES / 2 - 5)}`,
+      `rules: []\n#${'ä'.repeat(MAX_RULES_BYTES / 2 - 5)}`,
       'is larger than 128 KiB, the most that rules may be',
     ],
   ])('is refused with file, line and path: %j', (text, complaint) => {
@@ -182,7 +182,7 @@ rules:
 
   it('may be as large as is said', () => {
     const text = 'rules: []\n#';
-    expect(parseRules(text.padEnd(MOST_RULES_BYTES, 'x'), 'rules.yaml')).toEqual([]);
+    expect(parseRules(text.padEnd(MAX_RULES_BYTES, 'x'), 'rules.yaml')).toEqual([]);
   });
 
   it('knows every type of fault that there is', () => {

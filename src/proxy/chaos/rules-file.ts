@@ -10,17 +10,17 @@ import { EVENT_KINDS, type Fault, isEventFault, isListFault, type Rule, type Rul
  * Some 1,000 rules. A file is read in one piece, during which the proxy does nothing else: a third of a second for one
  * of this size.
  */
-export const MOST_RULES_BYTES = 128 * 1024;
+export const MAX_RULES_BYTES = 128 * 1024;
 
 /**
  * Reads the rules of a file. `file` is for messages.
  *
  * Throws RULES_INVALID with file, line and path for whatever is wrong, unknown fields included, for rules that
- * could never hit anything, and for a text of more than {@link MOST_RULES_BYTES}.
+ * could never hit anything, and for a text of more than {@link MAX_RULES_BYTES}.
  */
 export function parseRules(text: string, file: string): Rule[] {
-  if (Buffer.byteLength(text) > MOST_RULES_BYTES) {
-    const most = `${MOST_RULES_BYTES / 1024} KiB`;
+  if (Buffer.byteLength(text) > MAX_RULES_BYTES) {
+    const most = `${MAX_RULES_BYTES / 1024} KiB`;
     throw new PodloopError('RULES_INVALID', `${file}:1: is larger than ${most}, the most that rules may be`);
   }
   const yaml = YamlValue.parse(text, {

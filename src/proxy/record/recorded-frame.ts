@@ -21,7 +21,7 @@ export type RecordedFrame =
   | ({ readonly kind: 'close' } & CloseFrame);
 
 /** Much longer ones are not written any more; a runtime's error was once taken as it came. */
-const LONGEST_JSON = LARGEST_MESSAGE;
+const MAX_JSON_LENGTH = LARGEST_MESSAGE;
 /** A hundred years in microseconds: times in recordings are far below. */
 const LATEST = 3.2e15;
 
@@ -31,7 +31,7 @@ type Fields = Record<string, unknown>;
 
 /** A frame that is JSON. Throws RangeError when it is not what its kind says; undefined for a kind of a newer writer. */
 export function decodeJsonFrame(kind: number, body: Buffer): RecordedFrame | undefined {
-  if (body.length > LONGEST_JSON) throw new RangeError(`a frame of ${body.length} bytes`);
+  if (body.length > MAX_JSON_LENGTH) throw new RangeError(`a frame of ${body.length} bytes`);
   let parsed: unknown;
   try {
     parsed = JSON.parse(body.toString('utf8'));

@@ -7,11 +7,11 @@ import { type RecordedCall } from './replay/timeline.js';
 
 export { type RecordedPod } from './pod-of-request.js';
 
-const MOST_PODS = 10_000;
+const MAX_PODS = 10_000;
 const LISTS_PER_SLICE = 5;
 /** What is made between two lists, and gone in the second, is in no list. */
 const MAKES = new Set(['RunPodSandbox', 'CreateContainer']);
-const MOST_MADE = 100_000;
+const MAX_MADE = 100_000;
 
 /**
  * The pods that were ever listed in a recording, and to which pod ids of containers and sandboxes belong, as lists and the
@@ -35,7 +35,7 @@ export class RecordedPods {
     for (const call of calls) {
       const { method, messages } = call;
       if (MAKES.has(method.name)) {
-        if (++made > MOST_MADE) continue;
+        if (++made > MAX_MADE) continue;
         signal?.throwIfAborted();
         await found.#learnMade(file, call);
         if (slices.isFull()) await slices.nextSlice();
@@ -71,7 +71,7 @@ export class RecordedPods {
 
   #learnSandboxes(list: Buffer): void {
     for (const { id, metadata } of ListPodSandboxResponse.decode(list).items) {
-      if (metadata === undefined || this.#podOfSandbox.size >= MOST_PODS) continue;
+      if (metadata === undefined || this.#podOfSandbox.size >= MAX_PODS) continue;
       const { namespace, name, uid } = metadata;
       const pod = this.#pods.get(uid) ?? { namespace, name, uid };
       this.#pods.set(uid, pod);
@@ -86,7 +86,7 @@ export class RecordedPods {
   }
 
   #learnContainer(id: string, sandboxId: string): void {
-    if (this.#sandboxOfContainer.size < MOST_PODS * 10) this.#sandboxOfContainer.set(id, sandboxId);
+    if (this.#sandboxOfContainer.size < MAX_PODS * 10) this.#sandboxOfContainer.set(id, sandboxId);
   }
 
   async #learnMade(file: RecordingFile, { method, request, messages }: RecordedCall): Promise<void> {
@@ -96,7 +96,7 @@ export class RecordedPods {
     const isContainer = method.name === 'CreateContainer';
     const sandboxId = isContainer ? await readId(file, request) : made;
     if (isContainer && made !== '') this.#learnContainer(made, sandboxId);
-    if (pod === undefined || sandboxId === '' || this.#podOfSandbox.size >= MOST_PODS) return;
+    if (pod === undefined || sandboxId === '' || this.#podOfSandbox.size >= MAX_PODS) return;
     if (!this.#podOfSandbox.has(sandboxId)) this.#podOfSandbox.set(sandboxId, pod);
   }
 }

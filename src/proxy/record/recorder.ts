@@ -66,8 +66,8 @@ type Item =
     };
 
 /** What may wait to be written: as many messages, as many bytes. More is lost, and counted. */
-const MOST_WAITING = 50_000;
-const MOST_WAITING_BYTES = 64 * 2 ** 20;
+const MAX_WAITING = 50_000;
+const MAX_WAITING_BYTES = 64 * 2 ** 20;
 
 /** Methods whose errors quote what was to be run. */
 const QUOTING = new Set([
@@ -170,7 +170,7 @@ export class Recorder {
   }
 
   get #hasRoom(): boolean {
-    return this.#queue.length < MOST_WAITING && this.#queuedBytes < MOST_WAITING_BYTES;
+    return this.#queue.length < MAX_WAITING && this.#queuedBytes < MAX_WAITING_BYTES;
   }
 
   #push(item: Item, bytes: number): void {

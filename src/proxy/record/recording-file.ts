@@ -9,19 +9,19 @@ import {
   decodePreamble,
   FORMAT_VERSION,
   FrameKind,
-  MOST_CALLS,
-  MOST_MESSAGES,
+  MAX_CALLS,
+  MAX_MESSAGES,
   PREAMBLE_BYTES,
 } from './recording-format.js';
 
 /** More frames are not read: a small file may hold them without end. */
-const MOST_FRAMES = 40_000_000;
+const MAX_FRAMES = 40_000_000;
 /** Each call has a request. */
-const MOST_BLOBS = MOST_CALLS + MOST_MESSAGES;
+const MAX_BLOBS = MAX_CALLS + MAX_MESSAGES;
 /** A writer packs some thousand. */
-const MOST_FRAMES_IN_BLOCK = 200_000;
+const MAX_FRAMES_IN_BLOCK = 200_000;
 /** Blocks that are kept unpacked, since messages near one another are asked for. */
-const MOST_BLOCKS_KEPT = 4;
+const MAX_CACHED_BLOCKS = 4;
 
 /** Where the messages of a recording stand: block, begin in it, length. */
 interface BlobPlaces {
@@ -100,7 +100,7 @@ export class RecordingFile implements AsyncDisposable {
       }
       const found = this.#about(at, () => [...this.#decodeFrames(block.frames, at)]);
       frames += found.length;
-      if (frames > MOST_FRAMES) throw invalid(this.path, `has more than ${MOST_FRAMES} frames`);
+      if (frames > MAX_FRAMES) throw invalid(this.path, `has more than ${MAX_FRAMES} frames`);
       if (at === PREAMBLE_BYTES && found[0]?.kind !== 'meta')
         throw this.#invalidAt(at, 'the first frame does not say what was recorded');
       yield found;
@@ -132,7 +132,7 @@ export class RecordingFile implements AsyncDisposable {
         return block.frames;
       });
     this.#kept.set(at, frames);
-    if (this.#kept.size > MOST_BLOCKS_KEPT) this.#kept.delete(this.#kept.keys().next().value!);
+    if (this.#kept.size > MAX_CACHED_BLOCKS) this.#kept.delete(this.#kept.keys().next().value!);
     return frames;
   }
 
@@ -169,7 +169,7 @@ export class RecordingFile implements AsyncDisposable {
   *#decodeFrames(block: Buffer, offset: number): Generator<RecordedFrame> {
     let frames = 0;
     for (let at = 0; at < block.length;) {
-      if (++frames > MOST_FRAMES_IN_BLOCK) throw new RangeError(`more than ${MOST_FRAMES_IN_BLOCK} frames`);
+      if (++frames > MAX_FRAMES_IN_BLOCK) throw new RangeError(`more than ${MAX_FRAMES_IN_BLOCK} frames`);
       const kind = block[at++]!;
       let length = 0;
       for (let scale = 1; ; scale *= 128) {
@@ -181,7 +181,7 @@ export class RecordingFile implements AsyncDisposable {
       if (at + length > block.length) throw new RangeError('a frame that is longer than its block');
       if (kind === FrameKind.BLOB) {
         const { blocks, begins, lengths } = this.#blobs;
-        if (blocks.length >= MOST_BLOBS) throw new RangeError(`more than ${MOST_BLOBS} messages`);
+        if (blocks.length >= MAX_BLOBS) throw new RangeError(`more than ${MAX_BLOBS} messages`);
         yield { kind: 'blob', blob: blocks.length, begin: at, length };
         blocks.push(offset);
         begins.push(at);

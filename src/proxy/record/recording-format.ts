@@ -34,9 +34,9 @@ export const LARGEST_MESSAGE = 16 * 2 ** 20;
 export const LARGEST_BLOCK = LARGEST_MESSAGE + 2 ** 20;
 
 /** What a file holds at most, since whoever reads it holds all of them in memory; one that has as many is full. */
-export const MOST_CALLS = 4_000_000;
+export const MAX_CALLS = 4_000_000;
 /** Of all calls together; events are messages, too. */
-export const MOST_MESSAGES = 8_000_000;
+export const MAX_MESSAGES = 8_000_000;
 
 /** How much of it there may be in one file. */
 export interface RecordingLimits {
@@ -45,7 +45,7 @@ export interface RecordingLimits {
 }
 
 /** The default limits of a recorder and a reader. */
-export const RECORDING_LIMITS: RecordingLimits = { calls: MOST_CALLS, messages: MOST_MESSAGES };
+export const RECORDING_LIMITS: RecordingLimits = { calls: MAX_CALLS, messages: MAX_MESSAGES };
 
 /** Kinds of frames. Numbers are never used again for another. */
 export const FrameKind = { META: 1, BLOB: 2, BEGIN: 3, MESSAGE: 4, END: 5, LOST: 6, CLOSE: 7 } as const;

@@ -34,7 +34,7 @@ export interface RecordingPartsOptions {
 }
 
 /** Different messages of which it is known that they are in the file already. */
-const MOST_REMEMBERED = 20_000;
+const MAX_REMEMBERED = 20_000;
 
 /** What a frame of JSON has at most, but for one with a long error. */
 const FRAME_BYTES = 512;
@@ -260,7 +260,7 @@ export class RecordingParts {
     }
     const blob = this.#blobCount++;
     this.#blobs.set(key, blob);
-    if (this.#blobs.size > MOST_REMEMBERED) this.#blobs.delete(this.#blobs.keys().next().value!);
+    if (this.#blobs.size > MAX_REMEMBERED) this.#blobs.delete(this.#blobs.keys().next().value!);
     frames.push(encodeFrame(FrameKind.BLOB, payload));
     return blob;
   }

@@ -59,8 +59,8 @@ export interface CallSummary {
   readonly forMs: number;
 }
 
-const MOST_CALLS_TOLD = 20;
-const MOST_ERRORS_TOLD = 50;
+const MAX_LISTED_CALLS = 20;
+const MAX_LISTED_ERRORS = 50;
 
 /** Reads a recording and summarizes it. Rejects with RECORDING_INVALID. */
 export async function summarizeRecording(path: string, signal?: AbortSignal): Promise<RecordingSummary> {
@@ -76,7 +76,7 @@ export async function summarizeRecording(path: string, signal?: AbortSignal): Pr
   const tell = async (some: readonly RecordedCall[]): Promise<CallSummary[]> => {
     const longest = [...some].sort((one, other) => durationOf(other) - durationOf(one));
     return Promise.all(
-      longest.slice(0, MOST_CALLS_TOLD).map(async (call) => {
+      longest.slice(0, MAX_LISTED_CALLS).map(async (call) => {
         const subject = await subjectOf(file, call);
         const pod = (await podNamedBy(file, call)) ?? pods.findById(subject);
         return {
@@ -154,7 +154,7 @@ function summarizeErrors(calls: readonly RecordedCall[]): RecordingSummary['erro
       errors.set(key, { method: method.name, code: name, message, count: 1 });
     }
   }
-  return [...errors.values()].sort((one, other) => other.count - one.count).slice(0, MOST_ERRORS_TOLD);
+  return [...errors.values()].sort((one, other) => other.count - one.count).slice(0, MAX_LISTED_ERRORS);
 }
 
 /** Changes whose first field is not the id of what they are about. */

@@ -26,7 +26,7 @@ export interface SideCarrier {
 }
 
 /** While so much waits to be sent, the source gets no more room. */
-const MOST_WAITING_BYTES = 2 ** 20;
+const MAX_WAITING_BYTES = 2 ** 20;
 
 /**
  * One direction of a call that somebody looks at.
@@ -67,7 +67,7 @@ export class CallSide implements CallSideControl {
 
   /** Whether so little waits that more may come in. */
   get hasRoom(): boolean {
-    return this.#queuedBytes < MOST_WAITING_BYTES;
+    return this.#queuedBytes < MAX_WAITING_BYTES;
   }
 
   forwardHeaders(headers: CallHeaders): void {

@@ -19,9 +19,9 @@ export interface HeaderUnit {
 }
 
 /** An answer's trailers can be long, but not that long. */
-const LONGEST_BLOCK_BYTES = 4 * 2 ** 20;
+const MAX_BLOCK_BYTES = 4 * 2 ** 20;
 /** Senders fill frames before they begin another; one that does not makes work out of nothing. */
-const MOST_FRAMES = 1_000;
+const MAX_FRAMES = 1_000;
 
 /**
  * Reads the header block that begins at `at`; while a part of it is missing, gives how many bytes from there on are
@@ -50,7 +50,7 @@ export function readHeaderUnit(buffer: Buffer, at: number): HeaderUnit | number 
   const fragments: Buffer[] = [];
   let promised: Buffer | undefined;
   for (let next = at; ;) {
-    if (fragments.length >= MOST_FRAMES) throw new ProtocolError('a header block in far too many frames');
+    if (fragments.length >= MAX_FRAMES) throw new ProtocolError('a header block in far too many frames');
     if (buffer.length - next < FRAME_HEADER_BYTES) return next + FRAME_HEADER_BYTES - at;
     const end = next + FRAME_HEADER_BYTES + buffer.readUIntBE(next, 3);
     assertNotTooLong(end - at);
@@ -83,7 +83,7 @@ export function readHeaderUnit(buffer: Buffer, at: number): HeaderUnit | number 
 }
 
 function assertNotTooLong(bytes: number): void {
-  if (bytes > LONGEST_BLOCK_BYTES) throw new ProtocolError('a header block of more than 4 MiB');
+  if (bytes > MAX_BLOCK_BYTES) throw new ProtocolError('a header block of more than 4 MiB');
 }
 
 /** The payload of a first frame without padding and priority. */

@@ -23,7 +23,7 @@ export interface RelayConnectionOptions {
 }
 
 /** Maximum of finished calls that are remembered, as frames for them may still come. */
-const MOST_CALLS_OVER = 1_000;
+const MAX_FINISHED_CALLS = 1_000;
 
 /** Two sockets, and what flows between them. */
 export class RelayConnection {
@@ -131,9 +131,9 @@ export class RelayConnection {
   }
 
   #forgetOld(): void {
-    if (this.#calls.size <= MOST_CALLS_OVER) return;
+    if (this.#calls.size <= MAX_FINISHED_CALLS) return;
     for (const [streamId, call] of this.#calls) {
-      if (this.#calls.size <= MOST_CALLS_OVER) return;
+      if (this.#calls.size <= MAX_FINISHED_CALLS) return;
       if (call.isClosed) this.#calls.delete(streamId);
     }
   }

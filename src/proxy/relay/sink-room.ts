@@ -2,7 +2,7 @@ import { FIRST_WINDOW_BYTES, readInitialWindow } from './frame-format.js';
 import { ProtocolError } from './protocol-error.js';
 
 /** No peer changes its settings so often without waiting for any answer. */
-const MOST_UNCONFIRMED = 1_000;
+const MAX_UNCONFIRMED = 1_000;
 
 /**
  * The room that the sink of a direction gives, and whose it is.
@@ -60,7 +60,7 @@ export class SinkRoom {
 
   /** The sink has sent settings, which do not hold yet. Throws ProtocolError when there are far too many of them. */
   announce(settings: Buffer): void {
-    if (this.#announced.length >= MOST_UNCONFIRMED) throw new ProtocolError('settings without end');
+    if (this.#announced.length >= MAX_UNCONFIRMED) throw new ProtocolError('settings without end');
     this.#announced.push(readInitialWindow(settings));
   }
 

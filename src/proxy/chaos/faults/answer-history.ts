@@ -1,9 +1,9 @@
 import { type ListAnswer } from './list-changes.js';
 
 /** Different questions that are remembered: a list for each of many filters would be without end. */
-const MOST_QUESTIONS = 64;
+const MAX_QUESTIONS = 64;
 /** All that is remembered; of large lists fewer are. */
-const MOST_BYTES = 256 * 2 ** 20;
+const MAX_BYTES = 256 * 2 ** 20;
 
 interface Remembered {
   readonly answer: ListAnswer;
@@ -29,7 +29,7 @@ export class AnswerHistory {
     answers.push({ answer, bytes });
     this.#bytes += bytes;
     while (answers.length > most) this.#bytes -= answers.shift()!.bytes;
-    while (this.#answers.size > MOST_QUESTIONS || this.#bytes > MOST_BYTES) {
+    while (this.#answers.size > MAX_QUESTIONS || this.#bytes > MAX_BYTES) {
       const [oldest, list] = this.#answers.entries().next().value!;
       this.#bytes -= list.shift()?.bytes ?? 0;
       if (list.length === 0) this.#answers.delete(oldest);

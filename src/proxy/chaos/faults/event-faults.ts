@@ -17,7 +17,7 @@ export interface EventFaultsOptions {
 }
 
 /** Events that wait at most; more go on at once. */
-const MOST_WAITING = 100_000;
+const MAX_WAITING = 100_000;
 
 /** Events of one stream that are held until there are enough to mix. */
 interface Mixture {
@@ -124,7 +124,7 @@ export class EventFaults {
     note: (detail: string) => void,
   ): void {
     const { send } = this.#options;
-    if (this.#late.size >= MOST_WAITING) {
+    if (this.#late.size >= MAX_WAITING) {
       note('not delayed: too many wait');
       send(event);
       return;

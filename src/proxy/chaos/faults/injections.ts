@@ -38,8 +38,8 @@ export interface InjectionsOptions {
 }
 
 /** A client may invent names without end, and long ones: of each rule so many are counted by name. */
-const MOST_METHODS = 100;
-const LONGEST_METHOD = 200;
+const MAX_METHODS = 100;
+const MAX_METHOD_LENGTH = 200;
 /** What the others are counted as. */
 const OTHER_METHODS = '(others)';
 
@@ -82,7 +82,7 @@ export class Injections {
   #count(rule: string, fault: FaultType, method: string): void {
     const byMethod = this.#counts.get(`${rule}\0${fault}`) ?? new Map<string, MutableCount>();
     this.#counts.set(`${rule}\0${fault}`, byMethod);
-    const counted = byMethod.has(method) || byMethod.size < MOST_METHODS ? method : OTHER_METHODS;
+    const counted = byMethod.has(method) || byMethod.size < MAX_METHODS ? method : OTHER_METHODS;
     const count = byMethod.get(counted);
     if (count === undefined) byMethod.set(counted, { rule, fault, method: counted, count: 1 });
     else count.count++;
@@ -90,5 +90,5 @@ export class Injections {
 }
 
 function shorten(method: string): string {
-  return method.length <= LONGEST_METHOD ? method : `${method.slice(0, LONGEST_METHOD)}…`;
+  return method.length <= MAX_METHOD_LENGTH ? method : `${method.slice(0, MAX_METHOD_LENGTH)}…`;
 }

@@ -18,13 +18,13 @@ export interface ListScannerOptions {
 
 /** Both an item of a list and the id in it: a field 1 that has a length. */
 const ITEM_TAG = encodeTag(LIST_FIELDS.items, WireType.BYTES);
-const LONGEST_ID_BYTES = 127;
+const MAX_ID_BYTES = 127;
 const FIRST_ONE = 0x811c9dc5 | 0;
 const FIRST_OTHER = 0x9e3779b9 | 0;
 /** Larger items are left alone. */
 const LARGEST_ITEM_BYTES = 2 ** 20;
 /** Of a varint of 64 bits. */
-const MOST_VARINT_BYTES = 10;
+const MAX_VARINT_BYTES = 10;
 /** The bits of a varint that are kept: no length in a message that passes here, and no tag that is looked for, has more. */
 const VARINT_BITS = 28;
 
@@ -118,9 +118,7 @@ export class ListScanner {
         this.#one = FIRST_ONE;
         this.#other = FIRST_OTHER;
         this.#state =
-          this.#idLeft > 0 && this.#idLeft <= Math.min(LONGEST_ID_BYTES, this.#fieldLeft)
-            ? State.ID
-            : State.REST;
+          this.#idLeft > 0 && this.#idLeft <= Math.min(MAX_ID_BYTES, this.#fieldLeft) ? State.ID : State.REST;
         if (this.#fieldLeft === 0) this.#endItem();
         break;
       case State.ID:
@@ -145,7 +143,7 @@ export class ListScanner {
 
   /** Reads a byte of a number in front of or in a field; true once it is complete. */
   #readVarint(): boolean {
-    if (this.#messageLeft === 0 || this.#varintBytes >= MOST_VARINT_BYTES) {
+    if (this.#messageLeft === 0 || this.#varintBytes >= MAX_VARINT_BYTES) {
       this.#giveUpMessage();
       return false;
     }

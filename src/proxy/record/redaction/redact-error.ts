@@ -3,11 +3,11 @@ import { type SecretBook } from './secret-book.js';
 import { type Span } from '../replay/text-index.js';
 
 /** Longer errors say no more: the rest is left out. */
-const LONGEST_ERROR = 16_384;
+const MAX_ERROR_LENGTH = 16_384;
 /** The maximum that is read of one. */
-const LONGEST_READ = 65_536;
+const MAX_READ_LENGTH = 65_536;
 /** A secret may be cut in two where the reading ends. */
-const LONGEST_HALF = 4_096;
+const MAX_HALF_LENGTH = 4_096;
 
 /** What a runtime quotes: names of programs, values, paths; also where the end of it is missing. */
 const QUOTED = /"(?:[^"\\]|\\.)*(?:"|\\?$)/gs;
@@ -37,9 +37,9 @@ export async function redactError(
   secrets: SecretBook,
   redactsQuotes: boolean,
 ): Promise<string> {
-  const read = text.slice(0, LONGEST_READ);
+  const read = text.slice(0, MAX_READ_LENGTH);
   const spans: Span[] = await secrets.findIn(read);
-  if (text.length > read.length) spans.push([read.length - LONGEST_HALF, read.length]);
+  if (text.length > read.length) spans.push([read.length - MAX_HALF_LENGTH, read.length]);
   for (const pattern of CREDENTIALS) {
     for (const { 0: found, index } of read.matchAll(pattern)) spans.push([index, index + found.length]);
   }
@@ -51,8 +51,8 @@ export async function redactError(
     }
   }
   const kept = takeOut(read, spans);
-  const more = Math.max(kept.length - LONGEST_ERROR, 0) + text.length - read.length;
-  return more === 0 ? kept : `${kept.slice(0, LONGEST_ERROR)}… (${more} more characters)`;
+  const more = Math.max(kept.length - MAX_ERROR_LENGTH, 0) + text.length - read.length;
+  return more === 0 ? kept : `${kept.slice(0, MAX_ERROR_LENGTH)}… (${more} more characters)`;
 }
 
 /** What overlaps, or is side by side, is taken out as one. */

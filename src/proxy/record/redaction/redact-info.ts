@@ -1,7 +1,7 @@
 import { REDACTED } from './redaction-rules.js';
 
 /** Longer texts are not parsed. */
-const LONGEST_JSON = 512 * 1024;
+const MAX_JSON_LENGTH = 512 * 1024;
 const DEEPEST = 32;
 
 /**
@@ -25,7 +25,7 @@ const FREE_NAMES = /env|annotation|label|secret|auth|arg|command|cmd|hook|config
  */
 export function redactInfo(text: string): string {
   if (text === '') return text;
-  if (text.length > LONGEST_JSON) return REDACTED;
+  if (text.length > MAX_JSON_LENGTH) return REDACTED;
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -12,8 +12,8 @@ export interface RedactedItem {
   readonly secrets: readonly Secret[];
 }
 
-const MOST_BYTES = 32 * 2 ** 20;
-const MOST_ITEMS = 50_000;
+const MAX_BYTES = 32 * 2 ** 20;
+const MAX_ITEMS = 50_000;
 
 /**
  * What was redacted before: most lists are the same as a second ago, and of a thousand containers in another one a few
@@ -47,7 +47,7 @@ export class RedactedItems {
     if (replaced !== undefined) this.#bytes -= sizeOf(replaced);
     this.#items.set(key, item);
     this.#bytes += sizeOf(item);
-    while (this.#bytes > MOST_BYTES || this.#items.size > MOST_ITEMS) {
+    while (this.#bytes > MAX_BYTES || this.#items.size > MAX_ITEMS) {
       const [oldest, forgotten] = this.#items.entries().next().value!;
       this.#items.delete(oldest);
       this.#bytes -= sizeOf(forgotten);

@@ -43,12 +43,12 @@ export function annotationFilter(patterns: readonly string[]): (name: string) =>
     const before = known.get(name);
     if (before !== undefined) return before;
     const isKept = expressions.some((expression) => expression.test(name));
-    if (known.size < MOST_KNOWN_NAMES) known.set(name, isKept);
+    if (known.size < MAX_KNOWN_NAMES) known.set(name, isKept);
     return isKept;
   };
 }
 
-const MOST_KNOWN_NAMES = 1_000;
+const MAX_KNOWN_NAMES = 1_000;
 
 function escape(text: string): string {
   return text.replaceAll(/[\\^$.|?+()[\]{}]/g, '\\$&');

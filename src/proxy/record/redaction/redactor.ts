@@ -21,9 +21,9 @@ const SECRETS_PER_SLICE = 200;
 /** Smaller fields are read as fast as they are found again. */
 const LEAST_ITEM_BYTES = 64;
 /** Larger ones are not cached: to hash them takes as long. */
-const MOST_ITEM_BYTES = 256 * 1024;
+const MAX_ITEM_BYTES = 256 * 1024;
 /** So much of a value is remembered, to be taken out of errors. */
-const LONGEST_SECRET_BYTES = 64 * 1024;
+const MAX_SECRET_BYTES = 64 * 1024;
 
 /** What was left out since the start. */
 export interface RedactionCounts {
@@ -94,7 +94,7 @@ export class Redactor {
   /** The same as {@link #redactField}, for items of lists, which may come again as they are. */
   #redactItem(type: string, schema: MessageSchema, field: ProtobufField): Buffer | undefined {
     const { length } = field.whole;
-    if (length < LEAST_ITEM_BYTES || length > MOST_ITEM_BYTES) return this.#redactField(schema, field);
+    if (length < LEAST_ITEM_BYTES || length > MAX_ITEM_BYTES) return this.#redactField(schema, field);
     const key = RedactedItems.keyOf(`field of ${type}`, field.whole);
     const known = this.#items.find(key);
     if (known !== undefined) {
@@ -187,7 +187,7 @@ export class Redactor {
   }
 
   #takeOutOf({ number, bytes }: ProtobufField, isCommon = false): Buffer {
-    const value = bytes.toString('utf8', 0, Math.min(bytes.length, LONGEST_SECRET_BYTES));
+    const value = bytes.toString('utf8', 0, Math.min(bytes.length, MAX_SECRET_BYTES));
     return encodeBytesField(number, Buffer.from(this.#takeOut(value, isCommon)));
   }
 

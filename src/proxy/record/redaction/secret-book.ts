@@ -4,11 +4,11 @@ import { SHORTEST_INDEXED, type Span, TextIndex } from '../replay/text-index.js'
 const SHORTEST = SHORTEST_INDEXED;
 /** Longer ones are searched for piece by piece. */
 const LONGEST = 4_096;
-const MOST_PIECES = 16;
+const MAX_PIECES = 16;
 /** Of a text of several lines some errors quote one. Shorter ones are words of a script, or brackets. */
 const SHORTEST_LINE = 8;
-const MOST_LINES = 64;
-const MOST_SECRETS = 20_000;
+const MAX_LINES = 64;
+const MAX_SECRETS = 20_000;
 
 /** A text that was taken out, as the texts that it may be found by. */
 export interface Secret {
@@ -22,12 +22,12 @@ export function toSecret(value: string, isCommon: boolean): Secret {
   const texts = new Set<string>();
   // Words of commands such as --password=…
   const assigned = value.slice(value.indexOf('=') + 1);
-  const lines = value.split('\n', MOST_LINES).map((line) => line.trim());
+  const lines = value.split('\n', MAX_LINES).map((line) => line.trim());
   const longLines = lines.filter(({ length }) => length >= SHORTEST_LINE);
   for (const form of new Set([value, value.trim(), assigned, ...longLines])) {
     const written = [form, JSON.stringify(form).slice(1, -1), encodeURIComponent(form)];
     for (const text of written) {
-      for (let at = 0; at < text.length && at < LONGEST * MOST_PIECES; at += LONGEST) {
+      for (let at = 0; at < text.length && at < LONGEST * MAX_PIECES; at += LONGEST) {
         const piece = text.slice(at, at + LONGEST);
         if (piece.length >= SHORTEST) texts.add(piece);
       }
@@ -41,8 +41,8 @@ export function toSecret(value: string, isCommon: boolean): Secret {
  * what they were asked to do.
  */
 export class SecretBook {
-  readonly #common = new TextIndex(MOST_SECRETS);
-  readonly #rare = new TextIndex(MOST_SECRETS);
+  readonly #common = new TextIndex(MAX_SECRETS);
+  readonly #rare = new TextIndex(MAX_SECRETS);
 
   /** Remembers it; of too many the oldest is forgotten. */
   add({ texts, isCommon }: Secret): void {

@@ -13,7 +13,7 @@ interface Happening {
 
 const UNIMPLEMENTED: number = status.UNIMPLEMENTED;
 /** Events that a reader may be behind. */
-const MOST_UNREAD = 10_000;
+const MAX_UNREAD = 10_000;
 /** Of two readers that both got every event, the second has it within this time: it is not another one. */
 const SAME_EVENT_US = 1_000_000;
 
@@ -110,7 +110,7 @@ export class EventPlayer {
     const event = blob === undefined ? undefined : await this.#file.readBlob(blob);
     for (const reader of [...this.#readers]) {
       if (end !== undefined) endReader(reader, end.code, end.message);
-      else if (reader.writableLength >= MOST_UNREAD)
+      else if (reader.writableLength >= MAX_UNREAD)
         endReader(reader, status.RESOURCE_EXHAUSTED, 'events are not read as fast as they come');
       else reader.write(event!);
     }

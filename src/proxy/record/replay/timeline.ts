@@ -57,7 +57,7 @@ export class Timeline {
 type TimelineParts = Pick<Timeline, 'meta' | 'calls' | 'endAt' | 'close' | 'lost' | 'isShortened'>;
 
 /** The same error comes again and again, each time as a text of its own. */
-const MOST_TEXTS = 1_000;
+const MAX_TEXTS = 1_000;
 
 class TimelineReader {
   readonly #path: string;
@@ -130,7 +130,7 @@ class TimelineReader {
 
   #intern(text: string): string {
     const known = this.#texts.get(text);
-    if (known === undefined && this.#texts.size < MOST_TEXTS) this.#texts.set(text, text);
+    if (known === undefined && this.#texts.size < MAX_TEXTS) this.#texts.set(text, text);
     return known ?? text;
   }
 

@@ -31,7 +31,7 @@ const LISTS = {
  */
 const QUICK_US = 1_000_000;
 /** Maximum of later answers to search for one that shows the container's present state. */
-const MOST_LOOKED_AHEAD = 8;
+const MAX_LATER_ANSWERS = 8;
 const SIGHTS_PER_SLICE = 50;
 
 /** The node as it was at any moment of a recording, as far as anything was seen of it. */
@@ -137,7 +137,7 @@ export class WorldHistory {
 
   async #laterAnswers(id: string, time: number): Promise<Buffer[]> {
     const sights = this.#statuses.get(id) ?? [];
-    const later = sights.filter(({ at }) => at > time).slice(0, MOST_LOOKED_AHEAD);
+    const later = sights.filter(({ at }) => at > time).slice(0, MAX_LATER_ANSWERS);
     const answers: Buffer[] = [];
     for (const sight of later) answers.push(await this.#readAll(sight));
     return answers;

@@ -18,7 +18,7 @@ const FIRST_TABLE_BYTES = 4096;
 /** Far beyond what anybody sets; a table without a bound would be the sender's to fill. */
 const LARGEST_TABLE_BYTES = 2 ** 20;
 /** All that the fields of one block may come to: Huffman code and table together could make much out of little. */
-const MOST_FIELD_BYTES = 16 * 2 ** 20;
+const MAX_FIELD_BYTES = 16 * 2 ** 20;
 
 /** Reads the header blocks of one direction of a connection, all of them and in order (RFC 7541). */
 export class HpackDecoder {
@@ -47,7 +47,7 @@ export class HpackDecoder {
         added++;
       }
       fieldBytes += field.name.length + field.value.length;
-      if (fieldBytes > MOST_FIELD_BYTES) throw new HpackError('the fields of a header block are too large');
+      if (fieldBytes > MAX_FIELD_BYTES) throw new HpackError('the fields of a header block are too large');
       fields.push(field);
     }
     return { fields, tableSizes, leavesTableAlone: added === 0 && tableSizes.length === 0 };

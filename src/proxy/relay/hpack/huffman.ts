@@ -50,9 +50,9 @@ const SYMBOLS_BY_LENGTH: readonly (readonly [bits: number, symbols: readonly num
 
 /** The symbol that no text may hold. */
 const END_OF_STRING = 256;
-const LONGEST_CODE_BITS = 30;
+const MAX_CODE_BITS = 30;
 /** What may be left at the end is fewer bits than a byte, all ones. */
-const MOST_PADDING_BITS = 7;
+const MAX_PADDING_BITS = 7;
 /** Number of bits that one lookup reads; the codes of nearly all that headers are made of are no longer. */
 const TABLE_BITS = 8;
 
@@ -87,7 +87,7 @@ export function decodeHuffman(coded: Buffer): Buffer {
       window &= mask(bits);
       continue;
     }
-    if (at === coded.length && bits <= MOST_PADDING_BITS && window === mask(bits)) break;
+    if (at === coded.length && bits <= MAX_PADDING_BITS && window === mask(bits)) break;
     const [symbol, used] = decodeLong(coded, at, window, bits);
     text[length++] = symbol;
     bits += (used.at - at) * 8 - used.bits;
@@ -105,7 +105,7 @@ function decodeLong(
   startBits: number,
 ): [symbol: number, used: { at: number; bits: number; window: number }] {
   let [code, length, left, window, at] = [0, 0, startBits, startWindow, startAt];
-  while (length < LONGEST_CODE_BITS) {
+  while (length < MAX_CODE_BITS) {
     if (left === 0) {
       if (at === coded.length) throw new HpackError('a Huffman-coded string ends within a symbol');
       window = coded[at++]!;
