@@ -32,10 +32,10 @@ const UNAUTHORIZED_TTL_MS = 30_000;
 const REQUEST_MS = 10_000;
 /** For all tries. */
 const LIMIT_MS = 30_000;
-const MOST_KEPT = 8_192;
-const MOST_ASKED = 64;
+const MAX_CACHED = 8_192;
+const MAX_PENDING = 64;
 /** As an API server's own: what somebody has made so long is not kept. */
-const LONGEST_KEY = 10_000;
+const MAX_KEY_LENGTH = 10_000;
 
 /**
  * Who may do what with this node, as the API server says; kept for a while.
@@ -51,7 +51,7 @@ export class AccessReviews {
     const { authorizedTtlMs = AUTHORIZED_TTL_MS, unauthorizedTtlMs = UNAUTHORIZED_TTL_MS } = options;
     this.#answers = new KeptAnswers({
       kind: 'authz',
-      ...{ clock: options.clock, limitMs: LIMIT_MS, mostKept: MOST_KEPT, mostAsked: MOST_ASKED },
+      ...{ clock: options.clock, limitMs: LIMIT_MS, mostKept: MAX_CACHED, mostAsked: MAX_PENDING },
       ttlMsOf: ({ isAllowed, isKept }) => (!isKept ? 0 : isAllowed ? authorizedTtlMs : unauthorizedTtlMs),
       isGood: ({ isAllowed }) => isAllowed,
       late: () => new Error(`the API server has not said within ${LIMIT_MS / 1_000}s who may do what`),
@@ -77,7 +77,7 @@ export class AccessReviews {
       },
     };
     const key = JSON.stringify(spec);
-    const isKept = key.length <= LONGEST_KEY;
+    const isKept = key.length <= MAX_KEY_LENGTH;
     const ask = async (inner: AbortSignal, wasGood: boolean) => ({
       isAllowed: await this.#ask(spec, wasGood, inner),
       isKept,

@@ -11,7 +11,7 @@ export interface AskAgainOptions {
 }
 
 /** As a kubelet: five tries, 0.5 s after the first and half as much again after each other, up to a fifth longer by chance. */
-const MOST_TRIES = 5;
+const MAX_TRIES = 5;
 const FIRST_MS = 500;
 const FACTOR = 1.5;
 const JITTER = 0.2;
@@ -29,7 +29,7 @@ export async function askAgain<T>(
     try {
       return await ask();
     } catch (error) {
-      if (signal.aborted || tries === MOST_TRIES || !isPassing(error)) throw error;
+      if (signal.aborted || tries === MAX_TRIES || !isPassing(error)) throw error;
       const pauseMs = backoff.nextMs() * (1 + JITTER * random());
       const asked = retryAfterMsOf(error);
       await clock.sleep(Math.max(pauseMs, asked), signal);

@@ -21,11 +21,11 @@ const PATH = '/apis/authentication.k8s.io/v1/tokenreviews';
 const CACHE_TTL_MS = 120_000;
 /** As a kubelet waits for one. */
 const LIMIT_MS = 10_000;
-const MOST_KEPT = 4_096;
+const MAX_CACHED = 4_096;
 /** Strangers may show whatever they make up: they must not take all that the client may send. */
-const MOST_ASKED = 32;
+const MAX_PENDING = 32;
 /** No token of a service account comes near it. */
-const LONGEST_TOKEN = 32 * 1024;
+const MAX_TOKEN_LENGTH = 32 * 1024;
 
 /**
  * Who has which token, as the API server says; kept for a while, also that nobody has it.
@@ -43,7 +43,7 @@ export class TokenReviews {
     this.#options = options;
     this.#answers = new KeptAnswers({
       kind: 'authn',
-      ...{ clock: options.clock, limitMs: LIMIT_MS, mostKept: MOST_KEPT, mostAsked: MOST_ASKED },
+      ...{ clock: options.clock, limitMs: LIMIT_MS, mostKept: MAX_CACHED, mostAsked: MAX_PENDING },
       ttlMsOf: () => options.cacheTtlMs ?? CACHE_TTL_MS,
       isGood: ({ user }) => user !== undefined,
       late: () => new Error(`the API server has not said within ${LIMIT_MS / 1_000}s whose token it is`),
@@ -60,7 +60,7 @@ export class TokenReviews {
    * could not be asked, or did not say; with a BusyError when it is asked too much already.
    */
   async authenticate(token: string, signal: AbortSignal, from = ''): Promise<ClusterUser | undefined> {
-    if (token.length > LONGEST_TOKEN) return undefined;
+    if (token.length > MAX_TOKEN_LENGTH) return undefined;
     const key = createHmac('sha256', this.#key).update(token).digest('base64');
     const ask = async (inner: AbortSignal, wasGood: boolean) => ({
       user: await this.#ask(token, wasGood, inner),

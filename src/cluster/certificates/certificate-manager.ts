@@ -76,7 +76,7 @@ const LOOK_MS = 30 * SECOND;
 /** While nobody knows whom it is to be about. */
 const SUBJECT_LOOK_MS = SECOND;
 const FIRST_DELAY_MS = 2 * SECOND;
-const LONGEST_DELAY_MS = 5 * MINUTE;
+const MAX_DELAY_MS = 5 * MINUTE;
 /** As client-go: from 70 to 90 % of its life on, so that not all nodes come at once. */
 const LEAST_SHARE = 0.7;
 const SHARE_JITTER = 0.2;
@@ -199,7 +199,7 @@ export class CertificateManager {
     const { clock, subject, random = Math.random } = this.#options;
     if (this.#dueAgain === undefined) this.#complainOfTimes();
     this.#dueAgain ??= new Backoff({
-      ...{ initialMs: FIRST_DELAY_MS, maxMs: LONGEST_DELAY_MS, jitter: 0.2, random },
+      ...{ initialMs: FIRST_DELAY_MS, maxMs: MAX_DELAY_MS, jitter: 0.2, random },
     });
     const endsAtMs = clock.monotonicMs() + this.#dueAgain.nextMs();
     const askedFor = this.#askedFor;
@@ -217,7 +217,7 @@ export class CertificateManager {
   async #renew(first: CertificateSubject, signal: AbortSignal): Promise<boolean> {
     const { use, clock, logger, subject, store, random = Math.random } = this.#options;
     const backoff = new Backoff({
-      ...{ initialMs: FIRST_DELAY_MS, maxMs: LONGEST_DELAY_MS, jitter: 0.2, random },
+      ...{ initialMs: FIRST_DELAY_MS, maxMs: MAX_DELAY_MS, jitter: 0.2, random },
     });
     let wanted: CertificateSubject | undefined = first;
     while (wanted !== undefined && this.#isNeeded(wanted)) {
@@ -228,7 +228,7 @@ export class CertificateManager {
         const why = describe(error);
         this.#problem = why;
         if (error instanceof RequestRefused) await store.dropPendingKey().catch(() => undefined);
-        const delayMs = Math.max(backoff.nextMs(), Math.min(retryAfterMsOf(error), LONGEST_DELAY_MS));
+        const delayMs = Math.max(backoff.nextMs(), Math.min(retryAfterMsOf(error), MAX_DELAY_MS));
         nodeCertificateFailed.publish({ use });
         logger.warn(`Certificate of the node as a ${use} cannot be had`, {
           ...{ err: why, retryInMs: Math.round(delayMs) },

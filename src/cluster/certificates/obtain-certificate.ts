@@ -31,7 +31,7 @@ export class RequestRefused extends Error {
 
 const PATH = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
 const FIRST_WORD_MS = 10_000;
-const LONGEST_SILENCE_MS = 5 * 60_000;
+const MAX_SILENCE_MS = 5 * 60_000;
 
 /**
  * Asks an API server for a certificate and waits until it is there: in PEM, those that vouch for it behind it.
@@ -170,7 +170,7 @@ class Progress {
         ...{ request: this.#name, signer: order.signerName, waited },
         ...(!this.isApproved && { remedy: `kubectl certificate approve ${this.#name}` }),
       });
-      this.#arm(Math.min(delayMs * 3, LONGEST_SILENCE_MS));
+      this.#arm(Math.min(delayMs * 3, MAX_SILENCE_MS));
     });
   }
 }

@@ -26,7 +26,7 @@ export interface ExecPluginOptions {
 }
 
 /** client-go waits for ever; an agent has nobody at a keyboard who would notice. */
-const LONGEST_RUN_MS = 60_000;
+const MAX_RUN_MS = 60_000;
 /** Credentials that end this soon are renewed: the request that carries them takes a while. */
 const EARLY_MS = 10_000;
 
@@ -79,7 +79,7 @@ export class ExecPlugin {
     let end: GroupEnd;
     try {
       const { command: file, args } = command;
-      end = await runInGroup({ command: file, args, env, limitMs: LONGEST_RUN_MS, clock });
+      end = await runInGroup({ command: file, args, env, limitMs: MAX_RUN_MS, clock });
     } catch (error) {
       const { installHint } = command;
       const isMissing = systemCodeOf(error) === 'ENOENT';
@@ -128,7 +128,7 @@ export class ExecPlugin {
 }
 
 function describeEnd({ code, signal, isLate }: GroupEnd): string {
-  if (isLate) return `has not ended within ${formatGoDuration(LONGEST_RUN_MS)}`;
+  if (isLate) return `has not ended within ${formatGoDuration(MAX_RUN_MS)}`;
   return code === null ? `was ended by ${signal ?? 'a signal'}` : `ended with ${code}`;
 }
 

@@ -39,9 +39,9 @@ export interface HttpKubeClientOptions {
 
 const USUAL_TIMEOUT_MS = 30_000;
 /** So long the limit of requests may hold one back: hundreds of objects come at once when an agent starts. */
-const LONGEST_HOLD_MS = 5 * 60_000;
+const MAX_HOLD_MS = 5 * 60_000;
 /** As client-go: an API server that says when to come back is asked again so often. */
-const MOST_TRIES = 10;
+const MAX_TRIES = 10;
 /** A server ends a watch by itself, here: between five and ten minutes, as reflectors of client-go ask for. */
 const SHORTEST_WATCH_S = 300;
 /** How much longer than asked for a watch may last, before its server is taken for dead. */
@@ -199,7 +199,7 @@ export class HttpKubeClient implements KubeClient {
 
   /** Undefined when the same request would not fare better. */
   #waitBeforeNext(error: unknown, { method }: KubeRequest, tries: number): number | undefined {
-    if (tries >= MOST_TRIES) return undefined;
+    if (tries >= MAX_TRIES) return undefined;
     if (error instanceof ApiError) {
       if (isTooNew(error)) return undefined;
       if (error.code === 401 && tries === 0) return this.#options.credentials.refused() ? 0 : undefined;
@@ -221,7 +221,7 @@ export class HttpKubeClient implements KubeClient {
       new Error(`${method} ${path}: not sent, held back by the limit of requests for too long`);
     const link = linkAbort(signal);
     this.#held.add(link);
-    const hold = { clock, limitMs: LONGEST_HOLD_MS, late, signal: link.signal };
+    const hold = { clock, limitMs: MAX_HOLD_MS, late, signal: link.signal };
     try {
       return await withinTime(hold, async (inner) => this.#limit.take(inner, isUrgent ? 'urgent' : 'usual'));
     } finally {

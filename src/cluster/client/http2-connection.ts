@@ -12,7 +12,7 @@ import { type Answer, NotSentError, type Outgoing } from './transport.js';
 
 /** As client-go: a server that has said nothing for so long is asked whether it is there. */
 const PING_EVERY_MS = 30_000;
-const LONGEST_PING_MS = 15_000;
+const MAX_PING_MS = 15_000;
 /** Node's 64 KiB for all streams together would have one list stop all watches. */
 const CONNECTION_WINDOW_BYTES = 4 * 1024 * 1024;
 const STREAM_WINDOW_BYTES = 1024 * 1024;
@@ -59,7 +59,7 @@ export class Http2Connection {
   /** Resolves once the server has said how many requests it takes; rejects with what broke before that. */
   async ready(): Promise<this> {
     await new Promise<void>((resolve, reject) => {
-      const late = this.#clock.setTimer(LONGEST_PING_MS, () =>
+      const late = this.#clock.setTimer(MAX_PING_MS, () =>
         this.destroy(new Error('the server says nothing')),
       );
       this.#session.once('remoteSettings', () => resolve());
@@ -150,8 +150,8 @@ export class Http2Connection {
   #askWhetherAlive(): void {
     if (this.#session.destroyed) return;
     const late = this.#clock.setTimer(
-      LONGEST_PING_MS,
-      () => this.destroy(new Error(`no answer to a ping within ${LONGEST_PING_MS / 1_000}s`)),
+      MAX_PING_MS,
+      () => this.destroy(new Error(`no answer to a ping within ${MAX_PING_MS / 1_000}s`)),
       { unref: true },
     );
     const onAnswer = (): void => {

@@ -32,7 +32,7 @@ export interface OpenSocket {
   readonly protocol: 'h2' | 'http/1.1';
 }
 
-const LONGEST_CONNECT_MS = 10_000;
+const MAX_CONNECT_MS = 10_000;
 /** As client-go: a connection whose other side is gone without a word is noticed. */
 const KEEP_ALIVE_MS = 30_000;
 
@@ -46,9 +46,9 @@ export async function openSocket(
   clock: Pick<Clock, 'setTimer'>,
 ): Promise<OpenSocket> {
   const { proxy, insecure, serverName = address.host } = address;
-  const late = (): Error => new Error(`not connected within ${LONGEST_CONNECT_MS / 1_000}s`);
+  const late = (): Error => new Error(`not connected within ${MAX_CONNECT_MS / 1_000}s`);
   const { signal } = new AbortController();
-  const limits = { clock, limitMs: LONGEST_CONNECT_MS, late, signal };
+  const limits = { clock, limitMs: MAX_CONNECT_MS, late, signal };
   try {
     return await withinTime<OpenSocket>(limits, async (inner) => {
       const below = proxy && (await connectToProxy(address, proxy, context, inner));

@@ -1,7 +1,7 @@
 import { ApiError } from './kube-client.js';
 import { type Answer } from './transport.js';
 
-const LONGEST_TEXT = 500;
+const MAX_TEXT_LENGTH = 500;
 
 /** What an answer other than success says. `body`: a `Status` object as a rule, text from proxies. */
 export function readStatus({ status, headers }: Answer, body: Buffer): ApiError {
@@ -10,7 +10,7 @@ export function readStatus({ status, headers }: Answer, body: Buffer): ApiError 
   try {
     object = JSON.parse(body.toString('utf8'));
   } catch {
-    object = { message: text.trim().slice(0, LONGEST_TEXT) };
+    object = { message: text.trim().slice(0, MAX_TEXT_LENGTH) };
   }
   return toApiError(status, object, readSeconds(headers['retry-after']));
 }

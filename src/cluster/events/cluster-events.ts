@@ -63,7 +63,7 @@ const DEFAULT_CAPACITY = 1_000;
 const DEFAULT_QPS = 50;
 const DEFAULT_BURST = 100;
 /** The output of a probe, which is the longest that is quoted, and some words round it. */
-const LONGEST_MESSAGE = 12 * 1024;
+const MAX_MESSAGE_LENGTH = 12 * 1024;
 
 /** See the module. */
 export class ClusterEvents implements PodEventRecorder {
@@ -118,7 +118,7 @@ export class ClusterEvents implements PodEventRecorder {
 
   #take(object: EventObject, { type, reason, message }: NodeEvent): void {
     const hidden = this.#options.hide(message, object.namespace);
-    const cut = hidden.length > LONGEST_MESSAGE ? `${hidden.slice(0, LONGEST_MESSAGE)}…` : hidden;
+    const cut = hidden.length > MAX_MESSAGE_LENGTH ? `${hidden.slice(0, MAX_MESSAGE_LENGTH)}…` : hidden;
     const event = this.#correlator.correlate({ object, type, reason, message: cut });
     if (event !== undefined) this.#sender.push(event);
   }

@@ -44,7 +44,7 @@ interface Bucket {
 
 /** client-go's. */
 const CAPACITY = 4_096;
-const MOST_SIMILAR = 10;
+const MAX_SIMILAR = 10;
 const SIMILAR_WITHIN_MS = 600_000;
 const BURST = 25;
 const REFILL_MS = 300_000;
@@ -98,7 +98,7 @@ export class EventCorrelator {
     if (nowMs - similar.lastAtMs > SIMILAR_WITHIN_MS) similar.messages.clear();
     similar.lastAtMs = nowMs;
     similar.messages.add(message);
-    if (similar.messages.size < MOST_SIMILAR) {
+    if (similar.messages.size < MAX_SIMILAR) {
       return [told, JSON.stringify([...keyOf(object), object.fieldPath, type, reason, message])];
     }
     const [oldest] = similar.messages;

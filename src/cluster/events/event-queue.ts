@@ -23,7 +23,7 @@ interface Rest {
 }
 
 const FIRST_REST_MS = 10_000;
-const LONGEST_REST_MS = 60_000;
+const MAX_REST_MS = 60_000;
 
 /**
  * Events in the order in which they were told; what is told again while it waits keeps its place.
@@ -103,11 +103,11 @@ export class EventQueue {
     const nowMs = clock.monotonicMs();
     const namespace = eventNamespace(object);
     const before = this.#rests.get(namespace)?.lastedMs ?? 0;
-    const lastedMs = Math.min(Math.max(FIRST_REST_MS, before * 2), LONGEST_REST_MS);
+    const lastedMs = Math.min(Math.max(FIRST_REST_MS, before * 2), MAX_REST_MS);
     // By chance, so that not all nodes come at once.
     this.#rests.set(namespace, { lastedMs, untilMs: nowMs + lastedMs * (0.5 + random() / 2) });
     for (const [other, { untilMs }] of this.#rests) {
-      if (untilMs + LONGEST_REST_MS < nowMs) this.#rests.delete(other);
+      if (untilMs + MAX_REST_MS < nowMs) this.#rests.delete(other);
     }
   }
 

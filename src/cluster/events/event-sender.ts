@@ -41,11 +41,11 @@ export interface EventSenderStats {
 }
 
 /** client-go's. */
-const MOST_TRIES = 12;
+const MAX_TRIES = 12;
 const RETRY_MS = 10_000;
-const LONGEST_RETRY_MS = 60_000;
+const MAX_RETRY_MS = 60_000;
 /** Tries at which an API server that is there fails. */
-const MOST_FAILURES = 4;
+const MAX_FAILURES = 4;
 /** Longer than a webhook may take unless it says so. */
 const REQUEST_MS = 15_000;
 
@@ -134,14 +134,14 @@ export class EventSender {
         }
         if (!this.#isFailing) this.#tell('Unable to write event (may retry after sleeping)', event, error);
         this.#isFailing = true;
-        if (tries === MOST_TRIES) {
+        if (tries === MAX_TRIES) {
           this.#abandon(event, error);
           return;
         }
         const askedMs = retryAfterMsOf(error);
         // The first by chance, so that not all nodes come at once to a server that is back.
         const delayMs = tries === 1 ? RETRY_MS * random() : RETRY_MS;
-        const waitMs = Math.max(delayMs, Math.min(askedMs, LONGEST_RETRY_MS));
+        const waitMs = Math.max(delayMs, Math.min(askedMs, MAX_RETRY_MS));
         await this.#retry.wait(clock, waitMs, signal);
       }
     }
@@ -149,7 +149,7 @@ export class EventSender {
 
   #postpone(event: CorrelatedEvent, failures: number, error: unknown): void {
     this.#queue.rest(event);
-    if (failures === MOST_FAILURES) {
+    if (failures === MAX_FAILURES) {
       this.#abandon(event, error);
       return;
     }

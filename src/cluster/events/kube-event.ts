@@ -37,7 +37,7 @@ export interface CountedEvent extends ToldEvent {
 const EVENT_COMPONENT = 'kubelet';
 /** Events about what lies in no namespace are kept here. */
 const NODE_EVENT_NAMESPACE = 'default';
-const LONGEST_NAME = 253;
+const MAX_NAME_LENGTH = 253;
 
 /** Where events about an object are kept. */
 export function eventNamespace({ namespace = NODE_EVENT_NAMESPACE }: EventObject): string {
@@ -55,9 +55,9 @@ export function eventsPath(object: EventObject): string {
  */
 export function eventName({ name }: EventObject, number: bigint): string {
   const suffix = `.${number.toString(16)}`;
-  if (name.length + suffix.length <= LONGEST_NAME) return `${name}${suffix}`;
+  if (name.length + suffix.length <= MAX_NAME_LENGTH) return `${name}${suffix}`;
   const hash = createHash('sha256').update(name).digest('hex').slice(0, 10);
-  const kept = name.slice(0, LONGEST_NAME - suffix.length - hash.length - 1).replace(/[^a-z0-9]+$/, '');
+  const kept = name.slice(0, MAX_NAME_LENGTH - suffix.length - hash.length - 1).replace(/[^a-z0-9]+$/, '');
   return `${kept}-${hash}${suffix}`;
 }
 

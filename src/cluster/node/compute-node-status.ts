@@ -28,7 +28,7 @@ export interface ComputedNodeStatus {
 }
 
 /** What of names an image may have in a Node; the kubelet's. */
-const MOST_NAMES = 5;
+const MAX_NAMES = 5;
 /** Without these a node cannot be Ready. */
 const REQUIRED = ['cpu', 'memory', 'pods', 'ephemeral-storage'];
 const HUGE_PAGES = 'hugepages-';
@@ -135,7 +135,7 @@ function chooseImages(images: readonly NodeImage[], most: number): readonly Node
       (other.sizeBytes ?? 0) - (one.sizeBytes ?? 0) || compare(one.names[0] ?? '', other.names[0] ?? ''),
   );
   return sorted.slice(0, most < 0 ? undefined : most).map(({ names, sizeBytes = 0 }) => ({
-    names: names.slice(0, MOST_NAMES),
+    names: names.slice(0, MAX_NAMES),
     // The API server leaves out a size of 0, and the two would never be the same.
     ...(sizeBytes > 0 ? { sizeBytes } : {}),
   }));

@@ -21,7 +21,7 @@ export interface AdoptionOptions {
 
 const FIRST_DELAY_MS = 1_000;
 /** What refuses it may do so for good. */
-const LONGEST_DELAY_MS = 60_000;
+const MAX_DELAY_MS = 60_000;
 
 /**
  * Gives a Node that was there already what a node sees to of the one that it would have created. Resolves with the Node as it
@@ -40,7 +40,7 @@ export async function adoptOnce(
 /** Does that again and again until it is done, the Node is gone, or the signal aborts; resolves then. */
 export async function adoptInTheEnd(options: AdoptionOptions, signal: AbortSignal): Promise<void> {
   const { api, initial, latest, onNode, clock, logger } = options;
-  const backoff = new Backoff({ initialMs: FIRST_DELAY_MS, maxMs: LONGEST_DELAY_MS });
+  const backoff = new Backoff({ initialMs: FIRST_DELAY_MS, maxMs: MAX_DELAY_MS });
   let askedMs = 0;
   for (;;) {
     try {

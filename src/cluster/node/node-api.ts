@@ -68,9 +68,9 @@ export function isConflict(error: unknown): boolean {
 }
 
 /** No node is silent for longer because it was asked to be: its pods would be taken from it. */
-const LONGEST_DELAY_MS = 10_000;
+const MAX_DELAY_MS = 10_000;
 
 /** For how long the API server wants to be left alone; 0 when it did not say. */
 export function askedDelayMs(error: unknown): number {
-  return Math.min(retryAfterMsOf(error), LONGEST_DELAY_MS);
+  return Math.min(retryAfterMsOf(error), MAX_DELAY_MS);
 }

@@ -59,11 +59,11 @@ const PATH = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`;
 /** Renewed after a quarter of its duration, so that three renewals may fail; the kubelet's. */
 const RENEWALS = 4;
 const JITTER = 0.04;
-const MOST_TRIES = 5;
+const MAX_TRIES = 5;
 /** Answers to so many renewals may be lost before one of them is taken for somebody else's. */
-const MOST_OWN_TIMES = 50;
+const MAX_OWN_TIMES = 50;
 const FIRST_DELAY_MS = 200;
-const LONGEST_DELAY_MS = 7_000;
+const MAX_DELAY_MS = 7_000;
 
 /** See the comment of this module. */
 export class NodeLease {
@@ -106,7 +106,7 @@ export class NodeLease {
   /** Writes it anew, a few times; false when something has to be done about it still. */
   async #update(lease: Lease, signal: AbortSignal): Promise<boolean> {
     let base = lease;
-    for (let failures = 0; failures < MOST_TRIES;) {
+    for (let failures = 0; failures < MAX_TRIES;) {
       const body = this.#write(base);
       const path = `${PATH}/${encodeURIComponent(this.#options.nodeName)}`;
       const done = await this.#try('renewed', { method: 'PUT', path, body }, signal);
@@ -133,7 +133,7 @@ export class NodeLease {
     signal: AbortSignal,
   ): Promise<{ readonly lease: Lease; readonly isNew: boolean } | undefined> {
     const { nodeName, clock } = this.#options;
-    const backoff = new Backoff({ initialMs: FIRST_DELAY_MS, maxMs: LONGEST_DELAY_MS });
+    const backoff = new Backoff({ initialMs: FIRST_DELAY_MS, maxMs: MAX_DELAY_MS });
     for (let failures = 0; ;) {
       const path = `${PATH}/${encodeURIComponent(nodeName)}`;
       let done: Answer | undefined = await this.#try(undefined, { method: 'GET', path }, signal);
@@ -202,7 +202,7 @@ export class NodeLease {
   #write(base: Lease | undefined, uid = this.#options.nodeUid()): Lease {
     const { nodeName, leaseDurationMs, clock } = this.#options;
     const renewTime = toMicroTime(clock.now());
-    this.#ownTimes = [...this.#ownTimes, renewTime].slice(-MOST_OWN_TIMES);
+    this.#ownTimes = [...this.#ownTimes, renewTime].slice(-MAX_OWN_TIMES);
     const { metadata = { name: nodeName, namespace: NAMESPACE }, spec = { holderIdentity: nodeName } } =
       base ?? {};
     return {

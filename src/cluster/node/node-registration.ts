@@ -36,7 +36,7 @@ export interface Registration {
 
 const FIRST_DELAY_MS = 100;
 /** The kubelet's. */
-const LONGEST_DELAY_MS = 7_000;
+const MAX_DELAY_MS = 7_000;
 
 /**
  * Creates the Node or takes up the one of that name, again and again until it is there: at once, then after 100 ms
@@ -44,7 +44,7 @@ const LONGEST_DELAY_MS = 7_000;
  */
 export async function registerNode(options: RegistrationOptions, signal: AbortSignal): Promise<Registration> {
   const { clock, onFailure } = options;
-  const backoff = new Backoff({ initialMs: FIRST_DELAY_MS, maxMs: LONGEST_DELAY_MS });
+  const backoff = new Backoff({ initialMs: FIRST_DELAY_MS, maxMs: MAX_DELAY_MS });
   const outage = new Outage(options.logger);
   if (options.register) options.logger.info('Attempting to register node', { node: { name: options.name } });
   for (;;) {

@@ -54,12 +54,12 @@ export interface NodeStatusReporterOptions {
 }
 
 /** The kubelet's. */
-const MOST_TRIES = 5;
+const MAX_TRIES = 5;
 const FIRST_RETRY_MS = 100;
 /** By how much more the time between looks may be, so that nodes do not look in step. */
 const JITTER = 0.04;
 /** A health that goes up and down makes no more looks than this many within {@link BURST_MS}; the next is in its time. */
-const MOST_WAKES = 5;
+const MAX_WAKES = 5;
 const BURST_MS = 10_000;
 
 /** See the comment of this module. */
@@ -110,7 +110,7 @@ export class NodeStatusReporter {
       const nowMs = clock.monotonicMs();
       if (nowMs >= dueAtMs) return;
       while (this.#wakes[0] !== undefined && nowMs - this.#wakes[0] >= BURST_MS) this.#wakes.shift();
-      if (this.#wakes.length >= MOST_WAKES) continue;
+      if (this.#wakes.length >= MAX_WAKES) continue;
       this.#wakes.push(nowMs);
       return;
     }
@@ -136,7 +136,7 @@ export class NodeStatusReporter {
           return;
         }
         if (failures > 1) dropConnection();
-        if (failures === MOST_TRIES) {
+        if (failures === MAX_TRIES) {
           // One line for an outage; the metrics count on.
           if (!this.#failing) logger.error('Unable to update node status', error);
           this.#failing = true;

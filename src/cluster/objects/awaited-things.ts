@@ -21,7 +21,7 @@ interface Awaited {
 
 /** The node asks for one after the other, so many a second at most, whatever pods wait for. */
 const PAUSE_MS = 250;
-const [FIRST_MS, LONGEST_MS] = [1_000, 5_000];
+const [FIRST_MS, MAX_MS] = [1_000, 5_000];
 /** Pods that wait for more than that are looked after by their syncs alone. */
 const MOST = 64;
 
@@ -57,7 +57,7 @@ export class AwaitedThings {
       this.#refused++;
       return;
     }
-    const backoff = new Backoff({ initialMs: FIRST_MS, maxMs: LONGEST_MS });
+    const backoff = new Backoff({ initialMs: FIRST_MS, maxMs: MAX_MS });
     const dueMs = this.#options.clock.monotonicMs() + backoff.nextMs();
     this.#things.set(id, { podUid, look, backoff, dueMs });
     this.#arrived.wake();

@@ -46,7 +46,7 @@ interface Moment {
 const DEFAULT_SECONDS = 3_600;
 /** As a kubelet: a new token when a fifth of its life is left, or after a day, and up to 10 s sooner. */
 const RENEWED_SHARE = 0.8;
-const LONGEST_USE_MS = 24 * 3_600_000;
+const MAX_USE_MS = 24 * 3_600_000;
 const JITTER_MS = 10_000;
 const REQUEST_MS = 10_000;
 /** How long a sync waits for a token while the one before is good, and for how long none does after it waited in vain. */
@@ -202,7 +202,7 @@ export class ServiceAccountTokens {
     onToken(token, namespace);
     const given = answer?.spec?.expirationSeconds;
     const lifeMs = (typeof given === 'number' && given > 0 ? given : expirationSeconds) * 1_000;
-    const renewMs = Math.min(RENEWED_SHARE * lifeMs, LONGEST_USE_MS) - this.#random() * JITTER_MS;
+    const renewMs = Math.min(RENEWED_SHARE * lifeMs, MAX_USE_MS) - this.#random() * JITTER_MS;
     const times = { renewAt: later(askedAt, renewMs), endsAt: later(askedAt, lifeMs) };
     return { token, namespace, renewalRestsUntilMs: 0, ...times };
   }

@@ -63,7 +63,7 @@ const FAILED_MIRROR_POD = 'FailedMirrorPod';
 
 /** All is looked at so often whatever was told: that a manifest is gone is told by nobody. */
 const LOOK_MS = 5_000;
-const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1_000, 60_000];
+const [FIRST_RETRY_MS, MAX_RETRY_MS] = [1_000, 60_000];
 
 /** See the module. */
 export class MirrorPods {
@@ -191,7 +191,7 @@ export class MirrorPods {
     } catch (error) {
       if (isAborted(signal)) return;
       const backoff =
-        failure?.backoff ?? new Backoff({ initialMs: FIRST_RETRY_MS, maxMs: LONGEST_RETRY_MS, jitter: 0.2 });
+        failure?.backoff ?? new Backoff({ initialMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS, jitter: 0.2 });
       const delayMs = backoff.nextMs();
       const message = `The API server does not take the mirror pod: ${messageOf(error)}`;
       const isNews = staticPod !== undefined && isRefusal(error) && failure?.told !== message;

@@ -76,7 +76,7 @@ const SWEEP_MS = 10_000;
 /** Pods between two turns of the event loop. */
 const SWEEP_SLICE = 32;
 const FIRST_RETRY_MS = 500;
-const LONGEST_RETRY_MS = 30_000;
+const MAX_RETRY_MS = 30_000;
 
 /** See the module. */
 export class StatusWriter {
@@ -235,13 +235,13 @@ export class StatusWriter {
     }
     const retry = this.#retries.get(uid) ?? {
       backoff: new Backoff({
-        ...{ initialMs: FIRST_RETRY_MS, maxMs: LONGEST_RETRY_MS, jitter: 0.5, random },
+        ...{ initialMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS, jitter: 0.5, random },
       }),
       timer: undefined,
     };
     this.#retries.set(uid, retry);
     const asked = retryAfterMsOf(error);
-    const delayMs = Math.max(retry.backoff.nextMs(), Math.min(asked, LONGEST_RETRY_MS));
+    const delayMs = Math.max(retry.backoff.nextMs(), Math.min(asked, MAX_RETRY_MS));
     const fields = { pod, podUID: uid, retryInMs: Math.round(delayMs) };
     this.#logger.error('Failed to update status for pod', error, fields);
     this.#waiting.add(uid);

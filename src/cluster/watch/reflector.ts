@@ -87,16 +87,16 @@ export interface FollowedState {
 }
 
 const FIRST_DELAY_MS = 800;
-const LONGEST_DELAY_MS = 30_000;
+const MAX_DELAY_MS = 30_000;
 /** As long without a failure, and the next one counts as the first again. */
 const CALM_MS = 120_000;
 const SHORTEST_WATCH_S = 300;
 /** How much later than the server was asked to we end a watch ourselves. */
 const WATCH_GRACE_MS = 30_000;
 /** The server sends a bookmark each minute: a connection that says nothing for as long is taken for dead. */
-const LONGEST_SILENCE_MS = 150_000;
+const MAX_SILENCE_MS = 150_000;
 /** Watches that were open for so long, and never said anything, may be of a server that was restored. A timer may be early. */
-const DOUBTED_MS = LONGEST_SILENCE_MS - 1_000;
+const DOUBTED_MS = MAX_SILENCE_MS - 1_000;
 /** A watch that ends sooner, with nothing in it, is a failure: it would be opened again and again. */
 const VERY_SHORT_MS = 1_000;
 /** A watch that the server has agreed to and that has not failed for so long is up: the next failure is the first again. */
@@ -144,7 +144,7 @@ export class Reflector<T extends KubeObject> {
     this.#random = random;
     this.#backoff = new Backoff({
       // Half of it by chance: 0.8 to 1.6 s at first, and never more than 30 s.
-      ...{ initialMs: 2 * FIRST_DELAY_MS, maxMs: LONGEST_DELAY_MS, jitter: 0.5, random },
+      ...{ initialMs: 2 * FIRST_DELAY_MS, maxMs: MAX_DELAY_MS, jitter: 0.5, random },
     });
   }
 
@@ -189,7 +189,7 @@ export class Reflector<T extends KubeObject> {
    */
   listAnew(): void {
     const { clock } = this.#options;
-    const leftMs = this.#listedAtMs + LONGEST_DELAY_MS - clock.monotonicMs();
+    const leftMs = this.#listedAtMs + MAX_DELAY_MS - clock.monotonicMs();
     if (leftMs > 0) this.#doubtLater ??= clock.setTimer(leftMs, () => this.#doubt(), { unref: true });
     else this.#doubt();
   }
@@ -265,7 +265,7 @@ export class Reflector<T extends KubeObject> {
     let silence: ClockTimer | undefined;
     const hear = (): void => {
       silence?.cancel();
-      silence = clock.setTimer(LONGEST_SILENCE_MS, end, { unref: true });
+      silence = clock.setTimer(MAX_SILENCE_MS, end, { unref: true });
     };
     // Never: as short as it gets.
     let openedAtMs = Infinity;
@@ -344,7 +344,7 @@ export class Reflector<T extends KubeObject> {
     this.#stats.failures++;
     this.#problem = error instanceof Error ? error : new Error(String(error));
     const askedMs = retryAfterMsOf(error);
-    const delayMs = Math.max(this.#backoff.nextMs(), Math.min(askedMs, LONGEST_DELAY_MS));
+    const delayMs = Math.max(this.#backoff.nextMs(), Math.min(askedMs, MAX_DELAY_MS));
     this.#failedAtMs = nowMs + delayMs;
     const what = this.#hasSynced ? 'Failed to follow' : 'Failed to list';
     this.#logger.warn(what, {
