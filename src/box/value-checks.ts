@@ -20,11 +20,11 @@ import {
 import { invalidArgument } from './rpc-error.js';
 
 /** Several times what Kubernetes allows for any name. */
-const LONGEST_NAME = 1024;
+const MAX_NAME_LENGTH = 1024;
 /** More than any sysctl of a namespace has. */
-const LONGEST_VALUE = 4096;
+const MAX_VALUE_LENGTH = 4096;
 /** What Linux has room for; see sethostname(2). */
-const LONGEST_HOSTNAME = 64;
+const MAX_HOSTNAME_LENGTH = 64;
 /** A label of RFC 1123, in capitals too. */
 const LABEL = /^[a-zA-Z0-9]([-a-zA-Z0-9]{0,61}[a-zA-Z0-9])?$/;
 const CONTROL = /[\0-\x1f\x7f]/;
@@ -47,7 +47,7 @@ export function checkSandboxValues(config: PodSandboxConfig): void {
   for (const [name, value] of Object.entries(linux?.sysctls ?? {})) {
     checkText('a sysctl’s name', name);
     const field = `the value of sysctl "${name}"`;
-    if (value.length > LONGEST_VALUE) throw tooLong(field, value, LONGEST_VALUE);
+    if (value.length > MAX_VALUE_LENGTH) throw tooLong(field, value, MAX_VALUE_LENGTH);
     if (CONTROL_BUT_TAB.test(value))
       throw invalidArgument(`${field} holds a line break or a control character`);
   }
@@ -69,7 +69,7 @@ export function checkContainerValues(config: ContainerConfig): void {
 /** By RFC 1123, as a single label or as a name with dots. */
 function checkHostname(hostname: string): void {
   if (hostname === '') return;
-  if (hostname.length > LONGEST_HOSTNAME) throw tooLong('hostname', hostname, LONGEST_HOSTNAME);
+  if (hostname.length > MAX_HOSTNAME_LENGTH) throw tooLong('hostname', hostname, MAX_HOSTNAME_LENGTH);
   if (!hostname.split('.').every((label) => LABEL.test(label)))
     throw invalidArgument(
       `hostname ${JSON.stringify(hostname)} is no name of a host: labels of letters, digits and inner dashes are`,
@@ -116,14 +116,14 @@ function checkChoice(field: string, value: number, choices: Readonly<Record<stri
 }
 
 function checkText(field: string, text: string): void {
-  if (text.length > LONGEST_NAME) throw tooLong(field, text, LONGEST_NAME);
+  if (text.length > MAX_NAME_LENGTH) throw tooLong(field, text, MAX_NAME_LENGTH);
   if (CONTROL.test(text))
     throw invalidArgument(`${field} holds a NUL, a line break or another control character`);
 }
 
 /** The kernel's own limit, and the only byte that no path has. */
 function checkPath(field: string, path: string): void {
-  if (path.length > LONGEST_VALUE) throw tooLong(field, path, LONGEST_VALUE);
+  if (path.length > MAX_VALUE_LENGTH) throw tooLong(field, path, MAX_VALUE_LENGTH);
   if (path.includes('\0')) throw invalidArgument(`${field} holds a NUL byte`);
 }
 

@@ -20,7 +20,7 @@ export type ProcessFinder = (pid: number) => ProcessIdentity | undefined;
 const GONE_MS = 10_000;
 /** The first pauses are short: most processes are gone within a few milliseconds. */
 const FIRST_PAUSE_MS = 2;
-const LONGEST_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 100;
 
 /** The pids in a group and below it, from the tree of our choice; none when it is gone. */
 export async function membersOf(layout: CgroupLayout, group: string): Promise<readonly number[]> {
@@ -50,7 +50,7 @@ export async function killGroup(
 ): Promise<boolean> {
   const { clock, patienceMs = GONE_MS } = options;
   const deadline = clock.monotonicMs() + patienceMs;
-  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(LONGEST_PAUSE_MS, pause * 2)) {
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(MAX_PAUSE_MS, pause * 2)) {
     if ((await membersOf(layout, group)).length === 0) return true;
     if (clock.monotonicMs() > deadline) return false;
     const done = await killAtOnce(layout, group);
@@ -129,7 +129,7 @@ export async function removeGroup(
   const deadline = clock.monotonicMs() + patienceMs;
   // The tree in which groups are looked for comes last, so that a removal that was cut off is found and finished.
   const hierarchies = [...layout.hierarchies].reverse();
-  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(LONGEST_PAUSE_MS, pause * 2)) {
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(MAX_PAUSE_MS, pause * 2)) {
     let gone = true;
     for (const hierarchy of hierarchies) gone = gone && (await removeFrom(layout, hierarchy, group));
     if (gone) return true;

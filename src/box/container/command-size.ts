@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { type ContainerCommand } from './supervisor-script.js';
 
 /** What an argument or a variable may have, its end included: MAX_ARG_STRLEN of Linux; see execve(2). */
-const LONGEST_WORD_BYTES = 128 * 1024;
+const MAX_WORD_BYTES = 128 * 1024;
 /** The maximum for all together: a quarter of the stack's limit, but never more than this. */
-const MOST_BYTES = 6 * 1024 * 1024;
+const MAX_BYTES = 6 * 1024 * 1024;
 const DEFAULT_STACK_BYTES = 8 * 1024 * 1024;
 /** For the pointer to each word. */
 const POINTER_BYTES = 8;
@@ -38,13 +38,13 @@ export async function findSizeExcess(
   const words = sizes.reduce((sum, size) => sum + size + POINTER_BYTES, RESERVED_BYTES);
   const totalBytes = words + command.environment.length * ON_THE_WAY_BYTES;
   const mostBytes = await readLimit();
-  const fits = sizes.every((size) => size <= LONGEST_WORD_BYTES) && totalBytes <= mostBytes;
-  return fits ? undefined : { totalBytes, mostBytes, longestWordBytes: LONGEST_WORD_BYTES - 1 };
+  const fits = sizes.every((size) => size <= MAX_WORD_BYTES) && totalBytes <= mostBytes;
+  return fits ? undefined : { totalBytes, mostBytes, longestWordBytes: MAX_WORD_BYTES - 1 };
 }
 
 async function readLimit(): Promise<number> {
   const limits = await readFile('/proc/self/limits', 'latin1').catch(() => '');
   const soft = /^Max stack size\s+(\d+|unlimited)/m.exec(limits)?.[1];
   const stack = soft === 'unlimited' ? Infinity : Number(soft ?? DEFAULT_STACK_BYTES);
-  return Math.min(MOST_BYTES, stack / 4);
+  return Math.min(MAX_BYTES, stack / 4);
 }

@@ -75,9 +75,9 @@ function toStatus(context: RpcContext, operation: string, error: unknown) {
 }
 
 /** A status travels in a header, for which clients and servers have limits of some KiB: a longer one reaches nobody. */
-const LONGEST_MESSAGE = 4_000;
+const MAX_MESSAGE_LENGTH = 4_000;
 
 function clip(message: string): string {
-  const more = message.length - LONGEST_MESSAGE;
-  return more > 0 ? `${message.slice(0, LONGEST_MESSAGE)} … and ${more} characters more` : message;
+  const more = message.length - MAX_MESSAGE_LENGTH;
+  return more > 0 ? `${message.slice(0, MAX_MESSAGE_LENGTH)} … and ${more} characters more` : message;
 }

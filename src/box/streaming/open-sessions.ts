@@ -45,7 +45,7 @@ export class OpenSessions {
     const ended = Promise.all(this.#open.keys()).then(() => over.abort());
     await Promise.race([ended, this.#clock.sleep(LAST_SESSIONS_MS, over.signal).catch(() => undefined)]);
     if (this.#open.size === 0) return;
-    const left = [...this.#open.values()].slice(0, MOST_NAMED);
+    const left = [...this.#open.values()].slice(0, MAX_NAMED);
     this.#logger.warn('Streaming sessions do not end, what they run may be left', {
       count: this.#open.size,
       left,
@@ -53,7 +53,7 @@ export class OpenSessions {
   }
 }
 
-const MOST_NAMED = 20;
+const MAX_NAMED = 20;
 
 function describe(grant: StreamRequest): string {
   if (grant.kind === 'portforward') return `port-forward into sandbox ${grant.sandboxId}`;

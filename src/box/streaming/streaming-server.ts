@@ -61,9 +61,9 @@ const REQUEST_HEAD_MS = 10_000;
 /** A client that has said nothing for so long is asked by the kernel whether it is there: its machine may be gone. */
 const PROBE_AFTER_MS = 15_000;
 const HEAD_BYTES = 16 * 1024;
-const MOST_SESSIONS = 1_000;
+const MAX_SESSIONS = 1_000;
 /** Connections that are not sessions yet, beyond the sessions. */
-const MOST_ASKING = 500;
+const MAX_ASKING = 500;
 
 /** A listening streaming server; see the module's description. */
 export class StreamingServer implements AsyncDisposable {
@@ -86,7 +86,7 @@ export class StreamingServer implements AsyncDisposable {
     this.#sessions = new OpenSessions(options);
     this.#webSockets = new WebSocketUpgrades(this.#services);
     this.#tokens = new TokenStore({ clock: options.clock });
-    const { mostSessions = MOST_SESSIONS, requestHeadTimeoutMs: headMs = REQUEST_HEAD_MS } = options;
+    const { mostSessions = MAX_SESSIONS, requestHeadTimeoutMs: headMs = REQUEST_HEAD_MS } = options;
     this.#mostSessions = mostSessions;
     this.#http = createServer({
       maxHeaderSize: HEAD_BYTES,
@@ -97,7 +97,7 @@ export class StreamingServer implements AsyncDisposable {
       keepAlive: true,
       keepAliveInitialDelay: PROBE_AFTER_MS,
     });
-    this.#http.maxConnections = mostSessions + MOST_ASKING;
+    this.#http.maxConnections = mostSessions + MAX_ASKING;
     this.#http.on('request', (_request, response) => {
       response.writeHead(400, { 'Content-Type': 'text/plain', Connection: 'close' });
       response.end('streams need an upgrade of the connection to WebSocket or SPDY/3.1\n');

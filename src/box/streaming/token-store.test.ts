@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '#testing/fake-clock.js';
-import { MOST_TOKENS, TOKEN_LIFETIME_MS, TokenStore } from './token-store.js';
+import { MAX_TOKENS, TOKEN_LIFETIME_MS, TokenStore } from './token-store.js';
 
 function setUp() {
   const clock = new FakeClock();
@@ -34,9 +34,9 @@ describe('a token', () => {
 
   it('is refused when too many wait, until some have expired', async () => {
     const { clock, tokens } = setUp();
-    for (let at = 0; at < MOST_TOKENS; at++) tokens.insert(String(at));
+    for (let at = 0; at < MAX_TOKENS; at++) tokens.insert(String(at));
     expect(() => tokens.insert('one too many')).toThrow(/1000 streaming requests are waiting/);
-    expect(tokens.size).toBe(MOST_TOKENS);
+    expect(tokens.size).toBe(MAX_TOKENS);
     await clock.advance(TOKEN_LIFETIME_MS);
     expect(tokens.size).toBe(0);
     expect(tokens.consume(tokens.insert('again'))).toBe('again');

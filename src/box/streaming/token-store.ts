@@ -6,7 +6,7 @@ import { RpcError } from '../rpc-error.js';
 /** How long a token is good for, as in the kubelet's own streaming server. */
 export const TOKEN_LIFETIME_MS = 60_000;
 /** How many may wait to be used at once, as there. */
-export const MOST_TOKENS = 1_000;
+export const MAX_TOKENS = 1_000;
 /** 128 bits: nobody guesses one within its minute. */
 const TOKEN_BYTES = 16;
 
@@ -18,7 +18,7 @@ interface Entry<T> {
 /**
  * Grants that wait for their client: each under a token that works once and for a minute.
  *
- * Bounded: with {@link MOST_TOKENS} unused ones, another is refused with RESOURCE_EXHAUSTED.
+ * Bounded: with {@link MAX_TOKENS} unused ones, another is refused with RESOURCE_EXHAUSTED.
  */
 export class TokenStore<T> {
   readonly #clock: Clock;
@@ -38,10 +38,10 @@ export class TokenStore<T> {
   /** Keeps a grant and returns its token, which can stand in a URL as it is. */
   insert(value: T): string {
     this.#expire();
-    if (this.#entries.size >= MOST_TOKENS) {
+    if (this.#entries.size >= MAX_TOKENS) {
       throw new RpcError(
         status.RESOURCE_EXHAUSTED,
-        `${MOST_TOKENS} streaming requests are waiting for their clients: try again within a minute`,
+        `${MAX_TOKENS} streaming requests are waiting for their clients: try again within a minute`,
       );
     }
     const token = randomBytes(TOKEN_BYTES).toString('base64url');

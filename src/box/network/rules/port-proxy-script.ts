@@ -18,7 +18,7 @@ const fs = require('node:fs');
 const task = JSON.parse(process.argv[2]);
 const LOOK_MS = 1000;
 const UDP_IDLE_MS = 60000;
-const MOST_UDP_CLIENTS = 1024;
+const MAX_UDP_CLIENTS = 1024;
 const CONNECT_MS = 10000;
 
 function startOf(pid) {
@@ -92,7 +92,7 @@ function listenUdp(port, host) {
       const key = from.address + ' ' + from.port;
       let client = clients.get(key);
       if (client === undefined) {
-        if (clients.size >= MOST_UDP_CLIENTS) drop(clients.keys().next().value);
+        if (clients.size >= MAX_UDP_CLIENTS) drop(clients.keys().next().value);
         const socket = dgram.createSocket(task.address.includes(':') ? 'udp6' : 'udp4');
         client = { socket, seen: 0 };
         socket.on('message', (answer) => server.send(answer, from.port, from.address, () => undefined));

@@ -16,8 +16,8 @@ export async function stopContainer(
 }
 
 /** Longer than any grace period, shorter than what a timer can hold. */
-const LONGEST_MS = 2 ** 31 - 1;
+const MAX_MS = 2 ** 31 - 1;
 
 function toTimeoutMs(seconds: bigint): number {
-  return Math.min(Number(seconds) * 1000, LONGEST_MS);
+  return Math.min(Number(seconds) * 1000, MAX_MS);
 }

@@ -5,7 +5,7 @@ import { type TerminalSize } from '../streaming-ports.js';
  * A message is about 25 bytes; whoever sends this many without one talks nonsense. Of what comes at once no more is
  * looked at: of many sizes the last one holds, and a client must not keep us busy with what is none.
  */
-const MOST_BYTES = 4 * 1024;
+const MAX_BYTES = 4 * 1024;
 const LARGEST = 65_535;
 
 /**
@@ -17,14 +17,14 @@ const LARGEST = 65_535;
 export function readTerminalSizes(stream: Readable, onSize: (size: TerminalSize) => void): void {
   let text = '';
   stream.on('data', (chunk: Buffer) => {
-    if (chunk.length > MOST_BYTES) text = '';
-    text += chunk.toString('latin1', Math.max(0, chunk.length - MOST_BYTES));
+    if (chunk.length > MAX_BYTES) text = '';
+    text += chunk.toString('latin1', Math.max(0, chunk.length - MAX_BYTES));
     for (let end = text.indexOf('}'); end >= 0; end = text.indexOf('}')) {
       const size = parseSize(text.slice(0, end + 1));
       text = text.slice(end + 1);
       if (size !== undefined) onSize(size);
     }
-    if (text.length > MOST_BYTES) text = '';
+    if (text.length > MAX_BYTES) text = '';
   });
   stream.on('error', () => undefined);
 }

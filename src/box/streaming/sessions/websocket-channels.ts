@@ -20,7 +20,7 @@ export interface WebSocketChannelsOptions {
 const CLOSE_CHANNEL = 255;
 const DIGIT_ZERO = 0x30;
 /** What the first byte of a message can name; of text, the first character that is one byte. */
-export const MOST_CHANNELS = { binary: CLOSE_CHANNEL, base64: 0x80 - DIGIT_ZERO } as const;
+export const MAX_CHANNELS = { binary: CLOSE_CHANNEL, base64: 0x80 - DIGIT_ZERO } as const;
 /** So much of one connection waits for slow readers before the connection is not read any more. */
 const READ_AHEAD_BYTES = 1024 * 1024;
 /**

@@ -1,7 +1,7 @@
 import { type WebSocket } from 'ws';
 import { type Clock } from '#base/time/clock.js';
 import { forwardPort, type ConnectPort } from './forward-port.js';
-import { MOST_CHANNELS, WebSocketChannels } from './websocket-channels.js';
+import { MAX_CHANNELS, WebSocketChannels } from './websocket-channels.js';
 
 /** The subprotocols of port-forward by channels; '' is what a client gets that asks for none. */
 export const WEBSOCKET_PORT_FORWARD_PROTOCOLS: readonly string[] = [
@@ -11,7 +11,7 @@ export const WEBSOCKET_PORT_FORWARD_PROTOCOLS: readonly string[] = [
 
 /** How many ports the channels of a subprotocol have room for: each takes two. */
 export function mostPortsOf(protocol: string): number {
-  return Math.floor((isBase64(protocol) ? MOST_CHANNELS.base64 : MOST_CHANNELS.binary) / 2);
+  return Math.floor((isBase64(protocol) ? MAX_CHANNELS.base64 : MAX_CHANNELS.binary) / 2);
 }
 
 function isBase64(protocol: string): boolean {

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { SpdyClient } from '#support/clients/spdy-client.js';
 import { execRequest, StreamingLab } from '#support/harness/streaming-lab.js';
-import { MOST_STREAMS } from './spdy-stream-table.js';
+import { MAX_STREAMS } from './spdy-stream-table.js';
 
 let lab: StreamingLab;
 const sockets: Socket[] = [];
@@ -284,9 +284,9 @@ describe('a client of SPDY', () => {
     const client = await forward();
     const open = (requestid: number) =>
       client.open({ port: '80', requestid: String(requestid), streamtype: 'error' });
-    const streams = await Promise.all(Array.from({ length: MOST_STREAMS + 20 }, (_, at) => open(at)));
+    const streams = await Promise.all(Array.from({ length: MAX_STREAMS + 20 }, (_, at) => open(at)));
     const outcomes = await Promise.allSettled(streams.map((stream) => stream.replied));
-    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(MOST_STREAMS);
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(MAX_STREAMS);
     streams[0]!.reset();
     await (
       await open(-1)

@@ -2,7 +2,7 @@ import { ResetStatus } from '#base/wire/spdy/spdy-frame.js';
 import { type SpdyStream } from './spdy-stream.js';
 
 /** Open streams at once; a forwarded connection has two. A further one is refused. */
-export const MOST_STREAMS = 512;
+export const MAX_STREAMS = 512;
 
 /** The open streams of a connection by their numbers, and which number may come next. */
 export class SpdyStreamTable {
@@ -27,7 +27,7 @@ export class SpdyStreamTable {
     // Clients count upwards, in odd numbers.
     if (id % 2 === 0 || id <= this.#last) return ResetStatus.protocolError;
     this.#last = id;
-    return this.#streams.size >= MOST_STREAMS ? ResetStatus.refusedStream : undefined;
+    return this.#streams.size >= MAX_STREAMS ? ResetStatus.refusedStream : undefined;
   }
 
   add(stream: SpdyStream): void {
