@@ -8,7 +8,7 @@ export const GENERATOR_PAGE = '/debug/pleg';
 /** A kubelet relists each second, with events on every five minutes, and tells nobody when. */
 const LEAST_MS = 3_000;
 /** podloop relists once a minute at least, and a relist takes a while. */
-const MOST_MS = 75_000;
+const MAX_MS = 75_000;
 const POLL_MS = 250;
 /** For what a relist has found to be in the log. */
 const LOG_MS = 500;
@@ -22,7 +22,7 @@ export async function waitForRelist(
   await sleep(LEAST_MS, undefined, { signal });
   agent.check();
   if ((await readPage(agent.health, GENERATOR_PAGE, signal)) === undefined) return;
-  while (Date.now() - sinceMs < MOST_MS) {
+  while (Date.now() - sinceMs < MAX_MS) {
     const page = await readPage(agent.health, GENERATOR_PAGE, signal);
     if (page !== undefined && hasRelisted(page, sinceMs)) break;
     await sleep(POLL_MS, undefined, { signal });

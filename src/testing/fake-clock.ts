@@ -23,7 +23,7 @@ interface FakeTimer {
 }
 
 /** What Node's setTimeout can hold; it takes anything longer for 1 ms. */
-const LONGEST_DELAY_MS = 2 ** 31 - 1;
+const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /**
  * A clock that stands still until a test moves it.
@@ -60,7 +60,7 @@ export class FakeClock implements Clock {
   }
 
   setTimer(delayMs: number, callback: () => void): ClockTimer {
-    if (!(delayMs <= LONGEST_DELAY_MS)) {
+    if (!(delayMs <= MAX_DELAY_MS)) {
       throw new RangeError(`a real timer of ${delayMs} ms would fire at once; split it, or do not set it`);
     }
     const timer = { dueMs: this.#dueAfter(delayMs), callback };

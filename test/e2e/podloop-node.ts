@@ -26,7 +26,7 @@ export interface PodloopNodeOptions {
 const NODE_NAME = 'e2e-node';
 /** Some specs ask there, whatever the Node says. The node has its addresses for itself. */
 const USUAL_PORT = '10250';
-const LONGEST_END_MS = 30_000;
+const MAX_END_MS = 30_000;
 
 /** A `podloop run --kubeconfig` on a containerd, at the address of containerd's bridge. */
 export class PodloopNode implements AsyncDisposable {
@@ -84,7 +84,7 @@ export class PodloopNode implements AsyncDisposable {
     if (child.exitCode === null && child.signalCode === null) {
       const ended = once(child, 'exit');
       child.kill('SIGTERM');
-      const impatient = setTimeout(() => child.kill('SIGKILL'), LONGEST_END_MS);
+      const impatient = setTimeout(() => child.kill('SIGKILL'), MAX_END_MS);
       await ended;
       clearTimeout(impatient);
     }

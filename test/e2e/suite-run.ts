@@ -11,7 +11,7 @@ import { focusPattern, LABEL_FILTER, SKIPPED_SPECS, specName } from './spec-choi
 
 const run = promisify(execFile);
 const SUITE_LIMIT = '5h';
-const LONGEST_END_MS = 120_000;
+const MAX_END_MS = 120_000;
 const LARGEST_OUTPUT = 64 * 1024 * 1024;
 
 /** What {@link runSuite} needs; paths absolute. */
@@ -99,7 +99,7 @@ async function runGinkgo(
   // Asked once, the suite ends its specs and takes their namespaces away.
   const end = (): void => {
     signalGroup(child, 'SIGINT');
-    impatient = setTimeout(() => signalGroup(child, 'SIGKILL'), LONGEST_END_MS);
+    impatient = setTimeout(() => signalGroup(child, 'SIGKILL'), MAX_END_MS);
   };
   signal.addEventListener('abort', end, { once: true });
   try {

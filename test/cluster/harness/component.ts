@@ -13,8 +13,8 @@ export interface ComponentOptions {
   readonly isReady: () => Promise<boolean>;
 }
 
-const LONGEST_START_MS = 120_000;
-const LONGEST_STOP_MS = 20_000;
+const MAX_START_MS = 120_000;
+const MAX_STOP_MS = 20_000;
 const LOOK_EVERY_MS = 100;
 const LOG_TAIL_BYTES = 3_000;
 
@@ -43,7 +43,7 @@ export class Component {
       closeSync(log);
     }
     const child = this.#child;
-    const giveUpAt = performance.now() + LONGEST_START_MS;
+    const giveUpAt = performance.now() + MAX_START_MS;
     for (;;) {
       if (child.exitCode !== null || child.signalCode !== null) throw this.#failure(`${name} has ended`);
       if (await this.#options.isReady().catch(() => false)) return;
@@ -73,7 +73,7 @@ export class Component {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, 'exit');
     child.kill(signal);
-    const impatient = setTimeout(() => child.kill('SIGKILL'), LONGEST_STOP_MS);
+    const impatient = setTimeout(() => child.kill('SIGKILL'), MAX_STOP_MS);
     await ended;
     clearTimeout(impatient);
   }

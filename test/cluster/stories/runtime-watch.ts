@@ -22,7 +22,7 @@ export interface RuntimeWatchOptions {
 const LOOK_EVERY_MS = 500;
 const CALL_LIMIT_MS = 20_000;
 /** A runtime that is killed is back by then. */
-const LONGEST_ABSENCE_MS = 90_000;
+const MAX_ABSENCE_MS = 90_000;
 const STATES = new Map<number, ContainerRecord['state']>([
   [cri.ContainerState.CONTAINER_CREATED, 'created'],
   [cri.ContainerState.CONTAINER_RUNNING, 'running'],
@@ -102,7 +102,7 @@ export class RuntimeWatch {
   }
 
   async #checkGone(pod: Pod): Promise<void> {
-    const giveUpAt = performance.now() + LONGEST_ABSENCE_MS;
+    const giveUpAt = performance.now() + MAX_ABSENCE_MS;
     while (performance.now() < giveUpAt) {
       try {
         const { containers } = await this.look();

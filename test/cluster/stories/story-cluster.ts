@@ -21,7 +21,7 @@ import { StoryNode } from './story-node.js';
 import { findContainerdProblem } from './story-size.js';
 
 /** Until everything that was asked for has been done, on a loaded machine. */
-const LONGEST_WAIT_MS = 300_000;
+const MAX_WAIT_MS = 300_000;
 const LOOK_EVERY_MS = 500;
 const LOG_TAIL = 4_000;
 const PODS = '/api/v1/pods';
@@ -89,7 +89,7 @@ export class StoryCluster implements AsyncDisposable {
   /** Waits; what never comes is told with what is not in step, and the end of each agent's log. */
   async until<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {
     try {
-      return await untilAsync(what, look, LONGEST_WAIT_MS);
+      return await untilAsync(what, look, MAX_WAIT_MS);
     } catch (error) {
       const disagreements = await this.agree().catch(String);
       throw new Error(
@@ -141,7 +141,7 @@ export class StoryCluster implements AsyncDisposable {
    * Waits until all sides agree, and for a while longer: empty when they do and nothing went wrong on the way. What is
    * still not in step after minutes is told as it is then.
    */
-  async untilAgreed(limitMs = LONGEST_WAIT_MS): Promise<string[]> {
+  async untilAgreed(limitMs = MAX_WAIT_MS): Promise<string[]> {
     const giveUpAt = performance.now() + limitMs;
     for (;;) {
       const disagreements = await this.agree().catch((error: unknown) => [`nobody knows: ${String(error)}`]);

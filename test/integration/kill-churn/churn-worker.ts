@@ -18,7 +18,7 @@ export interface ChurnWorkerOptions {
   readonly image: ChurnImage;
 }
 
-const MOST_PODS = 6;
+const MAX_PODS = 6;
 
 /**
  * Makes, starts, stops and removes pods and containers by chance until a call fails, which is what happens when the
@@ -36,7 +36,7 @@ export async function churnUntilKilled(options: ChurnWorkerOptions): Promise<voi
 
 async function doSomething(options: ChurnWorkerOptions, own: PodHistory[]): Promise<void> {
   const { random } = options;
-  if (own.length === 0 || (own.length < MOST_PODS && random.chance(0.3))) {
+  if (own.length === 0 || (own.length < MAX_PODS && random.chance(0.3))) {
     own.push(await runPod(options));
     return;
   }

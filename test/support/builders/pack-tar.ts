@@ -23,7 +23,7 @@ export interface TarMember {
 }
 
 const BLOCK = 512;
-const LONGEST_NAME = 100;
+const MAX_NAME_LENGTH = 100;
 
 /** An uncompressed ustar archive. The same members give the same bytes. */
 export function packTar(members: readonly TarMember[]): Buffer {
@@ -49,8 +49,8 @@ export function packRaw(name: string, flag: string, content: Buffer): Buffer[] {
 function longNames({ name, linkTo, hardLinkTo }: TarMember): Record<string, string> {
   const target = linkTo ?? hardLinkTo ?? '';
   return {
-    ...(Buffer.byteLength(name) > LONGEST_NAME ? { path: name } : {}),
-    ...(Buffer.byteLength(target) > LONGEST_NAME ? { linkpath: target } : {}),
+    ...(Buffer.byteLength(name) > MAX_NAME_LENGTH ? { path: name } : {}),
+    ...(Buffer.byteLength(target) > MAX_NAME_LENGTH ? { linkpath: target } : {}),
   };
 }
 
@@ -81,14 +81,14 @@ function header(member: TarMember, size: number): Buffer {
     }
   };
   const { device } = member;
-  text(member.name, 0, LONGEST_NAME);
+  text(member.name, 0, MAX_NAME_LENGTH);
   number(member.mode ?? 0o755, 100, 8);
   number(member.uid ?? 0, 108, 8);
   number(member.gid ?? 0, 116, 8);
   number(size, 124, 12);
   number(member.mtime ?? 0, 136, 12);
   text(typeFlag(member), 156, 1);
-  text(member.linkTo ?? member.hardLinkTo ?? '', 157, LONGEST_NAME);
+  text(member.linkTo ?? member.hardLinkTo ?? '', 157, MAX_NAME_LENGTH);
   text('ustar\u000000', 257, 8);
   if (device !== undefined) {
     number(device.major, 329, 8);

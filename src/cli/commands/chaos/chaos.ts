@@ -38,7 +38,7 @@ Examples:
   podloop chaos --upstream unix:///run/containerd/containerd.sock --listen unix:///run/chaos.sock \\
     --rules rules.yaml -o json`;
 
-const MOST_SEEDS = 2 ** 32;
+const MAX_SEEDS = 2 ** 32;
 /** A runtime that is well answers at once. */
 const UPSTREAM_ANSWER_MS = 3_000;
 
@@ -69,7 +69,7 @@ async function serve(flags: ChaosFlags, host: CliHost): Promise<void> {
   const signal = AbortSignal.any([host.listenForInterrupts(), host.stdout.ended]);
   const text = await readRules(flags.rules);
   const rules = parseRules(text, flags.rules);
-  const seed = flags.seed ?? randomInt(MOST_SEEDS);
+  const seed = flags.seed ?? randomInt(MAX_SEEDS);
   await using proxy = await ChaosProxy.start({
     ...{ upstream: flags.upstream, listen: flags.listen, rules, seed, clock: host.clock, logger },
     ...(flags.output === 'json'
@@ -131,6 +131,6 @@ async function printCounts(
 
 function parseSeed(text: string): number {
   const seed = Number(text);
-  if (/^\d+$/.test(text) && seed < MOST_SEEDS) return seed;
-  throw new InvalidArgumentError(`use a whole number from 0 to ${MOST_SEEDS - 1}`);
+  if (/^\d+$/.test(text) && seed < MAX_SEEDS) return seed;
+  throw new InvalidArgumentError(`use a whole number from 0 to ${MAX_SEEDS - 1}`);
 }

@@ -15,7 +15,7 @@ export interface TarEntry {
 }
 
 /** No name and no extended header is longer. */
-const LONGEST_EXTENSION_BYTES = 1024 * 1024;
+const MAX_EXTENSION_BYTES = 1024 * 1024;
 
 /** The entries of a tar as it comes. Throws {@link TarError} when it is none, or ends too early. */
 export async function* readTar(chunks: AsyncIterable<Buffer>): AsyncGenerator<TarEntry, void, undefined> {
@@ -28,7 +28,7 @@ export async function* readTar(chunks: AsyncIterable<Buffer>): AsyncGenerator<Ta
     if (header === undefined) break;
     const { kind, size } = header;
     if (isExtension(kind)) {
-      const body = await reader.takeAll(size, LONGEST_EXTENSION_BYTES);
+      const body = await reader.takeAll(size, MAX_EXTENSION_BYTES);
       await reader.takeAll(padding(size).length, BLOCK_BYTES);
       extension = { ...extension, ...readExtension(kind, body) };
       continue;

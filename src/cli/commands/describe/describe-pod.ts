@@ -114,7 +114,7 @@ function describePairs(title: string, pairs: Readonly<Record<string, string>>, w
 /** What kubectl leaves out, as it is the whole manifest once more. */
 const HIDDEN_ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
 /** A longer annotation has lines of its own, of this length at most. */
-const LONGEST_ANNOTATION = 140;
+const MAX_ANNOTATION_LENGTH = 140;
 
 function describeAnnotations(annotations: Readonly<Record<string, string>>, writer: TabWriter): void {
   const keys = Object.keys(annotations)
@@ -124,13 +124,13 @@ function describeAnnotations(annotations: Readonly<Record<string, string>>, writ
   for (const [at, key] of keys.entries()) {
     const title = at === 0 ? 'Annotations:' : '';
     const value = annotations[key]!.replace(/\n$/, '');
-    if (value.length + key.length + 2 <= LONGEST_ANNOTATION && !value.includes('\n')) {
+    if (value.length + key.length + 2 <= MAX_ANNOTATION_LENGTH && !value.includes('\n')) {
       writer.line(0, `${title}\t${cell(key)}: ${cell(value)}`);
       continue;
     }
     writer.line(0, `${title}\t${cell(key)}:`);
     for (const line of value.split('\n'))
-      writer.line(0, `\t  ${cell(shorten(line, LONGEST_ANNOTATION - 2))}`);
+      writer.line(0, `\t  ${cell(shorten(line, MAX_ANNOTATION_LENGTH - 2))}`);
   }
 }
 

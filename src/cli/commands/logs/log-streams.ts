@@ -45,7 +45,7 @@ const RETRY_MS = 1_000;
 /** The default number of lines per log when labels select the pods. */
 const SELECTOR_TAIL = 10;
 /** A line is written whole up to here, so that the lines of several logs do not mix. */
-const LONGEST_LINE_BYTES = 1024 * 1024;
+const MAX_LINE_BYTES = 1024 * 1024;
 
 /** Prints logs: one after the other, or all beside one another when they are followed, always whole lines. */
 export class LogStreams {
@@ -132,7 +132,7 @@ async function* wholeLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer
     }
     if (end < chunk.length) rest.push(chunk.subarray(end));
     restBytes += chunk.length - end;
-    if (restBytes <= LONGEST_LINE_BYTES) continue;
+    if (restBytes <= MAX_LINE_BYTES) continue;
     yield Buffer.concat(rest);
     rest = [];
     restBytes = 0;

@@ -202,10 +202,10 @@ async function printStatuses(agent: Agent, { stdout }: CliHost): Promise<void> {
   for (const problem of agent.manifestProblems()) await stdout.writeLine(JSON.stringify({ problem }));
 }
 
-const MOST_FAILURES = 10;
+const MAX_FAILURES = 10;
 
 function describeFailures(failures: readonly string[]): string {
-  const shown = failures.slice(0, MOST_FAILURES);
+  const shown = failures.slice(0, MAX_FAILURES);
   if (failures.length > shown.length) shown.push(`and ${failures.length - shown.length} more`);
   return `not every pod has succeeded: ${shown.join('; ')}`;
 }

@@ -21,7 +21,7 @@ export const INITIAL_VIEW: TopView = {
 };
 
 /** Longer than any name; a text that was pasted is not a filter. */
-const LONGEST_FILTER = 253;
+const MAX_FILTER_LENGTH = 253;
 
 /** The help for the keys, one row each. */
 export const KEY_HELP: readonly (readonly [keys: string, what: string])[] = [
@@ -88,7 +88,7 @@ function changeView(view: TopView, key: Key): TopView {
 function typeFilter(view: TopView, key: Key): TopView {
   const filtered = (filter: string): TopView => ({
     ...view,
-    filter: filter.slice(0, LONGEST_FILTER),
+    filter: filter.slice(0, MAX_FILTER_LENGTH),
     offset: 0,
   });
   switch (key) {

@@ -1,7 +1,7 @@
 import { type LogTarget } from './log-target.js';
 
 /** What may wait for the reader of a log, in bytes: some ten thousand lines. */
-const MOST_WAITING = 4 * 1024 * 1024;
+const MAX_WAITING = 4 * 1024 * 1024;
 
 /** A line is written all the same; it is just not waited for. */
 const WITHOUT_WAITING = AbortSignal.abort();
@@ -26,7 +26,7 @@ export class LogLines {
   }) {
     this.#output = options.output;
     this.#describe = options.describe;
-    this.#mostWaiting = options.mostWaiting ?? MOST_WAITING;
+    this.#mostWaiting = options.mostWaiting ?? MAX_WAITING;
   }
 
   /** How many lines were dropped so far. */

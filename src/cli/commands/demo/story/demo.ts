@@ -56,7 +56,7 @@ const NODE_NAME = 'demo';
 /** With `once`, all has been shown when besides nothing has happened for so long, in milliseconds. */
 const QUIET_MS = 3_000;
 /** So that a pod that keeps failing does something every few seconds. */
-const LONGEST_RESTART_DELAY_MS = 10_000;
+const MAX_RESTART_DELAY_MS = 10_000;
 /** Pods are kept apart as well as this machine allows; its network is left as it is, and no pod stays. */
 const RUNTIME_FLAGS = ['--isolation', 'auto', '--network', 'host', '--stop-pods'];
 const LOOK_MS = 100;
@@ -93,7 +93,7 @@ export class Demo implements AsyncDisposable {
       const agentOptions = resolveAgentOptions({
         ...{ podManifestPath, runtimeEndpoint: runtime.endpoint, nodeName: NODE_NAME },
         ...{ rootDir: join(folder, 'node'), podLogsDir: join(folder, 'logs') },
-        ...{ maxContainerRestartPeriodMs: LONGEST_RESTART_DELAY_MS, stopPods: true },
+        ...{ maxContainerRestartPeriodMs: MAX_RESTART_DELAY_MS, stopPods: true },
         // Nobody looks for a demo at a port.
         readOnlyPort: 0,
         // A full disk is no reason to remove images here: they are this machine's files.
