@@ -15,7 +15,7 @@ const LOOK_MS = 500;
 /** How often the size of the log is checked. */
 const LOG_LOOK_MS = 60_000;
 const FIRST_RETRY_MS = 100;
-const LONGEST_RETRY_MS = 5_000;
+const MAX_RETRY_MS = 5_000;
 
 /**
  * Keeps an embedded runtime running as long as the agent runs, and never ends one.
@@ -42,7 +42,7 @@ export class EmbeddedRuntimeKeeper {
   /** Restarts it whenever it is gone, until the signal aborts; then resolves. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger, process } = this.#options;
-    const backoff = new Backoff({ initialMs: FIRST_RETRY_MS, maxMs: LONGEST_RETRY_MS });
+    const backoff = new Backoff({ initialMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS });
     let waitMs = LOOK_MS;
     let logLookMs = clock.monotonicMs();
     for (;;) {

@@ -37,7 +37,7 @@ export function aboutWhole(
   };
 }
 
-const MOST_NAMES = 5;
+const MAX_NAMES = 5;
 
 /** `web.yaml:9:7: spec.containers[0].comand: unknown field, did you mean command?; default/web goes on as before`; a pod that was stopped stays so. */
 export function formatConfigProblem(
@@ -61,6 +61,6 @@ export function formatConfigProblem(
 }
 
 function nameThem(names: readonly string[]): string {
-  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
-  return `${names.slice(0, MOST_NAMES).join(', ')}${more}`;
+  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
+  return `${names.slice(0, MAX_NAMES).join(', ')}${more}`;
 }

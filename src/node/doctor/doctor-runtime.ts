@@ -11,7 +11,7 @@ import {
 import { type Clock } from '#base/time/clock.js';
 
 /** Allows a list that a kubelet would refuse, so that it can be measured. */
-const MOST_BYTES = 256 * 1024 * 1024;
+const MAX_BYTES = 256 * 1024 * 1024;
 const NS_PER_MS = 1_000_000n;
 
 const STATES: Readonly<Record<number, ListedContainer['state']>> = {
@@ -29,7 +29,7 @@ export class DoctorRuntime implements RuntimePort {
   constructor(options: { readonly endpoint: string; readonly clock: Clock }) {
     this.endpoint = options.endpoint;
     this.#clock = options.clock;
-    this.#client = new CriClient({ ...options, maxReceiveMessageBytes: MOST_BYTES });
+    this.#client = new CriClient({ ...options, maxReceiveMessageBytes: MAX_BYTES });
   }
 
   /** Idempotent. */

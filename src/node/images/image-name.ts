@@ -7,7 +7,7 @@ const DIGEST = '[a-zA-Z][a-zA-Z0-9]*(?:[-_+.][a-zA-Z][a-zA-Z0-9]*)*:[0-9a-fA-F]{
 const REFERENCE = new RegExp(`^(${NAME})(?::(${TAG}))?(?:@(${DIGEST}))?$`);
 /** Would be taken for an image's id. */
 const IDENTIFIER = /^[a-f0-9]{64}$/;
-const LONGEST_NAME = 255;
+const MAX_NAME_LENGTH = 255;
 
 /**
  * The name of an image with `:latest` if it has neither tag nor digest; undefined for an invalid name. Pure.
@@ -18,7 +18,7 @@ export function withDefaultTag(image: string): string | undefined {
   const match = REFERENCE.exec(image);
   if (match === null) return undefined;
   const [, name = '', tag, digest] = match;
-  if (name.length > LONGEST_NAME || IDENTIFIER.test(image)) return undefined;
+  if (name.length > MAX_NAME_LENGTH || IDENTIFIER.test(image)) return undefined;
   return tag === undefined && digest === undefined ? `${image}:latest` : image;
 }
 

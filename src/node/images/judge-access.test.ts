@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { judgeAccess } from './judge-access.js';
-import { MOST_LOGINS, type PulledNames, type UsedLogin } from './pulled-names.js';
+import { MAX_LOGINS, type PulledNames, type UsedLogin } from './pulled-names.js';
 import { VERIFICATION_POLICIES, type VerificationPolicy } from './verification-policy.js';
 
 const REPOSITORY = 'r.test/team/app';
@@ -115,7 +115,7 @@ describe('what is news', () => {
   });
 
   it('is none where there are many: it would drive out another that somebody needs', () => {
-    const many = Array.from({ length: MOST_LOGINS }, (_, index) => ({
+    const many = Array.from({ length: MAX_LOGINS }, (_, index) => ({
       ...MINE,
       secret: secret(`s${index}`),
     }));

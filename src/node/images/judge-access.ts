@@ -1,4 +1,4 @@
-import { isSameSecret, MOST_LOGINS, type PulledNames, type UsedLogin } from './pulled-names.js';
+import { isSameSecret, MAX_LOGINS, type PulledNames, type UsedLogin } from './pulled-names.js';
 import { isAllowlisted, type VerificationRules } from './verification-policy.js';
 
 /** Whether a pod may use an image that the node already has. */
@@ -46,7 +46,7 @@ export function judgeAccess({ rules, repository, names, logins }: AccessCase): A
   if (isOwner) return { result: 'credentialRecordFound' };
   if (known !== undefined) {
     // With many of them, each would displace one that somebody needs.
-    const isNews = known.secret !== undefined && access.length < MOST_LOGINS;
+    const isNews = known.secret !== undefined && access.length < MAX_LOGINS;
     return { result: 'credentialRecordFound', ...(isNews ? { news: known } : {}) };
   }
   return { result: 'mustAuthenticate' };

@@ -50,7 +50,7 @@ const API_VERSIONS: readonly unknown[] = ['kubelet.config.k8s.io/v1alpha1', 'kub
 const FILE_NAME = /^sha256-([0-9a-f]{64})$/;
 const FILES_AT_ONCE = 16;
 /** Many times the size of the logins that a kubelet stores for one image. */
-const MOST_BYTES = 4 * 1024 * 1024;
+const MAX_BYTES = 4 * 1024 * 1024;
 /** Stands in for a hash of podloop, and equals none of them. */
 const KUBELETS_LOGIN = 'of a kubelet';
 
@@ -136,7 +136,7 @@ async function readPlainFile(path: string): Promise<{ readonly text: string; rea
   await using file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   const facts = await file.stat();
   if (!facts.isFile()) throw new Error('it is no plain file');
-  if (facts.size > MOST_BYTES) throw new Error(`it has ${facts.size} bytes, more than ${MOST_BYTES}`);
+  if (facts.size > MAX_BYTES) throw new Error(`it has ${facts.size} bytes, more than ${MAX_BYTES}`);
   return { text: await file.readFile('utf8'), mtimeMs: facts.mtimeMs };
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { MOST_LOGINS, type PulledNames, type UsedLogin, withOthers, withPull } from './pulled-names.js';
+import { MAX_LOGINS, type PulledNames, type UsedLogin, withOthers, withPull } from './pulled-names.js';
 
 const NOTHING: PulledNames = new Map();
 const used = (hash: string, uid?: string): UsedLogin => ({
@@ -27,9 +27,9 @@ it('needs no logins any more once it was fetched without one, under that name al
 
 it('has a bound: what was used longest ago goes first', () => {
   let names = NOTHING;
-  for (let index = 0; index <= MOST_LOGINS; index++) names = withPull(names, 'r/app', used(`h${index}`));
+  for (let index = 0; index <= MAX_LOGINS; index++) names = withPull(names, 'r/app', used(`h${index}`));
   const logins = names.get('r/app') as readonly UsedLogin[];
-  expect([logins.length, logins[0]!.hash, logins.at(-1)!.hash]).toEqual([MOST_LOGINS, 'h1', 'h100']);
+  expect([logins.length, logins[0]!.hash, logins.at(-1)!.hash]).toEqual([MAX_LOGINS, 'h1', 'h100']);
 });
 
 it('takes what somebody else knows, and leaves of a Secret that both know what is known here', () => {

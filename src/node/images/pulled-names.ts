@@ -17,7 +17,7 @@ export interface UsedLogin {
 export type PulledNames = ReadonlyMap<string, 'anyone' | readonly UsedLogin[]>;
 
 /** Maximum of logins per name: the most recently used ones stay. */
-export const MOST_LOGINS = 100;
+export const MAX_LOGINS = 100;
 
 /**
  * Adds a successful pull, without a login if there was none; returns the same object if that is no news.
@@ -31,7 +31,7 @@ export function withPull(names: PulledNames, repository: string, login: UsedLogi
   if (login === undefined) return new Map(names).set(repository, 'anyone');
   if (before.some((each) => isSameUse(each, login))) return names;
   const others = before.filter((each) => !isSameSecret(each.secret, login.secret));
-  return new Map(names).set(repository, [...others, login].slice(-MOST_LOGINS));
+  return new Map(names).set(repository, [...others, login].slice(-MAX_LOGINS));
 }
 
 /**
@@ -48,7 +48,7 @@ export function withOthers(names: PulledNames, others: PulledNames): PulledNames
     const isKnown = ({ secret }: UsedLogin): boolean =>
       before.some((each) => isSameSecret(each.secret, secret));
     const news = access.filter((login) => !isKnown(login));
-    all.set(repository, [...news, ...before].slice(-MOST_LOGINS));
+    all.set(repository, [...news, ...before].slice(-MAX_LOGINS));
   }
   return all;
 }

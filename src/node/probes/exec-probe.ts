@@ -7,7 +7,7 @@ import {
   errored,
   failed,
   heldBack,
-  MOST_OUTPUT_BYTES,
+  MAX_OUTPUT_BYTES,
   type ProbeOutcome,
   silent,
   succeeded,
@@ -66,6 +66,6 @@ export async function probeByExec(probe: ExecProbe, signal: AbortSignal): Promis
 
 /** CRI returns them separately, so their original order is lost. */
 function firstBytes(stdout: Buffer, stderr: Buffer): string {
-  const bytes = Buffer.concat([stdout.subarray(0, MOST_OUTPUT_BYTES), stderr.subarray(0, MOST_OUTPUT_BYTES)]);
-  return bytes.subarray(0, MOST_OUTPUT_BYTES).toString('utf8');
+  const bytes = Buffer.concat([stdout.subarray(0, MAX_OUTPUT_BYTES), stderr.subarray(0, MAX_OUTPUT_BYTES)]);
+  return bytes.subarray(0, MAX_OUTPUT_BYTES).toString('utf8');
 }

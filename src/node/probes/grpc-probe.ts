@@ -11,7 +11,7 @@ import { formatGoDuration } from '#base/time/go-duration.js';
 import { joinHostPort } from '#base/wire/join-host-port.js';
 import { type DialAddress, outcomeOfSocketError } from './socket-error.js';
 import { decodeHealthResponse, encodeHealthRequest } from './health-message.js';
-import { failed, MOST_OUTPUT_BYTES, type ProbeOutcome, silent, succeeded } from './probe-outcome.js';
+import { failed, MAX_OUTPUT_BYTES, type ProbeOutcome, silent, succeeded } from './probe-outcome.js';
 
 /** Options of {@link probeByGrpc}. */
 export interface GrpcProbe {
@@ -137,7 +137,7 @@ async function readAnswer(stream: ClientHttp2Stream): Promise<GrpcAnswer> {
     stream.on('trailers', (given: IncomingHttpHeaders) => (trailers = given));
     stream.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > MOST_OUTPUT_BYTES) stream.destroy(new Error('the answer is too long'));
+      if (bytes > MAX_OUTPUT_BYTES) stream.destroy(new Error('the answer is too long'));
       else chunks.push(chunk);
     });
     stream.on('end', () => resolve({ headers, trailers, body: Buffer.concat(chunks) }));

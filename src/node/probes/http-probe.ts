@@ -8,7 +8,7 @@ import { outcomeOfSocketError } from './socket-error.js';
 import {
   errored,
   failed,
-  MOST_OUTPUT_BYTES,
+  MAX_OUTPUT_BYTES,
   type ProbeOutcome,
   silent,
   succeeded,
@@ -34,7 +34,7 @@ interface Answer {
 }
 
 /** Maximum number of requests when following redirects. */
-export const MOST_REDIRECTS = 10;
+export const MAX_REDIRECTS = 10;
 /** What other clients accept; Node's own limit is 16 KiB. */
 const MAX_HEADER_BYTES = 1024 * 1024;
 const BODY_TOO_LATE = 'context deadline exceeded (Client.Timeout or context cancellation while reading body)';
@@ -84,8 +84,8 @@ async function follow(probe: HttpProbe, signal: AbortSignal): Promise<ProbeOutco
     const next = nextUrl(url, answer);
     if (next instanceof Error) return failed(`Get ${JSON.stringify(url.href)}: ${next.message}`);
     if (next?.hostname !== url.hostname) return judge(answer);
-    if (redirects >= MOST_REDIRECTS - 1) {
-      return failed(`Get ${JSON.stringify(next.href)}: stopped after ${MOST_REDIRECTS} redirects`);
+    if (redirects >= MAX_REDIRECTS - 1) {
+      return failed(`Get ${JSON.stringify(next.href)}: stopped after ${MAX_REDIRECTS} redirects`);
     }
     // The manifest's host header goes along unless the server names a host itself.
     const { host: _host, ...others } = headers;
@@ -161,7 +161,7 @@ async function readBody(
     for await (const chunk of response as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       bytes += chunk.length;
-      if (bytes >= MOST_OUTPUT_BYTES) break;
+      if (bytes >= MAX_OUTPUT_BYTES) break;
     }
   } catch (error) {
     const bodyProblem = signal.aborted ? BODY_TOO_LATE : `unexpected EOF: ${messageOf(error)}`;
@@ -171,5 +171,5 @@ async function readBody(
 }
 
 function textOf(chunks: readonly Buffer[]): string {
-  return Buffer.concat(chunks).subarray(0, MOST_OUTPUT_BYTES).toString('utf8');
+  return Buffer.concat(chunks).subarray(0, MAX_OUTPUT_BYTES).toString('utf8');
 }

@@ -29,7 +29,7 @@ interface Trial {
 }
 
 /** How often a probe that could not be run is retried at once. */
-const MOST_TRIES = 3;
+const MAX_TRIES = 3;
 
 /** Runs probes in their turn, and checks the outcomes against stalls of this process. */
 export class ProbeJudge {
@@ -76,7 +76,7 @@ export class ProbeJudge {
       if (run === undefined) return undefined;
       const trial = await this.#try(run, signal);
       const { result, isHeldBack } = trial.outcome;
-      if (result === 'error' && isHeldBack === undefined && tries < MOST_TRIES) continue;
+      if (result === 'error' && isHeldBack === undefined && tries < MAX_TRIES) continue;
       this.#tell(run, trial);
       return trial.isVoid ? 'void' : trial.outcome;
     }

@@ -67,7 +67,7 @@ interface ProbedPod {
 }
 
 /** At an agent's start, first probes are spread over their period, but over no more than this. */
-const LONGEST_SPREAD_MS = 10_000;
+const MAX_SPREAD_MS = 10_000;
 
 /** See the module. Every method returns at once. */
 export class ProbeManager implements AsyncDisposable {
@@ -262,7 +262,7 @@ export class ProbeManager implements AsyncDisposable {
   #spreadMs(startedAtMs: number, periodMs: number): number {
     const { clock, random = Math.random } = this.#options;
     if (startedAtMs >= this.#startedAtMs || clock.monotonicMs() - this.#startedMs >= periodMs) return 0;
-    return random() * Math.min(periodMs, LONGEST_SPREAD_MS);
+    return random() * Math.min(periodMs, MAX_SPREAD_MS);
   }
 
   #settle(

@@ -26,7 +26,7 @@ export interface ProbeOutcome {
 }
 
 /** Maximum of stored bytes of an answer or of a command's output. */
-export const MOST_OUTPUT_BYTES = 10 * 1024;
+export const MAX_OUTPUT_BYTES = 10 * 1024;
 
 /** Success. */
 export function succeeded(message: string): ProbeOutcome {

@@ -1,5 +1,5 @@
 import { type Container, type HttpGetAction, type Probe } from '#kube/container/container.js';
-import { expandVariables, MOST_EXPANDED } from '../runtime/config/container-environment.js';
+import { expandVariables, MAX_EXPANDED } from '../runtime/config/container-environment.js';
 import { type RuntimeChanges } from '../runtime/runtime-changes.js';
 import { type Clock } from '#base/time/clock.js';
 import { probeByExec } from './exec-probe.js';
@@ -69,7 +69,7 @@ async function runHandler(
  */
 function expandWritten(command: readonly string[], { env = [] }: Container): string[] {
   const written = new Map(env.map(({ name, value = '' }) => [name, value]));
-  let room = MOST_EXPANDED;
+  let room = MAX_EXPANDED;
   return command.map((text) => {
     const expanded = expandVariables(text, (name) => written.get(name), room);
     room -= expanded.length;

@@ -2,7 +2,7 @@ import { type ProbeOutcome } from './probe-outcome.js';
 import { type StallTime } from './loop-stall-monitor.js';
 
 // With a timeout of a second: a stall of 100 ms, or several that take up half of it.
-const LONGEST_SHARE = 0.1;
+const MAX_SHARE = 0.1;
 const TOTAL_SHARE = 0.5;
 
 /**
@@ -15,5 +15,5 @@ const TOTAL_SHARE = 0.5;
 export function isVoid(outcome: ProbeOutcome, stalled: StallTime, timeoutMs: number): boolean {
   if (outcome.result !== 'failure' || outcome.isDecisive) return false;
   const silentMs = Math.max(timeoutMs, outcome.unansweredMs ?? 0);
-  return stalled.longestMs >= silentMs * LONGEST_SHARE || stalled.totalMs >= silentMs * TOTAL_SHARE;
+  return stalled.longestMs >= silentMs * MAX_SHARE || stalled.totalMs >= silentMs * TOTAL_SHARE;
 }

@@ -70,9 +70,9 @@ interface Current {
 /** How often to check for a container that does not exist yet. */
 const LOOK_MS = 1_000;
 /** Maximum age of a view, in milliseconds; generous. */
-const LONGEST_LAG_MS = 60_000;
+const MAX_LAG_MS = 60_000;
 /** A void probe is repeated at once this often in a row, then after its period. */
-const MOST_REPEATS = 5;
+const MAX_REPEATS = 5;
 
 /**
  * Runs one probe of one pod, over all successive containers of one name.
@@ -202,7 +202,7 @@ export class ProbeWorker {
     const { initialDelayMs, periodMs } = probeTiming(this.#subject.probe);
     const oldestMs = this.#lookedMs === undefined ? Infinity : clock.monotonicMs() - this.#lookedMs;
     const byWallMs = Math.max(0, clock.now() - startedAtMs);
-    const ageMs = byWallMs > oldestMs + LONGEST_LAG_MS ? oldestMs : byWallMs;
+    const ageMs = byWallMs > oldestMs + MAX_LAG_MS ? oldestMs : byWallMs;
     const delayMs = Math.max(0, initialDelayMs - ageMs);
     return clock.monotonicMs() + Math.max(delayMs, spreadMs(startedAtMs, periodMs));
   }
@@ -238,7 +238,7 @@ export class ProbeWorker {
     const nextDueMs = Math.max((current.dueMs ?? nowMs) + periodMs, nowMs);
     if (outcome === 'void') {
       current.voidsInARow++;
-      const isRepeatedAtOnce = current.voidsInARow % (MOST_REPEATS + 1) !== 0;
+      const isRepeatedAtOnce = current.voidsInARow % (MAX_REPEATS + 1) !== 0;
       current.dueMs = isRepeatedAtOnce ? nowMs : nextDueMs;
       return;
     }

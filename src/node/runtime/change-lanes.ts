@@ -37,7 +37,7 @@ const COMMANDS_AT_ONCE = 32;
 /** A hook that is nearly done should not be cut off; one that hangs should not delay the agent's end. */
 const COMMANDS_SETTLE_MS = 3_000;
 /** Limit for calls that only wait; the most that a node could have. */
-const MOST_WAITING = 10_000;
+const MAX_WAITING = 10_000;
 
 /**
  * The lanes into a runtime: one for stops, one for commands, and one with an adaptive limit for everything
@@ -65,7 +65,7 @@ export class ChangeLanes {
       leaveAfterMs: CHANGE_LEAVES_AFTER_MS,
       mostOutside: 4 * (options?.most ?? 64),
     });
-    const waiting = { clock, leaveAfterMs: STOP_LEAVES_AFTER_MS, mostOutside: MOST_WAITING };
+    const waiting = { clock, leaveAfterMs: STOP_LEAVES_AFTER_MS, mostOutside: MAX_WAITING };
     this.#stops = new ChangeLane({ ...waiting, limit: () => STOPS_AT_ONCE });
     this.#commands = new ChangeLane({ ...waiting, limit: () => COMMANDS_AT_ONCE });
   }

@@ -22,7 +22,7 @@ import {
 import { isNameTaken, isOutcomeUnknown, UnsettledChanges } from './unsettled-changes.js';
 
 /** Runtimes count in nanoseconds, and an int64 holds some 292 years: beyond that they would kill at once. */
-const LONGEST_GRACE_SECONDS = 1_000_000_000;
+const MAX_GRACE_SECONDS = 1_000_000_000;
 
 /** Options of {@link CriRuntimeChanges}. */
 export interface CriRuntimeChangesOptions {
@@ -164,7 +164,7 @@ export class CriRuntimeChanges implements RuntimeChanges {
     graceSeconds: number,
     { signal, pod }: ChangeOptions = {},
   ): Promise<void> {
-    const timeout = BigInt(Math.min(LONGEST_GRACE_SECONDS, Math.max(0, Math.ceil(graceSeconds))));
+    const timeout = BigInt(Math.min(MAX_GRACE_SECONDS, Math.max(0, Math.ceil(graceSeconds))));
     await this.#lanes.stop(signal, () =>
       unlessGone(this.#client.stopContainer({ containerId, timeout }, { pod })),
     );

@@ -1,7 +1,7 @@
 import { hasCode, PodloopError } from '#base/errors/errors.js';
 
 /** Enough for every pod of a large node; a lost mark costs one more refused call. */
-const MOST_MARKS = 10_000;
+const MAX_MARKS = 10_000;
 
 /**
  * Changes that were sent and never answered: whether they happened is unknown until somebody reads it.
@@ -22,7 +22,7 @@ export class UnsettledChanges {
   mark(key: string): void {
     this.#keys.delete(key);
     this.#keys.add(key);
-    if (this.#keys.size <= MOST_MARKS) return;
+    if (this.#keys.size <= MAX_MARKS) return;
     const [oldest] = this.#keys;
     this.#keys.delete(oldest!);
   }

@@ -4,7 +4,7 @@ import { cutText } from '#base/text/cut-text.js';
 /**
  * Limit for one message. An API server takes no object above about 1.5 MiB, and a pod has many containers.
  */
-const MOST_BYTES = 32 * 1024;
+const MAX_BYTES = 32 * 1024;
 
 /**
  * Cuts overlong messages in a status. Pure; returns the same object if there is nothing to cut.
@@ -50,7 +50,7 @@ function cutState(state: V1ContainerState): V1ContainerState {
 
 function cutMessage<T extends { readonly message?: string }>(thing: T): T {
   if (thing.message === undefined) return thing;
-  const message = cutText(thing.message, MOST_BYTES);
+  const message = cutText(thing.message, MAX_BYTES);
   return message === thing.message ? thing : { ...thing, message };
 }
 

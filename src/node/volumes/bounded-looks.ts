@@ -36,7 +36,7 @@ interface Look<T> {
 }
 
 const LIMIT_MS = 10_000;
-const MOST_AT_ONCE = 2;
+const MAX_AT_ONCE = 2;
 
 /** A caller that waits for its turn at a place. */
 interface Waiter {
@@ -57,7 +57,7 @@ export class BoundedLooks {
   /** How many accesses of each place of the node itself are late and still unanswered. */
   readonly #overdue = new Map<string, number>();
 
-  constructor({ clock, findPlace, mostAtOnce = MOST_AT_ONCE }: BoundedLooksOptions) {
+  constructor({ clock, findPlace, mostAtOnce = MAX_AT_ONCE }: BoundedLooksOptions) {
     this.#clock = clock;
     this.#mostAtOnce = mostAtOnce;
     this.#findPlace = findPlace;

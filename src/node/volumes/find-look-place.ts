@@ -17,7 +17,7 @@ const LOCAL = new Set([
   ...['securityfs', 'configfs', 'bpf', 'rootfs'],
 ]);
 /** The kernel follows this many links before it reports a loop. */
-const MOST_LINKS = 40;
+const MAX_LINKS = 40;
 
 /**
  * Finds the mount that an access of a path reaches, including links: the first on the way that may hang,
@@ -37,7 +37,7 @@ export async function findLookPlace(path: string, mounts: readonly MountEntry[])
     if (place.mayHang) return place;
     const target = await readlink(at).catch(() => undefined);
     if (target === undefined) continue;
-    if (++links > MOST_LINKS) return place;
+    if (++links > MAX_LINKS) return place;
     at = target.startsWith('/') ? '/' : dirname(at);
     left.unshift(...namesOf(target));
   }

@@ -20,7 +20,7 @@ const FOLDER_BITS = 0o110 | SETGID;
 const O_PATH = 0o10000000;
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 /** The longest path: nobody reaches anything deeper, and all names would fill the memory. */
-const LONGEST_PATH = 4096;
+const MAX_PATH_LENGTH = 4096;
 
 /**
  * Gives a folder with everything in it to a group, which may then read and write it.
@@ -50,7 +50,7 @@ export async function giveToGroup(
     if (opened === undefined) continue;
     for (const entry of await readdir(pathOfHandle(opened), { withFileTypes: true })) {
       const path = join(current, entry.name);
-      if (path.length > LONGEST_PATH) throw new Error(`${folder} has folders deeper than a path can name`);
+      if (path.length > MAX_PATH_LENGTH) throw new Error(`${folder} has folders deeper than a path can name`);
       if (entry.isDirectory()) folders.push(path);
       else await giveFile(join(pathOfHandle(opened), entry.name), group);
     }

@@ -40,12 +40,12 @@ interface Job {
 }
 
 /** Maximum of tools at a time. */
-const MOST_AT_ONCE = 4;
+const MAX_AT_ONCE = 4;
 /** Unmounting a large file system in memory takes seconds: this leaves room for a mount. */
-const MOST_UNMOUNTS_AT_ONCE = MOST_AT_ONCE - 1;
+const MAX_UNMOUNTS_AT_ONCE = MAX_AT_ONCE - 1;
 /** Pods come and go together: an idle shell is not worth keeping in between. */
 const IDLE_MS = 10_000;
-const MOST_WAITING = 1_000;
+const MAX_WAITING = 1_000;
 
 /**
  * Runs mount(8) and umount(8) in a few shells that are started once.
@@ -76,7 +76,7 @@ export class MountShells implements AsyncDisposable {
 
   constructor(options: MountShellsOptions) {
     this.#options = {
-      ...{ limitMs: MOUNT_LIMIT_MS, idleMs: IDLE_MS, mostWaiting: MOST_WAITING, shell: 'sh' },
+      ...{ limitMs: MOUNT_LIMIT_MS, idleMs: IDLE_MS, mostWaiting: MAX_WAITING, shell: 'sh' },
       ...options,
     };
   }
@@ -148,7 +148,7 @@ export class MountShells implements AsyncDisposable {
     // No overtaking at one place, not even if the one before only waits for its turn.
     const taken = new Set([...this.#running].map(({ place }) => place));
     for (const job of this.#waiting) {
-      if (this.#running.size >= MOST_AT_ONCE) return;
+      if (this.#running.size >= MAX_AT_ONCE) return;
       if (!taken.has(job.place) && this.#mayBegin(job)) this.#begin(job);
       taken.add(job.place);
     }
@@ -157,7 +157,7 @@ export class MountShells implements AsyncDisposable {
   #mayBegin({ tool }: Job): boolean {
     if (tool !== 'umount') return true;
     const unmounts = [...this.#running].filter((each) => each.tool === 'umount').length;
-    return unmounts < MOST_UNMOUNTS_AT_ONCE;
+    return unmounts < MAX_UNMOUNTS_AT_ONCE;
   }
 
   #begin(job: Job): void {

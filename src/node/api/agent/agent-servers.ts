@@ -72,7 +72,7 @@ const TLS_FLAG = '--port';
 const UNREACHABLE =
   'The API server does not find this agent: kubectl logs, exec, attach, port-forward and top do not work here';
 const FIRST_RETRY_MS = 5_000;
-const LONGEST_RETRY_MS = 60_000;
+const MAX_RETRY_MS = 60_000;
 /** How often to read files of certificates and tokens again. */
 const FILES_LOOK_MS = 10_000;
 /** Small limits: clients of ports without uploads send little. */
@@ -142,7 +142,7 @@ export class AgentServers {
 
   async #waitForPorts(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
-    const backoff = new Backoff({ initialMs: FIRST_RETRY_MS, maxMs: LONGEST_RETRY_MS });
+    const backoff = new Backoff({ initialMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS });
     while (this.#waiting.length > 0) {
       await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
       if (signal.aborted) return;

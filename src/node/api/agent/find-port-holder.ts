@@ -9,7 +9,7 @@ export interface PortHolder {
 /** In the kernel's tables. */
 const LISTENING = '0A';
 /** A machine with more gets no answer, as it is only for a message. */
-const MOST_PROCESSES = 20_000;
+const MAX_PROCESSES = 20_000;
 
 /**
  * The process that listens at a TCP port of this machine; undefined when unknown, as for other users'
@@ -40,7 +40,7 @@ function listenersAt(table: string, port: number): string[] {
 
 async function findOwner(sockets: ReadonlySet<string>): Promise<PortHolder | undefined> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  for (const pid of pids.slice(0, MOST_PROCESSES)) {
+  for (const pid of pids.slice(0, MAX_PROCESSES)) {
     const files = await readdir(`/proc/${pid}/fd`).catch(() => []);
     for (const file of files) {
       const target = await readlink(`/proc/${pid}/fd/${file}`).catch(() => '');

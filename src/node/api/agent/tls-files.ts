@@ -39,7 +39,7 @@ export interface TlsFilesOptions {
 }
 
 /** How many addresses a certificate keeps when they change every day. */
-const MOST_HOSTS = 50;
+const MAX_HOSTS = 50;
 
 /** See the module. */
 export class TlsFiles {
@@ -185,7 +185,7 @@ async function ownPair(
   if (kept !== undefined && !isOutworn(kept.cert, wanted)) return kept;
   // A node that starts with other addresses than its cluster knows would need two certificates each time.
   const former = kept === undefined ? [] : addressesToKeep(kept.cert, nowMs);
-  const hosts = [...new Set([...wanted.hosts, ...former])].slice(0, MOST_HOSTS);
+  const hosts = [...new Set([...wanted.hosts, ...former])].slice(0, MAX_HOSTS);
   const made = await signer.make({ hosts, nowMs });
   await makeFolder(folder, 0o700);
   // The certificate alone, for clients that should trust it.

@@ -22,12 +22,12 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 const METHODS: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 /** A Kubernetes name has at most 253 characters; each may be encoded as three. */
-const LONGEST_PART = 3 * 253;
+const MAX_PART_LENGTH = 3 * 253;
 
 /** The paths of the API. */
 export class ApiRouter {
   readonly #routes = findMyWay({
-    maxParamLength: LONGEST_PART,
+    maxParamLength: MAX_PART_LENGTH,
     caseSensitive: true,
     ignoreTrailingSlash: true,
   });

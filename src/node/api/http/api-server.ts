@@ -38,7 +38,7 @@ import { pipeUpgrade } from './pipe-upgrade.js';
 import { RequestTurns } from './request-turns.js';
 import { sendAnswer, toApiError } from './send-answer.js';
 import { hasBody, refuseConnection, sendRefusal } from './send-refusal.js';
-import { MOST_STRANGERS } from './server-bounds.js';
+import { MAX_STRANGERS } from './server-bounds.js';
 import { isEndless, toApiRequest } from './to-api-request.js';
 import { WaitingBytes } from './waiting-bytes.js';
 
@@ -61,7 +61,7 @@ export interface ApiServerOptions extends HttpServerLimits {
 
 type Finding = (FoundRoute & { readonly isAnonymous: boolean }) | { readonly refusal: unknown };
 
-const MOST_WAITING_BYTES = 64 * 1024 * 1024;
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 const STREAM_IDLE_MS = 4 * 60 * 60 * 1_000;
 const STREAM_PROTOCOL = /websocket|spdy/i;
 /** How long a client may take to read a complete answer. */
@@ -89,11 +89,11 @@ export class ApiServer implements AsyncDisposable {
     this.#options = options;
     this.#logger = options.logger ?? SILENT_LOGGER;
     this.#name = options.name ?? 'socket';
-    this.#waiting = new WaitingBytes(options.maxWaitingBytes ?? MOST_WAITING_BYTES);
+    this.#waiting = new WaitingBytes(options.maxWaitingBytes ?? MAX_WAITING_BYTES);
     // One listener per request: many are no leak.
     setMaxListeners(0, this.#closing.signal);
     const dropped = (): void => httpConnectionDropped.publish({ server: this.#name });
-    const { maxStrangers = MOST_STRANGERS } = options;
+    const { maxStrangers = MAX_STRANGERS } = options;
     this.#connections = new Connections({ maxStrangers, onDrop: dropped });
     this.#authorities = options.tls?.ca;
     this.#server = makeHttpServer(options);

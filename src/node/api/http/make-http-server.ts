@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import { type TlsOptions } from 'node:tls';
 import { ApiError, badRequest } from './api-error.js';
-import { MOST_CONNECTIONS, MOST_HEADERS } from './server-bounds.js';
+import { MAX_CONNECTIONS, MAX_HEADERS } from './server-bounds.js';
 
 /** Limits for clients. */
 export interface HttpServerLimits {
@@ -49,9 +49,9 @@ export function makeHttpServer(given: HttpServerLimits): Server | TlsServer {
     tls === undefined
       ? createServer(limits)
       : createTlsServer({ ...limits, handshakeTimeout: HANDSHAKE_MS, ...tls });
-  server.maxConnections = given.maxConnections ?? MOST_CONNECTIONS;
+  server.maxConnections = given.maxConnections ?? MAX_CONNECTIONS;
   // Node silently drops headers beyond this: allow more than the limit, to detect a client that exceeds it.
-  server.maxHeadersCount = 2 * MOST_HEADERS;
+  server.maxHeadersCount = 2 * MAX_HEADERS;
   return server;
 }
 

@@ -2,9 +2,9 @@ import { type IncomingMessage } from 'node:http';
 import { type Duplex } from 'node:stream';
 
 /** Limit for requests before their turn: a client that does not wait for answers is closed. */
-const MOST_WAITING = 32;
+const MAX_WAITING = 32;
 /** Limit for their URLs and headers, as unidentified clients can queue large ones. */
-const MOST_WAITING_CHARS = 256 * 1024;
+const MAX_WAITING_CHARS = 256 * 1024;
 
 interface Work {
   readonly chars: number;
@@ -37,7 +37,7 @@ export class RequestTurns {
     }
     const chars = sizeOf(request);
     waiting.chars += chars;
-    if (waiting.works.length < MOST_WAITING && waiting.chars <= MOST_WAITING_CHARS)
+    if (waiting.works.length < MAX_WAITING && waiting.chars <= MAX_WAITING_CHARS)
       waiting.works.push({ chars, run: work });
     else connection.destroy();
   }

@@ -22,12 +22,12 @@
  */
 
 /** Connections of one server; more are closed at once. */
-export const MOST_CONNECTIONS = 2_048;
+export const MAX_CONNECTIONS = 2_048;
 /** Limit for those of strangers. */
-export const MOST_STRANGERS = 512;
+export const MAX_STRANGERS = 512;
 /** Headers of one request; more are refused. */
-export const MOST_HEADERS = 200;
+export const MAX_HEADERS = 200;
 /** Followed logs, over all servers. */
-export const MOST_FOLLOWED_LOGS = 1_000;
+export const MAX_FOLLOWED_LOGS = 1_000;
 /** Watches of pods and followers of /events, over all servers. */
-export const MOST_WATCHES = 100;
+export const MAX_WATCHES = 100;

@@ -2,7 +2,7 @@ import { type IncomingMessage } from 'node:http';
 import { ApiError, badRequest } from './api-error.js';
 import { type ApiRequest, isTrue } from './api-request.js';
 import { readJsonBody } from './read-body.js';
-import { MOST_HEADERS } from './server-bounds.js';
+import { MAX_HEADERS } from './server-bounds.js';
 
 /**
  * Converts a request for handlers. Throws BadRequest for one without a path, or with more than one Host.
@@ -10,8 +10,8 @@ import { MOST_HEADERS } from './server-bounds.js';
  * Throws RequestEntityTooLarge for too many headers, as the dropped ones may be those that forbid an answer.
  */
 export function toApiRequest(request: IncomingMessage, signal: AbortSignal): ApiRequest {
-  if (request.rawHeaders.length > 2 * MOST_HEADERS)
-    throw new ApiError('RequestEntityTooLarge', `the request has more than ${MOST_HEADERS} headers`);
+  if (request.rawHeaders.length > 2 * MAX_HEADERS)
+    throw new ApiError('RequestEntityTooLarge', `the request has more than ${MAX_HEADERS} headers`);
   const { method = 'GET', url = '/', headers } = request;
   const [path = '/', ...rest] = url.split('?');
   if (!path.startsWith('/')) throw badRequest('the request has no path');

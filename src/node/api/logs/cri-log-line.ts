@@ -20,12 +20,12 @@ export interface CriLogLine {
 
 const SPACE = 0x20;
 const PARTIAL = 0x50;
-const LONGEST_TIME = 40;
+const MAX_TIME_LENGTH = 40;
 
 /** Parses a line without its end; undefined when a runtime did not write it. */
 export function parseCriLogLine(line: Buffer): CriLogLine | undefined {
   const timeEnd = line.indexOf(SPACE);
-  if (timeEnd < 20 || timeEnd > LONGEST_TIME) return undefined;
+  if (timeEnd < 20 || timeEnd > MAX_TIME_LENGTH) return undefined;
   const streamEnd = line.indexOf(SPACE, timeEnd + 1);
   if (streamEnd === -1) return undefined;
   const stream = line.toString('latin1', timeEnd + 1, streamEnd);

@@ -20,7 +20,7 @@ interface OpenLine {
 }
 
 /** A line without end is handed out in pieces of this size. */
-const MOST_HELD_BYTES = 256 * 1024;
+const MAX_HELD_BYTES = 256 * 1024;
 const LINE_END = Buffer.from('\n');
 
 /** Converts the lines of a file for people: joins lines that a runtime has split, per stream. */
@@ -69,7 +69,7 @@ export class LogPrinter {
     if (!isPartial) {
       this.#finish(stream, open);
       this.#write([LINE_END]);
-    } else if (open.size > MOST_HELD_BYTES) {
+    } else if (open.size > MAX_HELD_BYTES) {
       this.#write(this.#takeParts(open));
     }
   }

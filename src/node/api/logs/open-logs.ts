@@ -8,7 +8,7 @@ interface FoundFile extends LogFile {
 }
 
 /** Limit for open files; more are read by their names, as a pod that ships logs may put any number there. */
-const MOST_HELD = 8;
+const MAX_OPEN = 8;
 
 /**
  * The files of a log at one moment, so that a slow reader finds in each what it was then.
@@ -30,7 +30,7 @@ export class OpenLogs implements AsyncDisposable {
       const ino = (await current?.stat())?.ino;
       const rotated: FoundFile[] = [];
       for (const found of (await folder.list(name)).slice(0, -1).reverse()) {
-        if (found.isCompressed || held.length > MOST_HELD) {
+        if (found.isCompressed || held.length > MAX_OPEN) {
           rotated.unshift(found);
           continue;
         }

@@ -2,7 +2,7 @@ import { readlink } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
 
 /** The kernel's limit. */
-const MOST_LINKS = 40;
+const MAX_LINKS = 40;
 
 /**
  * Resolves names below a folder link by link, to names below it without a link; undefined when they lead out
@@ -25,7 +25,7 @@ export async function resolveInside(
       continue;
     }
     const inside = namesBelow(roots, resolve(roots[0], ...place, target));
-    if (inside === undefined || ++links > MOST_LINKS) return undefined;
+    if (inside === undefined || ++links > MAX_LINKS) return undefined;
     place = [];
     todo.unshift(...inside);
   }

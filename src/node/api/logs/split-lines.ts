@@ -1,6 +1,6 @@
 const LINE_END = 0x0a;
 /** A runtime splits lines at some 16 KiB; a longer one is not a real line. */
-const LONGEST_LINE = 1024 * 1024;
+const MAX_LINE_LENGTH = 1024 * 1024;
 
 /** Splits chunks into lines. */
 export class LineSplitter {
@@ -32,7 +32,7 @@ export class LineSplitter {
   #keep(part: Buffer): void {
     if (part.length === 0) return;
     this.#restSize += part.length;
-    if (this.#restSize > LONGEST_LINE) {
+    if (this.#restSize > MAX_LINE_LENGTH) {
       this.#isSkipping = true;
       this.#rest = [];
     } else if (!this.#isSkipping) this.#rest.push(Buffer.from(part));

@@ -29,7 +29,7 @@ type ReadBlock = (
 ) => Promise<{ readonly bytesRead: number }>;
 
 /** Maximum of names in an index. */
-const MOST_NAMES = 10_000;
+const MAX_NAMES = 10_000;
 const BLOCK_BYTES = 64 * 1024;
 const NO_SNIFFING = { 'X-Content-Type-Options': 'nosniff' };
 
@@ -111,7 +111,7 @@ async function showIndex(
   { roots, place, entries: all }: Extract<Found, { kind: 'folder' }>,
   looks: FileLooks,
 ): Promise<ApiAnswer> {
-  const entries = all.slice(0, MOST_NAMES);
+  const entries = all.slice(0, MAX_NAMES);
   const names: string[] = [];
   let isSilent = false;
   // One after the other, and none after one that does not answer: each would take a thread, and its time.

@@ -37,7 +37,7 @@ import {
   forwardPorts,
   type RuntimeStreams,
 } from '../node/stream-container.js';
-import { MOST_FOLLOWED_LOGS, MOST_WATCHES } from '../http/server-bounds.js';
+import { MAX_FOLLOWED_LOGS, MAX_WATCHES } from '../http/server-bounds.js';
 import { WatchPlaces } from '../http/watch-answer.js';
 
 /** The inputs of the API: readers, and a few actions. */
@@ -67,8 +67,8 @@ const PODS = `${NAMESPACE}/pods`;
 export function buildApiRouter(ports: ApiPorts): ApiRouter {
   const { clock, pods: table } = ports;
   const router = new ApiRouter();
-  const watches = new WatchPlaces({ clock, limit: MOST_WATCHES });
-  const followers = new WatchPlaces({ clock, limit: MOST_FOLLOWED_LOGS, what: 'followed logs' });
+  const watches = new WatchPlaces({ clock, limit: MAX_WATCHES });
+  const followers = new WatchPlaces({ clock, limit: MAX_FOLLOWED_LOGS, what: 'followed logs' });
   const findPod = podFinder(table);
   router.answer('GET', '/version', () => jsonAnswer({ gitVersion: `podloop v${ports.version}` }));
   const list = listPods({ table, watches });

@@ -47,10 +47,10 @@ export interface GonePod {
 }
 
 /** How many removed pods are remembered, for clients that resume from a version. */
-const MOST_GONE = 500;
+const MAX_REMOVED = 500;
 /** How many former states of one existing pod are remembered, and of all of them together. */
-const MOST_BEFORE = 20;
-const MOST_BEFORE_IN_ALL = 1_000;
+const MAX_FORMER_STATES = 20;
+const MAX_FORMER_STATES_OF_ALL = 1_000;
 
 /** See the module. */
 export class PodTable {
@@ -158,8 +158,8 @@ export class PodTable {
     rows.push(row);
     this.#before.set(uid, rows);
     this.#beforeInAll.set(row, uid);
-    if (rows.length > MOST_BEFORE) this.#beforeInAll.delete(rows.shift()!);
-    if (this.#beforeInAll.size <= MOST_BEFORE_IN_ALL) return;
+    if (rows.length > MAX_FORMER_STATES) this.#beforeInAll.delete(rows.shift()!);
+    if (this.#beforeInAll.size <= MAX_FORMER_STATES_OF_ALL) return;
     for (const [oldest, owner] of this.#beforeInAll) {
       this.#beforeInAll.delete(oldest);
       // The oldest of all is the oldest of its pod.
@@ -178,7 +178,7 @@ export class PodTable {
     this.#rows.delete(uid);
     this.#forgetBefore(uid);
     this.#gone.push({ version, row: makeRow(before.served, version, before.addedVersion) });
-    if (this.#gone.length > MOST_GONE) this.#horizon = this.#gone.shift()!.version;
+    if (this.#gone.length > MAX_REMOVED) this.#horizon = this.#gone.shift()!.version;
     this.#tell(uid);
   }
 

@@ -15,7 +15,7 @@ export interface PodRangeTellerOptions {
 
 /** A kubelet tries again when it next reads the Node. */
 const FIRST_RETRY_MS = 10_000;
-const LONGEST_RETRY_MS = 60_000;
+const MAX_RETRY_MS = 60_000;
 
 /**
  * Passes the cluster's addresses for pods of this node to the runtime: once, and again when they change.
@@ -29,7 +29,7 @@ const LONGEST_RETRY_MS = 60_000;
 export class PodRangeTeller {
   readonly #options: PodRangeTellerOptions;
   readonly #wakeup = new Wakeup();
-  readonly #retries = new Backoff({ initialMs: FIRST_RETRY_MS, maxMs: LONGEST_RETRY_MS });
+  readonly #retries = new Backoff({ initialMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS });
   #wanted = '';
   #told = '';
   #complaint = '';

@@ -72,7 +72,7 @@ export type ApplyOutcome =
 /** The result of removing an object. */
 export type RemoveOutcome = { readonly kind: 'removed' } | { readonly kind: 'not there' } | Obstacle;
 
-const LONGEST_STEM = 200;
+const MAX_STEM_LENGTH = 200;
 
 /** See the module. */
 export class ManifestWriter {
@@ -170,7 +170,7 @@ export class ManifestWriter {
 function fileNameOf({ kind, namespace, name }: AppliedObject): string {
   const stem = `${namespace}_${name}`;
   const digest = createHash('sha256').update(stem).digest('hex').slice(0, 12);
-  const short = stem.length <= LONGEST_STEM ? stem : `${stem.slice(0, LONGEST_STEM)}-${digest}`;
+  const short = stem.length <= MAX_STEM_LENGTH ? stem : `${stem.slice(0, MAX_STEM_LENGTH)}-${digest}`;
   return `${short}.${kind.toLowerCase()}.yaml`;
 }
 

@@ -11,7 +11,7 @@ export interface PromptManifestParserOptions {
 /** The worst text of this size takes some 20 ms to parse on an idle machine, a pod of that size 2. */
 const SMALL_BYTES = 2 * 1024;
 /** The share of the event loop's time that parsing here may take at most. */
-const MOST_SHARE = 0.1;
+const MAX_SHARE = 0.1;
 
 /**
  * Parses a single small manifest at once, and passes all others to another parser.
@@ -36,7 +36,7 @@ export class PromptManifestParser implements ManifestParser {
       return await this.#others.parse(request, signal);
     const outcome = parseHere(request);
     const endedMs = this.#clock.monotonicMs();
-    this.#restedMs = endedMs + (endedMs - beganMs) * (1 / MOST_SHARE - 1);
+    this.#restedMs = endedMs + (endedMs - beganMs) * (1 / MAX_SHARE - 1);
     return outcome;
   }
 }

@@ -29,7 +29,7 @@ export interface ThreadedManifestParserOptions {
 /** Loading the modules takes 0.1 s on an idle machine. */
 const START_DEADLINE_MS = 60_000;
 // A file of the largest size takes some 100 MiB, one with the maximum of values 250.
-const MOST_MEMORY_MIB = 384;
+const MAX_MEMORY_MIB = 384;
 /** Node's errors for a missing file that starts a thread, and for one that it imports. */
 const MISSING_FILE_CODES = ['MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND'];
 
@@ -163,7 +163,7 @@ function startThread(entry: URL): Thread {
   const worker = new Worker(entry, {
     // Flags of the process (an inspector, a loader) are not for the thread.
     execArgv: [],
-    resourceLimits: { maxOldGenerationSizeMb: MOST_MEMORY_MIB },
+    resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MIB },
   });
   // A pending request keeps the process alive by itself.
   worker.unref();

@@ -23,7 +23,7 @@ export type FetchedManifest =
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'failed'; readonly why: string };
 
-const MOST_REDIRECTS = 5;
+const MAX_REDIRECTS = 5;
 const REDIRECTS = [301, 302, 303, 307, 308];
 
 /**
@@ -54,7 +54,7 @@ async function follow(
   signal: AbortSignal,
 ): Promise<FetchedManifest> {
   let at = url;
-  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
     const answer = await fetch(withoutCredentials(at), {
       headers: headersFor(at, url, headers, etag),
       ...{ redirect: 'manual', signal },
@@ -70,7 +70,7 @@ async function follow(
     }
     at = next;
   }
-  return { kind: 'failed', why: `it leads on more than ${MOST_REDIRECTS} times` };
+  return { kind: 'failed', why: `it leads on more than ${MAX_REDIRECTS} times` };
 }
 
 async function toManifest(answer: Response): Promise<FetchedManifest> {

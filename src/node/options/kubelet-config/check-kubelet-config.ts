@@ -19,7 +19,7 @@ import { type KubeletConfig } from './kubelet-config.js';
 import { readDuration } from './read-duration.js';
 
 const SECOND_MS = 1_000;
-const MOST_PORT = 65_535;
+const MAX_PORT = 65_535;
 const NOT_NEGATIVE: Rule<number> = (value) => (value >= 0 ? undefined : 'must not be negative');
 
 /** Checks the values of a configuration by the kubelet's own rules. Pure. */
@@ -74,7 +74,7 @@ export function checkKubeletConfig(config: KubeletConfig): readonly FieldProblem
     list.check(['preloadedImagesVerificationAllowlist', index], entry, findAllowlistProblem);
   }
   for (const field of ['readOnlyPort', 'healthzPort', 'port'] as const) {
-    list.check([field], config[field], inRange(0, MOST_PORT));
+    list.check([field], config[field], inRange(0, MAX_PORT));
   }
   for (const field of ['address', 'healthzBindAddress'] as const) list.check([field], config[field], checkIp);
   for (const [index, suite] of (config.tlsCipherSuites ?? []).entries()) {

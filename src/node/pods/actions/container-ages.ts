@@ -21,7 +21,7 @@ interface PodSightings {
 }
 
 /** Maximum age of what a list shows, in milliseconds; generous. */
-const LONGEST_LAG_MS = 60_000;
+const MAX_LAG_MS = 60_000;
 
 /**
  * How long containers have been running or dead, immune to jumps of the wall clock.
@@ -88,7 +88,7 @@ export class ContainerAges {
     const byWallMs = atNs === 0n ? 0 : this.#clock.now() - Number(atNs / 1_000_000n);
     // Counts from now after a jump of the wall clock: a wait may last a little longer, but never ends too
     // soon.
-    const ageThenMs = byWallMs > oldestMs + LONGEST_LAG_MS ? 0 : Math.min(Math.max(0, byWallMs), oldestMs);
+    const ageThenMs = byWallMs > oldestMs + MAX_LAG_MS ? 0 : Math.min(Math.max(0, byWallMs), oldestMs);
     return { ageThenMs, seenAtMs: this.#clock.monotonicMs() };
   }
 }

@@ -6,7 +6,7 @@ import { type HostPort, hostPortsOf, TakenHostPorts } from './host-ports.js';
 import { amountOf } from './preemption.js';
 
 /** How many pods are named; the rest are counted. */
-const MOST_NAMED = 4;
+const MAX_NAMED = 4;
 
 /**
  * What a pod waits for: those of the `ending` pods that hold something that it needs, and what that is. Pure.
@@ -25,7 +25,7 @@ export function describeWait(
     .map((each) => ({ each, things: thingsOf(each, wanted, shortages) }))
     .filter(({ things }) => things.length > 0);
   const uids = holders.map(({ each }) => each.metadata.uid);
-  const named = holders.slice(0, MOST_NAMED).map(({ each, things }) => ({
+  const named = holders.slice(0, MAX_NAMED).map(({ each, things }) => ({
     name: nameBeside(each, pod),
     has: `still has ${things.join(', ')}`,
   }));

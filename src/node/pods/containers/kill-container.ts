@@ -44,7 +44,7 @@ interface RunningHook {
 /** Minimum time for the container to react to its stop signal, however much was used up before. */
 const LEAST_GRACE_SECONDS = 2;
 /** Limit for remembered hooks; those of containers that somebody else ended are forgotten, oldest first. */
-const MOST_HOOKS = 10_000;
+const MAX_HOOKS = 10_000;
 
 /**
  * Ends single containers within the grace period: the preStop hook, then the stop signal, then SIGKILL.
@@ -138,7 +138,7 @@ export class ContainerKiller {
       .finally(() => timer.cancel());
     const hook = { done };
     this.#hooks.set(containerId, hook);
-    if (this.#hooks.size > MOST_HOOKS) this.#hooks.delete(this.#hooks.keys().next().value!);
+    if (this.#hooks.size > MAX_HOOKS) this.#hooks.delete(this.#hooks.keys().next().value!);
     return hook;
   }
 

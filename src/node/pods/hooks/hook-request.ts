@@ -1,7 +1,7 @@
 import { request as requestPlainly } from 'node:http';
 import { request as requestSecurely } from 'node:https';
 import { type Container, type HttpGetAction } from '#kube/container/container.js';
-import { MOST_REDIRECTS, nextUrl } from '../../probes/http-probe.js';
+import { MAX_REDIRECTS, nextUrl } from '../../probes/http-probe.js';
 import { probeUrl } from '../../probes/http-probe-request.js';
 
 /** The target of a hook's request. */
@@ -34,7 +34,7 @@ export async function requestHook(
     const next = nextUrl(url, await ask(url, headers, signal));
     if (next instanceof Error) throw next;
     if (next?.hostname !== url.hostname) return;
-    if (requests >= MOST_REDIRECTS) throw new Error(`stopped after ${MOST_REDIRECTS} redirects`);
+    if (requests >= MAX_REDIRECTS) throw new Error(`stopped after ${MAX_REDIRECTS} redirects`);
     url = next;
   }
 }

@@ -30,7 +30,7 @@ export interface HookCall {
 }
 
 /** A runtime may report an address a little later than the sandbox. */
-const MOST_LOOKS = 5;
+const MAX_READS = 5;
 const LOOK_AGAIN_MS = 1_000;
 
 /**
@@ -87,10 +87,10 @@ export class LifecycleHooks {
     for (let looks = 1; ; looks++) {
       try {
         const host = await findHost(pod, signal);
-        if (host !== '' || looks >= MOST_LOOKS) return host;
+        if (host !== '' || looks >= MAX_READS) return host;
       } catch (error) {
         signal.throwIfAborted();
-        if (looks >= MOST_LOOKS) throw error;
+        if (looks >= MAX_READS) throw error;
       }
       await clock.sleep(LOOK_AGAIN_MS, signal);
     }
@@ -105,13 +105,13 @@ export class LifecycleHooks {
       { signal, pod },
     );
     if (exitCode === 0) return undefined;
-    const output = Buffer.concat([stdout, stderr]).toString('utf8').slice(0, MOST_OUTPUT_CHARACTERS);
+    const output = Buffer.concat([stdout, stderr]).toString('utf8').slice(0, MAX_OUTPUT_CHARACTERS);
     const what = `command '${command.join(' ')}' exited with ${exitCode}: , message: ${JSON.stringify(output)}`;
     return `${describeHook(call)} failed - error: ${what}`;
   }
 }
 
-const MOST_OUTPUT_CHARACTERS = 1024;
+const MAX_OUTPUT_CHARACTERS = 1024;
 
 function describeHook({ handler, containerName, pod }: HookCall): string {
   const { exec, httpGet } = handler;

@@ -19,7 +19,7 @@ import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
  * Limit for a message of the runtime, in bytes: it goes into the Node, and an API server refuses Nodes that
  * are too large.
  */
-const MOST_MESSAGE_BYTES = 32 * 1024;
+const MAX_MESSAGE_BYTES = 32 * 1024;
 
 /** One of CRI's RuntimeConditions: `RuntimeReady`, `NetworkReady`, or one of the runtime's own. */
 export interface RuntimeCondition {
@@ -202,5 +202,5 @@ function findProblem(conditions: readonly RuntimeCondition[], type: string): str
 }
 
 function formatCondition({ type, status, reason, message }: RuntimeCondition): string {
-  return `${type}=${status} reason:${reason} message:${cutText(message, MOST_MESSAGE_BYTES)}`;
+  return `${type}=${status} reason:${reason} message:${cutText(message, MAX_MESSAGE_BYTES)}`;
 }

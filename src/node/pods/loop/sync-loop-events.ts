@@ -15,7 +15,7 @@ interface Waiting {
 }
 
 /** Limit of buffered events for one pod: one event has the same effect as a hundred. */
-const MOST_PER_POD = 64;
+const MAX_PER_POD = 64;
 
 /**
  * Lifecycle events on their way to the sync loop, folded per pod.
@@ -92,15 +92,15 @@ export class SyncLoopEvents {
 export function foldPodEvents({ uid, ...one }: PodEvents, next: PodEvents): PodEvents {
   return {
     uid,
-    events: [...one.events, ...next.events].slice(-MOST_PER_POD),
-    diedContainerIds: [...one.diedContainerIds, ...next.diedContainerIds].slice(-MOST_PER_POD),
+    events: [...one.events, ...next.events].slice(-MAX_PER_POD),
+    diedContainerIds: [...one.diedContainerIds, ...next.diedContainerIds].slice(-MAX_PER_POD),
   };
 }
 
 /** False when the oldest item was dropped for it. */
 function keep<T>(list: T[], item: T): boolean {
   list.push(item);
-  if (list.length <= MOST_PER_POD) return true;
+  if (list.length <= MAX_PER_POD) return true;
   list.shift();
   return false;
 }

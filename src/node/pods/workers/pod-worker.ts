@@ -50,7 +50,7 @@ interface View {
 }
 
 /** A single failed view may be a passing fault. */
-const MOST_FAILED_VIEWS = 2;
+const MAX_FAILED_VIEWS = 2;
 /**
  * How long a pod that is to end waits for a view, in milliseconds: an inspection that hangs takes twice as
  * long to fail.
@@ -243,14 +243,14 @@ export class PodWorker {
     if (lookAtParts === undefined || !this.state.isTerminationRequested) return false;
     const isKnown = this.demand.pod !== undefined;
     // A pod that only the runtime knows gets here only after its status was unavailable for a while.
-    if (isKnown && this.#failedViews < MOST_FAILED_VIEWS) return false;
+    if (isKnown && this.#failedViews < MAX_FAILED_VIEWS) return false;
     const { error, stamp } = cache.get(this.ref.uid);
     return error === undefined ? isKnown && stamp <= this.#lastSyncStamp : isOfThePod(error);
   }
 
   #giveUpView(): void {
     if (!this.state.isTerminationRequested) return;
-    this.#failedViews = MOST_FAILED_VIEWS;
+    this.#failedViews = MAX_FAILED_VIEWS;
     if (this.#isUnreadable()) this.#stopWaiting?.();
   }
 

@@ -37,7 +37,7 @@ const MEASURE_LIMIT_MS = 30_000;
  * How often the choice is postponed while volumes are being counted: about a minute. A disk does not fill
  * that fast.
  */
-const MOST_POSTPONED = 3;
+const MAX_POSTPONED = 3;
 
 /** Chooses pods to evict, from the beginning of a shortage to the end of all. */
 export class VictimChoice {
@@ -67,7 +67,7 @@ export class VictimChoice {
     });
     const candidates = ranked.filter((pod) => !isCriticalPod(pod));
     const uncounted = candidates.filter((pod) => isUncounted(uses.get(pod.metadata.uid), needs));
-    if (uncounted.length > 0 && this.#postponed < MOST_POSTPONED) {
+    if (uncounted.length > 0 && this.#postponed < MAX_POSTPONED) {
       this.#postponed++;
       logger.info('Eviction manager: volumes are being counted', {
         pods: uncounted.map(({ metadata }) => formatPod(metadata)),

@@ -63,7 +63,7 @@ interface RunningLog {
 /** How long the others wait for a log, in milliseconds: a runtime opens a file in a few. */
 const PATIENCE_MS = 1_000;
 /** How many continue in the background; a runtime that answers for none of them is better left alone. */
-const MOST_BESIDE = 16;
+const MAX_IN_BACKGROUND = 16;
 
 /** See the module. */
 export class LogRotator {
@@ -114,7 +114,8 @@ export class LogRotator {
       const rotation = this.#tryToRotate(log).finally(() => this.#going.delete(log.path));
       this.#going.set(log.path, rotation);
       await settlesWithin(rotation, PATIENCE_MS, this.#options.clock);
-      while (this.#going.size >= MOST_BESIDE) await abortable(Promise.race(this.#going.values()), signal);
+      while (this.#going.size >= MAX_IN_BACKGROUND)
+        await abortable(Promise.race(this.#going.values()), signal);
     }
   }
 

@@ -48,11 +48,11 @@ const SAME_BEFORE_WATCH = 3;
 /** How long the watch is trusted, in milliseconds. */
 const STILL_MS = 10 * 60_000;
 /** On old kernels a user has some thousands of watches in total, and others need some, too. */
-const MOST_WATCHED = 2_000;
+const MAX_WATCHED = 2_000;
 /** How long no watch is tried after a failure, in milliseconds. */
 const NO_WATCH_MS = 5 * 60_000;
 /** A file system that so often changes files without an event is no longer trusted. */
-const MOST_UNTOLD = 3;
+const MAX_UNANNOUNCED = 3;
 
 /** See the module. */
 export class StillLogs {
@@ -112,7 +112,7 @@ export class StillLogs {
   }
 
   #follow(log: SeenLog, openPath: string): void {
-    if (log.same < SAME_BEFORE_WATCH || log.untold >= MOST_UNTOLD || this.#watched >= MOST_WATCHED) return;
+    if (log.same < SAME_BEFORE_WATCH || log.untold >= MAX_UNANNOUNCED || this.#watched >= MAX_WATCHED) return;
     if (this.#clock.monotonicMs() < this.#noWatchUntilMs) return;
     try {
       log.watch = this.#watch(openPath, () => this.#stir(log));

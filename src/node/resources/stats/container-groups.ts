@@ -12,7 +12,7 @@ export interface ContainerGroupsOptions {
 /** Delay before searching again for a container without a visible group. */
 const SEARCH_AGAIN_MS = 10_000;
 /** More than any node has; a larger tree is not searched to its end. */
-const MOST_GROUPS = 50_000;
+const MAX_GROUPS = 50_000;
 /**
  * The complete names of containers' groups: `ID`, `cri-containerd-ID.scope`, `crio-ID` …
  *
@@ -72,7 +72,7 @@ export class ContainerGroups {
     const tree = this.#layout.hierarchies[0];
     if (tree === undefined) return found;
     const pending = [''];
-    for (let seen = 0; seen < MOST_GROUPS && found.size < wanted.size; seen++) {
+    for (let seen = 0; seen < MAX_GROUPS && found.size < wanted.size; seen++) {
       const group = pending.pop();
       if (group === undefined) break;
       for (const name of await this.#layout.io.children(`${tree.mountpoint}${group}`).catch(() => [])) {

@@ -27,7 +27,7 @@ interface Tried extends FolderSize {
 }
 
 /** Limit of waiting folders; more than any node has. */
-const MOST_WAITING = 10_000;
+const MAX_WAITING = 10_000;
 
 /**
  * The sizes of folders, measured in the background, as that may take minutes.
@@ -51,7 +51,7 @@ export class FolderSizes {
     const { clock, goodForMs, atOnce = 1, signal } = this.#options;
     const known = this.#known.get(path);
     const isDue = known === undefined || clock.monotonicMs() - known.triedAtMs >= goodForMs;
-    if (isDue && this.#waiting.size < MOST_WAITING && !signal.aborted && !this.#underWay.has(path)) {
+    if (isDue && this.#waiting.size < MAX_WAITING && !signal.aborted && !this.#underWay.has(path)) {
       this.#waiting.add(path);
       if (this.#workers.size < atOnce) this.#startWorker();
     }

@@ -10,9 +10,9 @@ interface Part {
 }
 
 /** MAX_ARG_STRLEN, for one argument, or one variable with its name. */
-const MOST_PAGES_OF_ONE = 32;
+const MAX_PAGES_OF_ONE = 32;
 /** Three quarters of the largest stack; less if the program's own stack is limited. */
-const MOST_BYTES = 6 * 1024 * 1024;
+const MAX_BYTES = 6 * 1024 * 1024;
 const REMEDY = 'mount large values as files';
 
 /**
@@ -25,14 +25,12 @@ const REMEDY = 'mount large values as files';
  */
 export function findTooLong(config: Arguments, pageSizeBytes: number): string | undefined {
   const parts = partsOf(config);
-  const most = MOST_PAGES_OF_ONE * pageSizeBytes;
+  const most = MAX_PAGES_OF_ONE * pageSizeBytes;
   const large = parts.find(({ bytes }) => bytes > most);
   if (large !== undefined) {
     return `${large.what} has ${large.bytes} bytes, and Linux takes ${most} for one; ${REMEDY}`;
   }
-  return sumOf(parts) > MOST_BYTES
-    ? `${describeSum(parts)}; Linux takes ${MOST_BYTES}; ${REMEDY}`
-    : undefined;
+  return sumOf(parts) > MAX_BYTES ? `${describeSum(parts)}; Linux takes ${MAX_BYTES}; ${REMEDY}` : undefined;
 }
 
 /** Adds what is too large to the message of a failed start (E2BIG); leaves other messages alone. Pure. */

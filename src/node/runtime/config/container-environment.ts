@@ -14,7 +14,7 @@ const SHORT_LENGTH = 4;
  *
  * Variables that expand to ten others each would be gigabytes after a few lines of a manifest.
  */
-export const MOST_EXPANDED = 16 * 1024 * 1024;
+export const MAX_EXPANDED = 16 * 1024 * 1024;
 
 /** The environment of a container, and the expansion of `$(NAME)` in its manifest. */
 export class ContainerEnvironment {
@@ -22,7 +22,7 @@ export class ContainerEnvironment {
   readonly #values = new Map<string, string>();
   /** Values of Secrets, by the variable that last had them; includes overwritten ones. */
   readonly #secrets = new Map<string, string>();
-  #room = MOST_EXPANDED;
+  #room = MAX_EXPANDED;
 
   /** Each name once, in the order in which values were last set. */
   get entries(): readonly EnvEntry[] {
@@ -118,7 +118,7 @@ function placesOf(value: string, text: string, shown: string): Replacement[] {
 export function expandVariables(
   text: string,
   valueOf: (name: string) => string | undefined,
-  most = MOST_EXPANDED,
+  most = MAX_EXPANDED,
 ): string {
   let expanded = '';
   // A reference that begins after this has no end; without this check, each would search to the end of the
@@ -144,6 +144,6 @@ export function expandVariables(
 
 function tooMuch(): Error {
   return new Error(
-    `variables and what refers to them come to more than ${MOST_EXPANDED} bytes; mount large values as files`,
+    `variables and what refers to them come to more than ${MAX_EXPANDED} bytes; mount large values as files`,
   );
 }

@@ -15,7 +15,7 @@ type ResourceFacts = Pick<
 
 const SHARES_PER_CPU = 1024n;
 const LEAST_SHARES = 2n;
-const MOST_SHARES = 262_144n;
+const MAX_SHARES = 262_144n;
 const LEAST_QUOTA_US = 1000n;
 
 /** CRI's limits of a container: cpu by shares and quota, memory by its limit, and the OOM score. Pure. */
@@ -92,7 +92,7 @@ export function computePodShares(pod: Pod): bigint {
 /** Converts thousandths of a core to cgroup v1's unit. Pure. */
 export function toShares(milli: bigint): bigint {
   const shares = (milli * SHARES_PER_CPU) / 1000n;
-  return shares < LEAST_SHARES ? LEAST_SHARES : shares > MOST_SHARES ? MOST_SHARES : shares;
+  return shares < LEAST_SHARES ? LEAST_SHARES : shares > MAX_SHARES ? MAX_SHARES : shares;
 }
 
 function toQuota(

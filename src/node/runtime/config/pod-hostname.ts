@@ -8,14 +8,14 @@ export interface PodHostNames {
   readonly domain: string;
 }
 
-const LONGEST_SHORT = 63;
+const MAX_SHORT_LENGTH = 63;
 /** The kernel's limit. */
-const LONGEST_FULL = 64;
+const MAX_FULL_LENGTH = 64;
 
 /** The names of a pod: those in its spec, otherwise its own name. Pure. */
 export function computeHostNames({ metadata, spec }: NodePod, clusterDomain: string): PodHostNames {
   const { hostnameOverride, hostname = metadata.name } = spec;
-  const short = (hostnameOverride ?? hostname).slice(0, LONGEST_SHORT).replace(/[-.]+$/, '');
+  const short = (hostnameOverride ?? hostname).slice(0, MAX_SHORT_LENGTH).replace(/[-.]+$/, '');
   const subdomain = hostnameOverride === undefined ? (spec.subdomain ?? '') : '';
   const domain = [subdomain, metadata.namespace, 'svc', clusterDomain]
     .filter((part) => part !== '')
@@ -34,8 +34,8 @@ export function computeHostname(pod: NodePod, clusterDomain: string): string {
   const { short, domain } = computeHostNames(pod, clusterDomain);
   if (domain === '' || pod.spec.setHostnameAsFQDN !== true) return short;
   const full = `${short}.${domain}`;
-  if (full.length <= LONGEST_FULL) return full;
+  if (full.length <= MAX_FULL_LENGTH) return full;
   throw new Error(
-    `failed to construct FQDN from pod hostname and cluster domain, FQDN ${full} is too long (${LONGEST_FULL} characters is the max, ${full.length} characters requested)`,
+    `failed to construct FQDN from pod hostname and cluster domain, FQDN ${full} is too long (${MAX_FULL_LENGTH} characters is the max, ${full.length} characters requested)`,
   );
 }

@@ -8,11 +8,11 @@ export interface ResolverConfig {
 }
 
 /** The kubelet's limits. */
-const MOST_SERVERS = 3;
-const MOST_SEARCHES = 32;
-const MOST_SEARCH_CHARACTERS = 2048;
+const MAX_SERVERS = 3;
+const MAX_SEARCHES = 32;
+const MAX_SEARCH_CHARACTERS = 2048;
 /** Limit for one search domain; some resolvers end the program over a longer one. */
-const LONGEST_SEARCH = 253;
+const MAX_SEARCH_LENGTH = 253;
 
 /**
  * Reads a resolv.conf: the last `search` and `options` lines win, `nameserver` lines add up. Pure, never
@@ -132,10 +132,10 @@ function withOwn(base: ResolverConfig, own: PodDnsConfig | undefined): ResolverC
 
 function limited({ servers, searches, options }: ResolverConfig): ResolverConfig {
   let characters = -1;
-  const kept = searches.slice(0, MOST_SEARCHES).filter((domain) => {
-    if (domain.length > LONGEST_SEARCH) return false;
+  const kept = searches.slice(0, MAX_SEARCHES).filter((domain) => {
+    if (domain.length > MAX_SEARCH_LENGTH) return false;
     characters += domain.length + 1;
-    return characters <= MOST_SEARCH_CHARACTERS;
+    return characters <= MAX_SEARCH_CHARACTERS;
   });
-  return { servers: servers.slice(0, MOST_SERVERS), searches: kept, options };
+  return { servers: servers.slice(0, MAX_SERVERS), searches: kept, options };
 }

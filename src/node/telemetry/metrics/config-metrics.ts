@@ -4,11 +4,11 @@ import { DEFAULT_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
 /** There are four. */
-const MOST_SOURCES = 16;
+const MAX_SOURCES = 16;
 
 /** Reports what the sources of pods want, their problems, and how long reading takes. */
 export function addConfigMetrics(registry: MetricsRegistry): void {
-  const sources = new BoundedValues(MOST_SOURCES);
+  const sources = new BoundedValues(MAX_SOURCES);
   addDeliveries(registry, sources);
   addLooks(registry, sources);
   const types = new BoundedValues(16);

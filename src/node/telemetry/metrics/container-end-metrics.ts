@@ -10,8 +10,8 @@ export interface ContainerEnd {
 }
 
 /** A byte, and a few that only runtimes invent. */
-const MOST_EXIT_CODES = 300;
-const MOST_REASONS = 32;
+const MAX_EXIT_CODES = 300;
+const MAX_REASONS = 32;
 
 /** Counts how containers ended; call the returned function once for each. */
 export function addContainerEndMetrics(registry: MetricsRegistry): (end: ContainerEnd) => void {
@@ -20,8 +20,8 @@ export function addContainerEndMetrics(registry: MetricsRegistry): (end: Contain
     help: 'Containers that ended, by kind, exit code and reason.',
     labels: ['container_type', 'exit_code', 'reason'],
   });
-  const codes = new BoundedValues(MOST_EXIT_CODES);
-  const reasons = new BoundedValues(MOST_REASONS);
+  const codes = new BoundedValues(MAX_EXIT_CODES);
+  const reasons = new BoundedValues(MAX_REASONS);
   return ({ containerType, exitCode, reason }) =>
     ended.inc({
       container_type: containerType,

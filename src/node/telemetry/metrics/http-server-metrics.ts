@@ -9,7 +9,7 @@ import { DEFAULT_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
 /** The agent has fewer paths, including its whole API. */
-const MOST_PATHS = 96;
+const MAX_PATHS = 96;
 /** The methods of RFC 9110 and 5789: clients may send others, which must not use up the labels. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'CONNECT', 'TRACE']);
 /** Streamed requests, in paths of Kubernetes' API and of a kubelet. */
@@ -85,7 +85,7 @@ export function addHttpServerMetrics(registry: MetricsRegistry): void {
 }
 
 function labeller(): (request: HttpRequest) => RequestLabels {
-  const paths = new BoundedValues(MOST_PATHS);
+  const paths = new BoundedValues(MAX_PATHS);
   return ({ method, path, server, longRunning }) => ({
     method: METHODS.has(method) ? method : OTHER,
     path: paths.take(nameOf(path)),

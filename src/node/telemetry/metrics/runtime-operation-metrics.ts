@@ -14,7 +14,7 @@ export interface RuntimeCalls {
 }
 
 /** CRI has fewer methods in all versions together. */
-const MOST_OPERATIONS = 64;
+const MAX_OPERATIONS = 64;
 const CONNECTION_STATES = ['idle', 'connecting', 'ready', 'failing', 'closed'] as const;
 
 /**
@@ -24,7 +24,7 @@ const CONNECTION_STATES = ['idle', 'connecting', 'ready', 'failing', 'closed'] a
  * counts as a call but not as an error: the runtime did nothing wrong.
  */
 export function addRuntimeOperationMetrics(registry: MetricsRegistry, client: RuntimeCalls): void {
-  const operations = new BoundedValues(MOST_OPERATIONS);
+  const operations = new BoundedValues(MAX_OPERATIONS);
   addFinishedCalls(registry, operations);
   addCallsInFlight(registry, client, operations);
   registry.readCounter(

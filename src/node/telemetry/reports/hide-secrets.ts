@@ -12,7 +12,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { GrpcStatusError } from '#watch';
 import { type SecretHider } from '#kube/objects/secret-hider.js';
 import { type RunProbe } from '../../probes/probe-judge.js';
-import { MOST_OUTPUT_BYTES } from '../../probes/probe-outcome.js';
+import { MAX_OUTPUT_BYTES } from '../../probes/probe-outcome.js';
 import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
 import { PodloopError } from '#base/errors/errors.js';
 
@@ -63,9 +63,9 @@ function hideInError(error: unknown, hide: Hide): unknown {
 
 /** A character that is cut in two would not match that of the value. */
 function hideInBytes(bytes: Buffer, hide: Hide): Buffer {
-  const isCut = bytes.length > MOST_OUTPUT_BYTES;
+  const isCut = bytes.length > MAX_OUTPUT_BYTES;
   const text = isCut
-    ? new StringDecoder('utf8').write(bytes.subarray(0, MOST_OUTPUT_BYTES))
+    ? new StringDecoder('utf8').write(bytes.subarray(0, MAX_OUTPUT_BYTES))
     : bytes.toString('utf8');
   const shown = hide(text);
   return shown === text && !isCut ? bytes : Buffer.from(shown);

@@ -63,7 +63,7 @@ export const DEFINITION_DIGITS = 15;
 
 /** How long a replaced generation stays, and how many of them at most. */
 const KEPT_MS = 5_000;
-const MOST_KEPT = 8;
+const MAX_GENERATIONS = 8;
 
 /** The link to the present generation, and its temporary name. */
 const CURRENT = '..data';
@@ -205,7 +205,7 @@ export class AtomicWriter {
         const agoMs = nowMs - generationTimeMs(generations[index + 1] ?? current);
         return name < current && agoMs >= 0 && agoMs < KEPT_MS;
       })
-      .slice(-MOST_KEPT);
+      .slice(-MAX_GENERATIONS);
   }
 
   /** Creates a link where nothing seems to exist. */

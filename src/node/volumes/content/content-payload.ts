@@ -13,8 +13,8 @@ export interface ContentFile {
 export type ContentPayload = ReadonlyMap<string, ContentFile>;
 
 /** Limit of Linux's file systems, in bytes. */
-const LONGEST_NAME = 255;
-const LONGEST_PATH = 4096;
+const MAX_NAME_LENGTH = 255;
+const MAX_PATH_LENGTH = 4096;
 
 /**
  * Normalizes the paths of a payload. Pure.
@@ -43,13 +43,13 @@ export function foldersAbove(path: string): string[] {
 function toCleanPath(path: string): string {
   if (path === '') throw new Error('invalid path: must not be empty: ""');
   if (path.startsWith('/')) throw new Error(`invalid path: must be relative path: ${path}`);
-  if (Buffer.byteLength(path) > LONGEST_PATH) {
-    throw new Error(`invalid path: must be less than or equal to ${LONGEST_PATH} characters`);
+  if (Buffer.byteLength(path) > MAX_PATH_LENGTH) {
+    throw new Error(`invalid path: must be less than or equal to ${MAX_PATH_LENGTH} characters`);
   }
   const parts = path.split('/');
   if (parts.includes('..')) throw new Error(`invalid path: must not contain '..': ${path}`);
-  if (parts.some((part) => Buffer.byteLength(part) > LONGEST_NAME)) {
-    throw new Error(`invalid path: filenames must be less than or equal to ${LONGEST_NAME} characters`);
+  if (parts.some((part) => Buffer.byteLength(part) > MAX_NAME_LENGTH)) {
+    throw new Error(`invalid path: filenames must be less than or equal to ${MAX_NAME_LENGTH} characters`);
   }
   if (path.includes('\0')) throw new Error('invalid path: must not contain a NUL character');
   const clean = posix.normalize(path).replace(/\/$/, '');

@@ -19,7 +19,7 @@ const LARGE = 100;
 const LARGE_STANDS_MS = 10 * 60_000;
 /** Covers the quick syncs while a pod starts, but not those of each minute. */
 const STANDS_MS = 30_000;
-const MOST_VOLUMES = 1_000;
+const MAX_VOLUMES = 1_000;
 
 /** A check that found everything correct. */
 interface Verified {
@@ -64,7 +64,7 @@ export class VerifiedVolumes {
     this.#volumes.delete(folder);
     const standsMs = files > LARGE ? LARGE_STANDS_MS : STANDS_MS;
     this.#volumes.set(folder, { digest, look, atMs: this.#clock.now(), standsMs });
-    if (this.#volumes.size <= MOST_VOLUMES) return;
+    if (this.#volumes.size <= MAX_VOLUMES) return;
     const [oldest = ''] = this.#volumes.keys();
     this.#volumes.delete(oldest);
   }
