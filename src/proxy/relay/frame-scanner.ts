@@ -17,7 +17,7 @@ import { ProtocolError } from './protocol-error.js';
 export type DataTreatment = 'pass' | 'tap' | 'take' | 'stall';
 
 /** Decides on every frame. What it gives instead of `pass` takes the frame's place; an empty list drops it. */
-export interface FrameJudge {
+export interface FrameHandler {
   onData(streamId: number, length: number, flags: number): DataTreatment;
   /** A piece of the payload of the DATA frame that was last decided on, with `tap` and `take`. */
   onDataBytes(bytes: Buffer): void;
@@ -30,7 +30,7 @@ export interface FrameJudge {
 
 /** What a {@link FrameScanner} needs. */
 export interface FrameScannerOptions {
-  readonly judge: FrameJudge;
+  readonly handler: FrameHandler;
   /** Sends these on, in this order. */
   readonly write: (buffers: readonly Buffer[]) => void;
   /** Whether a client's preface comes first. */
@@ -192,7 +192,7 @@ export class FrameScanner {
   }
 
   #beginData(streamId: number, length: number, flags: number): boolean {
-    const { judge } = this.#options;
+    const { handler: judge } = this.#options;
     const treatment = judge.onData(streamId, length, flags);
     if (treatment === 'stall') {
       this.#stalled = true;
@@ -208,7 +208,7 @@ export class FrameScanner {
   }
 
   #passPayload(): boolean {
-    const { judge } = this.#options;
+    const { handler: judge } = this.#options;
     const taken = this.#treatment === 'take';
     const end = Math.min(this.#at + this.#payloadLeft, this.#buffer.length);
     const bytes = this.#buffer.subarray(this.#at, end);
@@ -241,7 +241,7 @@ export class FrameScanner {
       this.#missing = unit - (this.#buffer.length - this.#at);
       return false;
     }
-    this.#replace(this.#options.judge.onHeaders(unit), unit.frames.length);
+    this.#replace(this.#options.handler.onHeaders(unit), unit.frames.length);
     return true;
   }
 
@@ -254,7 +254,7 @@ export class FrameScanner {
     const end = this.#at + FRAME_HEADER_BYTES + length;
     if (this.#buffer.length < end) return false;
     const payload = this.#buffer.subarray(this.#at + FRAME_HEADER_BYTES, end);
-    this.#replace(this.#options.judge.onControl(type, flags, streamId, payload), end - this.#at);
+    this.#replace(this.#options.handler.onControl(type, flags, streamId, payload), end - this.#at);
     return true;
   }
 

@@ -3,7 +3,7 @@ import { type Logger } from '#base/log/logger.js';
 import { type CallHeaders, type CallInterceptor, type SideName } from './call-handler.js';
 import { findHeader } from './hpack/header-field.js';
 import { HpackError } from './hpack/hpack-error.js';
-import { Lane } from './lane.js';
+import { FrameDirection } from './frame-direction.js';
 import { ProtocolError } from './protocol-error.js';
 import { RelayedCall } from './relayed-call.js';
 import { type ReusedBuffer } from './reused-buffer.js';
@@ -29,8 +29,8 @@ const MAX_FINISHED_CALLS = 1_000;
 export class RelayConnection {
   readonly #options: RelayConnectionOptions;
   readonly #calls = new Map<number, RelayedCall>();
-  readonly #requests: Lane;
-  readonly #responses: Lane;
+  readonly #requests: FrameDirection;
+  readonly #responses: FrameDirection;
   /** What is to be done once what has just come went on. */
   readonly #afterwards: (() => void)[] = [];
   #lastStreamId = 0;
@@ -57,8 +57,8 @@ export class RelayConnection {
     this.#options.server.destroy();
   }
 
-  #createLane(name: SideName, source: Socket, sink: Socket): Lane {
-    return new Lane({
+  #createLane(name: SideName, source: Socket, sink: Socket): FrameDirection {
+    return new FrameDirection({
       name,
       findCall: (streamId) => this.#calls.get(streamId),
       calls: () => this.#calls.values(),
@@ -80,7 +80,7 @@ export class RelayConnection {
     });
   }
 
-  #take(lane: Lane, source: Socket, chunk: Buffer): void {
+  #take(lane: FrameDirection, source: Socket, chunk: Buffer): void {
     try {
       lane.push(chunk);
       for (const act of this.#afterwards.splice(0)) act();
@@ -90,7 +90,7 @@ export class RelayConnection {
     if (lane.scanner.stalled) source.pause();
   }
 
-  #carry(lane: Lane, source: Socket, sink: Socket): void {
+  #carry(lane: FrameDirection, source: Socket, sink: Socket): void {
     sink.on('drain', () => {
       if (!lane.scanner.stalled) source.resume();
     });
@@ -139,7 +139,7 @@ export class RelayConnection {
   }
 
   /** Bytes that are no HTTP/2 go on as they are, as long as nothing on the connection was changed. */
-  #onUnreadable(lane: Lane, error: unknown): void {
+  #onUnreadable(lane: FrameDirection, error: unknown): void {
     const { logger, id } = this.#options;
     const isTheirs = error instanceof ProtocolError || error instanceof HpackError;
     if (!isTheirs) logger.error('The relay failed, the connection is cut', error, { connection: id });

@@ -10,7 +10,7 @@ import { CallSide, type SideCarrier } from './call-side.js';
 import { Http2Error } from './frame-format.js';
 import { ANSWER_HEADERS, GRPC_RESOURCE_EXHAUSTED, toTrailers } from './grpc-status.js';
 import { GrpcMessage } from './grpc-message.js';
-import { type LaneCall } from './lane-call.js';
+import { type DirectionCall } from './direction-call.js';
 
 /** What a {@link RelayedCall} is made of. */
 export interface RelayedCallOptions {
@@ -36,7 +36,7 @@ export interface RelayedCallOptions {
  *            └◄─ response ─            the first end of both: headers and trailers, the last of the response closes it
  * ```
  */
-export class RelayedCall implements CallControl, LaneCall {
+export class RelayedCall implements CallControl, DirectionCall {
   readonly path: string;
   readonly streamId: number;
   readonly connectionId: number;

@@ -2,7 +2,7 @@ import { type CallHeaders, type SideMode, type SideName } from './call-handler.j
 import { type CallSide } from './call-side.js';
 
 /** What a direction of a connection reports to a call. */
-export interface LaneCall {
+export interface DirectionCall {
   readonly request: { readonly mode: SideMode | 'discard' };
   side(name: SideName): CallSide;
   noteHeaders(name: SideName, headers: CallHeaders): void;

@@ -14,7 +14,7 @@ const MAX_UNCONFIRMED = 1_000;
  * what it has, with every library by the time that half of the window is read; so no frame may be larger than that, and
  * none is unless a sink asks for frames larger than what everybody has to take.
  */
-export class SinkRoom {
+export class SendWindow {
   /** What the sink really takes, of all streams together, in bytes. */
   #window = FIRST_WINDOW_BYTES;
   #owed = 0;

@@ -2,23 +2,23 @@ import { type CallHeaders, type FieldsToSend, type SideName } from './call-handl
 import { type CallSide, type SideCarrier } from './call-side.js';
 import { DataPadding } from './data-padding.js';
 import { encodeWindowUpdate, FrameFlag, FrameType, readUint31 } from './frame-format.js';
-import { type DataTreatment, type FrameJudge, FrameScanner } from './frame-scanner.js';
+import { type DataTreatment, type FrameHandler, FrameScanner } from './frame-scanner.js';
 import { HeaderBlocks } from './header-blocks.js';
 import { type HeaderUnit } from './header-unit.js';
 import { type DecodedHeaders } from './hpack/hpack-decoder.js';
-import { type LaneCall } from './lane-call.js';
-import { SinkRoom } from './sink-room.js';
+import { type DirectionCall } from './direction-call.js';
+import { SendWindow } from './send-window.js';
 import { takeFrames } from './take-frames.js';
 
-/** What a {@link Lane} needs of its connection. */
-export interface LaneOptions {
+/** What a {@link FrameDirection} needs of its connection. */
+export interface FrameDirectionOptions {
   readonly name: SideName;
   /** Sends these on to the sink, in this order. */
   readonly write: (buffers: readonly Buffer[]) => void;
-  readonly findCall: (streamId: number) => LaneCall | undefined;
-  readonly calls: () => Iterable<LaneCall>;
+  readonly findCall: (streamId: number) => DirectionCall | undefined;
+  readonly calls: () => Iterable<DirectionCall>;
   /** Headers that begin a call; undefined when no handler wants it. Only the client begins calls. */
-  readonly beginCall: (streamId: number, headers: CallHeaders) => LaneCall | undefined;
+  readonly beginCall: (streamId: number, headers: CallHeaders) => DirectionCall | undefined;
   /** A stalled frame can go on: let the source flow again. */
   readonly onFlowing: () => void;
 }
@@ -26,21 +26,21 @@ export interface LaneOptions {
 /** The frame of DATA that is passing. */
 interface DataFrame {
   readonly side: CallSide;
-  readonly call: LaneCall;
+  readonly call: DirectionCall;
   readonly endsStream: boolean;
   readonly padding: DataPadding | undefined;
 }
 
-/** One direction of a connection: from its source to its sink. {@link SinkRoom} says how flow control goes. */
-export class Lane implements FrameJudge, SideCarrier {
+/** One direction of a connection: from its source to its sink. {@link SendWindow} says how flow control goes. */
+export class FrameDirection implements FrameHandler, SideCarrier {
   readonly scanner: FrameScanner;
   /** The other direction of the same connection; set before the first byte. */
-  opposite!: Lane;
-  readonly #options: LaneOptions;
+  opposite!: FrameDirection;
+  readonly #options: FrameDirectionOptions;
   readonly #blocks = new HeaderBlocks();
   /** The block that is being decided on, and whether it went on as it came. */
   #current: { readonly headers: CallHeaders; readonly unit: HeaderUnit; forwarded: boolean } | undefined;
-  readonly #room = new SinkRoom();
+  readonly #room = new SendWindow();
   /** Bytes taken in during this scan. */
   #taken = 0;
   readonly #creditDue = new Set<CallSide>();
@@ -49,10 +49,10 @@ export class Lane implements FrameJudge, SideCarrier {
   #data: DataFrame | undefined;
   #kept = false;
 
-  constructor(options: LaneOptions) {
+  constructor(options: FrameDirectionOptions) {
     this.#options = options;
     const { name, write } = options;
-    this.scanner = new FrameScanner({ judge: this, write, expectPreface: name === 'request' });
+    this.scanner = new FrameScanner({ handler: this, write, expectPreface: name === 'request' });
   }
 
   get name(): SideName {
@@ -235,7 +235,7 @@ export class Lane implements FrameJudge, SideCarrier {
     for (const side of [...this.#waiting]) this.pump(side);
   }
 
-  #beginRequest(call: LaneCall, unit: HeaderUnit, decoded: DecodedHeaders): 'pass' | readonly Buffer[] {
+  #beginRequest(call: DirectionCall, unit: HeaderUnit, decoded: DecodedHeaders): 'pass' | readonly Buffer[] {
     // Never held back: the server takes a stream that begins after a later one for an error.
     if (!unit.endStream) return this.#blocks.pass(unit, decoded);
     // A call without a message ends with its headers; what follows from that has to come behind them.
@@ -246,7 +246,7 @@ export class Lane implements FrameJudge, SideCarrier {
   }
 
   #takeHeaders(
-    call: LaneCall,
+    call: DirectionCall,
     unit: HeaderUnit,
     decoded: DecodedHeaders,
     headers: CallHeaders,
