@@ -36,7 +36,7 @@ export class CallRecords implements Disposable {
         return;
       }
       const record = this.#toRecord(call, { type, reason: 'SlowCall', message }, facts);
-      repeats.tell(`slow ${call.method} ${call.pod?.uid ?? ''} ${outcome}`, record, { durationMs });
+      repeats.fold(`slow ${call.method} ${call.pod?.uid ?? ''} ${outcome}`, record, { durationMs });
     });
   }
 

@@ -13,7 +13,7 @@ import { hideInRecord } from './hide-in-record.js';
 import { placeInRecord } from './place-in-record.js';
 import { toLifecycleRecord } from './lifecycle-records.js';
 import { recordPodEvents } from '../../node/history/pod-records.js';
-import { Repeats } from './repeats.js';
+import { RepeatFolder } from './repeat-folder.js';
 import { RuntimeRecords } from '../../node/history/runtime-records.js';
 import { recordSyncs } from './sync-records.js';
 
@@ -34,7 +34,7 @@ afterEach(() => leave());
 
 const append = (record: JournalRecord) => void records.push(record);
 const maker = () => ({
-  ...{ clock, append, repeats: new Repeats({ clock, append }) },
+  ...{ clock, append, repeats: new RepeatFolder({ clock, append }) },
   findPod: (uid: string) => (uid === pod.uid ? pod : undefined),
 });
 const words = () => records.map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
@@ -211,9 +211,9 @@ describe('repeated records', () => {
   const told = () => records.map(({ message, count }) => `${count} ${message}`);
 
   it('are written with count and maximum once they have stopped for a minute', async () => {
-    const subject = new Repeats({ clock, append });
+    const subject = new RepeatFolder({ clock, append });
     for (const durationMs of [2_000, 9_000, 3_000]) {
-      subject.tell('slow', slow(durationMs), { durationMs });
+      subject.fold('slow', slow(durationMs), { durationMs });
       await clock.advance(SECOND);
     }
     subject.look();
@@ -226,13 +226,13 @@ describe('repeated records', () => {
   });
 
   it('are written when they end, and when they must make room for others', () => {
-    const subject = new Repeats({ clock, append });
-    for (const key of ['a 1', 'b 1', 'a 1', 'b 1']) subject.tell(key, slow(1));
+    const subject = new RepeatFolder({ clock, append });
+    for (const key of ['a 1', 'b 1', 'a 1', 'b 1']) subject.fold(key, slow(1));
     subject.end('a ');
     expect(told()).toEqual(['1 took 1 ms', '1 took 1 ms', '2 took 1 ms']);
-    for (let other = 1; other <= 1_000; other++) subject.tell(`other ${other}`, slow(1));
+    for (let other = 1; other <= 1_000; other++) subject.fold(`other ${other}`, slow(1));
     expect(records.filter(({ count }) => count === 2)).toHaveLength(2);
-    subject.tell('a 1', slow(1));
+    subject.fold('a 1', slow(1));
     expect(told().at(-1)).toBe('1 took 1 ms');
   });
 });

@@ -4,12 +4,12 @@ import { type Clock } from '#base/time/clock.js';
 import { messageOf } from '#base/errors/errors.js';
 import { formatGoDuration } from '#base/time/go-duration.js';
 import { type PodSyncEnd, podSyncEnded } from '#base/channels/worker-channels.js';
-import { type Repeats } from './repeats.js';
+import { type RepeatFolder } from './repeat-folder.js';
 
 /** What all makers of records need. */
 export interface RecordMaker {
   readonly clock: Clock;
-  readonly repeats: Repeats;
+  readonly repeats: RepeatFolder;
   readonly append: (record: JournalRecord) => void;
   /** The pod with this uid; undefined if it is not ours, or is forgotten. */
   readonly findPod: (uid: string) => JournalPod | undefined;
@@ -71,7 +71,7 @@ export function recordSyncs({ clock, repeats, append, findPod }: RecordMaker): (
     const failed = messageOf(error);
     const message = describe(end, made, failed);
     const record = { ...base, type: 'Warning', reason: 'SyncFailed', message } as const;
-    repeats.tell(`${failureOf(uid)}${failed}`, record, { isNews: made.length > 0 });
+    repeats.fold(`${failureOf(uid)}${failed}`, record, { isNews: made.length > 0 });
   });
   return () => {
     leaveCalls();

@@ -20,7 +20,7 @@ import {
   placeInRecord,
   type RecordMaker,
   recordSyncs,
-  Repeats,
+  RepeatFolder,
   toLifecycleRecord,
 } from '#history';
 import { type CriClient } from '#watch';
@@ -58,7 +58,7 @@ const LOOK_MS = 1_000;
 export class AgentHistory implements Disposable {
   readonly #options: AgentHistoryOptions;
   readonly #journal: Journal;
-  readonly #repeats: Repeats;
+  readonly #repeats: RepeatFolder;
   readonly #calls: CallRecords;
   readonly #runtime: RuntimeRecords;
   readonly #leave: readonly (() => void)[];
@@ -73,7 +73,7 @@ export class AgentHistory implements Disposable {
       ...{ clock, logger },
     });
     const append = (record: JournalRecord): void => this.#append(record);
-    this.#repeats = new Repeats({ clock, append });
+    this.#repeats = new RepeatFolder({ clock, append });
     const maker: RecordMaker = {
       ...{ clock, append, repeats: this.#repeats },
       findPod: (uid) => this.#findPod(uid),

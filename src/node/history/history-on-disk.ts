@@ -1,4 +1,10 @@
-import { historyFolder, type JournalEntry, JournalStoreError, LentStore, readRecords } from '#history';
+import {
+  historyFolder,
+  type JournalEntry,
+  JournalStoreError,
+  OfflineJournalStore,
+  readRecords,
+} from '#history';
 import { type HistoryFilter } from '#kube/node/history-filter.js';
 import { type Clock } from '#base/time/clock.js';
 import { PodloopError } from '#base/errors/errors.js';
@@ -28,7 +34,7 @@ export async function* readHistoryOnDisk(
 ): AsyncGenerator<JournalEntry, void, undefined> {
   const folder = historyFolder(rootDir);
   try {
-    await using store = new LentStore(folder, clock);
+    await using store = new OfflineJournalStore(folder, clock);
     const pods = pod === undefined ? undefined : podNames(pod, (await store.findNodeName()) ?? '');
     yield* readRecords(store, { filter: { ...filter, pods }, afterId }, signal);
   } catch (error) {

@@ -14,7 +14,7 @@ export function recordPodEvents({ clock, repeats }: RecordMaker): () => void {
       pod: { uid, namespace, name },
       ...(container === undefined ? {} : { container }),
     };
-    repeats.tell(key, { atMs: clock.now(), kind: 'event', type, reason, message, ...about });
+    repeats.fold(key, { atMs: clock.now(), kind: 'event', type, reason, message, ...about });
   });
 }
 

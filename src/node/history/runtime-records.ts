@@ -82,7 +82,7 @@ export class RuntimeRecords implements Disposable {
       this.#relistsFail = true;
       const { repeats, clock } = this.#options;
       const words = { kind: 'relist', type: 'Warning', reason: 'RelistFailed', message: error } as const;
-      repeats.tell(`${RELIST}${error}`, { atMs: clock.now(), ...words, details });
+      repeats.fold(`${RELIST}${error}`, { atMs: clock.now(), ...words, details });
     } else if (this.#relistsFail) {
       this.#relistsFail = false;
       this.#options.repeats.end(RELIST);

@@ -15,7 +15,7 @@ const PAGE = 500;
  * A reader may print it page by page in a pager, and must not block an agent that starts meanwhile. Every
  * method rejects with a JournalStoreError, also later if another process has the store by then.
  */
-export class LentStore implements RecordSource, AsyncDisposable {
+export class OfflineJournalStore implements RecordSource, AsyncDisposable {
   readonly #folder: string;
   readonly #clock: Clock;
   #store: JournalStore | undefined;

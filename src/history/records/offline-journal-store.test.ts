@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FIRST_KEY } from '../journal/journal-id.js';
 import { JournalStore, type StoredPair } from '../journal/journal-store.js';
 import { FakeClock } from '#testing/fake-clock.js';
-import { LentStore } from './lent-store.js';
+import { OfflineJournalStore } from './offline-journal-store.js';
 
 const PAIRS: readonly StoredPair[] = [
   ['r000000000000001-0000000000', 'one'],
@@ -27,7 +27,7 @@ afterEach(async () => {
 
 it('a history is open only while it is read, and read on when it is free again', async () => {
   const clock = new FakeClock();
-  await using lent = new LentStore(folder, clock);
+  await using lent = new OfflineJournalStore(folder, clock);
   const [first] = await lent.readAfter(FIRST_KEY, 1);
   expect(first).toEqual(PAIRS[0]);
   await expect(JournalStore.open({ folder })).rejects.toMatchObject({ trouble: 'locked' });

@@ -2,8 +2,8 @@ import { type JournalRecord } from '../journal/journal-record.js';
 import { type Clock } from '#base/time/clock.js';
 import { formatGoDuration } from '#base/time/go-duration.js';
 
-/** Options of {@link Repeats}. */
-export interface RepeatsOptions {
+/** Options of {@link RepeatFolder}. */
+export interface RepeatFolderOptions {
   readonly clock: Clock;
   readonly append: (record: JournalRecord) => void;
 }
@@ -27,7 +27,7 @@ interface Run {
   untold: { readonly record: JournalRecord; readonly durationMs: number } | undefined;
 }
 
-const TELL_AGAIN_MS = 60_000;
+const RECORD_AGAIN_MS = 60_000;
 /** What has not happened for this long starts over. */
 const FORGET_MS = 10 * 60_000;
 const MAX_RUNS = 1_000;
@@ -38,19 +38,19 @@ const MAX_RUNS = 1_000;
  * The first occurrence is recorded, and then the last one once a minute, with the count. The rest is recorded
  * when it ends, or has stopped for a minute, so that no count is lost.
  */
-export class Repeats {
-  readonly #options: RepeatsOptions;
+export class RepeatFolder {
+  readonly #options: RepeatFolderOptions;
   /** By key, in the order of the last occurrence. */
   readonly #runs = new Map<string, Run>();
   /** Those with an unrecorded occurrence. */
   readonly #waiting = new Set<Run>();
 
-  constructor(options: RepeatsOptions) {
+  constructor(options: RepeatFolderOptions) {
     this.#options = options;
   }
 
   /** Notes another occurrence. */
-  tell(key: string, record: JournalRecord, { durationMs = 0, isNews = false }: RepeatFacts = {}): void {
+  fold(key: string, record: JournalRecord, { durationMs = 0, isNews = false }: RepeatFacts = {}): void {
     const nowMs = this.#options.clock.monotonicMs();
     const run = this.#findRun(key, nowMs) ?? {
       ...{ count: 0, firstAtMs: record.atMs, lastMs: nowMs },
@@ -63,14 +63,14 @@ export class Repeats {
     this.#waiting.add(run);
     this.#runs.delete(key);
     this.#runs.set(key, run);
-    if (isNews || nowMs - run.toldMs >= TELL_AGAIN_MS) this.#tellRest(run);
+    if (isNews || nowMs - run.toldMs >= RECORD_AGAIN_MS) this.#tellRest(run);
     if (this.#runs.size > MAX_RUNS) this.#forget(this.#runs.keys().next().value!);
   }
 
   /** Records what has waited for a minute. */
   look(): void {
     const nowMs = this.#options.clock.monotonicMs();
-    for (const run of this.#waiting) if (nowMs - run.toldMs >= TELL_AGAIN_MS) this.#tellRest(run);
+    for (const run of this.#waiting) if (nowMs - run.toldMs >= RECORD_AGAIN_MS) this.#tellRest(run);
   }
 
   /**
