@@ -1,6 +1,6 @@
 import { type Clock } from '#base/time/clock.js';
 import { type KubeClient } from '../client/kube-client.js';
-import { KeptAnswers, type KeptAnswersStats } from './kept-answers.js';
+import { CachedAnswers, type CachedAnswersStats } from './cached-answers.js';
 import { postReview } from './post-review.js';
 import { type ClusterUser } from './read-user.js';
 
@@ -44,12 +44,12 @@ const MAX_KEY_LENGTH = 10_000;
  */
 export class AccessReviews {
   readonly #options: AccessReviewsOptions;
-  readonly #answers: KeptAnswers<{ readonly isAllowed: boolean; readonly isKept: boolean }>;
+  readonly #answers: CachedAnswers<{ readonly isAllowed: boolean; readonly isKept: boolean }>;
 
   constructor(options: AccessReviewsOptions) {
     this.#options = options;
     const { authorizedTtlMs = AUTHORIZED_TTL_MS, unauthorizedTtlMs = UNAUTHORIZED_TTL_MS } = options;
-    this.#answers = new KeptAnswers({
+    this.#answers = new CachedAnswers({
       kind: 'authz',
       ...{ clock: options.clock, limitMs: LIMIT_MS, mostKept: MAX_CACHED, mostAsked: MAX_PENDING },
       ttlMsOf: ({ isAllowed, isKept }) => (!isKept ? 0 : isAllowed ? authorizedTtlMs : unauthorizedTtlMs),
@@ -59,7 +59,7 @@ export class AccessReviews {
   }
 
   /** How many answers there are, and how many are being asked for. */
-  get stats(): KeptAnswersStats {
+  get stats(): CachedAnswersStats {
     return this.#answers.stats;
   }
 

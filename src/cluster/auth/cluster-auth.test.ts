@@ -4,7 +4,7 @@ import { FakeClock } from '#testing/fake-clock.js';
 import { BusyError } from '#base/errors/busy-error.js';
 import { ApiError, type KubeRequest } from '../client/kube-client.js';
 import { ClusterAuth, type ClusterAuthSettings } from './cluster-auth.js';
-import { KeptAnswers } from './kept-answers.js';
+import { CachedAnswers } from './cached-answers.js';
 
 const STILL = new AbortController().signal;
 setMaxListeners(0, STILL);
@@ -222,7 +222,7 @@ describe('what somebody may do', () => {
 
 describe('answers that are kept', () => {
   const make = (most: { readonly mostKept: number; readonly mostAsked: number }) =>
-    new KeptAnswers<string>({
+    new CachedAnswers<string>({
       kind: 'authn',
       ...{ clock: new FakeClock(), ttlMsOf: () => 1_000, limitMs: 1_000, late: () => new Error('late') },
       ...most,
@@ -275,7 +275,7 @@ describe('answers that are kept', () => {
 
   it('are asked for in places of their own once they were good, and what is not pushes none of them out', async () => {
     const clock = new FakeClock();
-    const answers = new KeptAnswers<string>({
+    const answers = new CachedAnswers<string>({
       ...{ kind: 'authn', clock, limitMs: 9_000, late: () => new Error('late') },
       ...{ ttlMsOf: () => 1_000, isGood: (answer) => answer === 'good', mostKept: 2, mostAsked: 1 },
     });

@@ -17,7 +17,7 @@ import { type AuthQuestionKind } from '#base/channels/auth-channels.js';
 import { type Clock } from '#base/time/clock.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { AccessReviews, type NodeAccess } from './access-reviews.js';
-import { type KeptAnswersStats } from './kept-answers.js';
+import { type CachedAnswersStats } from './cached-answers.js';
 import { type ClusterUser } from './read-user.js';
 import { TokenReviews } from './token-reviews.js';
 
@@ -46,7 +46,7 @@ export interface ClusterAuthSettings {
 }
 
 /** How {@link ClusterAuth} gets on, by kind of question. */
-export type ClusterAuthStats = Readonly<Record<AuthQuestionKind, KeptAnswersStats | undefined>>;
+export type ClusterAuthStats = Readonly<Record<AuthQuestionKind, CachedAnswersStats | undefined>>;
 
 /** The group of those who have not shown who they are. */
 const UNAUTHENTICATED = 'system:unauthenticated';

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { type Clock } from '#base/time/clock.js';
 import { type KubeClient } from '../client/kube-client.js';
-import { KeptAnswers, type KeptAnswersStats } from './kept-answers.js';
+import { CachedAnswers, type CachedAnswersStats } from './cached-answers.js';
 import { postReview } from './post-review.js';
 import { type ClusterUser, readStrings, readUser } from './read-user.js';
 
@@ -36,12 +36,12 @@ const MAX_TOKEN_LENGTH = 32 * 1024;
  */
 export class TokenReviews {
   readonly #options: TokenReviewsOptions;
-  readonly #answers: KeptAnswers<{ readonly user: ClusterUser | undefined }>;
+  readonly #answers: CachedAnswers<{ readonly user: ClusterUser | undefined }>;
   readonly #key = randomBytes(32);
 
   constructor(options: TokenReviewsOptions) {
     this.#options = options;
-    this.#answers = new KeptAnswers({
+    this.#answers = new CachedAnswers({
       kind: 'authn',
       ...{ clock: options.clock, limitMs: LIMIT_MS, mostKept: MAX_CACHED, mostAsked: MAX_PENDING },
       ttlMsOf: () => options.cacheTtlMs ?? CACHE_TTL_MS,
@@ -51,7 +51,7 @@ export class TokenReviews {
   }
 
   /** How many answers there are, and how many are being asked for. */
-  get stats(): KeptAnswersStats {
+  get stats(): CachedAnswersStats {
     return this.#answers.stats;
   }
 

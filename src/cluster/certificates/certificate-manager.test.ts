@@ -19,7 +19,7 @@ import { type NodeEvent } from '../node/node-ports.js';
 import { CertificateManager, type CertificateManagerOptions } from './certificate-manager.js';
 import { CertificateStore } from './certificate-store.js';
 import { nodeSubject } from './certificate-subject.js';
-import { type HeldCertificate } from './held-certificate.js';
+import { type NodeCertificate } from './node-certificate.js';
 import { openServingCertificate } from './serving-certificate.js';
 import { makeSigningRequest } from './signing-request.js';
 
@@ -82,7 +82,7 @@ async function nextRequest(before: number): Promise<string> {
   return signer.asked[before]!;
 }
 
-async function held(manager: CertificateManager, before?: HeldCertificate): Promise<HeldCertificate> {
+async function held(manager: CertificateManager, before?: NodeCertificate): Promise<NodeCertificate> {
   await untilTrue(() => manager.held !== undefined && manager.held !== before);
   return manager.held!;
 }
@@ -233,8 +233,8 @@ describe('the client certificate of a node', () => {
     await end();
     clock.jumpWallClock(3 * HOUR_MS);
     if (!isServerThere) api.stop();
-    const told: HeldCertificate[] = [];
-    const onHeld = (good: HeldCertificate): Promise<void> => {
+    const told: NodeCertificate[] = [];
+    const onHeld = (good: NodeCertificate): Promise<void> => {
       told.push(good);
       return Promise.resolve();
     };

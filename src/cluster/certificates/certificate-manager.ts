@@ -34,7 +34,7 @@ import { type KubeClient, retryAfterMsOf } from '../client/kube-client.js';
 import { type NodeEvent } from '../node/node-ports.js';
 import { type CertificateStore } from './certificate-store.js';
 import { type CertificateSubject, isSameSubject } from './certificate-subject.js';
-import { type HeldCertificate, isBetter, isFor, isOver } from './held-certificate.js';
+import { type NodeCertificate, isBetter, isFor, isOver } from './node-certificate.js';
 import { obtainCertificate, RequestRefused } from './obtain-certificate.js';
 import { CLIENT_ORDER, SERVING_ORDER } from './signing-request.js';
 
@@ -50,15 +50,15 @@ export interface CertificateManagerOptions {
   /** Where new ones are put. */
   readonly store: CertificateStore;
   /** The newest one that there is on this machine; somebody else may have put it there. */
-  readonly find: () => Promise<HeldCertificate | undefined>;
+  readonly find: () => Promise<NodeCertificate | undefined>;
   /** Whom it is to be about now; undefined while nobody knows. */
   readonly subject: () => CertificateSubject | undefined;
   /** Asks for another one in time; else only when there is none that is good. */
   readonly isRotated: boolean;
   /** How to ask. `good`: what is held and has not ended. */
-  readonly connect: (good: HeldCertificate | undefined) => Promise<RequestConnection>;
+  readonly connect: (good: NodeCertificate | undefined) => Promise<RequestConnection>;
   /** What is held is another one, and good. Rejections are logged. */
-  readonly onHeld?: (held: HeldCertificate) => Promise<void>;
+  readonly onHeld?: (held: NodeCertificate) => Promise<void>;
   /** Takes events about the Node. */
   readonly onEvent: (event: NodeEvent) => void;
   readonly clock: Clock;
@@ -86,9 +86,9 @@ export class CertificateManager {
   readonly #options: CertificateManagerOptions;
   readonly #woken = new Wakeup();
   readonly #waiting = new Set<() => void>();
-  #held: HeldCertificate | undefined;
+  #held: NodeCertificate | undefined;
   /** Of which was told that it is there and good. */
-  #told: HeldCertificate | undefined;
+  #told: NodeCertificate | undefined;
   #renewedFromMs = Infinity;
   /** Whom the one that is held was asked for; what its signer left out is not asked for again. */
   #askedFor: CertificateSubject | undefined;
@@ -104,7 +104,7 @@ export class CertificateManager {
   }
 
   /** What there is; it may have ended. */
-  get held(): HeldCertificate | undefined {
+  get held(): NodeCertificate | undefined {
     return this.#held;
   }
 
@@ -294,7 +294,7 @@ export class CertificateManager {
     }
   }
 
-  async #take(held: HeldCertificate, before: HeldCertificate | undefined): Promise<void> {
+  async #take(held: NodeCertificate, before: NodeCertificate | undefined): Promise<void> {
     const { use, clock, logger, random = Math.random } = this.#options;
     this.#held = held;
     this.#renewedFromMs = held.fromMs + (held.toMs - held.fromMs) * (LEAST_SHARE + SHARE_JITTER * random());
@@ -320,7 +320,7 @@ export class CertificateManager {
     for (const settle of [...this.#waiting]) settle();
   }
 
-  #good(): HeldCertificate | undefined {
+  #good(): NodeCertificate | undefined {
     const held = this.#held;
     return held === undefined || isOver(held, this.#options.clock.now()) ? undefined : held;
   }

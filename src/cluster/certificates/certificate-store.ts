@@ -22,7 +22,7 @@ import { type Logger } from '#base/log/logger.js';
 import { makeFolder } from '#base/fs/make-folder.js';
 import { privateKeyIn } from '#base/wire/pem.js';
 import { readIfThere, syncPath, writeWhole } from '#base/fs/whole-file.js';
-import { type HeldCertificate, isOfKey, readHeldCertificate } from './held-certificate.js';
+import { type NodeCertificate, isOfKey, readNodeCertificate } from './node-certificate.js';
 
 /** What a {@link CertificateStore} needs. */
 export interface CertificateStoreOptions {
@@ -42,7 +42,7 @@ export class CertificateStore {
   readonly currentFile: string;
   readonly #options: CertificateStoreOptions;
   readonly #keyFile: string;
-  #read: { readonly text: string; readonly held: HeldCertificate | undefined } | undefined;
+  #read: { readonly text: string; readonly held: NodeCertificate | undefined } | undefined;
   /** Told already. */
   #complaint = '';
 
@@ -54,14 +54,14 @@ export class CertificateStore {
   }
 
   /** The newest pair, whether it is still good or not; undefined when there is none. What cannot be used is told, once. */
-  async find(): Promise<HeldCertificate | undefined> {
+  async find(): Promise<NodeCertificate | undefined> {
     const file = this.currentFile;
     try {
       const text = (await readIfThere(file)) ?? '';
       if (this.#read?.text !== text) {
         // Known as it is from here on, should it be of no use.
         this.#read = { text, held: undefined };
-        this.#read = { text, held: text === '' ? undefined : readHeldCertificate(text, text) };
+        this.#read = { text, held: text === '' ? undefined : readNodeCertificate(text, text) };
       }
       if (this.#read.held !== undefined) this.#complaint = '';
     } catch (error) {
@@ -93,9 +93,9 @@ export class CertificateStore {
   }
 
   /** Makes a certificate and its key the newest pair. Rejects with what is wrong with them. */
-  async put(cert: string, key: KeyObject): Promise<HeldCertificate> {
+  async put(cert: string, key: KeyObject): Promise<NodeCertificate> {
     const { folder, prefix, clock } = this.#options;
-    const held = readHeldCertificate(cert, toText(key));
+    const held = readNodeCertificate(cert, toText(key));
     const name = `${prefix}-${toFileTime(clock.now())}.pem`;
     const text = `${held.cert}${held.key}`;
     await writeWhole(join(folder, name), text);

@@ -32,7 +32,7 @@ import { type NodeEvent } from '../node/node-ports.js';
 import { CertificateManager, type RequestConnection } from './certificate-manager.js';
 import { CertificateStore } from './certificate-store.js';
 import { formatName, nodeSubject } from './certificate-subject.js';
-import { type HeldCertificate, isBetter, isOver, readHeldCertificate } from './held-certificate.js';
+import { type NodeCertificate, isBetter, isOver, readNodeCertificate } from './node-certificate.js';
 import { writeKubeconfig } from './write-kubeconfig.js';
 
 /** What {@link openClientEnrollment} needs. */
@@ -186,7 +186,7 @@ async function findNewest(
   { nodeName, clock, logger }: ClientEnrollmentOptions,
   own: Kubeconfig | undefined,
   store: CertificateStore,
-): Promise<HeldCertificate | undefined> {
+): Promise<NodeCertificate | undefined> {
   const name = formatName(nodeSubject(nodeName));
   const [one, other] = [await readPair(own, logger), await store.find()].filter(
     (each) => each?.name === name,
@@ -199,11 +199,11 @@ async function findNewest(
 async function readPair(
   kubeconfig: Kubeconfig | undefined,
   logger: Logger,
-): Promise<HeldCertificate | undefined> {
+): Promise<NodeCertificate | undefined> {
   const { certificate, key } = kubeconfig?.user ?? {};
   if (certificate === undefined || key === undefined) return undefined;
   try {
-    return readHeldCertificate(await readPem(certificate), await readPem(key));
+    return readNodeCertificate(await readPem(certificate), await readPem(key));
   } catch (error) {
     const why = messageOf(error);
     logger.info('Client certificate of the kubeconfig cannot be used', { file: kubeconfig?.file, why }, 4);

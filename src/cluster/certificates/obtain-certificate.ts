@@ -7,7 +7,7 @@ import { type Logger } from '#base/log/logger.js';
 import { isAnswer, type KubeClient } from '../client/kube-client.js';
 import { type CertificateSigningRequest } from '../client/kube-objects.js';
 import { Reflector } from '../watch/reflector.js';
-import { isOfKey } from './held-certificate.js';
+import { isOfKey } from './node-certificate.js';
 import { makeSigningRequest, nameSigningRequest, type SigningOrder } from './signing-request.js';
 
 /** What {@link obtainCertificate} needs. */

@@ -41,7 +41,7 @@ import { registerNode } from './node-registration.js';
 import { type NodeSettings } from './node-settings.js';
 import { NodeStatusReporter } from './node-status-reporter.js';
 import { OwnNode } from './own-node.js';
-import { RivalWatch } from './rival-watch.js';
+import { DuplicateNodeDetector } from './duplicate-node-detector.js';
 import { type EvictionThreshold } from '#kube/node/eviction-thresholds.js';
 import { type Supplies } from '#kube/node/node-supplies.js';
 import { DEFAULT_TRANSITION_PERIOD_MS, PressureWatch, type SupplyReaders } from './pressure-watch.js';
@@ -95,7 +95,7 @@ export class ClusterNode {
   /** What may take long: it holds up no heartbeat, and none drops its connection. */
   readonly #registering: NodeApi;
   readonly #own: OwnNode;
-  readonly #rivals: RivalWatch;
+  readonly #rivals: DuplicateNodeDetector;
   readonly #registered: Promise<void>;
   #tellRegistered: () => void = () => undefined;
   readonly #listeners = new Set<(node: NodeObject | undefined) => void>();
@@ -112,7 +112,7 @@ export class ClusterNode {
     const common = { clock, logger, ...(random === undefined ? {} : { random }) };
     const timeoutMs = Math.min(statusUpdateFrequencyMs, leaseDurationMs);
     const drop = (because: 'status' | 'lease') => () => this.#dropConnection(because, timeoutMs);
-    this.#rivals = new RivalWatch({ nodeName: name, onEvent, clock, logger });
+    this.#rivals = new DuplicateNodeDetector({ nodeName: name, onEvent, clock, logger });
     this.#facts = new NodeFactsWatch({
       ...{ port: facts, hardThresholds: pressure.hard, clock, logger },
       hasVolumesInUse: () => (this.#own.seen?.status.volumesInUse ?? []).length > 0,

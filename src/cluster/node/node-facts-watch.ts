@@ -2,7 +2,7 @@ import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { type NodeFacts } from './compute-node-status.js';
 import { computeResources, type NodeResources } from './compute-resources.js';
-import { KeptFact } from './kept-fact.js';
+import { CachedFact } from './cached-fact.js';
 import { computeAddresses } from './node-addresses.js';
 import { type NodeAddress, type NodeImage } from './node-object.js';
 import { type MachineInfo, type NodeFactsPort, type RuntimeInfo } from './node-ports.js';
@@ -30,12 +30,12 @@ const RARELY_CHANGED_FRESH_FOR_MS = 60_000;
 export class NodeFactsWatch {
   readonly #port: NodeFactsPort;
   readonly #clock: Clock;
-  readonly #machine: KeptFact<MachineInfo>;
-  readonly #resources: KeptFact<NodeResources>;
-  readonly #addresses: KeptFact<readonly NodeAddress[]>;
-  readonly #runtime: KeptFact<RuntimeInfo>;
-  readonly #images: KeptFact<readonly NodeImage[]>;
-  readonly #mounts: KeptFact<boolean>;
+  readonly #machine: CachedFact<MachineInfo>;
+  readonly #resources: CachedFact<NodeResources>;
+  readonly #addresses: CachedFact<readonly NodeAddress[]>;
+  readonly #runtime: CachedFact<RuntimeInfo>;
+  readonly #images: CachedFact<readonly NodeImage[]>;
+  readonly #mounts: CachedFact<boolean>;
 
   constructor({ port, hardThresholds, hasVolumesInUse, clock, logger }: NodeFactsWatchOptions) {
     this.#port = port;
@@ -44,7 +44,8 @@ export class NodeFactsWatch {
       name: string,
       freshForMs: number,
       look: (signal: AbortSignal) => Promise<Value>,
-    ): KeptFact<Value> => new KeptFact({ name, look, freshForMs, deadlineMs: DEADLINE_MS, clock, logger });
+    ): CachedFact<Value> =>
+      new CachedFact({ name, look, freshForMs, deadlineMs: DEADLINE_MS, clock, logger });
     const rarely = RARELY_CHANGED_FRESH_FOR_MS;
     this.#machine = keep('machine', rarely, (signal) => port.machine(signal));
     this.#resources = keep('resources', rarely, async (signal) =>

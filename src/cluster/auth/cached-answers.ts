@@ -7,26 +7,26 @@ import {
   type SharedQuestionsStats,
 } from './shared-questions.js';
 
-/** What {@link KeptAnswers} work with. */
-export interface KeptAnswersOptions<T> extends AnswerStoreOptions<T>, SharedQuestionsOptions {}
+/** What {@link CachedAnswers} work with. */
+export interface CachedAnswersOptions<T> extends AnswerStoreOptions<T>, SharedQuestionsOptions {}
 
-/** How {@link KeptAnswers} get on. */
-export interface KeptAnswersStats extends AnswerStoreStats, SharedQuestionsStats {}
+/** How {@link CachedAnswers} get on. */
+export interface CachedAnswersStats extends AnswerStoreStats, SharedQuestionsStats {}
 
 /** Answers by what was asked: given as they are kept ({@link AnswerStore}), and asked for else ({@link SharedQuestions}). */
-export class KeptAnswers<T> {
-  readonly #options: KeptAnswersOptions<T>;
+export class CachedAnswers<T> {
+  readonly #options: CachedAnswersOptions<T>;
   readonly #store: AnswerStore<T>;
   readonly #questions: SharedQuestions<T>;
 
-  constructor(options: KeptAnswersOptions<T>) {
+  constructor(options: CachedAnswersOptions<T>) {
     this.#options = options;
     this.#store = new AnswerStore(options);
     this.#questions = new SharedQuestions(options);
   }
 
   /** As of now. */
-  get stats(): KeptAnswersStats {
+  get stats(): CachedAnswersStats {
     return { ...this.#store.stats, ...this.#questions.stats };
   }
 

@@ -3,8 +3,8 @@ import { type Logger } from '#base/log/logger.js';
 import { type NodeInfo, type NodeObject } from './node-object.js';
 import { type MachineInfo, type NodeEvent } from './node-ports.js';
 
-/** What a {@link RivalWatch} needs. */
-export interface RivalWatchOptions {
+/** What a {@link DuplicateNodeDetector} needs. */
+export interface DuplicateNodeDetectorOptions {
   readonly nodeName: string;
   readonly onEvent: (event: NodeEvent) => void;
   readonly clock: Pick<Clock, 'monotonicMs'>;
@@ -20,13 +20,13 @@ const TELL_AGAIN_MS = 600_000;
  * the pods. Once may be an agent that is just ending, or data that were restored; so it is told from the second sign on, and then
  * every ten minutes while there are any.
  */
-export class RivalWatch {
-  readonly #options: RivalWatchOptions;
+export class DuplicateNodeDetector {
+  readonly #options: DuplicateNodeDetectorOptions;
   readonly #signs = new Map<string, number>();
   #toldAtMs = -Infinity;
   #isOurs = false;
 
-  constructor(options: RivalWatchOptions) {
+  constructor(options: DuplicateNodeDetectorOptions) {
     this.#options = options;
   }
 

@@ -3,7 +3,7 @@ import { certificatesIn, privateKeyIn } from '#base/wire/pem.js';
 import { type CertificateSubject, formatName } from './certificate-subject.js';
 
 /** A certificate with its key, and what of it matters to its holder. Times are in milliseconds since the epoch. */
-export interface HeldCertificate {
+export interface NodeCertificate {
   /** In PEM, those that vouch for it behind it. */
   readonly cert: string;
   /** In PEM. */
@@ -16,7 +16,7 @@ export interface HeldCertificate {
 }
 
 /** Reads a certificate and its key in PEM. Throws an Error that says in words what is wrong, and repeats nothing of them. */
-export function readHeldCertificate(certText: string, keyText: string): HeldCertificate {
+export function readNodeCertificate(certText: string, keyText: string): NodeCertificate {
   const certificates = certificatesIn(certText);
   const [first] = certificates;
   if (first === undefined) throw new Error('holds no certificate in PEM');
@@ -51,7 +51,7 @@ function attempt<Result>(what: string, work: () => Result): Result {
 }
 
 /** Whether it has ended, at that time. */
-export function isOver({ toMs }: HeldCertificate, nowMs: number): boolean {
+export function isOver({ toMs }: NodeCertificate, nowMs: number): boolean {
   return nowMs >= toMs;
 }
 
@@ -59,13 +59,13 @@ export function isOver({ toMs }: HeldCertificate, nowMs: number): boolean {
  * Whether the first is to be shown rather than the other: it has not ended, or it was made later. Those of some tools all
  * begin with their authority.
  */
-export function isBetter(one: HeldCertificate, other: HeldCertificate, nowMs: number): boolean {
+export function isBetter(one: NodeCertificate, other: NodeCertificate, nowMs: number): boolean {
   if (isOver(one, nowMs) !== isOver(other, nowMs)) return isOver(other, nowMs);
   return one.fromMs === other.fromMs ? one.toMs > other.toMs : one.fromMs > other.fromMs;
 }
 
 /** Whether it is of that subject, with all of its names and addresses; it may have more of them. */
-export function isFor({ name, x509 }: HeldCertificate, wanted: CertificateSubject): boolean {
+export function isFor({ name, x509 }: NodeCertificate, wanted: CertificateSubject): boolean {
   return (
     name === formatName(wanted) &&
     // Only those that are named themselves.

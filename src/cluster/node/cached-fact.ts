@@ -4,8 +4,8 @@ import { formatGoDuration } from '#base/time/go-duration.js';
 import { type Logger } from '#base/log/logger.js';
 import { SharedLook } from '#base/async/shared-look.js';
 
-/** What a {@link KeptFact} needs. */
-export interface KeptFactOptions<Value> {
+/** What a {@link CachedFact} needs. */
+export interface CachedFactOptions<Value> {
   /** What it is, for the log: `images`. */
   readonly name: string;
   readonly look: (signal: AbortSignal) => Promise<Value>;
@@ -18,14 +18,14 @@ export interface KeptFactOptions<Value> {
 }
 
 /** A fact that is looked up again and again: what was known before holds while it cannot be. Complaints are told once. */
-export class KeptFact<Value> {
-  readonly #options: KeptFactOptions<Value>;
+export class CachedFact<Value> {
+  readonly #options: CachedFactOptions<Value>;
   readonly #looks: SharedLook<Value>;
   #value: Value | undefined;
   #complaint: string | undefined;
   #foundAtMs = -Infinity;
 
-  constructor(options: KeptFactOptions<Value>) {
+  constructor(options: CachedFactOptions<Value>) {
     this.#options = options;
     const { name, look, deadlineMs, clock } = options;
     const late = (): Error => new Error(`${name}: not found out within ${formatGoDuration(deadlineMs)}`);

@@ -3,7 +3,7 @@ import { FakeClock } from '#testing/fake-clock.js';
 import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { readNode } from './node-object.js';
 import { type MachineInfo, type NodeEvent } from './node-ports.js';
-import { RivalWatch } from './rival-watch.js';
+import { DuplicateNodeDetector } from './duplicate-node-detector.js';
 
 const MACHINE: MachineInfo = {
   ...{ machineID: 'm', systemUUID: 's', bootID: 'b', kernelVersion: '6.1' },
@@ -13,12 +13,17 @@ const MACHINE: MachineInfo = {
 let clock: FakeClock;
 let logger: LogRecorder;
 let events: NodeEvent[];
-let rivals: RivalWatch;
+let rivals: DuplicateNodeDetector;
 beforeEach(() => {
   clock = new FakeClock();
   logger = new LogRecorder();
   events = [];
-  rivals = new RivalWatch({ nodeName: 'here', onEvent: (event) => events.push(event), clock, logger });
+  rivals = new DuplicateNodeDetector({
+    nodeName: 'here',
+    onEvent: (event) => events.push(event),
+    clock,
+    logger,
+  });
 });
 const see = (ids: object): void =>
   rivals.noteNode(
