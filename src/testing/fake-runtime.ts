@@ -7,7 +7,7 @@ import {
   type Runtime,
   type RuntimeEvent,
   type SandboxStatus,
-  type ToldStatuses,
+  type EventStatuses,
 } from '../watch/observed/runtime.js';
 import { type Clock, SystemClock } from '#base/time/clock.js';
 import { CallGate } from './call-gate.js';
@@ -164,7 +164,7 @@ export class FakeRuntime implements Runtime {
   }
 
   /** What an event would tell of a pod now: its newest sandbox and what is in that; undefined without a sandbox. */
-  toldStatuses(uid: string): ToldStatuses | undefined {
+  toldStatuses(uid: string): EventStatuses | undefined {
     const pod = this.#pods.find(uid);
     const status = pod && this.#pods.statusOf(pod);
     const [sandbox, ...older] = status?.sandboxes ?? [];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-import { statusAsTold } from '../../watch/pleg/announced/told-status.js';
+import { composeEventStatus } from '../../watch/pleg/announced/event-status.js';
 import { emptyPodStatus, type RuntimeEvent } from '../../watch/observed/runtime.js';
 import { type CaseScope } from './case-scope.js';
 
@@ -40,7 +40,7 @@ export const EVENT_CASES: Readonly<Record<string, (scope: CaseScope) => Promise<
       return found?.containers[0]?.state === 'exited' ? found : undefined;
     });
     const known = emptyPodStatus(pod.uid);
-    const told = statusAsTold({ seen, accepted: undefined, known, told: statuses() });
+    const told = composeEventStatus({ seen, accepted: undefined, known, told: statuses() });
     assert.deepEqual(told, await scope.runtime.getPodStatus(seen, scope.signal));
   },
 

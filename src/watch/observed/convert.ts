@@ -16,7 +16,7 @@ import {
   type ObservedState,
   type RuntimeEvent,
   type SandboxStatus,
-  type ToldStatuses,
+  type EventStatuses,
 } from './runtime.js';
 
 /** Counters of the conversion. */
@@ -158,14 +158,14 @@ export function toRuntimeEvent(event: cri.ContainerEventResponse, counters: Conv
     podUid: podUidOf(event),
     createdAtNs: event.createdAt,
     // Read lazily, as most are never needed, such as those of containers that were only created.
-    ...(event.podSandboxStatus && { statuses: () => toToldStatuses(event, counters) }),
+    ...(event.podSandboxStatus && { statuses: () => toEventStatuses(event, counters) }),
   };
 }
 
-function toToldStatuses(
+function toEventStatuses(
   { podSandboxStatus, containersStatuses }: cri.ContainerEventResponse,
   counters: ConvertCounters,
-): ToldStatuses {
+): EventStatuses {
   const sandboxId = podSandboxStatus?.id ?? '';
   return {
     sandboxes: podSandboxStatus ? [toSandboxStatus(podSandboxStatus, { id: '' }, counters)] : [],

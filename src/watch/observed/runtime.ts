@@ -141,11 +141,11 @@ export interface RuntimeEvent {
   /** Nanoseconds since the epoch by the runtime's clock; 0n if not reported. */
   readonly createdAtNs: bigint;
   /** The pod's status in the event, decoded at each call; absent if the event has none. */
-  readonly statuses?: () => ToldStatuses;
+  readonly statuses?: () => EventStatuses;
 }
 
 /** The status in an event: the pod's newest sandbox and the containers in it. */
-export interface ToldStatuses {
+export interface EventStatuses {
   readonly sandboxes: readonly SandboxStatus[];
   readonly containers: readonly ContainerStatus[];
 }

@@ -3,7 +3,7 @@ import { aRuntimeEvent } from '#testing/builders.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { FakeRuntime } from '#testing/fake-runtime.js';
 import { podOf } from '#support/harness/pleg-harness.js';
-import { type RuntimeEvent, type ToldStatuses } from '../observed/runtime.js';
+import { type RuntimeEvent, type EventStatuses } from '../observed/runtime.js';
 import { SILENT_LOGGER } from '#base/log/logger.js';
 import { type RuntimeEventReceipt, runtimeEventReceived } from '#base/channels/pleg-channels.js';
 import { EventStream } from './event-stream.js';
@@ -26,7 +26,7 @@ function setUp({ events = true } = {}) {
   });
   const stopping = new AbortController();
   const running = stream.run(stopping.signal);
-  const emit = (type: RuntimeEvent['type'], containerId = 'c', told?: ToldStatuses): void => {
+  const emit = (type: RuntimeEvent['type'], containerId = 'c', told?: EventStatuses): void => {
     const createdAtNs = BigInt(clock.now()) * 1_000_000n;
     const statuses = told && { statuses: () => told };
     runtime.emitEvent(aRuntimeEvent({ type, containerId, podUid: 'a', createdAtNs, ...statuses }));
@@ -97,11 +97,11 @@ describe('the event stream', () => {
     const { clock, stream, stop } = setUp();
     const early = clock.stamp();
     await clock.settle();
-    stream.looked(early);
+    stream.relisted(early);
     stream.compare('a', before, after);
     await clock.advance(2_000);
     expect(stream.stats).toMatchObject({ announced: 0, missed: 0 });
-    stream.looked(clock.stamp());
+    stream.relisted(clock.stamp());
     stream.compare('a', before, after);
     await clock.advance(2_000);
     expect(stream.stats).toMatchObject({ announced: 0, missed: 1 });
@@ -111,7 +111,7 @@ describe('the event stream', () => {
   it('reports when a change turns out to be announced, or not', async () => {
     const { clock, stream, told, emit, stop } = setUp();
     await clock.settle();
-    stream.looked(clock.stamp());
+    stream.relisted(clock.stamp());
     emit('stopped');
     told.length = 0;
     stream.compare('a', before, after);
@@ -125,10 +125,10 @@ describe('the event stream', () => {
   it('forgets events of a pod that a later relist does not show', async () => {
     const { clock, stream, emit, stop } = setUp();
     await clock.settle();
-    const nothing: ToldStatuses = { sandboxes: [], containers: [] };
+    const nothing: EventStatuses = { sandboxes: [], containers: [] };
     const early = clock.stamp();
     emit('deleted', 'c', nothing);
-    const kept = (): unknown[] => [stream.expects('a'), stream.findTold('a', clock.stamp())];
+    const kept = (): unknown[] => [stream.expects('a'), stream.findEventStatuses('a', clock.stamp())];
     stream.forgetAbsent(early, () => false);
     stream.forgetAbsent(clock.stamp(), (uid) => uid === 'a');
     expect(kept()).toEqual([true, nothing]);
@@ -140,7 +140,7 @@ describe('the event stream', () => {
   it('leaves no timer at its end, and compares nothing from then on', async () => {
     const { clock, stream, emit, stop } = setUp();
     await clock.settle();
-    stream.looked(clock.stamp());
+    stream.relisted(clock.stamp());
     emit('stopped');
     stream.compare('a', before, before);
     stream.compare('b', undefined, podOf('b', { d: 'running' }));

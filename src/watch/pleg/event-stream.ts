@@ -1,4 +1,9 @@
-import { type ObservedPod, type Runtime, type RuntimeEvent, type ToldStatuses } from '../observed/runtime.js';
+import {
+  type ObservedPod,
+  type Runtime,
+  type RuntimeEvent,
+  type EventStatuses,
+} from '../observed/runtime.js';
 import { type Clock, type ClockTimer, OLDEST_STAMP, type Stamp } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { runtimeEventReceived } from '#base/channels/pleg-channels.js';
@@ -19,7 +24,7 @@ export interface EventStreamOptions {
    * Called when an event says that a container of this pod has exited, with the pod's status in the event. A
    * list follows.
    */
-  readonly onStopped: (uid: string, containerId: string, told: () => ToldStatuses) => void;
+  readonly onStopped: (uid: string, containerId: string, told: () => EventStatuses) => void;
   /** Called when the state of the stream, or the finding about its completeness, has changed. */
   readonly onChange: () => void;
   /** Called when the stream is up: whatever happened before has to be listed. */
@@ -29,7 +34,7 @@ export interface EventStreamOptions {
 }
 
 /** Upper limit of pods with an unused status from an event; any others are inspected. */
-const TOLD_LIMIT = 4_096;
+const STATUSES_LIMIT = 4_096;
 
 /**
  * The runtime's events as the generator uses them: hints which pod to list, checked against the lists and
@@ -41,7 +46,7 @@ export class EventStream {
   readonly #announcements: Announcements;
   readonly #checks: HintChecks;
   /** The pod status in the newest event of each pod, by uid, until it is used. */
-  readonly #told = new Map<string, { readonly stamp: Stamp; readonly read: () => ToldStatuses }>();
+  readonly #statuses = new Map<string, { readonly stamp: Stamp; readonly read: () => EventStatuses }>();
   /** A list with a newer stamp has seen everything from before the stream was up. */
   #upStamp: Stamp = OLDEST_STAMP;
   #sweepTimer: ClockTimer | undefined;
@@ -113,18 +118,18 @@ export class EventStream {
   }
 
   /** The pod status in the newest event of a pod, if it came before the list with this stamp. */
-  findTold(uid: string, stamp: Stamp): ToldStatuses | undefined {
-    const told = this.#told.get(uid);
+  findEventStatuses(uid: string, stamp: Stamp): EventStatuses | undefined {
+    const told = this.#statuses.get(uid);
     return told === undefined || told.stamp >= stamp ? undefined : told.read();
   }
 
   /** Forgets the status of a pod that was used, or whose pod is gone. */
-  forgetTold(uid: string): void {
-    this.#told.delete(uid);
+  forgetEventStatuses(uid: string): void {
+    this.#statuses.delete(uid);
   }
 
   /** Notes that the relist with this stamp is complete. */
-  looked(stamp: Stamp): void {
+  relisted(stamp: Stamp): void {
     if (this.info.state === 'up' && stamp > this.#upStamp) this.#announcements.caughtUp();
   }
 
@@ -135,7 +140,8 @@ export class EventStream {
    */
   forgetAbsent(stamp: Stamp, isThere: (uid: string) => boolean): void {
     this.#checks.compareAbsent(stamp, isThere);
-    for (const [uid, told] of this.#told) if (told.stamp < stamp && !isThere(uid)) this.#told.delete(uid);
+    for (const [uid, told] of this.#statuses)
+      if (told.stamp < stamp && !isThere(uid)) this.#statuses.delete(uid);
   }
 
   #take(event: RuntimeEvent): void {
@@ -150,7 +156,7 @@ export class EventStream {
     // A creation alone is not reported: the container's start, or its end, comes with an event of its own.
     if (event.type !== 'created') {
       if (event.podUid !== undefined) {
-        this.#keepTold(event.podUid, event);
+        this.#cacheStatuses(event.podUid, event);
         if (event.type === 'stopped' && event.statuses !== undefined) {
           this.#options.onStopped(event.podUid, event.containerId, event.statuses);
         }
@@ -161,10 +167,10 @@ export class EventStream {
     if (this.announcedInARow !== before) this.#options.onChange();
   }
 
-  #keepTold(uid: string, event: RuntimeEvent): void {
-    this.#told.delete(uid);
-    if (event.statuses === undefined || this.#told.size >= TOLD_LIMIT) return;
-    this.#told.set(uid, { stamp: this.#options.clock.stamp(), read: event.statuses });
+  #cacheStatuses(uid: string, event: RuntimeEvent): void {
+    this.#statuses.delete(uid);
+    if (event.statuses === undefined || this.#statuses.size >= STATUSES_LIMIT) return;
+    this.#statuses.set(uid, { stamp: this.#options.clock.stamp(), read: event.statuses });
   }
 
   #distrust(): void {
@@ -188,7 +194,7 @@ export class EventStream {
       case 'unsupported':
         this.#announcements.disconnected();
         this.#checks.clear();
-        this.#told.clear();
+        this.#statuses.clear();
         this.#options.onDown();
         break;
     }

@@ -61,7 +61,7 @@ export interface FleetingContainers {
  * A requested re-inspection that found nothing gives a PodSync, and so do containers that came and went and
  * were only counted.
  */
-export function toLookEvents(
+export function toListEvents(
   changes: readonly ContainerChange[],
   fleeting: FleetingContainers,
   statuses: readonly PodStatus[],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type ObservedState, type ToldStatuses } from '../observed/runtime.js';
+import { type ObservedState, type EventStatuses } from '../observed/runtime.js';
 import { aRuntimeEvent } from '#testing/builders.js';
 import { Believer } from '#support/believer.js';
 import { FakeClock } from '#testing/fake-clock.js';
@@ -107,7 +107,7 @@ const NEXT: Readonly<Partial<Record<ObservedState, readonly ObservedState[]>>> =
 };
 
 it('whatever happens in whatever order: once things settle, every subscriber knows the state of the runtime', async () => {
-  let toldAtOnce = 0;
+  let announcedEarly = 0;
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(...PLEG_MODES),
@@ -149,7 +149,7 @@ it('whatever happens in whatever order: once things settle, every subscriber kno
           podUid: string,
           containerId: string,
           type: 'started' | 'stopped' | 'deleted',
-          statuses?: ToldStatuses,
+          statuses?: EventStatuses,
         ): void =>
           runtime.emitEvent(
             aRuntimeEvent({
@@ -375,12 +375,12 @@ it('whatever happens in whatever order: once things settle, every subscriber kno
         for (const { ended, uid: waiting } of waits) expect(ended, `wait for ${waiting}`).toBe(true);
         expect(pleg.cache.waiting).toBe(0);
         expect(pleg.health()).toMatchObject({ healthy: true, stuckPods: [] });
-        toldAtOnce += pleg.state().inspections.toldAtOnce;
+        announcedEarly += pleg.state().inspections.announcedEarly;
         await stop();
         expect(clock.pendingTimers).toBe(0);
       },
     ),
     { numRuns: 150 },
   );
-  expect(toldAtOnce).toBeGreaterThan(0);
+  expect(announcedEarly).toBeGreaterThan(0);
 }, 120_000);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type ObservedPod, type Runtime } from '../observed/runtime.js';
 import { aPodStatus } from '#testing/builders.js';
 import { podOf, setUpPleg } from '#support/harness/pleg-harness.js';
-import { ITEMS_PER_SLICE } from './relist/looks.js';
+import { ITEMS_PER_SLICE } from './relist/pod-lists.js';
 
 /** A node whose pods count accesses: in all, and between two turns of the event loop. */
 function countingNode(podCount: number, containersEach: number) {

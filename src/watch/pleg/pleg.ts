@@ -25,7 +25,7 @@ import { Wakeup } from '#base/async/wakeup.js';
 import { type PodLifecycleEvent } from './events.js';
 import { EventStream } from './event-stream.js';
 import { Inspector } from './inspection/inspector.js';
-import { Looks } from './relist/looks.js';
+import { PodLists } from './relist/pod-lists.js';
 import { type PodCache } from './pod-cache.js';
 import { PodRecords } from './pod-records.js';
 import { type PlegOptions, type ResolvedPlegOptions, resolvePlegOptions } from './pleg-options.js';
@@ -52,7 +52,7 @@ export class Pleg {
   readonly #inspector: Inspector;
   readonly #requests: RelistRequests;
   readonly #stream: EventStream;
-  readonly #looks: Looks;
+  readonly #looks: PodLists;
   readonly #period: RelistPeriod;
   readonly #subscriptions = new Set<Subscription>();
   readonly #lookListeners = new Set<() => void>();
@@ -79,8 +79,8 @@ export class Pleg {
       slowAfterMs: this.#options.inspectBudgetMs,
       deadlineMs: this.#options.inspectDeadlineMs,
       believedAfter: this.#options.believedAfter,
-      findTold: (uid, stamp) => this.#stream.findTold(uid, stamp),
-      forgetTold: (uid) => this.#stream.forgetTold(uid),
+      findEventStatuses: (uid, stamp) => this.#stream.findEventStatuses(uid, stamp),
+      forgetEventStatuses: (uid) => this.#stream.forgetEventStatuses(uid),
       yieldToLoop: this.#options.yieldToLoop,
       deliver: (events) => this.#deliver(events),
     });
@@ -98,12 +98,12 @@ export class Pleg {
         if (uid === undefined) this.#requests.addAll('event');
         else this.#requests.add(uid, 'event');
       },
-      onStopped: (uid, containerId, told) => this.#inspector.ends.tell(uid, containerId, told),
+      onStopped: (uid, containerId, told) => this.#inspector.earlyExits.announce(uid, containerId, told),
       onChange: () => this.#period.reconsider(),
       onUp: () => this.#requests.addAll('relist'),
       onDown: () => this.#inspector.distrustEvents(),
     });
-    this.#looks = new Looks({
+    this.#looks = new PodLists({
       runtime,
       clock,
       logger,
@@ -117,7 +117,7 @@ export class Pleg {
       // Not the long deadline of a list: one pod that cannot be listed must not block the others.
       podListDeadlineMs: this.#options.inspectBudgetMs,
       yieldToLoop: this.#options.yieldToLoop,
-      onLooked: () => {
+      onCompared: () => {
         for (const listener of this.#lookListeners) listener();
       },
     });
@@ -140,7 +140,7 @@ export class Pleg {
    * slow one. Rejects if the list fails, or with the signal's reason; nothing is deleted then.
    */
   async relist(signal?: AbortSignal): Promise<void> {
-    const { inspections } = await this.#looks.atAll({ signal, byHand: true });
+    const { inspections } = await this.#looks.listAll({ signal, byHand: true });
     await abortable(inspections, signal);
   }
 
@@ -275,7 +275,7 @@ export class Pleg {
     for (;;) {
       const startedMs = this.#clock.monotonicMs();
       try {
-        const { inspections } = await this.#looks.atAll({ signal, byHand: false });
+        const { inspections } = await this.#looks.listAll({ signal, byHand: false });
         if (byProvenStream) this.#period.noteQuietRelist(this.#clock.monotonicMs() - startedMs);
         await this.#giveTime(inspections, signal);
       } catch (error) {
@@ -320,10 +320,10 @@ export class Pleg {
     // One list of all pods is cheaper than many lists of one pod: the runtime filters all pods for each of them.
     const manyPods = Math.max(4, this.#records.size / 64);
     if (this.#requests.wantsAll || this.#requests.size > manyPods) {
-      await this.#looks.atAll({ signal, byHand: false });
+      await this.#looks.listAll({ signal, byHand: false });
       return;
     }
-    await this.#looks.atNextPod(signal);
+    await this.#looks.listNextPod(signal);
   }
 
   #deliver(events: readonly PodLifecycleEvent[]): void {

@@ -4,7 +4,7 @@ import { Backoff } from '#base/async/backoff.js';
 import { type ClockTimer, OLDEST_STAMP, type Stamp } from '#base/time/clock.js';
 import { type Trigger } from './events.js';
 import { type InspectionHandle } from './inspection/inspection-pool.js';
-import { NO_ENDS, type ToldEnds } from './announced/told-ends.js';
+import { NO_EXITS, type AnnouncedExits } from './announced/announced-exits.js';
 
 /** The first delay after a failed retry of an inspection, in milliseconds. */
 const RETRY_INITIAL_MS = 1_000;
@@ -39,9 +39,9 @@ export class PodRecord {
   accepted: ObservedPod | undefined = undefined;
   seen: ObservedPod;
   /** The newest list entry as the runtime returned it. */
-  looked: ObservedPod;
+  listed: ObservedPod;
   /** Exits that were published early and that no list has shown yet. */
-  ends: ToldEnds = NO_ENDS;
+  announcedExits: AnnouncedExits = NO_EXITS;
   /** Stamp of the newest list, which also advances when that list found the same again. */
   seenStamp: Stamp = OLDEST_STAMP;
   /** A status must be fetched though nothing changed: it was requested, or the last one failed. */
@@ -70,9 +70,9 @@ export class PodRecord {
   /** The last relist of all pods that saw it, to find out which pods are gone. */
   generation = 0;
   /** The status that an event had of a listed state, to compare it with the runtime's answer. */
-  told: { readonly seen: ObservedPod; readonly status: PodStatus } | undefined = undefined;
+  eventStatus: { readonly seen: ObservedPod; readonly status: PodStatus } | undefined = undefined;
   /** Whether it was logged that a list showed the pod twice. */
-  toldOfDuplicate = false;
+  hasLoggedDuplicate = false;
   /**
    * Containers that a list since `accepted` showed running or exited, and that a newer list no longer shows.
    *
@@ -83,7 +83,7 @@ export class PodRecord {
 
   constructor(seen: ObservedPod) {
     this.seen = seen;
-    this.looked = seen;
+    this.listed = seen;
     this.pod = refOf(seen);
   }
 

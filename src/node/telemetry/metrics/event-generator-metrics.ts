@@ -15,7 +15,7 @@ export interface EventGeneratorState {
     readonly queued: number;
     readonly due: number;
     readonly told: { readonly used: number; readonly agreed: number; readonly refuted: number };
-    readonly toldAtOnce: number;
+    readonly announcedEarly: number;
   };
   readonly inspectionsInFlight: { readonly length: number };
   readonly requests: { readonly queued: number; readonly coalesced: number; readonly folded: number };
@@ -109,7 +109,7 @@ function addInspections(registry: MetricsRegistry, read: () => EventGeneratorSta
     [
       'podloop_pleg_ends_told_at_once_total',
       'Ends of containers that were told straight from an event, before a look showed them.',
-      'toldAtOnce',
+      'announcedEarly',
     ],
   ] as const;
   for (const [name, help, field] of counters) {

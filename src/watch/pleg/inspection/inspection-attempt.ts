@@ -2,10 +2,10 @@ import { type ObservedPod, type PodStatus } from '../../observed/runtime.js';
 import { type Stamp } from '#base/time/clock.js';
 import { diffPods } from '../diff.js';
 import { type PodLifecycleEvent, type Trigger } from '../events.js';
-import { type EventContext, toLookEvents } from '../lifecycle-events.js';
+import { type EventContext, toListEvents } from '../lifecycle-events.js';
 import { withMemoryKills } from '../announced/memory-kills.js';
 import { type PodRecord } from '../pod-records.js';
-import { statusWithEnds, type ToldEnds } from '../announced/told-ends.js';
+import { statusWithExits, type AnnouncedExits } from '../announced/announced-exits.js';
 import { type ConditionSnapshot, type WatchConditions } from '../watch-conditions.js';
 
 /** The state when the inspection of a pod began: its events are about this, whatever is seen meanwhile. */
@@ -16,7 +16,7 @@ export interface InspectionAttempt {
   readonly trigger: Trigger;
   readonly conditions: readonly ConditionSnapshot[];
   /** Exits in the snapshot that the runtime may not show yet. */
-  readonly ends: ToldEnds;
+  readonly announcedExits: AnnouncedExits;
 }
 
 /**
@@ -29,7 +29,7 @@ export function beginAttempt(record: PodRecord, conditions: WatchConditions): In
     reinspection: record.reinspect,
     trigger: record.trigger ?? 'request',
     conditions: conditions.snapshot(record.pod.uid),
-    ends: record.ends,
+    announcedExits: record.announcedExits,
   };
   record.reinspect = false;
   record.trigger = undefined;
@@ -64,14 +64,14 @@ export function computeNews(
   known: PodStatus,
   observedAtMs: number,
 ): InspectionNews {
-  const { snapshot, stamp, trigger, reinspection, ends } = attempt;
+  const { snapshot, stamp, trigger, reinspection, announcedExits } = attempt;
   // An answer may be older than the known status, if its call hung and an event came meanwhile.
-  const shown = withMemoryKills(statusWithEnds(fetched, ends), known.containers);
+  const shown = withMemoryKills(statusWithExits(fetched, announcedExits), known.containers);
   const status = keepIps(record, shown);
   const context = { pod: record.pod, owner: snapshot.owner, trigger, stamp, observedAtMs };
   const changes = diffPods(record.accepted, snapshot);
   const fleeting = record.fleeting(snapshot);
-  const events = toLookEvents(changes, fleeting, [status, known], context, reinspection);
+  const events = toListEvents(changes, fleeting, [status, known], context, reinspection);
   return { status, events, context };
 }
 

@@ -3,7 +3,7 @@ import { type Clock, type Stamp } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { areRemovals, diffPods, diffVanished, hasDeath, hasUnreplacedEnd } from '../diff.js';
 import { DuePods } from '../due-pods.js';
-import { EndsAtOnce } from '../announced/ends-at-once.js';
+import { EarlyExits } from '../announced/early-exits.js';
 import { type PodLifecycleEvent, type Trigger } from '../events.js';
 import {
   beginAttempt,
@@ -13,20 +13,20 @@ import {
   withoutGone,
 } from './inspection-attempt.js';
 import { InspectionPool } from './inspection-pool.js';
-import { LateReasons } from '../announced/late-reasons.js';
-import { type EventContext, toLookEvents } from '../lifecycle-events.js';
+import { OomRecheck } from '../announced/oom-recheck.js';
+import { type EventContext, toListEvents } from '../lifecycle-events.js';
 import { logTransitions } from '../log-transitions.js';
 import { type PodCache } from '../pod-cache.js';
 import { type PodRecord, type PodRecords } from '../pod-records.js';
 import { RuntimeProbe } from '../runtime-probe.js';
 import { type StuckPods } from '../stuck-pods.js';
-import { ToldChecks } from '../announced/told-checks.js';
-import { ToldInspections, type ToldInspectionsOptions } from '../announced/told-inspections.js';
-import { type ToldStats, ToldTrust } from '../announced/told-trust.js';
+import { EventChecks } from '../announced/event-checks.js';
+import { EventInspections, type EventInspectionsOptions } from '../announced/event-inspections.js';
+import { type EventAccuracyStats, EventAccuracy } from '../announced/event-accuracy.js';
 import { type WatchConditions } from '../watch-conditions.js';
 
 /** The state and the callbacks of the inspector. */
-export interface InspectorOptions extends Omit<ToldInspectionsOptions, 'trust'> {
+export interface InspectorOptions extends Omit<EventInspectionsOptions, 'trust'> {
   readonly runtime: Runtime;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -51,9 +51,9 @@ export interface InspectorStats {
   readonly displaced: number;
   readonly queued: number;
   readonly due: number;
-  readonly told: ToldStats;
+  readonly told: EventAccuracyStats;
   /** Exits that were published before a list showed them. */
-  readonly toldAtOnce: number;
+  readonly announcedEarly: number;
 }
 
 /** How many inspections may hang outside the budget, as a multiple of the concurrency. */
@@ -66,32 +66,32 @@ const STOPPED = new Error('the event generator was stopped');
  * record, in this order and in one step.
  *
  * Some changes need no status call: removals whose exits were published before, and changes that an event of
- * the runtime describes completely, once such events have proven themselves ({@link ToldInspections}). An
- * exit in such an event is published early if nothing else is new ({@link EndsAtOnce}).
+ * the runtime describes completely, once such events have proven themselves ({@link EventInspections}). An
+ * exit in such an event is published early if nothing else is new ({@link EarlyExits}).
  *
- * The reason of a killed container may still change later without any notice: see {@link LateReasons}.
+ * The reason of a killed container may still change later without any notice: see {@link OomRecheck}.
  *
  * One inspection per pod runs at a time. A failed one leaves the record unchanged and the pod due: it is
  * retried at the next list, later with growing delays.
  */
 export class Inspector {
   /** Publishes exits straight from events, and checks them against lists. */
-  readonly ends: EndsAtOnce;
+  readonly earlyExits: EarlyExits;
   readonly #options: InspectorOptions;
   readonly #pool: InspectionPool;
   readonly #probe: RuntimeProbe;
   readonly #due: DuePods;
-  readonly #trust: ToldTrust;
-  readonly #told: ToldInspections;
-  readonly #checks: ToldChecks;
-  readonly #lateReasons: LateReasons;
+  readonly #accuracy: EventAccuracy;
+  readonly #eventInspections: EventInspections;
+  readonly #checks: EventChecks;
+  readonly #lateReasons: OomRecheck;
   #inspections = 0;
   #failures = 0;
 
   constructor(options: InspectorOptions) {
     this.#options = options;
-    this.#trust = new ToldTrust(options);
-    this.#told = new ToldInspections({ ...options, trust: this.#trust });
+    this.#accuracy = new EventAccuracy(options);
+    this.#eventInspections = new EventInspections({ ...options, trust: this.#accuracy });
     this.#pool = new InspectionPool({
       clock: options.clock,
       concurrency: options.concurrency,
@@ -108,11 +108,11 @@ export class Inspector {
         this.probe();
       },
     });
-    this.#checks = new ToldChecks({ runtime, logger, pool: this.#pool, trust: this.#trust });
-    this.#lateReasons = new LateReasons({ ...options, pool: this.#pool });
-    this.ends = new EndsAtOnce({
+    this.#checks = new EventChecks({ runtime, logger, pool: this.#pool, trust: this.#accuracy });
+    this.#lateReasons = new OomRecheck({ ...options, pool: this.#pool });
+    this.earlyExits = new EarlyExits({
       ...options,
-      trust: this.#trust,
+      trust: this.#accuracy,
       isDue: (record) => this.#due.has(record),
       write: (record, attempt, { status, events }) => this.#write(record, attempt, status, events),
       check: (seen, status) => this.#checks.check(seen, status),
@@ -136,8 +136,8 @@ export class Inspector {
       displaced,
       queued,
       due: this.#due.size,
-      told: this.#trust.stats,
-      toldAtOnce: this.ends.told,
+      told: this.#accuracy.stats,
+      announcedEarly: this.earlyExits.announced,
     };
   }
 
@@ -170,7 +170,7 @@ export class Inspector {
 
   /** Stops trusting events, as they may come from another runtime from now on. */
   distrustEvents(): void {
-    this.#trust.reset();
+    this.#accuracy.reset();
   }
 
   /**
@@ -196,7 +196,9 @@ export class Inspector {
     const isAsKnown = !this.#due.has(record) && !record.reinspect && cache.get(pod.uid).error === undefined;
     if (isAsKnown && !record.hasFleeting && !conditions.has(pod.uid)) {
       const known = cache.get(pod.uid).status;
-      const status = areRemovals(changes) ? withoutGone(known, seen) : this.#told.find(record, known);
+      const status = areRemovals(changes)
+        ? withoutGone(known, seen)
+        : this.#eventInspections.find(record, known);
       if (status !== undefined) {
         this.#acceptKnown(record, trigger, status);
         return undefined;
@@ -244,7 +246,7 @@ export class Inspector {
     };
     const changes = diffVanished(record.accepted, record.seen);
     logTransitions(this.#options.logger, pod.uid, record.accepted ?? record.seen, undefined);
-    this.#options.deliver(toLookEvents(changes, record.fleeting(), [status], context, record.reinspect));
+    this.#options.deliver(toListEvents(changes, record.fleeting(), [status], context, record.reinspect));
   }
 
   /** Pods whose inspection hangs or fails, longest first; at most `limit`. */
@@ -338,7 +340,7 @@ export class Inspector {
     const known = cache.getLastKnown(record.pod.uid);
     const { status, events, context } = computeNews(record, attempt, fetched, known, clock.now());
     // From here on nothing throws.
-    this.#told.compare(record, attempt.snapshot, fetched);
+    this.#eventInspections.compare(record, attempt.snapshot, fetched);
     this.#due.noteSuccess(record);
     this.#write(record, attempt, status, [...events, ...this.#conditionsMet(attempt, status, context)]);
     if (record.seen === attempt.snapshot && !record.reinspect) this.#settle(record);

@@ -2,7 +2,7 @@ import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { Wakeup } from '#base/async/wakeup.js';
 import { type EventStream } from '../event-stream.js';
-import { type Looks } from './looks.js';
+import { type PodLists } from './pod-lists.js';
 import { type Cadence, type CadenceOptions, computeCadence, provesComplete } from './relist-cadence.js';
 
 /** The ports of a {@link RelistPeriod}; the stream and the lists are read each time. */
@@ -13,7 +13,7 @@ export interface RelistPeriodOptions {
   readonly stream: Pick<EventStream, 'announcedInARow'> & {
     readonly info: Pick<EventStream['info'], 'state'>;
   };
-  readonly looks: Pick<Looks, 'lastListError'>;
+  readonly looks: Pick<PodLists, 'lastListError'>;
 }
 
 /**

@@ -7,8 +7,8 @@ import { mayBeMemoryKill, OOM_KILLED, withMemoryKills } from './memory-kills.js'
 import { type PodCache } from '../pod-cache.js';
 import { type PodRecord, type PodRecords } from '../pod-records.js';
 
-/** The state and the callbacks of {@link LateReasons}. */
-export interface LateReasonsOptions {
+/** The state and the callbacks of {@link OomRecheck}. */
+export interface OomRecheckOptions {
   readonly runtime: Runtime;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -47,8 +47,8 @@ interface Doubt {
  * hangs is cancelled. The exit is not published again: the status in the cache is corrected, and a PodSync
  * reports that.
  */
-export class LateReasons {
-  readonly #options: LateReasonsOptions;
+export class OomRecheck {
+  readonly #options: OomRecheckOptions;
   /** By the uid of the pod, in the order of the last update, oldest first. */
   readonly #doubts = new Map<string, Doubt>();
   /** Monotonic milliseconds since when there are any. */
@@ -59,7 +59,7 @@ export class LateReasons {
   #begun = 0;
   #failures = 0;
 
-  constructor(options: LateReasonsOptions) {
+  constructor(options: OomRecheckOptions) {
     this.#options = options;
   }
 

@@ -1,17 +1,17 @@
 import { expect, it } from 'vitest';
 import { type ObservedState, type PodStatus } from '../../observed/runtime.js';
 import { aContainer, aContainerStatus, aPod, aPodStatus } from '#testing/builders.js';
-import { ToldTrust } from './told-trust.js';
+import { EventAccuracy } from './event-accuracy.js';
 
 const see = (state: ObservedState) => aPod({ containers: [aContainer({ state })] });
 const say = (state: ObservedState, exitCode = 0): PodStatus =>
   aPodStatus(see(state), { containers: [aContainerStatus(aContainer({ state }), { exitCode })] });
 
 const EXITED = see('exited');
-const agree = (trust: ToldTrust): void => trust.compare(EXITED, say('exited', 3), say('exited', 3));
+const agree = (trust: EventAccuracy): void => trust.compare(EXITED, say('exited', 3), say('exited', 3));
 
 it('is reached once the runtime has agreed often enough in a row, and lost when it disagrees', () => {
-  const trust = new ToldTrust({ believedAfter: 2 });
+  const trust = new EventAccuracy({ believedAfter: 2 });
   agree(trust);
   expect(trust.use()).toBe(false);
   agree(trust);
@@ -24,7 +24,7 @@ it('is reached once the runtime has agreed often enough in a row, and lost when 
 });
 
 it('ignores what has changed between the list and the answer', () => {
-  const trust = new ToldTrust({ believedAfter: 1 });
+  const trust = new EventAccuracy({ believedAfter: 1 });
   agree(trust);
   trust.compare(see('running'), say('running'), say('exited', 3));
   trust.compare(see('running'), say('running'), aPodStatus(see('running'), { containers: [] }));
@@ -33,7 +33,7 @@ it('ignores what has changed between the list and the answer', () => {
 });
 
 it('goes on being checked, once in 64 times, until the answer is there', () => {
-  const trust = new ToldTrust({ believedAfter: 1 });
+  const trust = new EventAccuracy({ believedAfter: 1 });
   agree(trust);
   const uses = (): boolean[] => Array.from({ length: 70 }, () => trust.use());
   expect(uses().filter(Boolean)).toHaveLength(63);
@@ -46,10 +46,10 @@ it('goes on being checked, once in 64 times, until the answer is there', () => {
 });
 
 it('lasts while one in 64 early exits is checked, and is lost when such a check or a list disproves one', () => {
-  const trust = new ToldTrust({ believedAfter: 1 });
-  expect(trust.useAtOnce()).toBe(false);
+  const trust = new EventAccuracy({ believedAfter: 1 });
+  expect(trust.useEarly()).toBe(false);
   agree(trust);
-  const checks = Array.from({ length: 128 }, () => trust.useAtOnce() && trust.wantsCheck);
+  const checks = Array.from({ length: 128 }, () => trust.useEarly() && trust.wantsCheck);
   expect(checks.flatMap((isCheck, index) => (isCheck ? index : []))).toEqual([62, 126]);
   // Everything else waits for the answer, as ever.
   expect(trust.use()).toBe(false);
@@ -57,12 +57,12 @@ it('lasts while one in 64 early exits is checked, and is lost when such a check 
   expect(trust.use()).toBe(true);
   expect(trust.stats).toEqual({ used: 129, agreed: 2, refuted: 0 });
   trust.refute();
-  expect([trust.use(), trust.useAtOnce()]).toEqual([false, false]);
+  expect([trust.use(), trust.useEarly()]).toEqual([false, false]);
   expect(trust.stats.refuted).toBe(1);
 });
 
 it('ignores an out-of-memory reason that the runtime has learnt since, but no other difference', () => {
-  const trust = new ToldTrust({ believedAfter: 1 });
+  const trust = new EventAccuracy({ believedAfter: 1 });
   const ended = (reason: string, finishedAtNs = 5n): PodStatus =>
     aPodStatus(EXITED, {
       containers: [

@@ -76,7 +76,7 @@ describe('the reason of a killed container', () => {
     expect(takeAll(h.events)).toMatchObject([{ type: 'ContainerDied', containerId: 'a', ...KILLED }]);
     await h.clock.advance(2_100);
     expect([h.reasonOf('a'), drain(h.events)]).toEqual(['OOMKilled', ['PodSync p']]);
-    expect(h.pleg.state().inspections).toMatchObject({ toldAtOnce: 1, told: { refuted: 0 } });
+    expect(h.pleg.state().inspections).toMatchObject({ announcedEarly: 1, told: { refuted: 0 } });
     await h.stop();
   });
 

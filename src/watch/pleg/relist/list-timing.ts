@@ -2,10 +2,10 @@ import { type Clock, type Stamp } from '#base/time/clock.js';
 import { type RelistEnd, relistEnded } from '#base/channels/pleg-channels.js';
 
 /** The result of a list, without its timing. */
-export type LookOutcome = Pick<RelistEnd, 'trigger' | 'pods' | 'due' | 'error'>;
+export type ListOutcome = Pick<RelistEnd, 'trigger' | 'pods' | 'due' | 'error'>;
 
 /** When one list began and how long each part of it took; published once, when it has ended. */
-export class LookTiming {
+export class ListTiming {
   /** Taken before the call is sent: whatever the answer shows is at least this new. */
   readonly stamp: Stamp;
   /** Monotonic milliseconds. */
@@ -38,7 +38,7 @@ export class LookTiming {
   }
 
   /** Publishes the timing, once nobody need wait for this list any longer. */
-  publish(outcome: LookOutcome): void {
+  publish(outcome: ListOutcome): void {
     // Building the message costs an idle relist more than comparing a hundred pods.
     if (!relistEnded.hasSubscribers) return;
     const endedMs = this.#clock.monotonicMs();

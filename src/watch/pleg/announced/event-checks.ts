@@ -1,10 +1,10 @@
 import { type ObservedPod, type PodStatus } from '../../observed/runtime.js';
 import { SideInspections, type SideInspectionsOptions } from '../inspection/side-inspections.js';
-import { type ToldTrust } from './told-trust.js';
+import { type EventAccuracy } from './event-accuracy.js';
 
-/** Options of {@link ToldChecks}. */
-export interface ToldChecksOptions extends Omit<SideInspectionsOptions, 'urgent' | 'failed'> {
-  readonly trust: ToldTrust;
+/** Options of {@link EventChecks}. */
+export interface EventChecksOptions extends Omit<SideInspectionsOptions, 'urgent' | 'failed'> {
+  readonly trust: EventAccuracy;
 }
 
 /**
@@ -13,11 +13,11 @@ export interface ToldChecksOptions extends Omit<SideInspectionsOptions, 'urgent'
  * The answer is used for nothing else: neither the cache nor any event waits for it. One check runs at a
  * time, not counting those that hang, which prove nothing.
  */
-export class ToldChecks {
-  readonly #trust: ToldTrust;
+export class EventChecks {
+  readonly #trust: EventAccuracy;
   readonly #inspections: SideInspections;
 
-  constructor({ trust, ...parts }: ToldChecksOptions) {
+  constructor({ trust, ...parts }: EventChecksOptions) {
     this.#trust = trust;
     this.#inspections = new SideInspections({
       ...parts,

@@ -6,7 +6,7 @@ import { withMemoryKills } from './memory-kills.js';
 const SAMPLE = 64;
 
 /** How far the statuses in a runtime's events are trusted. */
-export interface ToldStats {
+export interface EventAccuracyStats {
   /** Inspections saved, as an event had the whole status. */
   readonly used: number;
   /** How often the runtime's answer agreed. */
@@ -21,7 +21,7 @@ export interface ToldStats {
  * Each runtime fills them by code of its own, so they have to prove themselves first: the runtime is asked
  * all the same, and the two are compared. A disagreement starts the proof over.
  */
-export class ToldTrust {
+export class EventAccuracy {
   /** How many times in a row events and answers must agree before events are trusted. */
   readonly #believedAfter: number;
   #inARow = 0;
@@ -35,7 +35,7 @@ export class ToldTrust {
     this.#believedAfter = believedAfter;
   }
 
-  get stats(): ToldStats {
+  get stats(): EventAccuracyStats {
     return { used: this.#used, agreed: this.#agreed, refuted: this.#refuted };
   }
 
@@ -48,7 +48,7 @@ export class ToldTrust {
   }
 
   /** Whether to publish this exit before a list shows it; if so, counts it. */
-  useAtOnce(): boolean {
+  useEarly(): boolean {
     if (this.#inARow < this.#believedAfter) return false;
     this.#unchecked++;
     this.#used++;

@@ -4,16 +4,16 @@ import { FakeRuntime } from '#testing/fake-runtime.js';
 import { podOf } from '#support/harness/pleg-harness.js';
 import { SILENT_LOGGER } from '#base/log/logger.js';
 import { InspectionPool } from '../inspection/inspection-pool.js';
-import { ToldChecks } from './told-checks.js';
-import { ToldTrust } from './told-trust.js';
+import { EventChecks } from './event-checks.js';
+import { EventAccuracy } from './event-accuracy.js';
 
 async function setUp() {
   const clock = new FakeClock();
   const runtime = new FakeRuntime({ clock });
   const limits = { concurrency: 2, slowAfterMs: 1_000, slowLimit: 2, deadlineMs: 10_000 };
-  const trust = new ToldTrust({ believedAfter: 1 });
+  const trust = new EventAccuracy({ believedAfter: 1 });
   const pool = new InspectionPool({ clock, ...limits });
-  const checks = new ToldChecks({ runtime, logger: SILENT_LOGGER, pool, trust });
+  const checks = new EventChecks({ runtime, logger: SILENT_LOGGER, pool, trust });
   const pod = podOf('p', { a: 'exited' }, { s: 'running' });
   runtime.setPod(pod);
   return { clock, runtime, trust, checks, pod, status: await runtime.getPodStatus(pod) };

@@ -4,7 +4,7 @@ import {
   type ObservedPod,
   type ObservedState,
   type PodStatus,
-  type ToldStatuses,
+  type EventStatuses,
 } from '../../observed/runtime.js';
 import { CHECKED_FOR_MS } from './hint-checks.js';
 
@@ -12,27 +12,27 @@ import { CHECKED_FOR_MS } from './hint-checks.js';
 const TIMER_SLACK_MS = 10;
 
 /** The exit of a container, published from an event before any list has shown it. */
-export interface ToldEnd {
+export interface AnnouncedExit {
   /** As lists will show it. */
   readonly container: ObservedContainer;
   readonly status: ContainerStatus;
   /** Monotonic milliseconds. */
-  readonly toldAtMs: number;
+  readonly announcedAtMs: number;
 }
 
 /** By the id of the container. */
-export type ToldEnds = ReadonlyMap<string, ToldEnd>;
+export type AnnouncedExits = ReadonlyMap<string, AnnouncedExit>;
 
 /** No exits that lists have yet to show. */
-export const NO_ENDS: ToldEnds = new Map();
+export const NO_EXITS: AnnouncedExits = new Map();
 
-/** Input of {@link findToldEnds}. */
-export interface ToldEndInputs {
+/** Input of {@link findAnnouncedExits}. */
+export interface AnnouncedExitInputs {
   /** The list entry whose events were published. */
   readonly accepted: ObservedPod;
   /** The status that goes with it. */
   readonly known: PodStatus;
-  readonly told: ToldStatuses;
+  readonly told: EventStatuses;
   /** The container that exited according to the event. */
   readonly containerId: string;
   /** Monotonic milliseconds. */
@@ -47,11 +47,11 @@ export interface ToldEndInputs {
  * or a sandbox's end, means that there is more to find out than exits: the result is undefined then. It is
  * undefined too if the container itself has not just exited.
  */
-export function findToldEnds(inputs: ToldEndInputs): ToldEnds | undefined {
+export function findAnnouncedExits(inputs: AnnouncedExitInputs): AnnouncedExits | undefined {
   const { accepted, known, told, containerId, nowMs } = inputs;
   if (!told.sandboxes.every((status) => isNoNews(accepted.sandboxes.find(isOf(status)), status)))
     return undefined;
-  const ends = new Map<string, ToldEnd>();
+  const ends = new Map<string, AnnouncedExit>();
   for (const status of told.containers) {
     const before = accepted.containers.find(isOf(status));
     if (isNoNews(before, status)) continue;
@@ -59,13 +59,13 @@ export function findToldEnds(inputs: ToldEndInputs): ToldEnds | undefined {
     // to change.
     const hasEnded = before?.state === 'running' && status.state === 'exited';
     if (!hasEnded || !known.containers.some(isOf(status))) return undefined;
-    ends.set(status.id, { container: { ...before, state: 'exited' }, status, toldAtMs: nowMs });
+    ends.set(status.id, { container: { ...before, state: 'exited' }, status, announcedAtMs: nowMs });
   }
   return ends.has(containerId) ? ends : undefined;
 }
 
 /** Adds these exits to a pod that does not show them; returns the same object if it does. Pure. */
-export function podWithEnds(pod: ObservedPod, ends: ToldEnds): ObservedPod {
+export function podWithExits(pod: ObservedPod, ends: AnnouncedExits): ObservedPod {
   if (ends.size === 0) return pod;
   const containers = pod.containers.map((container) =>
     container.state === 'exited' ? container : (ends.get(container.id)?.container ?? container),
@@ -75,7 +75,7 @@ export function podWithEnds(pod: ObservedPod, ends: ToldEnds): ObservedPod {
 }
 
 /** Adds these exits to a status that does not show them. Pure. */
-export function statusWithEnds(status: PodStatus, ends: ToldEnds): PodStatus {
+export function statusWithExits(status: PodStatus, ends: AnnouncedExits): PodStatus {
   if (ends.size === 0) return status;
   const containers = status.containers.map((container) =>
     container.state === 'exited' ? container : (ends.get(container.id)?.status ?? container),
@@ -84,11 +84,11 @@ export function statusWithEnds(status: PodStatus, ends: ToldEnds): PodStatus {
 }
 
 /** How a list affects the exits published before it. */
-export interface EndsAfterLook {
+export interface ExitsAfterList {
   /** Exits that it may not show yet. */
-  readonly left: ToldEnds;
+  readonly left: AnnouncedExits;
   /** Exits that it disproves. */
-  readonly refuted: readonly ToldEnd[];
+  readonly refuted: readonly AnnouncedExit[];
 }
 
 /**
@@ -98,14 +98,14 @@ export interface EndsAfterLook {
  * list shows it. So only a list that begins after the last recheck of the event proves that the container
  * still runs.
  */
-export function holdEnds(ends: ToldEnds, pod: ObservedPod, startedMs: number): EndsAfterLook {
+export function compareExits(ends: AnnouncedExits, pod: ObservedPod, startedMs: number): ExitsAfterList {
   if (ends.size === 0) return { left: ends, refuted: [] };
-  const left = new Map<string, ToldEnd>();
-  const refuted: ToldEnd[] = [];
+  const left = new Map<string, AnnouncedExit>();
+  const refuted: AnnouncedExit[] = [];
   for (const [id, end] of ends) {
     const shown = pod.containers.find((container) => container.id === id);
     if (shown === undefined || shown.state === 'exited') continue;
-    if (startedMs - end.toldAtMs >= CHECKED_FOR_MS - TIMER_SLACK_MS) refuted.push(end);
+    if (startedMs - end.announcedAtMs >= CHECKED_FOR_MS - TIMER_SLACK_MS) refuted.push(end);
     else left.set(id, end);
   }
   return { left, refuted };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ContainerStatus, type ToldStatuses } from '../../observed/runtime.js';
+import { type ContainerStatus, type EventStatuses } from '../../observed/runtime.js';
 import { aRuntimeEvent } from '#testing/builders.js';
 import { drain, lineOf, podOf, setUpPleg, takeAll } from '#support/harness/pleg-harness.js';
 import { type PlegMode } from '../relist/relist-cadence.js';
@@ -13,7 +13,7 @@ async function setUp({ trusted = true, mode = 'evented' }: { trusted?: boolean; 
   const stop = h.start();
   await clock.advance(2_000);
   /** The runtime's status of the pod once these containers have ended. */
-  const withEnds = (uid: string, ends: Readonly<Record<string, number>>): ToldStatuses => {
+  const withEnds = (uid: string, ends: Readonly<Record<string, number>>): EventStatuses => {
     const { sandboxes, containers } = runtime.toldStatuses(uid)!;
     const end = (status: ContainerStatus): ContainerStatus => {
       const exitCode = ends[status.id];
@@ -23,7 +23,7 @@ async function setUp({ trusted = true, mode = 'evented' }: { trusted?: boolean; 
     };
     return { sandboxes, containers: containers.map(end) };
   };
-  const say = (containerId: string, statuses: ToldStatuses, podUid = 'p'): void => {
+  const say = (containerId: string, statuses: EventStatuses, podUid = 'p'): void => {
     const createdAtNs = BigInt(clock.now()) * 1_000_000n;
     runtime.emitEvent(
       aRuntimeEvent({ type: 'stopped', containerId, podUid, createdAtNs, statuses: () => statuses }),
@@ -42,7 +42,7 @@ async function setUp({ trusted = true, mode = 'evented' }: { trusted?: boolean; 
     ...{ stop, withEnds, say },
     /** The container as the cache shows it. */
     cached: (id: string) => pleg.cache.get('p').status.containers.find((each) => each.id === id),
-    toldAtOnce: () => pleg.state().inspections.toldAtOnce,
+    announcedEarly: () => pleg.state().inspections.announcedEarly,
   };
 }
 
@@ -57,7 +57,7 @@ describe('an exit in an event', () => {
     expect(h.cached('a')).toMatchObject({ state: 'exited', exitCode: 3 });
     expect(h.cached('b')).toMatchObject({ state: 'running' });
     expect(h.pleg.findObserved('p')?.containers).toMatchObject([{ state: 'exited' }, { state: 'running' }]);
-    expect([h.runtime.listCalls + h.runtime.findCalls, h.toldAtOnce()]).toEqual([lists, 1]);
+    expect([h.runtime.listCalls + h.runtime.findCalls, h.announcedEarly()]).toEqual([lists, 1]);
 
     // The list follows, confirms it, and has nothing to add.
     h.runtime.setContainer('p', 'a', 'exited', { exitCode: 3 });
@@ -85,7 +85,7 @@ describe('an exit in an event', () => {
     for (const each of [first, both]) h.say('a', each);
     await h.clock.advance(3_000);
     expect(drain(h.events)).toEqual(['ContainerRemoved p a']);
-    expect(h.toldAtOnce()).toBe(2);
+    expect(h.announcedEarly()).toBe(2);
     await h.stop();
   });
 
@@ -218,7 +218,7 @@ describe('an exit is left to the list', () => {
     expect(drain(h.events)).toEqual([]);
     await h.clock.advance(100);
     expect(drain(h.events)).toEqual(['ContainerDied p a', 'ContainerStarted p x']);
-    expect(h.toldAtOnce()).toBe(0);
+    expect(h.announcedEarly()).toBe(0);
     await h.stop();
   });
 
@@ -252,7 +252,7 @@ describe('an exit is left to the list', () => {
     h.pleg.watchCondition('p', 'k', ({ containers }) => containers.length > 2);
     h.say('a', ends);
     expect(drain(h.events)).toEqual([]);
-    expect(h.toldAtOnce()).toBe(0);
+    expect(h.announcedEarly()).toBe(0);
     await h.stop();
   });
 

@@ -4,19 +4,19 @@ import {
   type ObservedPod,
   type ObservedState,
   type PodStatus,
-  type ToldStatuses,
+  type EventStatuses,
 } from '../../observed/runtime.js';
 import { withMemoryKills } from './memory-kills.js';
 
-/** Input of {@link statusAsTold}. */
-export interface ToldStatusInputs {
+/** Input of {@link composeEventStatus}. */
+export interface EventStatusInputs {
   /** The pod in a list that began after the event had come. */
   readonly seen: ObservedPod;
   /** The list entry that `known` belongs to; undefined for a new pod. */
   readonly accepted: ObservedPod | undefined;
   readonly known: PodStatus;
   /** The status in the event. */
-  readonly told: ToldStatuses;
+  readonly told: EventStatuses;
 }
 
 /**
@@ -29,7 +29,7 @@ export interface ToldStatusInputs {
  * late out-of-memory reason, which is taken from the event. Undefined if the event does not cover a change,
  * or if anything has changed since.
  */
-export function statusAsTold({ seen, accepted, known, told }: ToldStatusInputs): PodStatus | undefined {
+export function composeEventStatus({ seen, accepted, known, told }: EventStatusInputs): PodStatus | undefined {
   const sandboxes = findAll(seen.sandboxes, told.sandboxes, accepted?.sandboxes, known.sandboxes);
   const containers = findAll(seen.containers, told.containers, accepted?.containers, known.containers);
   if (sandboxes === undefined || containers === undefined) return undefined;

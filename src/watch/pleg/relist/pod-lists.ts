@@ -9,14 +9,14 @@ import { type EventStream } from '../event-stream.js';
 import { type Trigger } from '../events.js';
 import { findFlaw, uidOf } from '../flawed-pod.js';
 import { type Inspector } from '../inspection/inspector.js';
-import { LookTiming } from './look-timing.js';
+import { ListTiming } from './list-timing.js';
 import { type PodCache } from '../pod-cache.js';
 import { type PodRecord, type PodRecords } from '../pod-records.js';
 import { type RelistRequests } from './relist-requests.js';
 import { type WatchConditions } from '../watch-conditions.js';
 
-/** The ports and callbacks of {@link Looks}. */
-export interface LooksOptions {
+/** The ports and callbacks of {@link PodLists}. */
+export interface PodListsOptions {
   readonly runtime: Runtime;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -32,11 +32,11 @@ export interface LooksOptions {
   readonly podListDeadlineMs: number;
   readonly yieldToLoop: (() => Promise<unknown>) | undefined;
   /** Called when a relist of all pods has been compared. */
-  readonly onLooked: () => void;
+  readonly onCompared: () => void;
 }
 
 /** The origin of a relist of all pods. */
-export interface Look {
+export interface ListOrigin {
   readonly signal: AbortSignal | undefined;
   /** It was called for, rather than triggered by the period: failing pods are retried without delay. */
   readonly byHand: boolean;
@@ -64,20 +64,20 @@ const EMPTY_AFTER_FAILURE =
  * of a single pod. A list ends when everything in it has been compared: the inspections that it made due
  * continue by themselves.
  */
-export class Looks {
-  readonly #options: LooksOptions;
+export class PodLists {
+  readonly #options: PodListsOptions;
   readonly #lock = new PriorityLock();
   #lastSeenMs: number | undefined;
   #listStartedMs: number | undefined;
   #lastListError: string | undefined;
   /** The flaws of pods in the last list, by uid. */
-  #toldFlaws: ReadonlyMap<string, string> = new Map();
+  #loggedFlaws: ReadonlyMap<string, string> = new Map();
   /** Pods on which the last list is silent: their entry made no sense, or an entry has no uid. */
-  #untold: ReadonlySet<string> = new Set();
+  #unlisted: ReadonlySet<string> = new Set();
   #relists = 0;
   #podRelists = 0;
 
-  constructor(options: LooksOptions) {
+  constructor(options: PodListsOptions) {
     this.#options = options;
   }
 
@@ -112,11 +112,11 @@ export class Looks {
    *
    * Returns the promise of the inspections, wrapped in an object so that `await` does not wait for it.
    */
-  async atAll(look: Look): Promise<{ readonly inspections: Promise<void> }> {
+  async listAll(look: ListOrigin): Promise<{ readonly inspections: Promise<void> }> {
     const { runtime, clock, cache, records, conditions, inspector, requests, stream, listDeadlineMs } =
       this.#options;
     const release = await this.#lock.acquire(ALL_FIRST, look.signal);
-    const timing = new LookTiming(clock, 'all', this.#lastSeenMs);
+    const timing = new ListTiming(clock, 'all', this.#lastSeenMs);
     const { stamp } = timing;
     let trigger: Trigger = this.#lastSeenMs === undefined ? 'initial' : 'relist';
     let pods: readonly ObservedPod[] = [];
@@ -141,11 +141,11 @@ export class Looks {
       this.#lastSeenMs = timing.startedMs;
       this.#relists++;
       cache.advance(stamp);
-      stream.looked(stamp);
+      stream.relisted(stamp);
       stream.forgetAbsent(stamp, (uid) => records.find(uid) !== undefined);
       inspector.probe();
       timing.compared();
-      this.#options.onLooked();
+      this.#options.onCompared();
       const found = { trigger, pods: pods.length, due: due.length, error: undefined };
       return { inspections: Promise.all(due).then(() => timing.publish(found)) };
     } catch (error) {
@@ -162,7 +162,7 @@ export class Looks {
    * Lists the pod whose request has waited longest. Rejects only with the signal's reason: a failure requests
    * it again.
    */
-  async atNextPod(runSignal: AbortSignal): Promise<void> {
+  async listNextPod(runSignal: AbortSignal): Promise<void> {
     const { runtime, clock, logger, cache, requests, podListDeadlineMs } = this.#options;
     const release = await this.#lock.acquire(ONE_POD_AFTER, runSignal);
     // Only once it has the lock: a list of all pods that went first has answered the requests waiting then.
@@ -172,7 +172,7 @@ export class Looks {
       return;
     }
     const { uid, trigger } = request;
-    const timing = new LookTiming(clock, 'pod', this.#lastSeenMs);
+    const timing = new ListTiming(clock, 'pod', this.#lastSeenMs);
     const { stamp } = timing;
     try {
       const pod = await this.#list(podListDeadlineMs, runSignal, (signal) => runtime.findPod(uid, signal));
@@ -219,7 +219,7 @@ export class Looks {
 
   async #compareAll(
     pods: readonly ObservedPod[],
-    timing: LookTiming,
+    timing: ListTiming,
     triggerOf: (uid: string) => Trigger,
     byHand: boolean,
   ): Promise<Promise<void>[]> {
@@ -281,25 +281,25 @@ export class Looks {
   #isAtRest(record: PodRecord): boolean {
     const { uid } = record.pod;
     const { conditions, stream } = this.#options;
-    return record.isAtRest && !conditions.has(uid) && !stream.expects(uid) && !this.#untold.has(uid);
+    return record.isAtRest && !conditions.has(uid) && !stream.expects(uid) && !this.#unlisted.has(uid);
   }
 
   /** Stops advancing the stamps of these pods until a list shows them again or shows them to be gone. */
   #claimNothingOf(untold: ReadonlySet<string>): void {
     const { cache, records } = this.#options;
     for (const uid of untold) cache.markBehind(uid);
-    for (const uid of this.#untold) {
+    for (const uid of this.#unlisted) {
       if (!untold.has(uid) && records.find(uid) === undefined) cache.markCurrent(uid);
     }
-    this.#untold = untold;
+    this.#unlisted = untold;
   }
 
   /**
    * Logs a uid that is listed twice. Only the first pod is used, so that the two do not seem to alternate.
    */
   #tellOfDuplicate(record: PodRecord): void {
-    if (record.toldOfDuplicate) return;
-    record.toldOfDuplicate = true;
+    if (record.hasLoggedDuplicate) return;
+    record.hasLoggedDuplicate = true;
     this.#options.logger.warn('GenericPLEG: The list shows a pod more than once, only the first is taken', {
       pod: record.pod,
       podUID: record.pod.uid,
@@ -309,31 +309,31 @@ export class Looks {
   /** Logs a flaw once for as long as it stays, as a list comes every second. */
   #tellOfFlaws(flaws: ReadonlyMap<string, string>): void {
     for (const [podUID, flaw] of flaws) {
-      if (this.#toldFlaws.get(podUID) === flaw) continue;
+      if (this.#loggedFlaws.get(podUID) === flaw) continue;
       this.#options.logger.warn('GenericPLEG: The list shows a pod that makes no sense', { podUID, flaw });
     }
-    this.#toldFlaws = flaws;
+    this.#loggedFlaws = flaws;
   }
 
   /** Applies a list entry of one pod. Returns what a relist has to wait for. */
   #take(
     uid: string,
     pod: ObservedPod | undefined,
-    timing: LookTiming,
+    timing: ListTiming,
     trigger: Trigger,
     byHand: boolean,
   ): Promise<void> | undefined {
     const { stream } = this.#options;
     const known = this.#options.records.find(uid);
-    stream.compare(uid, known?.looked, pod);
+    stream.compare(uid, known?.listed, pod);
     if (pod === undefined) {
-      stream.forgetTold(uid);
+      stream.forgetEventStatuses(uid);
       if (known === undefined) this.#options.conditions.forget(uid);
       else this.#options.inspector.remove(known, timing.stamp, trigger);
       return undefined;
     }
     const record = known ?? this.#options.records.ensure(pod);
-    this.#options.inspector.ends.see(record, pod, timing);
+    this.#options.inspector.earlyExits.see(record, pod, timing);
     return this.#options.inspector.consider(record, trigger, { ignoreDelay: byHand });
   }
 

@@ -4,7 +4,7 @@ import {
   type ContainerStatus,
   type ObservedState,
   type RuntimeEvent,
-  type ToldStatuses,
+  type EventStatuses,
 } from '../observed/runtime.js';
 import { aRuntimeEvent } from '#testing/builders.js';
 import { drain, podOf, setUpPleg } from '#support/harness/pleg-harness.js';
@@ -53,7 +53,7 @@ function ended(status: ContainerStatus, exitCode: number, finishedAtNs: bigint):
 
 it('whatever events say, and however late: the cache has what the runtime would answer, and each exit is published once', async () => {
   let used = 0;
-  let toldAtOnce = 0;
+  let announcedEarly = 0;
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 3 }),
@@ -123,7 +123,7 @@ it('whatever events say, and however late: the cache has what the runtime would 
             containerId: string,
             now = runtime.toldStatuses(podUid),
           ): void => {
-            const statuses: ToldStatuses | undefined =
+            const statuses: EventStatuses | undefined =
               newsKind === 'now' ? now : newsKind === 'before' ? before : undefined;
             const event = { containerId, podUid, createdAtNs, ...(type && { type }) };
             const emit = (): void =>
@@ -225,7 +225,7 @@ it('whatever events say, and however late: the cache has what the runtime would 
           .filter(([, state]) => state === 'exited');
         for (const [id] of exited) expect(ends.filter((line) => line.endsWith(` ${id}`))).toHaveLength(1);
         used += pleg.state().inspections.told.used;
-        toldAtOnce += pleg.state().inspections.toldAtOnce;
+        announcedEarly += pleg.state().inspections.announcedEarly;
         await stop();
         eager.close();
         await reading;
@@ -236,5 +236,5 @@ it('whatever events say, and however late: the cache has what the runtime would 
   );
   // Otherwise this would test something else.
   expect(used).toBeGreaterThan(100);
-  expect(toldAtOnce).toBeGreaterThan(100);
+  expect(announcedEarly).toBeGreaterThan(100);
 }, 120_000);

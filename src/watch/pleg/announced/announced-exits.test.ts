@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ObservedPod, type ObservedState, type ToldStatuses } from '../../observed/runtime.js';
+import { type ObservedPod, type ObservedState, type EventStatuses } from '../../observed/runtime.js';
 import {
   aContainer,
   aContainerStatus,
@@ -9,7 +9,13 @@ import {
   aSandboxStatus,
 } from '#testing/builders.js';
 import { CHECKED_FOR_MS } from './hint-checks.js';
-import { findToldEnds, holdEnds, NO_ENDS, podWithEnds, statusWithEnds } from './told-ends.js';
+import {
+  findAnnouncedExits,
+  compareExits,
+  NO_EXITS,
+  podWithExits,
+  statusWithExits,
+} from './announced-exits.js';
 
 type States = Readonly<Record<string, ObservedState>>;
 
@@ -19,7 +25,7 @@ const see = (containers: States, sandbox: ObservedState = 'running'): ObservedPo
     containers: Object.entries(containers).map(([id, state]) => aContainer({ id, name: id, state })),
   });
 
-const tell = (containers: States, sandbox: ObservedState = 'running'): ToldStatuses => {
+const tell = (containers: States, sandbox: ObservedState = 'running'): EventStatuses => {
   const pod = see(containers, sandbox);
   return {
     sandboxes: pod.sandboxes.map((each) => aSandboxStatus(each)),
@@ -28,8 +34,8 @@ const tell = (containers: States, sandbox: ObservedState = 'running'): ToldStatu
 };
 
 /** The exits to publish early when an event says that `a` has exited. */
-function find(accepted: ObservedPod, told: ToldStatuses, known = aPodStatus(accepted)): string[] {
-  const ends = findToldEnds({ accepted, known, told, containerId: 'a', nowMs: 5 });
+function find(accepted: ObservedPod, told: EventStatuses, known = aPodStatus(accepted)): string[] {
+  const ends = findAnnouncedExits({ accepted, known, told, containerId: 'a', nowMs: 5 });
   return [...(ends?.keys() ?? [])];
 }
 
@@ -83,22 +89,22 @@ describe('what an event publishes early', () => {
 });
 
 const RUNNING = see({ a: 'running', b: 'running' });
-const ENDS = findToldEnds({
+const ENDS = findAnnouncedExits({
   ...{ accepted: RUNNING, known: aPodStatus(RUNNING), told: tell({ a: 'exited' }) },
   ...{ containerId: 'a', nowMs: 1_000 },
 })!;
 
 describe('an exit that was published early', () => {
   it('is added to lists and statuses that do not show it, and changes nothing in those that do', () => {
-    const pod = podWithEnds(RUNNING, ENDS);
+    const pod = podWithExits(RUNNING, ENDS);
     expect(pod).toEqual(see({ a: 'exited', b: 'running' }));
     expect(pod.containers[1]).toBe(RUNNING.containers[1]);
     // The same object in two lists means no change.
-    expect(podWithEnds(RUNNING, ENDS).containers[0]).toBe(pod.containers[0]);
-    expect(podWithEnds(pod, ENDS)).toBe(pod);
-    expect(podWithEnds(RUNNING, NO_ENDS)).toBe(RUNNING);
+    expect(podWithExits(RUNNING, ENDS).containers[0]).toBe(pod.containers[0]);
+    expect(podWithExits(pod, ENDS)).toBe(pod);
+    expect(podWithExits(RUNNING, NO_EXITS)).toBe(RUNNING);
 
-    const status = statusWithEnds(aPodStatus(RUNNING), ENDS);
+    const status = statusWithExits(aPodStatus(RUNNING), ENDS);
     expect(status.containers).toMatchObject([
       { id: 'a', state: 'exited', exitCode: 7 },
       { id: 'b', state: 'running' },
@@ -106,21 +112,21 @@ describe('an exit that was published early', () => {
     // The runtime's answer takes precedence over its event.
     const [a] = pod.containers;
     const answered = aPodStatus(pod, { containers: [aContainerStatus(a, { exitCode: 1 })] });
-    expect(statusWithEnds(answered, ENDS).containers).toMatchObject([{ exitCode: 1 }]);
+    expect(statusWithExits(answered, ENDS).containers).toMatchObject([{ exitCode: 1 }]);
   });
 
   it('is compared with lists that show the container running, until none on its account is left', () => {
     for (const startedMs of [0, 1_000, 1_000 + CHECKED_FOR_MS / 2]) {
-      expect(holdEnds(ENDS, RUNNING, startedMs)).toEqual({ left: ENDS, refuted: [] });
+      expect(compareExits(ENDS, RUNNING, startedMs)).toEqual({ left: ENDS, refuted: [] });
     }
-    const after = holdEnds(ENDS, RUNNING, 1_000 + CHECKED_FOR_MS);
+    const after = compareExits(ENDS, RUNNING, 1_000 + CHECKED_FOR_MS);
     expect(after.left.size).toBe(0);
     expect(after.refuted).toMatchObject([{ container: { id: 'a' } }]);
   });
 
   it('is done once a list shows it, or no longer shows the container', () => {
     for (const pod of [see({ a: 'exited' }), see({ b: 'running' })]) {
-      expect(holdEnds(ENDS, pod, 1_000)).toEqual({ left: NO_ENDS, refuted: [] });
+      expect(compareExits(ENDS, pod, 1_000)).toEqual({ left: NO_EXITS, refuted: [] });
     }
   });
 });

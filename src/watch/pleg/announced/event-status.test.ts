@@ -8,7 +8,7 @@ import {
   aSandbox,
   aSandboxStatus,
 } from '#testing/builders.js';
-import { statusAsTold } from './told-status.js';
+import { composeEventStatus } from './event-status.js';
 
 const NEW = aSandbox({ id: 'new', attempt: 1 });
 const OLD = aSandbox({ id: 'old', state: 'exited' });
@@ -35,7 +35,7 @@ function combine(
 ): PodStatus | undefined {
   const known =
     accepted === undefined ? aPodStatus(aPod({ sandboxes: [], containers: [] })) : aPodStatus(accepted);
-  return statusAsTold({ seen, accepted, known, told });
+  return composeEventStatus({ seen, accepted, known, told });
 }
 
 it('is the status of the event, with what was known of the rest of the pod', () => {
