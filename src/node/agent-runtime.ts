@@ -6,7 +6,7 @@ import { type Logger } from '#base/log/logger.js';
 import { EmbeddedRuntimeKeeper } from './embedded-runtime-keeper.js';
 import { findRuntime } from './find-runtime.js';
 import { RuntimeProcess } from './runtime-process.js';
-import { tellRuntimeDifferences } from './telemetry/reports/tell-runtime-differences.js';
+import { logRuntimeDifferences } from './telemetry/reports/log-runtime-differences.js';
 
 /** The word for the embedded runtime in place of an endpoint. */
 export const EMBEDDED_RUNTIME = 'embedded';
@@ -60,7 +60,7 @@ export async function connectAgentRuntime(
   logger.info('Validated CRI v1 runtime API', { endpoint: url });
   const client = new CriClient({ endpoint: url, clock, logger, timeoutMs });
   // Also after a start of our own: another process may have been faster.
-  if (keeper !== undefined) await tellRuntimeDifferences({ client, flags, version, logger, signal });
+  if (keeper !== undefined) await logRuntimeDifferences({ client, flags, version, logger, signal });
   return { client, url, name: runtimeName, version: runtimeVersion, keeper };
 }
 

@@ -46,9 +46,9 @@ import { type PodLine, toPodLines } from './telemetry/reports/pod-lines.js';
 import { readOptionFile } from './options/read-option-file.js';
 import { recordProbeFailures } from './telemetry/reports/probe-events.js';
 import { stopPods } from './stop-pods.js';
-import { tellFailedCalls } from './telemetry/reports/tell-failed-calls.js';
-import { tellHealth } from './telemetry/reports/tell-health.js';
-import { tellProbesOfEvents } from './telemetry/reports/tell-probes-of-events.js';
+import { logFailedCalls } from './telemetry/reports/log-failed-calls.js';
+import { logHealthChanges } from './telemetry/reports/log-health-changes.js';
+import { notifyProbes } from './telemetry/reports/notify-probes.js';
 
 /** What an {@link Agent} gets besides its options. */
 export interface AgentPorts {
@@ -295,12 +295,12 @@ export class Agent implements AsyncDisposable {
       ['runtime state', runtimeState.run(looking.signal)],
       [
         'health report',
-        tellHealth({ pleg, runtimeState, client, requestTimeoutMs, clock, logger }, looking.signal),
+        logHealthChanges({ pleg, runtimeState, client, requestTimeoutMs, clock, logger }, looking.signal),
       ],
       ['API', this.#api.run(looking.signal)],
       ['node facts', node.run(looking.signal)],
       ['cluster', this.#link?.run(looking.signal) ?? Promise.resolve()],
-      ['probe targets', tellProbesOfEvents({ pleg, probes }, looking.signal)],
+      ['probe targets', notifyProbes({ pleg, probes }, looking.signal)],
     ] as const;
     const deciders = [
       ['pod sources', sources.run(AbortSignal.any([signal, working.signal]))],
@@ -317,7 +317,7 @@ export class Agent implements AsyncDisposable {
     for (const [, part] of [...lookers, ...deciders]) part.catch((error: unknown) => ended.abort(error));
     const stopTelling = recordProbeFailures(this.#parts.events, (uid) => this.#parts.desired.has(uid));
     const { hide } = this.#parts;
-    const stopTellingCalls = tellFailedCalls({
+    const stopTellingCalls = logFailedCalls({
       ...{ logger, hide },
       findPod: (uid) => this.#parts.desired.find(uid),
     });

@@ -7,7 +7,7 @@ import { type AgentParts } from './parts/agent-parts.js';
 
 /** What {@link stopPods} needs. */
 export interface StopPodsOptions {
-  readonly parts: Pick<AgentParts, 'desired' | 'handlers' | 'workers' | 'paths' | 'ownUids' | 'wantNothing'>;
+  readonly parts: Pick<AgentParts, 'desired' | 'handlers' | 'workers' | 'paths' | 'ownUids' | 'beginDrain'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -24,12 +24,12 @@ const STOP_LIMIT_MS = 30_000;
  * minute; the log names those.
  */
 export async function stopPods({ parts, clock, logger }: StopPodsOptions): Promise<boolean> {
-  const { desired, handlers, workers, paths, ownUids, wantNothing } = parts;
+  const { desired, handlers, workers, paths, ownUids, beginDrain } = parts;
   const hasFolders = async (): Promise<boolean> => (await readdir(paths.podsDir).catch(() => [])).length > 0;
   const startedMs = clock.monotonicMs();
   const ending = new Set<string>();
   let longestGraceMs = 0;
-  wantNothing();
+  beginDrain();
   for (;;) {
     // What a source has delivered may reach the sync loop a moment later.
     const pods = [...desired.all()];

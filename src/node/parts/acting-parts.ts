@@ -37,13 +37,13 @@ import { hideInCommands, hideInProbes } from '../telemetry/reports/hide-secrets.
 import { memoryUsageOf } from '../resources/facts/memory-usage.js';
 import { type HostIps } from '../resources/facts/host-ips.js';
 import { MACHINE_PERIOD_MS, NodeFactsWatch } from '../resources/facts/node-facts-watch.js';
-import { NodeRoom } from '../resources/facts/node-room.js';
+import { AllocatableResources } from '../resources/facts/allocatable-resources.js';
 import { openPullRecords } from './open-pull-records.js';
 import { type PodEventLog } from '../telemetry/reports/pod-event-log.js';
 import { type ClusterHooks } from '../cluster/cluster-hooks.js';
 import { readKernelFacts } from '../resources/facts/read-capacity-facts.js';
 import { readNodePolicy } from '../options/read-node-policy.js';
-import { rememberTold } from '../telemetry/reports/remember-told.js';
+import { seedProbeResults } from '../telemetry/reports/seed-probe-results.js';
 import { type ObservingParts, type ObservingPartsOptions } from './observing-parts.js';
 
 /** What {@link buildActingParts} needs. */
@@ -99,7 +99,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
   });
   const findBaseline = (id: string): string | undefined => adopted.findBaseline(id);
   const paths = new PodPaths(options);
-  const room = await NodeRoom.open({
+  const room = await AllocatableResources.open({
     read: async () => readKernelFacts(options, runtimeName),
     readStorage: async () => findDiskBytes(options.rootDir),
     ofNode: () => link?.allocatable(),
@@ -154,7 +154,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
   const memory = await ProbeFiles.open({ folder: join(options.rootDir, 'probes'), logger });
   const adoption = new PodAdoption({
     ...{ ...common, adopted, runtime, isAdopting: options.adopt },
-    onAdopted: (uid) => rememberTold(memory, uid, link?.findTold(uid)),
+    onAdopted: (uid) => seedProbeResults(memory, uid, link?.findTold(uid)),
   });
   const probes = new ProbeManager({
     ...common,

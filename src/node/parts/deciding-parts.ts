@@ -12,7 +12,7 @@ import { toRunDefinition } from '../pods/loop/asks-for-new-run.js';
 import { DesiredPods } from '../pods/loop/desired-pods.js';
 import { ForeignPodsWatch } from '../pods/admission/foreign-pods-watch.js';
 import { Housekeeping, type PodCleaner } from '../pods/loop/housekeeping.js';
-import { lookAtParts } from '../pods/loop/look-at-parts.js';
+import { readPodParts } from '../pods/loop/read-pod-parts.js';
 import { PodHandlers } from '../pods/loop/pod-handlers.js';
 import { SyncLoop } from '../pods/loop/sync-loop.js';
 import { type Clock } from '#base/time/clock.js';
@@ -65,11 +65,11 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
   const desired = new DesiredPods();
   const findObserved = (uid: string): ObservedPod | undefined => pleg.findObserved(uid);
   const lookAt = async (uid: string, signal: AbortSignal): Promise<PodStatus> =>
-    await lookAtParts(uid, { runtime, clock }, signal);
+    await readPodParts(uid, { runtime, clock }, signal);
   const workers = new PodWorkers({
     ...common,
     ...{ cache, syncer, resyncIntervalMs: options.syncFrequencyMs },
-    lookAtParts: lookAt,
+    readPodParts: lookAt,
     findDeadlineMs: (pod) => statuses.findDeadlineMs(pod),
     requestRelist: (uid) => pleg.requestRelist(uid),
     onTerminatedChanged: (uid) => {
@@ -93,7 +93,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
   let isNothingWanted = false;
   const seenAllSources = (): boolean => isNothingWanted || sources.config.seenAllSources();
   /** From now on, pods are ended even if a source that was not read yet wants them. */
-  const wantNothing = (): void => void (isNothingWanted = true);
+  const beginDrain = (): void => void (isNothingWanted = true);
   const closing = new AbortController();
   /** Ignores rejections that only come from the end of the agent. */
   const ignoreEnd = (work: Promise<unknown>): void => {
@@ -220,6 +220,6 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
   return {
     ...{ desired, workers, collectors, evictor, housekeeping, handlers, loop, closing },
     ...storage,
-    ...{ seenAllSources, wantNothing, forgetLife },
+    ...{ seenAllSources, beginDrain, forgetLife },
   };
 }

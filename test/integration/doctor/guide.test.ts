@@ -11,7 +11,7 @@ const OF_GRPC =
 /** Which of our files say the kubelet's words; tests beside them hold these against a kubelet's. */
 const SAID_IN: Readonly<Record<string, readonly [file: string, words: string]>> = {
   'ContainerStatus from runtime service failed': [
-    'src/node/telemetry/reports/tell-failed-calls.ts',
+    'src/node/telemetry/reports/log-failed-calls.ts',
     'service failed`',
   ],
   FailedCreatePodSandBox: ['src/node/pods/sync/start-sandbox.ts', "'FailedCreatePodSandBox'"],

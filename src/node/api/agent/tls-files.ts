@@ -23,7 +23,7 @@ import { type Logger } from '#base/log/logger.js';
 import { makeFolder } from '#base/fs/make-folder.js';
 import { certificatesIn, privateKeyIn } from '#base/wire/pem.js';
 import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
-import { KeptReading } from '../../kept-reading.js';
+import { CachedFiles } from '../../cached-files.js';
 import { type ServerOptions } from '../../options/server-options.js';
 import { readOptionFile, unusableFile } from '../../options/read-option-file.js';
 
@@ -44,9 +44,9 @@ const MAX_HOSTS = 50;
 /** See the module. */
 export class TlsFiles {
   readonly #options: ServerOptions;
-  readonly #pair: KeptReading<CertificatePair>;
-  readonly #authorities: KeptReading<string>;
-  readonly #tokens: KeptReading<TokenTable>;
+  readonly #pair: CachedFiles<CertificatePair>;
+  readonly #authorities: CachedFiles<string>;
+  readonly #tokens: CachedFiles<TokenTable>;
   readonly #signer: SelfSigner;
 
   /** Reads everything. Rejects with OPTION_INVALID naming flag, file and the fix. */
@@ -55,7 +55,7 @@ export class TlsFiles {
     const { clientCaFile, tokenAuthFile } = options;
     const signer = new SelfSigner();
     let isFirst = true;
-    const pair = await KeptReading.open({
+    const pair = await CachedFiles.open({
       ...{ what: 'Certificate', flag: '--tls-cert-file', logger },
       read: async () => {
         const text = JSON.stringify(await readPair(given, signer, isFirst));
@@ -64,12 +64,12 @@ export class TlsFiles {
       },
       parse: (text) => checkPair(JSON.parse(text) as CertificatePair, options),
     });
-    const authorities = await KeptReading.open({
+    const authorities = await CachedFiles.open({
       ...{ what: 'Authorities of clients', flag: '--client-ca-file', logger },
       read: async () => readOptionFile('--client-ca-file', clientCaFile),
       parse: (text) => checkAuthorities(text, clientCaFile),
     });
-    const tokens = await KeptReading.open({
+    const tokens = await CachedFiles.open({
       ...{ what: 'Tokens', flag: '--token-auth-file', logger },
       read: async () => readOptionFile('--token-auth-file', tokenAuthFile, true),
       parse: (text) => toTokens(text, tokenAuthFile),
@@ -82,9 +82,9 @@ export class TlsFiles {
   private constructor(
     options: ServerOptions,
     signer: SelfSigner,
-    pair: KeptReading<CertificatePair>,
-    authorities: KeptReading<string>,
-    tokens: KeptReading<TokenTable>,
+    pair: CachedFiles<CertificatePair>,
+    authorities: CachedFiles<string>,
+    tokens: CachedFiles<TokenTable>,
   ) {
     this.#options = options;
     this.#signer = signer;

@@ -10,7 +10,7 @@ import { diskAt, imageDisks } from '../../resources/stats/disk-usages.js';
 import { readNodeUsage } from '../../resources/stats/node-usage.js';
 import { renderResourcePage } from '../../resources/stats/resource-page.js';
 import { renderSummaryPage } from '../../resources/stats/summary-page.js';
-import { KeptPage } from '../../resources/stats/kept-page.js';
+import { CachedPage } from '../../resources/stats/cached-page.js';
 import { type PodOfFiles } from '../../resources/stats/pod-files.js';
 import { UsageLooks } from '../../resources/stats/usage-looks.js';
 import { VolumeUsages } from '../../resources/stats/volume-usages.js';
@@ -78,7 +78,7 @@ export function buildUsagePages(options: UsagePagesOptions): UsagePages {
   });
   const files = buildPodFiles({ client, paths, ending });
   const startedAtMs = clock.now() - process.uptime() * 1_000;
-  const cadvisor = new KeptPage({
+  const cadvisor = new CachedPage({
     ...{ clock, keepMs: KEEP_CADVISOR_MS },
     make: async (signal) => {
       // In parallel, so that a hanging runtime costs its deadline once.

@@ -10,7 +10,7 @@ import { type PressureOptions } from '../../options/pressure-options.js';
 import { type CapacityOptions } from '../../resources/facts/read-capacity-facts.js';
 import { buildNodeFactsPort } from './node-facts-port.js';
 import { NodeHealthWatch } from './node-health-watch.js';
-import { PodRangeTeller } from './pod-range-teller.js';
+import { PodRangeReporter } from './pod-range-reporter.js';
 import { buildSupplyReaders } from './supply-readers.js';
 
 /** What {@link buildClusterNode} needs. */
@@ -91,7 +91,7 @@ export async function buildClusterNode(given: ClusterNodeParts): Promise<BuiltCl
     },
     ...{ onEvent: given.onEvent, onReached: given.onReached, onRestored: given.onRestored },
   });
-  const podRange = new PodRangeTeller({ client, clock, logger });
+  const podRange = new PodRangeReporter({ client, clock, logger });
   node.onNode((each) => podRange.note(each?.spec.podCIDRs ?? []));
   return {
     node,

@@ -21,7 +21,7 @@ import { Wakeup } from '#base/async/wakeup.js';
 import { BoundedWait } from './bounded-wait.js';
 import { aboutWhole } from '../config-problem.js';
 import { FileVersions, type MergedFiles } from './file-versions.js';
-import { HeldAbsences, type Search } from './held-absences.js';
+import { DeferredRemovals, type Search } from './deferred-removals.js';
 import { holdPods } from '../hold-pods.js';
 import { LastGoodStore } from './last-good-store.js';
 import {
@@ -36,7 +36,7 @@ import { type ManifestParser } from '../manifests/parse-manifest.js';
 import { type PodSourcePort } from '../pod-config.js';
 import { type ProblemBook } from '../problem-book.js';
 import { RetryTimes } from './retry-times.js';
-import { SteadyFiles } from './steady-files.js';
+import { StableFiles } from './stable-files.js';
 import { FolderWatch } from './folder-watch.js';
 import { watchFolder, type WatchFolder } from './watch-folder.js';
 
@@ -82,13 +82,13 @@ const HOLD_FIRST_MS = 2_000;
 /** Watches manifests and delivers their pods. */
 export class FileSource {
   readonly #options: Required<FileSourceOptions>;
-  readonly #steady: SteadyFiles;
+  readonly #steady: StableFiles;
   readonly #store: LastGoodStore;
   readonly #versions: FileVersions;
   readonly #disk: BoundedWait;
   readonly #wakeup = new Wakeup();
   readonly #retries: RetryTimes;
-  readonly #absences = new HeldAbsences();
+  readonly #absences = new DeferredRemovals();
   readonly #watch: FolderWatch;
   #others: ReadonlySet<string> = new Set();
   /** Uids of pods that were dumped from a cluster. */
@@ -113,7 +113,7 @@ export class FileSource {
     const path = resolve(options.path);
     this.#options = { files: new ManifestFolder(path), ...defaults, ...options, path };
     const { settleMs, fileCheckFrequencyMs, clock, nodeName, parser, lastGoodFolder: folder } = this.#options;
-    this.#steady = new SteadyFiles({ settleMs, patienceMs: fileCheckFrequencyMs });
+    this.#steady = new StableFiles({ settleMs, patienceMs: fileCheckFrequencyMs });
     this.#store = new LastGoodStore({ folder, source: FILE_SOURCE, nodeName });
     this.#versions = new FileVersions({
       ...{ source: FILE_SOURCE, nodeName, parser, store: this.#store, locate: join },

@@ -6,7 +6,7 @@ import { SliceYielder } from '#base/async/slices.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { manifestNameKind } from '../manifests/manifest-names.js';
 import { LARGEST_MANIFEST_BYTES } from '../manifests/manifest-reader.js';
-import { QuickStats } from './quick-stats.js';
+import { SyncStats } from './sync-stats.js';
 
 /** The result of one reading of the folder. */
 export type FolderLook = PresentLook | { readonly kind: 'missing' };
@@ -121,7 +121,7 @@ export class ManifestFolder implements ManifestFiles {
     const others: string[] = [];
     let isAsSeen = true;
     const slices = new SliceYielder({ itemsPerSlice: FILES_PER_SLICE });
-    const quick = await QuickStats.in(folder);
+    const quick = await SyncStats.in(folder);
     const entries = await readdir(folder, { withFileTypes: true });
     for (const entry of entries.sort((one, other) => compare(one.name, other.name))) {
       if (slices.isFull()) await slices.nextSlice();

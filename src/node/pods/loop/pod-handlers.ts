@@ -13,7 +13,7 @@ import { describeWait } from '../admission/describe-wait.js';
 import { type Rejection } from './desired-pods.js';
 import { FOREIGN_POD } from '../admission/foreign-pods.js';
 import { isRunning } from './housekeeping-owner.js';
-import { HeldResizes, type HeldResizesOptions } from '../containers/held-resizes.js';
+import { PendingResizes, type PendingResizesOptions } from '../containers/pending-resizes.js';
 import { RoomMaker, type RoomPlan } from '../admission/make-room.js';
 import { type NodeClaims } from '../admission/node-claims.js';
 import { type KnownEnd, type PodHandlersOptions } from './pod-handlers-options.js';
@@ -38,7 +38,7 @@ export class PodHandlers implements SyncHandlers {
   readonly #active = new ActivePods({ findActive: (uid) => this.#findActive(uid) });
   /** Pods that nobody wants any more but that keep their resources until they have ended. */
   readonly #leaving = new Map<string, NodePod>();
-  readonly #held: HeldResizes;
+  readonly #held: PendingResizes;
   readonly #room: RoomMaker;
   #willJudgeRejected = false;
 
@@ -47,9 +47,9 @@ export class PodHandlers implements SyncHandlers {
     this.#options = options;
     this.#logger = options.logger ?? SILENT_LOGGER;
     this.#room = new RoomMaker({ desired, workers, onPreempted, onWaitGivenUp, logger: this.#logger });
-    const findObstacle: HeldResizesOptions['findObstacle'] = (before, wish) =>
+    const findObstacle: PendingResizesOptions['findObstacle'] = (before, wish) =>
       findResizeObstacle?.(before, wish, this.#active.claimsBeside(wish.metadata.uid));
-    this.#held = new HeldResizes({
+    this.#held = new PendingResizes({
       desired,
       workers,
       logger: this.#logger,

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { aSpecPod, aSpecContainer } from '#support/builders/node-pods.js';
 import { SyncPodBench } from '#support/harness/sync-pod-bench.js';
 import { type PodStatus } from '../../../watch/observed/runtime.js';
-import { lookAtParts } from '../loop/look-at-parts.js';
+import { readPodParts } from '../loop/read-pod-parts.js';
 
 const NEVER = new AbortController().signal;
 
@@ -190,7 +190,7 @@ describe('a pod that is ended although the status of a container cannot be had',
     restartPolicy: 'Never',
     containers: [aSpecContainer(), aSpecContainer({ name: 'side' })],
   });
-  const look = () => lookAtParts('u1', bench, NEVER);
+  const look = () => readPodParts('u1', bench, NEVER);
 
   /** `side` has ended, and the runtime no longer reports its status. */
   async function breakSide(): Promise<void> {

@@ -45,7 +45,7 @@ import { isNothingToDo } from '../actions/compute-actions.js';
 import { describeActions } from '../actions/describe-actions.js';
 import { type PodActions } from '../actions/pod-actions.js';
 import { mayBeAlive } from '../../status/pod-containers.js';
-import { lookAtParts } from '../loop/look-at-parts.js';
+import { readPodParts } from '../loop/read-pod-parts.js';
 import { readLastRestartCount } from './pod-files.js';
 import { PodFolders } from './pod-folders.js';
 import { type ContainerResizes } from '../containers/container-resizes.js';
@@ -427,7 +427,7 @@ export class SyncPod implements PodSyncer {
       return await withinTime(limits, (inTime) => this.#look(uid, inTime));
     } catch (error) {
       if (error !== late) throw error;
-      return await lookAtParts(uid, { runtime, clock }, signal);
+      return await readPodParts(uid, { runtime, clock }, signal);
     }
   }
 

@@ -17,8 +17,8 @@ export interface WorkerHost {
   readonly logger: Logger;
   readonly cache: Pick<PodCache, 'getNewerThan' | 'get'>;
   readonly syncer: PodSyncer;
-  /** See {@link PodWorkersOptions.lookAtParts}. */
-  readonly lookAtParts: ((uid: string, signal: AbortSignal) => Promise<PodStatus>) | undefined;
+  /** See {@link PodWorkersOptions.readPodParts}. */
+  readonly readPodParts: ((uid: string, signal: AbortSignal) => Promise<PodStatus>) | undefined;
   readonly turns: SyncTurns;
   /** Aborts when no work is to begin any more. */
   readonly closing: AbortSignal;
@@ -215,16 +215,16 @@ export class PodWorker {
     this.#stopWaiting = () => waiting.abort();
     const limit = clock.setTimer(VIEW_LIMIT_MS, () => this.#giveUpView(), { unref: true });
     try {
-      if (this.#isUnreadable()) return await this.#lookAtParts(signal);
+      if (this.#isUnreadable()) return await this.#readPodParts(signal);
       const cached = await cache.getNewerThan(this.ref.uid, this.#lastSyncStamp, waiting.signal);
       if (cached.error === undefined) this.#failedViews = 0;
       else if (isOfThePod(cached.error)) this.#failedViews++;
-      if (this.#isUnreadable()) return await this.#lookAtParts(signal);
+      if (this.#isUnreadable()) return await this.#readPodParts(signal);
       if (cached.error !== undefined) throw cached.error;
       return { observed: cached.status, isPartial: false };
     } catch (error) {
       if (!waiting.signal.aborted || signal.aborted) throw error;
-      return await this.#lookAtParts(signal);
+      return await this.#readPodParts(signal);
     } finally {
       limit.cancel();
       this.#stopWaiting = undefined;
@@ -239,8 +239,8 @@ export class PodWorker {
    * Its containers are stopped by their ids, which a list shows.
    */
   #isUnreadable(): boolean {
-    const { cache, lookAtParts } = this.#host;
-    if (lookAtParts === undefined || !this.state.isTerminationRequested) return false;
+    const { cache, readPodParts } = this.#host;
+    if (readPodParts === undefined || !this.state.isTerminationRequested) return false;
     const isKnown = this.demand.pod !== undefined;
     // A pod that only the runtime knows gets here only after its status was unavailable for a while.
     if (isKnown && this.#failedViews < MAX_FAILED_VIEWS) return false;
@@ -254,12 +254,12 @@ export class PodWorker {
     if (this.#isUnreadable()) this.#stopWaiting?.();
   }
 
-  async #lookAtParts(signal: AbortSignal): Promise<View> {
-    const { cache, lookAtParts, logger } = this.#host;
+  async #readPodParts(signal: AbortSignal): Promise<View> {
+    const { cache, readPodParts, logger } = this.#host;
     const { uid } = this.ref;
     const message = 'Status of a pod that is to end cannot be had: it is ended by what a list shows of it';
     logger.warn(message, { pod: this.ref, podUID: uid, err: cache.get(uid).error });
-    return { observed: await lookAtParts!(uid, signal), isPartial: true };
+    return { observed: await readPodParts!(uid, signal), isPartial: true };
   }
 
   async #sync(

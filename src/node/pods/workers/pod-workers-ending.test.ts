@@ -201,7 +201,7 @@ describe('a pod that is to end and whose status cannot be had', () => {
   function aHarness() {
     const asked: string[] = [];
     const harness = workersHarness({
-      lookAtParts: (uid) => {
+      readPodParts: (uid) => {
         asked.push(uid);
         return Promise.resolve(partial);
       },
@@ -340,7 +340,7 @@ describe('a pod that only the runtime knows', () => {
 
   it('is ended by what a list shows of it while its inspections fail', async () => {
     const { workers, syncer, cache, clock } = workersHarness({
-      lookAtParts: () => Promise.resolve(aPodStatus(runningPod)),
+      readPodParts: () => Promise.resolve(aPodStatus(runningPod)),
     });
     const error = new PodloopError('CRI_UNKNOWN', 'no such record');
     cache.set('uid-lost', emptyPodStatus('uid-lost'), error, clock.stamp());

@@ -49,7 +49,7 @@ export interface PodWorkersOptions {
    *
    * Without it, a pod whose status is unavailable is not ended before the status is back.
    */
-  readonly lookAtParts?: WorkerHost['lookAtParts'];
+  readonly readPodParts?: WorkerHost['readPodParts'];
   /** Milliseconds until the pod's deadline; undefined for a pod without one (default: no pod has one). */
   readonly findDeadlineMs?: (pod: NodePod) => number | undefined;
   /** Requests a relist of one pod soon, as a sync has changed something of it. Returns at once. */
@@ -136,7 +136,7 @@ export class PodWorkers {
       logger,
       cache,
       syncer,
-      lookAtParts: options.lookAtParts,
+      readPodParts: options.readPodParts,
       turns: new SyncTurns({ clock, perTurn: syncsPerTurn, yieldToLoop }),
       closing: this.#closing.signal,
       mayStart: (worker) =>

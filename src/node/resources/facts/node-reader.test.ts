@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { type ServedNode } from '../../api/node/serve-node.js';
 import { type CapacityFacts } from './node-capacity.js';
 import { nodeReader } from './node-reader.js';
-import { NodeRoom } from './node-room.js';
+import { AllocatableResources } from './allocatable-resources.js';
 
 const MI = 1024n ** 2n;
 
@@ -15,7 +15,7 @@ async function scene() {
     told: undefined as Readonly<Record<string, string>> | undefined,
     ips: ['192.0.2.7'],
   };
-  const room = await NodeRoom.open({
+  const room = await AllocatableResources.open({
     ...{ read: async () => state.facts, readStorage: async () => undefined, ofNode: () => state.told },
   });
   const read = nodeReader({

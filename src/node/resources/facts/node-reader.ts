@@ -3,12 +3,12 @@ import { formatRuntimeVersion } from '#watch';
 import { type ServedNode } from '../../api/node/serve-node.js';
 import { type NodeCapacity } from '../../pods/admission/admit-pod.js';
 import { type NodeIdentity } from './node-identity.js';
-import { type NodeRoom } from './node-room.js';
+import { type AllocatableResources } from './allocatable-resources.js';
 
 /** What {@link nodeReader} needs. */
 export interface NodeReaderOptions {
   readonly identity: Pick<NodeIdentity, 'name' | 'ips'>;
-  readonly room: Pick<NodeRoom, 'current' | 'whole'>;
+  readonly room: Pick<AllocatableResources, 'current' | 'whole'>;
   /** Why no pod is synced now; empty when pods are synced. */
   readonly problems: () => readonly string[];
   readonly runtime: { readonly name: string; readonly version: string };

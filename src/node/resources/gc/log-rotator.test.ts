@@ -22,7 +22,7 @@ import { FakeClock } from '#testing/fake-clock.js';
 import { removeContainerLog } from './container-logs.js';
 import { LogRotator, type LogRotatorOptions } from './log-rotator.js';
 import { ownedBy } from '../../../watch/observed/ownership.js';
-import { type WatchFile } from './still-logs.js';
+import { type WatchFile } from './unchanged-logs.js';
 
 const MINE = { [LABELS.nodeInstance]: 'me' };
 const never = new AbortController().signal;

@@ -31,7 +31,7 @@ import { syncPath } from '#base/fs/whole-file.js';
 import { findRotatedLogs, isStrictlyBelow } from './container-logs.js';
 import { planLogRotation, rotatedName } from './log-rotation-plan.js';
 import { type LastKnownPods } from './observed-pods.js';
-import { StillLogs, type WatchFile } from './still-logs.js';
+import { UnchangedLogs, type WatchFile } from './unchanged-logs.js';
 
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
@@ -49,7 +49,7 @@ export interface LogRotatorOptions {
   readonly maxFiles?: number;
   /** Default: 10 s. */
   readonly periodMs?: number;
-  /** See {@link StillLogs}. */
+  /** See {@link UnchangedLogs}. */
   readonly watch?: WatchFile;
   readonly logger?: Logger;
 }
@@ -69,7 +69,7 @@ const MAX_IN_BACKGROUND = 16;
 export class LogRotator {
   readonly #options: LogRotatorOptions;
   readonly #logger: Logger;
-  readonly #still: StillLogs;
+  readonly #still: UnchangedLogs;
   /** The rotations under way, by the path of the log; none rejects. */
   readonly #going = new Map<string, Promise<void>>();
   /** Compressing takes a whole core, so one at a time. */
@@ -81,7 +81,7 @@ export class LogRotator {
     this.#options = options;
     this.#logger = options.logger ?? SILENT_LOGGER;
     const { clock, watch } = options;
-    this.#still = new StillLogs({ clock, ...(watch && { watch }) });
+    this.#still = new UnchangedLogs({ clock, ...(watch && { watch }) });
   }
 
   /** Checks all logs that may have grown every ten seconds, until the signal aborts. */

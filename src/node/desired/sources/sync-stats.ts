@@ -21,14 +21,14 @@ const SLOW_LIMIT = 3;
  * Only for a local file system, whose answers are in memory. It stops once some were slow, as these needed
  * the disk.
  */
-export class QuickStats {
+export class SyncStats {
   readonly #isLocal: boolean;
   #slow = 0;
 
   /** For files directly in this folder. Rejects when its file system cannot be determined. */
-  static async in(folder: string): Promise<QuickStats> {
+  static async in(folder: string): Promise<SyncStats> {
     const { type } = await statfs(folder);
-    return new QuickStats(LOCAL_FILE_SYSTEMS.has(type));
+    return new SyncStats(LOCAL_FILE_SYSTEMS.has(type));
   }
 
   private constructor(isLocal: boolean) {

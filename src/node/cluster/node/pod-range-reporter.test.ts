@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FakeClock } from '#testing/fake-clock.js';
 import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { PodloopError } from '#base/errors/errors.js';
-import { PodRangeTeller } from './pod-range-teller.js';
+import { PodRangeReporter } from './pod-range-reporter.js';
 
 let clock: FakeClock;
 let logger: LogRecorder;
@@ -10,7 +10,7 @@ let stop: AbortController;
 let running: Promise<void>;
 let failure: Error | undefined;
 let told: unknown[];
-let teller: PodRangeTeller;
+let teller: PodRangeReporter;
 
 beforeEach(() => {
   clock = new FakeClock();
@@ -18,7 +18,7 @@ beforeEach(() => {
   stop = new AbortController();
   failure = undefined;
   told = [];
-  teller = new PodRangeTeller({
+  teller = new PodRangeReporter({
     ...{ clock, logger },
     client: {
       updateRuntimeConfig: (request) => {

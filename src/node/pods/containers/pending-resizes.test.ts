@@ -4,7 +4,7 @@ import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { SILENT_LOGGER } from '#base/log/logger.js';
 import { findResizeObstacle, type ResizeObstacle } from '../admission/admit-pod.js';
 import { DesiredPods } from '../loop/desired-pods.js';
-import { HeldResizes } from './held-resizes.js';
+import { PendingResizes } from './pending-resizes.js';
 
 const CAPACITY = { cpuMilli: 2_000n, memoryBytes: 1_000n };
 
@@ -21,7 +21,7 @@ function setUp(usedMilli: bigint) {
   const desired = new DesiredPods();
   const told: string[] = [];
   const state = { isEnding: false };
-  const held = new HeldResizes({
+  const held = new PendingResizes({
     ...{ desired, logger: SILENT_LOGGER },
     workers: { isKnown: () => true, isTerminationRequested: () => state.isEnding },
     findObstacle: (before, after) => findResizeObstacle(before, after, { requests: used }, CAPACITY),

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { QuickStats } from './quick-stats.js';
+import { SyncStats } from './sync-stats.js';
 
 it('knows files of a disk of this machine, and says nothing of what is not there', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'podloop-quick-stats-'));
@@ -11,7 +11,7 @@ it('knows files of a disk of this machine, and says nothing of what is not there
     // An answer may be slow on a busy machine, and is the last one then; not each time.
     let size: bigint | undefined;
     for (let attempt = 0; attempt < 100 && size === undefined; attempt++) {
-      const stats = await QuickStats.in(folder);
+      const stats = await SyncStats.in(folder);
       expect(stats.find(join(folder, 'not there'))).toBeUndefined();
       expect(stats.find(join(folder, 'there', 'below a file'))).toBeUndefined();
       size = stats.find(join(folder, 'there'))?.size;
@@ -23,10 +23,10 @@ it('knows files of a disk of this machine, and says nothing of what is not there
 });
 
 it('asks nothing of a file system of another kind, which might hang', async () => {
-  const stats = await QuickStats.in('/proc');
+  const stats = await SyncStats.in('/proc');
   expect(stats.find('/proc/self/status')).toBeUndefined();
 });
 
 it('cannot be had for a folder that is not there', async () => {
-  await expect(QuickStats.in('/proc/not/there')).rejects.toThrow('ENOENT');
+  await expect(SyncStats.in('/proc/not/there')).rejects.toThrow('ENOENT');
 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { type V1ContainerStatus } from '#kube/pod/v1-pod-status.js';
 import { type RememberedProbes } from '../../probes/probe-memory.js';
 import { aServedStatus } from '#support/harness/served-pods-scene.js';
-import { rememberTold } from './remember-told.js';
+import { seedProbeResults } from './seed-probe-results.js';
 
 it('takes over what was reported of running containers, and of no others', () => {
   const remembered: [string, string, RememberedProbes][] = [];
@@ -11,7 +11,7 @@ it('takes over what was reported of running containers, and of no others', () =>
   const make = (containerID: string, more: Partial<V1ContainerStatus>): V1ContainerStatus => ({
     ...{ ...running!, containerID, ...more },
   });
-  rememberTold(
+  seedProbeResults(
     memory,
     'uid',
     aServedStatus({
@@ -22,7 +22,7 @@ it('takes over what was reported of running containers, and of no others', () =>
       ],
     }),
   );
-  rememberTold(memory, 'other', undefined);
+  seedProbeResults(memory, 'other', undefined);
   expect(remembered).toEqual([
     ['uid', 'sidecar', { ready: false, started: false }],
     ['uid', 'main', { ready: true, started: true }],

@@ -22,7 +22,7 @@ import { type Clock } from '#base/time/clock.js';
  */
 export type WatchFile = (path: string, onNews: () => void) => { close(): void };
 
-/** What {@link StillLogs} needs. */
+/** What {@link UnchangedLogs} needs. */
 export interface StillLogsOptions {
   readonly clock: Clock;
   /** Default: inotify. */
@@ -55,7 +55,7 @@ const NO_WATCH_MS = 5 * 60_000;
 const MAX_UNANNOUNCED = 3;
 
 /** See the module. */
-export class StillLogs {
+export class UnchangedLogs {
   readonly #clock: Clock;
   readonly #watch: WatchFile;
   readonly #seen = new Map<string, SeenLog>();

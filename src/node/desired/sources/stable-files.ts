@@ -1,4 +1,4 @@
-/** The delays of {@link SteadyFiles}, in milliseconds. */
+/** The delays of {@link StableFiles}, in milliseconds. */
 export interface SteadyFilesOptions {
   /** How long a file has to be unchanged to count. */
   readonly settleMs: number;
@@ -42,7 +42,7 @@ const HOLD_REMOVAL_MS = 2_000;
  * not stable, absences wait for a while: it may be the missing one under another name. A file that was
  * written elsewhere and moved here is complete from its first reading on.
  */
-export class SteadyFiles {
+export class StableFiles {
   readonly #options: SteadyFilesOptions;
   readonly #entries = new Map<string, Entry>();
 

@@ -3,7 +3,7 @@ import { ANNOTATIONS, LABELS } from '../../../watch/observed/labels.js';
 import { type ObservedPod } from '../../../watch/observed/runtime.js';
 import { aContainerStatus, aPod, aPodStatus, aSandboxStatus } from '#testing/builders.js';
 import { FakeClock } from '#testing/fake-clock.js';
-import { lookAtParts } from './look-at-parts.js';
+import { readPodParts } from './read-pod-parts.js';
 
 const OURS = { [LABELS.podUid]: 'uid-web', [LABELS.nodeInstance]: 'node-1' };
 const FAILED = new Error('no such record');
@@ -17,7 +17,7 @@ interface Scene {
 
 function look({ pod = aPod(), failing = [], hanging = [] }: Scene, signal = new AbortController().signal) {
   const clock = new FakeClock();
-  const looked = lookAtParts(
+  const looked = readPodParts(
     'uid-web',
     {
       clock,
@@ -109,7 +109,7 @@ it('shows nothing of a pod that is gone', async () => {
     getPodStatus: () => Promise.reject(FAILED),
   };
   const { signal } = new AbortController();
-  expect(await lookAtParts('uid-web', { clock, runtime }, signal)).toMatchObject({
+  expect(await readPodParts('uid-web', { clock, runtime }, signal)).toMatchObject({
     ...{ uid: 'uid-web', sandboxes: [], containers: [] },
   });
 });
@@ -118,7 +118,7 @@ it('fails when the list does, and with the reason of its signal', async () => {
   const clock = new FakeClock();
   const runtime = { findPod: () => Promise.reject(FAILED), getPodStatus: () => Promise.reject(FAILED) };
   const { signal } = new AbortController();
-  await expect(lookAtParts('uid-web', { clock, runtime }, signal)).rejects.toBe(FAILED);
+  await expect(readPodParts('uid-web', { clock, runtime }, signal)).rejects.toBe(FAILED);
   const ending = new AbortController();
   const { looked } = look({ hanging: ['uid-web-main-0'] }, ending.signal);
   await clock.settle();

@@ -6,8 +6,8 @@ import { type PodWorkers } from '../workers/pod-workers.js';
 import { type ResizeObstacle } from '../admission/admit-pod.js';
 import { type DesiredPods } from '../loop/desired-pods.js';
 
-/** What {@link HeldResizes} works with. */
-export interface HeldResizesOptions {
+/** What {@link PendingResizes} works with. */
+export interface PendingResizesOptions {
   readonly desired: Pick<DesiredPods, 'find' | 'findRejection'>;
   readonly workers: Pick<PodWorkers, 'isKnown' | 'isTerminationRequested'>;
   /** Why the node cannot give a pod what it requests now. */
@@ -26,11 +26,11 @@ export interface HeldResizesOptions {
  * Source:
  * https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/#pod-resize-status
  */
-export class HeldResizes {
-  readonly #options: HeldResizesOptions;
+export class PendingResizes {
+  readonly #options: PendingResizesOptions;
   readonly #wishes = new Map<string, { readonly wish: NodePod; readonly obstacle: ResizeObstacle }>();
 
-  constructor(options: HeldResizesOptions) {
+  constructor(options: PendingResizesOptions) {
     this.#options = options;
   }
 

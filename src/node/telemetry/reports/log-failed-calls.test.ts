@@ -3,7 +3,7 @@ import { type NodePod } from '#kube/pod/node-pod.js';
 import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { aSpecPod, aSpecContainer } from '#support/builders/node-pods.js';
 import { type CriCallPod, criCallEnded } from '#base/channels/channels.js';
-import { tellFailedCalls } from './tell-failed-calls.js';
+import { logFailedCalls } from './log-failed-calls.js';
 
 const pod = { uid: 'u', namespace: 'default', name: 'web' };
 
@@ -15,7 +15,7 @@ beforeEach(() => {
   wanted = aSpecPod();
   const hide = (text: string, namespace: string | undefined): string =>
     namespace === pod.namespace ? text.replaceAll('s3cret', '***') : text;
-  stop = tellFailedCalls({ logger, hide, findPod: () => wanted });
+  stop = logFailedCalls({ logger, hide, findPod: () => wanted });
 });
 afterEach(() => stop());
 

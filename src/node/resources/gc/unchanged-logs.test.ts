@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '#testing/fake-clock.js';
-import { StillLogs } from './still-logs.js';
+import { UnchangedLogs } from './unchanged-logs.js';
 
 const LOG = '/logs/web/0.log';
 const OPEN = '/proc/self/fd/7/0.log';
@@ -14,7 +14,7 @@ function lab() {
   const clock = new FakeClock();
   const watches = new Map<string, () => void>();
   const kernel = { hasWatches: true, tries: 0 };
-  const still = new StillLogs({
+  const still = new UnchangedLogs({
     clock,
     watch: (path, onNews) => {
       kernel.tries++;
@@ -131,7 +131,7 @@ describe('on this machine', () => {
     ['is moved away', () => rename(log, `${log}.1`)],
     ['is removed', () => rm(log)],
   ])('a log is not still once it %s', async (_, change) => {
-    const still = new StillLogs({ clock: new FakeClock() });
+    const still = new UnchangedLogs({ clock: new FakeClock() });
     for (let look = 0; look < 5; look++) still.note(log, log, await lstat(log));
     expect(still.isStill(log)).toBe(true);
     await change();

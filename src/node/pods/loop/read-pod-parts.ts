@@ -15,8 +15,8 @@ import { type Clock } from '#base/time/clock.js';
 import { forEachAtOnce } from '#base/async/for-each-at-once.js';
 import { withinTime } from '#base/async/within-time.js';
 
-/** What {@link lookAtParts} works with. */
-export interface PartsLookOptions {
+/** What {@link readPodParts} works with. */
+export interface ReadPodPartsOptions {
   readonly runtime: Pick<Runtime, 'findPod' | 'getPodStatus'>;
   readonly clock: Pick<Clock, 'setTimer'>;
 }
@@ -35,9 +35,9 @@ const NOT_TOLD = 'The runtime lists the container as exited and does not tell it
  * parts of the same sandbox. Rejects when there are none and the part may be alive, and when the list fails;
  * dead parts without an owner are left out.
  */
-export async function lookAtParts(
+export async function readPodParts(
   uid: string,
-  { runtime, clock }: PartsLookOptions,
+  { runtime, clock }: ReadPodPartsOptions,
   signal: AbortSignal,
 ): Promise<PodStatus> {
   const pod = await runtime.findPod(uid, signal);

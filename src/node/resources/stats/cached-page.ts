@@ -1,18 +1,18 @@
 import { type Clock } from '#base/time/clock.js';
 
-/** What {@link KeptPage} needs. */
-export interface KeptPageOptions<Page> {
+/** What {@link CachedPage} needs. */
+export interface CachedPageOptions<Page> {
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly keepMs: number;
   readonly make: (signal: AbortSignal) => Promise<Page>;
 }
 
 /** Caches a page that is expensive to render for a while. Failures are not cached. */
-export class KeptPage<Page> {
-  readonly #options: KeptPageOptions<Page>;
+export class CachedPage<Page> {
+  readonly #options: CachedPageOptions<Page>;
   #last: { readonly page: Page; readonly madeAtMs: number } | undefined;
 
-  constructor(options: KeptPageOptions<Page>) {
+  constructor(options: CachedPageOptions<Page>) {
     this.#options = options;
   }
 

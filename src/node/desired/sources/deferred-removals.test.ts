@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { aManifest } from '#support/builders/a-manifest.js';
 import { type Holding, holdingNames } from './file-holding.js';
-import { HeldAbsences } from './held-absences.js';
+import { DeferredRemovals } from './deferred-removals.js';
 import { parseManifest } from '../manifests/parse-manifest.js';
 
 const holding = (...texts: string[]): Holding =>
@@ -13,13 +13,13 @@ const map = 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: m }\ndata: { k: 
 
 describe('what is in no file any more', () => {
   it('goes at once when nothing else changes', () => {
-    const absences = new HeldAbsences();
+    const absences = new DeferredRemovals();
     absences.add(holding(aManifest('a'), map), 'over', 0);
     expect(holdingNames(absences.add(holding(), 'over', 1))).toEqual([]);
   });
 
   it('waits while files change, but not for one that never stands still', () => {
-    const absences = new HeldAbsences();
+    const absences = new DeferredRemovals();
     absences.add(holding(aManifest('a'), map), 'over', 0);
     for (const nowMs of [1_000, 2_000, 2_999]) {
       expect(holdingNames(absences.add(holding(), 'changing', nowMs))).toEqual([
@@ -31,7 +31,7 @@ describe('what is in no file any more', () => {
   });
 
   it('waits for as long as files are read', () => {
-    const absences = new HeldAbsences();
+    const absences = new DeferredRemovals();
     absences.add(holding(aManifest('a')), 'over', 0);
     absences.add(holding(), 'reading', 1_000);
     expect(holdingNames(absences.add(holding(), 'reading', 60_000))).toEqual(['default/a-node']);
@@ -39,7 +39,7 @@ describe('what is in no file any more', () => {
   });
 
   it('gives way to what has its name, and waits again when it was back meanwhile', () => {
-    const absences = new HeldAbsences();
+    const absences = new DeferredRemovals();
     absences.add(holding(aManifest('a', 'one')), 'over', 0);
     absences.add(holding(), 'changing', 100);
     const { pods } = absences.add(holding(aManifest('a', 'two')), 'changing', 200);

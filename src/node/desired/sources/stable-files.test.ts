@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SteadyFiles, type SteadyLook } from './steady-files.js';
+import { StableFiles, type SteadyLook } from './stable-files.js';
 
 const OPTIONS = { settleMs: 200, patienceMs: 20_000 };
 const signs = (files: Record<string, string>): Map<string, string> => new Map(Object.entries(files));
@@ -13,7 +13,7 @@ const said = (look: SteadyLook): Partial<SteadyLook> =>
 
 describe('looks at files', () => {
   it('find a content once two of them, far enough apart, have seen it', () => {
-    const files = new SteadyFiles(OPTIONS);
+    const files = new StableFiles(OPTIONS);
     expect(said(files.look(0, signs({ a: '1' })))).toEqual({ unsettled: ['a'], nextLookInMs: 200 });
     expect(said(files.look(150, signs({ a: '1' })))).toEqual({ unsettled: ['a'], nextLookInMs: 50 });
     expect(said(files.look(160, signs({ a: '2' })))).toEqual({ unsettled: ['a'], nextLookInMs: 200 });
@@ -26,7 +26,7 @@ describe('looks at files', () => {
   });
 
   it('find a content at once that is known to be whole, and no other', () => {
-    const files = new SteadyFiles(OPTIONS);
+    const files = new StableFiles(OPTIONS);
     const whole = new Set(['a']);
     expect(said(files.look(0, signs({ a: '1', b: '1' }), whole))).toEqual({
       ...{ steady: ['a'], unsettled: ['b'], nextLookInMs: 200 },
@@ -37,7 +37,7 @@ describe('looks at files', () => {
   });
 
   it('find an absence once it was there for long enough, and no longer when it ended', () => {
-    const files = new SteadyFiles(OPTIONS);
+    const files = new StableFiles(OPTIONS);
     files.look(0, signs({ a: '1' }));
     files.taken('a', '1');
     expect(said(files.look(100, signs({})))).toEqual({ leaving: ['a'], nextLookInMs: 200 });
@@ -48,7 +48,7 @@ describe('looks at files', () => {
   });
 
   it('hold an absence back, for a while, as long as a new file is not steady', () => {
-    const files = new SteadyFiles(OPTIONS);
+    const files = new StableFiles(OPTIONS);
     files.look(0, signs({ a: '1' }));
     files.taken('a', '1');
     expect(said(files.look(1_000, signs({ b: '1' })))).toMatchObject({ leaving: ['a'], unsettled: ['b'] });
@@ -61,7 +61,7 @@ describe('looks at files', () => {
   });
 
   it('notice the absence of what was there before the first of them', () => {
-    const files = new SteadyFiles(OPTIONS);
+    const files = new StableFiles(OPTIONS);
     files.expect('a', 0);
     files.expect('b', 0);
     expect(said(files.look(0, signs({ b: '1' })))).toMatchObject({ leaving: ['a'], unsettled: ['b'] });
@@ -69,7 +69,7 @@ describe('looks at files', () => {
   });
 
   it('name what never stands still, from when it began to move', () => {
-    const files = new SteadyFiles(OPTIONS);
+    const files = new StableFiles(OPTIONS);
     files.look(0, signs({ a: '0' }));
     files.taken('a', '0');
     for (let at = 1_000; at < 21_000; at += 100) {
@@ -80,7 +80,7 @@ describe('looks at files', () => {
   });
 
   it('name again what is released', () => {
-    const files = new SteadyFiles(OPTIONS);
+    const files = new StableFiles(OPTIONS);
     files.look(0, signs({ a: '1' }));
     files.taken('a', '1');
     files.release('a');
@@ -100,7 +100,7 @@ describe('looks at files', () => {
     });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
-        const files = new SteadyFiles(OPTIONS);
+        const files = new StableFiles(OPTIONS);
         const history: { readonly at: number; readonly files: Record<string, string> }[] = [];
         let now = 0;
         for (const { waitMs, files: present, take } of steps) {

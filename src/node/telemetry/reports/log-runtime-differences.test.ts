@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { cri, type CriClient } from '../../../watch/cri/index.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
-import { findRuntimeDifferences, tellRuntimeDifferences } from './tell-runtime-differences.js';
+import { findRuntimeDifferences, logRuntimeDifferences } from './log-runtime-differences.js';
 
 const TOLD = {
   ...{ version: '1.0.0', pid: 4_711 },
@@ -17,7 +17,7 @@ async function tell(status: () => Promise<Partial<cri.StatusResponse>>): Promise
     status: async () => cri.StatusResponse.fromPartial(await status()),
   };
   const { signal } = new AbortController();
-  await tellRuntimeDifferences({ client, flags: ['--network', 'none'], version: '1.1.0', logger, signal });
+  await logRuntimeDifferences({ client, flags: ['--network', 'none'], version: '1.1.0', logger, signal });
   return warnings;
 }
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type CapacityFacts } from './node-capacity.js';
-import { NodeRoom } from './node-room.js';
+import { AllocatableResources } from './allocatable-resources.js';
 
 const MI = 1024n ** 2n;
 const PAGES = 2n * MI;
@@ -14,7 +14,7 @@ async function scene() {
     told: undefined as Readonly<Record<string, string>> | undefined,
     changes: 0,
   };
-  const room = await NodeRoom.open({
+  const room = await AllocatableResources.open({
     read: async () => state.facts,
     readStorage: async () => state.facts.storageBytes,
     ofNode: () => state.told,
@@ -73,7 +73,7 @@ it('a disk that does not answer holds up neither the start nor other readings, a
     ...{ cores: 2, memoryBytes: 4096n * MI, maxPods: 110, podsPerCore: 0 },
     reserved: [],
   };
-  const room = await NodeRoom.open({
+  const room = await AllocatableResources.open({
     read: async () => facts,
     readStorage: async () => new Promise((resolve) => (answer = resolve)),
     ofNode: () => undefined,

@@ -5,8 +5,8 @@ import { isUnimplemented, messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { Wakeup } from '#base/async/wakeup.js';
 
-/** What {@link PodRangeTeller} needs. */
-export interface PodRangeTellerOptions {
+/** What {@link PodRangeReporter} needs. */
+export interface PodRangeReporterOptions {
   /** The runtime's client. */
   readonly client: Pick<CriClient, 'updateRuntimeConfig'>;
   readonly clock: Clock;
@@ -26,15 +26,15 @@ const MAX_RETRY_MS = 60_000;
  *
  * Source: CRI RuntimeService.UpdateRuntimeConfig
  */
-export class PodRangeTeller {
-  readonly #options: PodRangeTellerOptions;
+export class PodRangeReporter {
+  readonly #options: PodRangeReporterOptions;
   readonly #wakeup = new Wakeup();
   readonly #retries = new Backoff({ initialMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS });
   #wanted = '';
   #told = '';
   #complaint = '';
 
-  constructor(options: PodRangeTellerOptions) {
+  constructor(options: PodRangeReporterOptions) {
     this.#options = options;
   }
 

@@ -1,7 +1,7 @@
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 
-/** The source of a {@link KeptReading}. */
+/** The source of a {@link CachedFiles}. */
 export interface ReadingSource<Value> {
   /** Its name in the log. */
   readonly what: string;
@@ -18,16 +18,16 @@ export interface ReadingSource<Value> {
  *
  * If they become unreadable or unusable, that is logged once, and the last good value stays.
  */
-export class KeptReading<Value> {
+export class CachedFiles<Value> {
   readonly #source: ReadingSource<Value>;
   #text: string;
   #value: Value;
   #complaint: string | undefined;
 
   /** Rejects with the problem of the files. */
-  static async open<Value>(source: ReadingSource<Value>): Promise<KeptReading<Value>> {
+  static async open<Value>(source: ReadingSource<Value>): Promise<CachedFiles<Value>> {
     const text = await source.read();
-    return new KeptReading(source, text, source.parse(text));
+    return new CachedFiles(source, text, source.parse(text));
   }
 
   private constructor(source: ReadingSource<Value>, text: string, value: Value) {

@@ -7,7 +7,7 @@ import { containerIdOf } from '../../api/objects/choose-container.js';
  *
  * An adopted pod is as ready as it was, and no pod leaves its services because of the change of agents.
  */
-export function rememberTold(
+export function seedProbeResults(
   memory: Pick<ProbeMemory, 'remember'>,
   podUid: string,
   told: V1PodStatus | undefined,

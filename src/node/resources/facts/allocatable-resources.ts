@@ -8,7 +8,7 @@ type Amounts = Readonly<Record<string, string>>;
 /** The facts that need no disk. */
 type KernelFacts = Omit<CapacityFacts, 'storageBytes'>;
 
-/** What a {@link NodeRoom} needs. */
+/** What a {@link AllocatableResources} needs. */
 export interface NodeRoomOptions {
   /** What the machine has now, from the kernel. */
   readonly read: () => Promise<KernelFacts>;
@@ -24,7 +24,7 @@ export interface NodeRoomOptions {
  * A scheduler uses the Node's values, and a pod that is rejected here has failed for good. So everything that
  * the Node shows counts as available, and also what the machine has got since then.
  */
-export class NodeRoom {
+export class AllocatableResources {
   readonly #options: NodeRoomOptions;
   #facts: KernelFacts;
   #storageBytes: bigint | undefined;
@@ -42,9 +42,9 @@ export class NodeRoom {
     this.#seen = describe(this.current());
   }
 
-  /** Waits for no disk: there is no disk space before {@link NodeRoom.refreshStorage} has read its size. */
-  static async open(options: NodeRoomOptions): Promise<NodeRoom> {
-    return new NodeRoom(options, await options.read());
+  /** Waits for no disk: there is no disk space before {@link AllocatableResources.refreshStorage} has read its size. */
+  static async open(options: NodeRoomOptions): Promise<AllocatableResources> {
+    return new AllocatableResources(options, await options.read());
   }
 
   current(): NodeCapacity {

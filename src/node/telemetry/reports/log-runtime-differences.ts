@@ -2,7 +2,7 @@ import { type CriClient } from '#watch';
 import { isRecord } from '#base/text/is-record.js';
 import { type Logger } from '#base/log/logger.js';
 
-/** What {@link tellRuntimeDifferences} needs. */
+/** What {@link logRuntimeDifferences} needs. */
 export interface RuntimeDifferencesOptions {
   readonly client: Pick<CriClient, 'status'>;
   /** The flags that a runtime would start with now. */
@@ -29,7 +29,7 @@ const COMPARED = {
  * It runs on as it is, and nothing else would show that a new flag or a new version has no effect. Never
  * rejects; an older runtime, which does not report how it was started, is skipped.
  */
-export async function tellRuntimeDifferences(options: RuntimeDifferencesOptions): Promise<void> {
+export async function logRuntimeDifferences(options: RuntimeDifferencesOptions): Promise<void> {
   const { client, logger, signal } = options;
   const told = await client.status({ verbose: true }, { signal, timeoutMs: ANSWER_MS }).then(
     ({ info }) => parseTold(info['config']),

@@ -1,8 +1,8 @@
 import { type Pleg } from '#watch';
 import { type ProbeManager } from '../../probes/probe-manager.js';
 
-/** What {@link tellProbesOfEvents} needs. */
-export interface TellProbesOptions {
+/** What {@link notifyProbes} needs. */
+export interface NotifyProbesOptions {
   readonly pleg: Pick<Pleg, 'subscribe'>;
   readonly probes: Pick<ProbeManager, 'podChanged'>;
 }
@@ -11,7 +11,7 @@ export interface TellProbesOptions {
  * Notifies probes of new containers at once, so that they need not wait for their next check; until the
  * signal aborts.
  */
-export async function tellProbesOfEvents(given: TellProbesOptions, signal: AbortSignal): Promise<void> {
+export async function notifyProbes(given: NotifyProbesOptions, signal: AbortSignal): Promise<void> {
   await using events = given.pleg.subscribe();
   signal.addEventListener('abort', () => events.close(), { once: true });
   for await (const event of events) {

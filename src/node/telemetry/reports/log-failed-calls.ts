@@ -4,8 +4,8 @@ import { saysNameTaken } from '../../runtime/unsettled-changes.js';
 import { type CriCall, criCallEnded } from '#base/channels/channels.js';
 import { type Logger } from '#base/log/logger.js';
 
-/** What {@link tellFailedCalls} needs. */
-export interface TellFailedCallsOptions {
+/** What {@link logFailedCalls} needs. */
+export interface LogFailedCallsOptions {
   readonly logger: Logger;
   /**
    * Removes secret values of a namespace from a runtime's message about a pod there; undefined: it is about
@@ -24,11 +24,11 @@ export interface TellFailedCallsOptions {
  */
 const QUIET = new Set(['ok', 'aborted', 'CRI_UNAVAILABLE', 'CRI_UNIMPLEMENTED']);
 /** Its errors quote the output of a command. */
-const UNTOLD = new Set(['ExecSync']);
+const UNLOGGED = new Set(['ExecSync']);
 /**
  * For these calls a missing object is a failure; for others, it has just disappeared, as ending things do.
  */
-const TOLD_OF_ABSENCE = new Set(['PullImage', 'RunPodSandbox', 'CreateContainer']);
+const LOGGED_WHEN_ABSENT = new Set(['PullImage', 'RunPodSandbox', 'CreateContainer']);
 /** They pass the variables and the command of a container. */
 const QUOTING = new Set(['CreateContainer', 'StartContainer']);
 
@@ -42,13 +42,13 @@ const RPC_ERROR = /rpc error: code = \w+ desc = /;
  * For a container with Secrets in its variables it logs only the code: the part that starts the container
  * knows what to hide, and logs the rest.
  */
-export function tellFailedCalls({ logger, hide, findPod }: TellFailedCallsOptions): () => void {
+export function logFailedCalls({ logger, hide, findPod }: LogFailedCallsOptions): () => void {
   const mayQuoteSecrets = ({ method, pod }: CriCall): boolean =>
     QUOTING.has(method) && (pod === undefined || getsSecrets(findPod(pod.uid)));
   return criCallEnded.subscribe(({ call, outcome, error = outcome }) => {
     const { method, pod, containerId, sandboxId } = call;
-    if (QUIET.has(outcome) || UNTOLD.has(method)) return;
-    if (outcome === 'CRI_NOT_FOUND' && !TOLD_OF_ABSENCE.has(method)) return;
+    if (QUIET.has(outcome) || UNLOGGED.has(method)) return;
+    if (outcome === 'CRI_NOT_FOUND' && !LOGGED_WHEN_ABSENT.has(method)) return;
     // The existing object is used instead.
     if (saysNameTaken(outcome, error)) return;
     const service = /Image/.test(method) ? 'image' : 'runtime';

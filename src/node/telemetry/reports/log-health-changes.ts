@@ -6,8 +6,8 @@ import { type Logger } from '#base/log/logger.js';
 import { HealthReport } from '../../api/agent/health-report.js';
 import { SlowCallsReport } from './slow-calls-report.js';
 
-/** What {@link tellHealth} needs. */
-export interface TellHealthOptions {
+/** What {@link logHealthChanges} needs. */
+export interface LogHealthChangesOptions {
   readonly pleg: Pick<Pleg, 'health'>;
   readonly runtimeState: Pick<RuntimeState, 'isAnswered'>;
   readonly client: Pick<CriClient, 'callsInFlight'>;
@@ -21,7 +21,7 @@ export interface TellHealthOptions {
 const LOOK_MS = 1_000;
 
 /** Logs what hangs, while it hangs, until the signal aborts. */
-export async function tellHealth(given: TellHealthOptions, signal: AbortSignal): Promise<void> {
+export async function logHealthChanges(given: LogHealthChangesOptions, signal: AbortSignal): Promise<void> {
   const { pleg, runtimeState, client, requestTimeoutMs, clock, logger } = given;
   const health = new HealthReport(logger);
   const calls = new SlowCallsReport({

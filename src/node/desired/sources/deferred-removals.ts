@@ -15,7 +15,7 @@ export type Search = 'reading' | 'changing' | 'over';
  * Whoever moves a pod between files writes them one after the other, and they become stable and are read one
  * after the other. While files are being read, an absence waits for them; while files change, up to 2 s.
  */
-export class HeldAbsences {
+export class DeferredRemovals {
   #handed: Holding = { pods: [], objects: [] };
   #missingSinceMs = new Map<string, number>();
 
