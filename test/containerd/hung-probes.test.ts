@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CriClient } from '../../src/watch/cri/index.js';
 import { SystemClock } from '#base/time/clock.js';
 import { probeRunner } from '../../src/node/probes/probe-runner.js';
-import { podOf, shell, SyncLab } from '../integration/sync-lab.js';
+import { podOf, shell, SyncHarness } from '../integration/sync-harness.js';
 import { until } from '../integration/embedded-node.js';
 import { startContainerd, type Containerd } from './harness/containerd.js';
 import { BUSYBOX_IMAGE } from './harness/image.js';
@@ -23,13 +23,13 @@ const SCRIPTS = [
 describe.each(TRIED_RELEASES)('commands of probes on containerd %s', (release) => {
   let containerd: Containerd;
   let client: CriClient;
-  let lab: SyncLab;
+  let lab: SyncHarness;
   beforeAll(async () => {
     containerd = await startContainerd({ version: release });
     client = new CriClient({ endpoint: containerd.endpoint });
     const folder = await mkdtemp(path.join(tmpdir(), 'podloop-sync-'));
     const { cgroupParent } = containerd.names;
-    lab = new SyncLab({ client, folder, canMount: true, cgroupParent });
+    lab = new SyncHarness({ client, folder, canMount: true, cgroupParent });
   });
   afterAll(async () => {
     await lab[Symbol.asyncDispose]();

@@ -9,7 +9,7 @@ import { buildSandboxConfig } from '../../src/node/runtime/config/build-sandbox-
 import { CriRuntimeChanges } from '../../src/node/runtime/cri-runtime-changes.js';
 import { ANNOTATIONS } from '../../src/watch/observed/labels.js';
 import { someNodeFacts } from '#support/builders/node-pods.js';
-import { podOf, shell, SyncLab } from '../integration/sync-lab.js';
+import { podOf, shell, SyncHarness } from '../integration/sync-harness.js';
 import { startContainerd, type Containerd } from './harness/containerd.js';
 import { BUSYBOX_IMAGE } from './harness/image.js';
 import { TRIED_RELEASES } from './harness/tried-releases.js';
@@ -21,13 +21,13 @@ const busybox = (name: string, script: string, more: Readonly<Record<string, unk
 describe.each(TRIED_RELEASES)('pods that are synced on containerd %s', (release) => {
   let containerd: Containerd;
   let client: CriClient;
-  let lab: SyncLab;
+  let lab: SyncHarness;
   beforeAll(async () => {
     containerd = await startContainerd({ version: release });
     client = new CriClient({ endpoint: containerd.endpoint });
     const folder = await mkdtemp(path.join(tmpdir(), 'podloop-sync-'));
     const { cgroupParent } = containerd.names;
-    lab = new SyncLab({ client, folder, canMount: true, cgroupParent });
+    lab = new SyncHarness({ client, folder, canMount: true, cgroupParent });
   });
   afterAll(async () => {
     await lab[Symbol.asyncDispose]();

@@ -3,9 +3,15 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PodSandboxConfig } from '../../src/watch/cri/generated/runtime/v1/cri.js';
 import { type PodNetwork } from '../../src/box/network/pod-network.js';
-import { NetworkLab, NEVER, sandboxConfig, whyNoNetworkLab, type LabSandbox } from './network-lab.js';
+import {
+  NetworkHarness,
+  NEVER,
+  sandboxConfig,
+  whyNoNetworkHarness,
+  type LabSandbox,
+} from './network-harness.js';
 
-const lacking = whyNoNetworkLab();
+const lacking = whyNoNetworkHarness();
 const title = `the network of pods by CNI plugins${lacking === undefined ? '' : ` (skipped: ${lacking})`}`;
 const REAL_PLUGINS = process.env.PODLOOP_CNI_BIN_DIR;
 
@@ -38,11 +44,11 @@ else if (fs.existsSync(__dirname + '/' + plugin + '.fails') && command === 'ADD'
 
 class FakePlugins {
   private constructor(
-    readonly lab: NetworkLab,
+    readonly lab: NetworkHarness,
     readonly binDir: string,
   ) {}
 
-  static async make(lab: NetworkLab, plugins: Record<string, unknown>[]): Promise<FakePlugins> {
+  static async make(lab: NetworkHarness, plugins: Record<string, unknown>[]): Promise<FakePlugins> {
     const fake = new FakePlugins(lab, join(lab.rootDir, 'plugins'));
     await mkdir(fake.binDir);
     await mkdir(join(lab.rootDir, 'cni'));
@@ -79,7 +85,7 @@ function attach(network: PodNetwork, { id, pid }: LabSandbox, config = sandboxCo
 
 describe.skipIf(lacking !== undefined)(title, () => {
   it('calls each plugin with the result of the one before, and backwards to undo it', async () => {
-    await using lab = await NetworkLab.make();
+    await using lab = await NetworkHarness.make();
     const fake = await FakePlugins.make(lab, [
       { type: 'first', capabilities: { portMappings: false }, custom: 1 },
       { type: 'second', capabilities: { portMappings: true, bandwidth: true, dns: true } },
@@ -129,7 +135,7 @@ describe.skipIf(lacking !== undefined)(title, () => {
   });
 
   it('undoes what was made before a plugin failed, and passes its words on', async () => {
-    await using lab = await NetworkLab.make();
+    await using lab = await NetworkHarness.make();
     const fake = await FakePlugins.make(lab, [{ type: 'first' }, { type: 'second' }]);
     await fake.let('second', 'fails');
     await using network = await fake.open();
@@ -143,7 +149,7 @@ describe.skipIf(lacking !== undefined)(title, () => {
   });
 
   it('lets a plugin that hangs hold up nobody else, and kills it when the sandbox goes', async () => {
-    await using lab = await NetworkLab.make();
+    await using lab = await NetworkHarness.make();
     const fake = await FakePlugins.make(lab, [{ type: 'first' }]);
     await fake.let('first', 'hangs');
     await using network = await fake.open();
@@ -169,7 +175,7 @@ describe.skipIf(lacking !== undefined)(title, () => {
   });
 
   it('serves host ports itself where no plugin does, and says why a list is not used', async () => {
-    await using lab = await NetworkLab.make();
+    await using lab = await NetworkHarness.make();
     const fake = await FakePlugins.make(lab, [{ type: 'first' }]);
     await using network = await fake.open();
     const a = await lab.sandbox();
@@ -185,7 +191,7 @@ describe.skipIf(lacking !== undefined)(title, () => {
   it.skipIf(REAL_PLUGINS === undefined)(
     'works with the reference plugins (PODLOOP_CNI_BIN_DIR)',
     async () => {
-      await using lab = await NetworkLab.make();
+      await using lab = await NetworkHarness.make();
       await mkdir(join(lab.rootDir, 'cni'));
       const ipam = { type: 'host-local', subnet: '10.222.0.0/24', dataDir: join(lab.rootDir, 'leases') };
       const list = {

@@ -5,7 +5,13 @@
  * @module
  */
 import { expect, describe, it } from 'vitest';
-import { type LabSandbox, NetworkLab, NEVER, sandboxConfig, whyNoNetworkLab } from './network-lab.js';
+import {
+  type LabSandbox,
+  NetworkHarness,
+  NEVER,
+  sandboxConfig,
+  whyNoNetworkHarness,
+} from './network-harness.js';
 import {
   frame,
   icmpv6Packet,
@@ -15,7 +21,7 @@ import {
   whyNoRawFrames,
 } from './raw-frames.js';
 
-const lacking = whyNoNetworkLab() ?? (await whyNoRawFrames());
+const lacking = whyNoNetworkHarness() ?? (await whyNoRawFrames());
 const title = `a container that lies about the network${lacking === undefined ? '' : ` (skipped: ${lacking})`}`;
 
 const ROUTER_MAC = '02:00:00:00:00:66';
@@ -39,14 +45,14 @@ const DESTINATIONS: readonly [string, (macs: { bridge: string; pod: string; port
 
 describe.skipIf(lacking !== undefined)(title, () => {
   interface Scene extends AsyncDisposable {
-    readonly lab: NetworkLab;
+    readonly lab: NetworkHarness;
     readonly attacker: LabSandbox;
     readonly victim: LabSandbox;
     readonly ips: readonly [attacker: string, victim: string];
   }
 
   async function scene(): Promise<Scene> {
-    const lab = await NetworkLab.make();
+    const lab = await NetworkHarness.make();
     const network = await lab.open();
     const [attacker, victim] = [await lab.sandbox(), await lab.sandbox()];
     const attach = async ({ id, pid }: LabSandbox) =>
@@ -123,7 +129,7 @@ describe.skipIf(lacking !== undefined)(title, () => {
   });
 
   it('finds the host’s ends of links without IPv6, also when they were made by an earlier runtime', async () => {
-    await using lab = await NetworkLab.make();
+    await using lab = await NetworkHarness.make();
     const first = await lab.open();
     const sandbox = await lab.sandbox();
     await first.attach({ sandboxId: sandbox.id, holderPid: sandbox.pid, config: sandboxConfig() }, NEVER);

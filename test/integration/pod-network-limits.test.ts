@@ -2,9 +2,15 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { NamespaceMode, PodSandboxConfig } from '../../src/watch/cri/generated/runtime/v1/cri.js';
 import { type PodNetwork } from '../../src/box/network/pod-network.js';
-import { NetworkLab, NEVER, sandboxConfig, whyNoNetworkLab, type LabSandbox } from './network-lab.js';
+import {
+  NetworkHarness,
+  NEVER,
+  sandboxConfig,
+  whyNoNetworkHarness,
+  type LabSandbox,
+} from './network-harness.js';
 
-const lacking = whyNoNetworkLab();
+const lacking = whyNoNetworkHarness();
 const title = `the limits of the network of pods${lacking === undefined ? '' : ` (skipped: ${lacking})`}`;
 
 function attach(network: PodNetwork, { id, pid }: LabSandbox, config = sandboxConfig()) {
@@ -13,7 +19,7 @@ function attach(network: PodNetwork, { id, pid }: LabSandbox, config = sandboxCo
 
 describe.skipIf(lacking !== undefined)(title, () => {
   it('refuses host ports that are taken, and makes no link for their pod', async () => {
-    await using lab = await NetworkLab.make();
+    await using lab = await NetworkHarness.make();
     await using network = await lab.open({ toolPath: await lab.toolPath(undefined) });
     const [a, b] = [await lab.sandbox(), await lab.sandbox()];
     const withPort = (hostPort: number, hostIp = '') =>
@@ -32,7 +38,7 @@ describe.skipIf(lacking !== undefined)(title, () => {
   });
 
   it('takes no range that leads elsewhere, nor that of another runtime', async () => {
-    await using lab = await NetworkLab.make();
+    await using lab = await NetworkHarness.make();
     await lab.onHost('ip', 'link', 'add', 'vpn', 'type', 'bridge');
     await lab.onHost('ip', 'link', 'set', 'vpn', 'up');
     await lab.onHost('ip', 'route', 'add', '10.88.64.0/18', 'dev', 'vpn');
@@ -57,7 +63,7 @@ describe.skipIf(lacking !== undefined)(title, () => {
   });
 
   it('gives no part of a range to two runtimes that ask for it at the same moment', async () => {
-    await using lab = await NetworkLab.make();
+    await using lab = await NetworkHarness.make();
     for (const cidrs of [
       ['10.88.0.0/16', '10.88.0.0/16'],
       ['10.88.0.0/16', '10.88.1.0/24'],
@@ -84,7 +90,7 @@ describe.skipIf(lacking !== undefined)(title, () => {
   });
 
   it('refuses a host port that a pod of another runtime has', async () => {
-    await using lab = await NetworkLab.make();
+    await using lab = await NetworkHarness.make();
     const toolPath = await lab.toolPath(undefined);
     await using one = await lab.open({ toolPath });
     await using other = await lab.open({ toolPath, rootDir: join(lab.rootDir, 'other') });
@@ -99,7 +105,7 @@ describe.skipIf(lacking !== undefined)(title, () => {
   });
 
   it('gives no address to pods with the host’s network, and only a loopback in mode none', async () => {
-    await using lab = await NetworkLab.make();
+    await using lab = await NetworkHarness.make();
     const a = await lab.sandbox();
     await using network = await lab.open();
     const linux = { securityContext: { namespaceOptions: { network: NamespaceMode.NODE } } };
@@ -117,7 +123,7 @@ describe.skipIf(lacking !== undefined)(title, () => {
   });
 
   it('says what is missing where no network can be made', async () => {
-    await using lab = await NetworkLab.make();
+    await using lab = await NetworkHarness.make();
     const toolPath = join(lab.rootDir, 'nothing');
     await using auto = await lab.open({ toolPath });
     expect(auto.isolates).toBe(false);
@@ -129,7 +135,7 @@ describe.skipIf(lacking !== undefined)(title, () => {
   });
 
   it('leaves nothing behind when it is given up, or the sandbox goes meanwhile', async () => {
-    await using lab = await NetworkLab.make();
+    await using lab = await NetworkHarness.make();
     await using network = await lab.open();
     const before = await lab.inventory();
     const a = await lab.sandbox();

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findProcess, readBootId } from '../../src/box/process/process-identity.js';
 import { type LoggedLine, LogRecorder } from '#support/fakes/log-recorder.js';
-import { NetworkLab, NEVER, sandboxConfig, whyNoNetworkLab } from './network-lab.js';
+import { NetworkHarness, NEVER, sandboxConfig, whyNoNetworkHarness } from './network-harness.js';
 
-const lacking = whyNoNetworkLab();
+const lacking = whyNoNetworkHarness();
 const title = `the network of pods after a restart${lacking === undefined ? '' : ` (skipped: ${lacking})`}`;
 /** How each of three runtimes goes: its pod is removed, it is killed with its pod, or its root folder goes as well. */
 const ORDERS = [
@@ -18,7 +18,7 @@ const ORDERS = [
 
 describe.skipIf(lacking !== undefined)(title, () => {
   it('undoes what belongs to sandboxes that are gone, and leaves the others alone', async () => {
-    await using lab = await NetworkLab.make();
+    await using lab = await NetworkHarness.make();
     const before = await lab.inventory();
     const [a, b, c] = [await lab.sandbox(), await lab.sandbox(), await lab.sandbox()];
     const config = sandboxConfig([{ hostPort: 8080, containerPort: 80 }]);
@@ -60,7 +60,7 @@ describe.skipIf(lacking !== undefined)(title, () => {
   });
 
   it('keeps the network of a live sandbox whose record cannot be read, and writes that anew', async () => {
-    await using lab = await NetworkLab.make();
+    await using lab = await NetworkHarness.make();
     const before = await lab.inventory();
     const [a, b, c] = [await lab.sandbox(), await lab.sandbox(), await lab.sandbox()];
     for (const toolPath of [await lab.toolPath(undefined), undefined]) {
@@ -91,7 +91,7 @@ describe.skipIf(lacking !== undefined)(title, () => {
   });
 
   it('leaves alone what it cannot judge of a live sandbox, until that is removed', async () => {
-    await using lab = await NetworkLab.make();
+    await using lab = await NetworkHarness.make();
     const before = await lab.inventory();
     const [a, b] = [await lab.sandbox(), await lab.sandbox()];
     const toolPath = await lab.toolPath(undefined);
@@ -118,7 +118,7 @@ describe.skipIf(lacking !== undefined)(title, () => {
   });
 
   it('has undone what was being made when it is closed', async () => {
-    await using lab = await NetworkLab.make();
+    await using lab = await NetworkHarness.make();
     const before = await lab.inventory();
     const toolPath = await lab.toolPath(undefined);
     const network = await lab.open({ toolPath });
@@ -151,7 +151,7 @@ describe.skipIf(lacking !== undefined)(title, () => {
   it.each(KINDS)(
     'undoes in mode host what another mode has left, and bridges of runtimes whose root is gone, on $host',
     async ({ forwarding }) => {
-      await using lab = await NetworkLab.make({ forwarding });
+      await using lab = await NetworkHarness.make({ forwarding });
       const toolPath = await lab.toolPathWithRules();
       const before = await lab.inventory();
       const [a, b, c] = [await lab.sandbox(), await lab.sandbox(), await lab.sandbox()];
@@ -180,7 +180,7 @@ describe.skipIf(lacking !== undefined)(title, () => {
   it.each(ORDERS)(
     'leaves a host without forwarding as it was, whoever goes first and how: $order',
     async ({ order }) => {
-      await using lab = await NetworkLab.make({ forwarding: false });
+      await using lab = await NetworkHarness.make({ forwarding: false });
       const toolPath = await lab.toolPathWithRules();
       const before = await lab.inventory();
       const runtimes = await Promise.all(
@@ -218,7 +218,7 @@ describe.skipIf(lacking !== undefined)(title, () => {
   );
 
   it('puts a sandbox back on its bridge when somebody has removed it', async () => {
-    await using lab = await NetworkLab.make();
+    await using lab = await NetworkHarness.make();
     await using network = await lab.open();
     const [a, b] = [await lab.sandbox(), await lab.sandbox()];
     const attach = ({ id, pid }: typeof a) =>
@@ -242,7 +242,7 @@ describe.skipIf(lacking !== undefined)(title, () => {
   });
 
   it('goes on with the restore when settings of links cannot be written', async () => {
-    await using lab = await NetworkLab.make();
+    await using lab = await NetworkHarness.make();
     const [a, b] = [await lab.sandbox(), await lab.sandbox()];
     const first = await lab.open();
     const attach = ({ id, pid }: typeof a) =>
@@ -268,7 +268,7 @@ describe.skipIf(lacking !== undefined)(title, () => {
   });
 
   it('logs the settings of pods’ links that could not be written, once', async () => {
-    await using lab = await NetworkLab.make();
+    await using lab = await NetworkHarness.make();
     const a = await lab.sandbox();
     const logger = new LogRecorder();
     const toolPath = await lab.toolPathWithShell(
@@ -292,7 +292,7 @@ describe.skipIf(lacking !== undefined)(title, () => {
   });
 
   it('starts a port proxy again that was killed, and lets it end with the holder', async () => {
-    await using lab = await NetworkLab.make();
+    await using lab = await NetworkHarness.make();
     await using network = await lab.open({ toolPath: await lab.toolPath(undefined) });
     const a = await lab.sandbox();
     const config = sandboxConfig([{ hostPort: 8080, containerPort: 80 }]);
@@ -307,7 +307,7 @@ describe.skipIf(lacking !== undefined)(title, () => {
   });
 
   it('finds everything again after kills in the middle of attaching', async () => {
-    await using lab = await NetworkLab.make();
+    await using lab = await NetworkHarness.make();
     const before = await lab.inventory();
     const toolPath = await lab.toolPath(undefined);
     const config = sandboxConfig([{ hostPort: 8080, containerPort: 80 }]);

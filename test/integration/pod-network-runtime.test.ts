@@ -6,9 +6,9 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EmbeddedNode, SANDBOX_READY, until } from './embedded-node.js';
 import { end, RuntimeProgram } from './embedded-process.js';
-import { whyNoNetworkLab } from './network-lab.js';
+import { whyNoNetworkHarness } from './network-harness.js';
 
-const lacking = whyNoNetworkLab();
+const lacking = whyNoNetworkHarness();
 const title = `pods of a runtime with a network${lacking === undefined ? '' : ` (skipped: ${lacking})`}`;
 const execute = promisify(execFile);
 let program: RuntimeProgram;

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Protocol } from '../../src/watch/cri/generated/runtime/v1/cri.js';
-import { NetworkLab, NEVER, sandboxConfig, whyNoNetworkLab } from './network-lab.js';
+import { NetworkHarness, NEVER, sandboxConfig, whyNoNetworkHarness } from './network-harness.js';
 
-const lacking = whyNoNetworkLab();
+const lacking = whyNoNetworkHarness();
 /**
  * Ways to serve host ports: a proxy everywhere; packet rules where PODLOOP_PACKET_TOOLS names folders, with colons
  * between them, that hold iptables-restore and iptables-save, or nft.
@@ -20,7 +20,7 @@ const title = `the network of pods${lacking === undefined ? '' : ` (skipped: ${l
 
 describe.skipIf(lacking !== undefined)(title, () => {
   it('gives each sandbox an address that the host and the others reach, and leaves nothing behind', async () => {
-    await using lab = await NetworkLab.make();
+    await using lab = await NetworkHarness.make();
     await using network = await lab.open();
     const before = await lab.inventory();
     const [a, b] = [await lab.sandbox(), await lab.sandbox()];
@@ -41,7 +41,7 @@ describe.skipIf(lacking !== undefined)(title, () => {
   });
 
   it.each(PACKET_TOOLS)('serves host ports to all who ask through %s', async (kind, tools) => {
-    await using lab = await NetworkLab.make();
+    await using lab = await NetworkHarness.make();
     const neighbour = await lab.neighbour();
     await using network = await lab.open({ toolPath: await lab.toolPath(tools) });
     const before = await lab.inventory();

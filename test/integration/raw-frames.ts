@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { type LabSandbox, type NetworkLab } from './network-lab.js';
+import { type LabSandbox, type NetworkHarness } from './network-harness.js';
 
 const execute = promisify(execFile);
 
@@ -26,7 +26,7 @@ export async function whyNoRawFrames(): Promise<string | undefined> {
 
 /** Sends frames from `eth0` of a sandbox. */
 export async function sendFrames(
-  lab: NetworkLab,
+  lab: NetworkHarness,
   from: LabSandbox,
   frames: readonly Buffer[],
 ): Promise<void> {

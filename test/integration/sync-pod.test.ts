@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type SyncPodResult } from '../../src/node/pods/workers/pod-syncer.js';
 import { EmbeddedNode, HOST_IMAGE, ISOLATIONS, until } from './embedded-node.js';
-import { podOf, shell, SyncLab } from './sync-lab.js';
+import { podOf, shell, SyncHarness } from './sync-harness.js';
 
 describe.each(ISOLATIONS)('a pod that is synced on the embedded runtime with isolation %s', (isolation) => {
   let node: EmbeddedNode;
-  let lab: SyncLab;
+  let lab: SyncHarness;
   beforeEach(async () => {
     const network = isolation === 'none' ? {} : ({ network: 'host' } as const);
     node = await EmbeddedNode.start({ isolation, ...network });
     const folder = await mkdtemp(join(tmpdir(), 'podloop-sync-'));
-    lab = new SyncLab({ client: node.client, folder, canMount: isolation === 'namespaces' });
+    lab = new SyncHarness({ client: node.client, folder, canMount: isolation === 'namespaces' });
   });
   afterEach(async () => {
     await lab[Symbol.asyncDispose]();

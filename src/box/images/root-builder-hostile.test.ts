@@ -4,13 +4,13 @@ import { status } from '@grpc/grpc-js';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type TarMember } from '#support/builders/pack-tar.js';
-import { IS_ROOT, NOTHING_OUTSIDE, RootLab } from '#support/harness/root-lab.js';
+import { IS_ROOT, NOTHING_OUTSIDE, RootHarness } from '#support/harness/root-harness.js';
 import { type UnpackLimits } from './archive/unpack-limits.js';
 
-let lab: RootLab;
+let lab: RootHarness;
 
 beforeEach(async () => {
-  lab = await RootLab.make();
+  lab = await RootHarness.make();
 });
 
 afterEach(() => lab[Symbol.asyncDispose]());

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { IS_ROOT, NOTHING_OUTSIDE, RootLab } from '#support/harness/root-lab.js';
+import { IS_ROOT, NOTHING_OUTSIDE, RootHarness } from '#support/harness/root-harness.js';
 import { StreamSource } from './archive/byte-source.js';
 import { readTar } from './archive/tar-reader.js';
 
-let lab: RootLab;
+let lab: RootHarness;
 
 beforeEach(async () => {
-  lab = await RootLab.make();
+  lab = await RootHarness.make();
 });
 
 afterEach(() => lab[Symbol.asyncDispose]());

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { NOTHING_OUTSIDE, RootLab } from '#support/harness/root-lab.js';
+import { NOTHING_OUTSIDE, RootHarness } from '#support/harness/root-harness.js';
 
-let lab: RootLab;
+let lab: RootHarness;
 
 beforeEach(async () => {
-  lab = await RootLab.make();
+  lab = await RootHarness.make();
 });
 
 afterEach(() => lab[Symbol.asyncDispose]());

@@ -1,12 +1,12 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RootLab } from '#support/harness/root-lab.js';
+import { RootHarness } from '#support/harness/root-harness.js';
 
-let lab: RootLab;
+let lab: RootHarness;
 
 beforeEach(async () => {
-  lab = await RootLab.make();
+  lab = await RootHarness.make();
 });
 
 afterEach(() => lab[Symbol.asyncDispose]());

@@ -4,15 +4,15 @@ import { type Duplex, Transform } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { SpdyClient } from '#support/clients/spdy-client.js';
-import { StreamingLab } from '#support/harness/streaming-lab.js';
+import { StreamingHarness } from '#support/harness/streaming-harness.js';
 
-let lab: StreamingLab;
+let lab: StreamingHarness;
 let target: Server;
 let port: number;
 let onConnection: (socket: Socket) => void;
 
 beforeEach(async () => {
-  lab = await StreamingLab.start();
+  lab = await StreamingHarness.start();
   target = createServer({ allowHalfOpen: true }, (socket) => onConnection(socket));
   await new Promise<void>((resolve) => target.listen(0, '127.0.0.1', resolve));
   ({ port } = target.address() as AddressInfo);
@@ -215,7 +215,7 @@ describe.each(transports)('a port forwarded by %s', (_name, connect) => {
 
 describe('a forwarded connection of which one stream is missing', () => {
   it('is given up after a while', async () => {
-    await using impatient = await StreamingLab.start({ streamCreationTimeoutMs: 30 });
+    await using impatient = await StreamingHarness.start({ streamCreationTimeoutMs: 30 });
     const url = impatient.server.grant({ kind: 'portforward', sandboxId: 's', ports: [] });
     const client = await SpdyClient.connect(url, 'portforward.k8s.io');
     const error = await client.open({ port: '80', requestid: '0', streamtype: 'error' });

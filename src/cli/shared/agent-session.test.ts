@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { aKubeList, AgentCommandLab, PODS_PATH } from '#support/harness/agent-command-lab.js';
+import { aKubeList, AgentCommandHarness, PODS_PATH } from '#support/harness/agent-command-harness.js';
 import { type FakeAgentServer } from '#support/fakes/fake-agent-server.js';
 
 let agent: FakeAgentServer;
-let lab: AgentCommandLab;
+let lab: AgentCommandHarness;
 
 beforeEach(async () => {
-  lab = await AgentCommandLab.open();
+  lab = await AgentCommandHarness.open();
   agent = lab.agent;
 });
 afterEach(() => lab[Symbol.asyncDispose]());

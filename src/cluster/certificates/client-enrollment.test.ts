@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CertificatePair, makeCertificate } from '../../node/api/tls/make-certificate.js';
-import { KubeApiLab } from '#support/harness/kube-api-lab.js';
+import { KubeApiHarness } from '#support/harness/kube-api-harness.js';
 import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { signRequest } from '#support/clients/request-signer.js';
 import { SystemClock } from '#base/time/clock.js';
@@ -16,14 +16,14 @@ import {
 const HOUR_MS = 3_600_000;
 const PATH = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
 const clock = new SystemClock();
-let lab: KubeApiLab;
+let lab: KubeApiHarness;
 let folder: string;
 let logger: LogRecorder;
 let issuer: CertificatePair;
 let ending: AbortController;
 let running: Promise<void>[];
 beforeEach(async () => {
-  lab = await KubeApiLab.open();
+  lab = await KubeApiHarness.open();
   folder = await mkdtemp(join(tmpdir(), 'podloop-enrollment-'));
   logger = new LogRecorder();
   issuer = await makeCertificate({ commonName: 'ca', purpose: 'authority', ...lifetime(-HOUR_MS, HOUR_MS) });

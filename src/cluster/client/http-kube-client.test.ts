@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { connect as connectHttp2 } from 'node:http2';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '#testing/fake-clock.js';
-import { KubeApiLab } from '#support/harness/kube-api-lab.js';
+import { KubeApiHarness } from '#support/harness/kube-api-harness.js';
 import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { untilTrue } from '#support/until-true.js';
 import { SystemClock } from '#base/time/clock.js';
@@ -19,11 +19,11 @@ describe.each([
   ['HTTP/2', true],
   ['HTTP/1.1', false],
 ])('a client of an API server that speaks %s', (_, http2) => {
-  let lab: KubeApiLab;
+  let lab: KubeApiHarness;
   const opened: KubeClients[] = [];
 
   beforeEach(async () => {
-    lab = await KubeApiLab.open({ http2 });
+    lab = await KubeApiHarness.open({ http2 });
   });
 
   afterEach(async () => {
@@ -306,7 +306,7 @@ it.each([
 ])(
   'opens another connection when a server takes no more than %i watches over one',
   async (maxStreams, most) => {
-    await using lab = await KubeApiLab.open({ maxStreams });
+    await using lab = await KubeApiHarness.open({ maxStreams });
     lab.handler = (_, response) => void response.write('{"type":"ADDED","object":{}}\n');
     const clients = await openKubeClients({
       ...{ file: await lab.writeKubeconfig(), version: '1.2.3', clock, environment: {} },
@@ -332,7 +332,7 @@ it.each([
 );
 
 describe('a client that is held back', () => {
-  const limited = async (lab: KubeApiLab, held: FakeClock): Promise<KubeClients> => {
+  const limited = async (lab: KubeApiHarness, held: FakeClock): Promise<KubeClients> => {
     lab.handler = (_, response) => void response.end('{}');
     const clients = await openKubeClients({
       ...{ file: await lab.writeKubeconfig(), version: '1.2.3', clock: held, environment: {} },
@@ -343,7 +343,7 @@ describe('a client that is held back', () => {
   };
 
   it('gives each request its time from when it is sent, and none for what it waits before', async () => {
-    await using lab = await KubeApiLab.open();
+    await using lab = await KubeApiHarness.open();
     const held = new FakeClock();
     const clients = await limited(lab, held);
     const timeoutMs = 2_000;
@@ -366,7 +366,7 @@ describe('a client that is held back', () => {
   });
 
   it('sends what is urgent before what is not, and says so of what it never sent', async () => {
-    await using lab = await KubeApiLab.open();
+    await using lab = await KubeApiHarness.open();
     const held = new FakeClock();
     const clients = await limited(lab, held);
     const ask = async (path: string, isUrgent: boolean): Promise<unknown> =>
@@ -397,7 +397,7 @@ describe('a client that is held back', () => {
   });
 
   it('is done with what waits as soon as it is closed', async () => {
-    await using lab = await KubeApiLab.open();
+    await using lab = await KubeApiHarness.open();
     const held = new FakeClock();
     const clients = await limited(lab, held);
     const before = held.pendingTimers;
@@ -411,7 +411,7 @@ describe('a client that is held back', () => {
   });
 
   it('tells of a watch as soon as the server has agreed to it, though nothing may have happened', async () => {
-    await using lab = await KubeApiLab.open();
+    await using lab = await KubeApiHarness.open();
     const held = new FakeClock();
     const clients = await limited(lab, held);
     lab.handler = (_, response) => void response.writeHead(200);
@@ -432,7 +432,7 @@ describe('a client that is held back', () => {
 
 it('the lab refuses whoever cannot verify it', async () => {
   // Otherwise the tests above would show nothing.
-  await using lab = await KubeApiLab.open();
+  await using lab = await KubeApiHarness.open();
   const session = connectHttp2(`https://127.0.0.1:${lab.port}`);
   await expect(new Promise((_, reject) => session.once('error', reject))).rejects.toThrow();
 });

@@ -2,7 +2,7 @@ import { createSecureContext } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ConnectProxy } from '#support/clients/connect-proxy.js';
 import { FakeClock } from '#testing/fake-clock.js';
-import { KubeApiLab } from '#support/harness/kube-api-lab.js';
+import { KubeApiHarness } from '#support/harness/kube-api-harness.js';
 import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { untilTrue } from '#support/until-true.js';
 import { SystemClock } from '#base/time/clock.js';
@@ -25,11 +25,11 @@ describe.each([
 ])('clients of an API server that speaks %s behind a proxy of %s', (_, scheme, http2) => {
   const logger = new LogRecorder();
   const opened: KubeClients[] = [];
-  let lab: KubeApiLab;
+  let lab: KubeApiHarness;
   let proxy: ConnectProxy;
 
   beforeEach(async () => {
-    lab = await KubeApiLab.open({ http2 });
+    lab = await KubeApiHarness.open({ http2 });
     const pair = await lab.makeServerPair('127.0.0.1');
     proxy = await ConnectProxy.open({ port: lab.port, ...(scheme === 'https' && { pair }) });
   });
@@ -125,8 +125,8 @@ describe.each([
 });
 
 it('does not ask a proxy that it cannot verify', async () => {
-  await using lab = await KubeApiLab.open();
-  await using other = await KubeApiLab.open();
+  await using lab = await KubeApiHarness.open();
+  await using other = await KubeApiHarness.open();
   const pair = await other.makeServerPair('127.0.0.1');
   await using proxy = await ConnectProxy.open({ port: lab.port, pair });
   const cluster = `certificate-authority: ca.crt, proxy-url: "https://127.0.0.1:${proxy.port}"`;

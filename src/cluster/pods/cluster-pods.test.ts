@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { aRunningStatus } from '#support/builders/a-running-status.js';
-import { ClusterPodsScene, podPath, SCENE_NODE } from '#support/harness/cluster-pods-scene.js';
+import { ClusterPodsHarness, podPath, SCENE_NODE } from '#support/harness/cluster-pods-harness.js';
 import { type StoredObject } from '#testing/in-memory-api/stored-object.js';
 import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { podStatusTold } from '#base/channels/cluster-pod-channels.js';
@@ -8,7 +8,7 @@ import { type NodePod } from '#kube/pod/node-pod.js';
 
 describe('pods of an API server', () => {
   it('are delivered once all were listed and the node was seen, and not before', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.api.drop(`/api/v1/nodes/${SCENE_NODE}`);
     scene.bind('web');
     scene.bind('elsewhere', { spec: { nodeName: 'there' } });
@@ -23,7 +23,7 @@ describe('pods of an API server', () => {
   });
 
   it('are those that there are now: a server that lags behind is not believed', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     await scene.start();
     const first = scene.api.reads.find(({ path }) => path === '/api/v1/pods');
     expect(first).toMatchObject({ query: { limit: '500' }, isUrgent: true });
@@ -31,7 +31,7 @@ describe('pods of an API server', () => {
   });
 
   it('come and go one by one, and stay while the server is away', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     await scene.start();
     expect([...scene.agent.delivered!.keys()]).toEqual([]);
     scene.bind('one');
@@ -50,7 +50,7 @@ describe('pods of an API server', () => {
   });
 
   it('stay when what answers a list gives none: that nothing is in it says of nobody that he is gone', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('web');
     await scene.start();
     scene.api.answer = ({ path }) => (path === '/api/v1/pods' ? { status: 'ok' } : undefined);
@@ -65,7 +65,7 @@ describe('pods of an API server', () => {
   });
 
   it('are those of a backup that was restored: who is in it goes on, and how he is is told again', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('web');
     await scene.start();
     const backup = scene.api.backUp();
@@ -86,7 +86,7 @@ describe('pods of an API server', () => {
   });
 
   it('are listed and told of at once when something else has got through to the server', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('web');
     await scene.start();
     const told: number[] = [];
@@ -107,7 +107,7 @@ describe('pods of an API server', () => {
   });
 
   it('are not delivered again for what the node itself has told', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('web');
     await scene.start();
     const { deliveries } = scene.agent;
@@ -126,7 +126,7 @@ describe('pods of an API server', () => {
   });
 
   it('are to end with the time that they were given', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('web');
     await scene.start();
     const body = { gracePeriodSeconds: 7 };
@@ -136,7 +136,7 @@ describe('pods of an API server', () => {
   });
 
   it('that have ended by what the server says do not run here', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('job', { status: { phase: 'Succeeded' } });
     scene.bind('web');
     await scene.start();
@@ -149,7 +149,7 @@ describe('pods of an API server', () => {
   });
 
   it('that ask for what the node has not are refused, and said to be', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('web', { spec: { hostUsers: false } });
     await scene.start();
     const rejection = scene.pods.admit(scene.agent.delivered!.get('uid-web')!);
@@ -158,7 +158,7 @@ describe('pods of an API server', () => {
   });
 
   it('that have asked for nothing are refused while the node is short of memory', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('web');
     await scene.start();
     const pod = scene.agent.delivered!.get('uid-web')!;
@@ -171,7 +171,7 @@ describe('pods of an API server', () => {
   });
 
   it('that are for another operating system are refused in the kubelet’s words', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('web', { spec: { os: { name: 'windows' } } });
     await scene.start();
     expect(scene.pods.admit(scene.agent.delivered!.get('uid-web')!)).toEqual({
@@ -181,7 +181,7 @@ describe('pods of an API server', () => {
   });
 
   it('that do not fit by the labels that were seen last are judged by the node as it is now', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     await scene.start();
     const node = { name: SCENE_NODE, uid: 'node-uid' };
     scene.pods.seeNode({ metadata: { ...node, labels: {} } });
@@ -195,7 +195,7 @@ describe('pods of an API server', () => {
   });
 
   it('that do not fit are judged by the newest node that was seen, where that was asked for before', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     const label = (disk: string): StoredObject =>
       scene.api.change(`/api/v1/nodes/${SCENE_NODE}`, (node) => ({
         ...node,
@@ -213,7 +213,7 @@ describe('pods of an API server', () => {
   });
 
   it('that do not fit do not make the node one that is gone, where what answers says nothing of it', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     await scene.start();
     const real = scene.api.request.bind(scene.api);
     scene.api.request = async <T>(request: Parameters<typeof real>[0]): Promise<T> =>
@@ -230,7 +230,7 @@ describe('pods of an API server', () => {
   });
 
   it('that do not fit wait no longer than the node can be asked for, and keep nobody else waiting', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     await scene.start();
     scene.pods.seeNode({ metadata: { name: SCENE_NODE, labels: {} } });
     let answer: () => void = () => undefined;
@@ -248,7 +248,7 @@ describe('pods of an API server', () => {
   });
 
   it('of manifests are held against the labels of the node, and judged again when these are others', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     const selecting = (nodeSelector: Readonly<Record<string, string>>): NodePod =>
       aNodePod({ uid: 'static', spec: { ...aNodePod().spec, nodeSelector } });
     scene.api.intercept = () => Promise.reject(new Error('away'));
@@ -266,7 +266,7 @@ describe('pods of an API server', () => {
   });
 
   it('that nobody can read fail with the reason, and go when they are deleted', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('odd', { spec: { containers: 'none' } });
     await scene.start();
     expect(scene.agent.delivered!.size).toBe(0);
@@ -285,7 +285,7 @@ describe('pods of an API server', () => {
   });
 
   it('that nobody can read and that an agent before this one has started are told of once they have ended', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('odd', { spec: { containers: 'none' }, status: { phase: 'Running' } });
     scene.agent.running.add('uid-odd');
     await scene.start();
@@ -305,7 +305,7 @@ describe('pods of an API server', () => {
   });
 
   it('whose name a static pod has wait with the reason, and begin when that is gone', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.agent.refusals.set('uid-web', 'the source file (web.yaml:1) has the pod default/web already');
     scene.bind('web', { status: { phase: 'Pending', qosClass: 'Burstable' } });
     await scene.start();
@@ -325,7 +325,7 @@ describe('pods of an API server', () => {
   });
 
   it('whose name a static pod has go when they are deleted', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.agent.refusals.set('uid-web', 'the source file has the pod default/web already');
     scene.bind('web');
     await scene.start();
@@ -336,7 +336,7 @@ describe('pods of an API server', () => {
   });
 
   it('that become unreadable go on as they are, and end when they are to', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('web');
     await scene.start();
     const before = scene.agent.delivered!.get('uid-web');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../client/kube-client.js';
 import { aRunningStatus } from '#support/builders/a-running-status.js';
-import { ClusterPodsScene, podPath, SCENE_NODE } from '#support/harness/cluster-pods-scene.js';
+import { ClusterPodsHarness, podPath, SCENE_NODE } from '#support/harness/cluster-pods-harness.js';
 import { laggingWatch } from '#support/fakes/lagging-watch.js';
 import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
@@ -19,7 +19,7 @@ describe('mirror pods', () => {
     });
 
   it('stand for static pods, belong to the node, and have their status', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.agent.statics = [staticPod()];
     await scene.start();
     const mirror = scene.api.find(podPath('etcd-here'))!;
@@ -48,7 +48,7 @@ describe('mirror pods', () => {
   });
 
   it('come back when they are deleted, and are made anew when the manifest changes', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.agent.statics = [{ ...staticPod(), spec: { ...staticPod().spec, nodeName: SCENE_NODE } }];
     await scene.start();
     const uid = (): string | undefined => scene.api.find(podPath('etcd-here'))?.metadata.uid;
@@ -67,7 +67,7 @@ describe('mirror pods', () => {
   });
 
   it('are not lost when the watch tells late of those that were before them', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     const watch = laggingWatch(scene);
     const version = (hash: string): NodePod => {
       const pod = staticPod(hash);
@@ -98,7 +98,7 @@ describe('mirror pods', () => {
   });
 
   it('that are there and were not shown yet are taken up', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     const watch = laggingWatch(scene);
     await scene.start();
     watch.hold();
@@ -118,7 +118,7 @@ describe('mirror pods', () => {
   });
 
   it('whose name another pod has are told of, and made as soon as that is gone', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     const { uid } = scene.bind('etcd-here').metadata;
     scene.agent.statics = [{ ...staticPod(), spec: { ...staticPod().spec, nodeName: SCENE_NODE } }];
     await scene.start();
@@ -135,7 +135,7 @@ describe('mirror pods', () => {
   });
 
   it('whose name a pod elsewhere has are told of, too: a node is not shown that', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('etcd-here', { spec: { nodeName: 'there' } });
     scene.api.intercept = (request) => {
       if (!('method' in request) || request.method !== 'GET' || request.path !== podPath('etcd-here')) return;
@@ -150,7 +150,7 @@ describe('mirror pods', () => {
   });
 
   it('on which somebody has a finalizer are waited for, and made anew then', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     const nodeName = SCENE_NODE;
     scene.agent.statics = [{ ...staticPod(), spec: { ...staticPod().spec, nodeName } }];
     await scene.start();
@@ -171,7 +171,7 @@ describe('mirror pods', () => {
   });
 
   it('that a kubelet left stay with static pods that were adopted, and are made anew when these are edited', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     const version = (hash: string, image = 'app'): NodePod => {
       const pod = staticPod(hash);
       return { ...pod, spec: { ...pod.spec, containers: [{ name: 'main', image }], nodeName: SCENE_NODE } };
@@ -211,7 +211,7 @@ describe('mirror pods', () => {
   });
 
   it('that a kubelet left of another version are made anew', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.agent.statics = [{ ...staticPod(), spec: { ...staticPod().spec, nodeName: SCENE_NODE } }];
     const annotations = {
       [STATIC_POD_ANNOTATIONS.source]: 'file',
@@ -226,7 +226,7 @@ describe('mirror pods', () => {
   });
 
   it('go with their static pods, once these have ended; and not before all manifests were read', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     const pod = { ...staticPod(), spec: { ...staticPod().spec, nodeName: SCENE_NODE } };
     scene.agent.statics = [pod];
     await scene.start();
@@ -245,7 +245,7 @@ describe('mirror pods', () => {
   });
 
   it('are not gone by an answer that says nothing: their deletion is asked for again', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.agent.statics = [{ ...staticPod(), spec: { ...staticPod().spec, nodeName: SCENE_NODE } }];
     await scene.start();
     const real = scene.api.request.bind(scene.api);
@@ -261,7 +261,7 @@ describe('mirror pods', () => {
   });
 
   it('wait for the node, and what is refused keeps nobody else from his', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.api.drop(`/api/v1/nodes/${SCENE_NODE}`);
     const other = aNodePod({ name: 'good-here', uid: 'good', spec: { nodeName: SCENE_NODE } });
     scene.agent.statics = [staticPod(), other];

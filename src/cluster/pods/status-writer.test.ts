@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../client/kube-client.js';
 import { aRunningStatus } from '#support/builders/a-running-status.js';
-import { ClusterPodsScene, podPath } from '#support/harness/cluster-pods-scene.js';
+import { ClusterPodsHarness, podPath } from '#support/harness/cluster-pods-harness.js';
 import { laggingWatch } from '#support/fakes/lagging-watch.js';
 
 describe('statuses', () => {
   it('are told once, and not again by the next agent', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('web');
     await scene.start();
     scene.agent.compute('uid-web', aRunningStatus());
@@ -28,7 +28,7 @@ describe('statuses', () => {
   });
 
   it('say only what has changed, and leave conditions of others alone', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('web', {
       status: {
         phase: 'Pending',
@@ -52,7 +52,7 @@ describe('statuses', () => {
   });
 
   it('are not those of another pod that has the name by now', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('web');
     await scene.start();
     let isSwapped = false;
@@ -70,7 +70,7 @@ describe('statuses', () => {
   });
 
   it('fold while the server is away, and come as soon as it is back', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('web');
     await scene.start();
     scene.api.stop();
@@ -86,7 +86,7 @@ describe('statuses', () => {
   });
 
   it('of one pod go one after the other, of others beside it', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('slow');
     scene.bind('web');
     await scene.start();
@@ -114,7 +114,7 @@ describe('statuses', () => {
   });
 
   it('never go back: not from the end, nor from Running', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('web', { status: { phase: 'Running' } });
     scene.bind('job', { status: { phase: 'Failed', reason: 'Evicted', message: 'by somebody' } });
     await scene.start();
@@ -130,7 +130,7 @@ describe('statuses', () => {
   });
 
   it('do not call a pod ended while a container may run', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('web', { status: { phase: 'Running' } });
     await scene.start();
     scene.agent.running.add('uid-web');
@@ -145,7 +145,7 @@ describe('statuses', () => {
   });
 
   it('are told again when somebody has changed them', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('web');
     await scene.start();
     scene.agent.compute('uid-web', aRunningStatus());
@@ -157,17 +157,17 @@ describe('statuses', () => {
 
   describe('are told again when somebody has changed them', () => {
     /** The first status was written. */
-    async function told(scene: ClusterPodsScene): Promise<void> {
+    async function told(scene: ClusterPodsHarness): Promise<void> {
       scene.bind('web');
       await scene.start();
       scene.agent.compute('uid-web', aRunningStatus());
       await scene.clock.settle();
     }
-    const spoil = ({ api }: ClusterPodsScene): void =>
+    const spoil = ({ api }: ClusterPodsHarness): void =>
       void api.change(podPath('web'), (each) => ({ ...each, status: { ...each.status, podIP: '6.6.6.6' } }));
 
     it('before they were written, and that was not seen yet', async () => {
-      await using scene = new ClusterPodsScene();
+      await using scene = new ClusterPodsHarness();
       const watch = laggingWatch(scene);
       await told(scene);
       watch.hold();
@@ -184,7 +184,7 @@ describe('statuses', () => {
     });
 
     it('after they were written, and that was seen before the answer', async () => {
-      await using scene = new ClusterPodsScene();
+      await using scene = new ClusterPodsHarness();
       await told(scene);
       const real = scene.api.request.bind(scene.api);
       let isSpoilt = false;
@@ -205,7 +205,7 @@ describe('statuses', () => {
   });
 
   it('are told once a container has ended while they were written', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('web', { status: { phase: 'Running' } });
     await scene.start();
     scene.agent.running.add('uid-web');
@@ -218,7 +218,7 @@ describe('statuses', () => {
   });
 
   it('are not told again and again to a server that does not know a field', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('web');
     await scene.start();
     const forget = (): void => {
@@ -242,7 +242,7 @@ describe('statuses', () => {
   });
 
   it('have the addresses of now alone', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('web');
     await scene.start();
     scene.agent.compute('uid-web', aRunningStatus());
@@ -254,7 +254,7 @@ describe('statuses', () => {
   });
 
   it('wait for readiness gates', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('web', { spec: { readinessGates: [{ conditionType: 'example.com/gate' }] } });
     await scene.start();
     scene.agent.compute('uid-web', aRunningStatus());
@@ -281,7 +281,7 @@ describe('statuses', () => {
   });
 
   it('are told whole as soon as an answer shows that the server was restored from a backup', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('web');
     await scene.start();
     const backup = scene.api.backUp();
@@ -301,7 +301,7 @@ describe('statuses', () => {
   });
 
   it('of a pod that the server has lost with a backup end in a list without it, whatever its watch does not tell', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     await scene.start();
     const backup = scene.api.backUp();
     scene.bind('web');
@@ -319,7 +319,7 @@ describe('statuses', () => {
   });
 
   it('that the server refuses are tried again, more and more seldom', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('web');
     await scene.start();
     scene.api.intercept = (request) => {
@@ -334,7 +334,7 @@ describe('statuses', () => {
 
 describe('a pod that is deleted', () => {
   it('is taken off the server once its end was told and nothing of it is left, and only then', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('web', { status: { phase: 'Running' } });
     await scene.start();
     scene.agent.running.add('uid-web');
@@ -360,7 +360,7 @@ describe('a pod that is deleted', () => {
 
   describe('and has ended', () => {
     /** Its containers have ended, and the server knows; `deletions`: how often it was asked to take the pod off. */
-    async function ended(scene: ClusterPodsScene) {
+    async function ended(scene: ClusterPodsHarness) {
       scene.bind('web', { status: { phase: 'Running' } });
       await scene.start();
       await scene.api.request({ method: 'DELETE', path: podPath('web') });
@@ -379,7 +379,7 @@ describe('a pod that is deleted', () => {
     }
 
     it('is taken off once, however late the watch tells that it is gone', async () => {
-      await using scene = new ClusterPodsScene();
+      await using scene = new ClusterPodsHarness();
       const watch = laggingWatch(scene);
       const { deletions, end } = await ended(scene);
       watch.hold();
@@ -394,7 +394,7 @@ describe('a pod that is deleted', () => {
     });
 
     it('is taken off once while somebody else keeps it there', async () => {
-      await using scene = new ClusterPodsScene();
+      await using scene = new ClusterPodsHarness();
       const { deletions, end } = await ended(scene);
       scene.api.change(podPath('web'), (each) => ({
         ...each,
@@ -407,7 +407,7 @@ describe('a pod that is deleted', () => {
     });
 
     it('is not asked for again where the server has answered that it is not there', async () => {
-      await using scene = new ClusterPodsScene();
+      await using scene = new ClusterPodsHarness();
       const { deletions, end } = await ended(scene);
       failDeletions(scene, Infinity, new ApiError(404, 'NotFound', 'gone'));
       await end();
@@ -416,7 +416,7 @@ describe('a pod that is deleted', () => {
     });
 
     it('is taken off by another try where one has failed', async () => {
-      await using scene = new ClusterPodsScene();
+      await using scene = new ClusterPodsHarness();
       const { deletions, end } = await ended(scene);
       failDeletions(scene, 2, new ApiError(500, 'InternalError', 'no'));
       await end();
@@ -426,7 +426,7 @@ describe('a pod that is deleted', () => {
     });
 
     it('is asked for again after a conflict, which somebody else may have caused', async () => {
-      await using scene = new ClusterPodsScene();
+      await using scene = new ClusterPodsHarness();
       const { deletions, end } = await ended(scene);
       failDeletions(scene, 1, new ApiError(409, 'Conflict', 'try again'));
       await end();
@@ -436,7 +436,7 @@ describe('a pod that is deleted', () => {
     });
 
     it('is taken off again where a list still has it, as that of a server that was restored', async () => {
-      await using scene = new ClusterPodsScene();
+      await using scene = new ClusterPodsHarness();
       const { deletions, end } = await ended(scene);
       const there = scene.api.find(podPath('web'))!;
       const watch = laggingWatch(scene);
@@ -459,7 +459,7 @@ describe('a pod that is deleted', () => {
   });
 
   it('is taken off by the next agent, too', async () => {
-    await using scene = new ClusterPodsScene();
+    await using scene = new ClusterPodsHarness();
     scene.bind('web', { status: { phase: 'Failed' } });
     scene.api.change(podPath('web'), (each) => ({
       ...each,
@@ -478,7 +478,7 @@ describe('a pod that is deleted', () => {
 });
 
 /** So many requests to take a pod off are answered with that. */
-function failDeletions({ api }: ClusterPodsScene, times: number, answer: ApiError): void {
+function failDeletions({ api }: ClusterPodsHarness, times: number, answer: ApiError): void {
   let left = times;
   api.intercept = (request) => {
     if (!('method' in request) || request.method !== 'DELETE' || left === 0) return;

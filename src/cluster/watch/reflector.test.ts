@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { FakeClock } from '#testing/fake-clock.js';
 import { InMemoryApi } from '#testing/in-memory-api/in-memory-api.js';
 import { type StoredObject } from '#testing/in-memory-api/stored-object.js';
-import { KubeApiLab } from '#support/harness/kube-api-lab.js';
+import { KubeApiHarness } from '#support/harness/kube-api-harness.js';
 import { untilTrue } from '#support/until-true.js';
 import { SystemClock } from '#base/time/clock.js';
 import { SILENT_LOGGER } from '#base/log/logger.js';
@@ -235,7 +235,7 @@ describe('a reflector', () => {
   });
 
   it('asks a real server at once for the newest there is when that has waited in vain for the version', async () => {
-    await using lab = await KubeApiLab.open();
+    await using lab = await KubeApiHarness.open();
     const status = {
       ...{ kind: 'Status', status: 'Failure', reason: 'Timeout', code: 504 },
       message: 'Timeout: Too large resource version: 100, current: 7',

@@ -4,14 +4,14 @@ import { toCgroupNames } from '../../node/runtime/config/pod-cgroup-names.js';
 import { aSpecContainer, aSpecPod } from '#support/builders/node-pods.js';
 import {
   NEVER,
-  type PodCgroupsBench as Bench,
-  PodCgroupsBenches,
+  type PodCgroupsHarness as Bench,
+  PodCgroupsHarnesses,
   sandboxWith,
-} from '#support/harness/pod-cgroups-bench.js';
+} from '#support/harness/pod-cgroups-harness.js';
 
-const benches = new PodCgroupsBenches();
+const benches = new PodCgroupsHarnesses();
 afterEach(() => benches[Symbol.asyncDispose]());
-const makeBench = benches.make;
+const makeHarness = benches.make;
 
 const BURSTABLE = '/podloop/ab/kubepods/burstable';
 
@@ -35,13 +35,13 @@ describe('the controllers of cgroup v2', () => {
     expect(controllersOf(bench, group).toSorted()).toEqual(CONTROLLERS.toSorted());
   };
   const whole = async (): Promise<Bench> => {
-    const bench = await makeBench('v2', { podPidsLimit: 64 });
+    const bench = await makeHarness('v2', { podPidsLimit: 64 });
     await bench.trees.set('unified', '/', 'cgroup.controllers', `${CONTROLLERS.join(' ')} io`);
     return bench;
   };
 
   it('are all enabled in the group of a pod, which has its limits', async () => {
-    const bench = await makeBench('v2', { podPidsLimit: 64 });
+    const bench = await makeHarness('v2', { podPidsLimit: 64 });
     const path = await bench.prepare(limited('p1'));
     isWhole(bench, path);
     expect(
@@ -55,7 +55,7 @@ describe('the controllers of cgroup v2', () => {
       [[], ['cpu'], ['memory', 'pids']].map((handed) => [made, handed] as const),
     ),
   )('are enabled where "%s" was created by another program, which delegated %j', async (made, handed) => {
-    const bench = await makeBench('v2');
+    const bench = await makeHarness('v2');
     let at = '';
     for (const name of toCgroupNames(made)) {
       for (const each of handed) {
@@ -71,7 +71,7 @@ describe('the controllers of cgroup v2', () => {
   });
 
   it('are added to the group of a running pod that an older podloop had made without them', async () => {
-    const bench = await makeBench('v2');
+    const bench = await makeHarness('v2');
     for (const group of [
       '/podloop',
       '/podloop/ab',
@@ -89,7 +89,7 @@ describe('the controllers of cgroup v2', () => {
   });
 
   it.each(CONTROLLERS)('are reported if the machine lacks %s, and the others are in force', async (name) => {
-    const bench = await makeBench('v2');
+    const bench = await makeHarness('v2');
     const others = CONTROLLERS.filter((each) => each !== name);
     await bench.trees.set('unified', '/', 'cgroup.controllers', `${others.join(' ')} io`);
     const cgroups = bench.open();
@@ -153,7 +153,7 @@ describe('the controllers of cgroup v2', () => {
   });
 
   it('may be present without a write to the groups above, as in a subtree that was delegated to a user', async () => {
-    const bench = await makeBench('v2');
+    const bench = await makeHarness('v2');
     const unified = `${bench.trees.root}/unified`;
     for (const each of ['cpu', 'memory', 'pids']) {
       await bench.trees.write(`${unified}/cgroup.subtree_control`, `+${each}`);
@@ -175,7 +175,7 @@ describe('the controllers of cgroup v2', () => {
   });
 
   it('are enabled in the slices that systemd has made for a runtime, if they are missing', async () => {
-    const bench = await makeBench('v2');
+    const bench = await makeHarness('v2');
     bench.driver = 'systemd';
     const path = await bench.prepare(limited('p1'));
     // There is no slice before there is a sandbox.
@@ -231,7 +231,7 @@ describe('the controllers of cgroup v2', () => {
   });
 
   it('are not reported if no group can be made at all, which is reported instead', async () => {
-    const bench = await makeBench('v2');
+    const bench = await makeHarness('v2');
     bench.trees.makeGroup = () => Promise.reject(Object.assign(new Error('EACCES'), { code: 'EACCES' }));
     await bench.prepare(limited('p1'));
     expect(bench.cgroups.report().problems).toEqual([

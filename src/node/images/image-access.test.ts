@@ -34,7 +34,7 @@ interface OwnSecret {
 }
 
 /** A node with a runtime, a registry that knows passwords, and agents one after the other. */
-class AccessLab {
+class AccessHarness {
   readonly clock = new FakeClock();
   readonly log = new LogRecorder();
   readonly folder: string;
@@ -146,10 +146,10 @@ function secretOf({ uid, password }: OwnSecret): Secret {
 }
 
 let root: string;
-let lab: AccessLab;
+let lab: AccessHarness;
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'podloop-access-'));
-  lab = await new AccessLab(join(root, 'image-pulls')).start();
+  lab = await new AccessHarness(join(root, 'image-pulls')).start();
 });
 afterEach(async () => {
   await lab.records.settled();
@@ -403,7 +403,7 @@ describe('whatever happens', () => {
     let run = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 16 }), async (steps) => {
-        const node = await new AccessLab(join(root, `run-${++run}`)).start();
+        const node = await new AccessHarness(join(root, `run-${++run}`)).start();
         /** How an image that is there came, and who has pulled it since. */
         const there = new Map<string, { isOurs: boolean; readonly by: Set<string> }>();
         const isWelcome = (name: string, own: OwnSecret | undefined): boolean =>

@@ -5,11 +5,11 @@ import { ANNOTATIONS } from '../../watch/observed/labels.js';
 import { type PodStatus } from '../../watch/observed/runtime.js';
 import { BUILT_AT_NS } from '#testing/builders.js';
 import {
-  aPodActionsScene,
+  somePodActionInputs,
   aSidecar,
   aBareContainer,
-  type SceneBlueprint,
-} from '#support/harness/pod-actions-scene.js';
+  type PodActionsBlueprint,
+} from '#support/builders/pod-action-inputs.js';
 import { computePodStatus, type PodStatusInputs } from './compute-pod-status.js';
 
 const NOW_MS = Date.UTC(2026, 0, 2, 3, 10, 0);
@@ -17,8 +17,8 @@ const NODE = { hostIps: ['192.0.2.1'], runtimeName: 'containerd' };
 
 type Facts = Partial<Omit<PodStatusInputs, 'pod' | 'observed' | 'previous'>> & { previous?: V1PodStatus };
 
-function inputsOf(blueprint: SceneBlueprint, facts: Facts = {}): PodStatusInputs {
-  const { pod, observed } = aPodActionsScene(blueprint);
+function inputsOf(blueprint: PodActionsBlueprint, facts: Facts = {}): PodStatusInputs {
+  const { pod, observed } = somePodActionInputs(blueprint);
   const probes = { readiness: () => undefined, started: () => undefined };
   return {
     pod,
@@ -31,7 +31,7 @@ function inputsOf(blueprint: SceneBlueprint, facts: Facts = {}): PodStatusInputs
   };
 }
 
-const compute = (blueprint: SceneBlueprint, facts: Facts = {}): V1PodStatus =>
+const compute = (blueprint: PodActionsBlueprint, facts: Facts = {}): V1PodStatus =>
   computePodStatus(inputsOf(blueprint, facts));
 
 function withIps(observed: PodStatus): PodStatus {
@@ -180,7 +180,7 @@ describe('a container', () => {
     expect(toldBy(compute({ spec, containers: left }, { previous }))).toEqual(seen);
   });
 
-  it.each<[string, SceneBlueprint, Facts, Partial<V1ContainerStatus>]>([
+  it.each<[string, PodActionsBlueprint, Facts, Partial<V1ContainerStatus>]>([
     ['that is not there waits', {}, {}, { state: { waiting: { reason: 'ContainerCreating' } }, imageID: '' }],
     [
       'that is created waits',
@@ -339,7 +339,7 @@ describe('a container that is gone from the runtime', () => {
 });
 
 describe('ready and started', () => {
-  const withProbes = (fields: Partial<Container>): SceneBlueprint => ({
+  const withProbes = (fields: Partial<Container>): PodActionsBlueprint => ({
     spec: { containers: [aBareContainer('main', fields)] },
     containers: { main: {} },
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type V1PodCondition } from '#kube/pod/v1-pod-status.js';
 import { type SandboxStatus } from '../../watch/observed/runtime.js';
-import { aPodActionsScene } from '#support/harness/pod-actions-scene.js';
+import { somePodActionInputs } from '#support/builders/pod-action-inputs.js';
 import { findSandboxCondition } from './compute-conditions.js';
 import { computePodStatus } from './compute-pod-status.js';
 
@@ -12,7 +12,7 @@ function conditionOf(
   sandboxes: readonly Partial<SandboxStatus>[],
   spec: { hostNetwork?: boolean } = {},
 ): V1PodCondition {
-  const { pod, observed } = aPodActionsScene({ sandboxes, spec });
+  const { pod, observed } = somePodActionInputs({ sandboxes, spec });
   const { conditions } = computePodStatus({
     ...{ pod, observed, previous: undefined, nowMs: NOW_MS },
     node: { hostIps: [], runtimeName: 'containerd' },

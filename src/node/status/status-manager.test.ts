@@ -2,7 +2,11 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { FakeClock } from '#testing/fake-clock.js';
-import { aPodActionsScene, aSidecar, type SceneBlueprint } from '#support/harness/pod-actions-scene.js';
+import {
+  somePodActionInputs,
+  aSidecar,
+  type PodActionsBlueprint,
+} from '#support/builders/pod-action-inputs.js';
 import { computePodStatus } from './compute-pod-status.js';
 import { podStatusChanged } from './status-changes.js';
 import { StatusManager } from './status-manager.js';
@@ -16,14 +20,14 @@ beforeEach(() => {
   manager = new StatusManager({ clock, changeCapacity: 2 });
 });
 
-const { pod } = aPodActionsScene();
+const { pod } = somePodActionInputs();
 const podNamed = (name: string): NodePod => ({
   ...pod,
   metadata: { ...pod.metadata, name, uid: `uid-${name}` },
 });
 
-function statusOf(blueprint: SceneBlueprint, ready = true): V1PodStatus {
-  const { pod: desired, observed } = aPodActionsScene(blueprint);
+function statusOf(blueprint: PodActionsBlueprint, ready = true): V1PodStatus {
+  const { pod: desired, observed } = somePodActionInputs(blueprint);
   return computePodStatus({
     ...{ pod: desired, observed, previous: undefined, nowMs: clock.now() },
     node: { hostIps: [], runtimeName: 'containerd' },
@@ -130,7 +134,7 @@ describe('what probes say', () => {
   it('changes nothing of init containers that are through', () => {
     const initContainers = [{ name: 'setup', image: 'i' }];
     const scene = { spec: { ...probed.spec, initContainers }, containers: { setup: exited, main: {} } };
-    const { pod: withInit } = aPodActionsScene(scene);
+    const { pod: withInit } = somePodActionInputs(scene);
     set(statusOf(scene, false), withInit);
     expect(shown().initContainerStatuses).toMatchObject([{ ready: true, started: false }]);
     manager.setContainerStartup('uid-web', 'main-0', true);
@@ -163,7 +167,7 @@ describe('what probes say', () => {
 
   it('changes sidecars, too', () => {
     const initContainers = [aSidecar('mesh', { readinessProbe: {} })];
-    const { pod: withSidecar } = aPodActionsScene({ spec: { initContainers } });
+    const { pod: withSidecar } = somePodActionInputs({ spec: { initContainers } });
     set(statusOf({ spec: { initContainers }, containers: { mesh: {}, main: {} } }, true), withSidecar);
     manager.setContainerReadiness('uid-web', 'mesh-0', false);
     expect(shown().initContainerStatuses?.[0]?.ready).toBe(false);

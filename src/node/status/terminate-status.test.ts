@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { type V1ContainerStatus, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import {
-  aPodActionsScene,
+  somePodActionInputs,
   aSidecar,
   aBareContainer,
-  type SceneBlueprint,
-} from '#support/harness/pod-actions-scene.js';
+  type PodActionsBlueprint,
+} from '#support/builders/pod-action-inputs.js';
 import { computePodStatus } from './compute-pod-status.js';
 import { terminateStatus } from './terminate-status.js';
 
 const NOW_MS = Date.UTC(2026, 0, 2, 3, 10, 0);
 const exited = { state: 'exited' } as const;
 
-function terminate(blueprint: SceneBlueprint, isEnding = true): V1PodStatus {
-  const { pod, observed } = aPodActionsScene(blueprint);
+function terminate(blueprint: PodActionsBlueprint, isEnding = true): V1PodStatus {
+  const { pod, observed } = somePodActionInputs(blueprint);
   const status = computePodStatus({
     ...{ pod, observed, previous: undefined, nowMs: NOW_MS, isEnding },
     node: { hostIps: [], runtimeName: 'containerd' },

@@ -9,7 +9,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type SyntheticPod } from '#testing/synthetic-runtime/index.js';
-import { AlertsLab } from './alerts-lab.js';
+import { AlertsHarness } from './alerts-harness.js';
 import { EmbeddedChaosNode } from './embedded-chaos-node.js';
 
 const FULL = process.env['PODLOOP_ALERTS'] === 'full';
@@ -23,11 +23,14 @@ function alarms({ firing }: { readonly firing: ReadonlySet<string> }): string[] 
 }
 
 describe('alerts over a running agent', { timeout: 3 * LIMIT_MS }, () => {
-  let lab: AlertsLab;
+  let lab: AlertsHarness;
   let podName: string;
 
   beforeAll(async () => {
-    lab = await AlertsLab.start({ pods: 5, flags: ['--mode', 'generic', '--runtime-request-timeout', '8s'] });
+    lab = await AlertsHarness.start({
+      pods: 5,
+      flags: ['--mode', 'generic', '--runtime-request-timeout', '8s'],
+    });
     const [pod] = await lab.node.control.pods();
     podName = `${pod!.namespace}/${pod!.name}`;
     await until(
@@ -187,7 +190,7 @@ describe('alerts over a running agent', { timeout: 3 * LIMIT_MS }, () => {
 
 describe.runIf(FULL)('alerts over an agent that trusts events', () => {
   it('PlegEventStreamDown and PlegChangesMissed: the stream breaks, or loses events', async () => {
-    await using lab = await AlertsLab.start({ pods: 40, flags: ['--mode', 'auto'] });
+    await using lab = await AlertsHarness.start({ pods: 40, flags: ['--mode', 'auto'] });
     const wait = (check: () => void): Promise<void> =>
       vi.waitFor(check, { timeout: LIMIT_MS, interval: 100 });
     const up = (): unknown =>
@@ -210,10 +213,10 @@ describe.runIf(FULL)('alerts over an agent that trusts events', () => {
 });
 
 describe.runIf(FULL)('alerts over a runtime that starts containers', { timeout: 3 * LIMIT_MS }, () => {
-  let lab: AlertsLab<EmbeddedChaosNode>;
+  let lab: AlertsHarness<EmbeddedChaosNode>;
 
   beforeAll(async () => {
-    lab = await AlertsLab.over(await EmbeddedChaosNode.start(), ['--mode', 'generic']);
+    lab = await AlertsHarness.over(await EmbeddedChaosNode.start(), ['--mode', 'generic']);
     await vi.waitFor(() => expect(lab.series.find({ name: 'up', matchers: [] })).toHaveLength(3), LIMIT_MS);
   }, LIMIT_MS);
 

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { ChaosProxy, parseRules } from '../../../src/proxy/chaos/index.js';
 import { PodloopProcess } from '../podloop-process.js';
 import { untilNobodyNames } from '../processes-naming.js';
-import { type LabNode } from './alerts-lab.js';
+import { type AlertsNode } from './alerts-harness.js';
 
 /** The runtime in the box, which starts containers, and chaos in front of it. */
-export class EmbeddedChaosNode implements LabNode {
+export class EmbeddedChaosNode implements AlertsNode {
   readonly folder: string;
   readonly proxy: ChaosProxy;
   readonly #runtime: PodloopProcess;

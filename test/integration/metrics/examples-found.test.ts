@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
 import { CRI_METHODS } from '../../../src/watch/cri/methods.js';
 import { readText } from '../../source-tree.js';
-import { AlertsLab } from './alerts-lab.js';
+import { AlertsHarness } from './alerts-harness.js';
 import { labelsInTables, readKubeletMetrics } from './kubelet-agent-metrics.js';
 import { examplePath, readAlerts, readRecordingRules } from './promql/alert-rules.js';
 import { type LabelMatcher, parseExpression, type Selector, selectorsOf } from './promql/expression.js';
@@ -78,14 +78,14 @@ const POD = {
 };
 
 describe('what examples ask for', () => {
-  let lab: AlertsLab;
+  let lab: AlertsHarness;
   const otherPages = [
     ['/metrics/resource', new ScrapedSeries({ job: 'podloop-resource', instance: 'test' })],
     ['/metrics/probes', new ScrapedSeries({ job: 'podloop-probes', instance: 'test' })],
   ] as const;
 
   beforeAll(async () => {
-    lab = await AlertsLab.start({ pods: 3, flags: ['--mode', 'auto'] });
+    lab = await AlertsHarness.start({ pods: 3, flags: ['--mode', 'auto'] });
     const [pod] = await lab.node.control.pods();
     const told = (name: string) => lab.series.find({ name, matchers: [] }).at(-1)?.points.at(-1)?.value ?? 0;
     await vi.waitFor(() => expect(told('podloop_pleg_pods')).toBe(3), 30_000);

@@ -1,8 +1,8 @@
 import { type WatchEvent, type WatchRequest } from '../../../src/cluster/client/kube-client.js';
-import { type ClusterPodsScene } from '../harness/cluster-pods-scene.js';
+import { type ClusterPodsHarness } from '../harness/cluster-pods-harness.js';
 
 /** Lets a test delay what the watch of pods delivers. */
-export function laggingWatch({ api }: ClusterPodsScene) {
+export function laggingWatch({ api }: ClusterPodsHarness) {
   const real = api.watch.bind(api);
   const waiting: (() => void)[] = [];
   let isHeld = false;

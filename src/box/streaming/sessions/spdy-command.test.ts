@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SpdyClient, type SpdyClientStream } from '#support/clients/spdy-client.js';
-import { execRequest, StreamingLab } from '#support/harness/streaming-lab.js';
+import { execRequest, StreamingHarness } from '#support/harness/streaming-harness.js';
 import { type StreamRequest } from '../stream-request.js';
 
-let lab: StreamingLab;
+let lab: StreamingHarness;
 
 beforeEach(async () => {
-  lab = await StreamingLab.start();
+  lab = await StreamingHarness.start();
 });
 
 afterEach(async () => {
@@ -127,7 +127,7 @@ describe('exec through SPDY/3.1', () => {
 
 describe('the streams of a request that do not come', () => {
   it('are not waited for for ever', async () => {
-    await using impatient = await StreamingLab.start({ streamCreationTimeoutMs: 50 });
+    await using impatient = await StreamingHarness.start({ streamCreationTimeoutMs: 50 });
     const client = await SpdyClient.connect(impatient.server.grant(execRequest('true')), ...ALL);
     await client.open({ streamtype: 'error' });
     client.socket.once('end', () => client.socket.end());

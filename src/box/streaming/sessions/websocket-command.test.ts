@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ChannelClient } from '#support/clients/channel-client.js';
-import { execRequest, StreamingLab } from '#support/harness/streaming-lab.js';
+import { execRequest, StreamingHarness } from '#support/harness/streaming-harness.js';
 import { type StreamRequest } from '../stream-request.js';
 
-let lab: StreamingLab;
+let lab: StreamingHarness;
 
 beforeEach(async () => {
-  lab = await StreamingLab.start();
+  lab = await StreamingHarness.start();
 });
 
 afterEach(async () => {

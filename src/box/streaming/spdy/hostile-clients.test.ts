@@ -6,14 +6,14 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { SpdyClient } from '#support/clients/spdy-client.js';
-import { execRequest, StreamingLab } from '#support/harness/streaming-lab.js';
+import { execRequest, StreamingHarness } from '#support/harness/streaming-harness.js';
 import { MAX_STREAMS } from './spdy-stream-table.js';
 
-let lab: StreamingLab;
+let lab: StreamingHarness;
 const sockets: Socket[] = [];
 
 beforeEach(async () => {
-  lab = await StreamingLab.start({ mostSessions: 3 });
+  lab = await StreamingHarness.start({ mostSessions: 3 });
 });
 
 afterEach(async () => {
@@ -121,7 +121,7 @@ describe('a request without a grant', () => {
 
   it('is cut off when its head comes too slowly', async () => {
     // A server of its own: to one that waits so shortly anybody may be too slow on a busy machine.
-    await using impatient = await StreamingLab.start({ requestHeadTimeoutMs: 200 });
+    await using impatient = await StreamingHarness.start({ requestHeadTimeoutMs: 200 });
     const socket = await openRaw(impatient);
     socket.write('GET /exec/x HTTP/1.1\r\nX-Slow: ');
     socket.resume();
@@ -151,7 +151,7 @@ describe('sessions', () => {
   });
 
   it('that are idle are ended, with their command', async () => {
-    await using impatient = await StreamingLab.start({ idleTimeoutMs: 50 });
+    await using impatient = await StreamingHarness.start({ idleTimeoutMs: 50 });
     const client = await SpdyClient.connect(impatient.server.grant(execRequest('true')), V4);
     await client.closed;
     const socket = new WebSocket(impatient.server.grant(BUSY).replace('http', 'ws'), V5);

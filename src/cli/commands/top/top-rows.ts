@@ -8,7 +8,7 @@ import { callRows, podRows } from './table-rows.js';
 import { KEY_HELP, type TopView } from './top-view.js';
 
 /** What there is to show. */
-export interface TopScene {
+export interface TopHarness {
   readonly title: string;
   readonly report: PlegReport;
   readonly rates: Pick<EventRates, 'history' | 'byType'>;
@@ -22,7 +22,7 @@ const SHARE_OF_CALLS = 0.3;
 const KEYS = 'q quit  / filter  s sort  r reverse  space pause  ? help';
 
 /** The rows of one screen, no more than fit. Pure. */
-export function topRows(scene: TopScene, size: ScreenSize): Row[] {
+export function topRows(scene: TopHarness, size: ScreenSize): Row[] {
   const { title, report, rates, view, problem } = scene;
   const time = new Date(report.atMs).toTimeString().slice(0, 8);
   const pods = selectPods(report, view);
@@ -45,7 +45,7 @@ export function topRows(scene: TopScene, size: ScreenSize): Row[] {
 }
 
 /** All there is, one below the other, for whoever reads it from a file or a pipe. Pure. */
-export function plainTopRows({ report, rates, view, title }: TopScene): Row[] {
+export function plainTopRows({ report, rates, view, title }: TopHarness): Row[] {
   const columns = 120;
   const everything = { columns: Number.MAX_SAFE_INTEGER, rows: Number.MAX_SAFE_INTEGER };
   const calls = callRows(report, { ...everything, filter: view.filter });
@@ -59,7 +59,7 @@ export function plainTopRows({ report, rates, view, title }: TopScene): Row[] {
   ];
 }
 
-function footRow({ view, report }: TopScene, matching: number): Row {
+function footRow({ view, report }: TopHarness, matching: number): Row {
   const { order, reversed, filter, isTyping } = view;
   if (isTyping) return { text: `/${filter}▏`, style: 'title' };
   const sorted = `sort: ${order}${reversed ? ' (reversed)' : ''}`;

@@ -6,14 +6,14 @@ import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FLOW_CONTROL_HEADER, SHARED_STREAMS } from '#base/wire/spdy/spdy-frame.js';
 import { FakeClock } from '#testing/fake-clock.js';
-import { StreamingLab } from '#support/harness/streaming-lab.js';
+import { StreamingHarness } from '#support/harness/streaming-harness.js';
 import { type Upgrade } from '../api/agent-client.js';
 import { forwardConnection } from './forward-connection.js';
 import { ForwardSessions, type ForwardSessionsOptions } from './forward-sessions.js';
 
 const MUCH = Buffer.alloc(1_000_000, 'much');
 
-let lab: StreamingLab;
+let lab: StreamingHarness;
 let program: Server;
 let programPort: number;
 let entrance: Server;
@@ -29,7 +29,7 @@ let sessions: ForwardSessions;
 const open = new Set<Socket>();
 
 beforeEach(async () => {
-  lab = await StreamingLab.start();
+  lab = await StreamingHarness.start();
   asked = [];
   transports = [];
   failures = [];

@@ -3,7 +3,7 @@ import { type NodePod } from '#kube/pod/node-pod.js';
 import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { aNodePod } from '#support/builders/node-pod-builder.js';
-import { aServedStatus } from '#support/harness/served-pods-scene.js';
+import { aServedStatus } from '#support/harness/served-pods-harness.js';
 import { StatusManager } from '../../status/status-manager.js';
 import { DesiredPods } from '../../pods/loop/desired-pods.js';
 import { type CreationTimes } from './creation-times.js';

@@ -4,7 +4,7 @@ import { connect, type Socket, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ServedPodsScene } from '#support/harness/served-pods-scene.js';
+import { ServedPodsHarness } from '#support/harness/served-pods-harness.js';
 import { SystemClock } from '#base/time/clock.js';
 import { badRequest } from './api-error.js';
 import { ApiRouter } from './api-router.js';
@@ -16,7 +16,7 @@ import { WatchPlaces } from './watch-answer.js';
 const clock = new SystemClock();
 let folder: string;
 let path: string;
-let scene: ServedPodsScene;
+let scene: ServedPodsHarness;
 let server: ApiServer;
 let upstream: Server;
 let upstreamSockets: Socket[];
@@ -25,7 +25,7 @@ const clients: Socket[] = [];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'podloop-api-'));
   path = join(folder, 'api.sock');
-  scene = new ServedPodsScene();
+  scene = new ServedPodsHarness();
   upstreamSockets = [];
   upstream = createServer((_request, response) => response.writeHead(403).end('not so'));
   upstream.on('upgrade', (asked, socket: Socket, head: Buffer) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '#testing/fake-clock.js';
-import { ServedPodsScene } from '#support/harness/served-pods-scene.js';
+import { ServedPodsHarness } from '#support/harness/served-pods-harness.js';
 import { type ApiRequest, type StreamAnswer } from '../http/api-request.js';
 import { kubeletPodFinder } from './find-kubelet-pod.js';
 import { listAllPods, listRunningPods, readContainerLog } from './kubelet-pods.js';
@@ -16,7 +16,7 @@ function aRequest(query = '', more: Partial<ApiRequest> = {}): ApiRequest {
 
 describe("a kubelet's paths of pods", () => {
   it('list every pod, whatever else is asked for', async () => {
-    const scene = new ServedPodsScene();
+    const scene = new ServedPodsHarness();
     scene.set({ name: 'a' });
     scene.set({ name: 'b' });
     const watches = new WatchPlaces({ clock: new FakeClock(), limit: 1 });
@@ -47,7 +47,7 @@ describe("a kubelet's paths of pods", () => {
   });
 
   it('lead to the logs of one container, and say in a kubelet’s words what there is not', async () => {
-    const scene = new ServedPodsScene();
+    const scene = new ServedPodsHarness();
     scene.set({ name: 'web' });
     const asked: string[] = [];
     const params = { namespace: 'default', name: 'web', container: 'main' };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ApiRequest } from '../http/api-request.js';
-import { ServedPodsScene } from '#support/harness/served-pods-scene.js';
+import { ServedPodsHarness } from '#support/harness/served-pods-harness.js';
 import { ApiRouter } from '../http/api-router.js';
 import { kubeletPodFinder } from './find-kubelet-pod.js';
 import { addKubeletStreams } from './kubelet-streams.js';
@@ -9,7 +9,7 @@ import { podFinder } from '../objects/list-pods.js';
 /** What the handler of Kubernetes' API is asked for behind a kubelet's path. */
 async function ask(method: string, path: string, query = ''): Promise<unknown> {
   const router = new ApiRouter();
-  const scene = new ServedPodsScene();
+  const scene = new ServedPodsHarness();
   scene.set({ namespace: 'ns', name: 'web' });
   const findPod = kubeletPodFinder(podFinder(scene.table));
   const asked: unknown[] = [];

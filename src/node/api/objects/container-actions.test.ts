@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aServedStatus, ServedPodsScene } from '#support/harness/served-pods-scene.js';
+import { aServedStatus, ServedPodsHarness } from '#support/harness/served-pods-harness.js';
 import { type ApiAnswer } from '../http/api-request.js';
 import { checkpointContainer, type ContainerActions, runInContainer } from './container-actions.js';
 import { kubeletPodFinder } from '../node/find-kubelet-pod.js';
@@ -8,7 +8,7 @@ import { podFinder } from './list-pods.js';
 type Printed = Awaited<ReturnType<ContainerActions['run']>>;
 
 function setUp(ran: Printed | Error = aResult(), kept: string | Error = '/kept.tar') {
-  const scene = new ServedPodsScene();
+  const scene = new ServedPodsHarness();
   scene.set({ name: 'web' });
   scene.set({ name: 'ended' }, { status: aServedStatus({ containerStatuses: [] }) });
   const asked: unknown[] = [];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ServedPodsScene } from '#support/harness/served-pods-scene.js';
+import { ServedPodsHarness } from '#support/harness/served-pods-harness.js';
 import { type ApiRequest } from '../http/api-request.js';
 import { type ApplyObject, type ObjectToApply } from './apply-object.js';
 import { podFinder } from './list-pods.js';
@@ -18,7 +18,7 @@ function setUp(
   source = 'file',
   deletion?: { deletionTimestamp: string; deletionGracePeriodSeconds: number },
 ) {
-  const scene = new ServedPodsScene();
+  const scene = new ServedPodsHarness();
   scene.set({ name: 'web-n1', source, labels: { a: '1' }, spec: { nodeName: 'n1' } }, { deletion });
   const applied: ObjectToApply[] = [];
   const apply: ApplyObject = async (object) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
-import { aServedStatus, ServedPodsScene } from '#support/harness/served-pods-scene.js';
+import { aServedStatus, ServedPodsHarness } from '#support/harness/served-pods-harness.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { PodloopError } from '#base/errors/errors.js';
 import { type ApiAnswer, type ApiRequest } from '../http/api-request.js';
@@ -43,7 +43,7 @@ const TWO = {
 
 describe('exec, attach and port-forward', () => {
   function setUp(status: V1PodStatus = aServedStatus(), failure?: Error) {
-    const scene = new ServedPodsScene();
+    const scene = new ServedPodsHarness();
     scene.set({ name: 'web' }, { status });
     scene.set({ name: 'two', spec: TWO });
     const asked: unknown[] = [];
@@ -92,7 +92,7 @@ describe('exec, attach and port-forward', () => {
   });
 
   it('find a pod by the name in its manifest, too, but for one that is called so', () => {
-    const scene = new ServedPodsScene();
+    const scene = new ServedPodsHarness();
     const on = (name: string, nodeName: string, namespace = 'default') =>
       scene.set({ name, namespace, uid: `uid-${namespace}-${name}`, spec: { nodeName } });
     for (const name of ['web-n1', 'db', 'db-n1']) on(name, 'N1');
@@ -105,7 +105,7 @@ describe('exec, attach and port-forward', () => {
   });
 
   it('find of pods of one name the newest of those that nobody has deleted, or the one with the uid that is asked for', () => {
-    const scene = new ServedPodsScene();
+    const scene = new ServedPodsHarness();
     const set = (
       uid: string,
       more: { readonly deletionTimestamp?: string } = {},
@@ -148,7 +148,7 @@ describe('exec, attach and port-forward', () => {
 
 describe('a delete', () => {
   function setUp() {
-    const scene = new ServedPodsScene();
+    const scene = new ServedPodsHarness();
     const served = scene.set({ name: 'web' });
     const stops: (number | undefined)[] = [];
     const stop = async (_pod: unknown, graceSeconds: number | undefined): Promise<void> => {
@@ -259,7 +259,7 @@ describe('an object that is applied', () => {
 
 describe('a log that there is not', () => {
   const log = (status: V1PodStatus) => {
-    const scene = new ServedPodsScene();
+    const scene = new ServedPodsHarness();
     scene.set({ name: 'web' }, { status });
     const clock = new FakeClock();
     return readPodLog({

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FakeClock } from '#testing/fake-clock.js';
 import { findOpenBelow } from '#support/find-open-below.js';
-import { ServedPodsScene } from '#support/harness/served-pods-scene.js';
+import { ServedPodsHarness } from '#support/harness/served-pods-harness.js';
 import { podFinder } from './list-pods.js';
 import { readPodLog } from './pod-log.js';
 import { WatchPlaces } from '../http/watch-answer.js';
@@ -22,7 +22,7 @@ afterEach(async () => rm(podLogsDir, { recursive: true }));
 
 /** Follows the log of the one container that there is. */
 async function follow(): Promise<AsyncIterator<string | Uint8Array>> {
-  const scene = new ServedPodsScene();
+  const scene = new ServedPodsHarness();
   scene.set({ name: 'web' });
   const clock = new FakeClock();
   places = new WatchPlaces({ clock, limit: 1 });

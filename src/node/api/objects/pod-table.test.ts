@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
-import { ServedPodsScene } from '#support/harness/served-pods-scene.js';
+import { ServedPodsHarness } from '#support/harness/served-pods-harness.js';
 
-const state = (scene: ServedPodsScene, name: string, version: number): unknown => {
+const state = (scene: ServedPodsHarness, name: string, version: number): unknown => {
   const row = scene.table.list().find(({ served }) => served.pod.metadata.name === name)!;
   const found = scene.table.findAt(row, version);
   return typeof found === 'object' ? found.version : found;
 };
 
 it('remembers some former states of each pod, and a limited number of all together, and drops the oldest first', () => {
-  const scene = new ServedPodsScene();
+  const scene = new ServedPodsHarness();
   const names = Array.from({ length: 60 }, (_, at) => `pod-${at}`);
   const setAll = (v: number): void => {
     for (const name of names) scene.set({ name, labels: { v: String(v) } });

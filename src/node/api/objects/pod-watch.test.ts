@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aServedStatus, ServedPodsScene } from '#support/harness/served-pods-scene.js';
+import { aServedStatus, ServedPodsHarness } from '#support/harness/served-pods-harness.js';
 import { PodWatch, type PodWatchOptions } from './pod-watch.js';
 import { type V1Pod } from './render-pod.js';
 
@@ -9,7 +9,7 @@ interface WatchEvent {
 }
 
 function setUp() {
-  const scene = new ServedPodsScene();
+  const scene = new ServedPodsHarness();
   const ending = new AbortController();
   const watch = (options: Partial<PodWatchOptions> = {}) =>
     new PodWatch({

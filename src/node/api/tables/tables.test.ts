@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type KubeObject } from '#kube/columns/kube-object.js';
 import { FakeClock } from '#testing/fake-clock.js';
-import { ServedPodsScene } from '#support/harness/served-pods-scene.js';
+import { ServedPodsHarness } from '#support/harness/served-pods-harness.js';
 import { type ApiAnswer, type ApiRequest, jsonAnswer } from '../http/api-request.js';
 import { getPod, listPods, podFinder } from '../objects/list-pods.js';
 import { WatchPlaces } from '../http/watch-answer.js';
@@ -38,7 +38,7 @@ function ask(query = '', more: Partial<ApiRequest> = {}): ApiRequest {
 }
 
 function setUp() {
-  const scene = new ServedPodsScene();
+  const scene = new ServedPodsHarness();
   const clock = new FakeClock({ nowMs: 60_000 });
   const watches = new WatchPlaces({ clock, limit: 9 });
   const list = listPods({ table: scene.table, watches });

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { FileSourceLab } from '#support/harness/file-source-lab.js';
+import { FileSourceHarness } from '#support/harness/file-source-harness.js';
 import { readManifests } from './manifest-reader.js';
 import { ManifestWriter } from './manifest-writer.js';
 
@@ -39,7 +39,7 @@ describe('ephemeral containers in a new pod', () => {
 
 describe('a folder of manifests', () => {
   it('takes ephemeral containers into pods that it knows, over a restart, a rename and a move, and into no others', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await lab.put('a.yaml', text(pod('a')));
     await lab.put('new.yaml', text(pod('new', [DEBUG])));
     lab.start();

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { aManifest, BROKEN_MANIFEST } from '#support/builders/a-manifest.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
-import { FileSourceLab } from '#support/harness/file-source-lab.js';
+import { FileSourceHarness } from '#support/harness/file-source-harness.js';
 
 describe('a file that changes', () => {
   it('is not judged before it stands still', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await lab.put('a.yaml', aManifest('a'));
     lab.start();
     await lab.untilPods('a-node:a');
@@ -21,7 +21,7 @@ describe('a file that changes', () => {
   });
 
   it('is judged at once when it was moved here, and not before it stands still when it is empty or a link', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     lab.start('pods', { settleMs: 1_000_000, fileCheckFrequencyMs: 2_000_000 });
     await lab.until(() => lab.looks > 0);
     await lab.moveIn('a.yaml', aManifest('a'));
@@ -40,7 +40,7 @@ describe('a file that changes', () => {
   });
 
   it('keeps its pod when it is saved by removing it and writing it again', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await lab.put('a.yaml', aManifest('a'));
     lab.start();
     await lab.untilPods('a-node:a');
@@ -54,7 +54,7 @@ describe('a file that changes', () => {
   });
 
   it('keeps its pod when it is renamed, broken or not', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await lab.put('a.yaml', aManifest('a'));
     lab.start();
     await lab.untilPods('a-node:a');
@@ -73,7 +73,7 @@ describe('a file that changes', () => {
   });
 
   it('hands its pod and ConfigMap over to another file, new or not, that is written after it', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     const map = 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: m }\ndata: { k: v }\n';
     await lab.put('a.yaml', [aManifest('a'), aManifest('moves'), map].join('---\n'));
     await lab.put('b.yaml', aManifest('b'));
@@ -98,7 +98,7 @@ describe('a file that changes', () => {
   });
 
   it('that never stands still is named, and keeps its pod', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await lab.put('a.yaml', aManifest('a'));
     lab.start('pods', { fileCheckFrequencyMs: 2_000 });
     await lab.untilPods('a-node:a');

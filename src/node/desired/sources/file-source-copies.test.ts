@@ -2,13 +2,13 @@ import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { aManifest } from '#support/builders/a-manifest.js';
-import { FileSourceLab } from '#support/harness/file-source-lab.js';
+import { FileSourceHarness } from '#support/harness/file-source-harness.js';
 
 const copies = ['aaa.yaml', 'one-copy.yaml', 'one.json', 'One.yaml', '0.yml', 'two.yaml', 'zzz.yaml'];
 
 describe('a copy of a manifest', () => {
   it.each(copies)('named %s takes nothing from the pod of one.yaml', async (copy) => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await lab.put('one.yaml', aManifest('web', 'old'));
     lab.start();
     await lab.untilPods('web-node:old');
@@ -37,7 +37,7 @@ describe('a copy of a manifest', () => {
   });
 
   it('does not get the pod of a file that is given another name', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await lab.put('one.yaml', aManifest('web', 'old'));
     lab.start();
     await lab.untilPods('web-node:old');
@@ -52,7 +52,7 @@ describe('a copy of a manifest', () => {
   });
 
   it('gets the pod when the first file is edited to hold another', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await lab.put('one.yaml', aManifest('web', 'old'));
     lab.start();
     await lab.untilPods('web-node:old');

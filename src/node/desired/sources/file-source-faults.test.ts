@@ -2,12 +2,12 @@ import { rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { aManifest, BROKEN_MANIFEST } from '#support/builders/a-manifest.js';
-import { FileSourceLab } from '#support/harness/file-source-lab.js';
+import { FileSourceHarness } from '#support/harness/file-source-harness.js';
 import { INLINE_PARSER } from '../manifests/parse-manifest.js';
 
 describe('a bad file', () => {
   it('keeps its pod and harms no other; it is reported once, and so is its end', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await lab.put('a.yaml', aManifest('a'));
     await lab.put('b.yaml', aManifest('b'));
     lab.start();
@@ -28,7 +28,7 @@ describe('a bad file', () => {
   });
 
   it('keeps its pod over a restart, also a second one', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await lab.put('a.yaml', `${aManifest('a')}---\n${aManifest('b')}`);
     lab.start();
     await lab.untilPods('a-node:a', 'b-node:a');
@@ -49,7 +49,7 @@ describe('a bad file', () => {
   });
 
   it('says nothing of a pod that is still in it, and takes no pod that is', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await lab.put('a.yaml', `${aManifest('a')}---\n${aManifest('b')}`);
     lab.start();
     await lab.untilPods('a-node:a', 'b-node:a');
@@ -58,7 +58,7 @@ describe('a bad file', () => {
   });
 
   it('is one in which nothing is written, but not one that has an empty List', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await lab.put('a.yaml', aManifest('a'));
     lab.start();
     await lab.untilPods('a-node:a');
@@ -71,7 +71,7 @@ describe('a bad file', () => {
   });
 
   it('is one that cannot be read; it is tried again', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await lab.put('a.yaml', aManifest('a'));
     lab.start();
     await lab.untilPods('a-node:a');
@@ -88,7 +88,7 @@ describe('a bad file', () => {
   });
 
   it('is a link that leads nowhere, until it leads somewhere', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await writeFile(join(lab.root, 'real'), aManifest('a'));
     await symlink(join(lab.root, 'real'), join(lab.folder, 'a.yaml'));
     lab.start();
@@ -103,7 +103,7 @@ describe('a bad file', () => {
   });
 
   it('is one that the parser gave up; another content is tried at once, the same one later', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     let parses = 0;
     let parsedAtMs = 0;
     const parser: typeof INLINE_PARSER = {
@@ -131,7 +131,7 @@ describe('a bad file', () => {
   });
 
   it('is the second one that names a pod; it takes the place once the first is gone', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await lab.put('b.yaml', aManifest('web', 'b'));
     lab.start();
     await lab.untilPods('web-node:b');
@@ -149,7 +149,7 @@ describe('a bad file', () => {
 
 describe('a folder that cannot be seen', () => {
   it.each(['fails', 'is missing', 'hangs'])('keeps all pods when it %s, over a restart too', async (how) => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await lab.put('a.yaml', aManifest('a'));
     lab.start();
     await lab.untilPods('a-node:a');

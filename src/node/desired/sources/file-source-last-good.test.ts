@@ -2,13 +2,13 @@ import { link, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { aManifest, BROKEN_MANIFEST } from '#support/builders/a-manifest.js';
-import { FileSourceLab } from '#support/harness/file-source-lab.js';
+import { FileSourceHarness } from '#support/harness/file-source-harness.js';
 import { aboutFile } from '../manifests/manifest-reader.js';
 import { INLINE_PARSER, type ManifestParser } from '../manifests/parse-manifest.js';
 
 describe('what was good', () => {
   it('is on disk before it is delivered, and written again only when it changes', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await lab.put('a.yaml', aManifest('a'));
     lab.start();
     await lab.untilPods('a-node:a');
@@ -27,7 +27,7 @@ describe('what was good', () => {
   });
 
   it('is forgotten with its file, also while nobody looked', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await lab.put('a.yaml', aManifest('a'));
     await lab.put('b.yaml', aManifest('b'));
     lab.start();
@@ -42,7 +42,7 @@ describe('what was good', () => {
   });
 
   it('that cannot be read any more keeps everything from being cleared up while its file is bad', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await lab.put('a.yaml', aManifest('a'));
     lab.start();
     await lab.untilPods('a-node:a');
@@ -60,7 +60,7 @@ describe('what was good', () => {
   });
 
   it('and cannot be written is reported, and delivered all the same', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await writeFile(lab.lastGoodFolder, 'a file where the folder should be');
     await lab.put('a.yaml', aManifest('a'));
     lab.start();
@@ -78,8 +78,8 @@ describe('a start after another one', () => {
       }),
   };
 
-  async function openAfterFirst(text = aManifest('a')): Promise<FileSourceLab> {
-    const lab = await FileSourceLab.open();
+  async function openAfterFirst(text = aManifest('a')): Promise<FileSourceHarness> {
+    const lab = await FileSourceHarness.open();
     await lab.put('a.yaml', text);
     await lab.put('b.yaml', aManifest('b'));
     lab.start();

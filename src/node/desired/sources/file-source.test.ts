@@ -2,12 +2,12 @@ import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { aManifest, BROKEN_MANIFEST } from '#support/builders/a-manifest.js';
-import { FileSourceLab } from '#support/harness/file-source-lab.js';
+import { FileSourceHarness } from '#support/harness/file-source-harness.js';
 import { INLINE_PARSER } from '../manifests/parse-manifest.js';
 
 describe('a folder of manifests', () => {
   it('is read, watched, and read again', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await lab.put('a.yaml', aManifest('a'));
     await lab.put('b.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [] }));
     lab.start();
@@ -23,7 +23,7 @@ describe('a folder of manifests', () => {
   });
 
   it('is looked at again although nobody said that something happened', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     lab.start('pods', { watch: () => ({ close: () => undefined }) });
     await lab.moreLooks(1);
     await lab.put('a.yaml', aManifest('a'));
@@ -31,7 +31,7 @@ describe('a folder of manifests', () => {
   });
 
   it('is handed out again only when something about it has changed, however that is found', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await lab.put('one.yaml', aManifest('one'));
     await lab.put('two.yaml', aManifest('two'));
     lab.start('pods', { fileCheckFrequencyMs: 1_000 });
@@ -60,7 +60,7 @@ describe('a folder of manifests', () => {
   });
 
   it('is looked at from time to time where it cannot be watched', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     const watch = (): never => {
       throw new Error('no space for watches');
     };
@@ -72,7 +72,7 @@ describe('a folder of manifests', () => {
   });
 
   it('has files that are no manifests: some are passed over, of others it is said', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     for (const name of ['.a.yaml', 'a.yaml~', '#a.yaml#', 'a.yaml.bak', '.a.yaml.swp', '4913', 'x.txt']) {
       await lab.put(name, aManifest('hidden'));
     }
@@ -86,7 +86,7 @@ describe('a folder of manifests', () => {
   });
 
   it('is handed out while it is read, but for pods whose objects may be in what is still unread', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     const settings =
       'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: settings }\n' + '# long\n'.repeat(99);
     const wanting = aManifest('wanting').replace(
@@ -112,7 +112,7 @@ describe('a folder of manifests', () => {
   });
 
   it('may be replaced by another', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await lab.put('a.yaml', aManifest('a'));
     lab.start();
     await lab.untilPods('a-node:a');
@@ -124,7 +124,7 @@ describe('a folder of manifests', () => {
   });
 
   it('may be missing at first, and come', async () => {
-    await using lab = await FileSourceLab.open({ withFolder: false });
+    await using lab = await FileSourceHarness.open({ withFolder: false });
     lab.start();
     await lab.until(() => lab.deliveries.length > 0);
     expect(lab.pods).toEqual([]);
@@ -139,7 +139,7 @@ describe('a folder of manifests', () => {
 
 describe('a single manifest', () => {
   it('may have any name, is replaced, removed, and put back', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await lab.put('web', aManifest('web'));
     await lab.put('other.yaml', aManifest('other'));
     lab.start('pods/web');
@@ -155,7 +155,7 @@ describe('a single manifest', () => {
   });
 
   it('that was removed while nobody looked is gone, and one that is broken is not', async () => {
-    await using lab = await FileSourceLab.open();
+    await using lab = await FileSourceHarness.open();
     await lab.put('web', aManifest('web'));
     lab.start('pods/web');
     await lab.untilPods('web-node:a');

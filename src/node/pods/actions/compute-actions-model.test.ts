@@ -4,7 +4,7 @@ import { type NodePod } from '#kube/pod/node-pod.js';
 import { type RestartPolicy } from '#kube/container/container.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { aNodePod } from '#support/builders/node-pod-builder.js';
-import { aSidecar, aBareContainer } from '#support/harness/pod-actions-scene.js';
+import { aSidecar, aBareContainer } from '#support/builders/pod-action-inputs.js';
 import { type ModelContainer, PodModel, specContainersOf } from '#support/builders/pod-model.js';
 import { computePodActions, isNothingToDo } from './compute-actions.js';
 import { ContainerAges } from './container-ages.js';

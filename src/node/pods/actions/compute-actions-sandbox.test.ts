@@ -1,16 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { ANNOTATIONS } from '../../../watch/observed/labels.js';
 import {
-  aPodActionsScene,
+  somePodActionInputs,
   aSidecar,
   aBareContainer,
   sayActions,
-  type SceneBlueprint,
-} from '#support/harness/pod-actions-scene.js';
+  type PodActionsBlueprint,
+} from '#support/builders/pod-action-inputs.js';
 import { computePodActions, isNothingToDo } from './compute-actions.js';
 import { sandboxHash } from './container-hash.js';
 
-const say = (blueprint: SceneBlueprint): string => sayActions(computePodActions(aPodActionsScene(blueprint)));
+const say = (blueprint: PodActionsBlueprint): string =>
+  sayActions(computePodActions(somePodActionInputs(blueprint)));
 const exited = { state: 'exited' } as const;
 const failed = { state: 'exited', exitCode: 1 } as const;
 const two = [aBareContainer('a'), aBareContainer('b')];
@@ -65,10 +66,10 @@ describe('a sandbox', () => {
       'kill pod, sandbox 1, start main/0',
       'Sandbox for pod has changed. Need to start a new one',
     ],
-  ] as const satisfies [string, SceneBlueprint, string, string][])(
+  ] as const satisfies [string, PodActionsBlueprint, string, string][])(
     'is recreated when %s',
     (_, blueprint, words, message) => {
-      const actions = computePodActions(aPodActionsScene(blueprint));
+      const actions = computePodActions(somePodActionInputs(blueprint));
       expect(sayActions(actions)).toBe(words);
       expect(actions.sandboxMessage).toBe(message);
       expect(actions.sandboxId).toBeUndefined();
@@ -82,8 +83,8 @@ describe('a sandbox', () => {
     ],
     ['may have an ended one behind it', { sandboxes: [{}, exited] }],
     ['of another agent says nothing of what it was made of', { sandboxes: [{ annotations: {} }] }],
-  ] as const satisfies [string, SceneBlueprint][])('%s', (_, blueprint) => {
-    const actions = computePodActions(aPodActionsScene(blueprint));
+  ] as const satisfies [string, PodActionsBlueprint][])('%s', (_, blueprint) => {
+    const actions = computePodActions(somePodActionInputs(blueprint));
     expect([sayActions(actions), actions.sandboxId]).toEqual([
       'start main/0',
       expect.stringMatching(/^sandbox-/),
@@ -95,7 +96,7 @@ describe('a sandbox', () => {
     ['in a network of its own without an address once something is in it', { ips: [] }, { main: {} }],
     ['without an address where another try gave none either', { ips: [], attempt: 1 }, {}],
   ] as const)('of ours stays as the runtime makes it: %s', (_, sandbox, containers) => {
-    const actions = computePodActions(aPodActionsScene({ sandboxes: [sandbox], containers }));
+    const actions = computePodActions(somePodActionInputs({ sandboxes: [sandbox], containers }));
     expect([actions.createSandbox, actions.killPod, actions.sandboxMessage]).toEqual([
       false,
       false,
@@ -104,7 +105,7 @@ describe('a sandbox', () => {
   });
 
   it('that carries the hash of what the pod says is in order', () => {
-    const { pod } = aPodActionsScene();
+    const { pod } = somePodActionInputs();
     const annotations = { [ANNOTATIONS.sandboxHash]: sandboxHash(pod) };
     expect(say({ sandboxes: [{ annotations }], containers: { main: {} } })).toBe('nothing');
   });
@@ -112,7 +113,9 @@ describe('a sandbox', () => {
   it('is recreated with what runs in the old one, at once and with the delays that it had', () => {
     const sandboxes = [{ annotations: { [ANNOTATIONS.sandboxHash]: 'feedfeedfeedfeed' } }];
     const containers = { a: { delayMs: 40_000 }, b: { delayMs: 40_000, ranForMs: 600_000 } };
-    const actions = computePodActions(aPodActionsScene({ spec: { containers: two }, sandboxes, containers }));
+    const actions = computePodActions(
+      somePodActionInputs({ spec: { containers: two }, sandboxes, containers }),
+    );
     expect(sayActions(actions)).toBe('kill pod, sandbox 1, start a/1, start b/1');
     expect(actions.containersToStart.map(({ restartDelayMs }) => restartDelayMs)).toEqual([40_000, 0]);
   });
@@ -151,7 +154,7 @@ describe('a lost sandbox', () => {
     ['ended before others began', { a: exited, b: { state: 'created' } }],
   ] as const)('is the end of a pod that runs once and of which one container %s', (_, containers) => {
     const actions = computePodActions(
-      aPodActionsScene({
+      somePodActionInputs({
         spec: { containers: two, restartPolicy: 'Never' },
         sandboxes: [exited],
         containers,
@@ -222,7 +225,7 @@ describe('an edit of what the sandbox is made of', () => {
     const spec = { restartPolicy: 'Never' } as const;
     expect(say({ spec, sandboxes, containers: { main: exited } })).toBe('kill pod');
     const ended = { spec, sandboxes: [{ ...sandboxes[0], ...exited }], containers: { main: exited } };
-    expect(isNothingToDo(computePodActions(aPodActionsScene(ended)))).toBe(true);
+    expect(isNothingToDo(computePodActions(somePodActionInputs(ended)))).toBe(true);
   });
 });
 
@@ -339,7 +342,7 @@ describe('sidecars', () => {
 
   it('say what they are when they are killed', () => {
     const { containersToKill } = computePodActions(
-      aPodActionsScene({ spec, containers: { mesh: {}, main: {} }, failedLiveness: ['mesh-0'] }),
+      somePodActionInputs({ spec, containers: { mesh: {}, main: {} }, failedLiveness: ['mesh-0'] }),
     );
     expect(containersToKill[0]?.message).toBe('Init container mesh failed liveness probe, will be restarted');
   });

@@ -1,24 +1,28 @@
 import { describe, expect, it } from 'vitest';
 import { type RestartPolicy } from '#kube/container/container.js';
 import {
-  aPodActionsScene,
+  somePodActionInputs,
   aSidecar,
   aBareContainer,
   sayActions as say,
-  type SceneBlueprint,
-} from '#support/harness/pod-actions-scene.js';
+  type PodActionsBlueprint,
+} from '#support/builders/pod-action-inputs.js';
 import { computePodActions, isNothingToDo } from './compute-actions.js';
 import { type PodActions } from './pod-actions.js';
 
 const POLICIES = ['Always', 'OnFailure', 'Never'] as const satisfies readonly RestartPolicy[];
 
-const compute = (blueprint: SceneBlueprint): PodActions => computePodActions(aPodActionsScene(blueprint));
+const compute = (blueprint: PodActionsBlueprint): PodActions =>
+  computePodActions(somePodActionInputs(blueprint));
 
 describe('one regular container', () => {
   /** By restart policy: Always, OnFailure, Never. */
-  type Row = [string, SceneBlueprint, [string, string, string]];
+  type Row = [string, PodActionsBlueprint, [string, string, string]];
   const same = (text: string): [string, string, string] => [text, text, text];
-  const probed = (main: SceneBlueprint['containers'], failed: Partial<SceneBlueprint>): SceneBlueprint => ({
+  const probed = (
+    main: PodActionsBlueprint['containers'],
+    failed: Partial<PodActionsBlueprint>,
+  ): PodActionsBlueprint => ({
     spec: { containers: [aBareContainer('main', { livenessProbe: {}, startupProbe: {} })] },
     ...(main === undefined ? {} : { containers: main }),
     ...failed,
@@ -160,7 +164,7 @@ describe('what a kill says', () => {
     },
   };
 
-  it.each<[string, SceneBlueprint, string, number]>([
+  it.each<[string, PodActionsBlueprint, string, number]>([
     [
       'liveness',
       { containers: { main: {} }, failedLiveness: ['main-0'] },
@@ -292,7 +296,7 @@ describe('what is written on a container as it is started', () => {
   });
 
   it('is its hash, which the next look finds unchanged', () => {
-    const inputs = aPodActionsScene();
+    const inputs = somePodActionInputs();
     const [start] = computePodActions(inputs).containersToStart;
     expect(start?.hash).toMatch(/^[0-9a-f]{16}$/);
     const annotations = { 'io.kubernetes.container.hash': start!.hash };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aSidecar, aBareContainer } from '#support/harness/pod-actions-scene.js';
+import { aSidecar, aBareContainer } from '#support/builders/pod-action-inputs.js';
 import { computeStopOrder } from './compute-stop-order.js';
 
 const named = (...names: string[]): { name: string }[] => names.map((name) => ({ name }));

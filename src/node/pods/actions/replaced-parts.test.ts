@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PodPaths } from '../../../watch/observed/pod-paths.js';
 import { LogRecorder } from '#support/fakes/log-recorder.js';
-import { aPodActionsScene, type SceneBlueprint } from '#support/harness/pod-actions-scene.js';
+import { somePodActionInputs, type PodActionsBlueprint } from '#support/builders/pod-action-inputs.js';
 import { computePodActions } from './compute-actions.js';
 import { findReplaced, ReplacedParts, sandboxIdsOf } from './replaced-parts.js';
 
@@ -27,7 +27,7 @@ async function opened(): Promise<ReplacedParts> {
   return parts;
 }
 
-const { observed } = aPodActionsScene({ containers: { main: {}, side: { sandboxId: 'lost' } } });
+const { observed } = somePodActionInputs({ containers: { main: {}, side: { sandboxId: 'lost' } } });
 
 describe('what was replaced of a pod', () => {
   it('is known to the next agent, and of that pod alone', async () => {
@@ -87,12 +87,12 @@ it('counts sandboxes that only a container still shows', () => {
 });
 
 describe('the containers that are ended for others to take their place', () => {
-  const replaced = (blueprint: SceneBlueprint): string[] => {
-    const scene = aPodActionsScene(blueprint);
+  const replaced = (blueprint: PodActionsBlueprint): string[] => {
+    const scene = somePodActionInputs(blueprint);
     return findReplaced(scene.pod, scene.observed, computePodActions(scene));
   };
 
-  it.each<[string, SceneBlueprint, string[]]>([
+  it.each<[string, PodActionsBlueprint, string[]]>([
     ['none while nothing is to be done', { containers: { main: {} } }, []],
     ['an edited one', { containers: { main: { outdated: true } } }, ['main-0']],
     [

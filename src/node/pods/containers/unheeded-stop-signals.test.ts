@@ -1,14 +1,18 @@
 import { expect, it } from 'vitest';
-import { aPodActionsScene, aBareContainer, type SceneContainer } from '#support/harness/pod-actions-scene.js';
+import {
+  somePodActionInputs,
+  aBareContainer,
+  type BlueprintContainer,
+} from '#support/builders/pod-action-inputs.js';
 import { UnheededStopSignals } from './unheeded-stop-signals.js';
 
-function look(main: SceneContainer, stopSignal?: string): string[] {
+function look(main: BlueprintContainer, stopSignal?: string): string[] {
   const told: string[] = [];
   const signals = new UnheededStopSignals({
     events: { record: (_, { reason, message }) => told.push(`${reason}: ${message}`) },
   });
   const lifecycle = stopSignal === undefined ? {} : { lifecycle: { stopSignal } };
-  const { pod, observed } = aPodActionsScene({
+  const { pod, observed } = somePodActionInputs({
     spec: { containers: [aBareContainer('main', lifecycle)] },
     containers: { main },
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { aPod, aPodStatus } from '#testing/builders.js';
 import { aNodePod } from '#support/builders/node-pod-builder.js';
-import { setUpHandlers } from '#support/harness/pod-handlers-scene.js';
+import { setUpHandlers } from '#support/harness/pod-handlers-harness.js';
 import { type Stamp } from '#base/time/clock.js';
 
 const web = aNodePod();

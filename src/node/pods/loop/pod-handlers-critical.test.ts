@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { aNodePod } from '#support/builders/node-pod-builder.js';
-import { ROOM, setUpHandlers } from '#support/harness/pod-handlers-scene.js';
+import { ROOM, setUpHandlers } from '#support/harness/pod-handlers-harness.js';
 import { admitPod, findShortages } from '../admission/admit-pod.js';
 
 describe('a pod that is critical for the node, where there is too little left', () => {

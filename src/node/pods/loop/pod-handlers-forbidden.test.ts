@@ -3,7 +3,7 @@ import { type NodePod } from '#kube/pod/node-pod.js';
 import { POD_FORBIDDEN } from '#kube/node/node-policy.js';
 import { aPod, aPodStatus } from '#testing/builders.js';
 import { aNodePod } from '#support/builders/node-pod-builder.js';
-import { setUpHandlers } from '#support/harness/pod-handlers-scene.js';
+import { setUpHandlers } from '#support/harness/pod-handlers-harness.js';
 import { type Stamp } from '#base/time/clock.js';
 import { toRunDefinition } from './asks-for-new-run.js';
 import { type Rejection } from './desired-pods.js';

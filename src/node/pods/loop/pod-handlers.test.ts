@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
 import { aNodePod } from '#support/builders/node-pod-builder.js';
-import { setUpHandlers } from '#support/harness/pod-handlers-scene.js';
+import { setUpHandlers } from '#support/harness/pod-handlers-harness.js';
 
 function edited(pod: NodePod, version: string): NodePod {
   const annotations = { ...pod.metadata.annotations, [STATIC_POD_ANNOTATIONS.manifestHash]: version };

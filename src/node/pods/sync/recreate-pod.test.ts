@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { aSpecPod } from '#support/builders/node-pods.js';
-import { aPodActionsScene } from '#support/harness/pod-actions-scene.js';
+import { somePodActionInputs } from '#support/builders/pod-action-inputs.js';
 import { emptyPodStatus } from '../../../watch/observed/runtime.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { SILENT_LOGGER } from '#base/log/logger.js';
@@ -29,7 +29,7 @@ function aScene() {
       return Promise.resolve(emptyPodStatus(pod.metadata.uid));
     },
   });
-  const { observed } = aPodActionsScene({ sandboxes: [{ id: 's1' }] });
+  const { observed } = somePodActionInputs({ sandboxes: [{ id: 's1' }] });
   const clear = (pod: NodePod) => recreation.clear(pod, observed, SIGNAL);
   return { ...scene, scene, clear };
 }

@@ -2,12 +2,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Container } from '#kube/container/container.js';
 import { type PodSpec } from '#kube/pod/pod.js';
 import { aSpecPod, aSpecContainer } from '#support/builders/node-pods.js';
-import { SyncPodBench } from '#support/harness/sync-pod-bench.js';
+import { SyncPodHarness } from '#support/harness/sync-pod-harness.js';
 import { PodloopError } from '#base/errors/errors.js';
 
-let bench: SyncPodBench;
+let bench: SyncPodHarness;
 beforeEach(async () => {
-  bench = await SyncPodBench.open();
+  bench = await SyncPodHarness.open();
 });
 afterEach(() => bench[Symbol.asyncDispose]());
 

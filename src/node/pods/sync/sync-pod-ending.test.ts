@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { aSpecPod, aSpecContainer } from '#support/builders/node-pods.js';
-import { SyncPodBench } from '#support/harness/sync-pod-bench.js';
+import { SyncPodHarness } from '#support/harness/sync-pod-harness.js';
 import { type PodStatus } from '../../../watch/observed/runtime.js';
 import { readPodParts } from '../loop/read-pod-parts.js';
 
 const NEVER = new AbortController().signal;
 
-let bench: SyncPodBench;
+let bench: SyncPodHarness;
 beforeEach(async () => {
-  bench = await SyncPodBench.open();
+  bench = await SyncPodHarness.open();
 });
 afterEach(() => bench[Symbol.asyncDispose]());
 

@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type PodSpec } from '#kube/pod/pod.js';
 import { type V1ContainerStatus } from '#kube/pod/v1-pod-status.js';
 import { aSpecPod, aSpecContainer } from '#support/builders/node-pods.js';
-import { SyncPodBench } from '#support/harness/sync-pod-bench.js';
+import { SyncPodHarness } from '#support/harness/sync-pod-harness.js';
 
-let bench: SyncPodBench;
+let bench: SyncPodHarness;
 beforeEach(async () => {
-  bench = await SyncPodBench.open();
+  bench = await SyncPodHarness.open();
 });
 afterEach(() => bench[Symbol.asyncDispose]());
 

@@ -13,7 +13,7 @@ import { type PodEnd } from '../../status/compute-pod-status.js';
 import { StartFailures } from '../../status/start-failures.js';
 import { StatusManager } from '../../status/status-manager.js';
 import { FakeClock } from '#testing/fake-clock.js';
-import { aPodActionsScene, type SceneBlueprint } from '#support/harness/pod-actions-scene.js';
+import { somePodActionInputs, type PodActionsBlueprint } from '#support/builders/pod-action-inputs.js';
 import { PodStatusUpdater } from './sync-pod-status.js';
 import { type StatusStage } from './sync-pod-ports.js';
 
@@ -51,13 +51,13 @@ async function anAgent(
 }
 
 const spec = { activeDeadlineSeconds: 60, restartPolicy: 'Always' } as const;
-const { pod } = aPodActionsScene({ spec });
+const { pod } = somePodActionInputs({ spec });
 const { uid } = pod.metadata;
 
 /** The pod in the runtime, there since the clock began. */
-function observed(containers: SceneBlueprint['containers']): PodStatus {
+function observed(containers: PodActionsBlueprint['containers']): PodStatus {
   const annotations = { [ANNOTATIONS.podStartTime]: new Date(startedMs).toISOString() };
-  return aPodActionsScene({ spec, containers: containers ?? {}, sandboxes: [{ annotations }] }).observed;
+  return somePodActionInputs({ spec, containers: containers ?? {}, sandboxes: [{ annotations }] }).observed;
 }
 
 let startedMs: number;
@@ -105,7 +105,7 @@ describe('a pod that waits before it is begun', () => {
 
   it('is not shown to have ended before that is on the disk', async () => {
     const { manager, updater } = await anAgent();
-    const { pod: job, observed: over } = aPodActionsScene({
+    const { pod: job, observed: over } = somePodActionInputs({
       spec: { restartPolicy: 'Never' },
       containers: { main: { state: 'exited' } },
     });
@@ -310,8 +310,8 @@ describe('a pod that the node never took on', () => {
 it('a pod that is taken away right after an edit that recreates it has ended as its containers did', async () => {
   const { updater } = await anAgent();
   const sandboxes = [{ annotations: { [ANNOTATIONS.podHash]: 'another' } }];
-  const before = aPodActionsScene({ sandboxes, containers: RUNNING });
-  const after = aPodActionsScene({ sandboxes, containers: { main: { state: 'exited', exitCode: 0 } } });
+  const before = somePodActionInputs({ sandboxes, containers: RUNNING });
+  const after = somePodActionInputs({ sandboxes, containers: { main: { state: 'exited', exitCode: 0 } } });
   await updater.update(after.pod, before.observed, 'terminating');
   const { status } = await updater.update(after.pod, after.observed, 'terminated');
   expect(status.containerStatuses[0]!.state.terminated).toMatchObject({ exitCode: 0 });

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { aSpecPod, aSpecContainer } from '#support/builders/node-pods.js';
-import { SyncPodBench } from '#support/harness/sync-pod-bench.js';
+import { SyncPodHarness } from '#support/harness/sync-pod-harness.js';
 import { PodloopError } from '#base/errors/errors.js';
 
 const NEVER = new AbortController().signal;
 
-let bench: SyncPodBench;
+let bench: SyncPodHarness;
 beforeEach(async () => {
-  bench = await SyncPodBench.open();
+  bench = await SyncPodHarness.open();
 });
 afterEach(() => bench[Symbol.asyncDispose]());
 

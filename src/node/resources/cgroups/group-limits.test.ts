@@ -11,7 +11,7 @@ const NOTHING: Limits = {
 };
 const ALL: Limits = { cpuQuotaUs: 50_000n, cpuPeriodUs: 100_000n, memoryBytes: 1_000_000n, pids: 64n };
 
-async function makeBench(versions: CgroupVersions) {
+async function makeHarness(versions: CgroupVersions) {
   const trees = await FolderCgroups.make(versions);
   folders = trees;
   const limits = new GroupLimits(trees.mountinfo, trees);
@@ -36,7 +36,7 @@ describe.each(['hybrid', 'v2'] as const)('the limits of a group (%s)', (versions
   const none = versions === 'v2' ? ['max 100000', 'max', 'max'] : ['-1', '-1', 'max'];
 
   it('are set, and taken back', async () => {
-    const { limits, show } = await makeBench(versions);
+    const { limits, show } = await makeHarness(versions);
     await limits.set(GROUP, ALL, 'settle');
     expect(show()).toEqual([quota(50_000), '1000000', '64']);
     await limits.set(GROUP, NOTHING, 'settle');
@@ -44,13 +44,13 @@ describe.each(['hybrid', 'v2'] as const)('the limits of a group (%s)', (versions
   });
 
   it('make no group where there is none to set', async () => {
-    const { trees, limits } = await makeBench(versions);
+    const { trees, limits } = await makeHarness(versions);
     await limits.set(GROUP, NOTHING, 'settle');
     expect(trees.writes).toEqual([]);
   });
 
   it('grow before those in the group do, and shrink after them', async () => {
-    const { limits, show } = await makeBench(versions);
+    const { limits, show } = await makeHarness(versions);
     await limits.set(GROUP, ALL, 'settle');
     const other: Limits = { ...ALL, cpuQuotaUs: 80_000n, memoryBytes: 500_000n, pids: undefined };
     await limits.set(GROUP, other, 'grow');
@@ -62,7 +62,7 @@ describe.each(['hybrid', 'v2'] as const)('the limits of a group (%s)', (versions
   });
 
   it('are written once', async () => {
-    const { trees, limits } = await makeBench(versions);
+    const { trees, limits } = await makeHarness(versions);
     await limits.set(GROUP, ALL, 'settle');
     const { length } = trees.writes;
     await limits.set(GROUP, ALL, 'settle');
@@ -70,7 +70,7 @@ describe.each(['hybrid', 'v2'] as const)('the limits of a group (%s)', (versions
   });
 
   it('of memory are not lowered below what is in use', async () => {
-    const { limits, show, use } = await makeBench(versions);
+    const { limits, show, use } = await makeHarness(versions);
     await limits.set(GROUP, ALL, 'settle');
     await use(600_000);
     await expect(limits.set(GROUP, { ...ALL, memoryBytes: 500_000n }, 'settle')).rejects.toThrow(

@@ -3,15 +3,15 @@ import { toCgroupNames } from '../../runtime/config/pod-cgroup-names.js';
 import { PodloopError } from '#base/errors/errors.js';
 import {
   NEVER,
-  type PodCgroupsBench as Bench,
-  PodCgroupsBenches,
+  type PodCgroupsHarness as Bench,
+  PodCgroupsHarnesses,
   podThatAsksFor,
   sandboxWith,
-} from '#support/harness/pod-cgroups-bench.js';
+} from '#support/harness/pod-cgroups-harness.js';
 
-const benches = new PodCgroupsBenches();
+const benches = new PodCgroupsHarnesses();
 afterEach(() => benches[Symbol.asyncDispose]());
-const makeBench = benches.make;
+const makeHarness = benches.make;
 
 /** As a runtime does: in every tree. */
 async function makeGroups(bench: Bench, path: string): Promise<void> {
@@ -31,7 +31,7 @@ const BEST_EFFORT = '/podloop/ab/kubepods/besteffort';
 
 describe('the cgroups of pods', () => {
   it('weigh what pods ask for of the CPU, on version 1', async () => {
-    const bench = await makeBench('hybrid');
+    const bench = await makeHarness('hybrid');
     expect(await bench.prepare(podThatAsksFor('p1', '500m'))).toBe(`${BURSTABLE}/podp1`);
     expect(await bench.prepare(podThatAsksFor('p2', '2'))).toBe(`${BURSTABLE}/podp2`);
     expect(await bench.prepare(podThatAsksFor('p3'))).toBe(`${BEST_EFFORT}/podp3`);
@@ -44,7 +44,7 @@ describe('the cgroups of pods', () => {
   });
 
   it('weigh the same on version 2, and hand down the cpu controller', async () => {
-    const bench = await makeBench('v2');
+    const bench = await makeHarness('v2');
     await bench.prepare(podThatAsksFor('p1', '500m'));
     await bench.prepare(podThatAsksFor('p2', '2'));
     await bench.prepare(podThatAsksFor('p3'));
@@ -56,7 +56,7 @@ describe('the cgroups of pods', () => {
   });
 
   it('go with their pods, from all trees, with what a runtime has left empty in them', async () => {
-    const bench = await makeBench('hybrid');
+    const bench = await makeHarness('hybrid');
     await makeGroups(bench, `${await bench.prepare(podThatAsksFor('p1', '1'))}/container`);
     await bench.prepare(podThatAsksFor('p2'));
     bench.wanted.delete('p1');
@@ -74,7 +74,7 @@ describe('the cgroups of pods', () => {
   });
 
   it('stay as long as a process is in them, however deep', async () => {
-    const bench = await makeBench('v1');
+    const bench = await makeHarness('v1');
     const path = `${await bench.prepare(podThatAsksFor('p1'))}/container`;
     await makeGroups(bench, path);
     await bench.trees.set('memory', path, 'cgroup.procs', '77');
@@ -89,14 +89,14 @@ describe('the cgroups of pods', () => {
   });
 
   it('that an earlier agent has left go, too', async () => {
-    const before = await makeBench('v1');
+    const before = await makeHarness('v1');
     await makeGroups(before, `${BEST_EFFORT}/podold`);
     await before.cleanUp();
     expect(await before.trees.groups('memory')).toEqual([]);
   });
 
   it('below the agent’s own root go with it once all pods are below another', async () => {
-    const bench = await makeBench('v1', { root: toCgroupNames('/other') });
+    const bench = await makeHarness('v1', { root: toCgroupNames('/other') });
     await makeGroups(bench, `${BEST_EFFORT}/podp1`);
     await bench.prepare(podThatAsksFor('p1'));
     await bench.cleanUp();
@@ -107,7 +107,7 @@ describe('the cgroups of pods', () => {
   });
 
   it('leave the group of a former class of service once it is empty', async () => {
-    const bench = await makeBench('v1');
+    const bench = await makeHarness('v1');
     await bench.prepare(podThatAsksFor('p1'));
     await bench.prepare(podThatAsksFor('p1', '1'));
     await bench.cleanUp();
@@ -119,7 +119,7 @@ describe('the cgroups of pods', () => {
   it('below a root that others have, too, go only if they are ours, and nothing above them goes', async () => {
     const root = toCgroupNames('/');
     const own: string[] = [];
-    const bench = await makeBench('v1', { root, ownUids: () => own });
+    const bench = await makeHarness('v1', { root, ownUids: () => own });
     await makeGroups(bench, `${BEST_EFFORT}/podbefore`);
     for (const uid of ['theirs', 'ours', 'adopted'])
       await makeGroups(bench, `/kubepods/besteffort/pod${uid}`);
@@ -135,7 +135,7 @@ describe('the cgroups of pods', () => {
   });
 
   it('are systemd’s own affair with its driver, and are given back when they are empty', async () => {
-    const bench = await makeBench('v1');
+    const bench = await makeHarness('v1');
     bench.driver = 'systemd';
     const parent = await bench.prepare(podThatAsksFor('a-b_c'));
     const slice = 'podloop-ab-kubepods-besteffort-poda_b_c.slice';
@@ -160,7 +160,7 @@ describe('the cgroups of pods', () => {
   });
 
   it('are left to the runtime where the machine does not allow them, which is logged once', async () => {
-    const bench = await makeBench('v1');
+    const bench = await makeHarness('v1');
     bench.trees.onWrite = () => {
       throw Object.assign(new Error('read-only'), { code: 'EROFS' });
     };
@@ -171,13 +171,13 @@ describe('the cgroups of pods', () => {
   });
 
   it('are none where nobody wants them', async () => {
-    const bench = await makeBench('v1', { enabled: false });
+    const bench = await makeHarness('v1', { enabled: false });
     expect(await bench.prepare(podThatAsksFor('p1'))).toBe('');
     expect(await bench.trees.groups('cpu')).toEqual([]);
   });
 
   it('are removed as far as they are empty when the agent ends, and those of living pods stay', async () => {
-    const bench = await makeBench('v1');
+    const bench = await makeHarness('v1');
     const lives = `${await bench.prepare(podThatAsksFor('p1'))}/container`;
     await makeGroups(bench, lives);
     await bench.prepare(podThatAsksFor('p2', '1'));
@@ -188,11 +188,11 @@ describe('the cgroups of pods', () => {
 });
 
 it('a pod gets no group while options and runtime contradict each other', async () => {
-  const bench = await makeBench('v2');
+  const bench = await makeHarness('v2');
   bench.conflict = 'it has systemd';
   await expect(bench.prepare(podThatAsksFor('p1'))).rejects.toMatchObject({ code: 'CGROUP_DRIVER_CONFLICT' });
   expect(bench.cgroups.report()).toMatchObject({ driver: 'cgroupfs', conflict: 'it has systemd' });
-  const without = await makeBench('v2', { enabled: false });
+  const without = await makeHarness('v2', { enabled: false });
   without.conflict = 'it has systemd';
   expect(await without.prepare(podThatAsksFor('p1'))).toBe('');
   expect(await without.cgroups.learn(new Error('refused'))).toBe(false);
@@ -201,7 +201,7 @@ it('a pod gets no group while options and runtime contradict each other', async 
 describe('a sandbox that is there', () => {
   let bench: Bench;
   beforeEach(async () => {
-    bench = await makeBench('v1');
+    bench = await makeHarness('v1');
   });
 
   it('keeps the parent that is written on it, and its pod is weighed again', async () => {
@@ -255,7 +255,7 @@ it('problems of limits are logged once each, also when they take turns', async (
           : new PodloopError('CGROUP_DRIVER_CONFLICT', 'no memory'),
       ),
   };
-  const bench = await makeBench('v1', { limits });
+  const bench = await makeHarness('v1', { limits });
   for (let pod = 0; pod < 6; pod++) await bench.prepare(podThatAsksFor(`p${pod}`, '1'));
   expect(calls).toBe(6);
   expect(bench.logger.lines.map(({ fields }) => fields['err'])).toEqual(['no cpu', 'no memory']);

@@ -255,7 +255,7 @@ describe('logs', () => {
 /**
  * Full logs of some containers. As long as the runtime hangs it answers for none called `hung…` before a test lets it.
  */
-async function manyLab(ids: readonly string[]) {
+async function manyHarness(ids: readonly string[]) {
   const clock = new FakeClock();
   const asked: string[] = [];
   const answers: (() => void)[] = [];
@@ -281,7 +281,7 @@ async function manyLab(ids: readonly string[]) {
 
 describe('a container whose log the runtime does not reopen', () => {
   it('does not hold up the logs of others, and is not asked about again before it has answered', async () => {
-    const { clock, rotator, asked, answers, runtime, logOf, filesOf } = await manyLab(['hung', 'fine']);
+    const { clock, rotator, asked, answers, runtime, logOf, filesOf } = await manyHarness(['hung', 'fine']);
     const first = rotator.rotate(never);
     await expect.poll(() => asked).toEqual(['hung']);
     await clock.advance(1_000);
@@ -305,7 +305,7 @@ describe('a container whose log the runtime does not reopen', () => {
 
   it('is one of no more than sixteen for which others do not wait', async () => {
     const hung = Array.from({ length: 17 }, (_, index) => `hung-${index}`);
-    const { clock, rotator, asked, answers, filesOf } = await manyLab(hung);
+    const { clock, rotator, asked, answers, filesOf } = await manyHarness(hung);
     const pass = rotator.rotate(never);
     for (let count = 1; count <= 16; count++) {
       await expect.poll(() => asked).toHaveLength(count);
@@ -323,7 +323,7 @@ describe('a container whose log the runtime does not reopen', () => {
   });
 
   it('is waited for at the end', async () => {
-    const { clock, rotator, asked, answers, filesOf } = await manyLab(['hung']);
+    const { clock, rotator, asked, answers, filesOf } = await manyHarness(['hung']);
     const stop = new AbortController();
     let isOver = false;
     const running = rotator.run(stop.signal).then(() => void (isOver = true));

@@ -4,7 +4,7 @@ import { NODE_USAGE } from '#support/builders/usage-builders.js';
 import { CgroupLayout } from '#base/proc/cgroups/cgroup-layout.js';
 import { type CgroupIo } from '#base/proc/cgroups/cgroup-io.js';
 import { COMMON_LABELS } from '#base/proc/usage/usage-metric.js';
-import { type CadvisorScene, type CadvisorSubject, renderCadvisorPage } from './cadvisor-page.js';
+import { type CadvisorHarness, type CadvisorSubject, renderCadvisorPage } from './cadvisor-page.js';
 import { nodeFacts, readFacts } from './group-facts.js';
 
 const NO_GROUPS = new CgroupLayout({} as CgroupIo, []);
@@ -53,7 +53,7 @@ function ofRuntime(...samples: readonly [name: string, container: string, value:
   };
 }
 
-async function textOf(scene: Partial<CadvisorScene>): Promise<string> {
+async function textOf(scene: Partial<CadvisorHarness>): Promise<string> {
   const pieces = await renderCadvisorPage({
     ...{ look: LOOK, subjects: [ROOT, MAIN], machine: MACHINE, runtimeMetrics: undefined },
     ...scene,
@@ -61,7 +61,7 @@ async function textOf(scene: Partial<CadvisorScene>): Promise<string> {
   return Buffer.concat(pieces).toString();
 }
 
-async function linesOf(scene: Partial<CadvisorScene>): Promise<string[]> {
+async function linesOf(scene: Partial<CadvisorHarness>): Promise<string[]> {
   const text = await textOf(scene);
   return text.split('\n').filter((line) => !line.startsWith('#'));
 }

@@ -46,7 +46,7 @@ export interface CadvisorSubject {
 }
 
 /** Inputs of {@link renderCadvisorPage}. */
-export interface CadvisorScene {
+export interface CadvisorHarness {
   readonly look: UsageLook;
   readonly subjects: readonly CadvisorSubject[];
   readonly machine: MachineFacts;
@@ -78,7 +78,7 @@ const METRIC_OF: ReadonlyMap<string, AnyMetric> = new Map(METRICS.map((metric) =
 
 /** Writes the page. If the runtime did not report pods, it has only the node's part, and the error is 1. */
 export async function renderCadvisorPage(
-  scene: CadvisorScene,
+  scene: CadvisorHarness,
   signal?: AbortSignal,
 ): Promise<readonly Uint8Array[]> {
   const { look, machine, runtimeMetrics } = scene;
@@ -124,7 +124,7 @@ class SubjectWriter {
    */
   readonly #isWhole: boolean;
 
-  constructor(text: PromText, { subjects, look }: CadvisorScene) {
+  constructor(text: PromText, { subjects, look }: CadvisorHarness) {
     this.#text = text;
     this.#subjects = subjects.map((subject) => ({ ...subject, text: writeCommon(subject) }));
     const known = this.#subjects.filter(({ runtimeId }) => runtimeId !== '');

@@ -4,7 +4,7 @@ import { type FilesUse, type PodFilesUse } from './pod-files.js';
 import { type LookedContainer, type LookedPod } from './usage-looks.js';
 
 /** Inputs of {@link measurePodUses}. */
-export interface PodUsesScene {
+export interface PodUsesHarness {
   readonly pods: readonly LookedPod[];
   /** The folder of pods' logs; absolute. Undefined: logs are not measured. */
   readonly logsDir: string | undefined;
@@ -19,7 +19,7 @@ export interface PodUsesScene {
  * reason.
  */
 export async function measurePodUses(
-  { pods, logsDir, volumesOf, filesOf }: PodUsesScene,
+  { pods, logsDir, volumesOf, filesOf }: PodUsesHarness,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, PodUse>> {
   const uses = new Map<string, PodUse>();

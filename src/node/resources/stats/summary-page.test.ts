@@ -4,7 +4,7 @@ import { aContainer, aContainerStatus } from '#testing/builders.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { aContainerUsage, aPodUsage, NODE_USAGE } from '#support/builders/usage-builders.js';
 import { CpuWindows } from './cpu-windows.js';
-import { renderSummaryPage, type SummaryScene } from './summary-page.js';
+import { renderSummaryPage, type SummaryHarness } from './summary-page.js';
 
 const AT_MS = 1_700_000_000_000;
 const TIME = '2023-11-14T22:13:20Z';
@@ -31,7 +31,7 @@ const WEB = {
 };
 const NO_FILES = { pod: { bytes: 0, inodes: 0 }, containers: new Map() };
 const VOLUME = { plugin: 'kubernetes.io~empty-dir', isApart: false } as const;
-const SCENE: SummaryScene = {
+const SCENE: SummaryHarness = {
   look: { atMs: AT_MS, node: NODE_USAGE, pods: [WEB], problem: undefined },
   nodeName: 'node1',
   ...{ rootDisk: DISK, imageDisk: DISK, containerDisk: DISK, logDisk: DISK },
@@ -43,7 +43,7 @@ const SCENE: SummaryScene = {
 };
 
 async function read(
-  scene: Partial<SummaryScene> = {},
+  scene: Partial<SummaryHarness> = {},
 ): Promise<{ node: object; pods: Record<string, unknown>[] }> {
   const text = await renderSummaryPage({ ...SCENE, ...scene }, new AbortController().signal);
   return JSON.parse(text) as never;

@@ -31,7 +31,7 @@ import { type LookedContainer, type LookedPod, type UsageLook } from './usage-lo
 import { type VolumeUse } from './volume-usages.js';
 
 /** Inputs of {@link renderSummaryPage}. */
-export interface SummaryScene {
+export interface SummaryHarness {
   readonly look: UsageLook;
   readonly nodeName: string;
   /** The disk of the agent's root folder, which has pods' volumes. */
@@ -55,7 +55,7 @@ const PODS_PER_SLICE = 16;
 const EMPTY_DIR = 'kubernetes.io~empty-dir';
 
 /** Writes the page. */
-export async function renderSummaryPage(scene: SummaryScene, signal: AbortSignal): Promise<string> {
+export async function renderSummaryPage(scene: SummaryHarness, signal: AbortSignal): Promise<string> {
   const { look } = scene;
   const slices = new SliceYielder({ itemsPerSlice: PODS_PER_SLICE });
   const pods: string[] = [];
@@ -75,7 +75,7 @@ function toNodeStats({
   containerDisk,
   windows,
   agent,
-}: SummaryScene): Json {
+}: SummaryHarness): Json {
   const { node } = look;
   const { atMs, startedAtMs = 0, memory, interfaces, tasks, taskLimit } = node;
   return {
@@ -104,7 +104,7 @@ function nodeCpu({ atMs, cpuTotalNs, startedAtMs }: NodeUsage, windows: CpuWindo
 }
 
 /** A kubelet's clients look for its own process under this name. */
-function agentStats(agent: SummaryScene['agent'], atMs: number, windows: CpuWindows): Json {
+function agentStats(agent: SummaryHarness['agent'], atMs: number, windows: CpuWindows): Json {
   const nanoCores = windows.rate('agent', agent.cpuNs, atMs - agent.startedAtMs);
   return {
     name: 'kubelet',
@@ -119,7 +119,7 @@ function agentStats(agent: SummaryScene['agent'], atMs: number, windows: CpuWind
   };
 }
 
-async function toPodStats(pod: LookedPod, scene: SummaryScene): Promise<Json> {
+async function toPodStats(pod: LookedPod, scene: SummaryHarness): Promise<Json> {
   const { uid, name, namespace, cpu, memory, io, network, processes, status } = pod;
   const volumes = await scene.volumesOf(uid);
   const containers = [];
@@ -156,7 +156,7 @@ async function toPodStats(pod: LookedPod, scene: SummaryScene): Promise<Json> {
 
 async function toContainerStats(
   container: LookedContainer,
-  { containerDisk, logDisk, logsDir, windows }: SummaryScene,
+  { containerDisk, logDisk, logsDir, windows }: SummaryHarness,
 ): Promise<{ readonly json: Json; readonly usedBytes: number }> {
   const { id, name, cpu, memory, swap, io, writableLayer, status } = container;
   const logs = await logUse(status?.logPath ?? '', logsDir, logDisk);

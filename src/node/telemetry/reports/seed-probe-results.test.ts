@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { type V1ContainerStatus } from '#kube/pod/v1-pod-status.js';
 import { type RememberedProbes } from '../../probes/probe-memory.js';
-import { aServedStatus } from '#support/harness/served-pods-scene.js';
+import { aServedStatus } from '#support/harness/served-pods-harness.js';
 import { seedProbeResults } from './seed-probe-results.js';
 
 it('takes over what was reported of running containers, and of no others', () => {

@@ -60,7 +60,7 @@ class Disk implements ManifestFiles {
 }
 
 /** A source over a real folder, with a clock and a watch that the test moves. */
-export class FileSourceLab implements AsyncDisposable {
+export class FileSourceHarness implements AsyncDisposable {
   readonly root: string;
   readonly folder: string;
   clock = new FakeClock();
@@ -86,8 +86,8 @@ export class FileSourceLab implements AsyncDisposable {
     this.disk = new Disk(this.folder);
   }
 
-  static async open({ withFolder = true } = {}): Promise<FileSourceLab> {
-    const lab = new FileSourceLab(await mkdtemp(join(tmpdir(), 'podloop-file-source-')));
+  static async open({ withFolder = true } = {}): Promise<FileSourceHarness> {
+    const lab = new FileSourceHarness(await mkdtemp(join(tmpdir(), 'podloop-file-source-')));
     if (withFolder) await mkdir(lab.folder);
     return lab;
   }

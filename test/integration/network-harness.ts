@@ -15,7 +15,7 @@ const execute = promisify(execFile);
 export const NEVER = new AbortController().signal;
 
 /** Why tests that make network namespaces cannot run here; undefined when they can. */
-export function whyNoNetworkLab(): string | undefined {
+export function whyNoNetworkHarness(): string | undefined {
   if (process.platform !== 'linux') return 'not Linux';
   return process.geteuid?.() === 0 ? undefined : 'not root: network namespaces cannot be made';
 }
@@ -28,7 +28,7 @@ export interface LabSandbox {
 }
 
 /** A network namespace that plays the host, with sandboxes beside it; all of it ends with the lab. */
-export class NetworkLab implements AsyncDisposable {
+export class NetworkHarness implements AsyncDisposable {
   readonly rootDir: string;
   readonly #children: ChildProcess[] = [];
   /** A process in the network namespace that plays the host. */
@@ -39,8 +39,8 @@ export class NetworkLab implements AsyncDisposable {
   }
 
   /** `forwarding`: whether the host forwards packets in the beginning (default: as the kernel makes it). */
-  static async make({ forwarding }: { forwarding?: boolean } = {}): Promise<NetworkLab> {
-    const lab = new NetworkLab(await mkdtemp(join(tmpdir(), 'podloop-network-test-')));
+  static async make({ forwarding }: { forwarding?: boolean } = {}): Promise<NetworkHarness> {
+    const lab = new NetworkHarness(await mkdtemp(join(tmpdir(), 'podloop-network-test-')));
     lab.hostPid = (await lab.#holder()).pid;
     await lab.onHost('ip', 'link', 'set', 'lo', 'up');
     if (forwarding !== undefined)

@@ -25,7 +25,7 @@ import { NO_OBJECTS, someEnvironments } from '../fakes/some-environments.js';
 const NEVER = new AbortController().signal;
 
 /** A node in memory, on which one pod at a time is synced. */
-export class SyncPodBench implements AsyncDisposable {
+export class SyncPodHarness implements AsyncDisposable {
   readonly clock = new FakeClock();
   readonly runtime = new FakeRuntimeChanges({ clock: this.clock });
   readonly logger = new LogRecorder();
@@ -60,8 +60,8 @@ export class SyncPodBench implements AsyncDisposable {
   }
 
   /** A new one, with a folder of its own. */
-  static async open(): Promise<SyncPodBench> {
-    return new SyncPodBench(await mkdtemp(join(tmpdir(), 'podloop-bench-')));
+  static async open(): Promise<SyncPodHarness> {
+    return new SyncPodHarness(await mkdtemp(join(tmpdir(), 'podloop-bench-')));
   }
 
   /** As the worker of the pod does, with what the runtime shows of it now. */

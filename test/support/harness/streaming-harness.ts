@@ -22,7 +22,7 @@ export interface PlayedContainer extends ContainerConsole {
 }
 
 /** A streaming server whose containers are processes of this host, and whose pods have the host's ports. */
-export class StreamingLab implements AsyncDisposable {
+export class StreamingHarness implements AsyncDisposable {
   readonly server: StreamingServer;
   readonly clock = new SystemClock();
   readonly container: PlayedContainer;
@@ -32,7 +32,7 @@ export class StreamingLab implements AsyncDisposable {
     this.container = container;
   }
 
-  static async start(options: Partial<StreamingServerOptions> = {}): Promise<StreamingLab> {
+  static async start(options: Partial<StreamingServerOptions> = {}): Promise<StreamingHarness> {
     const clock = new SystemClock();
     const container = playContainer();
     const server = await StreamingServer.start({
@@ -58,7 +58,7 @@ export class StreamingLab implements AsyncDisposable {
       },
       ...options,
     });
-    return new StreamingLab(server, container);
+    return new StreamingHarness(server, container);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -36,8 +36,8 @@ const NO_PROBES = {
   started: () => undefined,
 };
 
-/** What a {@link SyncLab} works on. */
-export interface SyncLabOptions {
+/** What a {@link SyncHarness} works on. */
+export interface SyncHarnessOptions {
   readonly client: CriClient;
   /** A temporary folder, which it removes in the end. */
   readonly folder: string;
@@ -46,7 +46,7 @@ export interface SyncLabOptions {
 }
 
 /** Everything that the syncs of pods need, real, on a runtime of the test's; without probes. */
-export class SyncLab implements AsyncDisposable {
+export class SyncHarness implements AsyncDisposable {
   readonly events: PodEvent[] = [];
   readonly paths: PodPaths;
   readonly syncer: SyncPod;
@@ -55,7 +55,7 @@ export class SyncLab implements AsyncDisposable {
   readonly folder: string;
   readonly #runtime: CriRuntime;
 
-  constructor({ client, folder, canMount, cgroupParent = '' }: SyncLabOptions) {
+  constructor({ client, folder, canMount, cgroupParent = '' }: SyncHarnessOptions) {
     const clock = new SystemClock();
     const events = { record: (_pod: unknown, event: PodEvent) => void this.events.push(event) };
     this.folder = folder;

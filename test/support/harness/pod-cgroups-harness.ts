@@ -24,8 +24,8 @@ export const sandboxWith = (annotations: Record<string, string>): SandboxStatus 
   ...{ annotations, runtimeHandler: '', hostNetwork: false },
 });
 
-/** What {@link PodCgroupsBenches} makes. */
-export type PodCgroupsBench = Awaited<ReturnType<typeof makePodCgroups>>;
+/** What {@link PodCgroupsHarnesses} makes. */
+export type PodCgroupsHarness = Awaited<ReturnType<typeof makePodCgroups>>;
 
 /** The cgroups of pods in trees made of folders. */
 async function makePodCgroups(versions: CgroupVersions, options: Partial<PodCgroupsOptions> = {}) {
@@ -86,13 +86,13 @@ async function makePodCgroups(versions: CgroupVersions, options: Partial<PodCgro
 }
 
 /** Makes benches for a test file, which disposes of them after each test. */
-export class PodCgroupsBenches implements AsyncDisposable {
+export class PodCgroupsHarnesses implements AsyncDisposable {
   readonly #trees: FolderCgroups[] = [];
 
   readonly make = async (
     versions: CgroupVersions,
     options: Partial<PodCgroupsOptions> = {},
-  ): Promise<PodCgroupsBench> => {
+  ): Promise<PodCgroupsHarness> => {
     const bench = await makePodCgroups(versions, options);
     this.#trees.push(bench.trees);
     return bench;

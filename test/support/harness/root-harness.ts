@@ -19,7 +19,7 @@ export interface RootLabSettings {
 }
 
 /** A folder to unpack layers into, beside one that nobody may touch. */
-export class RootLab implements AsyncDisposable {
+export class RootHarness implements AsyncDisposable {
   /** Holds the root and `outside/precious`. */
   readonly folder: string;
   readonly root: string;
@@ -29,8 +29,8 @@ export class RootLab implements AsyncDisposable {
     this.root = join(folder, 'root');
   }
 
-  static async make(): Promise<RootLab> {
-    const lab = new RootLab(await mkdtemp(join(tmpdir(), 'podloop-root-')));
+  static async make(): Promise<RootHarness> {
+    const lab = new RootHarness(await mkdtemp(join(tmpdir(), 'podloop-root-')));
     await mkdir(lab.root);
     await mkdir(join(lab.folder, 'outside'));
     await writeFile(lab.#precious, 'precious', { mode: 0o600 });
@@ -84,7 +84,7 @@ export class RootLab implements AsyncDisposable {
   }
 }
 
-/** Of {@link RootLab.lookOutside}, when all is well. */
+/** Of {@link RootHarness.lookOutside}, when all is well. */
 export const NOTHING_OUTSIDE = ['outside', 'outside/precious', 'precious 600 ours'];
 
 async function* inOne(archive: Buffer): AsyncGenerator<Buffer> {

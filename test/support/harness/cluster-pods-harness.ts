@@ -108,7 +108,7 @@ class ScriptedAgentPods implements AgentPods {
 }
 
 /** {@link ClusterPods} with an API server in memory and an agent that the test drives. */
-export class ClusterPodsScene implements AsyncDisposable {
+export class ClusterPodsHarness implements AsyncDisposable {
   readonly clock = new FakeClock();
   readonly api = new InMemoryApi({ clock: this.clock });
   readonly agent = new ScriptedAgentPods();

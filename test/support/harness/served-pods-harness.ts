@@ -23,7 +23,7 @@ export function aServedStatus(more: Partial<V1PodStatus> = {}): V1PodStatus {
 }
 
 /** A table of pods that a test changes at will. */
-export class ServedPodsScene {
+export class ServedPodsHarness {
   readonly pods = new Map<string, ServedPod>();
   readonly versions = {
     current: 100,

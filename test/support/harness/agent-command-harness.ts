@@ -7,7 +7,7 @@ import { FakeClock } from '#testing/fake-clock.js';
 
 /** The path of the default namespace's pods on an agent. */
 export const PODS_PATH = '/api/v1/namespaces/default/pods';
-/** When the clock of a {@link AgentCommandLab} stands. */
+/** When the clock of a {@link AgentCommandHarness} stands. */
 const NOW = '2026-01-01T00:10:00Z';
 
 /** How a command ended. */
@@ -27,12 +27,12 @@ export interface Running {
 }
 
 /** Commands of podloop in the test's own process, and a fake agent that they find. */
-export class AgentCommandLab implements AsyncDisposable {
+export class AgentCommandHarness implements AsyncDisposable {
   private constructor(readonly agent: FakeAgentServer) {}
 
   /** With an agent that answers nothing yet. */
-  static async open(): Promise<AgentCommandLab> {
-    return new AgentCommandLab(await FakeAgentServer.start());
+  static async open(): Promise<AgentCommandHarness> {
+    return new AgentCommandHarness(await FakeAgentServer.start());
   }
 
   /** Starts podloop with these arguments (default: its environment names the agent's socket). */

@@ -39,20 +39,20 @@ const JOBS = {
 type Page = keyof typeof JOBS;
 
 /** What an agent runs over. */
-export interface LabNode extends AsyncDisposable {
+export interface AlertsNode extends AsyncDisposable {
   readonly folder: string;
   readonly proxy: { readonly endpoint: string };
   replaceRules(text: string): void;
 }
 
-/** What {@link AlertsLab} is started with. */
-export interface AlertsLabOptions {
+/** What {@link AlertsHarness} is started with. */
+export interface AlertsHarnessOptions {
   readonly pods: number;
   readonly flags?: readonly string[];
 }
 
 /** See the module. */
-export class AlertsLab<Node extends LabNode = ChaosNode> implements AsyncDisposable {
+export class AlertsHarness<Node extends AlertsNode = ChaosNode> implements AsyncDisposable {
   readonly node: Node;
   readonly series = new ScrapedSeries();
   /** Families of all pages so far, by name. */
@@ -80,18 +80,18 @@ export class AlertsLab<Node extends LabNode = ChaosNode> implements AsyncDisposa
     this.#scraping = this.#scrape();
   }
 
-  static async start({ pods, flags = [] }: AlertsLabOptions): Promise<AlertsLab> {
+  static async start({ pods, flags = [] }: AlertsHarnessOptions): Promise<AlertsHarness> {
     // Such a runtime tells nothing of usage, and has nothing to probe.
-    return AlertsLab.over(await ChaosNode.start({ pods, containersPerPod: 1 }), flags, ['/metrics']);
+    return AlertsHarness.over(await ChaosNode.start({ pods, containersPerPod: 1 }), flags, ['/metrics']);
   }
 
-  static async over<Over extends LabNode>(
+  static async over<Over extends AlertsNode>(
     node: Over,
     flags: readonly string[],
     pages: readonly Page[] = Object.keys(JOBS) as Page[],
-  ): Promise<AlertsLab<Over>> {
+  ): Promise<AlertsHarness<Over>> {
     await mkdir(join(node.folder, 'manifests'));
-    return new AlertsLab(node, flags, pages);
+    return new AlertsHarness(node, flags, pages);
   }
 
   /** Now, for Prometheus. */

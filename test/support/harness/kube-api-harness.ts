@@ -28,8 +28,8 @@ export interface LabRequest {
 /** How the server answers. */
 export type LabHandler = (request: LabRequest, response: Http2ServerResponse) => void;
 
-/** What {@link KubeApiLab.open} takes. */
-export interface LabOptions {
+/** What {@link KubeApiHarness.open} takes. */
+export interface HarnessOptions {
   /** `false`: HTTP/1.1 alone, as behind some load balancers. */
   readonly http2?: boolean;
   /** How many requests it takes at once over one connection of HTTP/2. */
@@ -39,7 +39,7 @@ export interface LabOptions {
 const HOUR_MS = 3_600_000;
 
 /** An HTTPS server in place of an API server, with real certificates in a folder of its own; a test says what it answers. */
-export class KubeApiLab implements AsyncDisposable {
+export class KubeApiHarness implements AsyncDisposable {
   readonly folder: string;
   readonly requests: LabRequest[] = [];
   handler: LabHandler = (_, response) => void response.end('{}');
@@ -49,7 +49,7 @@ export class KubeApiLab implements AsyncDisposable {
   readonly #numbers = new WeakMap<object, number>();
   #connections = 0;
 
-  static async open({ http2 = true, maxStreams = 100 }: LabOptions = {}): Promise<KubeApiLab> {
+  static async open({ http2 = true, maxStreams = 100 }: HarnessOptions = {}): Promise<KubeApiHarness> {
     const folder = await mkdtemp(join(tmpdir(), 'podloop-kube-api-'));
     const authority = await makeCertificate({ commonName: 'lab', purpose: 'authority', ...lifetime() });
     const pair = await makeCertificate({
@@ -65,7 +65,7 @@ export class KubeApiLab implements AsyncDisposable {
     const server = http2
       ? createSecureServer({ ...asked, settings: { maxConcurrentStreams: maxStreams } })
       : createHttpsServer(asked);
-    const lab = new KubeApiLab(folder, server, authority);
+    const lab = new KubeApiHarness(folder, server, authority);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     await writeFile(lab.file('ca.crt'), authority.cert);
     return lab;

@@ -10,10 +10,10 @@ import {
 import { containerHash, sandboxHash } from '../../../src/node/pods/actions/container-hash.js';
 import { type PodActionInputs, type PodActions } from '../../../src/node/pods/actions/pod-actions.js';
 import { aContainer, aContainerStatus, aPodStatus, aSandbox, aSandboxStatus } from '#testing/builders.js';
-import { aNodePod } from '../builders/node-pod-builder.js';
+import { aNodePod } from './node-pod-builder.js';
 
 /** A container of a {@link PodActionsScene} as its runtime shows it. */
-export interface SceneContainer extends Partial<ContainerStatus> {
+export interface BlueprintContainer extends Partial<ContainerStatus> {
   /** Made for what the pod said before somebody edited it. */
   readonly outdated?: boolean;
   /** What its creator wrote down for after its end. */
@@ -25,13 +25,13 @@ export interface SceneContainer extends Partial<ContainerStatus> {
 }
 
 /** What a {@link PodActionsScene} shows. */
-export interface SceneBlueprint {
+export interface PodActionsBlueprint {
   readonly spec?: Partial<PodSpec>;
   readonly deleted?: boolean;
   /** Newest first (default: a ready one). */
   readonly sandboxes?: readonly Partial<SandboxStatus>[];
   /** By name; a list has the oldest first, and attempts count up. */
-  readonly containers?: Readonly<Record<string, SceneContainer | readonly SceneContainer[]>>;
+  readonly containers?: Readonly<Record<string, BlueprintContainer | readonly BlueprintContainer[]>>;
   readonly failedLiveness?: readonly string[];
   readonly failedStartup?: readonly string[];
   readonly started?: readonly string[];
@@ -53,7 +53,7 @@ export function aSidecar(name: string, fields: Partial<Container> = {}): Contain
 }
 
 /** The input of computePodActions, reduced to what matters. Ids of containers are `name-attempt`. */
-export function aPodActionsScene(blueprint: SceneBlueprint = {}): PodActionInputs {
+export function somePodActionInputs(blueprint: PodActionsBlueprint = {}): PodActionInputs {
   const { spec, deleted = false, containers = {} } = blueprint;
   const pod = aNodePod({
     spec: { containers: [aBareContainer('main')], ...spec },
@@ -66,11 +66,11 @@ export function aPodActionsScene(blueprint: SceneBlueprint = {}): PodActionInput
     return aSandboxStatus(aSandbox({ id: `sandbox-${attempt}`, attempt, state }), { annotations, ...fields });
   });
   const shown = Object.entries(containers).flatMap(([name, given]) =>
-    (Array.isArray(given) ? (given as readonly SceneContainer[]) : [given as SceneContainer]).map(
+    (Array.isArray(given) ? (given as readonly BlueprintContainer[]) : [given as BlueprintContainer]).map(
       (fields, attempt) => ({ fields, status: toStatus(pod, name, attempt, fields) }),
     ),
   );
-  const find = ({ id }: ContainerStatus): SceneContainer | undefined =>
+  const find = ({ id }: ContainerStatus): BlueprintContainer | undefined =>
     shown.find(({ status }) => status.id === id)?.fields;
   const { findBaseline, findLastRestartCount, failedLiveness, failedStartup, started } = blueprint;
   return {
@@ -119,7 +119,7 @@ function observe(
   return { ...aPodStatus(), uid, namespace, name, owner: 'podloop', sandboxes, containers };
 }
 
-function toStatus(pod: NodePod, name: string, index: number, fields: SceneContainer): ContainerStatus {
+function toStatus(pod: NodePod, name: string, index: number, fields: BlueprintContainer): ContainerStatus {
   const { outdated = false, delayMs, foreign = false, ranForMs: _ran, endedForMs: _ended, ...facts } = fields;
   const { attempt = index, state = 'running', sandboxId = SCENE_SANDBOX } = facts;
   const { spec, metadata } = pod;
