@@ -46,7 +46,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'watch/observed': ['kube', 'watch/cri'],
   'watch/pleg': ['kube', 'watch/observed'],
   'watch/report': ['kube', 'watch/cri', 'watch/pleg'],
-  history: ['kube', 'type watch/pleg/index', 'type watch/pleg/events'],
+  history: ['kube', 'type watch/pleg/index', 'type watch/pleg/pod-lifecycle-event'],
   doctor: ['kube'],
   cluster: ['kube'],
   'node/runtime': ['kube', 'watch/cri', 'watch/observed'],

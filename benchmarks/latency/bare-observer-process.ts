@@ -7,7 +7,7 @@
  * @module
  */
 import { CriClient } from '../../src/watch/cri/client.js';
-import { readContainerEvents } from '../../src/watch/cri/event-stream.js';
+import { readContainerEvents } from '../../src/watch/cri/container-events.js';
 import { ContainerEventType } from '../../src/watch/cri/generated/runtime/v1/cri.js';
 import { type BareSighting } from './bare-observer.js';
 

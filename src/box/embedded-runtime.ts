@@ -28,7 +28,7 @@ import { makeContext, type PartChoices } from './make-context.js';
 import { removeOne } from './rpc/containers/remove-container.js';
 import { removePodSandbox } from './rpc/sandboxes/remove-pod-sandbox.js';
 import { type RpcContext } from './rpc/rpc-context.js';
-import { imageService, runtimeService } from './rpc/services.js';
+import { imageService, runtimeService } from './rpc/cri-services.js';
 import { listenAt } from './server-socket.js';
 
 /** What {@link EmbeddedRuntime.start} takes. */

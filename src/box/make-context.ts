@@ -21,7 +21,7 @@ import { type NetworkMode } from './network/network-choice.js';
 import { PodNetwork } from './network/pod-network.js';
 import { PodEvents } from './pods/pod-events.js';
 import { PodRegistry } from './pods/pod-registry.js';
-import { readBootId } from './process/process-identity.js';
+import { readBootId } from './process/child-identity.js';
 import { ProcessTable } from './process/process-table.js';
 import { writeIfOther } from '#base/fs/whole-file.js';
 import { type RpcContext } from './rpc/rpc-context.js';

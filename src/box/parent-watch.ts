@@ -1,6 +1,6 @@
 import { type Clock } from '#base/time/clock.js';
 import { PodloopError } from '#base/errors/errors.js';
-import { findProcess, isAlive } from './process/process-identity.js';
+import { findProcess, isAlive } from './process/child-identity.js';
 
 /** What {@link waitForProcessEnd} needs. */
 export interface ProcessWatchOptions {

@@ -31,7 +31,7 @@ export {
   type NodeFacts,
   runDoctor,
   type RuntimeProgress,
-} from './doctor/doctor.js';
+} from './doctor/doctor-run.js';
 export { EmbeddedRuntimeKeeper } from './embedded-runtime-keeper.js';
 export { findRuntime, findRuntimeFault, getRuntime } from './find-runtime.js';
 export { JOURNAL_KINDS, type JournalEntry, readHistoryOnDisk } from './history/history-on-disk.js';

@@ -56,7 +56,7 @@ export {
 export { TerminationMessages } from './observed/termination-messages.js';
 export { meansNoEvents } from './pleg/announced/event-hints.js';
 export { callWithDeadline } from './pleg/call-with-deadline.js';
-export { type PodLifecycleEvent } from './pleg/events.js';
+export { type PodLifecycleEvent } from './pleg/pod-lifecycle-event.js';
 export {
   type ContainerLifecycleEvent,
   isFirstRelistPending,

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { type DoctorOptions, type Finding, runDoctor } from '../../src/node/doctor/doctor.js';
+import { type DoctorOptions, type Finding, runDoctor } from '../../src/node/doctor/doctor-run.js';
 import { ChaosProxy, parseRules } from '../../src/proxy/chaos/index.js';
 import { SystemClock } from '#base/time/clock.js';
 import { type Containerd, startContainerd } from './harness/containerd.js';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { ContainerState } from '../../src/watch/cri/generated/runtime/v1/cri.js';
 import { CriClient } from '../../src/watch/cri/index.js';
-import { type PodLifecycleEvent } from '../../src/watch/pleg/events.js';
+import { type PodLifecycleEvent } from '../../src/watch/pleg/pod-lifecycle-event.js';
 import { Pleg } from '../../src/watch/pleg/index.js';
 import { CriRuntime } from '../../src/watch/observed/index.js';
 import { startContainerd, type Containerd } from './harness/containerd.js';

@@ -1,7 +1,7 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { findProcess, readBootId } from '../../src/box/process/process-identity.js';
+import { findProcess, readBootId } from '../../src/box/process/child-identity.js';
 import { type LoggedLine, LogRecorder } from '#support/fakes/log-recorder.js';
 import { NetworkHarness, NEVER, sandboxConfig, whyNoNetworkHarness } from './network-harness.js';
 

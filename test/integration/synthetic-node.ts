@@ -1,7 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { vi } from 'vitest';
 import { CriClient } from '../../src/watch/cri/client.js';
-import { type ContainerLifecycleEvent, type PodLifecycleEvent } from '../../src/watch/pleg/events.js';
+import {
+  type ContainerLifecycleEvent,
+  type PodLifecycleEvent,
+} from '../../src/watch/pleg/pod-lifecycle-event.js';
 import { Pleg } from '../../src/watch/pleg/pleg.js';
 import { type PlegOptions } from '../../src/watch/pleg/pleg-options.js';
 import { type Subscription } from '../../src/watch/pleg/subscription.js';

@@ -1,4 +1,4 @@
-import { type PodLifecycleEvent } from '../../src/watch/pleg/events.js';
+import { type PodLifecycleEvent } from '../../src/watch/pleg/pod-lifecycle-event.js';
 import { type PodCache } from '../../src/watch/pleg/pod-cache.js';
 
 /** What was last reported about a container. */

@@ -30,7 +30,7 @@ import { type DetectedCgroups, detectCgroups } from './detect-cgroups.js';
 import { type Killer, type ProcessFinder } from './end-group.js';
 import { findPodGroups, listGroups, toPodGroup } from './find-pod-groups.js';
 import { type GroupUsage, readGroupUsage } from '#base/proc/usage/group-usage.js';
-import { findProcess } from '../process/process-identity.js';
+import { findProcess } from '../process/child-identity.js';
 import { GroupParents } from './group-parents.js';
 import { GroupRemovals } from './group-removals.js';
 import { mayLowerOomScore } from './oom-score.js';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { FakeClock } from '#testing/fake-clock.js';
 import { type CgroupIo } from '#base/proc/cgroups/cgroup-io.js';
 import { CgroupLayout } from '#base/proc/cgroups/cgroup-layout.js';
-import { type ProcessIdentity } from '../process/process-identity.js';
+import { type ProcessIdentity } from '../process/child-identity.js';
 import { killGroup } from './end-group.js';
 
 const GROUP = '/podloop/c1';

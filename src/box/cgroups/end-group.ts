@@ -8,7 +8,7 @@ import { type Clock } from '#base/time/clock.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { type CgroupLayout } from '#base/proc/cgroups/cgroup-layout.js';
 import { type Hierarchy } from '#base/proc/cgroups/cgroup-mounts.js';
-import { type ProcessIdentity } from '../process/process-identity.js';
+import { type ProcessIdentity } from '../process/child-identity.js';
 
 /** Signals one process; true when it was there. */
 export type Killer = (pid: number) => boolean;

@@ -6,7 +6,7 @@ import {
   type ProcessRequest,
 } from '../isolation/container-process.js';
 import { killDescendants } from '../isolation/kill-descendants.js';
-import { type ProcessIdentity } from '../process/process-identity.js';
+import { type ProcessIdentity } from '../process/child-identity.js';
 import { spawnProcess } from '../process/spawn-process.js';
 import { refused } from '../rpc-error.js';
 import { type ContainerFiles } from './container-files.js';

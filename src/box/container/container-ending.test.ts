@@ -4,7 +4,7 @@ import { FakeClock } from '#testing/fake-clock.js';
 import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { SILENT_LOGGER } from '#base/log/logger.js';
 import { Cgroups } from '../cgroups/cgroups.js';
-import { findProcess } from '../process/process-identity.js';
+import { findProcess } from '../process/child-identity.js';
 import { ProcessTable } from '../process/process-table.js';
 import { ContainerEnding } from './container-ending.js';
 

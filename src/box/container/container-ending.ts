@@ -4,7 +4,7 @@ import { type ContainerCgroup } from '../cgroups/container-cgroup.js';
 import { type ContainerRecord } from './container-record.js';
 import { type ContainerHost } from './container-host.js';
 import { bootTicksAgo } from '../process/boot-ticks.js';
-import { isAlive, type ProcessIdentity } from '../process/process-identity.js';
+import { isAlive, type ProcessIdentity } from '../process/child-identity.js';
 import { sendGroupSignal, sendSignal, type SessionLeader } from '../process/process-table.js';
 import { RpcError } from '../rpc-error.js';
 

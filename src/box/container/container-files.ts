@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { LinuxContainerResources } from '#watch/messages';
 import { findClaim, voidClaim, type ProcessClaim } from '../process/process-claim.js';
-import { parseProcessStat, type ProcessIdentity } from '../process/process-identity.js';
+import { parseProcessStat, type ProcessIdentity } from '../process/child-identity.js';
 import { namesIn } from '#base/fs/names-in.js';
 import { readIfThere, syncPath, writeWhole } from '#base/fs/whole-file.js';
 import { SPOOL_MARK, SpoolReader } from './output/spool-reader.js';

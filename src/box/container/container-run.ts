@@ -7,7 +7,7 @@ import { type ExitRecords } from './exit-records.js';
 import { findSupervisor } from './find-supervisor.js';
 import { adoptSupervisor, spawnSupervisor, type Supervisor } from './supervisor.js';
 import { defer } from '../deferred.js';
-import { findChild, type ProcessIdentity } from '../process/process-identity.js';
+import { findChild, type ProcessIdentity } from '../process/child-identity.js';
 
 /** What a {@link ContainerRun} needs. */
 export interface ContainerRunOptions {

@@ -17,7 +17,7 @@ import {
   type StreamableContainer,
 } from '../isolation/container-process.js';
 import { Mutex } from '#base/async/mutex.js';
-import { type ProcessIdentity } from '../process/process-identity.js';
+import { type ProcessIdentity } from '../process/child-identity.js';
 import { prepareLaunch } from './prepare-launch.js';
 import { notFound, refused } from '../rpc-error.js';
 import { type Sandbox } from '../pods/sandbox.js';

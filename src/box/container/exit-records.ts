@@ -1,4 +1,4 @@
-import { type ProcessIdentity } from '../process/process-identity.js';
+import { type ProcessIdentity } from '../process/child-identity.js';
 import { START_ERROR, type ContainerExit, type ContainerFiles } from './container-files.js';
 import { type ContainerHost } from './container-host.js';
 

@@ -6,7 +6,7 @@ import { type ContainerFiles } from './container-files.js';
 import { type ContainerRecord } from './container-record.js';
 import { type ContainerHost } from './container-host.js';
 import { findImageFolders } from '../image-folders.js';
-import { type ProcessIdentity } from '../process/process-identity.js';
+import { type ProcessIdentity } from '../process/child-identity.js';
 import { type Sandbox } from '../pods/sandbox.js';
 import { type ContainerCommand } from './supervisor-script.js';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { childrenOf } from '../process/children-of.js';
-import { findProcess } from '../process/process-identity.js';
+import { findProcess } from '../process/child-identity.js';
 import { renderCommand, SUPERVISOR_SCRIPT } from './supervisor-script.js';
 
 const LAST_NUMBER = '/proc/sys/kernel/ns_last_pid';

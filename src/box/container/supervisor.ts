@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { type Clock } from '#base/time/clock.js';
 import { killGroup } from '#base/proc/kill-group.js';
 import { defer } from '../deferred.js';
-import { isAlive, type ProcessIdentity } from '../process/process-identity.js';
+import { isAlive, type ProcessIdentity } from '../process/child-identity.js';
 import { sendGroupSignal } from '../process/process-table.js';
 
 /** The shell over one container, from the outside. It needs nothing of us; we only want to know of its end. */

@@ -1,7 +1,7 @@
 import { type ContainerConfig, type PodSandboxConfig } from '#watch/messages';
 import { type ContainerRecord } from '../container/container-record.js';
 import { type ContainerRoot } from '../images/container-roots.js';
-import { type ProcessIdentity } from '../process/process-identity.js';
+import { type ProcessIdentity } from '../process/child-identity.js';
 import { type ContainerUser } from './container-user.js';
 import { type IsolationKind } from './isolation-kind.js';
 import { type ContainerCommand } from '../container/supervisor-script.js';

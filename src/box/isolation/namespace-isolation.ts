@@ -5,7 +5,7 @@ import { withTerminalVariables } from './script/enter-script.js';
 import { type Clock } from '#base/time/clock.js';
 import { type ContainerRoot } from '../images/container-roots.js';
 import { readUsers } from '../images/read-users.js';
-import { type ProcessIdentity } from '../process/process-identity.js';
+import { type ProcessIdentity } from '../process/child-identity.js';
 import { checkAnySandbox } from '../request-checks.js';
 import { resolveContainerUser, type ContainerUser } from './container-user.js';
 import { findFaultInside } from './mounts/find-fault-inside.js';

@@ -9,7 +9,7 @@
 import { join } from 'node:path';
 import { type ContainerConfig } from '#watch/messages';
 import { imageFoldersOf } from '../images/container-roots.js';
-import { type ProcessIdentity } from '../process/process-identity.js';
+import { type ProcessIdentity } from '../process/child-identity.js';
 import { refused } from '../rpc-error.js';
 import { computeCapabilities } from './script/capabilities.js';
 import { findCandidates } from './script/command-candidates.js';

@@ -16,7 +16,7 @@ import { type Clock } from '#base/time/clock.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { refused } from '../rpc-error.js';
 import { findClaim, renderClaim, voidClaim } from '../process/process-claim.js';
-import { isAlive, readBootId, type ProcessIdentity } from '../process/process-identity.js';
+import { isAlive, readBootId, type ProcessIdentity } from '../process/child-identity.js';
 import { sendSignal } from '../process/process-table.js';
 import { type SandboxNamespaces } from './namespace-options.js';
 import { quoteWord, quoteWords } from './script/shell-words.js';

@@ -1,7 +1,7 @@
 import { type Clock, type ClockTimer } from '#base/time/clock.js';
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
-import { isAlive } from '../process/process-identity.js';
+import { isAlive } from '../process/child-identity.js';
 import { type AttachmentRecord } from './links/attachment-record.js';
 import { type NetworkParts } from './network-parts.js';
 import { type Turns } from './turns.js';

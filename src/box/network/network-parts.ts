@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { TOOL_PATH } from '../process/find-tools.js';
-import { readBootId } from '../process/process-identity.js';
+import { readBootId } from '../process/child-identity.js';
 import { repairAttachments, type LiveSandbox } from './links/attachment-repair.js';
 import { AttachmentStore } from './links/attachment-store.js';
 import { BridgeAttachments } from './links/bridge-attachments.js';

@@ -20,7 +20,7 @@
 import { NamespaceMode, type PodSandboxConfig } from '#watch/messages';
 import { messageOf } from '#base/errors/errors.js';
 import { linkAbort, type LinkedAbort } from '#base/async/linked-abort.js';
-import { findProcess, isAlive } from '../process/process-identity.js';
+import { findProcess, isAlive } from '../process/child-identity.js';
 import { refused } from '../rpc-error.js';
 import { type AttachmentRecord } from './links/attachment-record.js';
 import { type LiveSandbox } from './links/attachment-repair.js';

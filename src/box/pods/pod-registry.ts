@@ -22,7 +22,7 @@ import { ContainerParts } from '../container/container-parts.js';
 import { Container } from '../container/container.js';
 import { findHolder } from '../isolation/sandbox-holder.js';
 import { NameIndex } from './name-index.js';
-import { PodFolders } from './pod-folders.js';
+import { PodFolders } from './sandbox-folders.js';
 import { readPods } from './read-pods.js';
 import { computeCommand } from '../container/resolve-command.js';
 import { notFound } from '../rpc-error.js';

@@ -1,5 +1,5 @@
 import { type ContainerRecord } from '../container/container-record.js';
-import { type PodFolders } from './pod-folders.js';
+import { type PodFolders } from './sandbox-folders.js';
 import { type Sandbox } from './sandbox.js';
 
 /** What an earlier runtime has left on the disk. */

@@ -3,7 +3,7 @@ import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { type Cgroups, type LivePod } from '../cgroups/cgroups.js';
 import { type Isolation } from '../isolation/isolation.js';
-import { type ProcessIdentity } from '../process/process-identity.js';
+import { type ProcessIdentity } from '../process/child-identity.js';
 
 /** What a sandbox's network must be able to do; see PodNetwork. */
 export interface SandboxNetwork {

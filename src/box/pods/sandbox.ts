@@ -4,7 +4,7 @@ import { LinuxPodSandboxConfig, PodSandboxState, type PodSandboxConfig } from '#
 import { encodeSandboxRecord, type SandboxRecord } from '../container/container-record.js';
 import { findHolder } from '../isolation/sandbox-holder.js';
 import { Mutex } from '#base/async/mutex.js';
-import { isAlive, type ProcessIdentity } from '../process/process-identity.js';
+import { isAlive, type ProcessIdentity } from '../process/child-identity.js';
 import { syncPath, writeWhole } from '#base/fs/whole-file.js';
 
 /** What a {@link Sandbox} needs. */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
 import { bootTicksAgo, computeBootTicks } from './boot-ticks.js';
-import { findProcess } from './process-identity.js';
+import { findProcess } from './child-identity.js';
 
 it.each([
   ['100.00 50.00\n', 0, 10_002],

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type ProcessIdentity } from './process-identity.js';
+import { type ProcessIdentity } from './child-identity.js';
 
 /** In which start times of processes are counted, for all programs and on every machine: USER_HZ. */
 const TICK_MS = 10;

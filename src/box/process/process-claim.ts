@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { readIfThere } from '#base/fs/whole-file.js';
-import { parseProcessStat, type ProcessIdentity } from './process-identity.js';
+import { parseProcessStat, type ProcessIdentity } from './child-identity.js';
 
 /** Which process has claimed something, and in which boot: in another one its identity means nothing. */
 export interface ProcessClaim {

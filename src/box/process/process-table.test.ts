@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SystemClock } from '#base/time/clock.js';
-import { findProcess, isAlive, parseProcessStat } from './process-identity.js';
+import { findProcess, isAlive, parseProcessStat } from './child-identity.js';
 import { membersOf, ProcessTable, type ProcessEntry, sendSignal } from './process-table.js';
 
 function aProcess(parts: Partial<ProcessEntry> & { pid: number }): ProcessEntry {

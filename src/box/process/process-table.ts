@@ -1,7 +1,7 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { type Clock, type ClockTimer } from '#base/time/clock.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
-import { isAlive, parseProcessStat, type ProcessIdentity, type ProcessStat } from './process-identity.js';
+import { isAlive, parseProcessStat, type ProcessIdentity, type ProcessStat } from './child-identity.js';
 
 /** The variable in a container's environment by which its processes are known even after they left its session. */
 export const CONTAINER_MARK = 'PODLOOP_CONTAINER_ID';

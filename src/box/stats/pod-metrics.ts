@@ -15,7 +15,7 @@ import {
   NETWORK_METRICS,
 } from '#base/proc/usage/container-metrics.js';
 import { type DiskFacts, findDisk } from '#base/proc/usage/disk-facts.js';
-import { type UsageLimits } from '#base/proc/usage/group-limits.js';
+import { type UsageLimits } from '#base/proc/usage/usage-limits.js';
 import { type MeasuredContainer, type PodOfStats, type PodStats, splitByPod } from './pod-stats.js';
 import { countOpenFiles, findOpenFileLimit } from '#base/proc/usage/process-usage.js';
 

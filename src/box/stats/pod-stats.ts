@@ -5,7 +5,7 @@ import { SliceYielder } from '#base/async/slices.js';
 import { type Container } from '../container/container.js';
 import { type NanoClock } from '../nano-clock.js';
 import { processAgeMs } from '../process/boot-ticks.js';
-import { findProcess } from '../process/process-identity.js';
+import { findProcess } from '../process/child-identity.js';
 import { membersOf, type ProcessEntry, type ProcessTable } from '../process/process-table.js';
 import { type Sandbox } from '../pods/sandbox.js';
 import { type Cgroups } from '../cgroups/cgroups.js';

@@ -5,7 +5,7 @@ import { type TlsIdentity } from './credentials.js';
 import { Http1Connections } from './http1-connections.js';
 import { Http2Connection } from './http2-connection.js';
 import { type OpenSocket, openSocket, type ServerAddress } from './open-socket.js';
-import { type Answer, NotSentError, type Outgoing, type Transport } from './transport.js';
+import { type Answer, NotSentError, type Outgoing, type Transport } from './http-transport.js';
 
 /** What an {@link ApiTransport} needs. */
 export interface ApiTransportOptions {

@@ -18,9 +18,9 @@ import {
 } from './kube-client.js';
 import { type Kubeconfig } from './kubeconfig.js';
 import { RateLimit } from './rate-limit.js';
-import { readBody, readLines } from './read-body.js';
+import { readBody, readLines } from './response-body.js';
 import { readStatus, toApiError } from './read-status.js';
-import { type Answer, type Outgoing, type Transport } from './transport.js';
+import { type Answer, type Outgoing, type Transport } from './http-transport.js';
 
 /** What a {@link HttpKubeClient} needs. */
 export interface HttpKubeClientOptions {

@@ -6,7 +6,7 @@ import {
 } from 'node:http';
 import { type Socket } from 'node:net';
 import { type Duplex } from 'node:stream';
-import { type Answer, NotSentError, type Outgoing } from './transport.js';
+import { type Answer, NotSentError, type Outgoing } from './http-transport.js';
 
 /** More stand idle for a moment only. */
 const KEPT_CONNECTIONS = 8;

@@ -8,7 +8,7 @@ import {
 } from 'node:http2';
 import { type Socket } from 'node:net';
 import { type Clock, type ClockTimer } from '#base/time/clock.js';
-import { type Answer, NotSentError, type Outgoing } from './transport.js';
+import { type Answer, NotSentError, type Outgoing } from './http-transport.js';
 
 /** As client-go: a server that has said nothing for so long is asked whether it is there. */
 const PING_EVERY_MS = 30_000;

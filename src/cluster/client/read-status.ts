@@ -1,5 +1,5 @@
 import { ApiError } from './kube-client.js';
-import { type Answer } from './transport.js';
+import { type Answer } from './http-transport.js';
 
 const MAX_TEXT_LENGTH = 500;
 

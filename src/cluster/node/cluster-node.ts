@@ -27,7 +27,7 @@ import { nodeConnectionDropped, nodeRegistrationStepped } from '#base/channels/n
 import { settlesWithin } from '#base/async/settles-within.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { type FollowedState } from '../watch/reflector.js';
-import { type NodePressure } from './compute-conditions.js';
+import { type NodePressure } from './compute-node-conditions.js';
 import { computeInitialNode } from './compute-initial-node.js';
 import { computeNodeStatus, type NodeFacts } from './compute-node-status.js';
 import { internalIps, mergeAddresses } from './node-addresses.js';

@@ -1,6 +1,6 @@
 import { isExtendedResource } from '#kube/pod/pod-requests.js';
 import { findQuantity, formatQuantity } from '#kube/fields/quantity.js';
-import { computeConditions, type NodePressure } from './compute-conditions.js';
+import { computeConditions, type NodePressure } from './compute-node-conditions.js';
 import { type NodeResources } from './compute-resources.js';
 import { mergeAddresses } from './node-addresses.js';
 import { type Amounts, type NodeImage, type NodeObject, type NodeStatus } from './node-object.js';

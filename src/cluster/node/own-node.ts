@@ -1,7 +1,7 @@
 import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { type KubeClient } from '../client/kube-client.js';
-import { type KubeObject } from '../watch/kube-object.js';
+import { type KubeObject } from '../watch/kube-list.js';
 import { type FollowedState, Reflector } from '../watch/reflector.js';
 import { isSurelyOlder } from '../watch/resource-version.js';
 import { type NodeObject, readNode } from './node-object.js';

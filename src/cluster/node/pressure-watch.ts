@@ -18,7 +18,7 @@ import { formatGoDuration } from '#base/time/go-duration.js';
 import { type Logger } from '#base/log/logger.js';
 import { nodePressureChanged } from '#base/channels/node-channels.js';
 import { SharedLook } from '#base/async/shared-look.js';
-import { type NodePressure } from './compute-conditions.js';
+import { type NodePressure } from './compute-node-conditions.js';
 import { type EvictionSignal, type EvictionThreshold, leastOf } from '#kube/node/eviction-thresholds.js';
 import { findShortage, type Supplies, type Supply } from '#kube/node/node-supplies.js';
 

@@ -1,7 +1,7 @@
 import { isCriticalPod } from '#kube/pod/critical-pod.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { computePodQos } from '#kube/pod/pod-qos.js';
-import { type NodePressure } from '../node/compute-conditions.js';
+import { type NodePressure } from '../node/compute-node-conditions.js';
 import { type NodeRejection, tolerates } from './admit-to-node.js';
 import { type NamedApiPod } from './api-pod.js';
 

@@ -21,7 +21,7 @@ import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { type ApiNode } from '../node/api-node.js';
-import { type NodePressure } from '../node/compute-conditions.js';
+import { type NodePressure } from '../node/compute-node-conditions.js';
 import { matchesNodeSelector } from '../node/match-node-selector.js';
 import { type NodeObject, readNode } from '../node/node-object.js';
 import { type FollowedState, Reflector } from '../watch/reflector.js';

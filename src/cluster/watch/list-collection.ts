@@ -1,6 +1,6 @@
 import { isRecord } from '#base/text/is-record.js';
 import { ApiError, type KubeClient } from '../client/kube-client.js';
-import { type KubeList, type KubeObject } from './kube-object.js';
+import { type KubeList, type KubeObject } from './kube-list.js';
 
 /** Which collection to list, and how. */
 export interface ListRequest {

@@ -24,7 +24,7 @@ import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { readUntilAborted } from '#base/async/read-until-aborted.js';
 import { Wakeup } from '#base/async/wakeup.js';
 import { isTooNew, type KubeClient, retryAfterMsOf, type WatchEvent } from '../client/kube-client.js';
-import { type KubeObject } from './kube-object.js';
+import { type KubeObject } from './kube-list.js';
 import { isGone, listCollection } from './list-collection.js';
 
 /** Who is kept in step. Called one at a time; must not throw. */

@@ -12,7 +12,7 @@ import { CallRecords } from './call-records.js';
 import { hideInRecord } from './hide-in-record.js';
 import { placeInRecord } from './place-in-record.js';
 import { toLifecycleRecord } from './lifecycle-records.js';
-import { recordPodEvents } from '../../node/history/pod-records.js';
+import { recordPodEvents } from '../../node/history/pod-event-records.js';
 import { RepeatFolder } from './repeat-folder.js';
 import { RuntimeRecords } from '../../node/history/runtime-records.js';
 import { recordSyncs } from './sync-records.js';

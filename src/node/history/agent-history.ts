@@ -29,7 +29,7 @@ import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { type AgentOptions } from '../options/agent-options.js';
 import { type AgentParts } from '../parts/agent-parts.js';
-import { recordPodEvents, recordRestarts, toProbeRecord } from './pod-records.js';
+import { recordPodEvents, recordRestarts, toProbeRecord } from './pod-event-records.js';
 import { RuntimeRecords } from './runtime-records.js';
 
 /** What an {@link AgentHistory} listens to. */

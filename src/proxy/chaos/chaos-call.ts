@@ -20,7 +20,7 @@ import { applyListFault } from './faults/list-faults.js';
 import { applyNotReady } from './faults/not-ready.js';
 import { type ListScanner } from './faults/list-scanner.js';
 import { ifReadable } from '#base/wire/protobuf-fields.js';
-import { changesAnswer, type Fault, hitsAnswer } from './rule.js';
+import { changesAnswer, type Fault, hitsAnswer } from './chaos-rule.js';
 import { type ActiveRule } from './rule-book.js';
 import { type Subject } from './subject.js';
 

@@ -20,7 +20,7 @@ import { type ChaosContext } from './chaos-context.js';
 import { EVENTS_METHOD, isCri, shortMethod } from './cri-method.js';
 import { type Injection, type InjectionCount, Injections } from './faults/injections.js';
 import { PodDirectory } from './pod-directory.js';
-import { type Rule } from './rule.js';
+import { type Rule } from './chaos-rule.js';
 import { RuleBook } from './rule-book.js';
 
 /** How a {@link ChaosProxy} is started. */

@@ -2,7 +2,7 @@ import { EVENT_FIELDS } from './cri-fields.js';
 import { EVENTS_METHOD } from './cri-method.js';
 import { type KnownId, type PodDirectory } from './pod-directory.js';
 import { ifReadable, readFields } from '#base/wire/protobuf-fields.js';
-import { EVENT_KINDS } from './rule.js';
+import { EVENT_KINDS } from './chaos-rule.js';
 import { lookUpOnce, streamSubject, type Subject } from './subject.js';
 
 /** What a ContainerEventResponse is about. One that cannot be read is about nothing in particular. */

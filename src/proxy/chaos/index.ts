@@ -28,7 +28,7 @@ export {
   type FaultType,
   type Rule,
   type RuleMatch,
-} from './rule.js';
+} from './chaos-rule.js';
 export { readRules } from './read-rules.js';
 export { parseRules } from './rules-file.js';
 export { type RulesWatchOptions, watchRules } from './rules-watch.js';

@@ -1,7 +1,7 @@
 import { GRPC_STATUS_NAMES } from '../relay/index.js';
 import { type YamlValue } from '#base/text/yaml/yaml-value.js';
-import { readDuration } from './read-duration.js';
-import { type Fault, type FaultPlace, type FaultType, RUNTIME_CONDITIONS } from './rule.js';
+import { readDuration } from './chaos-duration.js';
+import { type Fault, type FaultPlace, type FaultType, RUNTIME_CONDITIONS } from './chaos-rule.js';
 
 /** How each type is read; the key is the value of `type`. */
 const READERS: Readonly<Record<FaultType, (value: YamlValue) => Fault>> = {

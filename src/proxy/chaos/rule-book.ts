@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { type Clock, type ClockTimer } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { isCri, isList, isListOfPods, shortMethod, STATUS_METHOD, tellsPods } from './cri-method.js';
-import { hitsAnswer, isEventFault, isListFault, type Rule } from './rule.js';
+import { hitsAnswer, isEventFault, isListFault, type Rule } from './chaos-rule.js';
 import { createSeededRandom } from './faults/seeded-random.js';
 import { matchesNames, type Subject } from './subject.js';
 

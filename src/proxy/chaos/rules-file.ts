@@ -3,8 +3,15 @@ import { findSimilarWord } from '#base/text/similar-word.js';
 import { YamlValue } from '#base/text/yaml/yaml-value.js';
 import { concernsPod, CRI_METHOD_NAMES, isList, isListOfPods, shortMethod } from './cri-method.js';
 import { parseFault } from './parse-fault.js';
-import { readDuration } from './read-duration.js';
-import { EVENT_KINDS, type Fault, isEventFault, isListFault, type Rule, type RuleMatch } from './rule.js';
+import { readDuration } from './chaos-duration.js';
+import {
+  EVENT_KINDS,
+  type Fault,
+  isEventFault,
+  isListFault,
+  type Rule,
+  type RuleMatch,
+} from './chaos-rule.js';
 
 /**
  * Some 1,000 rules. A file is read in one piece, during which the proxy does nothing else: a third of a second for one

@@ -2,7 +2,7 @@ import { type Clock } from '#base/time/clock.js';
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { readRules } from './read-rules.js';
-import { type Rule } from './rule.js';
+import { type Rule } from './chaos-rule.js';
 import { parseRules } from './rules-file.js';
 
 /** What {@link watchRules} needs. */

@@ -1,6 +1,6 @@
 import { EVENTS_METHOD } from './cri-method.js';
 import { type KnownId } from './pod-directory.js';
-import { type EventKind, type Rule } from './rule.js';
+import { type EventKind, type Rule } from './chaos-rule.js';
 
 /** What a call, an event or an item of a list is about, as far as that is known. */
 export interface Subject {

@@ -4,7 +4,7 @@ import {
   ListPodSandboxResponse,
   type PodSandboxFilter,
 } from '../../watch/cri/generated/runtime/v1/cri.js';
-import { type PodFacts, toContainer, toPodSandbox } from './cri-messages.js';
+import { type PodFacts, toContainer, toPodSandbox } from './synthetic-messages.js';
 import { containerLabels, sandboxLabels } from './kubelet-metadata.js';
 import { type SyntheticContainer } from './synthetic-control.js';
 import { type SyntheticNode } from './synthetic-node.js';

@@ -12,7 +12,7 @@
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { CallCounters } from './call-counters.js';
 import { createCriService, SYNTHETIC_SERVICE } from './cri-service.js';
-import { toEvent } from './cri-messages.js';
+import { toEvent } from './synthetic-messages.js';
 import { EventStreams } from './event-streams.js';
 import { FaultGate } from './fault-gate.js';
 import { ListAnswers } from './list-answers.js';

@@ -2,7 +2,7 @@ import {
   ContainerStatusResponse,
   PodSandboxStatusResponse,
 } from '../../watch/cri/generated/runtime/v1/cri.js';
-import { type PodFacts, toContainerStatus, toSandboxStatus } from './cri-messages.js';
+import { type PodFacts, toContainerStatus, toSandboxStatus } from './synthetic-messages.js';
 import { type SyntheticContainer } from './synthetic-control.js';
 
 /**

@@ -1,4 +1,4 @@
-import { type PodFacts } from './cri-messages.js';
+import { type PodFacts } from './synthetic-messages.js';
 import { toHexId, toPodIdentity } from './kubelet-metadata.js';
 import {
   type AddPodsOptions,

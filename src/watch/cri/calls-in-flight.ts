@@ -3,7 +3,7 @@ import { type Clock } from '#base/time/clock.js';
 import { startFairDeadline } from '#base/async/fair-deadline.js';
 
 import { type CallGroup } from './call-group.js';
-import { deadlineExceeded, type FailedCall, toPodloopError } from './errors.js';
+import { deadlineExceeded, type FailedCall, toPodloopError } from './cri-errors.js';
 import { type CallSubject } from './methods.js';
 
 /** How a call starts. */

@@ -6,7 +6,7 @@ import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { type CallGroup } from './call-group.js';
 import { type AnswerFacts, type CallStart, CallsInFlight } from './calls-in-flight.js';
 import { parseEndpoint } from './endpoint.js';
-import { type FailedCall, toMalformedResponse } from './errors.js';
+import { type FailedCall, toMalformedResponse } from './cri-errors.js';
 import { type DeepPartial } from './generated/runtime/v1/cri.js';
 import { GrpcTransport } from './grpc-transport.js';
 import { InterningReader, type WireCounters } from './interning-reader.js';

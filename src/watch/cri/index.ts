@@ -23,7 +23,7 @@ export { CallGroup } from './call-group.js';
 export { CriClient, type CriCalls } from './client.js';
 export { type CallOptions, CriClientCore, type CriClientOptions, type RawCaller } from './client-core.js';
 export { DEFAULT_SOCKET_PATHS, type Endpoint, findEndpoint, parseEndpoint } from './endpoint.js';
-export { type ContainerEventHandlers, readContainerEvents } from './event-stream.js';
+export { type ContainerEventHandlers, readContainerEvents } from './container-events.js';
 export { GrpcTransport, type GrpcTransportOptions } from './grpc-transport.js';
 export { FieldOrder } from './field-order.js';
 export {

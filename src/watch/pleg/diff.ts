@@ -1,5 +1,5 @@
 import { type ObservedContainer, type ObservedPod, type ObservedState } from '../observed/runtime.js';
-import { type ContainerLifecycleEvent } from './events.js';
+import { type ContainerLifecycleEvent } from './pod-lifecycle-event.js';
 
 /** What happened to one container between two lists. */
 export interface ContainerChange {

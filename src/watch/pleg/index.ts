@@ -31,7 +31,7 @@ export {
   type PodSyncEvent,
   type ResyncEvent,
   type Trigger,
-} from './events.js';
+} from './pod-lifecycle-event.js';
 export { type InspectionInFlight } from './inspection/inspection-pool.js';
 export { type StuckPod } from './stuck-pods.js';
 export { Pleg } from './pleg.js';

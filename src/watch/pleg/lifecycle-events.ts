@@ -7,7 +7,7 @@ import {
 } from '../observed/runtime.js';
 import { type Stamp } from '#base/time/clock.js';
 import { type ContainerChange, endsOf } from './diff.js';
-import { type ContainerLifecycleEvent, type PodLifecycleEvent, type Trigger } from './events.js';
+import { type ContainerLifecycleEvent, type PodLifecycleEvent, type Trigger } from './pod-lifecycle-event.js';
 
 /** What all events of one inspection of a pod share. */
 export interface EventContext {

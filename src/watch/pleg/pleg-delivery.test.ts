@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type ObservedPod } from '../observed/runtime.js';
 import { drain, lineOf, podOf, setUpPleg, takeAll } from '#support/harness/pleg-harness.js';
-import { type PodLifecycleEvent } from './events.js';
+import { type PodLifecycleEvent } from './pod-lifecycle-event.js';
 import { PLEG_MODES } from './relist/relist-cadence.js';
 import { type Subscription } from './subscription.js';
 

@@ -7,7 +7,7 @@ import { FakeClock } from '#testing/fake-clock.js';
 import { FakeRuntime } from '#testing/fake-runtime.js';
 import { lineOf, podOf, takeAll } from '#support/harness/pleg-harness.js';
 import { PodloopError } from '#base/errors/errors.js';
-import { type PodLifecycleEvent } from './events.js';
+import { type PodLifecycleEvent } from './pod-lifecycle-event.js';
 import { Pleg } from './pleg.js';
 import { type CachedPod } from './pod-cache.js';
 import { PLEG_MODES } from './relist/relist-cadence.js';

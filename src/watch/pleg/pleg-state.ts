@@ -1,7 +1,7 @@
 import { type ObservedState } from '../observed/runtime.js';
 import { type StreamInfo } from './announced/event-hints.js';
 import { type EventStream } from './event-stream.js';
-import { type PodLifecycleEvent } from './events.js';
+import { type PodLifecycleEvent } from './pod-lifecycle-event.js';
 import { type InspectionInFlight } from './inspection/inspection-pool.js';
 import { type Inspector } from './inspection/inspector.js';
 import { type PodRecords } from './pod-records.js';

@@ -22,7 +22,7 @@ import { type Clock, type Stamp } from '#base/time/clock.js';
 import { PodloopError } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { Wakeup } from '#base/async/wakeup.js';
-import { type PodLifecycleEvent } from './events.js';
+import { type PodLifecycleEvent } from './pod-lifecycle-event.js';
 import { EventStream } from './event-stream.js';
 import { Inspector } from './inspection/inspector.js';
 import { PodLists } from './relist/pod-lists.js';

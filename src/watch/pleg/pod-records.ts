@@ -2,7 +2,7 @@ import { type PodRef } from '#kube/pod/pod-ref.js';
 import { type ObservedContainer, type ObservedPod, type PodStatus } from '../observed/runtime.js';
 import { Backoff } from '#base/async/backoff.js';
 import { type ClockTimer, OLDEST_STAMP, type Stamp } from '#base/time/clock.js';
-import { type Trigger } from './events.js';
+import { type Trigger } from './pod-lifecycle-event.js';
 import { type InspectionHandle } from './inspection/inspection-pool.js';
 import { NO_EXITS, type AnnouncedExits } from './announced/announced-exits.js';
 

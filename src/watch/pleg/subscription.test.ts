@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '#testing/fake-clock.js';
 import { lineOf, takeAll } from '#support/harness/pleg-harness.js';
-import { type PodLifecycleEvent } from './events.js';
+import { type PodLifecycleEvent } from './pod-lifecycle-event.js';
 import { Subscription } from './subscription.js';
 
 function setUp(capacity = 3) {

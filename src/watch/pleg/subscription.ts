@@ -1,7 +1,7 @@
 import { type PodRef } from '#kube/pod/pod-ref.js';
 import { type Clock, type Stamp } from '#base/time/clock.js';
 import { PodloopError } from '#base/errors/errors.js';
-import { type PodLifecycleEvent, type Trigger } from './events.js';
+import { type PodLifecycleEvent, type Trigger } from './pod-lifecycle-event.js';
 
 /** Counters of a subscription, for metrics. */
 export interface SubscriptionStats {

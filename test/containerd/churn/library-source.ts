@@ -1,5 +1,5 @@
 import { CriClient } from '../../../src/watch/cri/index.js';
-import { type PodLifecycleEvent } from '../../../src/watch/pleg/events.js';
+import { type PodLifecycleEvent } from '../../../src/watch/pleg/pod-lifecycle-event.js';
 import { Pleg } from '../../../src/watch/pleg/index.js';
 import { CriRuntime } from '../../../src/watch/observed/index.js';
 import { type EventSource, type PlegMode } from './event-source.js';

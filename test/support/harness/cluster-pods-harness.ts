@@ -1,4 +1,4 @@
-import { type NodePressure } from '../../../src/cluster/node/compute-conditions.js';
+import { type NodePressure } from '../../../src/cluster/node/compute-node-conditions.js';
 import { OwnNode } from '../../../src/cluster/node/own-node.js';
 import {
   type AgentPods,

@@ -1,5 +1,5 @@
 import { type ObservedPod, type ObservedState } from '../../../src/watch/observed/runtime.js';
-import { type PodLifecycleEvent } from '../../../src/watch/pleg/events.js';
+import { type PodLifecycleEvent } from '../../../src/watch/pleg/pod-lifecycle-event.js';
 import { type PlegOptions } from '../../../src/watch/pleg/pleg-options.js';
 import { Pleg } from '../../../src/watch/pleg/pleg.js';
 import { type Subscription } from '../../../src/watch/pleg/subscription.js';

@@ -8,7 +8,7 @@
 import { type DiskFacts } from './disk-facts.js';
 import { type GroupUsage } from './group-usage.js';
 import { counter, gauge, onVersion2, type UsageMetric } from './usage-metric.js';
-import { type UsageLimits } from './group-limits.js';
+import { type UsageLimits } from './usage-limits.js';
 import { type InterfaceUsage } from './network-usage.js';
 import { type OpenFiles } from './process-usage.js';
 

@@ -9,7 +9,7 @@
  */
 import { type CgroupLayout } from '../cgroups/cgroup-layout.js';
 import { type DeviceUse, type HugepageUse, readDeviceUses, readHugepageUses } from './device-usage.js';
-import { UNLIMITED } from './group-limits.js';
+import { UNLIMITED } from './usage-limits.js';
 import { type Pressure, readPressure } from './pressure.js';
 
 /** Bytes, counts and nanoseconds. What the machine does not report, or was not requested, is undefined. */

@@ -1,7 +1,7 @@
 import { quoteWord, quoteWords } from './shell-words.js';
 import { renderProgram, type SetupRequest } from './setup-script.js';
 import { renderVerify } from '../../process/verify-process.js';
-import { type ProcessIdentity } from '../../process/process-identity.js';
+import { type ProcessIdentity } from '../../process/child-identity.js';
 
 /** What a command with a terminal has besides its container's variables, and in place of them: as with containerd. */
 const TERMINAL_VARIABLES = ['TERM=xterm'];

@@ -1,4 +1,4 @@
-import { type ProcessIdentity } from '../../process/process-identity.js';
+import { type ProcessIdentity } from '../../process/child-identity.js';
 import { renderPty } from '../../process/pty.js';
 import { type SandboxNamespaces } from '../namespace-options.js';
 import { quoteWord, quoteWords } from './shell-words.js';

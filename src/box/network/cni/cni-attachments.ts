@@ -1,5 +1,5 @@
 import { type PodSandboxConfig } from '#watch/messages';
-import { isAlive } from '../../process/process-identity.js';
+import { isAlive } from '../../process/child-identity.js';
 import { refused } from '../../rpc-error.js';
 import { type AttachmentRecord, type CniNetworkList, type CniResult } from '../links/attachment-record.js';
 import { type AttachmentStore } from '../links/attachment-store.js';

@@ -1,4 +1,4 @@
-import { type ProcessIdentity } from '../../process/process-identity.js';
+import { type ProcessIdentity } from '../../process/child-identity.js';
 
 /** What a port of a pod is reached by on the host. */
 export interface HostPort {

@@ -1,5 +1,5 @@
 import { type PodSandboxConfig } from '#watch/messages';
-import { findProcess } from '../../process/process-identity.js';
+import { findProcess } from '../../process/child-identity.js';
 import { choosePortsBy, type BridgeAttachmentsOptions } from './bridge-attachments.js';
 import { toHostPorts } from '../rules/host-port.js';
 import { parseIpv4, sizeOf } from './ipv4-range.js';

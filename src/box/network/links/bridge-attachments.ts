@@ -1,7 +1,7 @@
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { Mutex } from '#base/async/mutex.js';
-import { type ProcessIdentity } from '../../process/process-identity.js';
+import { type ProcessIdentity } from '../../process/child-identity.js';
 import { refused } from '../../rpc-error.js';
 import { type AttachmentRecord, type HostPort } from './attachment-record.js';
 import { type AttachmentStore } from './attachment-store.js';

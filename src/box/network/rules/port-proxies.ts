@@ -3,7 +3,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock } from '#base/time/clock.js';
 import { defer } from '../../deferred.js';
-import { isAlive, type ProcessIdentity } from '../../process/process-identity.js';
+import { isAlive, type ProcessIdentity } from '../../process/child-identity.js';
 import { sendSignal } from '../../process/process-table.js';
 import { readIfThere, writeIfOther } from '#base/fs/whole-file.js';
 import { refused } from '../../rpc-error.js';

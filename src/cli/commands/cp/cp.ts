@@ -11,7 +11,7 @@ import {
   withAgent,
 } from '../../shared/agent-session.js';
 import { type PodObject } from '#kube/columns/kube-object.js';
-import { chooseContainer } from '../../shared/api/pod-containers.js';
+import { chooseContainer } from '../../shared/api/container-choice.js';
 import { pathOf, PODS } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure, failure } from '../../command-failure.js';

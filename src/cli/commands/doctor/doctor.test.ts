@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { type Diagnosis } from '../../../node/doctor/doctor.js';
+import { type Diagnosis } from '../../../node/doctor/doctor-run.js';
 import { VersionResponse } from '../../../watch/cri/generated/runtime/v1/cri.js';
 import { CriTestServer } from '#support/clients/cri-test-server.js';
 import { FakeAgentServer } from '#support/fakes/fake-agent-server.js';

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { type AgentSession, withAgent } from '../../shared/agent-session.js';
 import { readPodName } from '../../shared/api/object-selection.js';
-import { chooseContainer } from '../../shared/api/pod-containers.js';
+import { chooseContainer } from '../../shared/api/container-choice.js';
 import { pathOf, PODS } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { failure, usageFailure } from '../../command-failure.js';

@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import { addSessionFlags, type AgentSession, stripEquals, withAgent } from '../../shared/agent-session.js';
 import { type KubeObject, type PodObject } from '#kube/columns/kube-object.js';
 import { readPodName } from '../../shared/api/object-selection.js';
-import { chooseContainer } from '../../shared/api/pod-containers.js';
+import { chooseContainer } from '../../shared/api/container-choice.js';
 import { pathOf, PODS } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { failure, usageFailure } from '../../command-failure.js';

@@ -2,8 +2,8 @@ import { type AgentClient, type Query, withQuery } from '../api/agent-client.js'
 import { readStatus, toApiError } from '../api/api-status.js';
 import { failure } from '../../command-failure.js';
 import { type CommandConnection, type StreamChoice } from './command-connection.js';
-import { openSpdyCommand, SPDY_COMMAND_PROTOCOL } from './spdy-command.js';
-import { openWebSocket, openWebSocketCommand } from './websocket-command.js';
+import { openSpdyCommand, SPDY_COMMAND_PROTOCOL } from './spdy-command-client.js';
+import { openWebSocket, openWebSocketCommand } from './websocket-command-client.js';
 
 /** What is to be connected with. */
 export interface CommandTarget {

@@ -19,7 +19,7 @@ import { CreationTimes } from './creation-times.js';
 import { buildHealthChecks } from './health-checks.js';
 import { type AgentHistory } from '../../history/agent-history.js';
 import { serveHistory } from '../../history/serve-history.js';
-import { buildNodePages } from './node-pages.js';
+import { buildNodePages } from './agent-pages.js';
 import {
   startPlegReporter,
   type StartPlegReporterOptions,

@@ -6,15 +6,15 @@ import { type Clock } from '#base/time/clock.js';
 import { type AgentOptions } from '../../options/agent-options.js';
 import { type AgentParts } from '../../parts/agent-parts.js';
 import { applyManifests } from '../../desired/changes/apply-manifest.js';
-import { containerActions } from './container-actions.js';
-import { containerLogs } from './container-logs.js';
+import { containerActions } from './agent-actions.js';
+import { containerLogs } from './agent-logs.js';
 import { logFileLooks } from './log-file-looks.js';
 import { type NodeIdentity } from '../../resources/facts/node-identity.js';
 import { nodeReader } from '../../resources/facts/node-reader.js';
 import { type PolicyOptions, readNodePolicy } from '../../options/read-node-policy.js';
 import { removeManifests } from '../../desired/changes/remove-manifest.js';
 import { runningPods } from '../../running-pods.js';
-import { runtimeStreams } from './runtime-streams.js';
+import { runtimeStreams } from './agent-streams.js';
 import { restartOnePod, stopOnePod } from '../../stop-one-pod.js';
 import { WritableManifests } from '../../desired/changes/writable-manifests.js';
 

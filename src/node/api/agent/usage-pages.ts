@@ -3,7 +3,7 @@ import { type CriClient, CriPodUsage, type PodCache, type PodPaths } from '#watc
 import { renderCadvisorPage } from '../../resources/stats/cadvisor-page.js';
 import { readSubjects } from '../../resources/stats/cadvisor-subjects.js';
 import { ContainerGroups, readableCgroups } from '../../resources/stats/container-groups.js';
-import { readMachineFacts } from '../../resources/stats/machine-facts.js';
+import { readMachineFacts } from '../../resources/stats/machine-stats.js';
 import { buildPodFiles } from '../../parts/build-pod-files.js';
 import { CpuWindows } from '../../resources/stats/cpu-windows.js';
 import { diskAt, imageDisks } from '../../resources/stats/disk-usages.js';

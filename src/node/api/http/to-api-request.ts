@@ -1,7 +1,7 @@
 import { type IncomingMessage } from 'node:http';
 import { ApiError, badRequest } from './api-error.js';
 import { type ApiRequest, isTrue } from './api-request.js';
-import { readJsonBody } from './read-body.js';
+import { readJsonBody } from './request-body.js';
 import { MAX_HEADERS } from './server-bounds.js';
 
 /**

@@ -4,7 +4,7 @@ import { type ApiRequest } from '../http/api-request.js';
 import { type ApplyObject, type ObjectToApply } from './apply-object.js';
 import { podFinder } from './list-pods.js';
 import { patchConfigMap, patchPod } from './patch-object.js';
-import { MERGE_PATCH, STRATEGIC_MERGE_PATCH } from '../http/read-body.js';
+import { MERGE_PATCH, STRATEGIC_MERGE_PATCH } from '../http/request-body.js';
 
 function ask(body: unknown, type = MERGE_PATCH, name = 'web'): ApiRequest {
   return {

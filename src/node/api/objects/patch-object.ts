@@ -6,7 +6,7 @@ import { applyBody, type ApplyObject, refusal } from './apply-object.js';
 import { findConfigMap, type ReadConfigMaps, renderConfigMap } from './config-maps.js';
 import { type JsonObject, mergePatch } from './merge-patch.js';
 import { type PodRow } from './pod-table.js';
-import { mediaTypeOf, STRATEGIC_MERGE_PATCH } from '../http/read-body.js';
+import { mediaTypeOf, STRATEGIC_MERGE_PATCH } from '../http/request-body.js';
 import { strategicMergePatch } from './strategic-merge-patch.js';
 
 /** The source with files that the agent may write. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { arch, release } from 'node:os';
 import type { MachineInfo } from '#cluster';
-import { readMachineFacts } from '../../resources/stats/machine-facts.js';
+import { readMachineFacts } from '../../resources/stats/machine-stats.js';
 
 /** The files to read, besides those that identify the machine. */
 export interface MachineFiles {

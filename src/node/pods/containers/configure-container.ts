@@ -14,7 +14,7 @@ import { findRootUser } from '../../runtime/config/security-context.js';
 
 import { podHash } from '../actions/container-hash.js';
 import { type ContainerToStart } from '../actions/pod-actions.js';
-import { makeTerminationFile } from '../sync/pod-files.js';
+import { makeTerminationFile } from '../sync/pod-file-setup.js';
 import { type VolumeMounts } from '../sync/sync-pod-ports.js';
 
 /** What {@link configureContainer} needs. */

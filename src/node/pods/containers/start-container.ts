@@ -15,7 +15,7 @@ import { configureContainer, type ContainerStart } from './configure-container.j
 import { type ContainerKiller } from './kill-container.js';
 import { type LifecycleHooks } from '../hooks/lifecycle-hook.js';
 import { type ContainerToStart } from '../actions/pod-actions.js';
-import { linkContainerLog } from '../sync/pod-files.js';
+import { linkContainerLog } from '../sync/pod-file-setup.js';
 import { runPostStart } from '../hooks/run-post-start.js';
 import { type SyncFailure } from '../sync/sync-failure.js';
 import { type ContainerEnvironments, type PodReferents, type VolumeMounts } from '../sync/sync-pod-ports.js';

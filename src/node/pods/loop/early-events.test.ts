@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type PodLifecycleEvent } from '../../../watch/pleg/events.js';
+import { type PodLifecycleEvent } from '../../../watch/pleg/pod-lifecycle-event.js';
 import { EarlyEvents } from './early-events.js';
 import { type PodEvents } from './sync-loop-events.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type PodLifecycleEvent } from '../../../watch/pleg/events.js';
+import { type PodLifecycleEvent } from '../../../watch/pleg/pod-lifecycle-event.js';
 import { type ProbeResult } from '../../probes/probe-result.js';
 import { aPod, aPodStatus } from '#testing/builders.js';
 import { FakeClock } from '#testing/fake-clock.js';

@@ -1,7 +1,7 @@
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type PodPaths } from '#watch';
 import { type Clock } from '#base/time/clock.js';
-import { makePodFolders } from './pod-files.js';
+import { makePodFolders } from './pod-file-setup.js';
 
 /** What a {@link PodFolders} needs. */
 export interface PodFoldersOptions {

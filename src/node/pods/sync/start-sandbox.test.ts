@@ -9,7 +9,7 @@ import { FakeClock } from '#testing/fake-clock.js';
 import { FakeRuntimeChanges } from '#support/fakes/fake-runtime-changes.js';
 import { aSpecPod, someNodeFacts } from '#support/builders/node-pods.js';
 import { PodloopError } from '#base/errors/errors.js';
-import { makePodFolders } from './pod-files.js';
+import { makePodFolders } from './pod-file-setup.js';
 import { SandboxStarter, type SandboxOutcome } from './start-sandbox.js';
 import { type PodCgroupParents } from './sync-pod-ports.js';
 

@@ -46,7 +46,7 @@ import { describeActions } from '../actions/describe-actions.js';
 import { type PodActions } from '../actions/pod-actions.js';
 import { mayBeAlive } from '../../status/pod-containers.js';
 import { readPodParts } from '../loop/read-pod-parts.js';
-import { readLastRestartCount } from './pod-files.js';
+import { readLastRestartCount } from './pod-file-setup.js';
 import { PodFolders } from './pod-folders.js';
 import { type ContainerResizes } from '../containers/container-resizes.js';
 import { PodRecreation } from './recreate-pod.js';

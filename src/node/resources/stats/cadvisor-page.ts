@@ -20,7 +20,7 @@ import {
 import { type InterfaceUsage } from '#base/proc/usage/network-usage.js';
 import { COMMON_LABELS, type UsageMetric, type UsageSample } from '#base/proc/usage/usage-metric.js';
 import { type MeasuredAt } from './group-facts.js';
-import { type MachineFacts, machineMetrics } from './machine-facts.js';
+import { type MachineFacts, machineMetrics } from './machine-stats.js';
 import { type Family, type Labels, PromText } from './prom-text.js';
 import { type RuntimeFamily, sortRuntimeSamples } from './runtime-samples.js';
 import { type UsageLook } from './usage-looks.js';

@@ -14,7 +14,7 @@ import {
 import { type Clock } from '#base/time/clock.js';
 import { type CgroupLayout } from '#base/proc/cgroups/cgroup-layout.js';
 import { type ContainerFacts } from '#base/proc/usage/container-metrics.js';
-import { readGroupLimits, type UsageLimits } from '#base/proc/usage/group-limits.js';
+import { readGroupLimits, type UsageLimits } from '#base/proc/usage/usage-limits.js';
 import { type GroupUsage, readGroupUsage } from '#base/proc/usage/group-usage.js';
 import { countOpenFiles, findOpenFileLimit } from '#base/proc/usage/process-usage.js';
 import { type NodeUsage } from './node-usage.js';

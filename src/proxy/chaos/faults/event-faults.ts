@@ -4,7 +4,7 @@ import { formatGoDuration } from '#base/time/go-duration.js';
 import { type ChaosContext } from '../chaos-context.js';
 import { describeEvent } from '../describe-event.js';
 import { guardDeferred } from './guard-deferred.js';
-import { type Fault } from '../rule.js';
+import { type Fault } from '../chaos-rule.js';
 import { type ActiveRule } from '../rule-book.js';
 import { streamSubject, type Subject } from '../subject.js';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { FakeClock } from '#testing/fake-clock.js';
 import { SILENT_LOGGER } from '#base/log/logger.js';
 import { type Injection, Injections } from './injections.js';
-import { type Rule } from '../rule.js';
+import { type Rule } from '../chaos-rule.js';
 
 const RULE: Rule = { name: 'any', match: {}, fault: { type: 'hang', at: 'request' } };
 

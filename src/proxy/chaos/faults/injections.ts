@@ -1,7 +1,7 @@
 import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { type PodName } from '../pod-directory.js';
-import { type FaultType, type Rule } from '../rule.js';
+import { type FaultType, type Rule } from '../chaos-rule.js';
 import { type Subject } from '../subject.js';
 
 /** A fault that was injected. */

@@ -2,7 +2,7 @@ import { GrpcMessage } from '../../relay/index.js';
 import { encodeBytesField, ifReadable, readFields, readString } from '#base/wire/protobuf-fields.js';
 import { CONDITION_FIELDS, RUNTIME_STATUS_FIELDS, STATUS_ANSWER_FIELDS } from '../cri-fields.js';
 import { type Injections } from './injections.js';
-import { type Rule, type RuntimeConditionName } from '../rule.js';
+import { type Rule, type RuntimeConditionName } from '../chaos-rule.js';
 import { type Subject } from '../subject.js';
 
 /** The reasons that containerd and CRI-O give. */

@@ -1,7 +1,7 @@
 import { type ObservedContainer, type PodStatus, type Runtime } from '../../observed/runtime.js';
 import { type Clock, type ClockTimer } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
-import { type PodLifecycleEvent } from '../events.js';
+import { type PodLifecycleEvent } from '../pod-lifecycle-event.js';
 import { type InspectionHandle, type InspectionPool } from '../inspection/inspection-pool.js';
 import { mayBeMemoryKill, OOM_KILLED, withMemoryKills } from './memory-kills.js';
 import { type PodCache } from '../pod-cache.js';

@@ -1,7 +1,7 @@
 import { type ObservedPod, type PodStatus } from '../../observed/runtime.js';
 import { type Stamp } from '#base/time/clock.js';
 import { diffPods } from '../diff.js';
-import { type PodLifecycleEvent, type Trigger } from '../events.js';
+import { type PodLifecycleEvent, type Trigger } from '../pod-lifecycle-event.js';
 import { type EventContext, toListEvents } from '../lifecycle-events.js';
 import { withMemoryKills } from '../announced/memory-kills.js';
 import { type PodRecord } from '../pod-records.js';

@@ -4,7 +4,7 @@ import { type Logger } from '#base/log/logger.js';
 import { areRemovals, diffPods, diffVanished, hasDeath, hasUnreplacedEnd } from '../diff.js';
 import { DuePods } from '../due-pods.js';
 import { EarlyExits } from '../announced/early-exits.js';
-import { type PodLifecycleEvent, type Trigger } from '../events.js';
+import { type PodLifecycleEvent, type Trigger } from '../pod-lifecycle-event.js';
 import {
   beginAttempt,
   computeNews,

@@ -6,7 +6,7 @@ import { PriorityLock } from '#base/async/priority-lock.js';
 import { SliceYielder } from '#base/async/slices.js';
 import { callWithDeadline } from '../call-with-deadline.js';
 import { type EventStream } from '../event-stream.js';
-import { type Trigger } from '../events.js';
+import { type Trigger } from '../pod-lifecycle-event.js';
 import { findFlaw, uidOf } from '../flawed-pod.js';
 import { type Inspector } from '../inspection/inspector.js';
 import { ListTiming } from './list-timing.js';

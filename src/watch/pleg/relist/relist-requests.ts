@@ -1,5 +1,5 @@
 import { type Clock, type Stamp } from '#base/time/clock.js';
-import { type Trigger } from '../events.js';
+import { type Trigger } from '../pod-lifecycle-event.js';
 
 /** A request to list one pod. */
 export interface RelistRequest {

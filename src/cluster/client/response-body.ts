@@ -1,4 +1,4 @@
-import { type Answer } from './transport.js';
+import { type Answer } from './http-transport.js';
 
 /** A list of all pods of a large node is some MiB; more is no answer of an API server. */
 const LARGEST_ANSWER_BYTES = 128 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import { cpus } from 'node:os';
 import { expect, it } from 'vitest';
 import { NODE_USAGE } from '#support/builders/usage-builders.js';
-import { countProcessors, countSockets, machineMetrics, readMachineFacts } from './machine-facts.js';
+import { countProcessors, countSockets, machineMetrics, readMachineFacts } from './machine-stats.js';
 
 function processor(number: number, socket: number, core: number): string {
   return `processor\t: ${number}\nphysical id\t: ${socket}\nsiblings\t: 2\ncore id\t\t: ${core}\ncpu cores\t: 1\n`;

@@ -15,7 +15,12 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { PodPaths } from '../../../watch/observed/pod-paths.js';
 import { aSpecPod } from '#support/builders/node-pods.js';
-import { linkContainerLog, makePodFolders, makeTerminationFile, readLastRestartCount } from './pod-files.js';
+import {
+  linkContainerLog,
+  makePodFolders,
+  makeTerminationFile,
+  readLastRestartCount,
+} from './pod-file-setup.js';
 
 let folder: string;
 let paths: PodPaths;

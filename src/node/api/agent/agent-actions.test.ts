@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { FakeClock } from '#testing/fake-clock.js';
-import { containerActions } from './container-actions.js';
+import { containerActions } from './agent-actions.js';
 
 it('has each checkpoint kept in a file of its own, in a folder for its owner alone, for two minutes at least', async () => {
   const rootDir = await mkdtemp(join(tmpdir(), 'podloop-checkpoints-'));

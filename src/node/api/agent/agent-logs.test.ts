@@ -4,7 +4,7 @@ import { PodCache } from '../../../watch/pleg/pod-cache.js';
 import { aContainer, aContainerStatus, aPod, aPodStatus } from '#testing/builders.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { emptyPodStatus } from '../../../watch/observed/runtime.js';
-import { containerLogs } from './container-logs.js';
+import { containerLogs } from './agent-logs.js';
 
 const LOG = '/logs/web/main/0.log';
 

@@ -1,7 +1,7 @@
 import { type IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { LARGEST_BODY_BYTES, MERGE_PATCH, readJsonBody, STRATEGIC_MERGE_PATCH } from './read-body.js';
+import { LARGEST_BODY_BYTES, MERGE_PATCH, readJsonBody, STRATEGIC_MERGE_PATCH } from './request-body.js';
 
 function aRequest(body: string | Buffer, headers: Readonly<Record<string, string>> = {}): IncomingMessage {
   return Object.assign(Readable.from([Buffer.from(body)]), { headers }) as unknown as IncomingMessage;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { type CgroupIo } from '../cgroups/cgroup-io.js';
 import { CgroupLayout } from '../cgroups/cgroup-layout.js';
-import { readGroupLimits } from './group-limits.js';
+import { readGroupLimits } from './usage-limits.js';
 
 function layout(version: 1 | 2, files: Readonly<Record<string, string>>): CgroupLayout {
   const read = (path: string): string | undefined => files[path.replace('/cg/pod/', '')];

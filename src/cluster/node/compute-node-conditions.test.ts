@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { computeConditions, type ConditionFacts } from './compute-conditions.js';
+import { computeConditions, type ConditionFacts } from './compute-node-conditions.js';
 import { type NodeCondition } from './node-object.js';
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5);

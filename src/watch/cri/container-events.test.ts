@@ -5,7 +5,7 @@ import { CriTestServer } from '#support/clients/cri-test-server.js';
 import { criConnectionChanged, type CriConnectionChange } from '#base/channels/channels.js';
 
 import { CriClient } from './client.js';
-import { readContainerEvents } from './event-stream.js';
+import { readContainerEvents } from './container-events.js';
 import { ContainerEventResponse } from './generated/runtime/v1/cri.js';
 
 const cleanups: (() => Promise<void> | void)[] = [];

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { aPod, aSandbox } from '#testing/builders.js';
-import { runtimeStreams } from './runtime-streams.js';
+import { runtimeStreams } from './agent-streams.js';
 
 const { signal } = new AbortController();
 const POD = { uid: 'uid-web', namespace: 'default', name: 'web' };
