@@ -39,6 +39,7 @@ it('makes the page of all that is kept, in the order of the scenarios, goals fir
   });
   await results.writePage(['a', 'missing', 'b'].map(scenario));
   const page = await readFile(path.join(folder, 'RESULTS.md'), 'utf8');
+  expect(page).toMatch(/^# Results\n\n- \*\*Better than the kubelet:\*\* nothing\.\n(?:- \*\*.*\n){4}\n/);
   expect(page.match(/^## .*/gm)).toEqual(['## Goals', '## On a', '## On b']);
   expect(page).toMatch(/On a +\| w +\| <= 1 +\| +2 +\| \*\*no\*\* +\|/);
   expect(page).toMatch(/On b .*not judged/);

@@ -10,6 +10,7 @@ import path from 'node:path';
 import { verdictOf } from './goals.js';
 import { type KeptResult, parseKeptResult } from './kept-result.js';
 import { formatMachineFacts } from './machine-facts.js';
+import { summarizeResults } from './results-summary.js';
 import { listUnusual } from './run-plan.js';
 import { type Outcome, type Scenario } from './scenario.js';
 import { formatTable } from './text-table.js';
@@ -87,6 +88,7 @@ function formatPage(scenarios: readonly PageScenario[], results: ReadonlyMap<str
   const missing = scenarios.filter(({ name }) => !results.has(name));
   const parts = [
     '# Results',
+    summarizeResults(known, missing),
     `Written by \`npm run bench\`. Absolute figures belong to the machine and the hour: compare within a section only. Brackets hold
 95 % intervals, or of a few turns the least and the largest ratio, where a section says so; a goal for a ratio is met when the end of its interval that is worse meets it.
 Each section is of the commit that it names, not of what the program has become since: \`npm run bench -- --page\` counts what has changed.`,
