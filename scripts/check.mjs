@@ -1,12 +1,16 @@
-// What `npm test` asks of the sources before it runs anything: they compile, have the right types, style and format, and export
-// nothing that nobody uses. Checks that do not need one another run side by side, each on a core of its own; the output of each
-// comes out whole, at its end.
+// What `npm test` asks of the sources before it runs anything: they compile, have the right types, style and format, export
+// nothing that nobody uses, and the API reference is that of the build. Checks that do not need one another run side by side, each
+// on a core of its own; the output of each comes out whole, at its end.
 //
 //   node scripts/check.mjs
 import { spawn } from 'node:child_process';
 
 /** npm scripts, in the order in which they run; those of one row beside one another. Types and lint read the build. */
-const STEPS = [['build', 'format:check'], ['typecheck', 'lint'], ['unused']];
+const STEPS = [
+  ['build', 'format:check'],
+  ['typecheck', 'lint'],
+  ['unused', 'docs:check'],
+];
 
 /** Runs one npm script and prints what it said once it has ended. Resolves with its exit code. */
 function runScript(name) {

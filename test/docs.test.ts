@@ -11,7 +11,7 @@ import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 import { ERROR_CODES, type ErrorCode, type ErrorCodeFacts } from '#base/errors/errors.js';
-import { readPackageJson } from './installed-package.js';
+import { listSubpaths, readPackageJson } from './installed-package.js';
 import { listFiles, readText, REPOSITORY } from './source-tree.js';
 
 const pages = [
@@ -60,9 +60,20 @@ describe('docs/reference/errors.md', () => {
     // Names of the wire, made by its generator, look alike.
     const constants = /^(CONTAINER|RUNTIME|POD|IMAGE)_/;
     const named = pages
+      // Made of the names of the code, constants among them.
+      .filter((page) => !page.startsWith('docs/reference/api/'))
       .flatMap((page) => readText(page).match(codes) ?? [])
       .filter((code) => !constants.test(code));
     expect(named.filter((code) => !(code in ERROR_CODES))).toEqual([]);
+  });
+});
+
+describe('docs/reference/api', () => {
+  it('has a page for every entry, which the list beside them names', () => {
+    const pages = listSubpaths().map((entry) => `${entry.replace('/', '.')}.md`);
+    expect(listFiles('docs/reference/api', '.md')).toEqual(['README.md', ...pages].sort());
+    const list = readText('docs/reference/api/README.md');
+    expect(pages.filter((page) => !list.includes(`(${page})`))).toEqual([]);
   });
 });
 
@@ -91,7 +102,7 @@ describe('a page', () => {
       const [file = '', anchor] = target!.split('#');
       const linked = file === '' ? page : path.posix.join(path.posix.dirname(page), file);
       if (!existsSync(path.join(REPOSITORY, linked))) lost.push(target!);
-      else if (anchor !== undefined && linked.endsWith('.md') && !anchorsOf(linked).includes(anchor))
+      else if (anchor !== undefined && linked.endsWith('.md') && !anchorsOf(linked).has(anchor))
         lost.push(target!);
     }
     expect(lost).toEqual([]);
@@ -116,15 +127,29 @@ describe('a page', () => {
   });
 });
 
-/** The anchors that the headings of a page get on GitHub. */
-function anchorsOf(page: string): string[] {
-  return [...readText(page).matchAll(/^#+ (.+)$/gm)].map((match) =>
-    match[1]!
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
-      .trim()
-      .replaceAll(/\s/g, '-'),
-  );
+const anchors = new Map<string, ReadonlySet<string>>();
+
+/** The anchors of a page: those that GitHub gives its headings, numbered where they repeat, and those it has by itself. */
+function anchorsOf(page: string): ReadonlySet<string> {
+  let found = anchors.get(page);
+  if (found === undefined) {
+    const text = readText(page);
+    const own = [...text.matchAll(/<a id="([^"]+)">/g)].map((match) => match[1]!);
+    const counts = new Map<string, number>();
+    const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => {
+      const anchor = heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+        .trim()
+        .replaceAll(/\s/g, '-');
+      const before = counts.get(anchor) ?? 0;
+      counts.set(anchor, before + 1);
+      return before === 0 ? anchor : `${anchor}-${before}`;
+    });
+    found = new Set([...own, ...headings]);
+    anchors.set(page, found);
+  }
+  return found;
 }
 
 describe('docs/reference/security.md', () => {
