@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AgentCommandLab } from '#support/harness/agent-command-lab.js';
+import { AgentCommandHarness } from '#support/harness/agent-command-harness.js';
 import { packageVersion } from '../../package-version.js';
 
-let lab: AgentCommandLab;
-beforeEach(async () => (lab = await AgentCommandLab.open()));
+let lab: AgentCommandHarness;
+beforeEach(async () => (lab = await AgentCommandHarness.open()));
 afterEach(() => lab[Symbol.asyncDispose]());
 
 const CLIENT = `v${packageVersion()}`;

@@ -2,18 +2,18 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   aKubeList,
   aKubePod,
-  AgentCommandLab,
+  AgentCommandHarness,
   PODS_PATH,
   type Ran,
-} from '#support/harness/agent-command-lab.js';
+} from '#support/harness/agent-command-harness.js';
 import { type FakeAgentServer } from '#support/fakes/fake-agent-server.js';
 import { readWaitCondition } from './wait-condition.js';
 
 let agent: FakeAgentServer;
-let lab: AgentCommandLab;
+let lab: AgentCommandHarness;
 
 beforeEach(async () => {
-  lab = await AgentCommandLab.open();
+  lab = await AgentCommandHarness.open();
   agent = lab.agent;
 });
 afterEach(() => lab[Symbol.asyncDispose]());

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ServedPodsScene } from '#support/harness/served-pods-scene.js';
+import { ServedPodsHarness } from '#support/harness/served-pods-harness.js';
 import { type ApiAnswer, type ApiRequest } from '../http/api-request.js';
 import { podFinder } from './list-pods.js';
 import { listStoppedPods, restartPod, type ServedStop, startPod } from './restart-pod.js';
@@ -37,7 +37,7 @@ describe('a restart of a pod', () => {
     ['gracePeriodSeconds=-3', 1],
     ['gracePeriodSeconds=0', 0],
   ])('with the query %j gives it %o seconds', async (query, expected) => {
-    const scene = new ServedPodsScene();
+    const scene = new ServedPodsHarness();
     const served = scene.set({ name: 'web' });
     const asked: (number | undefined)[] = [];
     const restart = async (_: unknown, seconds: number | undefined): Promise<void> => {
