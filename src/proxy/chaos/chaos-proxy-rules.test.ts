@@ -117,6 +117,56 @@ describe('a rule that names pods', () => {
   });
 });
 
+describe('a rule that names a container which was just created', () => {
+  const podConfig = { metadata: { name: 'web', namespace: 'default', uid: 'uid-web' } };
+
+  describe.each(['containers: [post]', 'pods: [web]', 'pods: [uid-web], containers: [post]'])(
+    '%s',
+    (match) => {
+      const naming = aRule(`methods: [ExecSync, StartContainer], ${match}`, 'type: error');
+
+      it.each([
+        ['from the beginning', naming, undefined],
+        ['since the sandbox was created', 'rules: []', 'sandbox'],
+        ['since the container was created', 'rules: []', 'container'],
+        ['in place of a rule for other calls', aRule('methods: [Version]', 'type: error'), 'container'],
+      ])('hits the first call about it, being in force %s', async (_since, first, replacedAfter) => {
+        await using harness = await ChaosHarness.start(first);
+        const { client } = harness;
+        const { podSandboxId } = await client.runPodSandbox({ config: podConfig });
+        if (replacedAfter === 'sandbox') harness.replaceRules(naming);
+        const config = { metadata: { name: 'post' } };
+        const { containerId } = await client.createContainer({ podSandboxId, config });
+        if (replacedAfter === 'container') harness.replaceRules(naming);
+        await expect(client.execSync({ containerId, cmd: ['true'] })).rejects.toMatchObject({
+          code: 'CRI_UNAVAILABLE',
+        });
+        expect(harness.injections).toMatchObject([
+          { method: 'ExecSync', pod: { uid: 'uid-web' }, container: 'post', containerId },
+        ]);
+      });
+    },
+  );
+
+  it('hits it when it came into force while the container was being created', async () => {
+    const late =
+      '{name: late, match: {methods: [CreateContainer]}, fault: {type: delay, for: 1s, at: answer}}';
+    await using harness = await ChaosHarness.start(`rules: [${late}]`);
+    const { client } = harness;
+    const { podSandboxId } = await client.runPodSandbox({ config: podConfig });
+    const creation = client.createContainer({ podSandboxId, config: { metadata: { name: 'post' } } });
+    await untilTrue(() => harness.injections.length === 1);
+    harness.replaceRules(
+      `rules: [${late}, {name: exec, match: {methods: [ExecSync], containers: [post]}, fault: {type: error}}]`,
+    );
+    await harness.clock.advance(1_000);
+    const { containerId } = await creation;
+    await expect(client.execSync({ containerId, cmd: ['true'] })).rejects.toMatchObject({
+      code: 'CRI_UNAVAILABLE',
+    });
+  });
+});
+
 describe('a rule hits', () => {
   async function outcomes(match: string, calls: number, seed = 1): Promise<string> {
     await using harness = await ChaosHarness.start(aRule(`methods: [Version], ${match}`, 'type: error'), {

@@ -3,8 +3,8 @@
  *
  * In: a runtime's socket, and rules. Out: a socket at which the same runtime seems to be, with the faults that the
  * rules say. Calls that no rule can be about pass as bytes; of the others the request is held until it is known which
- * rule hits. Pods are known to the runtime by ids only, so that, as long as a rule names one, the answers that tell
- * which pod an id belongs to are read as they pass.
+ * rule hits. Pods are known to the runtime by ids only. So the calls that create pods and containers are always read
+ * as they pass, and lists, statuses and events as long as a rule names a pod or container.
  *
  * It assumes that somebody has listed the pods, or made them, through this proxy before a client asks about one of
  * them: an unknown id matches no rule that names a pod, until an answer identifies it.

@@ -22,11 +22,11 @@ const LISTS = new Set([
 /** The lists whose items name the pod they belong to. */
 const LISTS_OF_PODS = new Set(['ListContainers', 'ListPodSandbox', 'StreamContainers', 'StreamPodSandboxes']);
 
+/** Calls whose request names a pod or container, and whose answer has its new id. */
+const CREATIONS = new Set(['RunPodSandbox', 'CreateContainer']);
+
 /** Answers from which it can be learned which pod an id belongs to. */
-const TELLING = new Set([
-  ...LISTS_OF_PODS,
-  ...['RunPodSandbox', 'CreateContainer', 'PodSandboxStatus', 'ContainerStatus'],
-]);
+const TELLING = new Set([...LISTS_OF_PODS, ...CREATIONS, 'PodSandboxStatus', 'ContainerStatus']);
 
 const OTHERS = [
   ...['Version', 'RunPodSandbox', 'UpdateRuntimeConfig', 'Status', 'GetContainerEvents', 'RuntimeConfig'],
@@ -70,6 +70,11 @@ export function isList(method: string): boolean {
 /** Whether its answer is a list whose items name their pods. */
 export function isListOfPods(method: string): boolean {
   return LISTS_OF_PODS.has(method);
+}
+
+/** Whether a call of it creates a pod or container, so that request and answer together name it. */
+export function isCreation(method: string): boolean {
+  return CREATIONS.has(method);
 }
 
 /** Whether its answer says which pod an id belongs to. */

@@ -1,7 +1,15 @@
 import { setMaxListeners } from 'node:events';
 import { type Clock, type ClockTimer } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
-import { isCri, isList, isListOfPods, shortMethod, STATUS_METHOD, tellsPods } from './cri-method.js';
+import {
+  isCreation,
+  isCri,
+  isList,
+  isListOfPods,
+  shortMethod,
+  STATUS_METHOD,
+  tellsPods,
+} from './cri-method.js';
 import { hitsAnswer, isEventFault, isListFault, type Rule } from './chaos-rule.js';
 import { createSeededRandom } from './faults/seeded-random.js';
 import { matchesNames, type Subject } from './subject.js';
@@ -112,9 +120,16 @@ export class RuleBook {
     return this.#ofPath(path).concerns;
   }
 
-  /** Whether an answer of that method says which pod an id belongs to, and a rule needs that. */
+  /**
+   * Whether an answer of that method says which pod an id belongs to, and a rule needs that.
+   *
+   * Creations are always read: a rule that is put in force right after one hits the first call about the new
+   * container, before any list or status has named it.
+   */
   wantsNamesOf(path: string): boolean {
-    return this.#needsNames && isCri(path) && tellsPods(shortMethod(path));
+    if (!isCri(path)) return false;
+    const method = shortMethod(path);
+    return isCreation(method) || (this.#needsNames && tellsPods(method));
   }
 
   /** How an answer of that method is looked at when no rule hits it. Of large ones as little as possible is kept. */
