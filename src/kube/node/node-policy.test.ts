@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { formatFieldProblem } from '../fields/field-problem.js';
 import {
   findAllowedHostPath,
   findForbidden,
+  findHostPathConflict,
   FORBIDDABLE,
   type Forbiddable,
   type NodePolicy,
@@ -166,9 +168,63 @@ describe('paths of the node', () => {
     expect(findAllowedHostPath('/any', [parseAllowedHostPath('/')])?.path).toBe('/');
   });
 
+  it('are checked by the path that pods may write to, not by one below it', () => {
+    const paths = ['/srv', '/srv/data', '/srv/data/x'].map(parseAllowedHostPath);
+    for (const order of [paths, paths.toReversed()]) {
+      expect(findAllowedHostPath('/srv/data/x/y', order)?.path).toBe('/srv');
+    }
+    const mixed = ['/srv:ro', '/srv/a', '/srv/a/b', '/srv/c:ro'].map(parseAllowedHostPath);
+    expect(findAllowedHostPath('/srv/a/b/c', mixed)?.path).toBe('/srv/a');
+    expect(findAllowedHostPath('/srv/c/d', mixed)?.path).toBe('/srv/c');
+  });
+
   it.each(['', 'srv', ':ro', '/a/../b', '/a:rw', '/a:ro:ro'])('are rejected in the form %j', (text) => {
     expect(() => parseAllowedHostPath(text)).toThrow(
       `${JSON.stringify(text)} is not an absolute path, such as /var/log or /var/log:ro`,
     );
   });
+});
+
+describe('allowed paths of which some are read-only', () => {
+  const name = fc.constantFrom('a', 'b');
+  const text = fc
+    .tuple(fc.array(name, { maxLength: 3 }), fc.constantFrom('', '//', '/.'), fc.boolean())
+    .map(([names, end, readOnly]) => `/${names.join('/')}${end}${readOnly ? ':ro' : ''}`);
+
+  it('conflict exactly if pods may write to one of these by a path that contains it', () => {
+    fc.assert(
+      fc.property(fc.array(text, { minLength: 1, maxLength: 4 }), (texts) => {
+        const paths = texts.map(parseAllowedHostPath);
+        const writable = paths.filter(({ readOnly }) => !readOnly).map(({ path }) => path);
+        const isWritable = (path: string): boolean =>
+          writable.some((each) => `${path}/`.startsWith(each === '/' ? '/' : `${each}/`));
+        const undone = paths.some(({ path, readOnly }) => readOnly && isWritable(path));
+        expect(findHostPathConflict(paths) !== undefined).toBe(undone);
+        if (undone) return;
+        // Whatever a pod mounts is as writable as the option says of each path in it.
+        for (const { path, readOnly } of paths) {
+          expect(findAllowedHostPath(path, paths)?.readOnly).toBe(readOnly);
+        }
+      }),
+    );
+  });
+
+  it.each([
+    [
+      '/d/rw,/d/rw/confined:ro',
+      '/d/rw/confined:ro cannot be kept read-only, as pods may write to all of /d/rw',
+    ],
+    ['/d/rw/y:ro,/d//rw/.', '/d/rw/y:ro cannot be kept read-only'],
+    ['/var/log:ro,/', '/var/log:ro cannot be kept read-only, as pods may write to all of /'],
+    ['/a,/a/:ro', '/a is there with and without :ro'],
+  ])('are refused in words: %s', (texts, words) => {
+    expect(findHostPathConflict(texts.split(',').map(parseAllowedHostPath))).toContain(words);
+  });
+
+  it.each(['/d/rw,/d/rwx:ro', '/d:ro,/d/rw', '/a,/a', '/a:ro,/a/b:ro', '/a,/a/b'])(
+    'are fine where each holds: %s',
+    (texts) => {
+      expect(findHostPathConflict(texts.split(',').map(parseAllowedHostPath))).toBeUndefined();
+    },
+  );
 });

@@ -108,16 +108,34 @@ export function findForbidden(pod: Pod, policy: NodePolicy): FieldProblem[] {
   return problems;
 }
 
-/** The nearest allowed path that equals a path or literally contains it. Pure. */
+/**
+ * The allowed path that counts for a path: the nearest one that equals or literally contains it. Pure.
+ *
+ * Below a path that pods may write to it is that one: what lies there may be a link that a pod has made, and
+ * must not become the beginning of a path.
+ */
 export function findAllowedHostPath(
   path: string,
   allowed: readonly AllowedHostPath[],
 ): AllowedHostPath | undefined {
   if (path.split('/').includes('..')) return undefined;
   const short = shorten(path);
-  return allowed
-    .filter((each) => short === each.path || short.startsWith(each.path === '/' ? '/' : `${each.path}/`))
-    .sort((one, other) => other.path.length - one.path.length)[0];
+  const above = allowed
+    .filter((each) => isSameOrBelow(short, each.path))
+    .sort((one, other) => one.path.length - other.path.length);
+  return above.find(({ readOnly }) => !readOnly) ?? above.at(-1);
+}
+
+/** The first pair of allowed paths of which one undoes the other, as words; undefined if there is none. Pure. */
+export function findHostPathConflict(allowed: readonly AllowedHostPath[]): string | undefined {
+  for (const each of allowed.filter(({ readOnly }) => readOnly)) {
+    const above = allowed.find(({ path, readOnly }) => !readOnly && isSameOrBelow(each.path, path));
+    if (above === undefined) continue;
+    const text = formatAllowedHostPath(each);
+    if (above.path === each.path) return `${above.path} is there with and without :ro`;
+    return `${text} cannot be kept read-only, as pods may write to all of ${above.path}; append :ro to that, or leave ${text} out`;
+  }
+  return undefined;
 }
 
 function findForbiddenPaths(pod: Pod, { forbid, allowedHostPaths }: NodePolicy): FieldProblem[] {
@@ -146,6 +164,10 @@ function findForbiddenPaths(pod: Pod, { forbid, allowedHostPaths }: NodePolicy):
     }
   }
   return problems;
+}
+
+function isSameOrBelow(path: string, above: string): boolean {
+  return path === above || path.startsWith(above === '/' ? '/' : `${above}/`);
 }
 
 /** The path in the notation of the option. */

@@ -60,6 +60,11 @@ describe('the options of the agent', () => {
     [{ maxParallelImagePulls: 0 }, '--max-parallel-image-pulls: 0 is not at least 1'],
     [{ forbid: ['hostPath', 'root'] }, /^--forbid: "root" is none of privileged, hostPath, /],
     [{ allowedHostPaths: ['var'] }, '--allowed-host-paths: "var" is not an absolute path, such as /var/log'],
+    [
+      { allowedHostPaths: ['/d', '/d/confined:ro'] },
+      '--allowed-host-paths: /d/confined:ro cannot be kept read-only, as pods may write to all of /d; append :ro to that, or leave /d/confined:ro out',
+    ],
+    [{ allowedHostPaths: ['/d:ro', '/e', '/d'] }, '--allowed-host-paths: /d is there with and without :ro'],
     [{ nodeIp: '1.2' }, '--node-ip: "1.2" is not an address, such as 192.0.2.7 or 2001:db8::7'],
     [{ nodeIp: '192.0.2.7,x' }, '--node-ip: "x" is not an address, such as 192.0.2.7 or 2001:db8::7'],
     [{ nodeIp: ',' }, '--node-ip: "," is not an address, such as 192.0.2.7 or 2001:db8::7'],

@@ -1,4 +1,5 @@
 import {
+  findHostPathConflict,
   FORBIDDABLE,
   type Forbiddable,
   type NodePolicy,
@@ -25,8 +26,8 @@ export function findPolicyProblem({ forbid, allowedHostPaths }: PolicyOptions): 
     return `--forbid: ${JSON.stringify(unknown)} is none of ${FORBIDDABLE.join(', ')}`;
   }
   try {
-    for (const text of allowedHostPaths) parseAllowedHostPath(text);
-    return undefined;
+    const conflict = findHostPathConflict(allowedHostPaths.map(parseAllowedHostPath));
+    return conflict && `--allowed-host-paths: ${conflict}`;
   } catch (error) {
     return `--allowed-host-paths: ${messageOf(error)}`;
   }
