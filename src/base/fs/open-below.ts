@@ -9,7 +9,7 @@
  */
 import { constants, type Stats } from 'node:fs';
 import { chmod, type FileHandle, mkdir, open, readlink, realpath } from 'node:fs/promises';
-import { join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { isBelow } from '../proc/mountinfo.js';
 import { pathOfHandle } from './path-of-handle.js';
 import { systemCodeOf } from '../errors/system-code.js';
@@ -33,6 +33,16 @@ export interface OpenedPlace extends AsyncDisposable {
 /** A path leads out of its folder, or changes faster than it can be opened. */
 export class UnsafePathError extends Error {}
 
+/** One attempt to open a path. */
+interface Attempt {
+  /** In order, without `.` and `..`. */
+  readonly names: readonly string[];
+  /** Creates missing folders, the last one with this mode (of mkdir if undefined); creates nothing without it. */
+  readonly making: { readonly mode: number | undefined } | undefined;
+  /** What errors call the base. */
+  readonly baseName: string;
+}
+
 /**
  * Opens `path` below `base`, or creates the missing folders in it with `newMode`.
  *
@@ -43,21 +53,41 @@ export class UnsafePathError extends Error {}
  * folder, which stays the same whoever replaces it.
  * @param path relative, without `..`.
  * @param newMode the mode of the last folder that is created, regardless of the umask (default: mkdir's).
+ * @param baseName what errors call the base.
  */
 export async function openBelow(
   base: string | FileHandle,
   path: string,
   newMode: number | undefined,
+  baseName = 'the volume',
 ): Promise<OpenedPlace> {
+  const place = await openWithRetries(base, path, { making: { mode: newMode }, baseName });
+  return place!;
+}
+
+/** Like {@link openBelow}, but creates nothing: undefined if the path does not exist. */
+export async function openExistingBelow(
+  base: string | FileHandle,
+  path: string,
+  baseName = 'the volume',
+): Promise<OpenedPlace | undefined> {
+  return openWithRetries(base, path, { making: undefined, baseName });
+}
+
+async function openWithRetries(
+  base: string | FileHandle,
+  path: string,
+  how: Omit<Attempt, 'names'>,
+): Promise<OpenedPlace | undefined> {
   const names = path.split('/').filter((name) => name !== '' && name !== '.');
   if (path.startsWith('/') || names.includes('..'))
-    throw new UnsafePathError(`${path} leads out of the volume`);
+    throw new UnsafePathError(`${path} leads out of ${how.baseName}`);
   let problem: unknown;
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     try {
       await using root =
         typeof base === 'string' ? await openPlace(await realpath(base)) : await reopen(base);
-      return await openOnce(root.handle, names, newMode);
+      return await openOnce(root.handle, { ...how, names });
     } catch (error) {
       // Swapped between two steps: by an update of the volume's content, or by an attack.
       if (!isRace(error)) throw error;
@@ -74,14 +104,16 @@ export function openPlaceIn(folder: FileHandle, name: string): Promise<OpenedPla
 
 async function openOnce(
   root: FileHandle,
-  names: readonly string[],
-  newMode: number | undefined,
-): Promise<OpenedPlace> {
+  { names, making, baseName }: Attempt,
+): Promise<OpenedPlace | undefined> {
   const base = await readlink(pathOfHandle(root));
   const { found, missing } = await findExisting(base, names);
   if (!isBelow(found, base))
-    throw new UnsafePathError(`${join(...names)} leads out of the volume, to ${found}`);
-  if (missing.length > 0) await refuseDanglingLink(base, found, missing[0]!);
+    throw new UnsafePathError(`${join(...names)} leads out of ${baseName}, to ${found}`);
+  if (missing.length > 0) {
+    await refuseDanglingLink(join(found, missing[0]!), base, baseName);
+    if (making === undefined) return undefined;
+  }
   const existing = relative(base, found)
     .split(sep)
     .filter((name) => name !== '');
@@ -91,12 +123,12 @@ async function openOnce(
     for (const name of existing) place = await step(place, name);
     let isMade = false;
     for (const name of missing) {
-      isMade = await makeFolder(place, name, newMode);
+      isMade = await makeFolder(place, name, making?.mode);
       place = await step(place, name);
     }
     // Not through mkdir, as the umask would remove bits. Something that appeared meanwhile is not changed.
-    if (isMade && newMode !== undefined && place.facts.isDirectory())
-      await chmod(pathOfHandle(place.handle), newMode);
+    if (isMade && making?.mode !== undefined && place.facts.isDirectory())
+      await chmod(pathOfHandle(place.handle), making.mode);
     return place;
   } catch (error) {
     await place.handle.close();
@@ -119,15 +151,15 @@ async function findExisting(
   return { found: base, missing: names };
 }
 
-/** A missing name may be a dangling link: nothing is created in its place or at its target. */
-async function refuseDanglingLink(base: string, folder: string, name: string): Promise<void> {
-  const target = await readlink(join(folder, name)).catch(() => undefined);
+/** A missing path may be a dangling link: nothing is created in its place or at its target. */
+async function refuseDanglingLink(path: string, base: string, baseName: string): Promise<void> {
+  const target = await readlink(path).catch(() => undefined);
   if (target === undefined) return;
-  const end = resolve(folder, target);
+  const end = resolve(dirname(path), target);
   throw new UnsafePathError(
     isBelow(end, base)
-      ? `${name} is a link to ${end}, which is not there`
-      : `${name} leads out of the volume, to ${end}`,
+      ? `${basename(path)} is a link to ${end}, which is not there`
+      : `${basename(path)} leads out of ${baseName}, to ${end}`,
   );
 }
 

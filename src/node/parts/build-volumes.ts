@@ -10,8 +10,8 @@ import {
   type ContentVolumesOptions,
   type ServiceAccountTokenSource,
 } from '../volumes/content/content-volume.js';
+import { AllowedHostPaths } from '../volumes/allowed-host-paths.js';
 import { BoundedLooks } from '../volumes/bounded-looks.js';
-import { checkHostPath } from '../volumes/check-host-path.js';
 import { ClaimMarks } from '../volumes/claim-marks.js';
 import { ClaimedVolumes, type VolumeClaimSource } from '../volumes/claimed-volumes.js';
 import { EmptyDirLimits } from '../volumes/empty-dir-limits.js';
@@ -49,12 +49,11 @@ export function buildVolumes(given: VolumesOptions): PodVolumes {
   const { podsFolder, mounter, policy, objects, downwardFacts, memoryBytes, events, onReady } = given;
   const { canMountRecursivelyReadOnly, cluster } = given;
   const { clock, logger } = given;
-  const { allowedHostPaths: allowed } = policy;
-  const checkPath = allowed && ((path: string): Promise<void> => checkHostPath(path, allowed));
+  const allowed = policy.allowedHostPaths && new AllowedHostPaths(policy.allowedHostPaths);
   const findPlace = async (path: string): Promise<LookPlace> => findLookPlace(path, await readOwnMounts());
   const looks = new BoundedLooks({ clock, findPlace });
   const ports = { mounter, readMounts: readOwnMounts, looks };
-  const hostPath = new HostPath({ looks, checkPath });
+  const hostPath = new HostPath({ looks, allowed });
   const emptyDir = new EmptyDir({
     ...ports,
     get memoryBytes() {

@@ -19,6 +19,7 @@ import { FakeClock } from '#testing/fake-clock.js';
 import { FakeMounts } from '#support/fakes/fake-mounts.js';
 import { aSpecPod } from '#support/builders/node-pods.js';
 import { untilTrue } from '#support/until-true.js';
+import { AllowedHostPaths } from './allowed-host-paths.js';
 import { BoundedLooks } from './bounded-looks.js';
 import { ClaimMarks } from './claim-marks.js';
 import { type ClaimedPlace, ClaimedVolumes } from './claimed-volumes.js';
@@ -42,9 +43,9 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 /** As an agent does that knows nothing but what is on the disk. */
-function startAnew(): ClaimedVolumes {
+function startAnew(allowed?: Pick<AllowedHostPaths, 'check' | 'open'>): ClaimedVolumes {
   return new ClaimedVolumes({
-    hostPath: new HostPath({ looks: new BoundedLooks({ clock: new FakeClock() }) }),
+    hostPath: new HostPath({ looks: new BoundedLooks({ clock: new FakeClock() }), allowed }),
     marks: new ClaimMarks(join(folder, 'pods')),
     events: {
       record: ({ uid }, { type, reason, message }) => told.push(`${uid} ${type} ${reason}: ${message}`),
@@ -249,6 +250,29 @@ it('a folder that is the group’s already is left as it is, where that is the p
   await giveToGroup(path, group, { policy: 'Always', signal: NEVER });
   expect((await stat(join(path, 'file'))).mode & 0o777).toBe(0o660);
   expect(await readFile(join(path, 'file'), 'utf8')).toBe('x');
+});
+
+it('on a node with allowed paths the folder that was opened is given away, whatever takes its place', async () => {
+  await makeDisk();
+  const outside = join(folder, 'outside');
+  await mkdir(outside);
+  await chmod(outside, 0o700);
+  const paths = new AllowedHostPaths([{ path: folder, readOnly: false }]);
+  let opened = 0;
+  volumes = startAnew({
+    check: (path) => paths.check(path),
+    open: async (wanted) => {
+      const held = await paths.open(wanted);
+      // The first one is for the check of the type.
+      if (++opened === 2) {
+        await rename(wanted.path, join(folder, 'aside'));
+        await symlink(outside, wanted.path);
+      }
+      return held;
+    },
+  });
+  await volumes.setUp(ofGroup(GROUP), NEVER);
+  expect([await modeOf('outside'), await modeOf('aside/one/file')]).toEqual(['700', '660']);
 });
 
 it('nothing outside of a volume is given away, however fast its folders are swapped for links', async () => {

@@ -1,8 +1,9 @@
-import { realpath, stat } from 'node:fs/promises';
+import { type FileHandle, readlink, realpath, stat } from 'node:fs/promises';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
 import { type HostPathType, type Volume } from '#kube/pod/volume.js';
 import { abortable } from '#base/async/abortable.js';
+import { pathOfHandle } from '#base/fs/path-of-handle.js';
 import { syncPath } from '#base/fs/whole-file.js';
 import { type ClaimMarks } from './claim-marks.js';
 import { giveToGroup } from './give-to-group.js';
@@ -46,6 +47,7 @@ export interface ClaimedVolumesOptions {
  */
 export class ClaimedVolumes implements VolumeKind {
   readonly folderName = undefined;
+  readonly open: VolumeKind['open'];
   readonly #options: ClaimedVolumesOptions;
   /** By pod and name of the volume. */
   readonly #found = new Map<string, Map<string, ClaimedPlace>>();
@@ -54,6 +56,8 @@ export class ClaimedVolumes implements VolumeKind {
 
   constructor(options: ClaimedVolumesOptions) {
     this.#options = options;
+    const { open } = options.hostPath;
+    if (open !== undefined) this.open = (work) => open(asHostPath(work, this.#get(work)));
   }
 
   async setUp(work: PodVolume, signal: AbortSignal): Promise<void> {
@@ -73,9 +77,7 @@ export class ClaimedVolumes implements VolumeKind {
   }
 
   hostPathOf(work: PodVolume): string {
-    const place = this.#find(work);
-    if (place === undefined) throw new Error(`volume "${work.volume.name}" was not set up`);
-    return place.path;
+    return this.#get(work).path;
   }
 
   forget(podUid: string): void {
@@ -84,8 +86,10 @@ export class ClaimedVolumes implements VolumeKind {
 
   /** Prepares the folder for the pod, once for all agents. */
   async #handOver(work: PodVolume, place: ClaimedPlace, signal: AbortSignal): Promise<void> {
-    const { marks } = this.#options;
-    const path = await realpath(place.path);
+    const { marks, hostPath } = this.#options;
+    // Where a container can swap the folder, it is opened, and what is opened is the volume.
+    await using held = await hostPath.open?.(asHostPath(work, place));
+    const path = await (held === undefined ? realpath(place.path) : readlink(pathOfHandle(held.handle)));
     if (await marks.has(work, path)) return;
     if (work.isRunning === true) {
       // Whoever started it, perhaps a kubelet, had done it before. The pod runs on even if there is no room
@@ -94,19 +98,23 @@ export class ClaimedVolumes implements VolumeKind {
       return;
     }
     await this.#inTurn(path, signal, async () => {
-      await this.#giveUnlessUsed(work, { ...place, path }, signal);
+      await this.#giveUnlessUsed(work, { ...place, path }, held?.handle ?? path, signal);
       signal.throwIfAborted();
       await marks.write(work, path);
     });
   }
 
-  async #giveUnlessUsed({ pod, volume }: PodVolume, place: ClaimedPlace, signal: AbortSignal): Promise<void> {
+  async #giveUnlessUsed(
+    { pod, volume }: PodVolume,
+    { name, path }: ClaimedPlace,
+    folder: string | FileHandle,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { marks, events } = this.#options;
-    const { name, path } = place;
     const { fsGroup, fsGroupChangePolicy } = pod.spec.securityContext ?? {};
     if (fsGroup === undefined) return;
     if (await marks.isUsedByOther(pod.metadata.uid, path)) {
-      const { gid } = await stat(path);
+      const { gid } = await (typeof folder === 'string' ? stat(folder) : folder.stat());
       if (gid === fsGroup) return;
       // The kubelet's words.
       const message = `The requested fsGroup is ${fsGroup}, but the volume ${name} has GID ${gid}. The volume may not be shareable.`;
@@ -114,10 +122,10 @@ export class ClaimedVolumes implements VolumeKind {
       return;
     }
     if (volume.persistentVolumeClaim?.readOnly === true) return;
-    await giveToGroup(path, fsGroup, { policy: fsGroupChangePolicy ?? 'Always', signal });
+    await giveToGroup(folder, fsGroup, { policy: fsGroupChangePolicy ?? 'Always', signal });
     // File systems keep the order of synced writes, so that a power failure never leaves only the mark. A
     // file system that cannot sync does not hold up the pod.
-    await syncPath(path).catch(() => undefined);
+    await syncPath(typeof folder === 'string' ? folder : pathOfHandle(folder)).catch(() => undefined);
   }
 
   /** Runs one pod after the other at each folder, so that the next one sees the previous mark. */
@@ -134,6 +142,12 @@ export class ClaimedVolumes implements VolumeKind {
         if (this.#turns.get(path) === settled) this.#turns.delete(path);
       });
     }
+  }
+
+  #get(work: PodVolume): ClaimedPlace {
+    const place = this.#find(work);
+    if (place === undefined) throw new Error(`volume "${work.volume.name}" was not set up`);
+    return place;
   }
 
   #find({ pod, volume }: PodVolume): ClaimedPlace | undefined {

@@ -8,18 +8,17 @@ import { messageOf } from '#base/errors/errors.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { UnsafePathError } from '#base/fs/open-below.js';
 import { type ContainerVariables, resolveSubPath } from './sub-path/resolve-sub-path.js';
-import { type SubPathMounts } from './sub-path/sub-path-mounts.js';
-import { type VolumeKind } from './volume-kind.js';
+import { type OpenVolume, type SubPathMounts } from './sub-path/sub-path-mounts.js';
+import { type PodVolume, type VolumeKind } from './volume-kind.js';
 import { type VolumePaths } from './volume-paths.js';
 
 /** Options of {@link ContainerMounts}. */
 export interface ContainerMountsOptions {
-  readonly subPaths: Pick<SubPathMounts, 'mount'>;
+  readonly subPaths: Pick<SubPathMounts, 'mount' | 'mountWhole'>;
   /** The present paths: without links once the folder of the pods exists. */
   readonly paths: () => VolumePaths;
   readonly kindOf: (volume: Volume) => VolumeKind;
-  /** Where a volume is on the node. */
-  readonly hostPathOf: (pod: NodePod, volume: Volume) => string;
+  readonly workOf: (pod: NodePod, volume: Volume) => PodVolume;
   /** Whether containers of a pod can have recursive read-only mounts (default: none can). */
   readonly canMountRecursivelyReadOnly?: ((pod: NodePod) => boolean) | undefined;
 }
@@ -65,21 +64,36 @@ export class ContainerMounts {
     mount: VolumeMount,
     index: number,
   ): Promise<ContainerMount> {
-    const { kindOf, hostPathOf } = this.#options;
+    const { kindOf, workOf } = this.#options;
     const { mountPath, readOnly = false, mountPropagation = 'None' } = mount;
-    const volumePath = hostPathOf(start.pod, volume);
+    const kind = kindOf(volume);
+    const work = workOf(start.pod, volume);
+    const open = kind.open && (() => kind.open!(work));
     const subPath = resolveSubPath(mount, start.variables);
+    let hostPath = kind.hostPathOf(work);
+    if (subPath !== undefined) {
+      hostPath = await this.#mountPart(start, { mount, index, volume: open ?? hostPath, subPath });
+    } else if (open !== undefined) hostPath = await this.#mountWhole(start, mount, index, open);
     return {
       containerPath: resolve('/', mountPath),
-      hostPath:
-        subPath === undefined
-          ? volumePath
-          : await this.#mountPart(start, { mount, index, volumePath, subPath }),
-      readOnly:
-        readOnly || volume.persistentVolumeClaim?.readOnly === true || kindOf(volume).isReadOnly === true,
+      hostPath,
+      readOnly: readOnly || volume.persistentVolumeClaim?.readOnly === true || kind.isReadOnly === true,
       ...(this.#isRecursive(start.pod, mount) ? { recursiveReadOnly: true } : {}),
       propagation: PROPAGATION[mountPropagation],
     };
+  }
+
+  /** Where the volume is mounted. */
+  async #mountWhole(
+    { pod, container }: ContainerToMountFor,
+    { name, mountPropagation }: VolumeMount,
+    index: number,
+    open: OpenVolume,
+  ): Promise<string> {
+    const { subPaths, paths } = this.#options;
+    const target = paths().hostPath(pod.metadata.uid, name, container.name, index);
+    await subPaths.mountWhole({ open, isBidirectional: mountPropagation === 'Bidirectional', target });
+    return target;
   }
 
   /** Where the subpath is mounted. */
@@ -88,15 +102,15 @@ export class ContainerMounts {
     part: {
       readonly mount: VolumeMount;
       readonly index: number;
-      readonly volumePath: string;
+      readonly volume: string | OpenVolume;
       readonly subPath: string;
     },
   ): Promise<string> {
     const { subPaths, paths } = this.#options;
-    const { mount, index, volumePath, subPath } = part;
+    const { mount, index, volume, subPath } = part;
     const target = paths().subPath(pod.metadata.uid, mount.name, container.name, index);
     try {
-      await subPaths.mount({ volumePath, subPath, target });
+      await subPaths.mount({ volume, subPath, target });
       return target;
     } catch (cause) {
       const words = `failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}"`;

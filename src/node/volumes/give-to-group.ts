@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { chmod, chown, type FileHandle, lstat, open, readdir, realpath } from 'node:fs/promises';
+import { chmod, chown, type FileHandle, open, readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { goDown, isNoFolder } from '#base/fs/link-free-folder.js';
 import { pathOfHandle } from '#base/fs/path-of-handle.js';
@@ -27,18 +27,18 @@ const MAX_PATH_LENGTH = 4096;
  *
  * Files that are created later belong to the group, too. It follows no links below the folder, not even one
  * that replaces a folder after its check, as another pod may have the same volume. Files that disappear are
- * skipped, and links have no rights.
+ * skipped, and links have no rights. A handle stands for its folder, whatever has taken the place of that.
  *
  * @see
  *   https://kubernetes.io/docs/tasks/configure-pod-container/security-context/#configure-volume-permission-and-ownership-change-policy-for-pods
  */
 export async function giveToGroup(
-  folder: string,
+  folder: string | FileHandle,
   group: number,
   { policy, signal }: GiveToGroupOptions,
 ): Promise<void> {
-  const base = await realpath(folder);
-  const root = await lstat(base);
+  const base = typeof folder === 'string' ? await realpath(folder) : pathOfHandle(folder);
+  const root = await stat(base);
   const wanted = FILE_BITS | FOLDER_BITS;
   if (policy === 'OnRootMismatch' && root.gid === group && (root.mode & wanted) === wanted) return;
   // The root last: until it is correct, nobody takes the rest for done.
@@ -50,7 +50,8 @@ export async function giveToGroup(
     if (opened === undefined) continue;
     for (const entry of await readdir(pathOfHandle(opened), { withFileTypes: true })) {
       const path = join(current, entry.name);
-      if (path.length > MAX_PATH_LENGTH) throw new Error(`${folder} has folders deeper than a path can name`);
+      if (path.length > MAX_PATH_LENGTH)
+        throw new Error(`${await realpath(base)} has folders deeper than a path can name`);
       if (entry.isDirectory()) folders.push(path);
       else await giveFile(join(pathOfHandle(opened), entry.name), group);
     }

@@ -16,9 +16,12 @@ beforeEach(() => {
   check = () => Promise.resolve();
   kind = new HostPath({
     looks: new BoundedLooks({ clock }),
-    checkPath: () => {
-      checks++;
-      return check();
+    allowed: {
+      check: () => {
+        checks++;
+        return check();
+      },
+      open: () => Promise.reject(new Error('not called')),
     },
   });
 });

@@ -1,4 +1,6 @@
 import { type HostPathType } from '#kube/pod/volume.js';
+import { type OpenedPlace } from '#base/fs/open-below.js';
+import { type AllowedHostPaths } from './allowed-host-paths.js';
 import { type BoundedLooks, UnansweredError } from './bounded-looks.js';
 import { prepareHostPath } from './prepare-host-path.js';
 import { type PodVolume, type VolumeKind } from './volume-kind.js';
@@ -6,13 +8,15 @@ import { type PodVolume, type VolumeKind } from './volume-kind.js';
 /** Options of {@link HostPath}. */
 export interface HostPathOptions {
   readonly looks: BoundedLooks;
-  /** Rejects for what pods may not mount, before and after it is created (default: anything is allowed). */
-  readonly checkPath?: ((path: string) => Promise<void>) | undefined;
+  /** The only paths that pods may mount (default: any). */
+  readonly allowed?: Pick<AllowedHostPaths, 'check' | 'open'> | undefined;
 }
 
 /** A file or folder of the node: it does not belong to the pod and is never removed. */
 export class HostPath implements VolumeKind {
   readonly folderName = undefined;
+  /** Only if pods may not mount every path. */
+  readonly open: VolumeKind['open'];
   readonly #options: HostPathOptions;
   /** Checks under way, by path and type: pods that want the same share one. */
   readonly #looks = new Map<string, Promise<void>>();
@@ -21,6 +25,8 @@ export class HostPath implements VolumeKind {
 
   constructor(options: HostPathOptions) {
     this.#options = options;
+    const { allowed } = options;
+    if (allowed !== undefined) this.open = (work) => this.#open(allowed, work);
   }
 
   /**
@@ -62,15 +68,20 @@ export class HostPath implements VolumeKind {
     return volume.hostPath!.path;
   }
 
+  #open(allowed: Pick<AllowedHostPaths, 'open'>, { volume }: PodVolume): Promise<OpenedPlace> {
+    const { path } = volume.hostPath!;
+    const close = ({ handle }: OpenedPlace): void => void handle.close().catch(() => undefined);
+    return this.#options.looks.run(path, async () => allowed.open(volume.hostPath!), close);
+  }
+
   async #look(path: string, type: HostPathType | undefined): Promise<void> {
-    const { checkPath, looks } = this.#options;
+    const { allowed, looks } = this.#options;
     const prepares = type !== undefined && type !== '';
-    if (checkPath === undefined && !prepares) return;
+    if (allowed === undefined && !prepares) return;
     const look = looks.run(path, async () => {
-      await checkPath?.(path);
-      if (!prepares) return;
-      await prepareHostPath({ path, type });
-      await checkPath?.(path);
+      if (!prepares) await allowed?.check(path);
+      else if (allowed === undefined) await prepareHostPath({ path, type });
+      else await (await allowed.open({ path, type })).handle.close();
     });
     await look.catch((error: unknown) => {
       if (!(error instanceof UnansweredError)) throw error;

@@ -24,10 +24,20 @@ export interface Mounter {
    * The signal ends the wait for its turn.
    */
   mountTmpfs(mount: TmpfsMount, signal?: AbortSignal): Promise<void>;
-  /** Shows an open file or folder at a second path, without what is mounted below it. */
-  bindDescriptor(descriptor: number, path: string): Promise<void>;
+  /** Shows an open file or folder at a second path, by default without what is mounted below it. */
+  bindDescriptor(descriptor: number, path: string, how?: BindManner): Promise<void>;
+  /** From now on nothing that is unmounted at or below a path is unmounted anywhere else. */
+  makeSlave(path: string): Promise<void>;
   /** Removes the topmost mount at a path. Rejects while it is in use, unless it may go lazily. */
   unmount(path: string, how?: UnmountManner): Promise<void>;
+}
+
+/** How to show a folder at a second path. */
+export interface BindManner {
+  /** With what is mounted below it. */
+  readonly recursive?: boolean;
+  /** What is mounted in the original later appears in the copy, but not the other way round. */
+  readonly slave?: boolean;
 }
 
 /** How to unmount something. */
@@ -81,8 +91,17 @@ export class ToolMounter implements Mounter, AsyncDisposable {
     this.#knowsNoswap = false;
   }
 
-  async bindDescriptor(descriptor: number, path: string): Promise<void> {
-    await runMountTool('mount', [...AS_TOLD, '-o', 'bind', '/proc/self/fd/3', path], descriptor);
+  async bindDescriptor(
+    descriptor: number,
+    path: string,
+    { recursive = false, slave = false }: BindManner = {},
+  ): Promise<void> {
+    const options = `${recursive ? 'rbind' : 'bind'}${slave ? ',rslave' : ''}`;
+    await runMountTool('mount', [...AS_TOLD, '-o', options, '/proc/self/fd/3', path], descriptor);
+  }
+
+  async makeSlave(path: string): Promise<void> {
+    await runMountTool('mount', [...AS_TOLD, '--make-rslave', path]);
   }
 
   async unmount(path: string, { lazily = false, isTmpfs = false }: UnmountManner = {}): Promise<void> {

@@ -10,7 +10,7 @@
  * agent. The differences between the kinds of volumes are in one {@link VolumeKind} each.
  *
  * ```
- * setUp ─► kinds ─► ROOT/pods/<uid>/volumes ─► mountsFor ─► volume-subpaths ─► the runtime
+ * setUp ─► kinds ─► ROOT/pods/<uid>/volumes ─► mountsFor ─► volume-subpaths, volume-host-paths ─► the runtime
  * tearDown: what is mounted there, then the folders
  * ```
  *
@@ -98,7 +98,7 @@ export class PodVolumes {
       subPaths: new SubPathMounts(options),
       paths: () => this.#paths,
       kindOf: (volume) => this.#kindOf(volume),
-      hostPathOf: (pod, volume) => this.hostPathOf(pod, volume),
+      workOf: (pod, volume) => this.#workOf(pod, volume, this.#kindOf(volume)),
       canMountRecursivelyReadOnly: options.canMountRecursivelyReadOnly,
     });
     const { clock, logger = SILENT_LOGGER, onReady = () => undefined } = options;
@@ -195,8 +195,7 @@ export class PodVolumes {
     const found: string[] = [];
     for (const name of await namesIn(this.#options.podsFolder)) {
       const paths = this.#paths;
-      const folders = [paths.volumesFolder(name), paths.subPathsFolder(name), paths.claimsFolder(name)];
-      const held = await Promise.all(folders.map((folder) => namesIn(folder).catch(() => [])));
+      const held = await Promise.all(paths.foldersOf(name).map((folder) => namesIn(folder).catch(() => [])));
       if (held.flat().length > 0) found.push(name);
     }
     return found;

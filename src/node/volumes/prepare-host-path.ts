@@ -36,7 +36,12 @@ export async function prepareHostPath({ path, type = '' }: HostPathVolume): Prom
   if (type === 'FileOrCreate' && (await findStats(path)) === undefined) {
     await (await open(path, 'a', 0o644)).close();
   }
-  const facts = await findStats(path);
+  assertHostPathType({ path, type }, await findStats(path));
+}
+
+/** Throws in the kubelet's words unless the facts, undefined for what is missing, are what the type says. Pure. */
+export function assertHostPathType({ path, type = '' }: HostPathVolume, facts: Stats | undefined): void {
+  if (type === '') return;
   const { words, holds } = EXPECTED[type];
   if (facts === undefined || !holds(facts)) {
     throw new Error(`hostPath type check failed: ${path} is not ${words}`);

@@ -1,4 +1,5 @@
 import { type NodePod } from '#kube/pod/node-pod.js';
+import { type OpenedPlace } from '#base/fs/open-below.js';
 import { FOREIGN_VOLUME_SOURCES, type Volume } from '#kube/pod/volume.js';
 
 /** The field of a volume that names its kind: exactly one is set. */
@@ -52,6 +53,11 @@ export interface VolumeKind {
   isReady(work: PodVolume): Promise<boolean>;
   /** The path on the node that containers see: usually the folder itself. Pure. */
   hostPathOf(work: PodVolume): string;
+  /**
+   * Opens the volume where containers could swap the way to {@link hostPathOf}; the caller closes it. What is
+   * opened is then mounted where only the agent can change the way to it. Undefined: nobody can swap it.
+   */
+  readonly open?: ((work: PodVolume) => Promise<OpenedPlace>) | undefined;
   /** Containers must not change it: it is mounted read-only whatever the mount says. */
   readonly isReadOnly?: boolean;
   /** The pod's volumes are gone: forgets their state. */

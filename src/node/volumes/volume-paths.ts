@@ -6,6 +6,7 @@ import { join } from 'node:path';
  * ```
  * ROOT/pods/<uid>/volumes/<kind>/<volume>                             kind: kubernetes.io~empty-dir, …~configmap, …
  * ROOT/pods/<uid>/volume-subpaths/<volume>/<container>/<index>        part of a volume, for one mount of a container
+ * ROOT/pods/<uid>/volume-host-paths/<volume>/<container>/<index>      a path of the node, for one mount of a container
  * ROOT/pods/<uid>/volume-claims/<volume>                              which folder of the node a claimed volume is
  * ```
  *
@@ -42,6 +43,11 @@ export class VolumePaths {
     return join(this.podFolder(uid), 'volume-subpaths');
   }
 
+  /** All paths of the node that are mounted for containers of a pod. */
+  hostPathsFolder(uid: string): string {
+    return join(this.podFolder(uid), 'volume-host-paths');
+  }
+
   /** The marks of all claimed volumes of a pod. */
   claimsFolder(uid: string): string {
     return join(this.podFolder(uid), 'volume-claims');
@@ -51,8 +57,23 @@ export class VolumePaths {
     return join(this.claimsFolder(uid), volume);
   }
 
+  /** Everything of a pod's volumes. */
+  foldersOf(uid: string): readonly string[] {
+    return [
+      this.subPathsFolder(uid),
+      this.hostPathsFolder(uid),
+      this.volumesFolder(uid),
+      this.claimsFolder(uid),
+    ];
+  }
+
   /** For the mount at `index` in the container's volumeMounts. */
   subPath(uid: string, volume: string, container: string, index: number): string {
     return join(this.subPathsFolder(uid), volume, container, String(index));
+  }
+
+  /** For the mount at `index` in the container's volumeMounts. */
+  hostPath(uid: string, volume: string, container: string, index: number): string {
+    return join(this.hostPathsFolder(uid), volume, container, String(index));
   }
 }

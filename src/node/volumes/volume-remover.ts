@@ -5,7 +5,8 @@
  * and the disk, so that it also cleans up after a killed agent, for pods that nobody remembers.
  *
  * A mount belongs to the agent if it is exactly where volumes and their subpaths are. Anything deeper was
- * mounted by somebody else, and nothing is removed above it.
+ * mounted by somebody else, and nothing is removed above it. Copies of folders of the node are the exception:
+ * they come with what is mounted below them, and all of that is unmounted in the copy alone.
  *
  * @module
  */
@@ -17,19 +18,21 @@ import { isBelow, type MountEntry } from '#base/proc/mountinfo.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { type Mounter } from './mounter.js';
 import { removeTree } from '#base/fs/remove-tree.js';
-import { removeTarget } from './sub-path/sub-path-mounts.js';
+import { removeTarget, unmountTree } from './sub-path/sub-path-mounts.js';
 import { type VolumePaths } from './volume-paths.js';
 
 /** Options of {@link VolumeRemover}. */
 export interface VolumeRemoverOptions {
   /** Without links. */
   readonly paths: VolumePaths;
-  readonly mounter: Pick<Mounter, 'unmount'>;
+  readonly mounter: Pick<Mounter, 'bindDescriptor' | 'makeSlave' | 'unmount'>;
   /** Reads the node's present mounts. */
   readonly readMounts: () => Promise<readonly MountEntry[]>;
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }
 
+/** Below the folder of subpaths, and that of host paths: <volume>/<container>/<index>. */
+const TARGET_DEPTH = 3;
 /** How long a mount in use keeps its volume, before it is removed anyway. */
 const PATIENCE_MS = 60_000;
 
@@ -48,7 +51,7 @@ export class VolumeRemover {
    */
   async remove(uid: string): Promise<void> {
     const { paths, readMounts } = this.#options;
-    const folders = [paths.subPathsFolder(uid), paths.volumesFolder(uid), paths.claimsFolder(uid)];
+    const folders = paths.foldersOf(uid);
     const isInside = ({ mountPoint }: MountEntry): boolean =>
       folders.some((folder) => isBelow(mountPoint, folder));
     // Later mounts are on top of or inside earlier ones.
@@ -60,11 +63,13 @@ export class VolumeRemover {
     }
     const foreign = mounts.find((mount) => !this.#isOurs(mount, uid));
     if (foreign !== undefined) throw inUse(foreign.mountPoint);
-    for (const mount of mounts) await this.#unmount(mount);
+    for (const mount of mounts) if (this.#isCopy(mount, uid)) await this.#unmountCopy(mount);
+    for (const mount of mounts)
+      if (!isBelow(mount.mountPoint, paths.hostPathsFolder(uid))) await this.#unmount(mount);
     // Once more, as removing a mounted file system would be the worst outcome.
     const left = (await readMounts()).find(isInside);
     if (left !== undefined) throw inUse(left.mountPoint);
-    await removeSubPaths(paths.subPathsFolder(uid));
+    for (const folder of [paths.subPathsFolder(uid), paths.hostPathsFolder(uid)]) await removeTargets(folder);
     await removeTree(paths.volumesFolder(uid));
     // Last: until then the pod has what it claimed.
     await removeTree(paths.claimsFolder(uid));
@@ -72,13 +77,21 @@ export class VolumeRemover {
 
   #isOurs({ mountPoint, fsType }: MountEntry, uid: string): boolean {
     const { paths } = this.#options;
-    const partOf = (folder: string): number =>
-      isBelow(mountPoint, folder) ? mountPoint.slice(folder.length).split('/').length - 1 : 0;
-    // Below volumes: <kind>/<volume>. Below volume-subpaths: <volume>/<container>/<index>.
+    // Below volumes: <kind>/<volume>. Below the others: <volume>/<container>/<index>.
     return (
-      (fsType === 'tmpfs' && partOf(paths.volumesFolder(uid)) === 2) ||
-      partOf(paths.subPathsFolder(uid)) === 3
+      (fsType === 'tmpfs' && depthBelow(paths.volumesFolder(uid), mountPoint) === 2) ||
+      depthBelow(paths.subPathsFolder(uid), mountPoint) === TARGET_DEPTH ||
+      depthBelow(paths.hostPathsFolder(uid), mountPoint) >= TARGET_DEPTH
     );
+  }
+
+  /** Whether it is a copy of a folder of the node itself. */
+  #isCopy({ mountPoint }: MountEntry, uid: string): boolean {
+    return depthBelow(this.#options.paths.hostPathsFolder(uid), mountPoint) === TARGET_DEPTH;
+  }
+
+  async #unmountCopy({ mountPoint }: MountEntry): Promise<void> {
+    await unmountTree(mountPoint, this.#options, (mount) => this.#unmount(mount));
   }
 
   async #unmount({ mountPoint: path, fsType }: MountEntry): Promise<void> {
@@ -96,6 +109,11 @@ export class VolumeRemover {
   }
 }
 
+/** The number of names of a path below a folder; 0 if it is elsewhere. */
+function depthBelow(folder: string, path: string): number {
+  return isBelow(path, folder) ? path.slice(folder.length).split('/').length - 1 : 0;
+}
+
 function inUse(mountPoint: string, cause?: unknown): PodloopError {
   const why = cause === undefined ? '' : ` (${messageOf(cause)})`;
   const message = `${mountPoint} is still mounted${why}; its volume is kept until it is not`;
@@ -105,14 +123,14 @@ function inUse(mountPoint: string, cause?: unknown): PodloopError {
 /**
  * Removes `<volume>/<container>/<index>`, each of them empty; anything else was not created here, and stays.
  */
-async function removeSubPaths(folder: string, depth = 3): Promise<void> {
+async function removeTargets(folder: string, depth = TARGET_DEPTH): Promise<void> {
   if (depth === 0) {
     await removeTarget(folder);
     return;
   }
   const names = await readdir(folder).catch(ifMissing);
   if (names === undefined) return;
-  for (const name of names) await removeSubPaths(join(folder, name), depth - 1);
+  for (const name of names) await removeTargets(join(folder, name), depth - 1);
   await rmdir(folder);
 }
 

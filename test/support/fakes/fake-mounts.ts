@@ -1,5 +1,10 @@
-import { type MountEntry } from '#base/proc/mountinfo.js';
-import { type Mounter, type TmpfsMount, type UnmountManner } from '../../../src/node/volumes/mounter.js';
+import { isBelow, type MountEntry } from '#base/proc/mountinfo.js';
+import {
+  type BindManner,
+  type Mounter,
+  type TmpfsMount,
+  type UnmountManner,
+} from '../../../src/node/volumes/mounter.js';
 
 /** A node's table of mounts that nothing is behind: what is mounted is in it, and what is unmounted is not. */
 export class FakeMounts implements Mounter {
@@ -26,9 +31,21 @@ export class FakeMounts implements Mounter {
     return Promise.resolve();
   }
 
-  bindDescriptor(_: number, path: string): Promise<void> {
-    this.calls.push(`bind ${path}`);
+  bindDescriptor(
+    _: number,
+    path: string,
+    { recursive = false, slave = false }: BindManner = {},
+  ): Promise<void> {
+    this.calls.push(`${recursive ? 'rbind' : 'bind'} ${path}${slave ? ' as slave' : ''}`);
     this.add(path, 'ext4');
+    return Promise.resolve();
+  }
+
+  makeSlave(path: string): Promise<void> {
+    this.calls.push(`make slave ${path}`);
+    this.entries = this.entries.map((entry) =>
+      isBelow(entry.mountPoint, path) ? { ...entry, shared: false, slave: true } : entry,
+    );
     return Promise.resolve();
   }
 

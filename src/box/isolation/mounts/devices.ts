@@ -47,9 +47,16 @@ export function checkDevice({ hostPath, containerPath, permissions }: Device): v
   }
 }
 
-/** Whether a file of the host's /dev is a device that every container has anyway, such as `/dev/null`. */
-export function isPlainDevice(path: string, facts: Stats): boolean {
-  return isBelow(path, '/dev') && facts.isCharacterDevice() && PLAIN_NUMBERS.includes(facts.rdev);
+/**
+ * Whether a file is a device that every container has anyway, such as `/dev/null`. It has to be below the host's /dev,
+ * or a copy of a file there: elsewhere a container could put another device in its place.
+ */
+export function isPlainDevice(path: string, facts: Stats, fsType: string | undefined): boolean {
+  return (
+    (isBelow(path, '/dev') || fsType === 'devtmpfs') &&
+    facts.isCharacterDevice() &&
+    PLAIN_NUMBERS.includes(facts.rdev)
+  );
 }
 
 /** All nodes of a container. Throws UNKNOWN for one that is none. */

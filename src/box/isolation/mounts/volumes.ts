@@ -130,7 +130,7 @@ async function findVolume(mount: Mount, table: readonly NumberedMount[]): Promis
     readonly: mount.readonly,
     propagation,
     restrictions: on?.restrictions ?? [],
-    plainDevice: isPlainDevice(source, facts),
+    plainDevice: isPlainDevice(source, facts, on?.fsType),
     readonlyBelow: mount.recursiveReadOnly,
   };
 }

@@ -1,8 +1,9 @@
 /**
- * Subpaths of volumes, mounted where only the agent can change the path to them.
+ * Subpaths of volumes, and volumes that containers can swap, mounted where only the agent can change the path
+ * to them.
  *
- * In: the path of a volume, and a path in it that a container may change at any moment. Out: an owned path at
- * which exactly that file or folder is mounted, for the runtime to bind. The check and the mount use the same
+ * In: a volume, and a path in it that a container may change at any moment. Out: an owned path at which
+ * exactly that file or folder is mounted, for the runtime to bind. The check and the mount use the same
  * open handle, so they concern the same file. Binding the path itself would let a container swap it for a
  * link to the node's files.
  *
@@ -12,9 +13,10 @@
  *
  * @module
  */
-import { lstat, mkdir, rmdir, stat, unlink, writeFile } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, readlink, rmdir, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type MountEntry } from '#base/proc/mountinfo.js';
+import { isBelow, type MountEntry } from '#base/proc/mountinfo.js';
+import { pathOfHandle } from '#base/fs/path-of-handle.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { type BoundedLooks } from '../bounded-looks.js';
 import { type Mounter } from '../mounter.js';
@@ -22,20 +24,32 @@ import { type OpenedPlace, openBelow } from '#base/fs/open-below.js';
 
 /** Options of {@link SubPathMounts}. */
 export interface SubPathMountsOptions {
-  readonly mounter: Pick<Mounter, 'bindDescriptor' | 'unmount'>;
+  readonly mounter: Pick<Mounter, 'bindDescriptor' | 'makeSlave' | 'unmount'>;
   /** Reads the node's present mounts. */
   readonly readMounts: () => Promise<readonly MountEntry[]>;
   /** Volumes may be on file servers that are gone. */
   readonly looks: BoundedLooks;
 }
 
+/** Opens a volume that containers can swap; rejects if that would lead elsewhere. */
+export type OpenVolume = () => Promise<OpenedPlace>;
+
 /** One subpath of a volume for one mount of a container. */
 export interface SubPathMount {
-  /** Where the volume is on the node. */
-  readonly volumePath: string;
+  /** Where the volume is on the node, or how it is opened. */
+  readonly volume: string | OpenVolume;
   /** Relative, without `..`. */
   readonly subPath: string;
   /** Where to mount the subpath: without links, and below the pod's own folder. */
+  readonly target: string;
+}
+
+/** A whole volume for one mount of a container. */
+export interface WholeMount {
+  readonly open: OpenVolume;
+  /** What the container mounts in it appears in the original, too. */
+  readonly isBidirectional: boolean;
+  /** Where to mount the volume: without links, and below the pod's own folder. */
   readonly target: string;
 }
 
@@ -59,21 +73,34 @@ export class SubPathMounts {
    *
    * Missing folders are created with the volume's own mode.
    */
-  async mount({ volumePath, subPath, target }: SubPathMount): Promise<void> {
-    const close = ({ handle }: OpenedPlace): void => void handle.close().catch(() => undefined);
-    await using place = await this.#options.looks.run(
-      join(volumePath, subPath),
-      async () => this.#open(volumePath, subPath),
-      close,
-    );
+  async mount({ volume, subPath, target }: SubPathMount): Promise<void> {
+    await using place = await this.#openPart(volume, subPath);
     await this.#clear(target);
     await makeTarget(target, place);
     await this.#options.mounter.bindDescriptor(place.handle.fd, target);
   }
 
-  async #open(volumePath: string, subPath: string): Promise<OpenedPlace> {
-    const { mode } = await stat(volumePath);
-    return openBelow(volumePath, subPath, mode & NEW_MODE_BITS);
+  /** Likewise for a whole volume, with what is mounted below it. */
+  async mountWhole({ open, isBidirectional, target }: WholeMount): Promise<void> {
+    const { mounter } = this.#options;
+    await using place = await open();
+    await unmountTree(target, this.#options);
+    await removeTarget(target);
+    await makeTarget(target, place);
+    await mounter.bindDescriptor(place.handle.fd, target, { recursive: true, slave: !isBidirectional });
+  }
+
+  async #openPart(volume: string | OpenVolume, subPath: string): Promise<OpenedPlace> {
+    const { looks } = this.#options;
+    const close = ({ handle }: OpenedPlace): void => void handle.close().catch(() => undefined);
+    if (typeof volume === 'string') {
+      const path = join(volume, subPath);
+      return looks.run(path, async () => openPart(volume, subPath, (await stat(volume)).mode), close);
+    }
+    await using whole = await volume();
+    const path = join(await readlink(pathOfHandle(whole.handle)), subPath);
+    // Before the volume is closed.
+    return await looks.run(path, async () => openPart(whole.handle, subPath, whole.facts.mode), close);
   }
 
   /** Removes everything of an earlier start at the target: mount and file. */
@@ -82,6 +109,25 @@ export class SubPathMounts {
     for (const { mountPoint } of await readMounts()) if (mountPoint === target) await mounter.unmount(target);
     await removeTarget(target);
   }
+}
+
+function openPart(volume: string | FileHandle, subPath: string, mode: number): Promise<OpenedPlace> {
+  return openBelow(volume, subPath, mode & NEW_MODE_BITS);
+}
+
+/**
+ * Unmounts what is mounted at a copy of a volume and below it, nowhere else: until the copy is a slave, what is
+ * unmounted in it is unmounted in the original, too.
+ */
+export async function unmountTree(
+  target: string,
+  { mounter, readMounts }: Pick<SubPathMountsOptions, 'mounter' | 'readMounts'>,
+  unmount: (mount: MountEntry) => Promise<void> = ({ mountPoint }) => mounter.unmount(mountPoint),
+): Promise<void> {
+  const mounts = (await readMounts()).filter(({ mountPoint }) => isBelow(mountPoint, target));
+  if (mounts.some(({ shared }) => shared)) await mounter.makeSlave(target);
+  // Later mounts are on top of or inside earlier ones.
+  for (const mount of mounts.reverse()) await unmount(mount);
 }
 
 /** Removes a mount point: an empty file or folder. Anything else does not belong to the agent. */
