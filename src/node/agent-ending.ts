@@ -39,13 +39,13 @@ export class AgentEnding {
     return this.#left;
   }
 
-  /** Waits for the end of a part, whether it succeeds or fails. */
-  async of(name: string, ending: Promise<unknown>): Promise<void> {
+  /** Waits for the end of a part, whether it succeeds or fails; `marginMs` longer than for others. */
+  async of(name: string, ending: Promise<unknown>, marginMs = 0): Promise<void> {
     const { clock, logger } = this.#options;
     ending.catch((error: unknown) => {
       logger.error('Part of the agent does not end well', error, { part: name });
     });
-    if (await settlesWithin(ending, this.remainingMs, clock)) return;
+    if (await settlesWithin(ending, this.remainingMs + marginMs, clock)) return;
     this.#left.push(name);
     logger.error('Part of the agent does not end in time and is left to itself', undefined, { part: name });
   }

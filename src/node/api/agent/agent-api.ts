@@ -68,9 +68,9 @@ export class AgentApi {
     );
     const creations = await CreationTimes.open({ file: join(folder, 'created.json'), clock, logger });
     const api = new AgentApi(given, versions, creations);
-    await assertPrivate(dirname(api.socket));
-    await api.#server.listenAtSocket(api.socket);
     try {
+      await assertPrivate(dirname(api.socket));
+      await api.#server.listenAtSocket(api.socket);
       await api.#startServers();
       return api;
     } catch (error) {

@@ -46,15 +46,18 @@ export interface AgentMetricsOptions {
   readonly history: { readonly facts: JournalStats };
   readonly log: LogState;
   readonly logger: Logger;
+  /** The parts that only a node of a cluster has. */
+  readonly cluster: MeasuredCluster | undefined;
   /** podloop's. */
   readonly version: string;
   readonly clock: Clock;
 }
 
-/** Readers of parts that only a node of a cluster has. */
-export interface ClusterNodeReaders {
-  readonly auth: ReadDelegatedAuth;
-  readonly parts: ReadClusterParts;
+/** What is measured of a node of a cluster. */
+interface MeasuredCluster {
+  readonly auth: { readonly stats: ReturnType<ReadDelegatedAuth> };
+  /** The state of its other parts; undefined before the agent has joined. */
+  readonly state: ReturnType<ReadClusterParts>;
 }
 
 /** The metrics of an agent: each page encoded, in pieces, in Prometheus' format. */
@@ -64,16 +67,17 @@ export class AgentMetrics implements Disposable {
   readonly #agent: MetricsRegistry;
   readonly #clock: Clock;
   readonly #probes: MetricsRegistry;
-  #readCluster: ReadClusterParts | undefined;
 
   /** Counts from now on: to be created before anything runs. */
   static async start(given: AgentMetricsOptions): Promise<AgentMetrics> {
     const [hierarchy] = findCgroupMounts(await readOwnMountinfo().catch(() => ''));
-    return new AgentMetrics(given, hierarchy?.version);
+    const metrics = new AgentMetrics(given, hierarchy?.version);
+    if (given.cluster !== undefined) await metrics.#addClusterNode(given.cluster);
+    return metrics;
   }
 
   private constructor(given: AgentMetricsOptions, cgroupVersion: 1 | 2 | undefined) {
-    const { parts, client, identity, runtime, history, log, version, clock } = given;
+    const { parts, client, identity, runtime, history, log, cluster, version, clock } = given;
     const { pleg, probes } = parts;
     const registry = new MetricsRegistry({ clock });
     addNodeMetrics(registry, { nodeName: identity.name, version, runtime, cgroupVersion });
@@ -89,7 +93,7 @@ export class AgentMetrics implements Disposable {
     addConfigMetrics(registry);
     addHttpServerMetrics(registry);
     addCertificateMetrics(registry, () => clock.now());
-    addPods(registry, given, () => this.#readCluster?.()?.pods.mirrors ?? 0);
+    addPods(registry, given, () => cluster?.state?.pods.mirrors ?? 0);
     addProbeStats(registry, () => probes.stats);
     this.#agent = registry;
     this.#clock = clock;
@@ -98,16 +102,14 @@ export class AgentMetrics implements Disposable {
     addProbeMetrics(this.#probes, (uid) => parts.workers.isKnown(uid));
   }
 
-  /** Adds the metrics of a node of a cluster: to be called before it starts. */
-  async addClusterNode({ auth, parts }: ClusterNodeReaders): Promise<void> {
+  async #addClusterNode(cluster: MeasuredCluster): Promise<void> {
     const { startedAtSeconds, bootedAtSeconds } = await readProcessFacts();
     addClusterNodeMetrics(this.#agent, {
       agentStartedAtMs: startedAtSeconds === undefined ? performance.timeOrigin : startedAtSeconds * 1_000,
       machineStartedAtMs: bootedAtSeconds === undefined ? undefined : bootedAtSeconds * 1_000,
     });
-    this.#readCluster = parts;
-    addClusterPartsMetrics(this.#agent, parts);
-    addDelegatedAuthMetrics(this.#agent, auth);
+    addClusterPartsMetrics(this.#agent, () => cluster.state);
+    addDelegatedAuthMetrics(this.#agent, () => cluster.auth.stats);
     addKubeClientMetrics(this.#agent, () => this.#clock.now());
     addNodeCertificateMetrics(this.#agent, () => this.#clock.now());
   }

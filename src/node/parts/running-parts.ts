@@ -1,0 +1,123 @@
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
+import { type AgentOptions } from '../options/agent-options.js';
+import { recordProbeFailures } from '../telemetry/reports/probe-events.js';
+import { logFailedCalls } from '../telemetry/reports/log-failed-calls.js';
+import { logHealthChanges } from '../telemetry/reports/log-health-changes.js';
+import { notifyProbes } from '../telemetry/reports/notify-probes.js';
+import { type AgentParts } from './agent-parts.js';
+import { type Loop, loopsPart, type Part } from './part-list.js';
+import { type StartedParts } from './start-parts.js';
+
+/** What {@link runningParts} needs. */
+export interface RunningPartsOptions {
+  readonly options: Pick<AgentOptions, 'runtimeRequestTimeoutMs'>;
+  readonly started: StartedParts;
+  /** Aborts when the agent is asked to end: from then on no manifest is read. */
+  readonly asked: AbortSignal;
+  /** A loop has failed, so that the agent cannot go on. */
+  readonly onFailure: (error: unknown) => void;
+  /** podloop's. */
+  readonly version: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * The parts that an agent has while it runs, in the order of its life.
+ *
+ * The end goes the other way: first nothing new is decided, then what is under way settles, and only then
+ * does the agent cease to observe.
+ */
+export function runningParts(given: RunningPartsOptions): readonly Part<unknown>[] {
+  const { started, onFailure } = given;
+  const { pleg, closing, node } = started.parts;
+  return [
+    { name: 'first facts of the node', start: async (signal) => node.refresh(signal) },
+    // Its failure is reported at the end: pods run without a history, too.
+    loopsPart('history', [['history', async (signal) => started.history.run(signal)]], () => undefined),
+    reportsPart(given),
+    loopsPart('observers', observersOf(given), onFailure),
+    { name: 'subscriptions of events', start: nothing, release: () => pleg.closeSubscriptions() },
+    ...settlingParts(started.parts),
+    loopsPart('deciders', decidersOf(given), onFailure),
+    // At the same time as the deciders.
+    { name: 'work in the background', start: nothing, release: () => closing.abort() },
+  ];
+}
+
+/** What is logged and recorded of failures. */
+function reportsPart({ started, version, logger }: RunningPartsOptions): Part<readonly (() => void)[]> {
+  const { identity, connected, api, parts } = started;
+  const { events, desired, hide } = parts;
+  return {
+    name: 'reports of failures',
+    start: () => {
+      const { url: runtime } = connected;
+      logger.info('Started node agent', { version, node: identity.name, runtime, socket: api.socket });
+      return [
+        recordProbeFailures(events, (uid) => desired.has(uid)),
+        logFailedCalls({ logger, hide, findPod: (uid) => desired.find(uid) }),
+      ];
+    },
+    release: (leave) => leave.forEach((each) => each()),
+  };
+}
+
+/** What sees and shows the node; it goes on until everything has settled. */
+function observersOf({ options, started, clock, logger }: RunningPartsOptions): Loop[] {
+  const { connected, parts, api, link } = started;
+  const { keeper, client } = connected;
+  const { pleg, runtimeState, node, probes } = parts;
+  const { runtimeRequestTimeoutMs: requestTimeoutMs } = options;
+  const health = { pleg, runtimeState, client, requestTimeoutMs, clock, logger };
+  return [
+    ['runtime keeper', async (signal) => keeper?.run(signal)],
+    ['event generator', async (signal) => pleg.run(signal)],
+    ['runtime state', async (signal) => runtimeState.run(signal)],
+    ['health report', async (signal) => logHealthChanges(health, signal)],
+    ['API', async (signal) => api.run(signal)],
+    ['node facts', async (signal) => node.run(signal)],
+    ['cluster', async (signal) => link?.run(signal)],
+    ['probe targets', async (signal) => notifyProbes({ pleg, probes }, signal)],
+  ];
+}
+
+/** What has nothing to start, and settles when nothing new is decided. */
+function settlingParts(parts: AgentParts): Part<void>[] {
+  const { cgroups, pullRecords, changes, memory, probes, workers, housekeeping } = parts;
+  const settling = (name: string, settle: (limitMs: number) => Promise<unknown>): Part<void> => ({
+    ...{ name, start: nothing, stop: async (_, limitMs) => settle(limitMs) },
+  });
+  return [
+    settling('cgroups of pods', async () => cgroups.close()),
+    // Another agent may claim the root folder soon, and two writers would corrupt a file.
+    settling('records of pulls', async () => pullRecords.settled()),
+    settling('changes of the runtime', async () => changes.settled()),
+    settling('memory of probes', async () => memory.flush()),
+    settling('probes', async () => probes.close()),
+    settling('pod workers', async (limitMs) => workers.close(limitMs)),
+    settling('housekeeping', async () => housekeeping.close()),
+  ];
+}
+
+/** What decides and cleans up. */
+function decidersOf({ started, asked }: RunningPartsOptions): Loop[] {
+  const { parts, link } = started;
+  const { sources, loop, collectors, volumes, volumeLimits, storageLimits } = parts;
+  return [
+    ['pod sources', async (signal) => sources.run(AbortSignal.any([asked, signal]))],
+    ['sync loop', async (signal) => loop.run(signal)],
+    ['container collector', async (signal) => collectors.containers.run(signal)],
+    ['volumes', async (signal) => volumes.run(signal)],
+    ['limits of volumes', async (signal) => volumeLimits.run(signal)],
+    ['limits of storage', async (signal) => storageLimits.run(signal)],
+    ['evictions', async (signal) => link?.runEvictions(signal)],
+    ['log rotation', async (signal) => collectors.logs.run(signal)],
+    ['image collector', async (signal) => collectors.images.run(signal)],
+  ];
+}
+
+function nothing(): void {
+  // There is nothing to start.
+}
