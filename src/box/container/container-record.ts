@@ -1,4 +1,5 @@
 import { ContainerConfig, PodSandboxConfig } from '#watch/messages';
+import { RecordFile } from '#base/fs/record-file.js';
 import { type ContainerUser } from '../isolation/container-user.js';
 import { type IsolationKind } from '../isolation/isolation-kind.js';
 
@@ -78,34 +79,36 @@ export function containerName(config: ContainerConfig, sandbox: PodSandboxConfig
   return [name, pod?.name ?? '', pod?.namespace ?? '', pod?.uid ?? '', attempt].join('_');
 }
 
-/** The text of a record's file. */
-export function encodeContainerRecord(record: ContainerRecord): string {
-  return encodeRecord(record, ContainerConfig.encode(record.config).finish());
+/** The file of a container's record. */
+export function containerRecordFile(path: string): RecordFile<ContainerRecord> {
+  return new RecordFile({
+    path,
+    format: (record) => toStored(record, ContainerConfig.encode(record.config).finish()),
+    parse: (content) => {
+      const stored = content as unknown as Stored<ContainerRecord>;
+      return { ...stored, ...fromStored(stored, (bytes) => ContainerConfig.decode(bytes)) };
+    },
+  });
 }
 
-/** What {@link encodeContainerRecord} wrote. Throws when it is no such text. */
-export function decodeContainerRecord(text: string): ContainerRecord {
-  const stored = JSON.parse(text) as Stored<ContainerRecord>;
-  return { ...stored, ...decodeParts(stored, (bytes) => ContainerConfig.decode(bytes)) };
+/** The file of a sandbox's record. */
+export function sandboxRecordFile(path: string): RecordFile<SandboxRecord> {
+  return new RecordFile({
+    path,
+    format: (record) => toStored(record, PodSandboxConfig.encode(record.config).finish()),
+    parse: (content) => {
+      const stored = content as unknown as Stored<SandboxRecord>;
+      return { ...stored, ...fromStored(stored, (bytes) => PodSandboxConfig.decode(bytes)) };
+    },
+  });
 }
 
-/** The text of a record's file. */
-export function encodeSandboxRecord(record: SandboxRecord): string {
-  return encodeRecord(record, PodSandboxConfig.encode(record.config).finish());
-}
-
-/** What {@link encodeSandboxRecord} wrote. Throws when it is no such text. */
-export function decodeSandboxRecord(text: string): SandboxRecord {
-  const stored = JSON.parse(text) as Stored<SandboxRecord>;
-  return { ...stored, ...decodeParts(stored, (bytes) => PodSandboxConfig.decode(bytes)) };
-}
-
-function encodeRecord(record: { readonly createdAtNs: bigint }, configBytes: Uint8Array): string {
+function toStored(record: { readonly createdAtNs: bigint }, configBytes: Uint8Array): object {
   const config = Buffer.from(configBytes).toString('base64');
-  return JSON.stringify({ version: 1, ...record, createdAtNs: String(record.createdAtNs), config });
+  return { ...record, createdAtNs: String(record.createdAtNs), config };
 }
 
-function decodeParts<C>(
+function fromStored<C>(
   { createdAtNs, config }: { readonly createdAtNs: string; readonly config: string },
   decode: (bytes: Buffer) => C,
 ): { readonly createdAtNs: bigint; readonly config: C } {

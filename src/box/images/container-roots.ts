@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { invalidArgument, refused } from '../rpc-error.js';
-import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
+import { RecordFile } from '#base/fs/record-file.js';
 import { runTool } from './run-tool.js';
 import { type Trash } from './trash.js';
 
@@ -66,8 +66,6 @@ interface Preparation {
   readonly cancel: AbortController;
 }
 
-const FACTS = 'facts.json';
-
 /** The writable part of each container's root, and with it the knowledge which images are in use. */
 export class ContainerRoots {
   readonly #folder: string;
@@ -92,7 +90,9 @@ export class ContainerRoots {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     for (const name of (await readdir(folder)).filter(isContainerId)) {
       try {
-        roots.#uses.set(name, decodeUse((await readIfThere(join(folder, name, FACTS))) ?? ''));
+        const use = await factsOf(join(folder, name)).read();
+        if (use === undefined) throw new Error('there are none');
+        roots.#uses.set(name, use);
       } catch (error) {
         roots.#unreadable.add(name);
         logger.warn('The facts of a root cannot be read', { containerId: name, err: messageOf(error) });
@@ -174,9 +174,7 @@ export class ContainerRoots {
         await mkdir(join(temporary, 'work'));
       } else await this.#copyTree(this.#rootOf(use.chainId), join(temporary, 'root'), signal);
       // The container's record is on the disk when its creation is confirmed, and must not be without these.
-      await writeWhole(join(temporary, FACTS), JSON.stringify({ version: 1, ...use }), {
-        syncsFolder: false,
-      });
+      await factsOf(temporary).write(use);
       signal.throwIfAborted();
       await rename(temporary, place);
     } catch (error) {
@@ -203,14 +201,17 @@ function isContainerId(text: string): boolean {
   return /^[\w-]{1,200}$/.test(text);
 }
 
-/** Reads what was written; throws when it cannot be that, as after a loss of power. */
-function decodeUse(text: string): RootUse {
-  const value = JSON.parse(text) as Partial<RootUse> | null;
-  const { imageId, chainId, kind } = value ?? {};
+/** The file that says what the root in a folder is. The folder gets its name later. */
+function factsOf(folder: string): RecordFile<RootUse> {
+  return new RecordFile({ path: join(folder, 'facts.json'), parse, syncsFolder: false });
+}
+
+/** Throws when it cannot be what was written, as after a loss of power. */
+function parse({ imageId, chainId, kind }: Readonly<Record<string, unknown>>): RootUse {
   const isKind = kind === 'overlay' || kind === 'folder';
   if (typeof imageId !== 'string' || typeof chainId !== 'string' || !isKind)
     throw new Error('not the facts of a root');
-  return value as RootUse;
+  return { imageId, chainId, kind };
 }
 
 /** The folder that lies above all others gives the container's `/` its owner and mode. */

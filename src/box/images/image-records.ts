@@ -1,8 +1,7 @@
-import { mkdir, readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
-import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
+import { RecordFolder } from '#base/fs/record-folder.js';
 
 /** An image that was pulled, or was removed while containers use it. */
 export interface ImageRecord {
@@ -23,14 +22,14 @@ export interface ImageRecord {
 
 /** The records of images on the disk, one file each, and in memory. */
 export class ImageRecords {
-  readonly #folder: string;
+  readonly #folder: RecordFolder<ImageRecord>;
   readonly #records = new Map<string, ImageRecord>();
   readonly #damaged: Map<string, ReadonlySet<string>>;
   #revision = 0;
 
   private constructor(
-    folder: string,
-    records: readonly ImageRecord[],
+    folder: RecordFolder<ImageRecord>,
+    records: Iterable<ImageRecord>,
     damaged: Map<string, ReadonlySet<string>>,
   ) {
     this.#folder = folder;
@@ -46,29 +45,19 @@ export class ImageRecords {
   }
 
   /** Reads what is there. A record that cannot be read is left alone and logged, see {@link damaged}. */
-  static async open(folder: string, logger: Logger): Promise<ImageRecords> {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    const records: ImageRecord[] = [];
+  static async open(path: string, logger: Logger): Promise<ImageRecords> {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    const folder = new RecordFolder<ImageRecord>({ folder: path, parse, check, names: FILE_NAMES });
+    const { values, unreadable } = await folder.load();
     const damaged = new Map<string, ReadonlySet<string>>();
-    for (const name of await readdir(folder)) {
-      // Left by a write that was cut off.
-      if (!name.endsWith(SUFFIX)) continue;
-      let text: string | undefined;
-      try {
-        text = await readIfThere(join(folder, name));
-        if (text === undefined) continue;
-        const record = decodeRecord(text);
-        if (toFileName(record.id) !== name) throw new Error(`it is of image ${record.id}`);
-        records.push(record);
-      } catch (error) {
-        damaged.set(name.slice(0, -SUFFIX.length).replace('-', ':'), new Set(text?.match(DIGEST)));
-        logger.warn('The record of an image cannot be read: it has to be pulled again', {
-          name,
-          err: messageOf(error),
-        });
-      }
+    for (const { key, error, text } of unreadable) {
+      damaged.set(key, new Set(text?.match(DIGEST)));
+      logger.warn('The record of an image cannot be read: it has to be pulled again', {
+        id: key,
+        err: messageOf(error),
+      });
     }
-    return new ImageRecords(folder, records, damaged);
+    return new ImageRecords(folder, values.values(), damaged);
   }
 
   /**
@@ -105,38 +94,36 @@ export class ImageRecords {
   }
 
   async delete(id: string): Promise<void> {
-    await rm(this.#pathOf(id), { force: true });
+    await this.#folder.fileOf(id).remove();
     this.#records.delete(id);
   }
 
   async #write(record: Omit<ImageRecord, 'revision'>): Promise<ImageRecord> {
     const revision = ++this.#revision;
     const written = { ...record, revision };
-    await writeWhole(this.#pathOf(record.id), JSON.stringify({ version: 1, ...written }));
+    await this.#folder.fileOf(record.id).write(written);
     this.#records.set(record.id, written);
     this.#damaged.delete(record.id);
     return written;
   }
-
-  #pathOf(id: string): string {
-    return join(this.#folder, toFileName(id));
-  }
 }
 
-const SUFFIX = '.json';
 const DIGEST = /sha(256:[0-9a-f]{64}|512:[0-9a-f]{128})/g;
+const FILE_NAMES = {
+  toName: (id: string) => id.replace(':', '-'),
+  toKey: (name: string) => name.replace('-', ':'),
+};
 
-function toFileName(id: string): string {
-  return `${id.replace(':', '-')}${SUFFIX}`;
-}
-
-/** Reads what was written; throws when it cannot be one. */
-function decodeRecord(text: string): ImageRecord {
-  const value = JSON.parse(text) as Partial<ImageRecord> | null;
-  const { id, pulled, references, chainId, size, configText, revision } = value ?? {};
+/** Throws when it cannot be what was written. */
+function parse(content: Readonly<Record<string, unknown>>): ImageRecord {
+  const { id, pulled, references, chainId, size, configText, revision } = content;
   const texts = [id, chainId, configText].every((each) => typeof each === 'string');
   const numbers = [size, revision].every((each) => Number.isSafeInteger(each));
   if (!texts || !numbers || typeof pulled !== 'boolean' || !Array.isArray(references))
     throw new Error('not the record of an image');
-  return value as ImageRecord;
+  return { id, pulled, references, chainId, size, configText, revision } as ImageRecord;
+}
+
+function check(key: string, { id }: ImageRecord): void {
+  if (id !== key) throw new Error(`it is of image ${id}`);
 }

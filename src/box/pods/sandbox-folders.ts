@@ -3,13 +3,12 @@ import { basename, dirname, join } from 'node:path';
 import { type Logger } from '#base/log/logger.js';
 import { ContainerFiles } from '../container/container-files.js';
 import {
-  decodeContainerRecord,
-  decodeSandboxRecord,
-  encodeContainerRecord,
+  containerRecordFile,
+  sandboxRecordFile,
   type ContainerRecord,
 } from '../container/container-record.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
-import { readIfThere, syncPath, writeWhole } from '#base/fs/whole-file.js';
+import { syncPath } from '#base/fs/whole-file.js';
 import { Sandbox, sandboxRecordPath } from './sandbox.js';
 
 /** What {@link PodFolders} needs. */
@@ -63,12 +62,12 @@ export class PodFolders {
     const dir = this.sandboxDir(id);
     try {
       const isFolder = (await stat(dir)).isDirectory();
-      const text = isFolder ? await readIfThere(sandboxRecordPath(dir)) : undefined;
-      if (text === undefined) {
+      const record = isFolder ? await sandboxRecordFile(sandboxRecordPath(dir)).read() : undefined;
+      if (record === undefined) {
         await rm(dir, { recursive: true, force: true });
         return undefined;
       }
-      const sandbox = new Sandbox({ record: decodeSandboxRecord(text), dir, bootId });
+      const sandbox = new Sandbox({ record, dir, bootId });
       await sandbox.restore();
       return sandbox;
     } catch (error) {
@@ -81,7 +80,9 @@ export class PodFolders {
   async readContainer(id: string): Promise<ContainerRecord | undefined> {
     const { dir, recordPath } = this.containerFiles(id);
     try {
-      return decodeContainerRecord((await readIfThere(recordPath)) ?? '');
+      const record = await containerRecordFile(recordPath).read();
+      if (record === undefined) throw new Error('there is no record');
+      return record;
     } catch (error) {
       this.#options.logger.error('Container record not readable, left alone', error, { path: dir });
       return undefined;
@@ -103,7 +104,7 @@ export class PodFolders {
       await mkdir(draft.dir, { mode: 0o700 });
       await draft.makePipes(this.#options.mkfifo, pipes);
       await draft.reserveExit();
-      await writeWhole(draft.recordPath, encodeContainerRecord(record));
+      await containerRecordFile(draft.recordPath).write(record);
       await rename(draft.dir, dir);
       await syncPath(dirname(dir));
     } catch (error) {

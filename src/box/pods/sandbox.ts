@@ -1,11 +1,11 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LinuxPodSandboxConfig, PodSandboxState, type PodSandboxConfig } from '#watch/messages';
-import { encodeSandboxRecord, type SandboxRecord } from '../container/container-record.js';
+import { sandboxRecordFile, type SandboxRecord } from '../container/container-record.js';
 import { findHolder } from '../isolation/sandbox-holder.js';
 import { Mutex } from '#base/async/mutex.js';
 import { isAlive, type ProcessIdentity } from '../process/child-identity.js';
-import { syncPath, writeWhole } from '#base/fs/whole-file.js';
+import { syncPath } from '#base/fs/whole-file.js';
 
 /** What a {@link Sandbox} needs. */
 export interface SandboxOptions {
@@ -118,7 +118,7 @@ export class Sandbox {
   }
 
   async #write(record: SandboxRecord): Promise<void> {
-    await writeWhole(sandboxRecordPath(this.dir), encodeSandboxRecord(record));
+    await sandboxRecordFile(sandboxRecordPath(this.dir)).write(record);
     this.#record = record;
   }
 }

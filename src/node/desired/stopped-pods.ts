@@ -24,7 +24,7 @@ import { STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
 import { PodloopError } from '#base/errors/errors.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { Mutex } from '#base/async/mutex.js';
-import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
+import { RecordFile } from '#base/fs/record-file.js';
 
 /** A pod that was stopped. */
 export interface StoppedPod {
@@ -61,13 +61,11 @@ export interface StoppedPodsOptions {
   readonly onReleased?: (uid: string) => void;
 }
 
-/** Version of the file format. */
-const VERSION = 1;
-
 /** See the module. */
 export class StoppedPods {
   readonly #options: StoppedPodsOptions;
   readonly #logger: Logger;
+  readonly #file: RecordFile<readonly StoppedPod[]>;
   /** By the uids of their manifests. */
   #byUid: ReadonlyMap<string, StoppedPod>;
   #revision = 0;
@@ -76,16 +74,27 @@ export class StoppedPods {
   readonly #wanted = new Map<string, ReadonlySet<string>>();
   readonly #deleted = new WeakMap<NodePod, { readonly stop: StoppedPod; readonly pod: NodePod }>();
 
-  private constructor(options: StoppedPodsOptions, stops: readonly StoppedPod[]) {
+  private constructor(
+    options: StoppedPodsOptions,
+    file: RecordFile<readonly StoppedPod[]>,
+    stops: readonly StoppedPod[],
+  ) {
     this.#options = options;
+    this.#file = file;
     this.#logger = options.logger ?? SILENT_LOGGER;
     this.#byUid = new Map(stops.map((stop) => [manifestUidOf(stop), stop]));
   }
 
   /** Reads the record. Rejects when it is unreadable: stopped pods would run. */
   static async open(options: StoppedPodsOptions): Promise<StoppedPods> {
-    const text = await readIfThere(options.file);
-    return new StoppedPods(options, text === undefined ? [] : parse(text, options.file));
+    const file = new RecordFile<readonly StoppedPod[]>({
+      ...{ path: options.file, parse, format: (pods) => ({ pods }) },
+    });
+    const known = await file.read(() => {
+      const message = `${file.path} is not what podloop has written; remove it to have all stopped pods run again`;
+      throw new PodloopError('FOLDER_UNUSABLE', message);
+    });
+    return new StoppedPods(options, file, known ?? []);
   }
 
   /** Changes with every change of the record. */
@@ -251,10 +260,7 @@ export class StoppedPods {
   }
 
   async #write(stops: ReadonlyMap<string, StoppedPod>): Promise<void> {
-    await writeWhole(
-      this.#options.file,
-      `${JSON.stringify({ version: VERSION, pods: [...stops.values()] })}\n`,
-    );
+    await this.#file.write([...stops.values()]);
   }
 }
 
@@ -262,11 +268,9 @@ function hashOf({ metadata }: NodePod): string {
   return metadata.annotations?.[STATIC_POD_ANNOTATIONS.manifestHash] ?? '';
 }
 
-function parse(text: string, file: string): StoppedPod[] {
-  const { version, pods } = parseJson(text);
-  if (version === VERSION && Array.isArray(pods) && pods.every(isStoppedPod)) return pods;
-  const message = `${file} is not what podloop has written; remove it to have all stopped pods run again`;
-  throw new PodloopError('FOLDER_UNUSABLE', message);
+function parse({ pods }: Readonly<Record<string, unknown>>): readonly StoppedPod[] {
+  if (!Array.isArray(pods) || !pods.every(isStoppedPod)) throw new Error('it is not what was written');
+  return pods;
 }
 
 function isStoppedPod(value: unknown): value is StoppedPod {
@@ -278,12 +282,4 @@ function isStoppedPod(value: unknown): value is StoppedPod {
     typeof isOver === 'boolean' &&
     typeof comesBack === 'boolean'
   );
-}
-
-function parseJson(text: string): { readonly version?: unknown; readonly pods?: unknown } {
-  try {
-    return (JSON.parse(text) ?? {}) as { readonly version?: unknown };
-  } catch {
-    return {};
-  }
 }

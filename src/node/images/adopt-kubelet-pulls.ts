@@ -1,7 +1,9 @@
 import { dirname } from 'node:path';
 import { type Logger } from '#base/log/logger.js';
 import { makeFolder } from '#base/fs/make-folder.js';
-import { readIfThere, syncPath, writeWhole } from '#base/fs/whole-file.js';
+import { RecordFile } from '#base/fs/record-file.js';
+import { isRecord } from '#base/text/is-record.js';
+import { syncPath } from '#base/fs/whole-file.js';
 import { readKubeletPulls } from './kubelet-pulls.js';
 import { type PullRecords } from './pull-records.js';
 
@@ -18,8 +20,6 @@ export interface KubeletPullsAdoption {
   readonly logger: Logger;
 }
 
-const FORMAT = 1;
-
 /**
  * Adopts what an ended kubelet knew about its pulls, each file once and again if a kubelet has rewritten it.
  * Never rejects.
@@ -27,7 +27,10 @@ const FORMAT = 1;
  * The kubelet's files stay as they are.
  */
 export async function adoptKubeletPulls(given: KubeletPullsAdoption): Promise<void> {
-  const { records, kubeletFolder, file, logger } = given;
+  const { records, kubeletFolder, file: path, logger } = given;
+  const file = new RecordFile<ReadonlyMap<string, string>>({
+    ...{ path, parse, format: (read) => ({ read: Object.fromEntries(read) }) },
+  });
   const taken = await readTaken(file, logger);
   const pulls = await readKubeletPulls(kubeletFolder, taken, logger);
   const isKept = await records.takeOver(pulls);
@@ -41,28 +44,30 @@ export async function adoptKubeletPulls(given: KubeletPullsAdoption): Promise<vo
   const isSame = read.size === taken.size && [...read].every(([name, hash]) => taken.get(name) === hash);
   if (!isKept || isSame) return;
   try {
-    await makeFolder(dirname(file), 0o700);
-    await syncPath(dirname(dirname(file)));
-    const written = { format: FORMAT, read: Object.fromEntries(read) };
-    await writeWhole(file, `${JSON.stringify(written)}\n`);
+    await makeFolder(dirname(path), 0o700);
+    await syncPath(dirname(dirname(path)));
+    await file.write(read);
   } catch (error) {
     logger.error("Which of a kubelet's records were taken over cannot be kept, they are taken again", error, {
-      path: file,
+      path,
     });
   }
 }
 
-async function readTaken(file: string, logger: Logger): Promise<ReadonlyMap<string, string>> {
+async function readTaken(
+  file: RecordFile<ReadonlyMap<string, string>>,
+  logger: Logger,
+): Promise<ReadonlyMap<string, string>> {
   try {
-    const text = await readIfThere(file);
-    if (text === undefined) return new Map();
-    const { format, read } = (JSON.parse(text) ?? {}) as Readonly<Record<string, unknown>>;
-    if (format !== FORMAT) throw new Error(`its format is ${JSON.stringify(format)}, and not ${FORMAT}`);
-    if (typeof read !== 'object' || read === null) throw new Error('it names no files');
-    return new Map(Object.entries(read as Readonly<Record<string, string>>));
+    return (await file.read()) ?? new Map();
   } catch (error) {
     const message = "Which of a kubelet's records were taken over cannot be read, they are taken again";
-    logger.error(message, error, { path: file });
+    logger.error(message, error, { path: file.path });
     return new Map();
   }
+}
+
+function parse({ read }: Readonly<Record<string, unknown>>): ReadonlyMap<string, string> {
+  if (!isRecord(read)) throw new Error('it names no files');
+  return new Map(Object.entries(read as Readonly<Record<string, string>>));
 }

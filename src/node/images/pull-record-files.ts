@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Logger } from '#base/log/logger.js';
 import { makeFolder } from '#base/fs/make-folder.js';
-import { systemCodeOf } from '#base/errors/system-code.js';
+import { type RecordFile } from '#base/fs/record-file.js';
+import { type LoadedRecords, RecordFolder } from '#base/fs/record-folder.js';
+import { isRecord } from '#base/text/is-record.js';
 import { readIfThere, syncPath, writeWhole } from '#base/fs/whole-file.js';
 import { type PulledNames, type UsedLogin } from './pulled-names.js';
 
@@ -36,13 +37,11 @@ export interface KeptPulls {
   readonly hashKey: Buffer | undefined;
 }
 
-const FORMAT = 1;
 const PULLED = 'pulled';
 const PULLING = 'pulling';
 const HASH_KEY = 'key';
-const ENDING = '.json';
 const HASH_KEY_BYTES = 32;
-const FILE_NAME = /^[0-9a-f]{64}\.json$/;
+const KEY = /^[0-9a-f]{64}$/;
 
 /** The key of an image's id or name in file names. Pure. */
 export function keyOf(text: string): string {
@@ -74,10 +73,23 @@ export class PullRecordFiles {
   readonly #folder: string;
   readonly #logger: Logger;
   readonly #made = new Set<string>();
+  readonly #pulled: RecordFolder<KeptRecord>;
+  readonly #pulling: RecordFolder<KeptBeginning>;
 
   constructor(folder: string, logger: Logger) {
     this.#folder = folder;
     this.#logger = logger;
+    const names = {
+      toName: (key: string) => key,
+      toKey: (name: string) => (KEY.test(name) ? name : undefined),
+    };
+    this.#pulled = new RecordFolder<KeptRecord>({
+      ...{ folder: join(folder, PULLED), names, parse: parseRecord, check: checkKey },
+      format: ({ id, names: written, runtimes }) => ({ id, names: Object.fromEntries(written), runtimes }),
+    });
+    this.#pulling = new RecordFolder<KeptBeginning>({
+      ...{ folder: join(folder, PULLING), names, parse: parseBeginning },
+    });
   }
 
   /**
@@ -86,24 +98,29 @@ export class PullRecordFiles {
    * A file that names no runtime belongs to `runtime`.
    */
   async load(runtime: string): Promise<KeptPulls> {
-    const [records, beginnings] = [await this.#list(PULLED), await this.#list(PULLING)];
-    const pulled = await Promise.all(
-      (records ?? []).map(async (key) => [key, await this.#readRecord(key, runtime)] as const),
-    );
-    const begun = await Promise.all(
-      (beginnings ?? []).map(async (key) => [key, await this.#readBegun(key, runtime)] as const),
-    );
+    const [records, beginnings] = [await this.#list(this.#pulled), await this.#list(this.#pulling)];
+    const withAny = <Kept extends KeptRecord | KeptBeginning>(kept: Kept): Kept =>
+      kept.runtimes.length > 0 ? kept : { ...kept, runtimes: [runtime] };
+    const pulled = new Map([...(records?.values ?? [])].map(([key, record]) => [key, withAny(record)]));
+    for (const { key, path, error } of records?.unreadable ?? []) {
+      this.#complain('Record of a pulled image cannot be read, the image is to be pulled again', error, path);
+      pulled.set(key, { id: undefined, names: new Map(), runtimes: [runtime] });
+    }
+    const begun = new Map([...(beginnings?.values ?? [])].map(([key, begin]) => [key, withAny(begin)]));
+    // The existence of the file is most of its information.
+    for (const { key } of beginnings?.unreadable ?? []) begun.set(key, { name: '', runtimes: [runtime] });
     const isPartial = records === undefined || beginnings === undefined;
-    const hashKey = await this.#readHashKey();
-    return { pulled: new Map(pulled), begun: new Map(begun), isPartial, hashKey };
+    return { pulled, begun, isPartial, hashKey: await this.#readHashKey() };
   }
 
-  async writeRecord(key: string, { id, names, runtimes }: KeptRecord): Promise<void> {
-    await this.#write(PULLED, key, { format: FORMAT, id, names: Object.fromEntries(names), runtimes });
+  async writeRecord(key: string, record: KeptRecord): Promise<void> {
+    await this.#make(join(this.#folder, PULLED));
+    await this.#pulled.fileOf(key).write(record);
   }
 
-  async writeBegun(key: string, { name, runtimes }: KeptBeginning): Promise<void> {
-    await this.#write(PULLING, key, { format: FORMAT, name, runtimes });
+  async writeBegun(key: string, beginning: KeptBeginning): Promise<void> {
+    await this.#make(join(this.#folder, PULLING));
+    await this.#pulling.fileOf(key).write(beginning);
   }
 
   async writeHashKey(hashKey: Buffer): Promise<void> {
@@ -113,51 +130,21 @@ export class PullRecordFiles {
 
   /** Never rejects: a leftover record only asks for a login where none is needed. */
   async removeRecord(key: string): Promise<void> {
-    await this.#remove(this.#pathOf(PULLED, key));
+    await this.#remove(this.#pulled.fileOf(key));
   }
 
   /** Like {@link removeRecord}. */
   async removeBegun(key: string): Promise<void> {
-    await this.#remove(this.#pathOf(PULLING, key));
+    await this.#remove(this.#pulling.fileOf(key));
   }
 
-  async #list(kind: string): Promise<string[] | undefined> {
-    const folder = join(this.#folder, kind);
-    let files: string[];
+  async #list<Value>(folder: RecordFolder<Value>): Promise<LoadedRecords<Value> | undefined> {
     try {
-      files = await readdir(folder);
+      return await folder.load();
     } catch (error) {
-      if (systemCodeOf(error) === 'ENOENT') return [];
-      this.#complain(
-        'Records of pulled images cannot be read, all images are to be pulled again',
-        error,
-        folder,
-      );
+      const message = 'Records of pulled images cannot be read, all images are to be pulled again';
+      this.#complain(message, error, folder.path);
       return undefined;
-    }
-    // The power failed during the write.
-    for (const file of files) if (file.endsWith('.tmp')) await this.#remove(join(folder, file));
-    return files.filter((file) => FILE_NAME.test(file)).map((file) => file.slice(0, -ENDING.length));
-  }
-
-  async #readRecord(key: string, runtime: string): Promise<KeptRecord> {
-    const path = this.#pathOf(PULLED, key);
-    try {
-      return parseRecord(await readFile(path, 'utf8'), key, runtime);
-    } catch (error) {
-      this.#complain('Record of a pulled image cannot be read, the image is to be pulled again', error, path);
-      return { id: undefined, names: new Map(), runtimes: [runtime] };
-    }
-  }
-
-  /** The existence of the file is most of its information. */
-  async #readBegun(key: string, runtime: string): Promise<KeptBeginning> {
-    try {
-      const written: unknown = JSON.parse(await readFile(this.#pathOf(PULLING, key), 'utf8'));
-      const { name, runtimes } = (written ?? {}) as Readonly<Record<string, unknown>>;
-      return { name: typeof name === 'string' ? name : '', runtimes: toRuntimes(runtimes, runtime) };
-    } catch {
-      return { name: '', runtimes: [runtime] };
     }
   }
 
@@ -176,11 +163,6 @@ export class PullRecordFiles {
     }
   }
 
-  async #write(kind: string, key: string, content: object): Promise<void> {
-    await this.#make(join(this.#folder, kind));
-    await writeWhole(this.#pathOf(kind, key), `${JSON.stringify(content)}\n`);
-  }
-
   /** Creates a folder and flushes its name to disk, as a file in it is otherwise not safe. */
   async #make(folder: string): Promise<void> {
     if (this.#made.has(folder)) return;
@@ -190,45 +172,47 @@ export class PullRecordFiles {
     this.#made.add(folder);
   }
 
-  async #remove(path: string): Promise<void> {
+  async #remove(file: Pick<RecordFile<never>, 'path' | 'remove'>): Promise<void> {
     try {
-      await rm(path, { force: true });
+      await file.remove();
     } catch (error) {
-      this.#complain('Record of a pull cannot be removed', error, path);
+      this.#complain('Record of a pull cannot be removed', error, file.path);
     }
   }
 
   #complain(message: string, error: unknown, path: string): void {
     this.#logger.error(message, error, { path });
   }
-
-  #pathOf(kind: string, key: string): string {
-    return join(this.#folder, kind, `${key}${ENDING}`);
-  }
 }
 
 /** Throws if it is not exactly what was written. */
-function parseRecord(text: string, key: string, runtime: string): KeptRecord {
-  const { format, id, names, runtimes } = (JSON.parse(text) ?? {}) as Readonly<Record<string, unknown>>;
-  if (format !== FORMAT) throw new Error(`its format is ${JSON.stringify(format)}, and not ${FORMAT}`);
-  if (typeof names !== 'object' || names === null) throw new Error('it has no names');
-  const entries = Object.entries(names as Readonly<Record<string, unknown>>);
-  const isUnknown = id === undefined && entries.length === 0;
-  if (!isUnknown && (typeof id !== 'string' || keyOf(id) !== key)) {
-    throw new Error('it is about another image than its name');
-  }
+function parseRecord({ id, names, runtimes }: Readonly<Record<string, unknown>>): KeptRecord {
+  if (!isRecord(names)) throw new Error('it has no names');
+  const entries = Object.entries(names);
+  if (id !== undefined && typeof id !== 'string') throw new Error('it names no image');
   const isWhole = entries.every(([, access]) => access === 'anyone' || isLogins(access));
   if (!isWhole) throw new Error('it does not say who may use the image');
   return {
-    id: id,
+    id,
     names: new Map(entries as [string, 'anyone' | readonly UsedLogin[]][]),
-    runtimes: toRuntimes(runtimes, runtime),
+    runtimes: toRuntimes(runtimes),
   };
 }
 
-function toRuntimes(value: unknown, runtime: string): readonly string[] {
-  const isList = Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === 'string');
-  return isList ? value : [runtime];
+function checkKey(key: string, { id, names }: KeptRecord): void {
+  const isUnknown = id === undefined && names.size === 0;
+  if (!isUnknown && (id === undefined || keyOf(id) !== key)) {
+    throw new Error('it is about another image than its name');
+  }
+}
+
+function parseBeginning({ name, runtimes }: Readonly<Record<string, unknown>>): KeptBeginning {
+  return { name: typeof name === 'string' ? name : '', runtimes: toRuntimes(runtimes) };
+}
+
+/** Empty if it names none. */
+function toRuntimes(value: unknown): readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string') ? value : [];
 }
 
 function isLogins(value: unknown): boolean {

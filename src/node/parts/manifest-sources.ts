@@ -22,7 +22,7 @@ import { STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
 import { messageOf, PodloopError } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
-import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
+import { RecordFile } from '#base/fs/record-file.js';
 import { type AgentOptions } from '../options/agent-options.js';
 import { LAST_GOOD_FOLDER } from './pod-sources.js';
 import { validateManifests } from '../desired/changes/validate-manifests.js';
@@ -42,13 +42,6 @@ interface ManifestSource {
   readonly identity?: string | undefined;
 }
 
-interface SourceRecord {
-  readonly version: typeof VERSION;
-  readonly sources: readonly ManifestSource[];
-}
-
-/** Version of the file format. */
-const VERSION = 1;
 /** In the root folder. */
 export const SOURCES_FILE = 'manifest-sources.json';
 /** Timeout for the list of what runs. */
@@ -77,15 +70,16 @@ export async function claimManifestSources(claim: SourceClaim): Promise<void> {
   const { options, logger } = claim;
   const given = await describeSources(options);
   if (given.length === 0) return;
-  const file = join(options.rootDir, SOURCES_FILE);
+  const file = new RecordFile<readonly ManifestSource[]>({
+    ...{ path: join(options.rootDir, SOURCES_FILE), parse, format: (sources) => ({ sources }) },
+  });
   const recorded = await readRecord(file, logger);
   const dropped = recorded.filter((each) => !given.some((other) => isSame(each, other)));
   if (dropped.length > 0) {
     const ended = await findEndedPods(dropped, claim);
     if (ended.length > 0) throw refusal(ended, dropped, given, options.rootDir);
   }
-  const record: SourceRecord = { version: VERSION, sources: given };
-  await writeWhole(file, JSON.stringify(record));
+  await file.write(given);
 }
 
 /**
@@ -217,19 +211,23 @@ function refusal(
 }
 
 /** An unreadable record counts as missing: it must not keep an agent from its pods. */
-async function readRecord(file: string, logger: Logger): Promise<readonly ManifestSource[]> {
+async function readRecord(
+  file: RecordFile<readonly ManifestSource[]>,
+  logger: Logger,
+): Promise<readonly ManifestSource[]> {
   try {
-    const text = await readIfThere(file);
-    if (text === undefined) return [];
-    const { version, sources } = JSON.parse(text) as { version?: unknown; sources?: unknown };
-    if (version !== VERSION || !Array.isArray(sources)) throw new Error('it is of another form');
-    return (sources as readonly ManifestSource[]).filter(
-      ({ kind, place }) => typeof kind === 'string' && typeof place === 'string',
-    );
+    return (await file.read()) ?? [];
   } catch (error) {
-    logger.error('Record of manifest sources cannot be read', messageOf(error), { path: file });
+    logger.error('Record of manifest sources cannot be read', messageOf(error), { path: file.path });
     return [];
   }
+}
+
+function parse({ sources }: Readonly<Record<string, unknown>>): readonly ManifestSource[] {
+  if (!Array.isArray(sources)) throw new Error('it is not what was written');
+  return (sources as readonly ManifestSource[]).filter(
+    ({ kind, place }) => typeof kind === 'string' && typeof place === 'string',
+  );
 }
 
 function slug(path: string): string {

@@ -90,6 +90,8 @@ describe('what probes found out', () => {
     const files = await open();
     files.remember('uid-1', 'a', { ready: true });
     await files.flush();
-    expect(await readFile(join(folder, 'uid-1.json'), 'utf8')).toBe('{"containers":{"a":{"ready":true}}}\n');
+    expect(await readFile(join(folder, 'uid-1.json'), 'utf8')).toBe(
+      '{"version":1,"containers":{"a":{"ready":true}}}\n',
+    );
   });
 });

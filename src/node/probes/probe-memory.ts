@@ -1,9 +1,9 @@
-import { mkdir, readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
 import { messageOf } from '#base/errors/errors.js';
-import { forEachAtOnce } from '#base/async/for-each-at-once.js';
 import { type Logger } from '#base/log/logger.js';
-import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
+import { type RecordFile } from '#base/fs/record-file.js';
+import { RecordFolder } from '#base/fs/record-folder.js';
+import { isRecord } from '#base/text/is-record.js';
 
 /** The findings about a container when the last agent ended. */
 export interface RememberedProbes {
@@ -30,9 +30,8 @@ export interface ProbeFilesOptions {
   readonly logger: Logger;
 }
 
-const SUFFIX = '.json';
-/** The agent's start waits for all of them. */
-const READS_AT_ONCE = 16;
+/** By the ids of containers. */
+type PodProbes = ReadonlyMap<string, RememberedProbes>;
 
 /**
  * A {@link ProbeMemory} in files: one per pod, written as a whole, one write at a time per pod, only the
@@ -43,39 +42,32 @@ const READS_AT_ONCE = 16;
  * file counts as missing.
  */
 export class ProbeFiles implements ProbeMemory, AsyncDisposable {
-  readonly #options: ProbeFilesOptions;
+  readonly #folder: RecordFolder<PodProbes>;
   readonly #pods: Map<string, Map<string, RememberedProbes>>;
-  /** Pods whose file is out of date. */
-  readonly #dirty = new Set<string>();
-  readonly #writing = new Map<string, Promise<void>>();
+  /** Of pods with writes under way. */
+  readonly #writing = new Map<string, RecordFile<PodProbes>>();
 
-  private constructor(options: ProbeFilesOptions, pods: Map<string, Map<string, RememberedProbes>>) {
-    this.#options = options;
-    this.#pods = pods;
+  private constructor(folder: RecordFolder<PodProbes>, pods: ReadonlyMap<string, PodProbes>) {
+    this.#folder = folder;
+    this.#pods = new Map([...pods].map(([uid, containers]) => [uid, new Map(containers)]));
   }
 
   /** Reads all files. Rejects only when the folder can be neither created nor listed. */
-  static async open(options: ProbeFilesOptions): Promise<ProbeFiles> {
-    const { folder, logger } = options;
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    const pods = new Map<string, Map<string, RememberedProbes>>();
-    const all = await readdir(folder);
-    // An agent was killed while writing; the file of a pod that is gone would never be written again.
-    for (const name of all.filter((each) => each.endsWith(`${SUFFIX}.tmp`))) {
-      await rm(join(folder, name), { force: true }).catch(() => undefined);
-    }
-    const names = all.filter((name) => name.endsWith(SUFFIX));
-    await forEachAtOnce(names, READS_AT_ONCE, async (name) => {
-      try {
-        pods.set(decodeName(name), parseRecord((await readIfThere(join(folder, name))) ?? '{}'));
-      } catch (error) {
-        logger.warn('Record of probes cannot be read, they start anew', {
-          path: join(folder, name),
-          err: messageOf(error),
-        });
-      }
+  static async open({ folder: path, logger }: ProbeFilesOptions): Promise<ProbeFiles> {
+    const folder = new RecordFolder<PodProbes>({
+      ...{ folder: path, parse, durable: false },
+      format: (containers) => ({ containers: Object.fromEntries(containers) }),
+      names: { toName: encodeName, toKey: decodeURIComponent },
+      later: {
+        onError: (error) => logger.error('Record of probes cannot be written', error, { path }),
+      },
     });
-    return new ProbeFiles(options, pods);
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    const { values, unreadable } = await folder.load();
+    for (const { path: file, error } of unreadable) {
+      logger.warn('Record of probes cannot be read, they start anew', { path: file, err: messageOf(error) });
+    }
+    return new ProbeFiles(folder, values);
   }
 
   recall(podUid: string, containerId: string): RememberedProbes | undefined {
@@ -106,9 +98,7 @@ export class ProbeFiles implements ProbeMemory, AsyncDisposable {
 
   /** Resolves when everything remembered so far is in its file. */
   async flush(): Promise<void> {
-    while (this.#writing.size > 0) {
-      await Promise.all(this.#writing.values());
-    }
+    await Promise.all([...this.#writing.values()].map(async (file) => file.flush()));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -116,50 +106,36 @@ export class ProbeFiles implements ProbeMemory, AsyncDisposable {
   }
 
   #save(podUid: string): void {
-    this.#dirty.add(podUid);
-    if (!this.#writing.has(podUid)) this.#writing.set(podUid, this.#write(podUid));
-  }
-
-  async #write(podUid: string): Promise<void> {
-    const path = join(this.#options.folder, encodeName(podUid));
-    // The promise has to be registered before it can be removed.
-    await Promise.resolve();
-    while (this.#dirty.delete(podUid)) {
+    const file = this.#writing.get(podUid) ?? this.#folder.fileOf(podUid);
+    this.#writing.set(podUid, file);
+    file.writeSoon(() => {
       const containers = this.#pods.get(podUid);
-      try {
-        if (containers === undefined || containers.size === 0) await rm(path, { force: true });
-        else await writeWhole(path, formatRecord(containers), { durable: false });
-      } catch (error) {
-        this.#options.logger.error('Record of probes cannot be written', error, { path });
-      }
-    }
-    this.#writing.delete(podUid);
+      return containers === undefined || containers.size === 0 ? undefined : containers;
+    });
+    void file.flush().then(() => {
+      if (file.isIdle) this.#writing.delete(podUid);
+    });
   }
 }
 
 // A uid in a manifest may have any characters, a file name may not.
 function encodeName(podUid: string): string {
-  return `${encodeURIComponent(podUid).replaceAll('.', '%2E')}${SUFFIX}`;
+  return encodeURIComponent(podUid).replaceAll('.', '%2E');
 }
 
-function decodeName(name: string): string {
-  return decodeURIComponent(name.slice(0, -SUFFIX.length));
-}
-
-function formatRecord(containers: ReadonlyMap<string, RememberedProbes>): string {
-  return `${JSON.stringify({ containers: Object.fromEntries(containers) })}\n`;
-}
-
-/** Lenient: a record in another version's form counts as missing. */
-function parseRecord(text: string): Map<string, RememberedProbes> {
-  const { containers } = JSON.parse(text) as { containers?: Record<string, Record<string, unknown> | null> };
+/** Lenient: parts of another form count as missing. */
+function parse({ containers }: Readonly<Record<string, unknown>>): PodProbes {
+  const entries = Object.entries(isRecord(containers) ? containers : {});
   return new Map(
-    Object.entries(containers ?? {}).map(([id, found]) => [
-      id,
-      {
-        ...(typeof found?.['ready'] === 'boolean' ? { ready: found['ready'] } : {}),
-        ...(typeof found?.['started'] === 'boolean' ? { started: found['started'] } : {}),
-      },
-    ]),
+    entries.map(([id, found]) => {
+      const { ready, started } = (found ?? {}) as RememberedProbes;
+      return [
+        id,
+        {
+          ...(typeof ready === 'boolean' ? { ready } : {}),
+          ...(typeof started === 'boolean' ? { started } : {}),
+        },
+      ];
+    }),
   );
 }

@@ -12,14 +12,14 @@
  *
  * @module
  */
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { isTerminalPhase, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { type PodPaths } from '#watch';
 import { forEachAtOnce } from '#base/async/for-each-at-once.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { namesIn } from '#base/fs/names-in.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
-import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
+import { RecordFile } from '#base/fs/record-file.js';
 
 /** How a pod ended. */
 export interface EndedPod {
@@ -38,8 +38,6 @@ export interface EndedPodsOptions {
 
 /** The start of the agent waits for all of them, and each read may take a while on a busy machine. */
 const READS_AT_ONCE = 16;
-/** Version of the file format; other versions are ignored. */
-const VERSION = 1;
 
 /** See the module. */
 export class EndedPods {
@@ -71,8 +69,8 @@ export class EndedPods {
     const uids = names.filter((name) => !name.startsWith('.'));
     await forEachAtOnce(uids, READS_AT_ONCE, async (uid) => {
       try {
-        const text = await readIfThere(paths.endFile(uid));
-        if (text !== undefined) ended.set(uid, parse(text, uid));
+        const known = await fileOf(paths, uid).read();
+        if (known !== undefined) ended.set(uid, known);
       } catch (error) {
         if (hasNoEnd(error)) return;
         logger.error('End of a pod cannot be read, the pod goes by what the runtime shows', error, {
@@ -111,7 +109,7 @@ export class EndedPods {
       // It may have been forgotten meanwhile, or replaced by a newer one.
       if (this.#byUid.get(uid) !== ended) return;
       await mkdir(paths.podDir(uid), { recursive: true, mode: 0o750 });
-      await writeWhole(paths.endFile(uid), `${JSON.stringify({ version: VERSION, uid, ...ended })}\n`);
+      await fileOf(paths, uid).write(ended);
       // If it was forgotten during the write, it is removed next.
       if (this.#byUid.get(uid) === ended) this.#kept.add(uid);
     });
@@ -122,7 +120,7 @@ export class EndedPods {
     if (!this.#byUid.delete(uid)) return;
     this.#kept.delete(uid);
     void this.#inTurn(uid, async () => {
-      if (!this.#byUid.has(uid)) await rm(this.#options.paths.endFile(uid), { force: true });
+      if (!this.#byUid.has(uid)) await fileOf(this.#options.paths, uid).remove();
     });
   }
 
@@ -149,22 +147,19 @@ function hasNoEnd(error: unknown): boolean {
   return systemCodeOf(error) === 'ENOTDIR';
 }
 
-function parse(text: string, uid: string): EndedPod {
-  const {
-    version,
-    uid: writtenUid,
-    definition,
-    status,
-    isFinished,
-  } = JSON.parse(text) as Partial<EndedPod> & {
-    readonly version?: unknown;
-    readonly uid?: unknown;
-  };
-  if (version !== VERSION || writtenUid !== uid) throw new Error('it is of another form, or of another pod');
-  if (typeof definition !== 'string' || typeof isFinished !== 'boolean' || !isTerminalStatus(status)) {
-    throw new Error('it is not what was written');
-  }
-  return { definition, status, isFinished };
+function fileOf(paths: EndedPodsOptions['paths'], uid: string): RecordFile<EndedPod> {
+  return new RecordFile({
+    path: paths.endFile(uid),
+    format: (ended) => ({ uid, ...ended }),
+    parse: ({ uid: writtenUid, ...content }) => {
+      if (writtenUid !== uid) throw new Error('it is of another pod');
+      const { definition, status, isFinished } = content as Partial<EndedPod>;
+      if (typeof definition !== 'string' || typeof isFinished !== 'boolean' || !isTerminalStatus(status)) {
+        throw new Error('it is not what was written');
+      }
+      return { definition, status, isFinished };
+    },
+  });
 }
 
 /** Distinguishes a record from a foreign file: a record is always written as a whole. */

@@ -1,7 +1,7 @@
 import { lstat, open, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { measureCriLog } from './cri-log-format.js';
-import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
+import { RecordFile } from '#base/fs/record-file.js';
 
 /** How far output was carried from the spools into the log. */
 export interface LogPosition {
@@ -17,25 +17,30 @@ export interface LogPosition {
 }
 
 /**
- * Reads a position, or undefined when there is none yet, or none any more: the loss of power may have left an empty file, as
- * it is not written durably.
+ * The file of a position. Not durable on purpose: after the loss of power the spools' own ends are as uncertain.
  */
-export async function readLogPosition(path: string): Promise<LogPosition | undefined> {
-  const text = await readIfThere(path);
-  if (text === undefined) return undefined;
-  try {
-    const position = JSON.parse(text) as Partial<LogPosition> | null;
-    const { inode, logBytes, stdout, stderr, final } = position ?? {};
-    const isWhole = [logBytes, stdout, stderr].every(Number.isSafeInteger) && typeof inode === 'string';
-    return isWhole && typeof final === 'boolean' ? (position as LogPosition) : undefined;
-  } catch {
-    return undefined;
-  }
+function fileOf(path: string): RecordFile<LogPosition> {
+  return new RecordFile({ path, parse, durable: false });
 }
 
-/** Writes a position. Not durable on purpose: after the loss of power the spools' own ends are as uncertain. */
+/**
+ * Reads a position, or undefined when there is none yet, or none any more: the loss of power may have left an empty file.
+ */
+export async function readLogPosition(path: string): Promise<LogPosition | undefined> {
+  return fileOf(path).read(() => undefined);
+}
+
+/** Writes a position. */
 export async function writeLogPosition(path: string, position: LogPosition): Promise<void> {
-  await writeWhole(path, JSON.stringify(position), { durable: false });
+  await fileOf(path).write(position);
+}
+
+function parse(content: Readonly<Record<string, unknown>>): LogPosition {
+  const { inode, logBytes, stdout, stderr, final } = content as Partial<LogPosition>;
+  const position = { inode, logBytes, stdout, stderr, final };
+  const isWhole = [logBytes, stdout, stderr].every(Number.isSafeInteger) && typeof inode === 'string';
+  if (!isWhole || typeof final !== 'boolean') throw new Error('it is no position');
+  return position as LogPosition;
 }
 
 /** The state of a log after a crash of whoever wrote it. */

@@ -3,7 +3,8 @@ import { mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
-import { readIfThere, syncPath, writeWhole } from '#base/fs/whole-file.js';
+import { RecordFile } from '#base/fs/record-file.js';
+import { syncPath } from '#base/fs/whole-file.js';
 import { measureFolder, type FolderUsage } from '../folder-usage.js';
 import { readLayer, type Layer } from './layer-stream.js';
 import { RootBuilder } from '../root-builder.js';
@@ -62,8 +63,9 @@ export class ChainStore {
     const damaged = new Set<string>();
     for (const name of await readdir(options.folder)) {
       try {
-        const facts = (await readIfThere(join(options.folder, name, 'facts.json'))) ?? '';
-        usages.set(toChainId(name), decodeUsage(facts));
+        const usage = await factsOf(join(options.folder, name)).read();
+        if (usage === undefined) throw new Error('there are none');
+        usages.set(toChainId(name), usage);
       } catch (error) {
         // Only names that this store gives are removed.
         if (/^sha[0-9]+-[0-9a-f]+$/.test(name)) damaged.add(toChainId(name));
@@ -139,7 +141,7 @@ export class ChainStore {
       if (report.devices + report.attributes > 0)
         logger.warn('Parts of an image were left out', { ...report });
       const usage = await measureFolder(root, signal);
-      await writeWhole(join(temporary, 'facts.json'), encodeUsage(usage));
+      await factsOf(temporary).write(usage);
       await syncTree(temporary, logger);
       signal.throwIfAborted();
       const place = join(folder, toName(chainId));
@@ -171,12 +173,14 @@ function toChainId(name: string): string {
   return name.replace('-', ':');
 }
 
-function encodeUsage({ bytes, inodes }: FolderUsage): string {
-  return JSON.stringify({ version: 1, bytes: String(bytes), inodes: String(inodes) });
-}
-
-/** Reads what was written; throws when it cannot be that. */
-function decodeUsage(text: string): FolderUsage {
-  const { bytes, inodes } = JSON.parse(text) as { bytes: string; inodes: string };
-  return { bytes: BigInt(bytes), inodes: BigInt(inodes) };
+/** The file that says how much the unpacked layers in a folder take. */
+function factsOf(folder: string): RecordFile<FolderUsage> {
+  return new RecordFile({
+    path: join(folder, 'facts.json'),
+    format: ({ bytes, inodes }) => ({ bytes: String(bytes), inodes: String(inodes) }),
+    parse: (content) => {
+      const { bytes, inodes } = content as { readonly bytes: string; readonly inodes: string };
+      return { bytes: BigInt(bytes), inodes: BigInt(inodes) };
+    },
+  });
 }

@@ -63,8 +63,8 @@ export interface AttachmentRecord {
 }
 
 /** Reads what was written; throws when it cannot be one. */
-export function decodeAttachment(text: string): AttachmentRecord {
-  const value = JSON.parse(text) as Partial<AttachmentRecord>;
+export function parseAttachment(content: Readonly<Record<string, unknown>>): AttachmentRecord {
+  const value = content as Partial<AttachmentRecord>;
   const { sandboxId, bootId, holder, ips, hostPorts } = value;
   const whole =
     typeof sandboxId === 'string' &&

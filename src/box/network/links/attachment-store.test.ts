@@ -31,7 +31,7 @@ describe('the store of attachments', () => {
     const again = await AttachmentStore.open({ dir, logger: SILENT_LOGGER });
     expect(again.all).toEqual([record('a')]);
     expect(again.find('a')).toEqual(record('a'));
-    expect(JSON.parse(await readFile(again.pathOf('a'), 'utf8'))).toEqual(record('a'));
+    expect(JSON.parse(await readFile(again.pathOf('a'), 'utf8'))).toEqual({ version: 1, ...record('a') });
   });
 
   it('leaves what it cannot read where it is, says whose it is, and forgets what was never finished', async () => {

@@ -1,8 +1,7 @@
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, rename } from 'node:fs/promises';
 import { type Logger } from '#base/log/logger.js';
-import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
-import { decodeAttachment, type AttachmentRecord } from './attachment-record.js';
+import { RecordFolder } from '#base/fs/record-folder.js';
+import { parseAttachment, type AttachmentRecord } from './attachment-record.js';
 
 /** What {@link AttachmentStore.open} takes. */
 export interface AttachmentStoreOptions {
@@ -11,35 +10,30 @@ export interface AttachmentStoreOptions {
   readonly logger: Logger;
 }
 
-const SUFFIX = '.json';
-
 /** The records of all attachments: in memory, and on the disk before it is acted upon. */
 export class AttachmentStore {
-  readonly #dir: string;
+  readonly #lasting: RecordFolder<AttachmentRecord>;
+  readonly #passing: RecordFolder<AttachmentRecord>;
   readonly #records = new Map<string, AttachmentRecord>();
   readonly #unreadable = new Set<string>();
 
-  private constructor(dir: string) {
-    this.#dir = dir;
+  private constructor(folder: string) {
+    const options = { folder, parse: parseAttachment, check: checkSandbox };
+    this.#lasting = new RecordFolder(options);
+    // Links and addresses end with the boot, so a record of them need not survive the loss of power. What CNI
+    // plugins write down does.
+    this.#passing = new RecordFolder({ ...options, durable: false });
   }
 
   /** Reads what an earlier runtime has left. A record that cannot be read is left where it is, see {@link unreadable}. */
   static async open({ dir, logger }: AttachmentStoreOptions): Promise<AttachmentStore> {
     const store = new AttachmentStore(dir);
     await mkdir(dir, { recursive: true, mode: 0o700 });
-    for (const name of await readdir(dir)) {
-      const path = join(dir, name);
-      if (name.endsWith('.tmp')) await rm(path, { force: true });
-      if (!name.endsWith(SUFFIX)) continue;
-      const sandboxId = name.slice(0, -SUFFIX.length);
-      try {
-        const record = decodeAttachment((await readIfThere(path)) ?? '');
-        if (record.sandboxId !== sandboxId) throw new Error(`it is of sandbox ${record.sandboxId}`);
-        store.#records.set(sandboxId, record);
-      } catch (error) {
-        store.#unreadable.add(sandboxId);
-        logger.error('Record of a network attachment not readable, left alone', error, { path });
-      }
+    const { values, unreadable } = await store.#lasting.load();
+    for (const [sandboxId, record] of values) store.#records.set(sandboxId, record);
+    for (const { key, path, error } of unreadable) {
+      store.#unreadable.add(key);
+      logger.error('Record of a network attachment not readable, left alone', error, { path });
     }
     return store;
   }
@@ -63,7 +57,7 @@ export class AttachmentStore {
 
   /** Where the record of a sandbox is; while it stands, the sandbox is attached or being so. */
   pathOf(sandboxId: string): string {
-    return join(this.#dir, `${sandboxId}${SUFFIX}`);
+    return this.#lasting.fileOf(sandboxId).path;
   }
 
   /** Remembers a record from this moment, and brings it to the disk; forgets it again when that fails. */
@@ -72,10 +66,8 @@ export class AttachmentStore {
     const before = this.#records.get(sandboxId);
     this.#records.set(sandboxId, record);
     try {
-      // Links and addresses end with the boot, so a record of them need not survive the loss of power. What CNI
-      // plugins write down does.
-      const durable = record.cni !== undefined;
-      await writeWhole(this.pathOf(sandboxId), JSON.stringify(record), { durable });
+      const folder = record.cni === undefined ? this.#passing : this.#lasting;
+      await folder.fileOf(sandboxId).write(record);
       this.#unreadable.delete(sandboxId);
     } catch (error) {
       if (before === undefined) this.#records.delete(sandboxId);
@@ -93,7 +85,11 @@ export class AttachmentStore {
 
   /** Forgets a record; that there is none is fine. */
   async delete(sandboxId: string): Promise<void> {
-    await rm(this.pathOf(sandboxId), { force: true });
+    await this.#lasting.fileOf(sandboxId).remove();
     this.#records.delete(sandboxId);
   }
+}
+
+function checkSandbox(key: string, { sandboxId }: AttachmentRecord): void {
+  if (sandboxId !== key) throw new Error(`it is of sandbox ${sandboxId}`);
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Logger } from '#base/log/logger.js';
+import { RecordFile } from '#base/fs/record-file.js';
 import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 import { formatIpv4Range, parseIpv4Range } from './ipv4-range.js';
 
@@ -13,8 +13,6 @@ export interface BridgeRecord {
   /** The host did not forward packets before we made it do so. */
   readonly forwardingWasOff: boolean;
 }
-
-const FILE = 'bridge.json';
 
 /** What makes this root folder's runtime another one than all others; made up at its first start. */
 export async function readInstance(dir: string): Promise<string> {
@@ -28,30 +26,35 @@ export async function readInstance(dir: string): Promise<string> {
 
 /** What an earlier runtime has written down; undefined when there is nothing, or nothing that can be read. */
 export async function readBridgeRecord(dir: string, logger: Logger): Promise<BridgeRecord | undefined> {
-  const path = join(dir, FILE);
+  const file = fileOf(dir);
   try {
-    const text = await readIfThere(path);
-    if (text === undefined) return undefined;
-    const record = JSON.parse(text) as Partial<BridgeRecord>;
-    const range = parseIpv4Range(record.range ?? '');
-    if (range === undefined) throw new Error('it names no range');
-    return {
-      range: formatIpv4Range(range),
-      mtu: record.mtu ?? 1500,
-      forwardingWasOff: record.forwardingWasOff === true,
-    };
+    return await file.read();
   } catch (error) {
-    logger.error('Record of the bridge not readable, left alone', error, { path });
+    logger.error('Record of the bridge not readable, left alone', error, { path: file.path });
     return undefined;
   }
 }
 
-/** Need not survive the loss of power, since no bridge does. */
 export async function writeBridgeRecord(dir: string, record: BridgeRecord): Promise<void> {
-  await writeWhole(join(dir, FILE), JSON.stringify(record), { durable: false });
+  await fileOf(dir).write(record);
 }
 
 /** That there is none is fine. */
 export async function deleteBridgeRecord(dir: string): Promise<void> {
-  await rm(join(dir, FILE), { force: true });
+  await fileOf(dir).remove();
+}
+
+/** Need not survive the loss of power, since no bridge does. */
+function fileOf(dir: string): RecordFile<BridgeRecord> {
+  return new RecordFile({ path: join(dir, 'bridge.json'), parse, durable: false });
+}
+
+function parse({ range: text, mtu, forwardingWasOff }: Readonly<Record<string, unknown>>): BridgeRecord {
+  const range = parseIpv4Range(typeof text === 'string' ? text : '');
+  if (range === undefined) throw new Error('it names no range');
+  return {
+    range: formatIpv4Range(range),
+    mtu: typeof mtu === 'number' ? mtu : 1500,
+    forwardingWasOff: forwardingWasOff === true,
+  };
 }

@@ -9,7 +9,7 @@
  */
 import { type Clock } from '#base/time/clock.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
-import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
+import { RecordFile } from '#base/fs/record-file.js';
 
 /** What {@link CreationTimes} needs. */
 export interface CreationTimesOptions {
@@ -18,38 +18,43 @@ export interface CreationTimesOptions {
   readonly logger?: Logger;
 }
 
-/** Version of the file format. */
-const VERSION = 1;
 /** Pods often come together. */
 const WRITE_AFTER_MS = 100;
 
 /** See the module. */
 export class CreationTimes {
-  readonly #options: CreationTimesOptions;
-  readonly #logger: Logger;
+  readonly #clock: Clock;
+  readonly #file: RecordFile<ReadonlyMap<string, number>>;
   readonly #byUid: Map<string, number>;
+  /** Pods may have come before their times were recorded. */
   readonly #isFirst: boolean;
-  #isScheduled = false;
-  #writing: Promise<void> = Promise.resolve();
 
-  /** `isFirst`: pods may have come before their times were recorded. */
-  private constructor(options: CreationTimesOptions, byUid: Map<string, number>, isFirst: boolean) {
-    this.#isFirst = isFirst;
-    this.#options = options;
-    this.#logger = options.logger ?? SILENT_LOGGER;
-    this.#byUid = byUid;
+  private constructor(
+    clock: Clock,
+    file: RecordFile<ReadonlyMap<string, number>>,
+    known: ReadonlyMap<string, number> | undefined,
+  ) {
+    this.#clock = clock;
+    this.#file = file;
+    this.#isFirst = known === undefined;
+    this.#byUid = new Map(known);
   }
 
   /** Reads the previous agent's file. Never rejects: without a readable file, all pods have just come. */
   static async open(options: CreationTimesOptions): Promise<CreationTimes> {
-    const { file, logger = SILENT_LOGGER } = options;
+    const { file: path, clock, logger = SILENT_LOGGER } = options;
+    const file = new RecordFile<ReadonlyMap<string, number>>({
+      ...{ path, parse, format: (byUid) => ({ pods: [...byUid] }) },
+      later: {
+        delay: { clock, ms: WRITE_AFTER_MS },
+        onError: (error) => logger.error('Creation times of pods cannot be kept', error, { path }),
+      },
+    });
     try {
-      const text = await readIfThere(file);
-      const byUid = text === undefined ? new Map<string, number>() : parse(text);
-      return new CreationTimes(options, byUid, text === undefined);
+      return new CreationTimes(clock, file, await file.read());
     } catch (error) {
-      logger.error('Creation times of pods cannot be read', error, { path: file });
-      return new CreationTimes(options, new Map<string, number>(), true);
+      logger.error('Creation times of pods cannot be read', error, { path });
+      return new CreationTimes(clock, file, undefined);
     }
   }
 
@@ -59,7 +64,7 @@ export class CreationTimes {
   getMs(uid: string, seenRunningMs = Infinity): number {
     const known = this.#byUid.get(uid);
     if (known !== undefined) return known;
-    const nowMs = this.#options.clock.now();
+    const nowMs = this.#clock.now();
     const createdAtMs = this.#isFirst ? Math.min(nowMs, seenRunningMs) : nowMs;
     this.#byUid.set(uid, createdAtMs);
     this.#writeSoon();
@@ -78,30 +83,16 @@ export class CreationTimes {
 
   /** Resolves when everything is written. */
   async flush(): Promise<void> {
-    if (this.#isScheduled) this.#write();
-    await this.#writing;
+    await this.#file.flush();
   }
 
   #writeSoon(): void {
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    this.#options.clock.setTimer(WRITE_AFTER_MS, () => this.#isScheduled && this.#write(), { unref: true });
-  }
-
-  #write(): void {
-    this.#isScheduled = false;
-    const { file } = this.#options;
-    this.#writing = this.#writing
-      .then(async () => writeWhole(file, `${JSON.stringify({ version: VERSION, pods: [...this.#byUid] })}\n`))
-      .catch((error: unknown) =>
-        this.#logger.error('Creation times of pods cannot be kept', error, { path: file }),
-      );
+    this.#file.writeSoon(() => this.#byUid);
   }
 }
 
-function parse(text: string): Map<string, number> {
-  const { version, pods } = JSON.parse(text) as { readonly version?: unknown; readonly pods?: unknown };
-  if (version !== VERSION || !Array.isArray(pods)) throw new Error('it is of another form');
+function parse({ pods }: Readonly<Record<string, unknown>>): ReadonlyMap<string, number> {
+  if (!Array.isArray(pods)) throw new Error('it is not what was written');
   return new Map(
     (pods as unknown[]).filter(
       (entry): entry is [string, number] =>

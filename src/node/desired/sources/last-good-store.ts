@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type Pod } from '#kube/pod/pod.js';
 import { messageOf } from '#base/errors/errors.js';
 import { SliceYielder } from '#base/async/slices.js';
+import { formatRecord, parseRecord, type RecordForm } from '#base/fs/record-form.js';
 import { syncPath, writeWhole } from '#base/fs/whole-file.js';
 import { type ManifestPlace } from '../manifests/manifest-problem.js';
 import { restoreSourceObject, type SourceObject } from '../manifests/source-object.js';
@@ -42,7 +43,6 @@ export interface KeptVersions {
   readonly faults: readonly string[];
 }
 
-const FORMAT = 1;
 /** More do not help: the disk serializes them. */
 const FILES_AT_ONCE = 8;
 /** Some milliseconds. */
@@ -50,7 +50,6 @@ const PODS_PER_SLICE = 10;
 
 /** The first line of a record. */
 interface Header {
-  readonly format: typeof FORMAT;
   readonly origin: string;
   readonly name: string;
   /** How many lines follow, each a place, a tab, and the pod as written. */
@@ -63,6 +62,7 @@ interface Header {
   readonly refused?: readonly string[];
 }
 
+const HEADER: RecordForm<Header> = { parse: (content) => content as unknown as Header };
 const TAB = '\t';
 const ENDING = '.jsonl';
 
@@ -166,8 +166,7 @@ export class LastGoodStore {
 
   async #decode(text: string, recordName: string, slices: SliceYielder): Promise<LastGood> {
     const [first = '', ...lines] = text.trimEnd().split('\n');
-    const header = JSON.parse(first) as Header | null;
-    if (header?.format !== FORMAT) throw new Error('it is of another format');
+    const header = parseRecord(HEADER, first);
     const { origin, name } = header;
     if (this.#recordName(origin, name) !== recordName) throw new Error('it is of another file');
     if (lines.length !== header.pods + (header.objects ?? 0)) throw new Error('it is cut short');
@@ -196,7 +195,7 @@ function encode({ origin, name, pods, objects, digest, refused = [] }: LastGood)
   const some = objects.length === 0 ? {} : { objects: objects.length };
   const known = digest === undefined ? {} : { digest };
   const others = refused.length === 0 ? {} : { refused };
-  const header: Header = { format: FORMAT, origin, name, pods: pods.length, ...some, ...known, ...others };
+  const header: Header = { origin, name, pods: pods.length, ...some, ...known, ...others };
   const lines = [...pods, ...objects].map(({ place, written }) => `${JSON.stringify(place)}${TAB}${written}`);
-  return `${[JSON.stringify(header), ...lines].join('\n')}\n`;
+  return [formatRecord(HEADER, header), ...lines.map((line) => `${line}\n`)].join('');
 }

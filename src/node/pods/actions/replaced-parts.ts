@@ -18,7 +18,7 @@ import { type PodPaths, type PodStatus } from '#watch';
 import { mayBeAlive } from '../../status/pod-containers.js';
 import { restartsAlways } from '#kube/container/restart-rule.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
-import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
+import { RecordFile } from '#base/fs/record-file.js';
 import { type KillReason, type PodActions } from './pod-actions.js';
 
 /** Options of {@link ReplacedParts}. */
@@ -31,8 +31,6 @@ export interface ReplacedPartsOptions {
  * Reasons for stopping a container that did nothing wrong: another one starts, whatever the restart policy.
  */
 const REPLACING: ReadonlySet<KillReason> = new Set(['DefinitionChanged', 'Resize']);
-/** Version of the file format; other versions are ignored. */
-const VERSION = 1;
 
 /** See the module. */
 export class ReplacedParts {
@@ -53,13 +51,12 @@ export class ReplacedParts {
   async takeUp(podUid: string): Promise<void> {
     if (this.#byUid.has(podUid)) return;
     let ids: readonly string[] = [];
-    const path = this.#paths.replacedFile(podUid);
+    const file = this.#fileOf(podUid);
     try {
-      const text = await readIfThere(path);
-      if (text !== undefined) ids = parse(text, podUid);
+      ids = (await file.read()) ?? [];
     } catch (error) {
       const message = 'What was replaced of a pod cannot be read, the pod goes by what the runtime shows';
-      this.#logger.error(message, error, { podUID: podUid, path });
+      this.#logger.error(message, error, { podUID: podUid, path: file.path });
     }
     this.#byUid.set(podUid, new Set(ids));
   }
@@ -82,8 +79,7 @@ export class ReplacedParts {
     this.#byUid.set(podUid, all);
     try {
       await mkdir(this.#paths.podDir(podUid), { recursive: true, mode: 0o750 });
-      const text = `${JSON.stringify({ version: VERSION, uid: podUid, ids: [...all] })}\n`;
-      await writeWhole(this.#paths.replacedFile(podUid), text);
+      await this.#fileOf(podUid).write([...all]);
     } catch (error) {
       this.#logger.error('What is replaced of a pod cannot be kept on the disk', error, { podUID: podUid });
     }
@@ -92,6 +88,20 @@ export class ReplacedParts {
   /** The pod is gone: its file goes with its folder. */
   forget(podUid: string): void {
     this.#byUid.delete(podUid);
+  }
+
+  #fileOf(podUid: string): RecordFile<readonly string[]> {
+    return new RecordFile({
+      path: this.#paths.replacedFile(podUid),
+      format: (ids) => ({ uid: podUid, ids }),
+      parse: ({ uid, ids }) => {
+        if (uid !== podUid) throw new Error('it is of another pod');
+        if (!Array.isArray(ids) || !ids.every((id) => typeof id === 'string')) {
+          throw new Error('it is not what was written');
+        }
+        return ids;
+      },
+    });
   }
 }
 
@@ -114,13 +124,4 @@ export function findReplaced(
   if (!killPod) return containersToKill.filter(({ reason }) => REPLACING.has(reason)).map(({ id }) => id);
   if (!createSandbox || restartsAlways(spec)) return [];
   return containers.filter(mayBeAlive).map(({ id }) => id);
-}
-
-function parse(text: string, podUid: string): readonly string[] {
-  const { version, uid, ids } = JSON.parse(text) as Readonly<Partial<Record<string, unknown>>>;
-  if (version !== VERSION || uid !== podUid) throw new Error('it is of another form, or of another pod');
-  if (!(ids instanceof Array) || !ids.every((id) => typeof id === 'string')) {
-    throw new Error('it is not what was written');
-  }
-  return ids;
 }

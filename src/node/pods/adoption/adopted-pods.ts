@@ -2,8 +2,7 @@ import { type NodePod } from '#kube/pod/node-pod.js';
 import { ANNOTATIONS, type PodStatus } from '#watch';
 import { PodloopError } from '#base/errors/errors.js';
 import { Mutex } from '#base/async/mutex.js';
-import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
-
+import { RecordFile } from '#base/fs/record-file.js';
 import { containerHash, sandboxHash } from '../actions/container-hash.js';
 import { type ContainerBaseline } from '../actions/pod-actions.js';
 import { type ContainerBaselines } from '../sync/sync-pod-ports.js';
@@ -35,20 +34,24 @@ export interface AdoptedPod {
  * A pod that is not on record stays foreign.
  */
 export class AdoptedPods implements ContainerBaselines {
-  readonly #path: string;
+  readonly #file: RecordFile<readonly AdoptedPod[]>;
   readonly #byUid: Map<string, AdoptedPod>;
   /** Serializes the writes. */
   readonly #writes = new Mutex();
 
-  private constructor(path: string, pods: readonly AdoptedPod[]) {
-    this.#path = path;
+  private constructor(file: RecordFile<readonly AdoptedPod[]>, pods: readonly AdoptedPod[]) {
+    this.#file = file;
     this.#byUid = new Map(pods.map((pod) => [pod.uid, pod]));
   }
 
   /** Rejects with OPTION_INVALID when the file is not a record: owned pods would become foreign. */
   static async open(path: string): Promise<AdoptedPods> {
-    const text = await readIfThere(path);
-    return new AdoptedPods(path, text === undefined ? [] : parse(path, text));
+    const file = new RecordFile<readonly AdoptedPod[]>({ path, parse, format: (pods) => ({ pods }) });
+    const known = await file.read(() => {
+      const message = `${path} is not a record of the pods that were taken over from a kubelet; put the record back, or remove the file together with those pods`;
+      throw new PodloopError('OPTION_INVALID', message);
+    });
+    return new AdoptedPods(file, known ?? []);
   }
 
   all(): readonly AdoptedPod[] {
@@ -124,10 +127,9 @@ export class AdoptedPods implements ContainerBaselines {
     const write = async (): Promise<void> => {
       const before = new Map(this.#byUid);
       change();
-      const text = `${JSON.stringify({ pods: this.all() }, undefined, 2)}\n`;
       const after = new Map(this.#byUid);
       this.#replace(before);
-      await writeWhole(this.#path, text);
+      await this.#file.write([...after.values()]);
       this.#replace(after);
     };
     await this.#writes.run(write);
@@ -156,17 +158,9 @@ function partsOf(pod: NodePod, { sandboxes, containers }: PodStatus): AdoptedPar
   ];
 }
 
-function parse(path: string, text: string): AdoptedPod[] {
-  try {
-    const { pods } = JSON.parse(text) as { pods?: unknown };
-    if (Array.isArray(pods) && pods.every(isAdoptedPod)) return pods;
-  } catch {
-    // Invalid JSON is no record either.
-  }
-  throw new PodloopError(
-    'OPTION_INVALID',
-    `${path} is not a record of the pods that were taken over from a kubelet; put the record back, or remove the file together with those pods`,
-  );
+function parse({ pods }: Readonly<Record<string, unknown>>): readonly AdoptedPod[] {
+  if (!Array.isArray(pods) || !pods.every(isAdoptedPod)) throw new Error('it is not what was written');
+  return pods;
 }
 
 function isAdoptedPod(value: unknown): value is AdoptedPod {

@@ -1,12 +1,16 @@
 import { CGROUP_DRIVERS, type CgroupDriver } from '../../runtime/config/pod-cgroup-names.js';
-import { isRecord } from '#base/text/is-record.js';
 import { type Logger } from '#base/log/logger.js';
-import { readIfThere, writeIfOther } from '#base/fs/whole-file.js';
+import { RecordFile } from '#base/fs/record-file.js';
 
 /** What {@link CgroupDriverRecord.open} needs. */
 export interface CgroupDriverRecordOptions {
   readonly file: string;
   readonly logger: Logger;
+}
+
+interface KnownDriver {
+  readonly runtime: string;
+  readonly driver: CgroupDriver;
 }
 
 /**
@@ -15,21 +19,26 @@ export interface CgroupDriverRecordOptions {
  * It is valid only for a runtime of the same name.
  */
 export class CgroupDriverRecord {
-  readonly #options: CgroupDriverRecordOptions;
-  #known: { readonly runtime: string; readonly driver: CgroupDriver } | undefined;
+  readonly #logger: Logger;
+  readonly #file: RecordFile<KnownDriver>;
+  #known: KnownDriver | undefined;
 
   /**
-   * Reads the record of an earlier agent; an invalid file counts as missing. Rejects when it cannot be read.
+   * Reads the record of an earlier agent; an invalid file is logged and counts as missing. Rejects when it
+   * cannot be read.
    */
   static async open(options: CgroupDriverRecordOptions): Promise<CgroupDriverRecord> {
     const record = new CgroupDriverRecord(options);
-    const text = await readIfThere(options.file);
-    record.#known = text === undefined ? undefined : parse(text);
+    record.#known = await record.#file.read((error) => {
+      options.logger.error('The persisted cgroup driver is not usable', error, { path: options.file });
+      return undefined;
+    });
     return record;
   }
 
-  private constructor(options: CgroupDriverRecordOptions) {
-    this.#options = options;
+  private constructor({ file: path, logger }: CgroupDriverRecordOptions) {
+    this.#logger = logger;
+    this.#file = new RecordFile({ path, parse });
   }
 
   /** The driver of a runtime, by the runtime's own name; undefined when unknown. */
@@ -39,24 +48,18 @@ export class CgroupDriverRecord {
 
   /** Does not reject: a record that cannot be written is valid for this run. */
   async put(runtime: string, driver: CgroupDriver): Promise<void> {
-    const { file, logger } = this.#options;
     if (this.find(runtime) === driver) return;
     this.#known = { runtime, driver };
     try {
-      await writeIfOther(file, `${JSON.stringify(this.#known)}\n`);
+      await this.#file.write(this.#known);
     } catch (error) {
-      logger.error('The cgroup driver is not persisted', error, { path: file });
+      this.#logger.error('The cgroup driver is not persisted', error, { path: this.#file.path });
     }
   }
 }
 
-function parse(text: string): { readonly runtime: string; readonly driver: CgroupDriver } | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (!isRecord(value) || typeof value['runtime'] !== 'string') return undefined;
-    const driver = CGROUP_DRIVERS.find((each) => each === value['driver']);
-    return driver && { runtime: value['runtime'], driver };
-  } catch {
-    return undefined;
-  }
+function parse({ runtime, driver: name }: Readonly<Record<string, unknown>>): KnownDriver {
+  const driver = CGROUP_DRIVERS.find((each) => each === name);
+  if (typeof runtime !== 'string' || driver === undefined) throw new Error('it names no driver of a runtime');
+  return { runtime, driver };
 }

@@ -161,7 +161,11 @@ describe('a runtime that does not report its driver', () => {
     const bench = await makeWatch();
     bench.answer = RuntimeConfig('systemd');
     await bench.askStatus();
-    expect(JSON.parse(await readFile(file(), 'utf8'))).toEqual({ runtime: 'containerd', driver: 'systemd' });
+    expect(JSON.parse(await readFile(file(), 'utf8'))).toEqual({
+      version: 1,
+      runtime: 'containerd',
+      driver: 'systemd',
+    });
     const later = await makeWatch();
     later.answer = new Error('took too long');
     await later.askStatus();

@@ -1,7 +1,6 @@
 import { Absences } from '#base/async/absences.js';
 import { type Clock, SystemClock } from '#base/time/clock.js';
-import { Mutex } from '#base/async/mutex.js';
-import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
+import { RecordFile } from '#base/fs/record-file.js';
 
 /** An image that this agent pulled. Times in milliseconds since the epoch. */
 export interface PulledImage {
@@ -20,6 +19,7 @@ export interface ImagesSeen {
   readonly nowMs: number;
 }
 
+type Images = ReadonlyMap<string, PulledImage>;
 type MonotonicClock = Pick<Clock, 'monotonicMs'>;
 
 /**
@@ -33,24 +33,25 @@ type MonotonicClock = Pick<Clock, 'monotonicMs'>;
  * lack it, and comes back when the second has it.
  */
 export class PulledImages {
-  readonly #path: string;
+  readonly #file: RecordFile<Images>;
   readonly #clock: MonotonicClock;
   readonly #images: Map<string, PulledImage>;
   /** Images that the last list lacked. */
   readonly #aside = new Map<string, PulledImage>();
   readonly #missed = new Absences();
-  /** Serializes the writes. */
-  readonly #writes = new Mutex();
 
-  private constructor(path: string, clock: MonotonicClock, images: Map<string, PulledImage>) {
-    this.#path = path;
+  private constructor(file: RecordFile<Images>, clock: MonotonicClock, images: Images) {
+    this.#file = file;
     this.#clock = clock;
-    this.#images = images;
+    this.#images = new Map(images);
   }
 
   /** Reads the file. An invalid one counts as empty: then nothing is removed. */
   static async open(path: string, clock: MonotonicClock = new SystemClock()): Promise<PulledImages> {
-    return new PulledImages(path, clock, parse((await readIfThere(path)) ?? '{}'));
+    const file = new RecordFile<Images>({
+      ...{ path, parse, format: (images) => ({ images: [...images.values()] }) },
+    });
+    return new PulledImages(file, clock, (await file.read(() => undefined)) ?? new Map());
   }
 
   /** Without those that the last list lacked. */
@@ -118,21 +119,11 @@ export class PulledImages {
   }
 
   async #save(): Promise<void> {
-    const write = async (): Promise<void> => {
-      const images = [...this.#images.values(), ...this.#aside.values()];
-      await writeWhole(this.#path, `${JSON.stringify({ images })}\n`);
-    };
-    await this.#writes.run(write);
+    await this.#file.write(new Map([...this.#images, ...this.#aside]));
   }
 }
 
-function parse(text: string): Map<string, PulledImage> {
-  let images: unknown;
-  try {
-    ({ images } = JSON.parse(text) as { images?: unknown });
-  } catch {
-    return new Map();
-  }
+function parse({ images }: Readonly<Record<string, unknown>>): Images {
   const list = Array.isArray(images) ? (images as (Partial<PulledImage> | null)[]) : [];
   return new Map(
     list.flatMap((image) => {
