@@ -1,4 +1,5 @@
 import { abortable } from '#base/async/abortable.js';
+import { Slots } from '#base/async/slots.js';
 import { type Clock } from '#base/time/clock.js';
 
 /** Options of {@link PullQueue}. */
@@ -31,14 +32,12 @@ interface Flight {
  */
 export class PullQueue {
   readonly #clock: Clock;
-  readonly #atOnce: number;
+  readonly #slots: Slots;
   readonly #flights = new Map<string, Flight>();
-  readonly #waiting = new Set<() => void>();
-  #pulling = 0;
 
   constructor(options: PullQueueOptions) {
     this.#clock = options.clock;
-    this.#atOnce = options.atOnce;
+    this.#slots = new Slots({ limit: options.atOnce });
   }
 
   /** `pull` is called once per flight. Rejects with the signal's reason, or with the error of the pull. */
@@ -81,39 +80,12 @@ export class PullQueue {
   }
 
   async #pull(pull: () => Promise<string>, onBegin: () => void, signal: AbortSignal): Promise<Pulled> {
-    await this.#enter(signal);
-    try {
+    const work = async (): Promise<Pulled> => {
       onBegin();
       const startedMs = this.#clock.monotonicMs();
       const imageRef = await pull();
       return { imageRef, durationMs: this.#clock.monotonicMs() - startedMs };
-    } finally {
-      this.#pulling--;
-      const [next] = this.#waiting;
-      next?.();
-    }
-  }
-
-  async #enter(signal: AbortSignal): Promise<void> {
-    if (this.#pulling < this.#atOnce) {
-      this.#pulling++;
-      return;
-    }
-    await new Promise<void>((resolve, reject) => {
-      const admit = (): void => {
-        this.#waiting.delete(admit);
-        this.#pulling++;
-        resolve();
-      };
-      this.#waiting.add(admit);
-      signal.addEventListener(
-        'abort',
-        () => {
-          // Once admitted it runs on.
-          if (this.#waiting.delete(admit)) reject(signal.reason as Error);
-        },
-        { once: true },
-      );
-    });
+    };
+    return await this.#slots.run(undefined, work, signal);
   }
 }

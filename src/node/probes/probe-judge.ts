@@ -1,3 +1,4 @@
+import { type Slots } from '#base/async/slots.js';
 import { type Clock } from '#base/time/clock.js';
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
@@ -5,7 +6,6 @@ import { probeEnded } from '#base/channels/probe-channels.js';
 import { type LoopStallMonitor, type StallTime } from './loop-stall-monitor.js';
 import { errored, type ProbeOutcome } from './probe-outcome.js';
 import { titleOf } from './probe-result.js';
-import { type ProbeSlots } from './probe-slots.js';
 import { isVoid } from './probe-validity.js';
 import { type JudgedOutcome, type ProbeRun } from './probe-worker.js';
 
@@ -16,7 +16,8 @@ export type RunProbe = (run: ProbeRun, signal: AbortSignal) => Promise<ProbeOutc
 export interface ProbeJudgeOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly slots: ProbeSlots;
+  /** By uids of pods. */
+  readonly slots: Slots<string>;
   readonly stalls: LoopStallMonitor;
   readonly runProbe: RunProbe;
 }

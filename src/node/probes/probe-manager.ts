@@ -9,6 +9,8 @@
  * @module
  */
 import { type NodePod } from '#kube/pod/node-pod.js';
+import { FairLine } from '#base/async/slot-line.js';
+import { Slots } from '#base/async/slots.js';
 import { type Clock } from '#base/time/clock.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { probeNotRun } from '#base/channels/probe-channels.js';
@@ -18,7 +20,6 @@ import { ProbeJudge, type RunProbe } from './probe-judge.js';
 import { type ProbeMemory } from './probe-memory.js';
 import { type ProbeResult } from './probe-result.js';
 import { ProbeResults } from './probe-results.js';
-import { ProbeSlots } from './probe-slots.js';
 import { probeKey, probeSubjects } from './probe-subjects.js';
 import { type ProbeTargets } from './probe-targets.js';
 import { type ProbeSubject, ProbeWorker } from './probe-worker.js';
@@ -32,7 +33,7 @@ export interface ProbeManagerOptions {
   /** Without it, nothing is remembered. */
   readonly memory?: ProbeMemory;
   readonly logger?: Logger;
-  /** Maximum number of probes in flight; see {@link ProbeSlots}. */
+  /** Maximum number of probes in flight, besides slow ones (default: 64). */
   readonly concurrency?: number;
   /** A number in [0, 1) (default: Math.random). */
   readonly random?: () => number;
@@ -66,6 +67,10 @@ interface ProbedPod {
   readonly workers: Map<string, Handle>;
 }
 
+const AT_ONCE = 64;
+/** A probe that takes longer does not block those of other containers. */
+const SLOW_AFTER_MS = 1_000;
+const MAX_SLOW = 256;
 /** At an agent's start, first probes are spread over their period, but over no more than this. */
 const MAX_SPREAD_MS = 10_000;
 
@@ -73,7 +78,7 @@ const MAX_SPREAD_MS = 10_000;
 export class ProbeManager implements AsyncDisposable {
   readonly #options: ProbeManagerOptions;
   readonly #logger: Logger;
-  readonly #slots: ProbeSlots;
+  readonly #slots: Slots<string>;
   readonly #judge: ProbeJudge;
   readonly #pods = new Map<string, ProbedPod>();
   readonly #findings: ProbeFindings;
@@ -84,10 +89,14 @@ export class ProbeManager implements AsyncDisposable {
   #closed = false;
 
   constructor(options: ProbeManagerOptions) {
-    const { clock, logger = SILENT_LOGGER, runProbe, concurrency } = options;
+    const { clock, logger = SILENT_LOGGER, runProbe, concurrency = AT_ONCE } = options;
     this.#options = options;
     this.#logger = logger;
-    this.#slots = new ProbeSlots({ clock, ...(concurrency === undefined ? {} : { limit: concurrency }) });
+    // Each pod gets its turn, however many probes it has.
+    this.#slots = new Slots({
+      ...{ limit: concurrency, line: new FairLine<string>() },
+      leave: { clock, afterMs: SLOW_AFTER_MS, maxOutside: MAX_SLOW },
+    });
     const stalls = new LoopStallMonitor({ clock });
     this.#judge = new ProbeJudge({ clock, logger, slots: this.#slots, stalls, runProbe });
     this.#findings = new ProbeFindings({ memory: options.memory });
@@ -97,7 +106,8 @@ export class ProbeManager implements AsyncDisposable {
 
   /** Counters as of now. */
   get stats(): ProbeManagerStats {
-    const { inFlight, waiting } = this.#slots;
+    const { inside, outside, waiting } = this.#slots.facts;
+    const inFlight = inside + outside;
     const { voided, unanswered, heldBack } = this.#judge;
     return { workers: this.#running.size, inFlight, waiting, voided, unanswered, heldBack };
   }

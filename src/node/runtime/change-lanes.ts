@@ -1,9 +1,9 @@
 import { abortable } from '#base/async/abortable.js';
 import { type Clock } from '#base/time/clock.js';
 import { settlesWithin } from '#base/async/settles-within.js';
-
+import { RankLine } from '#base/async/slot-line.js';
+import { Slots, type SlotsFacts } from '#base/async/slots.js';
 import { AdaptiveBound, type AdaptiveBoundOptions } from '#watch';
-import { ChangeLane, type LaneFacts } from './change-lane.js';
 import { isOverload } from './unsettled-changes.js';
 
 /** Options of {@link ChangeLanes}. */
@@ -15,9 +15,9 @@ export interface ChangeLanesOptions {
 
 /** The present work of all lanes. */
 export interface ChangeLanesFacts {
-  readonly changes: LaneFacts;
-  readonly stops: LaneFacts;
-  readonly commands: LaneFacts;
+  readonly changes: SlotsFacts;
+  readonly stops: SlotsFacts;
+  readonly commands: SlotsFacts;
 }
 
 /** A sandbox may wait for its network for minutes: after this time it frees its slot. */
@@ -30,6 +30,7 @@ const STOP_LEAVES_AFTER_MS = 1_000;
  * Otherwise a hundred new pods would all have their sandboxes before the first of them runs.
  */
 const RANKS: Readonly<Record<string, number>> = { create_container: 1, run_podsandbox: 2, remove_image: 3 };
+const FIRST_RANK = 0;
 /** For clean-up: a full node that comes back has hundreds of dead containers, and pods to restart. */
 const LAST_RANK = 3;
 const STOPS_AT_ONCE = 32;
@@ -48,9 +49,9 @@ const MAX_WAITING = 10_000;
 export class ChangeLanes {
   readonly #clock: Clock;
   readonly #bound: AdaptiveBound;
-  readonly #changes: ChangeLane;
-  readonly #stops: ChangeLane;
-  readonly #commands: ChangeLane;
+  readonly #changes: Slots<number>;
+  readonly #stops: Slots;
+  readonly #commands: Slots;
   readonly #underWay = new Set<Promise<unknown>>();
   /** Hooks: a change that hangs may still happen, but nobody reads the result of a command. */
   readonly #commandsUnderWay = new Set<Promise<unknown>>();
@@ -59,15 +60,14 @@ export class ChangeLanes {
     const bound = new AdaptiveBound(options);
     this.#clock = clock;
     this.#bound = bound;
-    this.#changes = new ChangeLane({
-      clock,
+    this.#changes = new Slots<number>({
       limit: () => bound.limit,
-      leaveAfterMs: CHANGE_LEAVES_AFTER_MS,
-      mostOutside: 4 * (options?.most ?? 64),
+      line: new RankLine((rank) => rank),
+      leave: { clock, afterMs: CHANGE_LEAVES_AFTER_MS, maxOutside: 4 * (options?.most ?? 64) },
     });
-    const waiting = { clock, leaveAfterMs: STOP_LEAVES_AFTER_MS, mostOutside: MAX_WAITING };
-    this.#stops = new ChangeLane({ ...waiting, limit: () => STOPS_AT_ONCE });
-    this.#commands = new ChangeLane({ ...waiting, limit: () => COMMANDS_AT_ONCE });
+    const leave = { clock, afterMs: STOP_LEAVES_AFTER_MS, maxOutside: MAX_WAITING };
+    this.#stops = new Slots({ limit: STOPS_AT_ONCE, leave });
+    this.#commands = new Slots({ limit: COMMANDS_AT_ONCE, leave });
   }
 
   get facts(): ChangeLanesFacts {
@@ -100,7 +100,8 @@ export class ChangeLanes {
     work: () => Promise<T>,
     canWait = false,
   ): Promise<T> {
-    const measured = async (underWay: number): Promise<T> => {
+    const measured = async (): Promise<T> => {
+      const underWay = this.#changes.facts.inside;
       const startedMs = this.#clock.monotonicMs();
       let overloaded = false;
       try {
@@ -113,17 +114,18 @@ export class ChangeLanes {
         this.#bound.observe({ operation, startedMs, endedMs, underWay, overloaded });
       }
     };
-    return await this.#track(this.#changes.run(measured, signal, canWait ? LAST_RANK : RANKS[operation]));
+    const rank = canWait ? LAST_RANK : (RANKS[operation] ?? FIRST_RANK);
+    return await this.#track(this.#changes.run(rank, measured, signal));
   }
 
   /** The signal ends the wait at once, as nobody has to wait for a stop that a shorter one overtakes. */
   async stop(signal: AbortSignal | undefined, work: () => Promise<void>): Promise<void> {
-    await abortable(this.#track(this.#stops.run(work, signal)), signal);
+    await abortable(this.#track(this.#stops.run(undefined, work, signal)), signal);
   }
 
   /** The signal ends the wait at once. `mayBeCut`: {@link settled} does not wait for it. */
   async command<T>(signal: AbortSignal | undefined, work: () => Promise<T>, mayBeCut = false): Promise<T> {
-    const command = this.#commands.run(work, signal);
+    const command = this.#commands.run(undefined, work, signal);
     return await abortable(mayBeCut ? command : this.#track(command, this.#commandsUnderWay), signal);
   }
 

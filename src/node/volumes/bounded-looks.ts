@@ -14,6 +14,8 @@
  */
 import { type Clock } from '#base/time/clock.js';
 import { settlesWithin } from '#base/async/settles-within.js';
+import { ChosenLine } from '#base/async/slot-line.js';
+import { type ReleaseSlot, Slots } from '#base/async/slots.js';
 import { type LookPlace } from './find-look-place.js';
 
 /** The place does not answer, so its state is unknown. */
@@ -38,34 +40,30 @@ interface Look<T> {
 const LIMIT_MS = 10_000;
 const MAX_AT_ONCE = 2;
 
-/** A caller that waits for its turn at a place. */
-interface Waiter {
-  readonly place: string;
-  readonly begin: () => void;
-}
-
 /** See the module. */
 export class BoundedLooks {
   readonly #clock: Pick<Clock, 'setTimer'>;
-  readonly #mostAtOnce: number;
   readonly #findPlace: ((path: string) => Promise<LookPlace>) | undefined;
-  /** The places that may hang and are being accessed, including those that do not answer. */
-  readonly #places = new Set<string>();
-  /** First come, first served. */
-  readonly #waiting = new Set<Waiter>();
-
+  /** By places that may hang: inside are those being accessed, including those that do not answer. */
+  readonly #slots: Slots<string>;
   /** How many accesses of each place of the node itself are late and still unanswered. */
   readonly #overdue = new Map<string, number>();
 
   constructor({ clock, findPlace, mostAtOnce = MAX_AT_ONCE }: BoundedLooksOptions) {
     this.#clock = clock;
-    this.#mostAtOnce = mostAtOnce;
+    // First come, first served, and one at a time at each place.
+    const line = new ChosenLine<string>((waiting, inside) => {
+      const taken = new Set(inside);
+      const next = [...waiting].findIndex((place) => !taken.has(place));
+      return next < 0 ? undefined : next;
+    });
+    this.#slots = new Slots({ limit: mostAtOnce, line });
     this.#findPlace = findPlace;
   }
 
   /** How many accesses of places that may hang are under way. */
   get underWay(): number {
-    return this.#places.size;
+    return this.#slots.facts.inside;
   }
 
   /**
@@ -77,12 +75,13 @@ export class BoundedLooks {
   async run<T>(path: string, look: () => Promise<T>, discard?: (late: T) => void): Promise<T> {
     const { name, mayHang } = await this.#placeOf(path);
     if (!mayHang) return this.#lookAtNode({ path, look, discard }, name);
-    if (!(await this.#enter(name))) {
-      const others = this.#places.has(name) ? [name] : [...this.#places];
+    const leave = await this.#enter(name);
+    if (leave === undefined) {
+      const others = this.#slots.insideKeys;
+      if (others.includes(name)) throw new UnansweredError(`${path} ${explain(path, [name])}`);
       throw new UnansweredError(`${path} ${explain(path, others)}`);
     }
     const looking = look();
-    const leave = (): void => this.#leave(name);
     looking.then(leave, leave);
     return this.#answerOf({ path, looking, discard });
   }
@@ -126,38 +125,17 @@ export class BoundedLooks {
     throw new UnansweredError(`${path} does not answer`);
   }
 
-  /** Resolves with true when it is the caller's turn, with false when that took too long. */
-  #enter(place: string): Promise<boolean> {
-    if (this.#mayBegin(place)) {
-      this.#places.add(place);
-      return Promise.resolve(true);
+  /** Resolves when it is the caller's turn; with undefined when that took too long. */
+  async #enter(place: string): Promise<ReleaseSlot | undefined> {
+    const late = new AbortController();
+    const timer = this.#clock.setTimer(LIMIT_MS, () => late.abort());
+    try {
+      return await this.#slots.take(place, late.signal);
+    } catch {
+      return undefined;
+    } finally {
+      timer.cancel();
     }
-    return new Promise((resolve) => {
-      const timer = this.#clock.setTimer(LIMIT_MS, () => {
-        this.#waiting.delete(waiter);
-        resolve(false);
-      });
-      const begin = (): void => {
-        timer.cancel();
-        resolve(true);
-      };
-      const waiter: Waiter = { place, begin };
-      this.#waiting.add(waiter);
-    });
-  }
-
-  #leave(place: string): void {
-    this.#places.delete(place);
-    for (const waiter of this.#waiting) {
-      if (!this.#mayBegin(waiter.place)) continue;
-      this.#waiting.delete(waiter);
-      this.#places.add(waiter.place);
-      waiter.begin();
-    }
-  }
-
-  #mayBegin(place: string): boolean {
-    return this.#places.size < this.#mostAtOnce && !this.#places.has(place);
   }
 }
 

@@ -1,3 +1,6 @@
+import { linkAbort } from '#base/async/linked-abort.js';
+import { ChosenLine } from '#base/async/slot-line.js';
+import { type ReleaseSlot, Slots } from '#base/async/slots.js';
 import { type Clock, type ClockTimer } from '#base/time/clock.js';
 import { MountShell, NoShellError } from './mount-shell.js';
 import { MOUNT_LIMIT_MS, type MountTool, runMountTool } from './mount-tool.js';
@@ -33,10 +36,6 @@ interface Job {
   readonly tool: MountTool;
   readonly args: readonly string[];
   readonly place: string;
-  readonly resolve: () => void;
-  readonly reject: (reason: unknown) => void;
-  /** Removes the job from the queue. */
-  readonly leave: () => void;
 }
 
 /** Maximum of tools at a time. */
@@ -61,9 +60,9 @@ const MAX_WAITING = 1_000;
  */
 export class MountShells implements AsyncDisposable {
   readonly #options: Required<MountShellsOptions>;
-  /** In the order of the calls. */
-  readonly #waiting = new Set<Job>();
-  readonly #running = new Set<Job>();
+  readonly #slots = new Slots<Job>({ limit: MAX_AT_ONCE, line: new ChosenLine(findNext) });
+  /** Ends the waits of tools that have not begun. */
+  readonly #closing = new AbortController();
   /** The last one has worked last: with little to do, the others end. */
   readonly #idle: MountShell[] = [];
   readonly #timers = new Map<MountShell, ClockTimer>();
@@ -72,7 +71,6 @@ export class MountShells implements AsyncDisposable {
   readonly #work = new Set<Promise<void>>();
   #refused = 0;
   #expired = 0;
-  #isClosed = false;
 
   constructor(options: MountShellsOptions) {
     this.#options = {
@@ -82,8 +80,9 @@ export class MountShells implements AsyncDisposable {
   }
 
   get counts(): MountShellsCounts {
+    const { inside: running, waiting } = this.#slots.facts;
     return {
-      ...{ running: this.#running.size, waiting: this.#waiting.size, idle: this.#idle.length },
+      ...{ running, waiting, idle: this.#idle.length },
       ...{ refused: this.#refused, expired: this.#expired },
     };
   }
@@ -96,84 +95,62 @@ export class MountShells implements AsyncDisposable {
    */
   async run(tool: MountTool, args: readonly string[], signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
-    if (this.#isClosed) throw new Error(`${tool} was not begun: podloop is ending`);
-    const { clock, limitMs, mostWaiting } = this.#options;
+    const job: Job = { tool, args, place: args.at(-1) ?? '' };
+    const release = await this.#takeTurn(job, signal);
+    if (this.#isClosed) {
+      release();
+      throw endingError(tool);
+    }
     await new Promise<void>((resolve, reject) => {
-      const fail = (reason: Error): void => {
-        this.#waiting.delete(job);
-        job.leave();
-        reject(reason);
-        // Others may have waited only for this one's place.
-        this.#beginWhatCan();
-      };
-      const abort = (): void => fail(signal?.reason as Error);
-      const timers: ClockTimer[] = [];
-      const leave = (): void => {
-        for (const timer of timers) timer.cancel();
-        signal?.removeEventListener('abort', abort);
-      };
-      const job: Job = { tool, args, place: args.at(-1) ?? '', resolve, reject, leave };
-      this.#waiting.add(job);
-      this.#beginWhatCan();
-      if (!this.#waiting.has(job)) return;
-      if (this.#waiting.size > mostWaiting) {
-        this.#refused++;
-        fail(new Error(`${tool} was not begun: ${mostWaiting} others wait already, ${this.#blame()}`));
-        return;
-      }
-      const expire = (): void => {
-        this.#expired++;
-        const late = `its turn did not come for ${limitMs / 1_000} s`;
-        fail(new Error(`${tool} was not begun: ${late}, ${this.#blame()}`));
-      };
-      timers.push(clock.setTimer(limitMs, expire));
-      signal?.addEventListener('abort', abort, { once: true });
+      const work = this.#runOne(job, resolve, reject).finally(() => {
+        this.#work.delete(work);
+        release();
+      });
+      this.#work.add(work);
     });
   }
 
   /** Refuses waiting tools, lets running ones end, and resolves when no shell is left. Idempotent. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosed = true;
-    for (const { tool, leave, reject } of this.#waiting) {
-      leave();
-      reject(new Error(`${tool} was not begun: podloop is ending`));
-    }
-    this.#waiting.clear();
+    this.#closing.abort();
     for (const shell of [...this.#idle]) this.#dismiss(shell);
     await Promise.all(this.#work);
     await Promise.all([...this.#shells].map(async ({ ended }) => ended));
   }
 
-  #beginWhatCan(): void {
-    // No overtaking at one place, not even if the one before only waits for its turn.
-    const taken = new Set([...this.#running].map(({ place }) => place));
-    for (const job of this.#waiting) {
-      if (this.#running.size >= MAX_AT_ONCE) return;
-      if (!taken.has(job.place) && this.#mayBegin(job)) this.#begin(job);
-      taken.add(job.place);
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  async #takeTurn(job: Job, signal: AbortSignal | undefined): Promise<ReleaseSlot> {
+    const { tool } = job;
+    if (this.#isClosed) throw endingError(tool);
+    const { clock, limitMs, mostWaiting } = this.#options;
+    const wait = linkAbort(signal);
+    const close = (): void => wait.abort(endingError(tool));
+    this.#closing.signal.addEventListener('abort', close, { once: true });
+    const timer = clock.setTimer(limitMs, () => {
+      this.#expired++;
+      const late = `its turn did not come for ${limitMs / 1_000} s`;
+      wait.abort(new Error(`${tool} was not begun: ${late}, ${this.#blame()}`));
+    });
+    try {
+      const turn = this.#slots.take(job, wait.signal);
+      // Only one that waits can be too many.
+      if (this.#slots.facts.waiting > mostWaiting) {
+        this.#refused++;
+        wait.abort(new Error(`${tool} was not begun: ${mostWaiting} others wait already, ${this.#blame()}`));
+      }
+      return await turn;
+    } finally {
+      timer.cancel();
+      wait.unlink();
+      this.#closing.signal.removeEventListener('abort', close);
     }
   }
 
-  #mayBegin({ tool }: Job): boolean {
-    if (tool !== 'umount') return true;
-    const unmounts = [...this.#running].filter((each) => each.tool === 'umount').length;
-    return unmounts < MAX_UNMOUNTS_AT_ONCE;
-  }
-
-  #begin(job: Job): void {
-    this.#waiting.delete(job);
-    job.leave();
-    this.#running.add(job);
-    const work = this.#runOne(job).finally(() => {
-      this.#work.delete(work);
-      this.#running.delete(job);
-      this.#beginWhatCan();
-    });
-    this.#work.add(work);
-  }
-
   /** Until the tool has ended, which may be after its answer. Never rejects. */
-  async #runOne({ tool, args, resolve, reject }: Job): Promise<void> {
+  async #runOne({ tool, args }: Job, resolve: () => void, reject: (reason: unknown) => void): Promise<void> {
     const shell = this.#takeShell();
     const work = shell === undefined ? runMountTool(tool, args) : runIn(shell, tool, args);
     await work.then(resolve, reject);
@@ -222,9 +199,30 @@ export class MountShells implements AsyncDisposable {
 
   /** What people should check. */
   #blame(): string {
-    const tools = [...this.#running].map(({ tool, place }) => `${tool} ${place}`).join(', ');
+    const tools = this.#slots.insideKeys.map(({ tool, place }) => `${tool} ${place}`).join(', ');
     return `held up by ${tools}; it is tried again, look at these should they not end`;
   }
+}
+
+/** First come, first served, but a few unmounts at most, and at each place one at a time. */
+function findNext(waiting: Iterable<Job>, running: Iterable<Job>): number | undefined {
+  // No overtaking at one place, not even if the one before only waits for its turn.
+  const taken = new Set<string>();
+  let unmounts = 0;
+  for (const { place, tool } of running) {
+    taken.add(place);
+    if (tool === 'umount') unmounts++;
+  }
+  for (const [index, { place, tool }] of [...waiting].entries()) {
+    const hasRoom = tool !== 'umount' || unmounts < MAX_UNMOUNTS_AT_ONCE;
+    if (hasRoom && !taken.has(place)) return index;
+    taken.add(place);
+  }
+  return undefined;
+}
+
+function endingError(tool: MountTool): Error {
+  return new Error(`${tool} was not begun: podloop is ending`);
 }
 
 /** Without a shell, runs the tool directly. */

@@ -14,7 +14,7 @@ import {
 import { type Clock, SystemClock } from '#base/time/clock.js';
 import { messageOf, PodloopError } from '#base/errors/errors.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
-import { PriorityLock } from '#base/async/priority-lock.js';
+import { Slots } from '#base/async/slots.js';
 
 import { toRuntimeEvent } from './convert.js';
 import { findPodInRuntime } from './pod-finder.js';
@@ -56,7 +56,7 @@ export class CriRuntime implements Runtime {
   readonly #sandboxOrder = new FieldOrder();
   readonly #containerOrder = new FieldOrder();
   // Answers of overlapping lists are applied one after the other.
-  readonly #applying = new PriorityLock();
+  readonly #applying = new Slots({ limit: 1 });
   readonly #counters: CriRuntimeCounters = { unknownEnums: 0, itemsWithoutId: 0 };
 
   constructor(options: CriRuntimeOptions) {
@@ -79,7 +79,7 @@ export class CriRuntime implements Runtime {
     );
     // The connection of these answers is known only if no other one has come up meanwhile.
     const connection = this.#client.connectionGeneration === before ? before : undefined;
-    const release = await this.#applying.acquire(0, signal);
+    const release = await this.#applying.take(undefined, signal);
     const startedMs = this.#clock.monotonicMs();
     try {
       const pods = await this.#apply(sandboxes, containers, connection, signal);

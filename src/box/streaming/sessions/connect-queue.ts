@@ -1,6 +1,8 @@
 import { type Duplex } from 'node:stream';
 import { type Clock, type ClockTimer } from '#base/time/clock.js';
 import { linkAbort } from '#base/async/linked-abort.js';
+import { ChosenLine } from '#base/async/slot-line.js';
+import { Slots } from '#base/async/slots.js';
 import { refused } from '../../rpc-error.js';
 
 /** How many connections into sandboxes are being made at once: each holds a socket and a timer. */
@@ -37,34 +39,24 @@ export interface ConnectTurn {
   readonly signal: AbortSignal;
 }
 
-interface Waiter {
-  readonly sandboxId: string;
-  readonly begin: () => void;
-}
-
 /**
  * Makes connections a few at a time: of those that wait the sandbox has its turn into which the fewest are being made,
  * and of its own the one that was asked for first.
  */
 export class ConnectQueue {
   readonly #clock: Clock;
-  readonly #maxAtOnce: number;
-  readonly #maxIntoOne: number;
-  /** In the order in which they came. */
-  readonly #waiting = new Set<Waiter>();
-  /** How many are being made, by sandbox. */
-  readonly #underWay = new Map<string, number>();
-  #total = 0;
+  /** By ids of sandboxes. */
+  readonly #slots: Slots<string>;
 
   constructor({ clock, maxAtOnce = MAX_AT_ONCE, maxIntoOne = MAX_INTO_ONE }: ConnectQueueOptions) {
     this.#clock = clock;
-    this.#maxAtOnce = maxAtOnce;
-    this.#maxIntoOne = maxIntoOne;
+    const line = new ChosenLine<string>((waiting, inside) => findNext(waiting, inside, maxIntoOne));
+    this.#slots = new Slots({ limit: maxAtOnce, line });
   }
 
   /** How many wait for their turn. */
   get waitingCount(): number {
-    return this.#waiting.size;
+    return this.#slots.facts.waiting;
   }
 
   /**
@@ -73,7 +65,7 @@ export class ConnectQueue {
    * reason, at once, when that aborts before.
    */
   async connect(connect: (attempt: ConnectAttempt) => Promise<Duplex>, turn: ConnectTurn): Promise<Duplex> {
-    await this.#takePlace(turn);
+    const release = await this.#slots.take(turn.sandboxId, turn.signal);
     const attempt = linkAbort(turn.signal);
     const limitTo = (limitMs: number, what: string): ClockTimer =>
       this.#clock.setTimer(limitMs, () => attempt.abort(refused(`${what} within ${limitMs / 1000} s`)), {
@@ -89,60 +81,25 @@ export class ConnectQueue {
     } finally {
       limit.cancel();
       attempt.unlink();
-      this.#givePlace(turn.sandboxId);
+      release();
     }
   }
+}
 
-  #takePlace({ sandboxId, signal }: ConnectTurn): Promise<void> {
-    signal.throwIfAborted();
-    return new Promise((resolve, reject) => {
-      const leave = (): void => {
-        this.#waiting.delete(waiter);
-        reject(signal.reason as Error);
-      };
-      const begin = (): void => {
-        signal.removeEventListener('abort', leave);
-        resolve();
-      };
-      const waiter = { sandboxId, begin };
-      signal.addEventListener('abort', leave, { once: true });
-      this.#waiting.add(waiter);
-      this.#admit();
-    });
+/** Of the sandboxes into which the fewest connections are being made the one that came first. */
+function findNext(
+  waiting: Iterable<string>,
+  underWay: Iterable<string>,
+  maxIntoOne: number,
+): number | undefined {
+  const counts = new Map<string, number>();
+  for (const sandboxId of underWay) counts.set(sandboxId, (counts.get(sandboxId) ?? 0) + 1);
+  let next: number | undefined;
+  let fewest = maxIntoOne;
+  for (const [index, sandboxId] of [...waiting].entries()) {
+    const count = counts.get(sandboxId) ?? 0;
+    if (count < fewest) [next, fewest] = [index, count];
+    if (fewest === 0) break;
   }
-
-  #givePlace(sandboxId: string): void {
-    this.#total--;
-    const left = this.#countOf(sandboxId) - 1;
-    if (left === 0) this.#underWay.delete(sandboxId);
-    else this.#underWay.set(sandboxId, left);
-    this.#admit();
-  }
-
-  /** A place is given away here and not taken later, so that nobody who comes in between is first. */
-  #admit(): void {
-    while (this.#total < this.#maxAtOnce) {
-      const next = this.#findNext();
-      if (next === undefined) return;
-      this.#waiting.delete(next);
-      this.#underWay.set(next.sandboxId, this.#countOf(next.sandboxId) + 1);
-      this.#total++;
-      next.begin();
-    }
-  }
-
-  #findNext(): Waiter | undefined {
-    let next: Waiter | undefined;
-    let fewest = this.#maxIntoOne;
-    for (const waiter of this.#waiting) {
-      const count = this.#countOf(waiter.sandboxId);
-      if (count < fewest) [next, fewest] = [waiter, count];
-      if (fewest === 0) break;
-    }
-    return next;
-  }
-
-  #countOf(sandboxId: string): number {
-    return this.#underWay.get(sandboxId) ?? 0;
-  }
+  return next;
 }

@@ -2,7 +2,8 @@ import { type ObservedPod, type Runtime } from '../../observed/runtime.js';
 import { type Clock } from '#base/time/clock.js';
 import { messageOf, PodloopError } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
-import { PriorityLock } from '#base/async/priority-lock.js';
+import { RankLine } from '#base/async/slot-line.js';
+import { Slots } from '#base/async/slots.js';
 import { SliceYielder } from '#base/async/slices.js';
 import { callWithDeadline } from '../call-with-deadline.js';
 import { type EventStream } from '../event-stream.js';
@@ -66,7 +67,7 @@ const EMPTY_AFTER_FAILURE =
  */
 export class PodLists {
   readonly #options: PodListsOptions;
-  readonly #lock = new PriorityLock();
+  readonly #lock = new Slots({ limit: 1, line: new RankLine((rank: number) => rank) });
   #lastSeenMs: number | undefined;
   #listStartedMs: number | undefined;
   #lastListError: string | undefined;
@@ -115,7 +116,7 @@ export class PodLists {
   async listAll(look: ListOrigin): Promise<{ readonly inspections: Promise<void> }> {
     const { runtime, clock, cache, records, conditions, inspector, requests, stream, listDeadlineMs } =
       this.#options;
-    const release = await this.#lock.acquire(ALL_FIRST, look.signal);
+    const release = await this.#lock.take(ALL_FIRST, look.signal);
     const timing = new ListTiming(clock, 'all', this.#lastSeenMs);
     const { stamp } = timing;
     let trigger: Trigger = this.#lastSeenMs === undefined ? 'initial' : 'relist';
@@ -164,7 +165,7 @@ export class PodLists {
    */
   async listNextPod(runSignal: AbortSignal): Promise<void> {
     const { runtime, clock, logger, cache, requests, podListDeadlineMs } = this.#options;
-    const release = await this.#lock.acquire(ONE_POD_AFTER, runSignal);
+    const release = await this.#lock.take(ONE_POD_AFTER, runSignal);
     // Only once it has the lock: a list of all pods that went first has answered the requests waiting then.
     const request = requests.takeNext();
     if (request === undefined) {
