@@ -4,13 +4,13 @@ import { type Logger } from '#base/log/logger.js';
 import { isAlive } from '../process/child-identity.js';
 import { type AttachmentRecord } from './links/attachment-record.js';
 import { type NetworkParts } from './network-parts.js';
-import { type Turns } from './turns.js';
+import { type KeyedMutex } from '#base/async/keyed-mutex.js';
 
 /** What {@link NetworkCare} needs. */
 export interface NetworkCareOptions {
   readonly parts: NetworkParts;
   /** Of the sandboxes: nothing is looked after while its sandbox comes or goes. */
-  readonly turns: Turns;
+  readonly turns: KeyedMutex;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Ends it. */

@@ -30,7 +30,7 @@ import { type NetworkStatus } from './network-choice.js';
 import { NetworkCare } from './network-care.js';
 import { openNetworkParts, type NetworkParts, type PodNetworkOptions } from './network-parts.js';
 import { raiseLoopback } from './links/sandbox-link.js';
-import { Turns } from './turns.js';
+import { KeyedMutex } from '#base/async/keyed-mutex.js';
 
 export { type LiveSandbox } from './links/attachment-repair.js';
 export { type PodNetworkOptions } from './network-parts.js';
@@ -54,7 +54,7 @@ const LAST_TURNS_MS = 10_000;
 export class PodNetwork implements AsyncDisposable {
   readonly #options: PodNetworkOptions;
   readonly #parts: NetworkParts;
-  readonly #turns = new Turns();
+  readonly #turns = new KeyedMutex();
   readonly #attaching = new Map<string, LinkedAbort>();
   readonly #closing = new AbortController();
   readonly #care: NetworkCare;
@@ -153,7 +153,7 @@ export class PodNetwork implements AsyncDisposable {
     for (const abort of this.#attaching.values()) abort.abort(this.#closing.signal.reason);
     const { clock, logger } = this.#options;
     const over = new AbortController();
-    const settled = Promise.all([this.#care.close(), this.#turns.settle()]).then(() => over.abort());
+    const settled = Promise.all([this.#care.close(), this.#turns.allSettled()]).then(() => over.abort());
     await Promise.race([settled, clock.sleep(LAST_TURNS_MS, over.signal).catch(() => undefined)]);
     if (!over.signal.aborted)
       logger.warn('Networks are still being made or undone at the end', { sandboxIds: this.#turns.keys });

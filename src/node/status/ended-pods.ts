@@ -15,6 +15,7 @@
 import { mkdir } from 'node:fs/promises';
 import { isTerminalPhase, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { type PodPaths } from '#watch';
+import { KeyedMutex } from '#base/async/keyed-mutex.js';
 import { forEachAtOnce } from '#base/async/for-each-at-once.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { namesIn } from '#base/fs/names-in.js';
@@ -46,8 +47,8 @@ export class EndedPods {
   readonly #byUid: Map<string, EndedPod>;
   /** Pods with an end on disk, including those of an earlier agent. */
   readonly #kept: Set<string>;
-  /** Per pod the write or removal under way, which also orders them. Never rejects. */
-  readonly #writing = new Map<string, Promise<void>>();
+  /** Writes and removals of each pod. */
+  readonly #writing = new KeyedMutex();
 
   private constructor(options: EndedPodsOptions, ended: Map<string, EndedPod>) {
     this.#options = options;
@@ -128,17 +129,13 @@ export class EndedPods {
    * Resolves when everything requested for a pod is on disk. Wait for this before starting something for it.
    */
   async settled(uid: string): Promise<void> {
-    await this.#writing.get(uid);
+    await this.#writing.settled(uid);
   }
 
   async #inTurn(uid: string, write: () => Promise<void>): Promise<void> {
-    const before = this.#writing.get(uid) ?? Promise.resolve();
-    const turn = before.then(write).catch((error: unknown) => {
+    await this.#writing.run(uid, write).catch((error: unknown) => {
       this.#logger.error('End of a pod cannot be kept on the disk', error, { podUID: uid });
     });
-    this.#writing.set(uid, turn);
-    await turn;
-    if (this.#writing.get(uid) === turn) this.#writing.delete(uid);
   }
 }
 

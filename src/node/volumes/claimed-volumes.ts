@@ -2,7 +2,7 @@ import { type FileHandle, readlink, realpath, stat } from 'node:fs/promises';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
 import { type HostPathType, type Volume } from '#kube/pod/volume.js';
-import { abortable } from '#base/async/abortable.js';
+import { KeyedMutex } from '#base/async/keyed-mutex.js';
 import { pathOfHandle } from '#base/fs/path-of-handle.js';
 import { syncPath } from '#base/fs/whole-file.js';
 import { type ClaimMarks } from './claim-marks.js';
@@ -51,8 +51,8 @@ export class ClaimedVolumes implements VolumeKind {
   readonly #options: ClaimedVolumesOptions;
   /** By pod and name of the volume. */
   readonly #found = new Map<string, Map<string, ClaimedPlace>>();
-  /** The operation under way at each folder. Never rejects. */
-  readonly #turns = new Map<string, Promise<void>>();
+  /** One pod after the other at each folder, so that the next one sees the previous mark. */
+  readonly #turns = new KeyedMutex();
 
   constructor(options: ClaimedVolumesOptions) {
     this.#options = options;
@@ -97,11 +97,12 @@ export class ClaimedVolumes implements VolumeKind {
       await marks.write(work, path).catch(() => undefined);
       return;
     }
-    await this.#inTurn(path, signal, async () => {
+    const handOver = async (): Promise<void> => {
       await this.#giveUnlessUsed(work, { ...place, path }, held?.handle ?? path, signal);
       signal.throwIfAborted();
       await marks.write(work, path);
-    });
+    };
+    await this.#turns.run(path, handOver, signal);
   }
 
   async #giveUnlessUsed(
@@ -126,22 +127,6 @@ export class ClaimedVolumes implements VolumeKind {
     // File systems keep the order of synced writes, so that a power failure never leaves only the mark. A
     // file system that cannot sync does not hold up the pod.
     await syncPath(typeof folder === 'string' ? folder : pathOfHandle(folder)).catch(() => undefined);
-  }
-
-  /** Runs one pod after the other at each folder, so that the next one sees the previous mark. */
-  async #inTurn(path: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
-    const before = this.#turns.get(path) ?? Promise.resolve();
-    const turn = abortable(before, signal).then(work);
-    // A caller that stops waiting does not let the next one in.
-    const settled = Promise.allSettled([before, turn]).then(() => undefined);
-    this.#turns.set(path, settled);
-    try {
-      await turn;
-    } finally {
-      void settled.then(() => {
-        if (this.#turns.get(path) === settled) this.#turns.delete(path);
-      });
-    }
   }
 
   #get(work: PodVolume): ClaimedPlace {

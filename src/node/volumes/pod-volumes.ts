@@ -19,6 +19,7 @@
  * @module
  */
 import { realpath } from 'node:fs/promises';
+import { KeyedMutex } from '#base/async/keyed-mutex.js';
 import { type Container } from '#kube/container/container.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
@@ -89,8 +90,8 @@ export class PodVolumes {
   #paths: VolumePaths;
   readonly #log: VolumeLog;
   #remover: VolumeRemover;
-  /** Per pod the operation under way, which also orders them. Never rejects. */
-  readonly #turns = new Map<string, Promise<void>>();
+  /** The operations of each pod. */
+  readonly #turns = new KeyedMutex();
 
   constructor(options: PodVolumesOptions) {
     this.#options = options;
@@ -285,15 +286,10 @@ export class PodVolumes {
   }
 
   async #inTurn(uid: string, work: () => Promise<void>): Promise<void> {
-    const before = this.#turns.get(uid) ?? Promise.resolve();
-    const turn = before.then(() => this.#findRealPaths()).then(work);
-    const settled = turn.catch(() => undefined);
-    this.#turns.set(uid, settled);
-    try {
-      await turn;
-    } finally {
-      if (this.#turns.get(uid) === settled) this.#turns.delete(uid);
-    }
+    await this.#turns.run(uid, async () => {
+      await this.#findRealPaths();
+      await work();
+    });
   }
 
   /** Resolves links, as paths in the table of mounts have none. */
