@@ -26,6 +26,7 @@ import path from 'node:path';
 import { rolldown } from 'rolldown';
 import { SETTINGS } from './bundle-settings.mjs';
 import { describeLicenses } from './bundled-licenses.mjs';
+import { withoutIndents } from './without-indents.mjs';
 
 const repository = path.resolve(import.meta.dirname, '..');
 const compiled = path.join(repository, 'dist');
@@ -55,8 +56,9 @@ const contents = new Map([
   ['LICENSES.txt', Buffer.from(describeLicenses(chunks.flatMap(({ moduleIds }) => moduleIds)))],
 ]);
 for (const chunk of chunks) {
-  contents.set(chunk.fileName, Buffer.from(toAscii(withoutMap(chunk.code))));
-  if (chunk.map) contents.set(chunk.fileName.replace(/\.js$/, '.parts'), describeParts(chunk));
+  const { code, indents } = withoutIndents(toAscii(withoutMap(chunk.code)));
+  contents.set(chunk.fileName, Buffer.from(code));
+  if (chunk.map) contents.set(chunk.fileName.replace(/\.js$/, '.parts'), describeParts(chunk, indents));
 }
 if (!isThere()) replaceTarget();
 // Newer than what the compiler has left, by which tests know that it is of the same sources.
@@ -101,9 +103,9 @@ function replaceTarget() {
 
 /**
  * Where the parts of a file come from that are ours, as `src/base/log/file-parts.ts` reads it. A part goes as far as lines here and
- * there go along with one another.
+ * there go along with one another. `indents` says how many characters each line has lost at its beginning.
  */
-function describeParts({ code, map }) {
+function describeParts({ code, map }, indents) {
   const files = map.sources.map((source) =>
     path.relative(compiled, path.resolve(target, source)).split(path.sep).join('/'),
   );
@@ -117,7 +119,8 @@ function describeParts({ code, map }) {
     if (part === current) continue;
     current = part;
     if (isOurs && !sources.includes(file)) sources.push(file);
-    const begin = toAscii(lines[line - 1].slice(0, column)).length + 1;
+    const before = toAscii(lines[line - 1].slice(0, column)).length;
+    const begin = Math.max(before - (indents[line - 1] ?? 0), 0) + 1;
     const bytes = Buffer.alloc(10);
     bytes.writeUInt32LE(line, 0);
     // No line of ours is so long; behind that, a place would be the one before.
