@@ -5,8 +5,8 @@ import { linkAbort, type LinkedAbort } from '#base/async/linked-abort.js';
 import { withinTime } from '#base/async/within-time.js';
 import { ApiTransport } from './api-transport.js';
 import { type Credentials } from './credentials.js';
-import { type ProxyAddress } from './find-proxy.js';
-import { toHttpEndpoint } from './http-endpoint.js';
+import { type ProxyAddress } from '#base/wire/find-proxy.js';
+import { toHttpEndpoint } from '#base/wire/http-endpoint.js';
 import {
   ApiError,
   isTooNew,

@@ -11,7 +11,7 @@
 import { dirname, resolve } from 'node:path';
 import { messageOf } from '#base/errors/errors.js';
 import { type YamlFile, YamlValue } from '#base/text/yaml/yaml-value.js';
-import { readProxyUrl } from './find-proxy.js';
+import { readProxyUrl } from '#base/wire/find-proxy.js';
 
 /** PEM that stands in the kubeconfig itself, or in a file that may be replaced at any time. */
 export type PemSource = { readonly text: string } | { readonly file: string };

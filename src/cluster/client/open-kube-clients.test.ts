@@ -8,7 +8,7 @@ import { untilTrue } from '#support/until-true.js';
 import { SystemClock } from '#base/time/clock.js';
 import { messageOf } from '#base/errors/errors.js';
 import { Credentials } from './credentials.js';
-import { readProxyUrl } from './find-proxy.js';
+import { readProxyUrl } from '#base/wire/find-proxy.js';
 import { type Kubeconfig } from './kubeconfig.js';
 import { type KubeClients, openKubeClients, readKubeconfigFile } from './open-kube-clients.js';
 import { openSocket } from './open-socket.js';

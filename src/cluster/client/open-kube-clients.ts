@@ -5,7 +5,7 @@ import { messageOf, PodloopError } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { joinHostPort } from '#base/wire/join-host-port.js';
 import { type ClientPairSource, Credentials } from './credentials.js';
-import { findProxy, readProxyUrl } from './find-proxy.js';
+import { findProxy, readProxyUrl } from '#base/wire/find-proxy.js';
 import { HttpKubeClient } from './http-kube-client.js';
 import { type Kubeconfig, readKubeconfig } from './kubeconfig.js';
 

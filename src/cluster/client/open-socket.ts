@@ -10,10 +10,10 @@ import { type Clock } from '#base/time/clock.js';
 import { messageOf } from '#base/errors/errors.js';
 import { withinTime } from '#base/async/within-time.js';
 import { joinHostPort } from '#base/wire/join-host-port.js';
-import { type ProxyAddress } from './find-proxy.js';
-import { type HttpEndpoint } from './http-endpoint.js';
-import { openTunnel } from './open-tunnel.js';
-import { untilReady } from './until-ready.js';
+import { type ProxyAddress } from '#base/wire/find-proxy.js';
+import { type HttpEndpoint } from '#base/wire/http-endpoint.js';
+import { openTunnel } from '#base/wire/open-tunnel.js';
+import { untilReady } from '#base/wire/until-ready.js';
 
 /** A server, the way to it, and how it is known. */
 export interface ServerAddress extends HttpEndpoint {

@@ -1,5 +1,6 @@
-import { pipeline, Readable, type Transform } from 'node:stream';
+import { pipeline, Readable, Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
+import { Decompress } from 'fzstd';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { unimplemented, refused } from '../../rpc-error.js';
 import { StreamSource } from './byte-source.js';
@@ -117,13 +118,50 @@ async function* decode(
 function makeDecoder(first: Buffer, digest: string): Transform | undefined {
   if (first.subarray(0, 2).equals(GZIP)) return zlib.createGunzip({ chunkSize: PIECE });
   if (!first.subarray(0, 4).equals(ZSTD)) return undefined;
+  if (windowOf(first) > MAX_WINDOW_BYTES)
+    throw refused(
+      `the layer ${digest} cannot be decompressed: it wants more than 128 MiB of memory for that`,
+    );
   // Node has it from 22.15 on.
   const { createZstdDecompress } = zlib as { createZstdDecompress?: () => Transform };
-  if (createZstdDecompress === undefined) {
-    const need = 'Node 22.15 or newer can decompress it, older ones cannot';
-    throw unimplemented(`the layer ${digest} is compressed with zstd: ${need} (this is ${process.version})`);
-  }
-  return createZstdDecompress();
+  return createZstdDecompress === undefined ? makeZstdDecoder(digest) : createZstdDecompress();
+}
+
+/** As the zstd program and Node allow it. */
+const MAX_WINDOW_BYTES = 2 ** 27;
+const MAX_PUSH_BYTES = 16 * 1024;
+
+/** How far back a frame of zstd may refer, which is the memory that it takes; 0 where its header does not say so. */
+function windowOf(frame: Buffer): number {
+  const [descriptor = 0, window = 0] = frame.subarray(4, 6);
+  // A frame in one segment has its own size there instead.
+  if ((descriptor & 0x20) !== 0) return 0;
+  const base = 2 ** (10 + (window >> 3));
+  return base + (base / 8) * (window & 7);
+}
+
+/** For Node without zstd of its own: slower, and in small pieces, as each is decompressed in one go. */
+function makeZstdDecoder(digest: string): Transform {
+  const decoder = new Decompress((chunk) => {
+    if (chunk.length > 0) transform.push(chunk);
+  });
+  const run = (work: () => void, done: (error?: Error) => void): void => {
+    try {
+      work();
+      done();
+    } catch (error) {
+      done(refused(`the layer ${digest} cannot be decompressed: ${(error as Error).message}`));
+    }
+  };
+  const transform = new Transform({
+    transform: (chunk: Buffer, _, done) =>
+      run(() => {
+        for (let at = 0; at < chunk.length; at += MAX_PUSH_BYTES)
+          decoder.push(chunk.subarray(at, at + MAX_PUSH_BYTES));
+      }, done),
+    flush: (done) => run(() => decoder.push(new Uint8Array(0), true), done),
+  });
+  return transform;
 }
 
 async function* startingWith(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {

@@ -1,5 +1,5 @@
 /**
- * The proxy on the way to an API server.
+ * The proxy on the way to a server: an API server, or a registry of images.
  *
  * In: the `proxy-url` of a kubeconfig, or the variables of the environment that Go's programs heed, by their rules. Out:
  * where the proxy is, and how podloop is known to it. Pure; no error repeats what is written: it may hold a password.
@@ -9,9 +9,9 @@
  * @module
  */
 import { BlockList, isIP } from 'node:net';
-import { basicAuthorization } from '#base/wire/basic-authorization.js';
-import { messageOf, PodloopError } from '#base/errors/errors.js';
-import { isLoopback } from '#base/wire/is-loopback.js';
+import { basicAuthorization } from './basic-authorization.js';
+import { messageOf, PodloopError } from '../errors/errors.js';
+import { isLoopback } from './is-loopback.js';
 import { type HttpEndpoint, toHttpEndpoint } from './http-endpoint.js';
 
 /** A proxy that connects further when it is asked to. */

@@ -1,5 +1,5 @@
 import { type Socket } from 'node:net';
-import { abortable } from '#base/async/abortable.js';
+import { abortable } from '../async/abortable.js';
 
 /**
  * Waits until `listen` hears that the connection is ready for use. Rejects with what it hears otherwise, or with the signal's
