@@ -12,6 +12,7 @@ import {
 import { type MeasuredCall } from './facts/call-meter.js';
 import { diagnose, exitCodeOf } from './diagnose.js';
 import { type FindingCode } from './finding-codes.js';
+import { type RuntimeWork } from './host/host-facts.js';
 import { known, notKnown } from './looked.js';
 import { type RunningPlugin } from './facts/machine-facts.js';
 
@@ -52,6 +53,16 @@ const running = (changes: object): NodeFactsChanges => ({
 });
 const plugged = (...running: readonly RunningPlugin[]): NodeFactsChanges => ({
   machine: { plugins: known({ running, count: running.length }) },
+});
+const CALL = {
+  ...{ pid: 30, command: 'runc', state: 'S', waitsIn: 'do_wait', operation: 'create' },
+  ...{ containerId: 'c'.repeat(64), forMs: 1_000, pod: WEB, container: 'app' },
+};
+const SHIM = { pid: 20, command: 'containerd-shim', state: 'T', waitsIn: '', sandboxId: 's', pod: WEB };
+const working = (changes: Partial<RuntimeWork>): NodeFactsChanges => ({
+  machine: {
+    runtimeWork: known({ calls: [], callCount: 0, illShims: [], illShimCount: 0, asked: 1, ...changes }),
+  },
 });
 const certified = (leftMs: number, lifeMs = 365 * DAY_MS): NodeFactsChanges => ({
   rest: {
@@ -146,6 +157,10 @@ const CASES: readonly Case[] = [
   { when: 'process ids are used up', node: running({ threads: 245_000 }), finds: 'PidsUsedUp', severity: 'critical', says: /98%/ },
   { when: 'tasks hang in the kernel', node: running({ blocked: [{ pid: 7, command: 'umount', waitsIn: 'rpc_wait_bit_killable' }], blockedCount: 1 }), finds: 'TasksBlocked', severity: 'warning', says: /rpc_wait_bit_killable/ },
   { when: 'zombies pile up', node: running({ zombies: 400, zombieParents: [{ pid: 9, command: 'app', zombies: 399 }] }), finds: 'Zombies', severity: 'warning', says: /399 of app \(9\)/ },
+  { when: 'a shim is stopped', node: working({ illShims: [{ ...SHIM, illness: 'stopped' }], illShimCount: 1 }), finds: 'ShimStopped', severity: 'critical', says: /pod default\/web \(pid 20\) is stopped/ },
+  { when: 'a shim does not answer', node: working({ illShims: [{ ...SHIM, illness: 'silent', silentForMs: 5_000 }], illShimCount: 1 }), finds: 'ShimHangs', severity: 'critical', says: /does not answer/ },
+  { when: 'a call of runc does not end', node: working({ calls: [{ ...CALL, forMs: 75_000 }], callCount: 1 }), finds: 'OciRuntimeHangs', severity: 'critical', says: /runc create of container app of pod default\/web has run for 1m15s/ },
+  { when: 'runc is slow', node: working({ calls: ['a', 'b', 'c'].map((name) => ({ ...CALL, pod: { ...WEB, name }, forMs: 4_000 })), callCount: 3 }), finds: 'OciRuntimeSlow', severity: 'warning', says: /3 of its 3 calls/ },
   { when: 'a shim is nobody’s', node: { machine: { shims: known({ count: 5, orphans: [{ pid: 44, command: 'containerd-shim', sandboxId: 'abc' }], orphanCount: 1, gone: [], goneCount: 0 }) } }, finds: 'OrphanShims', severity: 'warning', says: /pid 44/ },
   { when: 'a shim is gone', node: { machine: { shims: known({ count: 5, orphans: [], orphanCount: 0, gone: [{ sandboxId: 'abc', pod: 'default/web' }], goneCount: 1 }) } }, finds: 'ShimsGone', severity: 'warning', says: /default\/web/ },
   { when: 'shims are left without a runtime', node: { machine: { abandonedShims: known({ count: 12, shims: [{ pid: 44, command: 'containerd-shim', sandboxId: 'abc' }], addresses: ['/run/old.sock'] }) } }, finds: 'ShimsAbandoned', severity: 'warning', says: /12 shims run without .* pid 44 and 11 more[^]*nobody listens at \/run\/old\.sock/ },

@@ -1,4 +1,4 @@
-import { type Finding, sortFindings } from './finding.js';
+import { type Finding } from './finding.js';
 import { type NodeFacts } from './facts/node-facts.js';
 import { agentRules } from './rules/agent-rules.js';
 import { certificateRules } from './rules/certificate-rules.js';
@@ -6,6 +6,7 @@ import { cgroupRules } from './rules/cgroup-rules.js';
 import { connectionRules } from './rules/connection-rules.js';
 import { diskRules } from './rules/disk-rules.js';
 import { eventRules } from './rules/event-rules.js';
+import { foldFindings } from './rules/fold-findings.js';
 import { kubeletRules } from './rules/kubelet-rules.js';
 import { podRules } from './rules/pod-rules.js';
 import { populationRules } from './rules/population-rules.js';
@@ -15,6 +16,7 @@ import { readinessRules } from './rules/readiness-rules.js';
 import { type Rule } from './rules/rule.js';
 import { runtimeRules } from './rules/runtime-rules.js';
 import { sandboxRules } from './rules/sandbox-rules.js';
+import { shimRules } from './rules/shim-rules.js';
 
 /** Causes before what follows from them: of two findings that are as bad, the first is the better explanation. */
 const RULES: readonly Rule[] = [
@@ -23,6 +25,7 @@ const RULES: readonly Rule[] = [
     pressureRules,
     diskRules,
     readinessRules,
+    shimRules,
     sandboxRules,
     runtimeRules,
     podRules,
@@ -31,9 +34,9 @@ const RULES: readonly Rule[] = [
   ...[processRules, eventRules, certificateRules, kubeletRules, agentRules, cgroupRules],
 ];
 
-/** What is wrong with a node, worst first. Pure. */
+/** What is wrong with a node, worst first, each with what follows from it. Pure. */
 export function diagnose(facts: NodeFacts): Finding[] {
-  return sortFindings(RULES.flatMap((rule) => rule(facts)));
+  return foldFindings(RULES.flatMap((rule) => rule(facts)));
 }
 
 /** The exit codes of `podloop doctor`. */

@@ -2,7 +2,7 @@ import { type Clock } from '#base/time/clock.js';
 import { type BlockedThread, findStillBlocked, readBlocked } from './facts/blocked-threads.js';
 import { type RuntimeExamination } from './examine-runtime.js';
 import { findPlugins } from './facts/find-plugins.js';
-import { judgeAbandoned, judgeShims, readShims, type Shim } from './facts/find-shims.js';
+import { CRI_NAMESPACE, judgeAbandoned, judgeShims, readShims, type Shim } from './facts/find-shims.js';
 import { type HostFiles } from './facts/host-files.js';
 import { ask, known, type Looked, notKnown } from './looked.js';
 import { type MachineFacts } from './facts/machine-facts.js';
@@ -11,6 +11,10 @@ import { readProcesses, type SeenProcess } from './facts/process-table.js';
 import { summarizeProcesses } from './summarize-processes.js';
 import { readLoad, readMemory } from './facts/read-load.js';
 import { readPressure } from './facts/read-pressure.js';
+import { MAX_NAMED, type RuntimeWork } from './host/host-facts.js';
+import { findOciCalls } from './host/oci-calls.js';
+import { readUptimeMs } from './host/process-state.js';
+import { askShims, findIllShims, type ShimAnswers } from './host/shim-health.js';
 import { findDeadAddresses, findSameSocket } from './facts/shim-addresses.js';
 
 /** The usual places, for where the runtime does not say where its images are. */
@@ -39,6 +43,7 @@ export class MachineExaminer {
   readonly #clock: Clock;
   readonly #mayWrite: boolean;
   #first: Looked<FirstLook> = notKnown('it was not looked at');
+  #answers: Promise<ShimAnswers> = Promise.resolve(new Map());
 
   constructor(options: { readonly files: HostFiles; readonly clock: Clock; readonly mayWrite: boolean }) {
     this.#files = options.files;
@@ -52,6 +57,9 @@ export class MachineExaminer {
       const look = await this.#lookAtProcesses();
       return { ...look, blocked: await readBlocked(this.#files, look.processes) };
     });
+    if (!this.#first.known) return;
+    // The answers come while the runtime is examined.
+    this.#answers = askShims(this.#files, this.#first.value.shims.filter(isOfCri)).catch(() => new Map());
   }
 
   async end(examination: RuntimeExamination): Promise<MachineFacts> {
@@ -86,17 +94,23 @@ export class MachineExaminer {
     facts: runtime,
     firstLists,
     lastLists,
-  }: RuntimeExamination): Promise<Pick<MachineFacts, 'processes' | 'shims' | 'abandonedShims' | 'plugins'>> {
+  }: RuntimeExamination): Promise<
+    Pick<MachineFacts, 'processes' | 'shims' | 'abandonedShims' | 'plugins' | 'runtimeWork'>
+  > {
     const files = this.#files;
     const [first, second] = [this.#first, await ask(() => this.#lookAtProcesses())];
     if (!first.known || !second.known) {
       const nothing = notKnown('/proc cannot be read');
-      return { processes: nothing, shims: nothing, abandonedShims: nothing, plugins: nothing };
+      return {
+        ...{ processes: nothing, shims: nothing, abandonedShims: nothing, plugins: nothing },
+        runtimeWork: nothing,
+      };
     }
     const { processes: before, blocked } = first.value;
     const { processes: after } = second.value;
     const shims = { before: first.value.shims, after: second.value.shims };
     const socketPath = runtime.endpoint.replace(/^unix:\/\//, '');
+    const own = await findSameSocket(files, socketPath, addressesOf([...shims.before, ...shims.after]));
     return {
       processes: await ask(async () =>
         summarizeProcesses(files, after, await findStillBlocked(files, blocked)),
@@ -104,20 +118,38 @@ export class MachineExaminer {
       shims:
         firstLists === undefined || lastLists === undefined
           ? notKnown('the pods could not be listed')
-          : judgeShims(
-              shims,
-              { first: firstLists, last: lastLists },
-              await findSameSocket(files, socketPath, addressesOf([...shims.before, ...shims.after])),
-            ),
+          : judgeShims(shims, { first: firstLists, last: lastLists }, own, await readUptimeMs(files)),
       abandonedShims: known(
         judgeAbandoned(shims.before, shims.after, {
           ...{ before: first.value.deadAddresses, after: second.value.deadAddresses },
         }),
       ),
       plugins: await ask(() => findPlugins(files, before, after)),
+      runtimeWork: await ask(() =>
+        this.#findWork(
+          { before, after },
+          shims.after.filter((shim) => isOfCri(shim) && own.has(shim.address)),
+        ),
+      ),
+    };
+  }
+
+  async #findWork(
+    scans: { readonly before: readonly SeenProcess[]; readonly after: readonly SeenProcess[] },
+    shims: readonly Shim[],
+  ): Promise<RuntimeWork> {
+    const files = this.#files;
+    const answers = await this.#answers;
+    const ill = await findIllShims(files, shims, scans, answers);
+    const calls = await findOciCalls(files, scans, shims, await readUptimeMs(files));
+    return {
+      ...{ calls: calls.slice(0, MAX_NAMED), callCount: calls.length },
+      ...{ illShims: ill.slice(0, MAX_NAMED), illShimCount: ill.length, asked: answers.size },
     };
   }
 }
+
+const isOfCri = ({ namespace }: Shim): boolean => namespace === CRI_NAMESPACE;
 
 function addressesOf(shims: readonly Shim[]): ReadonlySet<string> {
   return new Set(shims.map(({ address }) => address));

@@ -1,4 +1,5 @@
 import { type PodRef } from '#kube/pod/pod-ref.js';
+import { type NamedProcess } from './facts/machine-facts.js';
 import { type FindingCode } from './finding-codes.js';
 
 /** How bad it is: `critical` ends what a node is there for, `warning` will or does already in part, `info` explains. */
@@ -16,8 +17,18 @@ export interface Finding {
   readonly remedy: string;
   /** The pod that it is about, when it is about one. */
   readonly pod?: PodRef;
+  /** The container of that pod. */
+  readonly container?: string;
   /** The call that it is about, as CRI names it. */
   readonly call?: string;
+  /** What the named process is at: `runc create`. */
+  readonly operation?: string;
+  /** The process that is to blame. */
+  readonly process?: NamedProcess;
+  /** Since when, in milliseconds since the epoch; absent where nobody knows. */
+  readonly sinceMs?: number;
+  /** What follows from it and needs no mending of its own. */
+  readonly follows?: readonly Finding[];
 }
 
 const RANKS: Readonly<Record<Severity, number>> = { critical: 0, warning: 1, info: 2 };

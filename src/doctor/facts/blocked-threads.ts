@@ -1,5 +1,6 @@
 import { type HostFiles } from './host-files.js';
 import { type NamedProcess } from './machine-facts.js';
+import { findFrozenCgroup } from '../host/process-state.js';
 import { parseProcess, type SeenProcess } from './process-table.js';
 
 /** A thread in uninterruptible sleep. */
@@ -53,13 +54,20 @@ export async function readBlocked(
   return blocked;
 }
 
-/** Those that are still blocked: one sighting is nothing, as every read from a disk blocks for a moment. */
+/**
+ * Those that are still blocked: one sighting is nothing, as every read from a disk blocks for a moment. What is frozen
+ * with its cgroup looks the same and waits for nobody.
+ */
 export async function findStillBlocked(
   files: HostFiles,
   earlier: readonly BlockedThread[],
 ): Promise<BlockedThread[]> {
   const now = await Promise.all(earlier.map((thread) => readThread(files, thread)));
-  return earlier.filter(({ startTicks }, at) => now[at]?.startTicks === startTicks);
+  const still = earlier.filter(({ startTicks }, at) => now[at]?.startTicks === startTicks);
+  const frozen = new Map<number, boolean>();
+  for (const pid of new Set(still.map((thread) => thread.pid)))
+    frozen.set(pid, (await findFrozenCgroup(files, pid)) !== undefined);
+  return still.filter(({ pid }) => frozen.get(pid) === false);
 }
 
 /** Undefined when it is gone, or not blocked. */

@@ -1,5 +1,6 @@
 import { type HostFiles } from './host-files.js';
 import { type PluginFacts, type RunningPlugin } from './machine-facts.js';
+import { ageOf, readUptimeMs } from '../host/process-state.js';
 import { type SeenProcess } from './process-table.js';
 
 /** Who runs network plugins: container runtimes. Their shims do not. */
@@ -7,8 +8,6 @@ const RUNTIMES = /^(containerd$|crio$|dockerd$|node$|podloop)/;
 /** Children of runtimes whose surroundings are read. */
 const MOST_CHILDREN = 1_000;
 const MOST_NAMED = 10;
-/** How often a second the kernel counts the times of processes for its users, on every Linux. */
-const TICKS_PER_S = 100;
 
 /** The network plugins (CNI) that ran in both scans, by their CNI variables: the runtime waits for them. */
 export async function findPlugins(
@@ -20,12 +19,12 @@ export async function findPlugins(
   const wereThere = new Set(before.map(keyOf));
   const runtimes = new Set(after.filter(({ command }) => RUNTIMES.test(command)).map(({ pid }) => pid));
   const children = after.filter((each) => runtimes.has(each.parent) && wereThere.has(keyOf(each)));
-  const upMs = Number((await files.find('/proc/uptime'))?.split(' ')[0] ?? 0) * 1_000;
+  const upMs = await readUptimeMs(files);
   const running: RunningPlugin[] = [];
-  for (const { pid, command, startTicks } of children.slice(0, MOST_CHILDREN)) {
+  for (const process of children.slice(0, MOST_CHILDREN)) {
+    const { pid, command } = process;
     const plugin = parsePlugin((await files.find(`/proc/${pid}/environ`)) ?? '');
-    const forMs = Math.max(0, upMs - (Number(startTicks) / TICKS_PER_S) * 1_000);
-    if (plugin !== undefined) running.push({ pid, command, ...plugin, forMs });
+    if (plugin !== undefined) running.push({ pid, command, ...plugin, forMs: ageOf(process, upMs) });
   }
   running.sort((a, b) => b.forMs - a.forMs);
   return { running: running.slice(0, MOST_NAMED), count: running.length };

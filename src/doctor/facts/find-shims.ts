@@ -1,5 +1,6 @@
 import { formatPod } from '#kube/pod/pod-ref.js';
 import { type ListedNode } from './event-witness.js';
+import { ageOf } from '../host/process-state.js';
 import { type HostFiles } from './host-files.js';
 import { known, type Looked, notKnown } from '../looked.js';
 import { type AbandonedShimFacts, type ShimFacts } from './machine-facts.js';
@@ -13,19 +14,24 @@ export interface Shim {
   /** The socket of the containerd that it reports to. */
   readonly address: string;
   readonly namespace: string;
+  readonly startTicks: string;
 }
 
 /** The namespace of containerd in which its CRI plugin keeps pods. */
-const CRI_NAMESPACE = 'k8s.io';
+export const CRI_NAMESPACE = 'k8s.io';
 const MOST_NAMED = 10;
+/** A kubelet gives the making of a sandbox four minutes, and then the runtime takes back what there is of it. */
+const ORPHAN_AGE_MS = 300_000;
 
 /** The shims among processes. */
 export async function readShims(files: HostFiles, processes: readonly SeenProcess[]): Promise<Shim[]> {
   const shims: Shim[] = [];
   // The kernel keeps fifteen characters of a name.
-  for (const { pid, command } of processes.filter((each) => each.command.startsWith('containerd-shim'))) {
+  for (const { pid, command, startTicks } of processes.filter((each) =>
+    each.command.startsWith('containerd-shim'),
+  )) {
     const shim = parseShim((await files.find(`/proc/${pid}/cmdline`)) ?? '');
-    if (shim !== undefined) shims.push({ pid, command, ...shim });
+    if (shim !== undefined) shims.push({ pid, command, startTicks, ...shim });
   }
   return shims;
 }
@@ -61,7 +67,8 @@ export function judgeAbandoned(
 
 /**
  * Holds shims of before and after a list against it: what was there all the time and is in the list of nobody is an
- * orphan, and a sandbox that is ready has one. Pure.
+ * orphan, and a sandbox that is ready has one. A shim is there long before its sandbox is listed, so a young one is
+ * never an orphan. Pure.
  *
  * @param own the addresses of the runtime: shims of another containerd are not its business.
  */
@@ -69,6 +76,7 @@ export function judgeShims(
   shims: { readonly before: readonly Shim[]; readonly after: readonly Shim[] },
   lists: { readonly first: ListedNode; readonly last: ListedNode },
   own: ReadonlySet<string>,
+  uptimeMs: number,
 ): Looked<ShimFacts> {
   const ofPods = shims.after.filter(({ namespace }) => namespace === CRI_NAMESPACE);
   if (ofPods.length > 0 && !ofPods.some(({ address }) => own.has(address))) {
@@ -80,7 +88,10 @@ export function judgeShims(
   const after = shims.after.filter(isOurs);
   const wereThere = new Set(shims.before.filter(isOurs).map(({ pid }) => pid));
   const listed = new Set([...lists.first.sandboxes, ...lists.last.sandboxes].map(({ id }) => id));
-  const orphans = after.filter(({ pid, sandboxId }) => wereThere.has(pid) && !listed.has(sandboxId));
+  const isOld = (shim: Shim): boolean => ageOf(shim, uptimeMs) >= ORPHAN_AGE_MS;
+  const orphans = after.filter(
+    (shim) => wereThere.has(shim.pid) && isOld(shim) && !listed.has(shim.sandboxId),
+  );
   const running = new Set([...shims.before, ...shims.after].map(({ sandboxId }) => sandboxId));
   const readyAtFirst = new Set(lists.first.sandboxes.filter(({ ready }) => ready).map(({ id }) => id));
   // Without any shim to be seen these are sandboxes of another kind, or of another pid namespace.

@@ -1,4 +1,5 @@
 import { type PodRef } from '#kube/pod/pod-ref.js';
+import { type RuntimeWork } from '../host/host-facts.js';
 import { type Looked } from '../looked.js';
 
 /** What was found out about the machine itself. */
@@ -14,6 +15,8 @@ export interface MachineFacts {
   readonly shims: Looked<ShimFacts>;
   readonly abandonedShims: Looked<AbandonedShimFacts>;
   readonly plugins: Looked<PluginFacts>;
+  /** What the runtime's shims and OCI runtime are at, and which of them hang. */
+  readonly runtimeWork: Looked<RuntimeWork>;
 }
 
 /** Shares of time in percent in which some tasks, or all that are not idle, waited: the kernel's PSI. */

@@ -114,6 +114,10 @@ describe('the table of processes', () => {
     };
     await write('proc/7/stat', statLine(7, 'dd', { state: 'D' }));
     expect(await blocked()).toEqual([7]);
+    await write('proc/7/cgroup', '0::/ice\n');
+    await write('sys/fs/cgroup/ice/cgroup.events', 'populated 1\nfrozen 1\n');
+    expect(await blocked()).toEqual([]);
+    await rm(join(root, 'proc/7/cgroup'));
     const first = await readBlocked(files, await readProcesses(files));
     await write('proc/7/stat', statLine(7, 'dd', { state: 'D' }).replace(' 70 9 9', ' 71 9 9'));
     expect(await findStillBlocked(files, first)).toEqual([]);
@@ -178,10 +182,12 @@ describe('network plugins', () => {
 
 const SOCKET = '/run/containerd/containerd.sock';
 const OWN = new Set([SOCKET]);
+const AN_HOUR_MS = 3_600_000;
 const factsOf = (looked: Looked<ShimFacts>): ShimFacts | undefined =>
   looked.known ? looked.value : undefined;
 const aShim = (sandboxId: string, changes: Partial<Shim> = {}): Shim => ({
   ...{ pid: Number(sandboxId), command: 'containerd-shim', sandboxId, address: SOCKET, namespace: 'k8s.io' },
+  startTicks: '0',
   ...changes,
 });
 const aSandbox = (id: string, ready = true) => ({
@@ -214,9 +220,28 @@ describe('shims', () => {
       aShim('4', { namespace: 'moby' }),
     ];
     const facts = factsOf(
-      judgeShims({ before: shims, after: [...shims, aShim('5')] }, { first: list, last: list }, OWN),
+      judgeShims(
+        { before: shims, after: [...shims, aShim('5')] },
+        { first: list, last: list },
+        OWN,
+        AN_HOUR_MS,
+      ),
     );
     expect(facts).toMatchObject({ count: 3, orphanCount: 1, orphans: [{ pid: 2 }], goneCount: 0 });
+  });
+
+  it('are no orphans while they are young: their sandbox is listed once it runs', () => {
+    const list = { sandboxes: [], containers: [] };
+    for (const [ageMs, orphanCount] of [
+      [3_000, 0],
+      [75_000, 0],
+      [299_000, 0],
+      [301_000, 1],
+    ] as const) {
+      const shims = [aShim('1', { startTicks: String((AN_HOUR_MS - ageMs) / 10) })];
+      const facts = judgeShims({ before: shims, after: shims }, { first: list, last: list }, OWN, AN_HOUR_MS);
+      expect(factsOf(facts)).toMatchObject({ orphanCount });
+    }
   });
 
   it('of a pod that just came or just went are nobody’s fault', () => {
@@ -225,16 +250,21 @@ describe('shims', () => {
       { sandboxes: [aSandbox('1'), aSandbox('3')], containers: [] },
     ];
     const shims = { before: [aShim('1'), aShim('2')], after: [aShim('1')] };
-    expect(factsOf(judgeShims(shims, { first, last }, OWN))).toMatchObject({ orphanCount: 0, goneCount: 0 });
+    expect(factsOf(judgeShims(shims, { first, last }, OWN, AN_HOUR_MS))).toMatchObject({
+      orphanCount: 0,
+      goneCount: 0,
+    });
   });
 
   it('are gone where a pod is ready all the time without one, unless none can be seen at all', () => {
     const list = { sandboxes: [aSandbox('1'), aSandbox('2'), aSandbox('3', false)], containers: [] };
     const lists = { first: list, last: list };
-    expect(factsOf(judgeShims({ before: [aShim('1')], after: [aShim('1')] }, lists, OWN))).toMatchObject({
+    expect(
+      factsOf(judgeShims({ before: [aShim('1')], after: [aShim('1')] }, lists, OWN, AN_HOUR_MS)),
+    ).toMatchObject({
       ...{ goneCount: 1, gone: [{ sandboxId: '2', pod: 'default/p2' }] },
     });
-    expect(factsOf(judgeShims({ before: [], after: [] }, lists, OWN))).toMatchObject({
+    expect(factsOf(judgeShims({ before: [], after: [] }, lists, OWN, AN_HOUR_MS))).toMatchObject({
       ...{ count: 0, goneCount: 0 },
     });
   });
@@ -242,7 +272,7 @@ describe('shims', () => {
   it('of another containerd say nothing of the pods of this runtime', () => {
     const list = { sandboxes: [aSandbox('1')], containers: [] };
     const shims = { before: [aShim('1')], after: [aShim('1')] };
-    expect(judgeShims(shims, { first: list, last: list }, new Set())).toEqual({
+    expect(judgeShims(shims, { first: list, last: list }, new Set(), AN_HOUR_MS)).toEqual({
       ...{
         known: false,
         why: `the shims that run belong to ${SOCKET}, which is not the runtime that was asked`,

@@ -53,6 +53,11 @@ export const LIMITS = {
   pidsGoneShare: 0.97,
   fsyncSlowMs: 200,
   fsyncVerySlowMs: 2_000,
+  /** Calls of runc take some 30 ms, a few hundred on a busy machine. */
+  ociCallSlowMs: 1_000,
+  ociCallSlowPods: 3,
+  ociCallLateMs: 10_000,
+  ociCallVeryLateMs: 60_000,
   zombies: 100,
   blockedTasks: 3,
   certificateLeftMs: 7 * 24 * 3_600_000,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { aNode, anAgentReport } from '#support/builders/node-facts-builder.js';
+import { type Finding } from '#node';
 import { toDiagnosisLines } from './diagnosis-text.js';
 
 const silent = { known: false, why: 'nobody listens' } as const;
@@ -34,5 +35,41 @@ describe('what the doctor does not know', () => {
     expect(unknownOf({ kubelet: { health, metrics: silent }, agent: silent })).toBe(
       'Not known: the kubelet’s metrics (nobody listens)',
     );
+  });
+});
+
+describe('a finding', () => {
+  it('says since when it is so, and what follows from it', () => {
+    const follows: readonly Finding[] = [
+      {
+        ...{ code: 'ListHangs', severity: 'critical', message: 'ListContainers is never answered' },
+        ...{ evidence: ['not shown'], remedy: 'not shown either' },
+      },
+    ];
+    const lines = toDiagnosisLines(
+      {
+        facts: aNode({ rest: { agent: { known: true, value: anAgentReport() } } }),
+        findings: [
+          {
+            ...{ code: 'OciRuntimeHangs', severity: 'critical', message: 'runc create has run for 25s' },
+            ...{
+              evidence: ['pid 30'],
+              remedy: 'kill -9 30',
+              sinceMs: Date.parse('2026-01-01T00:00:00Z'),
+              follows,
+            },
+          },
+        ],
+      },
+      false,
+    );
+    const at = lines.findIndex((line) => line.startsWith('CRITICAL OciRuntimeHangs'));
+    expect(lines.slice(at, at + 5)).toEqual([
+      'CRITICAL OciRuntimeHangs: runc create has run for 25s',
+      '  since: 2026-01-01T00:00:00.000Z',
+      '  evidence: pid 30',
+      '  follows from it: ListHangs: ListContainers is never answered',
+      '  what to do: kill -9 30',
+    ]);
   });
 });

@@ -16,10 +16,13 @@ export function toDiagnosisLines({ facts, findings }: Diagnosis, wide: boolean):
   return lines.map(escapeTerminal);
 }
 
-function toFindingLines({ severity, code, message, evidence, remedy }: Finding): string[] {
+function toFindingLines(finding: Finding): string[] {
+  const { severity, code, message, sinceMs, evidence, remedy, follows = [] } = finding;
   return [
     `${WORDS[severity]} ${code}: ${oneLine(message)}`,
+    ...(sinceMs === undefined ? [] : [`  since: ${new Date(sinceMs).toISOString()}`]),
     ...evidence.map((line) => `  evidence: ${oneLine(line)}`),
+    ...follows.map((each) => `  follows from it: ${each.code}: ${oneLine(each.message)}`),
     `  what to do: ${remedy}`,
   ];
 }

@@ -1,0 +1,54 @@
+import { type PodRef } from '#kube/pod/pod-ref.js';
+import { type NamedProcess } from '../facts/machine-facts.js';
+
+/** The pod and the container that a process works for, as far as that is known. */
+export interface ContainerOwner {
+  readonly pod?: PodRef;
+  /** Absent for the sandbox itself. */
+  readonly container?: string;
+}
+
+/** What a process does: its state as /proc/PID/stat has it, and the kernel function that it sleeps in. */
+export interface ProcessState {
+  readonly state: string;
+  /** Empty when it runs or the kernel does not say. */
+  readonly waitsIn: string;
+}
+
+/** A call of the OCI runtime (runc, crun) by a shim, seen in both scans. */
+export interface OciCall extends NamedProcess, ProcessState, ContainerOwner {
+  /** As the OCI runtime's command line has it: create, kill, exec, delete. */
+  readonly operation: string;
+  readonly containerId: string;
+  readonly forMs: number;
+  /** Its last descendant, which it waits for; absent when it has none. */
+  readonly waitsFor?: NamedProcess & ProcessState;
+}
+
+/** A shim that cannot do its work. */
+export interface IllShim extends NamedProcess, ProcessState, ContainerOwner {
+  readonly sandboxId: string;
+  /**
+   * `stopped`: by a signal. `frozen`: by its cgroup. `blocked`: in the kernel, at both scans. `silent`: it takes a
+   * connection at its socket and does not answer.
+   */
+  readonly illness: 'stopped' | 'frozen' | 'blocked' | 'silent';
+  /** For how long its socket did not answer; absent where it was not asked. */
+  readonly silentForMs?: number;
+  /** Where it is frozen: the folder of its cgroup. */
+  readonly cgroup?: string;
+}
+
+/** Processes that a container runtime started to do its work. */
+export interface RuntimeWork {
+  /** Oldest first, at most {@link MAX_NAMED}, and how many there are. */
+  readonly calls: readonly OciCall[];
+  readonly callCount: number;
+  readonly illShims: readonly IllShim[];
+  readonly illShimCount: number;
+  /** Shims that were asked at their socket. */
+  readonly asked: number;
+}
+
+/** Maximum of culprits to name. */
+export const MAX_NAMED = 10;

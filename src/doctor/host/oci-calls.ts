@@ -1,0 +1,115 @@
+import { dirname, join } from 'node:path';
+import { type Shim } from '../facts/find-shims.js';
+import { type HostFiles } from '../facts/host-files.js';
+import { type SeenProcess } from '../facts/process-table.js';
+import { type ContainerOwner, type OciCall } from './host-facts.js';
+import { findBundle } from './ask-shim.js';
+import { ageOf, readState } from './process-state.js';
+import { readBundle } from './read-bundle.js';
+
+/** What runc, crun and their kin are asked to do. */
+const OPERATIONS = [
+  ...['create', 'start', 'run', 'exec', 'kill', 'delete', 'update', 'pause', 'resume', 'state', 'ps'],
+  ...['events', 'checkpoint', 'restore', 'list', 'features'],
+];
+/** Descendants of shims whose command lines are read. */
+const MAX_READ = 2_000;
+const ID = /^[0-9a-f]{64}$/;
+
+/** A call as its command line says it. */
+type OciCommand = Pick<OciCall, 'operation' | 'containerId'> & { readonly bundle?: string };
+
+/**
+ * Reads `runc --root R --log L [flags] OPERATION [flags] ID`, words ended by zero bytes, and the same behind the
+ * interpreter of a script that stands in for runc. Undefined for any other program: these two flags are how
+ * containerd's shims and conmon call it.
+ */
+export function parseOciCommand(cmdline: string): OciCommand | undefined {
+  const words = cmdline.split('\0');
+  if (!words.includes('--root') || !words.some((word) => /^--log(=|$)/.test(word))) return undefined;
+  const at = words.findIndex((word, index) => OPERATIONS.includes(word) && words.indexOf('--root') < index);
+  if (at < 0) return undefined;
+  const rest = words.slice(at + 1);
+  const containerId = rest.find((word) => ID.test(word));
+  if (containerId === undefined) return undefined;
+  const flag = rest.indexOf('--bundle');
+  const bundle = flag < 0 ? undefined : rest[flag + 1];
+  return { operation: words[at]!, containerId, ...(bundle === undefined ? {} : { bundle }) };
+}
+
+/** The calls of an OCI runtime below these shims that ran in both scans, oldest first. */
+export async function findOciCalls(
+  files: HostFiles,
+  scans: { readonly before: readonly SeenProcess[]; readonly after: readonly SeenProcess[] },
+  shims: readonly Pick<Shim, 'pid'>[],
+  uptimeMs: number,
+): Promise<OciCall[]> {
+  const wereThere = new Set(scans.before.map(keyOf));
+  const children = childrenOf(scans.after);
+  const calls: OciCall[] = [];
+  for (const process of listBelow(shims, children).slice(0, MAX_READ)) {
+    if (!wereThere.has(keyOf(process))) continue;
+    const command = parseOciCommand((await files.find(`/proc/${process.pid}/cmdline`)) ?? '');
+    if (command === undefined) continue;
+    // A script's own runc has the same arguments: the topmost one is the call.
+    if (calls.some(({ pid }) => pid === process.parent)) continue;
+    const last = findLast(process, children);
+    const { operation, containerId } = command;
+    calls.push({
+      ...{ pid: process.pid, command: process.command, operation, containerId },
+      ...{ ...(await readState(files, process)), forMs: ageOf(process, uptimeMs) },
+      ...(await findOwner(files, process, command)),
+      ...(last === process
+        ? {}
+        : { waitsFor: { pid: last.pid, command: last.command, ...(await readState(files, last)) } }),
+    });
+  }
+  return calls.sort((a, b) => b.forMs - a.forMs);
+}
+
+const keyOf = ({ pid, startTicks }: SeenProcess): string => `${pid}/${startTicks}`;
+
+function childrenOf(processes: readonly SeenProcess[]): ReadonlyMap<number, readonly SeenProcess[]> {
+  const children = new Map<number, SeenProcess[]>();
+  for (const process of processes) {
+    const of = children.get(process.parent);
+    if (of === undefined) children.set(process.parent, [process]);
+    else of.push(process);
+  }
+  return children;
+}
+
+/** Children and grandchildren of shims; what containers start is further down. */
+function listBelow(
+  shims: readonly Pick<Shim, 'pid'>[],
+  children: ReadonlyMap<number, readonly SeenProcess[]>,
+): SeenProcess[] {
+  const direct = shims.flatMap(({ pid }) => children.get(pid) ?? []);
+  return [...direct, ...direct.flatMap(({ pid }) => children.get(pid) ?? [])];
+}
+
+/** By the bundle that the call names, or that of the same id beside the folder of its shim. */
+async function findOwner(
+  files: HostFiles,
+  { pid, parent }: SeenProcess,
+  { bundle, containerId }: OciCommand,
+): Promise<ContainerOwner> {
+  if (bundle !== undefined) return await readBundle(files, bundle);
+  for (const each of [parent, pid]) {
+    const folder = await findBundle(files, each);
+    const owner = folder === undefined ? {} : await readBundle(files, join(dirname(folder), containerId));
+    if (owner.pod !== undefined) return owner;
+  }
+  return {};
+}
+
+/** Whom a process waits for in the end: its newest descendant that is no zombie. */
+function findLast(process: SeenProcess, children: ReadonlyMap<number, readonly SeenProcess[]>): SeenProcess {
+  let last = process;
+  for (let depth = 0; depth < 10; depth++) {
+    const next = (children.get(last.pid) ?? []).filter(({ state }) => state !== 'Z').at(-1);
+    if (next === undefined) break;
+    last = next;
+  }
+  return last;
+}

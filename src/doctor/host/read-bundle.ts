@@ -1,0 +1,43 @@
+import { type HostFiles } from '../facts/host-files.js';
+import { type ContainerOwner } from './host-facts.js';
+
+/** Annotations that the CRI plugin of containerd, and CRI-O, write into the configuration of a container. */
+const NAMES = {
+  uid: ['io.kubernetes.cri.sandbox-uid', 'io.kubernetes.pod.uid'],
+  namespace: ['io.kubernetes.cri.sandbox-namespace', 'io.kubernetes.pod.namespace'],
+  name: ['io.kubernetes.cri.sandbox-name', 'io.kubernetes.pod.name'],
+  container: ['io.kubernetes.cri.container-name', 'io.kubernetes.container.name'],
+} as const;
+
+/**
+ * Whom an OCI bundle is for, by the annotations in its config.json. A runtime lists a sandbox only once it runs; the
+ * bundle is there from the start.
+ */
+export async function readBundle(files: HostFiles, folder: string): Promise<ContainerOwner> {
+  const text = await files.find(`${folder}/config.json`);
+  return text === undefined ? {} : parseBundle(text);
+}
+
+/** Reads the annotations of an OCI configuration; empty when it is none, or of somebody else. */
+export function parseBundle(text: string): ContainerOwner {
+  let annotations: unknown;
+  try {
+    ({ annotations } = JSON.parse(text) as { annotations?: unknown });
+  } catch {
+    return {};
+  }
+  const valueOf = (names: readonly string[]): string | undefined => {
+    const values = names.map(
+      (name) => (annotations as Readonly<Record<string, unknown>> | undefined)?.[name],
+    );
+    return values.find((value): value is string => typeof value === 'string' && value !== '');
+  };
+  const [namespace, name] = [valueOf(NAMES.namespace), valueOf(NAMES.name)];
+  if (namespace === undefined || name === undefined) return {};
+  const container = valueOf(NAMES.container);
+  return {
+    pod: { uid: valueOf(NAMES.uid) ?? '', namespace, name },
+    // CRI-O's own name for the container that holds a sandbox.
+    ...(container === undefined || container === 'POD' ? {} : { container }),
+  };
+}

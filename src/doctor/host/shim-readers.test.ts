@@ -1,0 +1,272 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SystemClock } from '#base/time/clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { type Shim } from '../facts/find-shims.js';
+import { HostFiles } from '../facts/host-files.js';
+import { readProcesses } from '../facts/process-table.js';
+import { askShim, connectRequest, parseShimSocket } from './ask-shim.js';
+import { findOciCalls, parseOciCommand } from './oci-calls.js';
+import { findCgroup, findFrozenCgroup } from './process-state.js';
+import { parseBundle } from './read-bundle.js';
+import { findIllShims } from './shim-health.js';
+
+const ID = 'a'.repeat(64);
+const SANDBOX = 'b'.repeat(64);
+let root: string;
+let files: HostFiles;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'podloop-doctor-'));
+  files = new HostFiles({ root, clock: new SystemClock(), signal: new AbortController().signal });
+});
+
+afterEach(async () => {
+  await rm(root, { recursive: true, force: true });
+});
+
+async function write(path: string, text: string): Promise<void> {
+  await mkdir(dirname(join(root, path)), { recursive: true });
+  await writeFile(join(root, path), text);
+}
+
+async function addProcess(
+  pid: number,
+  command: string,
+  { state = 'S', parent = 1, args = [] as readonly string[], wchan = '0', startTicks = pid * 10 } = {},
+): Promise<void> {
+  await write(
+    `proc/${pid}/stat`,
+    `${pid} (${command}) ${state} ${parent} ${pid} ${pid} 0 -1 0 0 0 0 0 1 2 3 4 20 0 1 0 ${startTicks} 9 9\n`,
+  );
+  await write(`proc/${pid}/cmdline`, args.map((word) => `${word}\0`).join(''));
+  await write(`proc/${pid}/wchan`, wchan);
+}
+
+const bundle = (name: string, container?: string): string =>
+  JSON.stringify({
+    ociVersion: '1.1.0',
+    annotations: {
+      'io.kubernetes.cri.sandbox-uid': `uid-${name}`,
+      'io.kubernetes.cri.sandbox-namespace': 'default',
+      'io.kubernetes.cri.sandbox-name': name,
+      ...(container === undefined ? {} : { 'io.kubernetes.cri.container-name': container }),
+    },
+  });
+const RUNC = ['runc', '--root', '/run/runc/k8s.io', '--log', '/b/log.json', '--log-format', 'json'];
+const SHIM: Shim = {
+  ...{ pid: 20, command: 'containerd-shim', sandboxId: SANDBOX, address: '/c.sock', namespace: 'k8s.io' },
+  startTicks: '200',
+};
+
+describe('calls of an OCI runtime', () => {
+  it.each<[readonly string[], string | undefined]>([
+    [[...RUNC, 'create', '--bundle', '/b', '--pid-file', '/b/init.pid', ID], 'create'],
+    [
+      [...RUNC, '--systemd-cgroup', 'exec', '--process', '/tmp/p', '--detach', '--pid-file', '/p', ID],
+      'exec',
+    ],
+    [[...RUNC, 'kill', '--all', ID, '9'], 'kill'],
+    [[...RUNC, 'delete', '--force', ID], 'delete'],
+    [[...RUNC, 'update', '--resources', '-', ID], 'update'],
+    [['/bin/sh', '/usr/local/bin/slow-runc', ...RUNC.slice(1), 'delete', ID], 'delete'],
+    [['/usr/bin/crun', '--root', '/run/crun', '--log=/l', 'start', ID], 'start'],
+    [['runc', '--version'], undefined],
+    [['sh', '-c', `runc kill ${ID}`], undefined],
+    [[...RUNC, 'list'], undefined],
+    [['pod', 'create', '--root', '/x', '--log', '/y', ID], undefined],
+  ])('are read from their command lines: %s', (words, operation) => {
+    const command = parseOciCommand(words.map((word) => `${word}\0`).join(''));
+    expect(command?.operation).toBe(operation);
+    if (operation !== undefined) expect(command?.containerId).toBe(ID);
+  });
+
+  it('are those below the shims in both scans, with their pod and what they wait for', async () => {
+    await addProcess(20, 'containerd-shim');
+    await addProcess(30, 'runc', {
+      parent: 20,
+      args: [...RUNC, 'create', '--bundle', '/b', ID],
+      wchan: 'do_wait',
+    });
+    await addProcess(31, 'runc', { parent: 30, args: ['runc', 'init'] });
+    await addProcess(32, 'fetch', { parent: 31, state: 'D', wchan: 'request_wait_answer' });
+    // That of somebody else.
+    await addProcess(40, 'runc', { parent: 1, args: [...RUNC, 'create', '--bundle', '/b', ID] });
+    await write('b/config.json', bundle('web', 'app'));
+    const before = await readProcesses(files);
+    await addProcess(50, 'runc', { parent: 20, args: [...RUNC, 'kill', ID, '15'] });
+    const after = await readProcesses(files);
+    expect(await findOciCalls(files, { before, after }, [SHIM], 60_000)).toEqual([
+      {
+        ...{ pid: 30, command: 'runc', operation: 'create', containerId: ID, state: 'S', waitsIn: 'do_wait' },
+        ...{ pod: { uid: 'uid-web', namespace: 'default', name: 'web' }, container: 'app', forMs: 57_000 },
+        waitsFor: { pid: 32, command: 'fetch', state: 'D', waitsIn: 'request_wait_answer' },
+      },
+    ]);
+  });
+
+  it('find their pod beside the folder of their shim when they name no bundle', async () => {
+    await addProcess(20, 'containerd-shim');
+    await addProcess(30, 'sh', {
+      parent: 20,
+      args: ['/bin/sh', '/slow', ...RUNC.slice(1), 'kill', ID, '15'],
+    });
+    // The script's own runc, which is the same call.
+    await addProcess(31, 'runc', { parent: 30, args: [...RUNC, 'kill', ID, '15'] });
+    await symlink(`/tasks/${SANDBOX}`, join(root, 'proc/20/cwd'));
+    await write(`tasks/${ID}/config.json`, bundle('db', 'main'));
+    const scan = await readProcesses(files);
+    const calls = await findOciCalls(files, { before: scan, after: scan }, [SHIM], 60_000);
+    expect(calls).toMatchObject([{ pid: 30, operation: 'kill', pod: { name: 'db' }, container: 'main' }]);
+  });
+});
+
+describe('shims', () => {
+  it.each<[string, { state: string; wchan: string }, string | undefined]>([
+    ['stopped by a signal', { state: 'T', wchan: 'do_signal_stop' }, 'stopped'],
+    ['stopped by a debugger', { state: 't', wchan: 'ptrace_stop' }, 'stopped'],
+    ['in the kernel', { state: 'D', wchan: 'rpc_wait_bit_killable' }, 'blocked'],
+    ['at work', { state: 'S', wchan: 'futex_wait_queue' }, undefined],
+  ])('that are %s', async (_, { state, wchan }, illness) => {
+    await addProcess(20, 'containerd-shim', { state, wchan });
+    await write('proc/20/cgroup', '6:freezer:/\n4:memory:/x\n');
+    const scan = await readProcesses(files);
+    const ill = await findIllShims(files, [SHIM], { before: scan, after: scan }, new Map());
+    expect(ill.map((shim) => shim.illness)).toEqual(illness === undefined ? [] : [illness]);
+  });
+
+  it.each([
+    [
+      'v1',
+      '6:freezer:/a/ice\n4:memory:/x\n',
+      '/sys/fs/cgroup/freezer/a/ice',
+      'freezer.state',
+      ['THAWED\n', 'FROZEN\n'],
+    ],
+    [
+      'v2',
+      '0::/kubepods/ice\n',
+      '/sys/fs/cgroup/kubepods/ice',
+      'cgroup.events',
+      ['populated 1\nfrozen 0\n', 'populated 1\nfrozen 1\n'],
+    ],
+  ] as const)(
+    'that are frozen with a cgroup of %s, whatever they sleep in',
+    async (_, line, folder, file, [thawed, frozen]) => {
+      await addProcess(20, 'containerd-shim', { state: 'D', wchan: 'futex_do_wait' });
+      await write('proc/20/cgroup', line);
+      await write(`${folder}/${file}`, frozen);
+      const scan = await readProcesses(files);
+      const ill = await findIllShims(files, [SHIM], { before: scan, after: scan }, new Map());
+      expect(ill).toMatchObject([{ illness: 'frozen', cgroup: folder }]);
+      await write(`${folder}/${file}`, thawed);
+      expect(await findFrozenCgroup(files, 20)).toBeUndefined();
+    },
+  );
+
+  it('that took a question and did not answer are ill, others are not', async () => {
+    await addProcess(20, 'containerd-shim');
+    const scan = await readProcesses(files);
+    const judge = async (answer: 'silent' | 'gone' | 'answers'): Promise<string[]> => {
+      const answers = new Map([[20, { answer, forMs: 5_000 }]]);
+      const ill = await findIllShims(files, [SHIM], { before: scan, after: scan }, answers);
+      return ill.map(({ illness }) => illness);
+    };
+    expect(await judge('silent')).toEqual(['silent']);
+    expect(await judge('answers')).toEqual([]);
+    expect(await judge('gone')).toEqual([]);
+  });
+
+  it('say where they listen as an address or as an object', () => {
+    expect(parseShimSocket('unix:///run/containerd/s/1f\n')).toEqual({
+      path: '/run/containerd/s/1f',
+      version: 2,
+    });
+    const object = { version: 3, address: 'unix:///run/s/2', protocol: 'ttrpc' };
+    expect(parseShimSocket(JSON.stringify(object))).toEqual({ path: '/run/s/2', version: 3 });
+    expect(parseShimSocket(JSON.stringify({ ...object, protocol: 'grpc' }))).toBeUndefined();
+    expect(parseShimSocket('{"half')).toBeUndefined();
+    expect(parseShimSocket('vsock://3:1024')).toBeUndefined();
+  });
+});
+
+describe('the question to a shim', () => {
+  let server: Server;
+  let received: Buffer;
+  const connections: Socket[] = [];
+
+  async function listen(onData: (socket: Socket) => void): Promise<void> {
+    received = Buffer.alloc(0);
+    server = createServer((socket) => {
+      connections.push(socket);
+      socket.on('data', (chunk: Buffer) => {
+        received = Buffer.concat([received, chunk]);
+        onData(socket);
+      });
+    });
+    await mkdir(join(root, 's'), { recursive: true });
+    await new Promise<void>((resolve) => server.listen(join(root, 's/shim'), resolve));
+    await write('b/address', 'unix:///s/shim');
+  }
+
+  afterEach(() => {
+    for (const socket of connections.splice(0)) socket.destroy();
+    server.close();
+  });
+
+  it('is one call of its task API, and any answer is one', async () => {
+    await listen((socket) => socket.write('whatever'));
+    expect(await askShim(files, '/b', SANDBOX)).toEqual({ answer: 'answers', forMs: 0 });
+    expect(received).toEqual(connectRequest(SANDBOX, 2));
+    expect(received.readUInt32BE(0)).toBe(received.length - 10);
+    expect(received.toString('latin1')).toContain(`containerd.task.v2.Task\x12\x07Connect`);
+    expect(connectRequest(SANDBOX, 3).toString('latin1')).toContain('containerd.task.v3.Task');
+  });
+
+  it('has a deadline', async () => {
+    const clock = new FakeClock();
+    files = new HostFiles({ root, clock, signal: new AbortController().signal });
+    let asked = (): void => undefined;
+    const heard = new Promise<void>((resolve) => (asked = resolve));
+    await listen(() => asked());
+    const answer = askShim(files, '/b', SANDBOX);
+    await heard;
+    await clock.advance(5_000);
+    expect(await answer).toEqual({ answer: 'silent', forMs: 5_000 });
+  });
+
+  it('is not asked where nobody knows the socket, and nobody listens at one that is gone', async () => {
+    await listen((socket) => socket.destroy());
+    expect(await askShim(files, '/nowhere', SANDBOX)).toMatchObject({ answer: 'unknown' });
+    expect(await askShim(files, '/b', SANDBOX)).toMatchObject({ answer: 'gone' });
+    await write('b/address', 'unix:///s/other');
+    expect(await askShim(files, '/b', SANDBOX)).toMatchObject({ answer: 'gone' });
+  });
+});
+
+describe('what belongs to a process', () => {
+  it('is the pod in the annotations of its bundle, of containerd and of CRI-O', () => {
+    const pod = { uid: 'uid-web', namespace: 'default', name: 'web' };
+    expect(parseBundle(bundle('web'))).toEqual({ pod });
+    expect(parseBundle(bundle('web', 'app'))).toEqual({ pod, container: 'app' });
+    const crio = {
+      ...{ 'io.kubernetes.pod.uid': 'uid-web', 'io.kubernetes.pod.namespace': 'default' },
+      ...{ 'io.kubernetes.pod.name': 'web', 'io.kubernetes.container.name': 'POD' },
+    };
+    expect(parseBundle(JSON.stringify({ annotations: crio }))).toEqual({ pod });
+    for (const text of ['', '{"annotations":', '{}', '{"annotations":null}', '{"annotations":{"a":1}}'])
+      expect(parseBundle(text)).toEqual({});
+  });
+
+  it('is its cgroup on v1 and on v2', () => {
+    expect(findCgroup('6:freezer:/ice\n5:devices:/\n0::/\n', 'freezer')).toBe('/sys/fs/cgroup/freezer/ice');
+    expect(findCgroup('1:cpu,cpuacct:/a\n', 'cpu')).toBe('/sys/fs/cgroup/cpu/a');
+    expect(findCgroup('0::/system.slice/containerd.service\n', 'freezer')).toBe(
+      '/sys/fs/cgroup/system.slice/containerd.service',
+    );
+    expect(findCgroup('', 'freezer')).toBeUndefined();
+  });
+});

@@ -1,0 +1,60 @@
+import { formatPod } from '#kube/pod/pod-ref.js';
+import { type FindingCode } from '../finding-codes.js';
+import { type Finding, sortFindings } from '../finding.js';
+
+/** What follows from a cause on the whole node, or for the same pod alone. */
+interface Consequence {
+  readonly causes: readonly FindingCode[];
+  readonly ofNode?: readonly FindingCode[];
+  readonly ofPod?: readonly FindingCode[];
+}
+
+const LATE_NODE: readonly FindingCode[] = [
+  ...(['ListHangs', 'PodsHung', 'KubeletRelistStuck', 'KubeletRelistSlow', 'KubeletUnhealthy'] as const),
+  ...(['KubeletCallsSlow', 'AgentUnhealthy', 'AgentRelistSlow', 'AgentCallHangs'] as const),
+];
+const STUCK_POD: readonly FindingCode[] = [
+  'PodHung',
+  'PodSlow',
+  'PodStatusFails',
+  'AgentPodStuck',
+  'SandboxHangs',
+  'SandboxStorm',
+];
+
+/** In this order: the first cause that explains a finding gets it. */
+const CONSEQUENCES: readonly Consequence[] = [
+  { causes: ['ShimStopped', 'ShimHangs', 'OciRuntimeHangs'], ofNode: LATE_NODE, ofPod: STUCK_POD },
+];
+
+/** Puts what follows from a cause below it, so that one cause is one finding. Worst first. Pure. */
+export function foldFindings(findings: readonly Finding[]): Finding[] {
+  const causeOf = new Map<Finding, Finding>();
+  for (const { causes, ofNode = [], ofPod = [] } of CONSEQUENCES) {
+    for (const finding of findings) {
+      if (causeOf.has(finding)) continue;
+      const cause = findings.find(
+        (other) =>
+          causes.includes(other.code) &&
+          !causeOf.has(other) &&
+          other !== finding &&
+          (ofNode.includes(finding.code) || (ofPod.includes(finding.code) && isSamePod(other, finding))),
+      );
+      if (cause !== undefined) causeOf.set(finding, cause);
+    }
+  }
+  const folded = findings
+    .filter((finding) => !causeOf.has(finding))
+    .map((finding) => {
+      const follows = findings.filter((each) => causeOf.get(each) === finding);
+      if (follows.length === 0) return finding;
+      // A cause is as bad as what it leads to.
+      const [worst] = sortFindings([finding, ...follows]);
+      return { ...finding, severity: worst!.severity, follows };
+    });
+  return sortFindings(folded);
+}
+
+function isSamePod(a: Finding, b: Finding): boolean {
+  return a.pod !== undefined && b.pod !== undefined && formatPod(a.pod) === formatPod(b.pod);
+}

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { aNode, someInspections } from '#support/builders/node-facts-builder.js';
+import { diagnose } from '../diagnose.js';
+import { type Finding } from '../finding.js';
+import { type IllShim, type OciCall } from '../host/host-facts.js';
+import { known } from '../looked.js';
+
+const podOf = (name: string) => ({ uid: `uid-${name}`, namespace: 'default', name });
+const aCall = (changes: Partial<OciCall> = {}): OciCall => ({
+  ...{ pid: 30, command: 'runc', state: 'S', waitsIn: 'do_wait', operation: 'create' },
+  ...{ containerId: 'c'.repeat(64), forMs: 25_000, pod: podOf('web'), container: 'app' },
+  ...changes,
+});
+const aShim = (changes: Partial<IllShim> = {}): IllShim => ({
+  ...{ pid: 20, command: 'containerd-shim', state: 'T', waitsIn: '', sandboxId: 's'.repeat(64) },
+  ...{ illness: 'stopped', pod: podOf('web') },
+  ...changes,
+});
+const diagnoseWork = (
+  calls: readonly OciCall[],
+  illShims: readonly IllShim[] = [],
+  runtime: Parameters<typeof aNode>[0] = {},
+): Finding[] =>
+  diagnose(
+    aNode({
+      ...runtime,
+      machine: {
+        runtimeWork: known({
+          ...{ calls, callCount: calls.length, illShims, illShimCount: illShims.length, asked: 100 },
+        }),
+      },
+    }),
+  );
+
+describe('calls of runc', () => {
+  it.each(['create', 'exec', 'kill', 'delete', 'update'])(
+    'that do not end are named with pod, container, process and since when: %s',
+    (operation) => {
+      const [finding, ...others] = diagnoseWork([aCall({ operation })]);
+      expect(others).toEqual([]);
+      expect(finding).toMatchObject({
+        ...{ code: 'OciRuntimeHangs', severity: 'warning', pod: podOf('web'), container: 'app' },
+        ...{ operation: `runc ${operation}`, process: { pid: 30 }, sinceMs: aNode().atMs - 25_000 },
+      });
+      expect(finding!.remedy).toMatch(/^See what it waits for: .* To end this call .* \(kill -9 30\)\.$/);
+    },
+  );
+
+  it('that are on their way are nobody’s fault', () => {
+    for (const forMs of [0, 30, 1_500, 9_900]) expect(diagnoseWork([aCall({ forMs })])).toEqual([]);
+  });
+
+  it('that are slow for many pods are an illness of runc', () => {
+    const calls = ['a', 'b', 'c', 'd'].map((name, at) => aCall({ pid: at, forMs: 4_000, pod: podOf(name) }));
+    const findings = diagnoseWork(calls);
+    expect(findings).toMatchObject([{ code: 'OciRuntimeSlow', severity: 'warning' }]);
+    expect(findings[0]!.pod).toBeUndefined();
+    expect(diagnoseWork(calls.slice(0, 2))).toEqual([]);
+  });
+
+  it('explain a shim that does not answer meanwhile', () => {
+    const silent = aShim({ illness: 'silent', state: 'S', silentForMs: 5_000 });
+    expect(diagnoseWork([aCall()], [silent])).toMatchObject([{ code: 'OciRuntimeHangs' }]);
+    expect(diagnoseWork([aCall({ forMs: 4_000 })], [silent])).toEqual([]);
+    expect(diagnoseWork([aCall({ pod: podOf('db') })], [silent])).toMatchObject([
+      { code: 'ShimHangs', pod: podOf('web') },
+      { code: 'OciRuntimeHangs', pod: podOf('db') },
+    ]);
+  });
+});
+
+describe('shims', () => {
+  it.each<[IllShim['illness'], string, RegExp]>([
+    ['stopped', 'ShimStopped', /kill -CONT 20, which interrupts nothing/],
+    ['frozen', 'ShimStopped', /Thaw it, which interrupts nothing: echo THAWED > \/ice/],
+    ['blocked', 'ShimHangs', /\/proc\/20\/stack/],
+    ['silent', 'ShimHangs', /kill -USR1 20 .* ends the containers of this pod/],
+  ])('that are %s are named with their pod and the way out', (illness, code, remedy) => {
+    const [finding, ...others] = diagnoseWork([], [aShim({ illness, cgroup: '/ice' })]);
+    expect(others).toEqual([]);
+    expect(finding).toMatchObject({ code, severity: 'critical', pod: podOf('web'), process: { pid: 20 } });
+    expect(finding!.remedy).toMatch(remedy);
+  });
+
+  it('are the cause of calls below them, of their pod’s calls and of lists that hang', () => {
+    const hung = {
+      ...{ method: 'PodSandboxStatus', pod: podOf('web'), ms: 10_000, outcome: 'hung' as const },
+      ...{ error: 'deadline', code: 'CRI_DEADLINE_EXCEEDED' },
+    };
+    const other = { ...hung, pod: podOf('db') };
+    const list = {
+      method: 'ListContainers',
+      count: 1,
+      hung: 1,
+      failed: 0,
+      p50Ms: 0,
+      p99Ms: 0,
+      maxMs: 10_000,
+    };
+    const findings = diagnoseWork([aCall()], [aShim()], {
+      runtime: { inspections: known(someInspections({ hung: [hung, other] })), operations: [list] },
+    });
+    expect(findings.map(({ code, pod }) => [code, pod?.name])).toEqual([
+      ['ShimStopped', 'web'],
+      ['PodHung', 'db'],
+    ]);
+    expect(findings[0]!.follows?.map(({ code }) => code)).toEqual(['ListHangs', 'PodHung']);
+  });
+});

@@ -1,0 +1,136 @@
+import { formatPod } from '#kube/pod/pod-ref.js';
+import { type FindingCode } from '../finding-codes.js';
+import { type Finding } from '../finding.js';
+import { type ContainerOwner, type IllShim, type OciCall, type ProcessState } from '../host/host-facts.js';
+import { valueOf } from '../looked.js';
+import { LIMITS } from './limits.js';
+import { type Rule } from './rule.js';
+import { count, formatMs, nameSome } from './words.js';
+
+const ENDING =
+  'To end the shim (kill -9) ends the containers of this pod, which the kubelet then starts again; no other pod notices. Do that before any restart of containerd, which waits for the shim as well.';
+
+/** Shims that cannot do their work, and calls of the OCI runtime (runc) that hang below them. */
+export const shimRules: Rule = ({ machine, atMs }) => {
+  const work = valueOf(machine.runtimeWork);
+  if (work === undefined) return [];
+  const late = work.calls.filter(({ forMs }) => forMs >= LIMITS.ociCallLateMs);
+  const ofHungCalls = new Set(late.map(nameOwner));
+  // A shim does not answer while the call that it made hangs; that call is the cause.
+  const ill = work.illShims.filter(
+    (shim) => shim.illness !== 'silent' || !isExplained(shim, work.calls, ofHungCalls),
+  );
+  return [
+    ...ill.map((shim) => toIllShim(shim)),
+    ...late.filter((call) => !isOfIllShim(call, ill)).map((call) => toHungCall(call, atMs)),
+    ...findSlowCalls(work.calls.filter(({ forMs }) => forMs < LIMITS.ociCallLateMs)),
+  ];
+};
+
+/** The pod, or a word for one that nobody can name. */
+export function nameOwner({ pod }: ContainerOwner): string {
+  return pod === undefined ? 'a pod' : formatPod(pod);
+}
+
+/** `pod default/web`, `container app of pod default/web`. */
+export function describeOwner({ pod, container }: ContainerOwner): string {
+  const name = pod === undefined ? 'a pod' : `pod ${formatPod(pod)}`;
+  return container === undefined ? name : `container ${container} of ${name}`;
+}
+
+function isExplained(shim: IllShim, calls: readonly OciCall[], hung: ReadonlySet<string>): boolean {
+  if (shim.pod === undefined) return calls.some(({ containerId }) => containerId === shim.sandboxId);
+  return hung.has(formatPod(shim.pod)) || calls.some((call) => nameOwner(call) === nameOwner(shim));
+}
+
+function isOfIllShim(call: OciCall, ill: readonly IllShim[]): boolean {
+  return ill.some((shim) => shim.pod !== undefined && nameOwner(shim) === nameOwner(call));
+}
+
+function describeState({ state, waitsIn }: ProcessState): string {
+  return `state ${state}${waitsIn === '' ? '' : `, in ${waitsIn}`}`;
+}
+
+function toIllShim(shim: IllShim): Finding {
+  const { pid, command, illness, silentForMs, container: _, ...owner } = shim;
+  const silent =
+    silentForMs === undefined
+      ? []
+      : [`its socket takes connections and gave no answer within ${formatMs(silentForMs)}`];
+  return {
+    ...{ code: CODES[illness], severity: 'critical', process: { pid, command }, operation: 'shim' },
+    ...(owner.pod === undefined ? {} : { pod: owner.pod }),
+    message: `the shim of ${describeOwner(owner)} (pid ${pid}) ${ILLNESSES[illness]}: exec, kill and the deletion of this pod hang, and in the end the runtime’s lists`,
+    evidence: [`pid ${pid} ${command}: ${describeState(shim)}`, ...silent],
+    remedy: remedyOf(shim),
+  };
+}
+
+const CODES: Readonly<Record<IllShim['illness'], FindingCode>> = {
+  ...{ stopped: 'ShimStopped', frozen: 'ShimStopped', blocked: 'ShimHangs', silent: 'ShimHangs' },
+};
+const ILLNESSES = {
+  stopped: 'is stopped by a signal',
+  frozen: 'is frozen with its cgroup',
+  blocked: 'hangs in the kernel',
+  silent: 'does not answer',
+} as const;
+
+function remedyOf({ pid, illness, cgroup = 'its cgroup' }: IllShim): string {
+  switch (illness) {
+    case 'stopped':
+      return `Let it go on: kill -CONT ${pid}, which interrupts nothing. ${ENDING}`;
+    case 'frozen':
+      return `Thaw it, which interrupts nothing: echo THAWED > ${cgroup}/freezer.state (cgroup v1), or echo 0 > ${cgroup}/cgroup.freeze (v2).`;
+    case 'blocked':
+      return `See what it waits for: cat /proc/${pid}/stack, dmesg, and the pod’s volumes on servers. It cannot be ended before that answers; a dead mount is released with umount -f.`;
+    case 'silent':
+      return `Have it write down what it does (kill -USR1 ${pid} interrupts nothing; the dump goes to containerd’s log). ${ENDING}`;
+  }
+}
+
+function toHungCall(call: OciCall, atMs: number): Finding {
+  const { pid, command, operation, containerId, forMs, waitsFor, pod, container } = call;
+  const last = waitsFor ?? call;
+  return {
+    ...{ code: 'OciRuntimeHangs', severity: forMs >= LIMITS.ociCallVeryLateMs ? 'critical' : 'warning' },
+    ...(pod === undefined ? {} : { pod }),
+    ...(container === undefined ? {} : { container }),
+    ...{ operation: `runc ${operation}`, process: { pid, command }, sinceMs: atMs - forMs },
+    message: `runc ${operation} of ${describeOwner(call)} has run for ${formatMs(forMs)}: the shim waits for it (pid ${pid})`,
+    evidence: [
+      `pid ${pid} ${command}: ${describeState(call)}; container ${containerId.slice(0, 13)}`,
+      ...(waitsFor === undefined
+        ? []
+        : [`it waits for pid ${last.pid} ${last.command}: ${describeState(last)}`]),
+    ],
+    remedy: `See what it waits for: cat /proc/${last.pid}/stack and /proc/${last.pid}/wchan, the pod’s volumes, systemd and D-Bus (systemctl is-system-running). ${REMEDIES[operation] ?? REMEDY} (kill -9 ${pid}).`,
+  };
+}
+
+const REMEDY = 'To end this call lets it fail, and the kubelet tries again';
+const REMEDIES: Readonly<Record<string, string>> = {
+  create: 'To end this call fails the start of this container alone, and the kubelet tries again',
+  exec: 'To end this call fails one probe or kubectl exec and interrupts no container',
+  kill: 'To end this call fails one attempt to stop this container, and the kubelet tries again',
+  delete: 'To end this call fails one attempt to remove this container, and the kubelet tries again',
+};
+
+/** Calls that are late for many pods at once are no illness of a pod. */
+function findSlowCalls(calls: readonly OciCall[]): Finding[] {
+  const slow = calls.filter(({ forMs }) => forMs >= LIMITS.ociCallSlowMs);
+  const names = [...new Set(slow.map(nameOwner))];
+  if (names.length < LIMITS.ociCallSlowPods) return [];
+  return [
+    {
+      ...{ code: 'OciRuntimeSlow', severity: 'warning', operation: `runc ${slow[0]!.operation}` },
+      message: `runc is slow for all pods: ${slow.length} of its ${count(calls.length, 'call')} that run now have taken more than ${formatMs(LIMITS.ociCallSlowMs)}, up to ${formatMs(slow[0]!.forMs)} (${nameSome(names)})`,
+      evidence: slow.map(
+        (call) =>
+          `pid ${call.pid} runc ${call.operation} of ${describeOwner(call)}: ${formatMs(call.forMs)}, ${describeState(call.waitsFor ?? call)}`,
+      ),
+      remedy:
+        'Pods start and end late, and none of them is to blame. See what runc waits for: the CPU (top), its disk (iostat -x), systemd and D-Bus; and that it is the runc that it should be (which runc, runc --version).',
+    },
+  ];
+}

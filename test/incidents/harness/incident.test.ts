@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { type Finding } from '../../../src/node/doctor/doctor.js';
+import { judge } from './incident.js';
+
+const aFinding = (changes: Partial<Finding> = {}): Finding => ({
+  ...{ code: 'ShimStopped', severity: 'critical', message: 'the shim of pod default/web (pid 7) is stopped' },
+  ...{ evidence: [], remedy: 'kill -CONT 7', ...changes },
+});
+const EXPECTED = { codes: ['ShimStopped'], pods: ['default/web'], pid: 7, remedy: /kill -CONT 7/ };
+
+describe('judge', () => {
+  it('is right when the cause is named, and nothing else is', () => {
+    expect(judge([aFinding()], EXPECTED)).toEqual({ verdict: 'right', why: '' });
+    const ofOthers = aFinding({ code: 'CpuPressure', severity: 'warning' });
+    expect(judge([ofOthers, aFinding()], EXPECTED).verdict).toBe('right');
+  });
+
+  it.each<[string, Finding[], string, string]>([
+    ['nothing was found', [], 'missed', 'it found nothing'],
+    ['something else was found', [aFinding({ code: 'ListHangs' })], 'missed', 'it found ListHangs'],
+    ['the pod lacks', [aFinding({ message: 'a shim (pid 7)' })], 'unnamed', 'it does not say default/web'],
+    ['the process lacks', [aFinding({ message: 'default/web' })], 'unnamed', 'it does not say pid 7'],
+    [
+      'the remedy is wrong',
+      [aFinding({ remedy: 'restart' })],
+      'unnamed',
+      'it does not say a remedy with kill -CONT 7',
+    ],
+    ['more is blamed', [aFinding(), aFinding({ code: 'ListHangs' })], 'unnamed', 'it also found ListHangs'],
+  ])('is not when %s', (_, findings, verdict, why) => {
+    expect(judge(findings, EXPECTED)).toEqual({ verdict, why });
+  });
+});

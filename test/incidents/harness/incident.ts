@@ -1,0 +1,84 @@
+import { type Finding } from '../../../src/node/doctor/doctor.js';
+import { type IncidentNode, type PodSpec, type RunningPod } from './incident-node.js';
+
+/** What the doctor has to find. */
+export interface Expected {
+  /** One of these codes: of a cause that has more than one name. */
+  readonly codes: readonly string[];
+  /** Pods that have to be named; the first one as that which the finding is about. */
+  readonly pods?: readonly string[];
+  readonly container?: string;
+  readonly operation?: string;
+  /** The process that has to be named. */
+  readonly pid?: number;
+  /** Words of the remedy. */
+  readonly remedy?: RegExp;
+  /** Whether it has to say since when. */
+  readonly hasSince?: boolean;
+}
+
+/** The place of an incident: the node, and the pods that it asked for. */
+export interface Scene {
+  readonly node: IncidentNode;
+  readonly pods: readonly RunningPod[];
+  /** Runs at the end, the last one first, whatever happened. */
+  readonly atEnd: (undo: () => unknown) => void;
+}
+
+/** Something that goes wrong on a node, made for real. */
+export interface Incident {
+  readonly name: string;
+  /** Pods that run before it begins. */
+  readonly pods?: readonly PodSpec[];
+  /** Makes it, and says what has to be found. */
+  readonly make: (scene: Scene) => Promise<Expected>;
+  /** How long it has lasted when the doctor is asked first (default: two seconds). */
+  readonly ageMs?: number;
+}
+
+/** How the doctor did. */
+export type Verdict = 'right' | 'late' | 'unnamed' | 'missed';
+
+/** How one examination did, and what is wrong with it in words. */
+export interface Judgement {
+  readonly verdict: Exclude<Verdict, 'late'>;
+  readonly why: string;
+}
+
+/** What others do to the machine that the tests share. */
+const OF_THE_MACHINE: readonly string[] = [
+  ...['CpuPressure', 'IoPressure', 'MemoryPressure', 'MemoryLow', 'DiskSlow', 'DiskFull', 'InodesUsedUp'],
+  ...['TasksBlocked', 'Zombies', 'PidsUsedUp', 'ShimsAbandoned', 'KernelTrouble'],
+];
+
+/** Findings that are about the node of the incident. */
+export function ofTheNode(findings: readonly Finding[], expected: readonly string[] = []): Finding[] {
+  return findings.filter(
+    ({ code, severity }) =>
+      expected.includes(code) || (severity !== 'info' && !OF_THE_MACHINE.includes(code)),
+  );
+}
+
+/** Holds what was found against what had to be. Pure. */
+export function judge(findings: readonly Finding[], expected: Expected): Judgement {
+  const { codes, pods = [], container, operation, pid, remedy, hasSince } = expected;
+  const all = ofTheNode(findings, codes);
+  const found = all.find(({ code }) => codes.includes(code));
+  const names = (list: readonly Finding[]): string => list.map(({ code }) => code).join(', ') || 'nothing';
+  if (found === undefined) return { verdict: 'missed', why: `it found ${names(all)}` };
+  const words = `${found.message}\n${found.evidence.join('\n')}`;
+  const lacks = [
+    ...pods.filter((pod) => !words.includes(pod)),
+    ...(container !== undefined && found.container !== container ? [`container ${container}`] : []),
+    ...(operation !== undefined && found.operation !== operation ? [`operation ${operation}`] : []),
+    ...(pid !== undefined && found.process?.pid !== pid && !words.includes(String(pid))
+      ? [`pid ${pid}`]
+      : []),
+    ...(remedy !== undefined && !remedy.test(found.remedy) ? [`a remedy with ${remedy.source}`] : []),
+    ...(hasSince === true && found.sinceMs === undefined ? ['since when'] : []),
+  ];
+  if (lacks.length > 0) return { verdict: 'unnamed', why: `it does not say ${lacks.join(', ')}` };
+  const others = all.filter((finding) => finding !== found);
+  if (others.length > 0) return { verdict: 'unnamed', why: `it also found ${names(others)}` };
+  return { verdict: 'right', why: '' };
+}

@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { format, resolveConfig } from 'prettier';
+import { type Verdict } from './incident.js';
+
+/** How the doctor did at one incident on one release. */
+export interface Result {
+  readonly incident: string;
+  readonly containerd: string;
+  readonly verdict: Verdict;
+  /** What was wrong at the first examination; empty where it was right. */
+  readonly why: string;
+  /** From the command's start to its answer, in seconds, of the examination that counts. */
+  readonly tookS: number;
+  /** What it said: code and message of the first finding. */
+  readonly said: string;
+  readonly date: string;
+  readonly commit: string;
+}
+
+const FOLDER = path.resolve(import.meta.dirname, '../../../docs/results');
+const FILE = path.join(FOLDER, 'incidents.json');
+const PAGE = path.join(FOLDER, 'incidents.md');
+
+/** The commit that these sources are of; `+` behind it where something is changed. */
+export function describeCommit(): string {
+  const git = (...args: string[]): string => execFileSync('git', args, { encoding: 'utf8' }).trim();
+  const changed = git('status', '--porcelain', '--', 'src') === '' ? '' : '+';
+  return `${git('rev-parse', '--short', 'HEAD')}${changed}`;
+}
+
+/** Writes a result in the place of the earlier one of the same incident and release. Nothing without PODLOOP_RESULTS. */
+export async function writeResult(result: Result): Promise<void> {
+  if (process.env['PODLOOP_RESULTS'] === undefined) return;
+  const before = JSON.parse(await readFile(FILE, 'utf8').catch(() => '[]')) as Result[];
+  const keyOf = ({ incident, containerd }: Result): string => `${incident}\0${containerd}`;
+  const results = [...before.filter((each) => keyOf(each) !== keyOf(result)), result].sort((a, b) =>
+    keyOf(a) < keyOf(b) ? -1 : 1,
+  );
+  await writeFile(FILE, `${JSON.stringify(results, undefined, 2)}\n`);
+  const config = await resolveConfig(PAGE);
+  await writeFile(PAGE, await format(toPage(results), { ...config, parser: 'markdown' }));
+}
+
+/** The page for people. Pure. */
+export function toPage(results: readonly Result[]): string {
+  const countOf = (verdict: Verdict): number => results.filter((each) => each.verdict === verdict).length;
+  const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ');
+  return [
+    '# Incidents beside a real kubelet',
+    '',
+    `Made by \`npm run test:incidents\`, each for real on a containerd of its own beside a kubelet, then \`podloop doctor\` with its defaults: ${countOf('right')} right, ${countOf('late')} late, ${countOf('unnamed')} unnamed, ${countOf('missed')} missed.`,
+    '',
+    '`right`: the first examination has one finding, with class, pod, process and remedy. `late`: a later examination has it. `unnamed`: the class is right, and something lacks or is blamed beside it. `missed`: the class is wrong.',
+    '',
+    '| incident | containerd | verdict | took | what it said | date, commit |',
+    '| --- | --- | --- | --- | --- | --- |',
+    ...results.map(
+      ({ incident, containerd, verdict, why, tookS, said, date, commit }) =>
+        `| ${cell(incident)} | ${containerd} | ${verdict}${why === '' ? '' : `: ${cell(why)}`} | ${tookS.toFixed(1)} s | ${cell(said)} | ${date}, ${commit} |`,
+    ),
+    '',
+  ].join('\n');
+}

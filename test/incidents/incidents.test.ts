@@ -1,0 +1,100 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { toDiagnosisLines } from '../../src/cli/commands/doctor/diagnosis-text.js';
+import { findClusterBinaries } from '../cluster/harness/cluster-binaries.js';
+import { type Incident, judge, ofTheNode, type Scene, type Verdict } from './harness/incident.js';
+import { IncidentNode } from './harness/incident-node.js';
+import { describeCommit, writeResult } from './harness/results.js';
+import { OCI_INCIDENTS } from './incidents/oci-runtime.js';
+import { SHIM_INCIDENTS } from './incidents/shims.js';
+
+const INCIDENTS: readonly Incident[] = [...SHIM_INCIDENTS, ...OCI_INCIDENTS];
+const RELEASES = (process.env['PODLOOP_RELEASES'] ?? '1.7,2.1').split(',') as ('1.7' | '2.1')[];
+const ONLY = process.env['PODLOOP_INCIDENTS'] ?? '';
+/** Examinations of an incident, and what lies between two of them. */
+const ROUNDS = 3;
+const BETWEEN_MS = 20_000;
+const USUAL_AGE_MS = 2_000;
+
+const found = findClusterBinaries();
+const kubelet = 'binaries' in found ? found.binaries.kubelet : undefined;
+if (kubelet === undefined)
+  throw new Error(
+    `no kubelet to test beside: ${'missing' in found ? found.missing : 'KUBEBUILDER_ASSETS lacks it'}`,
+  );
+
+describe.each(RELEASES)('beside a kubelet on containerd %s', (release) => {
+  let node: IncidentNode;
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'podloop-incidents-'));
+    node = await IncidentNode.start(release, kubelet, folder);
+  });
+
+  afterAll(async () => {
+    await node[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('blames nothing while nothing is wrong', async () => {
+    await Promise.all(['web', 'db', 'cache'].map((name) => node.run({ name })));
+    const { findings } = await node.examine();
+    await clear(node, ['web', 'db', 'cache']);
+    expect(ofTheNode(findings)).toEqual([]);
+  });
+
+  it.each(INCIDENTS.filter(({ name }) => name.includes(ONLY)))('names: $name', async (incident) => {
+    const undos: (() => unknown)[] = [];
+    const names = (incident.pods ?? []).map(({ name }) => name);
+    try {
+      const pods = await Promise.all((incident.pods ?? []).map((pod) => node.run(pod)));
+      const scene: Scene = { node, pods, atEnd: (undo) => undos.push(undo) };
+      const { verdict, why } = await play(incident, scene);
+      expect({ verdict, why }).toEqual({ verdict: 'right', why: '' });
+    } finally {
+      for (const undo of undos.reverse()) await undo();
+      await node.runc.release();
+      await clear(node, names);
+    }
+  });
+
+  async function play(incident: Incident, scene: Scene): Promise<{ verdict: Verdict; why: string }> {
+    const expected = await incident.make(scene);
+    await sleep(incident.ageMs ?? USUAL_AGE_MS);
+    let first = '';
+    for (let round = 1; ; round++) {
+      const examination = await node.examine();
+      const { verdict, why } = judge(examination.findings, expected);
+      const lines = toDiagnosisLines(examination, false);
+      console.log(
+        `${release}, ${incident.name}: ${verdict} ${why} (${(examination.tookMs / 1_000).toFixed(1)} s)\n${lines.join('\n')}`,
+      );
+      if (round === 1) first = why;
+      if (verdict !== 'right' && round < ROUNDS) {
+        await sleep(BETWEEN_MS);
+        continue;
+      }
+      const whole: Verdict = verdict === 'right' && round > 1 ? 'late' : verdict;
+      const said = ofTheNode(examination.findings, expected.codes)[0];
+      await writeResult({
+        ...{ incident: incident.name, containerd: release, verdict: whole, why: first },
+        ...{
+          tookS: examination.tookMs / 1_000,
+          said: said === undefined ? '' : `${said.code}: ${said.message}`,
+        },
+        ...{ date: new Date().toISOString().slice(0, 10), commit: describeCommit() },
+      });
+      return { verdict: whole, why: first };
+    }
+  }
+});
+
+/** Takes all pods away that an incident left. */
+async function clear(node: IncidentNode, names: readonly string[]): Promise<void> {
+  await node.unwantAll();
+  for (const name of names) await node.gone(name);
+}

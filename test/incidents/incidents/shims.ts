@@ -1,0 +1,77 @@
+import { mkdir, rmdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { runtimeService } from '../../containerd/harness/cri-driver.js';
+import { signalProcess } from '../../containerd/harness/processes.js';
+import { type Incident, type Scene } from '../harness/incident.js';
+
+const PROBE = { exec: { command: ['/bin/true'] }, periodSeconds: 2, timeoutSeconds: 1 };
+
+async function stop({ pods: [pod], atEnd }: Scene): Promise<void> {
+  await signalProcess(pod!.shim, 'SIGSTOP');
+  atEnd(() => signalProcess(pod!.shim, 'SIGCONT'));
+}
+
+/** Puts a process into a cgroup that is frozen. */
+export async function freeze(pid: number, { node, atEnd }: Scene): Promise<void> {
+  const root = '/sys/fs/cgroup/freezer';
+  const folder = path.join(root, `podloop-ice-${node.containerd.names.id}`);
+  await mkdir(folder, { recursive: true });
+  await writeFile(path.join(folder, 'cgroup.procs'), String(pid));
+  await writeFile(path.join(folder, 'freezer.state'), 'FROZEN');
+  atEnd(async () => {
+    await writeFile(path.join(folder, 'freezer.state'), 'THAWED');
+    await writeFile(path.join(root, 'cgroup.procs'), String(pid)).catch(() => undefined);
+    await rmdir(folder).catch(() => undefined);
+  });
+}
+
+const expectShim = ({ pods: [pod] }: Scene, remedy: RegExp) => ({
+  ...{ codes: ['ShimStopped'], pods: [pod!.fullName], pid: pod!.shim.pid, remedy },
+});
+
+/** Shims that are stopped, frozen or deadlocked. */
+export const SHIM_INCIDENTS: readonly Incident[] = [
+  {
+    name: 'a shim is stopped, its pod has an exec probe',
+    pods: [{ name: 'web', container: { livenessProbe: PROBE } }, { name: 'db' }],
+    make: async (scene) => {
+      await stop(scene);
+      return expectShim(scene, new RegExp(`kill -CONT ${scene.pods[0]!.shim.pid}`));
+    },
+  },
+  {
+    name: 'a shim is stopped, then its pod is deleted',
+    pods: [{ name: 'web' }, { name: 'db' }],
+    ageMs: 20_000,
+    make: async (scene) => {
+      await stop(scene);
+      await scene.node.unwant('web');
+      return expectShim(scene, /kill -CONT/);
+    },
+  },
+  {
+    name: 'a shim is frozen with its cgroup',
+    pods: [{ name: 'web' }, { name: 'db' }],
+    make: async (scene) => {
+      await freeze(scene.pods[0]!.shim.pid, scene);
+      return expectShim(
+        scene,
+        /^Thaw it, which interrupts nothing: echo THAWED > \/sys\/fs\/cgroup\/freezer\/podloop-ice/,
+      );
+    },
+  },
+  {
+    name: 'the list of containers is locked by a stopped shim whose container is updated',
+    pods: [{ name: 'web' }, { name: 'db' }],
+    ageMs: 5_000,
+    make: async (scene) => {
+      await stop(scene);
+      const { containerId } = scene.pods[0]!;
+      const update = { containerId, linux: { cpuShares: 100n }, annotations: {} };
+      void scene.node.containerd.driver
+        .call(runtimeService.updateContainerResources, update as never, { deadlineMs: 300_000 })
+        .catch(() => undefined);
+      return expectShim(scene, /kill -CONT/);
+    },
+  },
+];
