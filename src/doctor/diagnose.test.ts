@@ -12,7 +12,7 @@ import {
 import { type MeasuredCall } from './facts/call-meter.js';
 import { diagnose, exitCodeOf } from './diagnose.js';
 import { type FindingCode } from './finding-codes.js';
-import { type RuntimeWork } from './host/host-facts.js';
+import { type Daemon, type RuntimeWork } from './host/host-facts.js';
 import { known, notKnown } from './looked.js';
 import { type RunningPlugin } from './facts/machine-facts.js';
 
@@ -58,6 +58,10 @@ const CALL = {
   ...{ pid: 30, command: 'runc', state: 'S', waitsIn: 'do_wait', operation: 'create' },
   ...{ containerId: 'c'.repeat(64), forMs: 1_000, pod: WEB, container: 'app' },
 };
+const DAEMON: Daemon = { pid: 40, command: 'containerd', state: 'S', waitsIn: '', forMs: 9_000 };
+const daemons = (runtime: Partial<Daemon>): NodeFactsChanges => ({
+  machine: { daemons: known({ runtime: { ...DAEMON, ...runtime } }) },
+});
 const SHIM = { pid: 20, command: 'containerd-shim', state: 'T', waitsIn: '', sandboxId: 's', pod: WEB };
 const working = (changes: Partial<RuntimeWork>): NodeFactsChanges => ({
   machine: {
@@ -157,6 +161,15 @@ const CASES: readonly Case[] = [
   { when: 'process ids are used up', node: running({ threads: 245_000 }), finds: 'PidsUsedUp', severity: 'critical', says: /98%/ },
   { when: 'tasks hang in the kernel', node: running({ blocked: [{ pid: 7, command: 'umount', waitsIn: 'rpc_wait_bit_killable' }], blockedCount: 1 }), finds: 'TasksBlocked', severity: 'warning', says: /rpc_wait_bit_killable/ },
   { when: 'zombies pile up', node: running({ zombies: 400, zombieParents: [{ pid: 9, command: 'app', zombies: 399 }] }), finds: 'Zombies', severity: 'warning', says: /399 of app \(9\)/ },
+  { when: 'the runtime is stopped', node: daemons({ state: 'T' }), finds: 'RuntimeStopped', severity: 'critical', says: /containerd \(pid 40\) is stopped/ },
+  { when: 'the runtime is frozen', node: daemons({ frozenCgroup: '/sys/fs/cgroup/freezer/ice' }), finds: 'RuntimeStopped', severity: 'critical', says: /is frozen with its cgroup/ },
+  { when: 'the kubelet is stopped', node: { machine: { daemons: known({ kubelet: { ...DAEMON, command: 'kubelet', state: 'T' } }) } }, finds: 'KubeletStopped', severity: 'critical', says: /kubelet \(pid 40\)/ },
+  { when: 'the kubelet does not answer', node: { rest: { kubelet: { health: known({ url: 'u', healthy: false, words: '', silentForMs: 5_000 }), metrics: notKnown('silent') } } }, finds: 'KubeletHung', severity: 'critical', says: /takes connections/ },
+  { when: 'no kubelet runs', node: { machine: { daemons: known({ kubeletConfigured: '/etc/kubernetes/kubelet.conf' }) } }, finds: 'KubeletNotRunning', severity: 'warning', says: /kubelet\.conf/ },
+  { when: 'the runtime has nearly all its files open', node: daemons({ openFiles: { used: 352, limit: 354 } }), finds: 'FilesUsedUp', severity: 'critical', says: /352 of the 354 files/ },
+  { when: 'the runtime has nearly all its tasks', node: daemons({ tasks: { used: 93, limit: 100 } }), finds: 'TasksUsedUp', severity: 'warning', says: /93 of the 100 tasks/ },
+  { when: 'the runtime has nearly all its memory', node: daemons({ memory: { used: 2 ** 30, limit: 2 ** 30 } }), finds: 'MemoryUsedUp', severity: 'critical', says: /1GiB of the 1GiB/ },
+  { when: 'the runtime has no CPU time left', node: daemons({ cpuPeriods: { used: 20, limit: 30 } }), finds: 'CpuThrottled', severity: 'warning', says: /20 of 30 periods/ },
   { when: 'a shim is stopped', node: working({ illShims: [{ ...SHIM, illness: 'stopped' }], illShimCount: 1 }), finds: 'ShimStopped', severity: 'critical', says: /pod default\/web \(pid 20\) is stopped/ },
   { when: 'a shim does not answer', node: working({ illShims: [{ ...SHIM, illness: 'silent', silentForMs: 5_000 }], illShimCount: 1 }), finds: 'ShimHangs', severity: 'critical', says: /does not answer/ },
   { when: 'a call of runc does not end', node: working({ calls: [{ ...CALL, forMs: 75_000 }], callCount: 1 }), finds: 'OciRuntimeHangs', severity: 'critical', says: /runc create of container app of pod default\/web has run for 1m15s/ },
@@ -218,7 +231,7 @@ describe('diagnose', () => {
     const inStep = { server: 'https://cluster:6443', problems: [] };
     expect(diagnose(aNode(reported({ cluster: inStep })))).toEqual([]);
     expect(diagnose(aNode(measured({})))).toEqual([]);
-    expect(exitCodeOf([])).toBe(0);
+    expect(exitCodeOf({ facts: aNode(), findings: [] })).toBe(0);
   });
 
   it('blames nothing that is not known', () => {
@@ -315,7 +328,7 @@ describe('diagnose', () => {
       ['KubeletEventsDiscarded', 'info'],
       ['KubeletCallsSlow', 'info'],
     ]);
-    expect(exitCodeOf(findings)).toBe(0);
+    expect(exitCodeOf({ facts: aNode(), findings })).toBe(0);
   });
 
   it('does not tell twice of a pod that hangs for both', () => {
@@ -343,8 +356,16 @@ describe('exitCodeOf', () => {
     ['0 for news', reported({ stream: { ...agent.stream, missed: 4 } }), 0],
     ['1 for warnings', measured({ eventsDiscarded: 1, eventsDiscardedLately: 1 }), 1],
     ['2 for what is critical', inspected({ hung: [hung('web')] }), 2],
-    ['3 when it may not look', failed('ENDPOINT_PERMISSION_DENIED', 'EACCES'), 3],
+    ['4 when it may not look', failed('ENDPOINT_PERMISSION_DENIED', 'EACCES'), 4],
+    ['4 when nothing was found and pods were not seen', { runtime: { population: notKnown('no list') } }, 4],
+    [
+      '4 when a kubelet runs and does not say how it is',
+      { machine: { daemons: known({ kubelet: DAEMON }) } },
+      4,
+    ],
+    ['0 when nobody measures the pressure', { machine: { pressure: notKnown('no PSI') } }, 0],
   ])('is %s', (_, node, code) => {
-    expect(exitCodeOf(diagnose(aNode(node)))).toBe(code);
+    const facts = aNode(node);
+    expect(exitCodeOf({ facts, findings: diagnose(facts) })).toBe(code);
   });
 });

@@ -4,6 +4,7 @@ import { agentRules } from './rules/agent-rules.js';
 import { certificateRules } from './rules/certificate-rules.js';
 import { cgroupRules } from './rules/cgroup-rules.js';
 import { connectionRules } from './rules/connection-rules.js';
+import { daemonRules } from './rules/daemon-rules.js';
 import { diskRules } from './rules/disk-rules.js';
 import { eventRules } from './rules/event-rules.js';
 import { foldFindings } from './rules/fold-findings.js';
@@ -17,10 +18,12 @@ import { type Rule } from './rules/rule.js';
 import { runtimeRules } from './rules/runtime-rules.js';
 import { sandboxRules } from './rules/sandbox-rules.js';
 import { shimRules } from './rules/shim-rules.js';
+import { listUnseen } from './unseen.js';
 
 /** Causes before what follows from them: of two findings that are as bad, the first is the better explanation. */
 const RULES: readonly Rule[] = [
   ...[
+    daemonRules,
     connectionRules,
     pressureRules,
     diskRules,
@@ -40,13 +43,20 @@ export function diagnose(facts: NodeFacts): Finding[] {
 }
 
 /** The exit codes of `podloop doctor`. */
-export const EXIT_CODES = { healthy: 0, warnings: 1, critical: 2, couldNotLook: 3 } as const;
+export const EXIT_CODES = { healthy: 0, warnings: 1, critical: 2, usage: 3, notJudged: 4 } as const;
 
-/** What the program's exit code is for these findings. */
-export function exitCodeOf(findings: readonly Finding[]): number {
-  // Of a runtime that may not be opened nothing is known, good or bad.
-  if (findings.some(({ code }) => code === 'RuntimeForbidden')) return EXIT_CODES.couldNotLook;
+/** The exit code of the program for a node: that of its worst finding, or that it could not be judged. */
+export function exitCodeOf({ facts, findings }: ExaminedNode): number {
+  // Nothing is known of a runtime that may not be opened, good or bad.
+  if (findings.some(({ code }) => code === 'RuntimeForbidden')) return EXIT_CODES.notJudged;
   const [worst] = findings;
-  if (worst === undefined || worst.severity === 'info') return EXIT_CODES.healthy;
-  return worst.severity === 'critical' ? EXIT_CODES.critical : EXIT_CODES.warnings;
+  if (worst?.severity === 'critical') return EXIT_CODES.critical;
+  if (worst?.severity === 'warning') return EXIT_CODES.warnings;
+  return listUnseen(facts).some(({ isNeeded }) => isNeeded) ? EXIT_CODES.notJudged : EXIT_CODES.healthy;
+}
+
+/** A node as it was seen, and what is wrong with it, worst first. */
+interface ExaminedNode {
+  readonly facts: NodeFacts;
+  readonly findings: readonly Finding[];
 }

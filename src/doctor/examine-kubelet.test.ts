@@ -107,4 +107,18 @@ describe('KubeletExaminer', () => {
     });
     expect(late.health).toMatchObject({ known: false });
   });
+
+  it('is silent where it takes connections and does not answer, and is not asked again', async () => {
+    let requests = 0;
+    const hangs = await serve(() => {
+      requests++;
+    });
+    const examiner = examinerOf([hangs], `${hangs}/healthz`, 50);
+    await examiner.begin();
+    expect((await examiner.end()).health).toMatchObject({
+      known: true,
+      value: { healthy: false, silentForMs: 50 },
+    });
+    expect(requests).toBe(2);
+  });
 });

@@ -36,6 +36,11 @@ const WANTED = [
 /** Looks that are so far apart are those of an evented PLEG: its period is five minutes, that of others one to ten seconds. */
 const EVENTED_INTERVAL_S = 60;
 const MOST_WORDS = 500;
+/** It answers within milliseconds when it is well; longer than that nobody waits for it. */
+const MAX_TIMEOUT_MS = 5_000;
+
+/** It took the connection and did not answer. */
+class SilentKubeletError extends Error {}
 
 /** A page of metrics at one time. */
 interface Scrape {
@@ -49,7 +54,9 @@ export class KubeletExaminer {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
   readonly #timeoutMs: number;
-  #before: Looked<Scrape> = notKnown('it was not looked at');
+  #before: Promise<Looked<Scrape>> = Promise.resolve(notKnown('it was not looked at'));
+  #health: Promise<Looked<KubeletHealth>> = Promise.resolve(notKnown('it was not looked at'));
+  #isSilent = false;
 
   constructor(options: {
     readonly addresses: KubeletAddresses;
@@ -60,18 +67,24 @@ export class KubeletExaminer {
     this.#addresses = options.addresses;
     this.#clock = options.clock;
     this.#signal = options.signal;
-    this.#timeoutMs = options.timeoutMs;
+    this.#timeoutMs = Math.min(options.timeoutMs, MAX_TIMEOUT_MS);
   }
 
-  /** The first reading, to compare the second with. */
+  /** The first reading, to compare the second with. Resolves once it is there; {@link end} waits for that by itself. */
   async begin(): Promise<void> {
-    this.#before = await this.#scrape();
+    this.#before = this.#scrape();
+    this.#health = this.#askHealth();
+    await Promise.allSettled([this.#before, this.#health]);
   }
 
   async end(): Promise<KubeletFacts> {
-    const [health, after] = await Promise.all([this.#askHealth(), this.#scrape()]);
+    const [early, first] = [await this.#health, await this.#before];
+    // One that is silent is not asked again: that takes as long each time.
+    const [health, after] = this.#isSilent
+      ? [early, first]
+      : await Promise.all([this.#askHealth(), this.#scrape()]);
     if (!after.known) return { health, metrics: after };
-    const before = this.#before.known ? this.#before.value.samples : [];
+    const before = first.known ? first.value.samples : [];
     const { url, samples } = after.value;
     return { health, metrics: known({ url, ...readMetrics(samples, before, this.#clock.now()) }) };
   }
@@ -84,6 +97,9 @@ export class KubeletExaminer {
       if (status === 401 || status === 403) return notKnown(`${url} answers ${status}`);
       return known({ url, healthy: status === 200, words: body.trim().slice(0, MOST_WORDS) });
     } catch (error) {
+      this.#signal.throwIfAborted();
+      if (error instanceof SilentKubeletError)
+        return known({ url, healthy: false, words: error.message, silentForMs: this.#timeoutMs });
       return notKnown(describe(url, error));
     }
   }
@@ -109,9 +125,10 @@ export class KubeletExaminer {
 
   async #get(url: string): Promise<HttpAnswer> {
     const late = linkAbort(this.#signal);
-    const timer = this.#clock.setTimer(this.#timeoutMs, () =>
-      late.abort(new Error(`no answer within ${this.#timeoutMs} ms`)),
-    );
+    const timer = this.#clock.setTimer(this.#timeoutMs, () => {
+      this.#isSilent = true;
+      late.abort(new SilentKubeletError(`no answer within ${this.#timeoutMs} ms`));
+    });
     try {
       return await httpGet(url, this.#addresses.credentials, late.signal);
     } catch (error) {

@@ -11,9 +11,10 @@ import { readProcesses, type SeenProcess } from './facts/process-table.js';
 import { summarizeProcesses } from './summarize-processes.js';
 import { readLoad, readMemory } from './facts/read-load.js';
 import { readPressure } from './facts/read-pressure.js';
-import { MAX_NAMED, type RuntimeWork } from './host/host-facts.js';
+import { type DaemonFacts, MAX_NAMED, type RuntimeWork } from './host/host-facts.js';
 import { findOciCalls } from './host/oci-calls.js';
 import { readUptimeMs } from './host/process-state.js';
+import { type DaemonAddresses, readDaemons, sinceFirst } from './host/read-daemons.js';
 import { askShims, findIllShims, type ShimAnswers } from './host/shim-health.js';
 import { findDeadAddresses, findSameSocket } from './facts/shim-addresses.js';
 
@@ -42,10 +43,18 @@ export class MachineExaminer {
   readonly #files: HostFiles;
   readonly #clock: Clock;
   readonly #mayWrite: boolean;
+  readonly #addresses: DaemonAddresses;
+  #daemons: DaemonFacts = {};
   #first: Looked<FirstLook> = notKnown('it was not looked at');
   #answers: Promise<ShimAnswers> = Promise.resolve(new Map());
 
-  constructor(options: { readonly files: HostFiles; readonly clock: Clock; readonly mayWrite: boolean }) {
+  constructor(options: {
+    readonly files: HostFiles;
+    readonly clock: Clock;
+    readonly mayWrite: boolean;
+    readonly addresses: DaemonAddresses;
+  }) {
+    this.#addresses = options.addresses;
     this.#files = options.files;
     this.#clock = options.clock;
     this.#mayWrite = options.mayWrite;
@@ -58,6 +67,9 @@ export class MachineExaminer {
       return { ...look, blocked: await readBlocked(this.#files, look.processes) };
     });
     if (!this.#first.known) return;
+    this.#daemons = await readDaemons(this.#files, this.#first.value.processes, this.#addresses).catch(
+      () => ({}),
+    );
     // The answers come while the runtime is examined.
     this.#answers = askShims(this.#files, this.#first.value.shims.filter(isOfCri)).catch(() => new Map());
   }
@@ -95,7 +107,7 @@ export class MachineExaminer {
     firstLists,
     lastLists,
   }: RuntimeExamination): Promise<
-    Pick<MachineFacts, 'processes' | 'shims' | 'abandonedShims' | 'plugins' | 'runtimeWork'>
+    Pick<MachineFacts, 'processes' | 'shims' | 'abandonedShims' | 'plugins' | 'runtimeWork' | 'daemons'>
   > {
     const files = this.#files;
     const [first, second] = [this.#first, await ask(() => this.#lookAtProcesses())];
@@ -103,7 +115,7 @@ export class MachineExaminer {
       const nothing = notKnown('/proc cannot be read');
       return {
         ...{ processes: nothing, shims: nothing, abandonedShims: nothing, plugins: nothing },
-        runtimeWork: nothing,
+        ...{ runtimeWork: nothing, daemons: nothing },
       };
     }
     const { processes: before, blocked } = first.value;
@@ -125,12 +137,22 @@ export class MachineExaminer {
         }),
       ),
       plugins: await ask(() => findPlugins(files, before, after)),
+      daemons: await ask(() => this.#compareDaemons(after)),
       runtimeWork: await ask(() =>
         this.#findWork(
           { before, after },
           shims.after.filter((shim) => isOfCri(shim) && own.has(shim.address)),
         ),
       ),
+    };
+  }
+
+  async #compareDaemons(processes: readonly SeenProcess[]): Promise<DaemonFacts> {
+    const { runtime, kubelet, ...rest } = await readDaemons(this.#files, processes, this.#addresses);
+    return {
+      ...rest,
+      ...(runtime && { runtime: sinceFirst(this.#daemons.runtime, runtime) }),
+      ...(kubelet && { kubelet: sinceFirst(this.#daemons.kubelet, kubelet) }),
     };
   }
 

@@ -54,8 +54,15 @@ export async function examineNode(options: ExamineNodeOptions): Promise<NodeFact
   const startedMs = clock.monotonicMs();
   const files = new HostFiles({ root: hostRoot, clock, signal });
   const kubelet = new KubeletExaminer({ addresses: options.kubelet, clock, signal, timeoutMs });
-  const machine = new MachineExaminer({ files, clock, mayWrite: options.mayWrite });
-  await Promise.all([machine.begin(), kubelet.begin()]);
+  const machine = new MachineExaminer({
+    ...{ files, clock, mayWrite: options.mayWrite },
+    addresses: {
+      socketPath: runtime.endpoint.replace(/^unix:\/\//, ''),
+      kubeletPort: portOf(options.kubelet.healthzUrl),
+    },
+  });
+  void kubelet.begin();
+  await machine.begin();
   const { watchMs, events, onProgress } = options;
   const examination = await examineRuntime({
     ...{ runtime, clock, signal, timeoutMs, watchMs, events, onProgress },
@@ -71,4 +78,8 @@ export async function examineNode(options: ExamineNodeOptions): Promise<NodeFact
     ...{ atMs: clock.now(), tookMs: clock.monotonicMs() - startedMs },
     ...{ runtime: examination.facts, machine: machineFacts, ...certificates, kubelet: kubeletFacts, agent },
   };
+}
+
+function portOf(url: string): number | undefined {
+  return url === '' ? undefined : Number(new URL(url).port) || undefined;
 }

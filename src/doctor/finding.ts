@@ -13,7 +13,9 @@ export interface Finding {
   readonly message: string;
   /** What was measured, a line each. */
   readonly evidence: readonly string[];
-  /** What to do about it. */
+  /** Ids behind the evidence, a line each: for who searches logs. */
+  readonly ids?: readonly string[];
+  /** What to do about it, and what that interrupts. */
   readonly remedy: string;
   /** The pod that it is about, when it is about one. */
   readonly pod?: PodRef;

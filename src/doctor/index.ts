@@ -23,3 +23,4 @@ export {
   type RuntimeCondition,
   type RuntimePort,
 } from './runtime-port.js';
+export { listUnseen, type Unseen } from './unseen.js';

@@ -27,7 +27,7 @@ export {
   formatMs,
   type HttpCredentials,
   isWholeReport,
-  type Looked,
+  listUnseen,
   type NodeFacts,
   runDoctor,
   type RuntimeProgress,

@@ -12,6 +12,8 @@ export interface KubeletHealth {
   readonly healthy: boolean;
   /** What it said, in short. */
   readonly words: string;
+  /** Where it took the connection and did not answer: for how long. */
+  readonly silentForMs?: number;
 }
 
 /** What its metrics say. */

@@ -1,5 +1,5 @@
 import { type PodRef } from '#kube/pod/pod-ref.js';
-import { type RuntimeWork } from '../host/host-facts.js';
+import { type DaemonFacts, type RuntimeWork } from '../host/host-facts.js';
 import { type Looked } from '../looked.js';
 
 /** What was found out about the machine itself. */
@@ -17,6 +17,7 @@ export interface MachineFacts {
   readonly plugins: Looked<PluginFacts>;
   /** What the runtime's shims and OCI runtime are at, and which of them hang. */
   readonly runtimeWork: Looked<RuntimeWork>;
+  readonly daemons: Looked<DaemonFacts>;
 }
 
 /** Shares of time in percent in which some tasks, or all that are not idle, waited: the kernel's PSI. */

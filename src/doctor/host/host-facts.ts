@@ -50,5 +50,32 @@ export interface RuntimeWork {
   readonly asked: number;
 }
 
+/** A program that the node cannot do without: its container runtime, its kubelet. */
+export interface Daemon extends NamedProcess, ProcessState {
+  readonly forMs: number;
+  /** Where it is frozen: the folder of its cgroup. */
+  readonly frozenCgroup?: string;
+  readonly openFiles?: Spent;
+  /** Of its cgroup, where that has a limit: tasks (TasksMax of its unit), memory in bytes. */
+  readonly tasks?: Spent;
+  readonly memory?: Spent;
+  /** Periods of CPU time while this ran, and in how many of them its cgroup had used up its share. */
+  readonly cpuPeriods?: Spent;
+}
+
+/** How much of something is used, and how much there may be. */
+export interface Spent {
+  readonly used: number;
+  readonly limit: number;
+}
+
+/** The daemons of a node that were found. */
+export interface DaemonFacts {
+  readonly runtime?: Daemon;
+  readonly kubelet?: Daemon;
+  /** Where a kubelet is installed on this machine, whether it runs or not: the file that shows it. */
+  readonly kubeletConfigured?: string;
+}
+
 /** Maximum of culprits to name. */
 export const MAX_NAMED = 10;

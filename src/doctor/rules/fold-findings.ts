@@ -9,9 +9,24 @@ interface Consequence {
   readonly ofPod?: readonly FindingCode[];
 }
 
+const LATE_KUBELET: readonly FindingCode[] = [
+  ...(['KubeletRelistStuck', 'KubeletRelistSlow', 'KubeletUnhealthy', 'KubeletCallsSlow'] as const),
+];
+const OF_RUNTIME: readonly FindingCode[] = [
+  ...([
+    'RuntimeHung',
+    'RuntimeSlow',
+    'CallHangs',
+    'CallFails',
+    'ListSlow',
+    'StatusSlow',
+    'RuntimeFlapping',
+  ] as const),
+  ...(['RuntimeNotCri', 'RuntimeNotRunning'] as const),
+];
 const LATE_NODE: readonly FindingCode[] = [
-  ...(['ListHangs', 'PodsHung', 'KubeletRelistStuck', 'KubeletRelistSlow', 'KubeletUnhealthy'] as const),
-  ...(['KubeletCallsSlow', 'AgentUnhealthy', 'AgentRelistSlow', 'AgentCallHangs'] as const),
+  ...LATE_KUBELET,
+  ...(['ListHangs', 'PodsHung', 'AgentUnhealthy', 'AgentRelistSlow', 'AgentCallHangs'] as const),
 ];
 const STUCK_POD: readonly FindingCode[] = [
   'PodHung',
@@ -24,6 +39,15 @@ const STUCK_POD: readonly FindingCode[] = [
 
 /** In this order: the first cause that explains a finding gets it. */
 const CONSEQUENCES: readonly Consequence[] = [
+  {
+    causes: ['RuntimeStopped'],
+    ofNode: [...LATE_NODE, ...OF_RUNTIME, ...STUCK_POD, 'ShimStopped', 'ShimHangs', 'OciRuntimeHangs'],
+  },
+  { causes: ['KubeletStopped', 'KubeletHung'], ofNode: ['KubeletHung', ...LATE_KUBELET] },
+  {
+    causes: ['FilesUsedUp', 'TasksUsedUp', 'MemoryUsedUp', 'CpuThrottled'],
+    ofNode: [...LATE_NODE, ...OF_RUNTIME, ...STUCK_POD],
+  },
   { causes: ['ShimStopped', 'ShimHangs', 'OciRuntimeHangs'], ofNode: LATE_NODE, ofPod: STUCK_POD },
 ];
 

@@ -1,6 +1,7 @@
 import { type Finding } from '../finding.js';
 import { type KubeletHealth, type KubeletMetrics } from '../facts/kubelet-facts.js';
 import { valueOf } from '../looked.js';
+import { toKubeletHung } from './daemon-rules.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
 import { formatMs } from './words.js';
@@ -25,8 +26,9 @@ export const kubeletRules: Rule = ({ kubelet }) => {
   ];
 };
 
-function judgeHealth({ url, healthy, words }: KubeletHealth): Finding[] {
+function judgeHealth({ url, healthy, words, silentForMs }: KubeletHealth): Finding[] {
   if (healthy) return [];
+  if (silentForMs !== undefined) return [toKubeletHung(url, silentForMs)];
   return [
     {
       ...{ code: 'KubeletUnhealthy', severity: 'critical', remedy: CAUSE },

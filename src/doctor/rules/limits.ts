@@ -58,6 +58,11 @@ export const LIMITS = {
   ociCallSlowPods: 3,
   ociCallLateMs: 10_000,
   ociCallVeryLateMs: 60_000,
+  /** Of what a daemon may use. */
+  spentShare: 0.9,
+  spentGoneShare: 0.97,
+  cpuThrottledShare: 0.25,
+  cpuPeriods: 10,
   zombies: 100,
   blockedTasks: 3,
   certificateLeftMs: 7 * 24 * 3_600_000,

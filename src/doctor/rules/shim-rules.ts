@@ -62,6 +62,7 @@ function toIllShim(shim: IllShim): Finding {
     ...(owner.pod === undefined ? {} : { pod: owner.pod }),
     message: `the shim of ${describeOwner(owner)} (pid ${pid}) ${ILLNESSES[illness]}: exec, kill and the deletion of this pod hang, and in the end the runtime’s lists`,
     evidence: [`pid ${pid} ${command}: ${describeState(shim)}`, ...silent],
+    ids: [`sandbox ${shim.sandboxId}`],
     remedy: remedyOf(shim),
   };
 }
@@ -99,11 +100,12 @@ function toHungCall(call: OciCall, atMs: number): Finding {
     ...{ operation: `runc ${operation}`, process: { pid, command }, sinceMs: atMs - forMs },
     message: `runc ${operation} of ${describeOwner(call)} has run for ${formatMs(forMs)}: the shim waits for it (pid ${pid})`,
     evidence: [
-      `pid ${pid} ${command}: ${describeState(call)}; container ${containerId.slice(0, 13)}`,
+      `pid ${pid} ${command}: ${describeState(call)}`,
       ...(waitsFor === undefined
         ? []
         : [`it waits for pid ${last.pid} ${last.command}: ${describeState(last)}`]),
     ],
+    ids: [`container ${containerId}`],
     remedy: `See what it waits for: cat /proc/${last.pid}/stack and /proc/${last.pid}/wchan, the pod’s volumes, systemd and D-Bus (systemctl is-system-running). ${REMEDIES[operation] ?? REMEDY} (kill -9 ${pid}).`,
   };
 }

@@ -19,7 +19,7 @@ export {
   formatMs,
   type HttpCredentials,
   isWholeReport,
-  type Looked,
+  listUnseen,
   type NodeFacts,
   type RuntimeProgress,
 } from '#doctor';

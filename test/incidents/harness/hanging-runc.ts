@@ -1,5 +1,6 @@
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { findByArguments, findDescendants, signalProcess } from '../../containerd/harness/processes.js';
 
 /** How a call of runc is held up: for how many seconds, or at a fifo that nobody writes to. */
 export type Delay = { readonly seconds: number } | { readonly fifo: true };
@@ -33,10 +34,13 @@ export class HangingRunc {
     );
   }
 
-  /** Calls that come from now on are no longer held up. */
+  /** Ends the calls that are held up, which fail then; those that come from now on are not. */
   async release(): Promise<void> {
     await rm(this.#rules, { recursive: true, force: true });
     await mkdir(this.#rules);
+    for (const call of await findByArguments(this.program)) {
+      for (const each of [...(await findDescendants(call)), call]) await signalProcess(each, 'SIGKILL');
+    }
   }
 }
 

@@ -8,11 +8,12 @@
  *
  * @module
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { SystemClock } from '#base/time/clock.js';
 import { findFreePort } from '#support/clients/tcp-client.js';
 import { type Diagnosis, runDoctor } from '../../../src/node/doctor/doctor.js';
@@ -28,6 +29,7 @@ import {
 } from '../../containerd/harness/processes.js';
 import { HangingRunc } from './hanging-runc.js';
 
+const run = promisify(execFile);
 const NODE_NAME = 'incident';
 const START_TIMEOUT_MS = 120_000;
 const PODS_TIMEOUT_MS = 90_000;
@@ -210,6 +212,16 @@ export class IncidentNode implements AsyncDisposable {
       });
       return !items.some(({ metadata }) => metadata?.name === `${name}-${NODE_NAME}`);
     });
+  }
+
+  /** Leaves a process room for so many more open files than it has, or sets its old limits; resolves with those of before. */
+  async limitFiles(pid: number, limit: number | string): Promise<string> {
+    const before = /^Max open files\s+(\d+)\s+(\d+)/m.exec(await readFile(`/proc/${pid}/limits`, 'utf8'));
+    const open = (await readdir(`/proc/${pid}/fd`)).length;
+    // The hard limit stays: only a privileged process could raise it again.
+    const wanted = typeof limit === 'string' ? limit : `${open + limit}:${before![2]}`;
+    await run('prlimit', ['--pid', String(pid), `--nofile=${wanted}`]);
+    return `${before![1]}:${before![2]}`;
   }
 
   fullNameOf(name: string): string {

@@ -2,9 +2,10 @@ import { stringify } from 'yaml';
 import { type Diagnosis, exitCodeOf } from '#node';
 
 /** A diagnosis as one object: everything that was found out, and what is wrong. */
-function toDiagnosisObject({ facts, findings }: Diagnosis): object {
+function toDiagnosisObject(diagnosis: Diagnosis): object {
+  const { facts, findings } = diagnosis;
   const { atMs, ...rest } = facts;
-  return { time: new Date(atMs).toISOString(), exitCode: exitCodeOf(findings), findings, facts: rest };
+  return { time: new Date(atMs).toISOString(), exitCode: exitCodeOf(diagnosis), findings, facts: rest };
 }
 
 /** In one line where more follow. */

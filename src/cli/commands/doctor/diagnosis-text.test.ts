@@ -20,21 +20,54 @@ describe('what the doctor does not know', () => {
     expect(unknownOf({ kubelet: noKubelet, agent })).toBe('');
     for (const name of ['podloop', 'podloop-replay']) {
       expect(unknownOf({ kubelet: noKubelet, agent: silent }, { name })).toBe(
-        'Not known: podloop’s agent (nobody listens)',
+        'Not seen: podloop’s agent (nobody listens)',
       );
     }
   });
 
   it('is the kubelet where there may be one', () => {
     expect(unknownOf({ kubelet: noKubelet, agent: silent })).toBe(
-      'Not known: the kubelet’s health, the kubelet’s metrics, podloop’s agent (nobody listens)',
+      'Not seen: the kubelet’s health, the kubelet’s metrics, podloop’s agent (nobody listens)',
     );
   });
 
   it('is no agent of podloop beside a kubelet', () => {
     expect(unknownOf({ kubelet: { health, metrics: silent }, agent: silent })).toBe(
-      'Not known: the kubelet’s metrics (nobody listens)',
+      'Not seen: the kubelet’s metrics (nobody listens)',
     );
+  });
+});
+
+describe('the first line', () => {
+  const agent = { known: true, value: anAgentReport() } as const;
+  it.each<[object, Finding['severity'][], RegExp]>([
+    [{}, [], /^HEALTHY: nothing is wrong\. containerd 2\.1\.9 at .*, examined in 3s$/],
+    [{}, ['info'], /^HEALTHY/],
+    [{}, ['warning', 'info'], /^WARNING: 1 warning\. /],
+    [{}, ['critical', 'warning', 'warning'], /^CRITICAL: 1 critical, 2 warnings\. /],
+    [{ population: silent }, [], /^NOT JUDGED: nothing was found, but not all that matters was seen\. /],
+    [{ population: silent }, ['warning'], /^WARNING: 1 warning\. /],
+  ])('is the verdict: %o %s', (runtime, severities, verdict) => {
+    const findings = severities.map((severity): Finding => ({
+      ...{ code: 'CrashLoops', severity, message: 'm', evidence: [], remedy: 'r' },
+    }));
+    const facts = aNode({ runtime, rest: { kubelet: noKubelet, agent } });
+    expect(toDiagnosisLines({ facts, findings }, false)[0]).toMatch(verdict);
+  });
+
+  it('leaves ids to the wide form, and what is so by design', () => {
+    const facts = aNode({
+      runtime: { events: { known: false, why: 'gives each event to one reader alone' } },
+    });
+    const findings: Finding[] = [
+      {
+        ...{ code: 'OciRuntimeHangs', severity: 'critical', message: 'm', evidence: ['e'], remedy: 'r' },
+        ids: ['container 0123'],
+      },
+    ];
+    const [short, wide] = [false, true].map((is) => toDiagnosisLines({ facts, findings }, is).join('\n'));
+    expect(short).not.toMatch(/container 0123|one reader alone/);
+    expect(wide).toMatch(/container 0123[^]*Not seen: events \(gives each event to one reader alone\)/);
   });
 });
 

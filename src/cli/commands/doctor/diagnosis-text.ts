@@ -1,27 +1,38 @@
-import { type Diagnosis, type Finding, formatBytes, formatMs, type Looked, type NodeFacts } from '#node';
+import {
+  type Diagnosis,
+  EXIT_CODES,
+  exitCodeOf,
+  type Finding,
+  formatBytes,
+  formatMs,
+  listUnseen,
+  type NodeFacts,
+} from '#node';
 import { formatPod } from '#kube/pod/pod-ref.js';
 import { DESCRIBE_LAYOUT, layOutTabs, TABLE_LAYOUT } from '../../shared/print/tab-columns.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
 
 const WORDS = { critical: 'CRITICAL', warning: 'WARNING', info: 'INFO' } as const;
 
-/** A diagnosis in lines for people: what is wrong, worst first, or that nothing is; wide with what was measured. */
-export function toDiagnosisLines({ facts, findings }: Diagnosis, wide: boolean): string[] {
+/** A diagnosis in lines for people: the verdict, what is wrong, worst first, and what was not seen; wide with what was measured. */
+export function toDiagnosisLines(diagnosis: Diagnosis, wide: boolean): string[] {
+  const { facts, findings } = diagnosis;
+  const unseen = listUnseenLines(facts, wide);
   const lines = [
-    ...findings.flatMap((finding) => [...toFindingLines(finding), '']),
-    summarize(facts, findings),
-    ...listUnknown(facts),
+    judge(diagnosis),
+    ...findings.flatMap((finding) => ['', ...toFindingLines(finding, wide)]),
+    ...(unseen.length === 0 ? [] : ['', ...unseen]),
     ...(wide ? ['', ...listMeasured(facts)] : []),
   ];
   return lines.map(escapeTerminal);
 }
 
-function toFindingLines(finding: Finding): string[] {
-  const { severity, code, message, sinceMs, evidence, remedy, follows = [] } = finding;
+function toFindingLines(finding: Finding, wide: boolean): string[] {
+  const { severity, code, message, sinceMs, evidence, ids = [], remedy, follows = [] } = finding;
   return [
     `${WORDS[severity]} ${code}: ${oneLine(message)}`,
     ...(sinceMs === undefined ? [] : [`  since: ${new Date(sinceMs).toISOString()}`]),
-    ...evidence.map((line) => `  evidence: ${oneLine(line)}`),
+    ...[...evidence, ...(wide ? ids : [])].map((line) => `  evidence: ${oneLine(line)}`),
     ...follows.map((each) => `  follows from it: ${each.code}: ${oneLine(each.message)}`),
     `  what to do: ${remedy}`,
   ];
@@ -32,11 +43,25 @@ function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim();
 }
 
-function summarize({ runtime, tookMs }: NodeFacts, findings: readonly Finding[]): string {
-  const looked = `${nameOf(runtime)} was looked at for ${formatMs(tookMs)}`;
-  const bad = findings.filter(({ severity }) => severity !== 'info').length;
-  if (bad === 0) return `Nothing is wrong: ${looked}`;
-  return `${bad} ${bad === 1 ? 'thing is' : 'things are'} wrong: ${looked}`;
+/** The first line: what the exit code says, in words. */
+function judge(diagnosis: Diagnosis): string {
+  const { facts, findings } = diagnosis;
+  const looked = `${nameOf(facts.runtime)}, examined in ${formatMs(facts.tookMs)}`;
+  const countOf = (severity: Finding['severity']): number =>
+    findings.filter((finding) => finding.severity === severity).length;
+  const words = [
+    [countOf('critical'), 'critical'],
+    [countOf('warning'), countOf('warning') === 1 ? 'warning' : 'warnings'],
+  ] as const;
+  const counted = words.flatMap(([number, word]) => (number === 0 ? [] : [`${number} ${word}`])).join(', ');
+  switch (exitCodeOf(diagnosis)) {
+    case EXIT_CODES.healthy:
+      return `HEALTHY: nothing is wrong. ${looked}`;
+    case EXIT_CODES.notJudged:
+      return `NOT JUDGED: ${counted === '' ? 'nothing was found' : counted}, but not all that matters was seen. ${looked}`;
+    default:
+      return `${countOf('critical') > 0 ? 'CRITICAL' : 'WARNING'}: ${counted}. ${looked}`;
+  }
 }
 
 function nameOf({ name, version, endpoint }: NodeFacts['runtime']): string {
@@ -44,56 +69,13 @@ function nameOf({ name, version, endpoint }: NodeFacts['runtime']): string {
 }
 
 /** What could not be found out, and why, in one line for what has the same reason: silence about it is no good news. */
-function listUnknown({ runtime, machine, kubelet, agent, certificatesUnread }: NodeFacts): string[] {
-  const looked: readonly (readonly [string, Looked<unknown>])[] = [
-    ['the runtime’s conditions', runtime.conditions],
-    ['pods', runtime.population],
-    ['the status of pods', judgeExtent(runtime.inspections)],
-    ['events', runtime.events],
-    ['pressure', machine.pressure],
-    ['load', machine.load],
-    ['memory', machine.memory],
-    ['processes', machine.processes],
-    ['shims', machine.shims],
-    ['shims without a runtime', machine.abandonedShims],
-    ['network plugins', machine.plugins],
-    ['disk latency', machine.fsync],
-    ...certificatesUnread.map(({ path, why }) => [`certificates in ${path}`, { known: false, why }] as const),
-    ...listUnknownAgents({ runtime, kubelet, agent }),
-  ];
+function listUnseenLines(facts: NodeFacts, wide: boolean): string[] {
   const namesByWhy = new Map<string, string[]>();
-  for (const [name, one] of looked) {
-    if (one.known) continue;
-    const why = oneLine(one.why);
-    namesByWhy.set(why, [...(namesByWhy.get(why) ?? []), name]);
+  for (const { what, why, isByDesign } of listUnseen(facts)) {
+    if (isByDesign && !wide) continue;
+    namesByWhy.set(oneLine(why), [...(namesByWhy.get(oneLine(why)) ?? []), what]);
   }
-  return [...namesByWhy].map(([why, names]) => `Not known: ${names.join(', ')} (${why})`);
-}
-
-/** A node has a kubelet or podloop's agent: where there is one, nobody misses the other. */
-function listUnknownAgents({
-  runtime,
-  kubelet,
-  agent,
-}: Pick<NodeFacts, 'runtime' | 'kubelet' | 'agent'>): [string, Looked<unknown>][] {
-  const hasKubelet = kubelet.health.known || kubelet.metrics.known;
-  // The runtime in the box, and a recording.
-  const isOurs = agent.known || runtime.name.startsWith('podloop');
-  const ofKubelet: [string, Looked<unknown>][] = [
-    ['the kubelet’s health', kubelet.health],
-    ['the kubelet’s metrics', kubelet.metrics],
-  ];
-  return [
-    ...(isOurs && !hasKubelet ? [] : ofKubelet),
-    ...(hasKubelet ? [] : ([['podloop’s agent', agent]] as [string, Looked<unknown>][])),
-  ];
-}
-
-/** Pods that were left out are not known, though most are. */
-function judgeExtent(inspections: NodeFacts['runtime']['inspections']): Looked<unknown> {
-  if (!inspections.known || inspections.value.asked >= inspections.value.pods) return inspections;
-  const { asked, pods } = inspections.value;
-  return { known: false, why: `the time was over after ${asked} of ${pods} pods` };
+  return [...namesByWhy].map(([why, names]) => `Not seen: ${names.join(', ')} (${why})`);
 }
 
 function listMeasured({ runtime, machine, kubelet, agent }: NodeFacts): string[] {

@@ -60,16 +60,16 @@ describe('podloop doctor', () => {
     expect(code).toBe(2);
     expect(stderr).toBe('');
     const lines = stdout.split('\n');
-    expect(lines[0]).toMatch(/^CRITICAL RuntimeSocketMissing: there is no runtime at unix:\/\/.*cri\.sock/);
-    expect(lines[1]).toMatch(/^ {2}evidence: \d+ of \d+ attempts failed/);
+    expect(lines[0]).toMatch(/^CRITICAL: 1 critical\. unix:\/\/.*cri\.sock, examined in /);
+    expect(lines[2]).toMatch(/^CRITICAL RuntimeSocketMissing: there is no runtime at unix:\/\/.*cri\.sock/);
+    expect(lines[3]).toMatch(/^ {2}evidence: \d+ of \d+ attempts failed/);
     expect(stdout).toContain('\n  what to do: Start the runtime');
-    expect(stdout).toMatch(/^1 thing is wrong: /m);
     expect(stdout).toMatch(
-      /^Not known: the runtime’s conditions, pods, the status of pods, events \(the runtime was not reached\)$/m,
+      /^Not seen: the runtime’s conditions, pods, the status of pods, events \(the runtime was not reached\)$/m,
     );
-    expect(stdout).toMatch(/^Not known: processes, shims, .* \(\/proc cannot be read\)$/m);
-    expect(stdout).toMatch(/^Not known: pressure \(the kernel does not measure pressure/m);
-    expect(stdout).toMatch(/^Not known: podloop’s agent \(cannot reach the agent at/m);
+    expect(stdout).toMatch(/^Not seen: processes, shims, .* \(\/proc cannot be read\)$/m);
+    expect(stdout).toMatch(/^Not seen: pressure \(the kernel does not measure pressure/m);
+    expect(stdout).toMatch(/^Not seen: podloop’s agent \(cannot reach the agent at/m);
   });
 
   it('says the same as JSON, as YAML and wide', async () => {
@@ -94,11 +94,11 @@ describe('podloop doctor', () => {
     expect(stdout).toMatch(/^podloop’s agent: +healthy, 60 relists, stuck pods 1, calls in flight 0/m);
     agent.on('GET /debug/pleg', () => ({ kind: 'Status' }));
     const other = await doctor([...absent(), '--socket', agent.socketPath]);
-    expect(other.stdout).toMatch(/^Not known: podloop’s agent \(the agent at .* is of another version\)$/m);
+    expect(other.stdout).toMatch(/^Not seen: podloop’s agent \(the agent at .* is of another version\)$/m);
     const { history: _, ...relists } = anAgentReport().relists;
     agent.on('GET /debug/pleg', () => ({ ...anAgentReport(), relists }));
     const older = await doctor([...absent(), '--socket', agent.socketPath]);
-    expect(older.stdout).toMatch(/^Not known: podloop’s agent \(the agent at .* is of another version\)$/m);
+    expect(older.stdout).toMatch(/^Not seen: podloop’s agent \(the agent at .* is of another version\)$/m);
   });
 
   it('looks at the runtime that the agent works with, unless one is named', async () => {
@@ -116,7 +116,7 @@ describe('podloop doctor', () => {
     expect(facts.runtime).toMatchObject({ endpoint, name: 'of the agent', connection: { connected: true } });
     expect(findings.map(({ code }) => code)).not.toContain('RuntimeSocketMissing');
     const named = await doctor([...absent(), '--socket', agent.socketPath]);
-    expect(named.stdout).toMatch(/^CRITICAL RuntimeSocketMissing: there is no runtime at .*cri\.sock/);
+    expect(named.stdout).toMatch(/^CRITICAL RuntimeSocketMissing: there is no runtime at .*cri\.sock/m);
   });
 
   it('does not wait for the rest of what an agent says', async () => {
@@ -125,7 +125,7 @@ describe('podloop doctor', () => {
     const { code, stdout } = await doctor([...absent(), '--socket', agent.socketPath, '--timeout', '100ms']);
     expect(code).toBe(2);
     expect(stdout).toMatch(
-      /^Not known: podloop’s agent \(the agent at .* did not answer whole within 0\.1s\)$/m,
+      /^Not seen: podloop’s agent \(the agent at .* did not answer whole within 0\.1s\)$/m,
     );
   });
 

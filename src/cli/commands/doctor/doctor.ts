@@ -26,7 +26,7 @@ const HELP = `
 It changes nothing and takes no event from a kubelet or an agent that runs beside it. Run it as root. Unless a runtime is
 named, it looks at the one that podloop's own agent works with, where that answers; else at the one that the machine has.
 
-Exit codes: 0 nothing is wrong, 1 warnings, 2 something critical, 3 it could not look.
+Exit codes: 0 healthy, 1 warnings, 2 critical, 3 wrong usage, 4 nothing was found and the node could not be judged.
 
 Examples:
   # What is wrong with this node?
@@ -70,7 +70,7 @@ async function examine(flags: DoctorFlags, host: CliHost): Promise<number> {
     if (interrupted.aborted) return EXIT_INTERRUPTED;
     if (stdout.failure !== undefined) throw stdout.failure;
     if (signal.aborted) return 0;
-    throw new CommandFailure([`error: ${messageOf(error)}`], EXIT_CODES.couldNotLook);
+    throw new CommandFailure([`error: ${messageOf(error)}`], EXIT_CODES.usage);
   }
 }
 
@@ -79,7 +79,7 @@ async function lookUntilTold(flags: DoctorFlags, host: CliHost, signal: AbortSig
   for (;;) {
     const diagnosis = await look();
     await print(diagnosis, flags, host);
-    if (flags.watch === undefined) return exitCodeOf(diagnosis.findings);
+    if (flags.watch === undefined) return exitCodeOf(diagnosis);
     await host.clock.sleep(flags.watch === true ? WATCH_INTERVAL_MS : flags.watch, signal);
   }
 }

@@ -1,0 +1,152 @@
+import { readlink } from 'node:fs/promises';
+import { type HostFiles } from '../facts/host-files.js';
+import { type SeenProcess } from '../facts/process-table.js';
+import { type Daemon, type DaemonFacts, type Spent } from './host-facts.js';
+import { ageOf, findCgroup, findFrozenCgroup, readState, readUptimeMs } from './process-state.js';
+
+/** Programs that serve CRI. */
+const RUNTIMES = /^(containerd$|crio$|cri-dockerd$|dockerd$)/;
+const KUBELET = 'kubelet';
+/** Where the packages of Kubernetes and kubeadm put what a kubelet starts with. */
+const KUBELET_FILES = ['/etc/kubernetes/kubelet.conf', '/var/lib/kubelet/config.yaml'];
+/** The kernel writes a number near its largest one where there is no limit. */
+const NO_LIMIT = 2 ** 60;
+/** More files than that are not searched for a socket. */
+const MAX_FILES = 20_000;
+const LISTENS = '00010000';
+
+/** Where a daemon listens: a path of a socket, or a port of TCP. */
+export interface DaemonAddresses {
+  readonly socketPath: string;
+  readonly kubeletPort: number | undefined;
+}
+
+/** Finds the daemons that listen at these addresses, and what they use up. */
+export async function readDaemons(
+  files: HostFiles,
+  processes: readonly SeenProcess[],
+  { socketPath, kubeletPort }: DaemonAddresses,
+): Promise<DaemonFacts> {
+  const ofRuntime = processes.filter(({ command }) => RUNTIMES.test(command));
+  const ofKubelet = processes.filter(({ command }) => command === KUBELET);
+  const runtime = await findListener(files, ofRuntime, await findUnixInodes(files, socketPath));
+  const kubelet =
+    kubeletPort === undefined
+      ? undefined
+      : await findListener(files, ofKubelet, await findTcpInodes(files, kubeletPort));
+  const configured = ofKubelet.length === 0 ? await findFirst(files, KUBELET_FILES) : undefined;
+  return {
+    ...(runtime === undefined ? {} : { runtime: await readDaemon(files, runtime) }),
+    ...(kubelet === undefined ? {} : { kubelet: await readDaemon(files, kubelet) }),
+    ...(configured === undefined ? {} : { kubeletConfigured: configured }),
+  };
+}
+
+/** Puts what the CPU's counters say that came between two readings in the place of what they say since the start. */
+export function sinceFirst(first: Daemon | undefined, second: Daemon): Daemon {
+  const { cpuPeriods: now, ...rest } = second;
+  const before = first?.pid === second.pid ? first.cpuPeriods : undefined;
+  if (now === undefined || before === undefined) return rest;
+  const cpuPeriods = { used: now.used - before.used, limit: now.limit - before.limit };
+  return { ...rest, cpuPeriods };
+}
+
+async function findFirst(files: HostFiles, paths: readonly string[]): Promise<string | undefined> {
+  for (const path of paths) if ((await files.find(path)) !== undefined) return path;
+  return undefined;
+}
+
+/** Sockets that listen at a path: `ffff: 00000002 00000000 00010000 0001 01 12345 /run/x.sock`. */
+async function findUnixInodes(files: HostFiles, path: string): Promise<ReadonlySet<string>> {
+  const lines = ((await files.find('/proc/1/net/unix')) ?? '')
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/));
+  // A path may lead there through a link, as /var/run does.
+  const same = await files.resolve(path).catch(() => path);
+  const listening = lines.filter(
+    ([, , , flags, , , , at]) => flags === LISTENS && (at === path || at === same),
+  );
+  return new Set(listening.map((words) => words[6]!));
+}
+
+/** Sockets that listen at a port, on any address: `0: 0100007F:2808 00000000:0000 0A … 12345`. */
+async function findTcpInodes(files: HostFiles, port: number): Promise<ReadonlySet<string>> {
+  const hex = port.toString(16).toUpperCase().padStart(4, '0');
+  const inodes = new Set<string>();
+  for (const table of ['/proc/1/net/tcp', '/proc/1/net/tcp6']) {
+    for (const line of ((await files.find(table)) ?? '').split('\n')) {
+      const words = line.trim().split(/\s+/);
+      if (words[1]?.endsWith(`:${hex}`) === true && words[3] === '0A') inodes.add(words[9]!);
+    }
+  }
+  return inodes;
+}
+
+async function findListener(
+  files: HostFiles,
+  candidates: readonly SeenProcess[],
+  inodes: ReadonlySet<string>,
+): Promise<SeenProcess | undefined> {
+  for (const process of candidates) {
+    const folder = `/proc/${process.pid}/fd`;
+    for (const name of (await listFiles(files, process.pid)).slice(0, MAX_FILES)) {
+      const link = files.locate(`${folder}/${name}`).then((path) => readlink(path));
+      const target = await files.within(link).catch(() => '');
+      if (inodes.has(/^socket:\[(\d+)\]$/.exec(target)?.[1] ?? '')) return process;
+    }
+  }
+  return undefined;
+}
+
+async function listFiles(files: HostFiles, pid: number): Promise<readonly string[]> {
+  return await files.list(`/proc/${pid}/fd`).catch(() => []);
+}
+
+async function readDaemon(files: HostFiles, process: SeenProcess): Promise<Daemon> {
+  const { pid, command } = process;
+  const cgroup = (await files.find(`/proc/${pid}/cgroup`)) ?? '';
+  const folderOf = (controller: string): string => findCgroup(cgroup, controller) ?? '';
+  const numberIn = async (path: string): Promise<number> => Number((await files.find(path)) ?? NaN);
+  const spentIn = async (
+    folder: string,
+    used: readonly string[],
+    limit: readonly string[],
+  ): Promise<Spent> => ({
+    used: await firstNumber(used.map((name) => numberIn(`${folder}/${name}`))),
+    limit: await firstNumber(limit.map((name) => numberIn(`${folder}/${name}`))),
+  });
+  const cpu = (await files.find(`${folderOf('cpu')}/cpu.stat`)) ?? '';
+  const counter = (name: string): number => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(cpu)?.[1] ?? NaN);
+  const limits = (await files.find(`/proc/${pid}/limits`)) ?? '';
+  const frozenCgroup = await findFrozenCgroup(files, pid);
+  const spent = {
+    openFiles: {
+      used: (await listFiles(files, pid)).length,
+      limit: Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? NaN),
+    },
+    tasks: await spentIn(folderOf('pids'), ['pids.current'], ['pids.max']),
+    memory: await spentIn(
+      folderOf('memory'),
+      ['memory.current', 'memory.usage_in_bytes'],
+      ['memory.max', 'memory.limit_in_bytes'],
+    ),
+    cpuPeriods: { used: counter('nr_throttled'), limit: counter('nr_periods') },
+  };
+  return {
+    ...{
+      pid,
+      command,
+      ...(await readState(files, process)),
+      forMs: ageOf(process, await readUptimeMs(files)),
+    },
+    ...(frozenCgroup === undefined ? {} : { frozenCgroup }),
+    ...Object.fromEntries(
+      Object.entries(spent).filter(([, { used, limit }]) => Number.isFinite(used) && limit < NO_LIMIT),
+    ),
+  };
+}
+
+async function firstNumber(values: readonly Promise<number>[]): Promise<number> {
+  const numbers = await Promise.all(values);
+  return numbers.find((number) => !Number.isNaN(number)) ?? NaN;
+}

@@ -1,0 +1,109 @@
+import { type FindingCode } from '../finding-codes.js';
+import { type Finding } from '../finding.js';
+import { type Daemon, type Spent } from '../host/host-facts.js';
+import { isStopped } from '../host/process-state.js';
+import { valueOf } from '../looked.js';
+import { LIMITS } from './limits.js';
+import { type Rule } from './rule.js';
+import { formatBytes, formatMs, formatPercent } from './words.js';
+
+/** The processes of the runtime and of the kubelet: stopped, or at the end of what they may use. */
+export const daemonRules: Rule = ({ machine, kubelet, agent }) => {
+  const daemons = valueOf(machine.daemons);
+  if (daemons === undefined) return [];
+  const { runtime, kubelet: ofKubelet, kubeletConfigured } = daemons;
+  const isServed = kubelet.health.known || kubelet.metrics.known || agent.known;
+  return [
+    ...(runtime === undefined ? [] : judge(runtime, 'RuntimeStopped')),
+    ...(ofKubelet === undefined ? [] : judge(ofKubelet, 'KubeletStopped')),
+    ...(kubeletConfigured === undefined || isServed ? [] : [toNotRunning(kubeletConfigured)]),
+  ];
+};
+
+function judge(daemon: Daemon, stopped: FindingCode): Finding[] {
+  return [...findStopped(daemon, stopped), ...findSpent(daemon)];
+}
+
+function findStopped({ pid, command, state, frozenCgroup }: Daemon, code: FindingCode): Finding[] {
+  const isFrozen = frozenCgroup !== undefined;
+  if (!isFrozen && !isStopped({ state })) return [];
+  return [
+    {
+      ...{ code, severity: 'critical', process: { pid, command } },
+      message: `${command} (pid ${pid}) is ${isFrozen ? 'frozen with its cgroup' : 'stopped by a signal'}: it takes connections and answers nothing`,
+      evidence: [isFrozen ? `${frozenCgroup} is frozen` : `pid ${pid} ${command}: state ${state}`],
+      remedy: isFrozen
+        ? `Thaw it, which interrupts nothing: echo THAWED > ${frozenCgroup}/freezer.state (cgroup v1), or echo 0 > ${frozenCgroup}/cgroup.freeze (v2).`
+        : `Let it go on: kill -CONT ${pid}, which interrupts nothing. See who stopped it: a debugger, a script, a shell’s job control.`,
+    },
+  ];
+}
+
+function findSpent(daemon: Daemon): Finding[] {
+  const { pid, command, openFiles, tasks, memory, cpuPeriods } = daemon;
+  const unit = `systemctl edit ${command}`;
+  const restart = `and restart ${command}, over which pods go on`;
+  const find = (
+    spent: Spent | undefined,
+    rest: Pick<Finding, 'code' | 'message' | 'remedy'>,
+    share: number = LIMITS.spentShare,
+  ): Finding[] => {
+    if (spent === undefined || spent.limit <= 0 || spent.used / spent.limit < share) return [];
+    const isGone = spent.used / spent.limit >= LIMITS.spentGoneShare;
+    const evidence = [
+      `pid ${pid} ${command}: ${spent.used} of ${spent.limit} (${formatPercent(spent.used / spent.limit)})`,
+    ];
+    return [{ severity: isGone ? 'critical' : 'warning', process: { pid, command }, evidence, ...rest }];
+  };
+  return [
+    ...find(openFiles, {
+      code: 'FilesUsedUp',
+      message: `${command} (pid ${pid}) has ${openFiles?.used} of the ${openFiles?.limit} files open that it may have: soon it can take no connection and start no pod`,
+      remedy: `Raise the limit at once, which interrupts nothing: prlimit --pid ${pid} --nofile=1048576; for good with LimitNOFILE in its unit (${unit}). See what it keeps open: ls -l /proc/${pid}/fd.`,
+    }),
+    ...find(tasks, {
+      code: 'TasksUsedUp',
+      message: `the cgroup of ${command} (pid ${pid}) has ${tasks?.used} of the ${tasks?.limit} tasks that it may have: it can start no shim and no runc`,
+      remedy: `Raise TasksMax of its unit, which interrupts nothing: systemctl set-property ${command} TasksMax=infinity; and see who is in it (systemd-cgls -u ${command}.service).`,
+    }),
+    ...find(memory, {
+      code: 'MemoryUsedUp',
+      message: `the cgroup of ${command} (pid ${pid}) has ${formatBytes(memory?.used ?? 0)} of the ${formatBytes(memory?.limit ?? 0)} of memory that it may have: the kernel slows it down, then kills it`,
+      remedy: `Raise its limit, which interrupts nothing: systemctl set-property ${command} MemoryMax=infinity. If it grows on, it leaks: keep a heap profile for its makers, ${restart}.`,
+    }),
+    ...((cpuPeriods?.limit ?? 0) < LIMITS.cpuPeriods
+      ? []
+      : find(
+          cpuPeriods,
+          {
+            code: 'CpuThrottled',
+            message: `the cgroup of ${command} (pid ${pid}) used up its share of CPU time in ${cpuPeriods?.used} of ${cpuPeriods?.limit} periods: every call waits`,
+            remedy: `Raise CPUQuota of its unit, which interrupts nothing: systemctl set-property ${command} CPUQuota=; and see what it does (top -H -p ${pid}).`,
+          },
+          LIMITS.cpuThrottledShare,
+        )),
+  ];
+}
+
+function toNotRunning(file: string): Finding {
+  return {
+    ...{ code: 'KubeletNotRunning', severity: 'warning' },
+    message:
+      'no kubelet runs, though one is set up on this machine: its pods go on, and nobody starts, probes or removes any',
+    evidence: [`${file} is there, no process is called kubelet, and podloop’s agent does not answer either`],
+    remedy:
+      'See why it ended (systemctl status kubelet, journalctl -u kubelet), and start it: systemctl start kubelet, which interrupts no pod.',
+  };
+}
+
+/** What a kubelet does that takes connections and does not answer. */
+export function toKubeletHung(url: string, forMs: number): Finding {
+  return {
+    ...{ code: 'KubeletHung', severity: 'critical' },
+    message:
+      'the kubelet takes connections and does not answer: it is stopped or hung, and the node goes NotReady',
+    evidence: [`no answer of ${url} within ${formatMs(forMs)}`],
+    remedy:
+      'Have it write down what it does, which ends it (kill -QUIT its pid, then journalctl -u kubelet); systemd starts it again, and pods go on over that.',
+  };
+}

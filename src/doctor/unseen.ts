@@ -1,0 +1,69 @@
+import { type NodeFacts } from './facts/node-facts.js';
+import { type Looked } from './looked.js';
+
+/** What could not be found out, and why. */
+export interface Unseen {
+  readonly what: string;
+  readonly why: string;
+  /** Whether a node without findings cannot be called healthy while this is not known. */
+  readonly isNeeded: boolean;
+  /** Whether it is so by design on such a node, and no gap that anybody could close. */
+  readonly isByDesign: boolean;
+}
+
+type Row = readonly [what: string, looked: Looked<unknown>, isNeeded: boolean, isByDesign?: boolean];
+
+/** Everything that is not known of a node. Pure. */
+export function listUnseen(facts: NodeFacts): Unseen[] {
+  const { runtime, machine, certificatesUnread } = facts;
+  const hasEvents = !runtime.events.known && runtime.connection.connected;
+  const rows: readonly Row[] = [
+    ['the runtime’s conditions', runtime.conditions, true],
+    ['pods', runtime.population, true],
+    ['the status of pods', judgeExtent(runtime.inspections), true],
+    ['events', runtime.events, false, hasEvents],
+    ['pressure', machine.pressure, false],
+    ['load', machine.load, false],
+    ['memory', machine.memory, false],
+    ['processes', machine.processes, true],
+    ['shims', machine.shims, false],
+    ['shims without a runtime', machine.abandonedShims, false],
+    ['network plugins', machine.plugins, false],
+    ['what shims and runc are at', machine.runtimeWork, true],
+    ['the processes of the runtime and the kubelet', machine.daemons, false],
+    ['disk latency', machine.fsync, false],
+    ...certificatesUnread.map(({ path, why }): Row => [
+      `certificates in ${path}`,
+      { known: false, why },
+      false,
+    ]),
+    ...listUnseenAgents(facts),
+  ];
+  return rows.flatMap(([what, looked, isNeeded, isByDesign = false]) =>
+    looked.known ? [] : [{ what, why: looked.why, isNeeded, isByDesign }],
+  );
+}
+
+/** A node has a kubelet or podloop's agent: where there is one, nobody misses the other. */
+function listUnseenAgents({ runtime, machine, kubelet, agent }: NodeFacts): Row[] {
+  const daemons = machine.daemons.known ? machine.daemons.value : {};
+  const runs = daemons.kubelet !== undefined;
+  const hasKubelet = kubelet.health.known || kubelet.metrics.known || runs;
+  // The runtime in the box, and a recording.
+  const isOurs = agent.known || runtime.name.startsWith('podloop');
+  const ofKubelet: Row[] = [
+    ['the kubelet’s health', kubelet.health, runs],
+    ['the kubelet’s metrics', kubelet.metrics, false],
+  ];
+  return [
+    ...(isOurs && !hasKubelet ? [] : ofKubelet),
+    ...(hasKubelet ? [] : [['podloop’s agent', agent, false] as const]),
+  ];
+}
+
+/** Pods that were left out are not known, though most are. */
+function judgeExtent(inspections: NodeFacts['runtime']['inspections']): Looked<unknown> {
+  if (!inspections.known || inspections.value.asked >= inspections.value.pods) return inspections;
+  const { asked, pods } = inspections.value;
+  return { known: false, why: `the time was over after ${asked} of ${pods} pods` };
+}
