@@ -16,7 +16,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { SystemClock } from '#base/time/clock.js';
 import { findFreePort } from '#support/clients/tcp-client.js';
-import { type Diagnosis, runDoctor } from '../../../src/node/doctor/doctor.js';
+import { type Diagnosis, runDoctor } from '../../../src/node/doctor/doctor-run.js';
 import { type Containerd, startContainerd } from '../../containerd/harness/containerd.js';
 import { runtimeService } from '../../containerd/harness/cri-driver.js';
 import { BUSYBOX_IMAGE } from '../../containerd/harness/image.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Finding } from '../../../src/node/doctor/doctor.js';
+import { type Finding } from '../../../src/node/doctor/doctor-run.js';
 import { judge } from './incident.js';
 
 const aFinding = (changes: Partial<Finding> = {}): Finding => ({

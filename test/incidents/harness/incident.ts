@@ -1,4 +1,4 @@
-import { type Finding } from '../../../src/node/doctor/doctor.js';
+import { type Finding } from '../../../src/node/doctor/doctor-run.js';
 import { type IncidentNode, type PodSpec, type RunningPod } from './incident-node.js';
 
 /** What the doctor has to find. */

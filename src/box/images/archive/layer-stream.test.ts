@@ -188,7 +188,7 @@ describe('a layer', () => {
 
 /** A frame of blocks that are stored as they are, for a Node that cannot compress. */
 function zstdFrame(content: Buffer, window = 0x38): Buffer {
-  const parts = [Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, window])];
+  const parts: Buffer[] = [Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, window])];
   for (let at = 0; at < content.length; at += 100_000) {
     const block = content.subarray(at, at + 100_000);
     const isLast = at + block.length === content.length;
