@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { findInstead, foreignWords } from './foreign-words.js';
+import { COMMANDS } from './program.js';
 import { toUsageError } from './usage-error.js';
 
 describe('complaints about the command line', () => {
@@ -7,6 +9,21 @@ describe('complaints about the command line', () => {
     expect(toUsageError(complaint, 'podloop')).toBe(
       'error: unknown command "wach" for "podloop"\n\nDid you mean this?\n\twatch\n\nSee \'podloop --help\' for usage.',
     );
+  });
+
+  it('name what to type for a command of kubectl or docker, not one that is spelled like it', () => {
+    const complaint = "error: unknown command 'ps'\n(Did you mean cp?)\n";
+    expect(toUsageError(complaint, 'podloop')).toBe(
+      'error: unknown command "ps" for "podloop"\n\nInstead: podloop get pods -A\n\nSee \'podloop --help\' for usage.',
+    );
+    expect(toUsageError("error: unknown command 'toString'", 'podloop')).not.toContain('Instead');
+  });
+
+  it.each(foreignWords())('name only commands that are there for %s', (word) => {
+    const commands = COMMANDS.map(({ name }) => name);
+    expect(commands).not.toContain(word);
+    const named = [...findInstead(word)!.matchAll(/podloop ([a-z-]+)/g)].map(([, name]) => name);
+    expect(named.filter((name) => !commands.includes(name!))).toEqual([]);
   });
 
   it('name an unknown flag', () => {

@@ -1,3 +1,5 @@
+import { findInstead } from './foreign-words.js';
+
 /**
  * Rewords commander's complaints in the way of kubectl: `error: unknown flag: --x`, a suggestion, where to look.
  *
@@ -11,7 +13,9 @@ export function toUsageError(complaint: string, path: string): string {
   const command = /^error: unknown command '(.*)'$/.exec(first)?.[1];
   if (command !== undefined) {
     const lines = [`error: unknown command "${command}" for "${path}"`];
-    if (guess !== undefined)
+    const instead = path === 'podloop' ? findInstead(command) : undefined;
+    if (instead !== undefined) lines.push('', `Instead: ${instead}`);
+    else if (guess !== undefined)
       lines.push('', 'Did you mean this?', ...guess.split(', ').map((one) => `\t${one}`));
     return [...lines, '', look].join('\n');
   }

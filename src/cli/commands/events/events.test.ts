@@ -104,6 +104,8 @@ describe('podloop events without an agent', () => {
   it.each([
     [['--pod', 'web', '--kinds', 'lifecycle'], ['ContainerDied']],
     [['--pod', 'other/db'], ['Pulled']],
+    [['--for', 'pod/db', '-n', 'other'], ['Pulled']],
+    [['--for=po/web', '--kinds', 'lifecycle'], ['ContainerDied']],
     [['--uid', 'u2'], ['Pulled']],
     [
       ['-A', '--types', 'normal'],
@@ -179,6 +181,9 @@ describe('podloop events without an agent', () => {
     [['--since', 'soon'], '--since: "soon" is neither a duration'],
     [['--kinds', 'foo'], 'use lifecycle, event'],
     [['--pod', 'a/b/c'], '--pod: "a/b/c" is no pod'],
+    [['--for', 'web'], '--for must be in TYPE/NAME form, as in pod/web'],
+    [['--for', 'node/n1'], '--for: the history names pods alone, not node/n1'],
+    [['--for', 'pod/web', '--pod', 'db'], '--for and --pod both name a pod'],
     [['--pod', 'a/b', '-n', 'c'], 'is not in the namespace of --namespace, c'],
   ])('refuses %j', async (args, message) => {
     const { code, stderr } = await start(args).ended;

@@ -10,6 +10,7 @@ import {
   stripEquals,
   withAgent,
 } from '../../shared/agent-session.js';
+import { readPodName } from '../../shared/api/object-selection.js';
 import { findResourceType } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { failure } from '../../command-failure.js';
@@ -24,6 +25,8 @@ interface EventsFlags extends SessionFlags {
   readonly since?: string;
   readonly until?: string;
   readonly pod?: string;
+  /** kubectl's word for {@link EventsFlags.pod}: `pod/web`. */
+  readonly for?: string;
   readonly uid?: string;
   readonly types?: readonly string[];
   readonly kinds?: readonly string[];
@@ -66,6 +69,7 @@ export function eventsCommand(host: CliHost): Command {
     )
     .option('--until <when>', 'Only events before this, in the same form; --watch ends at that time')
     .option('--pod <pod>', 'Only events of this pod: its name, or namespace/name')
+    .option('--for <pod>', 'Only events of this pod, as kubectl writes it: pod/web')
     .option('--uid <uid>', 'Only events of the pod with this uid, in any namespace')
     .addOption(
       wordsOption('--types <types>', 'Only events of these types: Normal, Warning', ['Normal', 'Warning']),
@@ -88,7 +92,8 @@ export function eventsCommand(host: CliHost): Command {
   return command.addHelpText('after', HELP).action(async (flags: EventsFlags) => events(flags, host));
 }
 
-async function events(flags: EventsFlags, host: CliHost): Promise<void> {
+async function events(given: EventsFlags, host: CliHost): Promise<void> {
+  const flags = { ...given, ...(given.for === undefined ? {} : { pod: readFor(given.for, given.pod) }) };
   const format = await readOutputFormat(flags.output);
   await withAgent(host, flags, async (session) => {
     const { client, signal } = session;
@@ -177,6 +182,13 @@ function readFilter(flags: EventsFlags, session: AgentSession, nowMs: number): H
     sinceMs: since === undefined ? undefined : readWhen('--since', since, nowMs),
     untilMs: until === undefined ? undefined : readWhen('--until', until, nowMs),
   };
+}
+
+function readFor(text: string, pod: string | undefined): string {
+  if (pod !== undefined) throw failure('--for and --pod both name a pod; use one of them');
+  if (!text.includes('/'))
+    throw failure(`--for must be in TYPE/NAME form, as in pod/web, not ${JSON.stringify(text)}`);
+  return readPodName(text, `--for: the history names pods alone, not ${text}`);
 }
 
 /** Milliseconds since the epoch of `1h`, that long ago, or of a time. */

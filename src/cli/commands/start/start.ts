@@ -57,7 +57,7 @@ async function start(
         namespace: metadata.namespace ?? namespace,
         name: metadata.name ?? '',
       }))
-    : words.map((word) => ({ namespace, name: readPodName(word) }));
+    : words.map((word) => ({ namespace, name: readPodName(word, `${word} is no pod; only pods can start`) }));
   if (wanted.length === 0) await host.stderr.writeLine('No pod is stopped');
   const failures: string[] = [];
   for (const pod of wanted) {

@@ -76,6 +76,8 @@ describe('podloop stop', () => {
       ['stop', 'web', '--all'],
       'name the pods, or choose them by --all, --all-namespaces or --selector, not both',
     ],
+    [['stop', 'node/n1'], 'node/n1 is no pod; only pods can stop'],
+    [['restart', 'cm/a', 'web'], 'cm/a is no pod; only pods can restart'],
     [['start', 'web', '--all'], 'name the pods, or use --all, not both'],
   ])('%j is refused', async (args, words) => {
     const { code, stderr } = await podloop(...args);

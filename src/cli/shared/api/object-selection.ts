@@ -79,11 +79,15 @@ function checkNames(
   return selection;
 }
 
-/** The pod that `web`, `pod/web` or `pods/web` names. Throws a CommandFailure for anything else. */
-export function readPodName(word: string): string {
+/**
+ * The pod that `web`, `pod/web` or `pods/web` names. Throws a CommandFailure for anything else, with `complaint` about
+ * another kind (default: kubectl's words of commands that attach to a pod).
+ */
+export function readPodName(word: string, complaint?: string): string {
   if (!word.includes('/')) return word;
   const { type, name } = readPairs([word], 'get').names[0]!;
   // kubectl's words for a kind that has no pods to choose from; nothing is left to be done here.
+  if (type.plural !== 'pods' && complaint !== undefined) throw failure(complaint);
   if (type.plural !== 'pods')
     throw failure(`cannot attach to *v1.${type.kind}: selector for *v1.${type.kind} not implemented`);
   return name;

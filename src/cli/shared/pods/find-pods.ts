@@ -42,7 +42,10 @@ export async function findPods(
   if (names.length > 0) {
     if (all || selector !== undefined || allNamespaces)
       throw failure('name the pods, or choose them by --all, --all-namespaces or --selector, not both');
-    return names.map((word) => ({ namespace, name: readPodName(word) }));
+    return names.map((word) => ({
+      namespace,
+      name: readPodName(word, `${word} is no pod; only pods can ${command}`),
+    }));
   }
   if (!all && selector === undefined)
     throw failure(`name a pod, as in "podloop ${command} web", or use --all or --selector`);

@@ -1,0 +1,50 @@
+/**
+ * Commands of kubectl, docker, podman, crictl and systemctl that podloop has under another name, or not at all: what to type.
+ *
+ * A word that is a command of podloop is not listed.
+ */
+const FOREIGN_WORDS: Readonly<Record<string, string>> = {
+  annotate: 'change the annotations in the manifest; the running agent reads it',
+  build: 'another tool builds images; "podloop run" finds them in the folders of --image-dir',
+  config: 'podloop get pods --socket PATH, as no kubeconfig is needed for the agent of this machine',
+  cordon: 'a cluster schedules pods: "kubectl cordon"; without one, move manifests out of the folder',
+  create: 'podloop apply -f FILE',
+  diff: 'podloop apply -f FILE --dry-run=server',
+  down: 'podloop stop --all, or Ctrl-C where "podloop run" runs with --stop-pods',
+  drain: 'podloop stop --all; for a node of a cluster "kubectl drain"',
+  edit: 'change the manifest in the folder of the agent, which reads it, or podloop apply -f FILE',
+  explain: 'podloop validate FILE names wrong fields; docs/reference/pod-spec.md lists all',
+  expose: 'hostPort in the manifest, or podloop port-forward POD PORT',
+  images: 'crictl images; of the runtime in the box, the folders of --image-dir',
+  info: 'podloop doctor, or podloop version',
+  inspect: 'podloop get pod NAME -o yaml, or podloop describe pod NAME',
+  kill: 'podloop stop NAME -t 1, or podloop delete pod NAME --force',
+  kube: 'podloop run FOLDER, or podloop apply -f FILE',
+  label: 'change the labels in the manifest; the running agent reads it',
+  list: 'podloop get pods',
+  ls: 'podloop get pods',
+  patch: 'podloop apply -f FILE',
+  play: 'podloop run FOLDER, or podloop apply -f FILE',
+  pods: 'podloop get pods -A',
+  ps: 'podloop get pods -A',
+  pull: 'an image is pulled when a pod needs it; crictl pull IMAGE pulls it before',
+  reload: 'nothing: the agent reads changed manifests by itself',
+  rm: 'podloop delete pod NAME',
+  rollout: 'podloop restart POD',
+  scale: 'one manifest is one pod; a cluster has Deployments',
+  serve: 'podloop run FOLDER',
+  stats: 'podloop top for the agent itself; the metrics of pods are at /metrics/resource',
+  status: 'podloop get pods -A, or podloop doctor',
+  statsp: 'podloop top for the agent itself; the metrics of pods are at /metrics/resource',
+  up: 'podloop run FOLDER',
+};
+
+/** What to type instead of a command that podloop does not have; undefined for a word that nobody else has either. */
+export function findInstead(word: string): string | undefined {
+  return Object.hasOwn(FOREIGN_WORDS, word) ? FOREIGN_WORDS[word] : undefined;
+}
+
+/** All of them. */
+export function foreignWords(): readonly string[] {
+  return Object.keys(FOREIGN_WORDS);
+}
