@@ -31,8 +31,9 @@ describe('podloop delete', () => {
       answer.write(`${JSON.stringify({ type: 'DELETED', object: aKubePod('web') })}\n`);
       return undefined;
     });
-    const { code, stdout } = await podloop('delete', 'pod', 'web', '--grace-period=5');
+    const { code, stdout, stderr } = await podloop('delete', 'pod', 'web', '--grace-period=5');
     expect([code, stdout]).toEqual([0, 'pod "web" deleted from default namespace\n']);
+    expect(stderr).toBe('To run it again: podloop start web\n');
     expect(agent.requests[0]).toMatchObject({ method: 'DELETE', query: { gracePeriodSeconds: '5' } });
   });
 

@@ -18,6 +18,7 @@ import { parseDurationFlag, parseWholeFlag } from '../../shared/flag-values.js';
 import { selectorQuery, withKinds } from '../../shared/api/get-request.js';
 import { readManifestObjects } from '../../shared/manifest-objects.js';
 import { selectorOption } from '../../shared/selector-option.js';
+import { howToStart } from '../../shared/pods/ask-for-pods.js';
 import { waitUntilGone } from '../../shared/api/wait-until-gone.js';
 
 interface DeleteFlags extends SessionFlags, FileFlags {
@@ -48,7 +49,7 @@ interface Removed extends Doomed {
 }
 
 const HELP = `
-A pod is stopped, and stays so until its manifest changes, or is applied again. ConfigMaps and Secrets are removed
+A pod is stopped, and stays so until "podloop start", until its manifest changes, or is applied again. ConfigMaps and Secrets are removed
 with their files; one that stands in a file with others is left to whoever wrote that.
 
 Examples:
@@ -143,9 +144,12 @@ async function remove(
   }
   if (failures.length > 0) throw new CommandFailure(failures.flatMap(({ lines }) => lines));
   if (going.length === 0) await host.stdout.writeLine('No resources found');
-  if (!flags.wait || flags.dryRun !== 'none') return;
+  if (flags.dryRun !== 'none') return;
   // Of all else the answer comes when it is gone.
   const pods = going.filter(({ type }) => type === PODS);
+  if (pods.length > 0 && flags.output === undefined)
+    await host.stderr.writeLine(howToStart(pods.map((pod) => ({ metadata: pod }))));
+  if (!flags.wait) return;
   for (const one of pods) await waitUntilGone(one, session, { clock: host.clock, timeoutMs: flags.timeout });
 }
 
