@@ -1,4 +1,4 @@
-import { type MachineFacts } from './machine-facts.js';
+import { isKnownCommit, type MachineFacts } from './machine-facts.js';
 import { type KeptResult } from './kept-result.js';
 
 /** What a run would be of. */
@@ -21,9 +21,4 @@ export function isDone(
 function isSame(one: Readonly<Record<string, string>>, other: Readonly<Record<string, string>>): boolean {
   const names = new Set([...Object.keys(one), ...Object.keys(other)]);
   return [...names].every((name) => one[name] === other[name]);
-}
-
-/** False where files that are in no commit are part of what was measured. */
-export function isKnownCommit(commit: string): boolean {
-  return !commit.endsWith('+') && commit !== 'unknown';
 }

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
 import os from 'node:os';
-import { isKnownCommit } from './is-done.js';
 import { readVersions } from './needs.js';
 import { type Settings } from './run-plan.js';
 import { type Scenario } from './scenario.js';
@@ -120,4 +119,9 @@ function readCommit(measured: readonly string[]): string {
 
 function git(...args: string[]): string {
   return execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+}
+
+/** False where files that are in no commit are part of what was measured. */
+export function isKnownCommit(commit: string): boolean {
+  return !commit.endsWith('+') && commit !== 'unknown';
 }

@@ -1,16 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { isKnownCommit, type RunIdentity } from './is-done.js';
+import { type RunIdentity } from './is-done.js';
+import { isKnownCommit } from './machine-facts.js';
 import { type Settings } from './run-plan.js';
+import { type FoundParts } from './scenario.js';
 import { writeWhole } from './write-whole.js';
-
-/** What a long scenario has found so far, part by part: it goes on from there when it was interrupted. */
-export interface FoundParts {
-  /** What was kept under that name, as JSON gives it back; undefined when nothing was. */
-  find(name: string): unknown;
-  keep(name: string, part: unknown): Promise<void>;
-}
 
 /** Whatever makes figures comparable: parts of one run are of no use in another. */
 export interface PartsRun extends Pick<RunIdentity, 'commit' | 'settings' | 'versions'> {

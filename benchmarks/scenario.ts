@@ -8,7 +8,6 @@
  */
 import { type Release } from '../test/containerd/harness/installed.js';
 import { type Goal } from './goals.js';
-import { type FoundParts } from './parts-file.js';
 import { type Plot } from './plot.js';
 import { type Progress } from './progress.js';
 import { type SettingShape } from './setting-shapes.js';
@@ -28,6 +27,13 @@ export interface Setting {
 
 /** What must be there for a scenario to run; `build` is the built program, as users run it. */
 export type Need = 'root' | 'build' | 'containerd' | 'kubelet' | 'control plane';
+
+/** What a long scenario has found so far, part by part: it goes on from there when it was interrupted. */
+export interface FoundParts {
+  /** What was kept under that name, as JSON gives it back; undefined when nothing was. */
+  find(name: string): unknown;
+  keep(name: string, part: unknown): Promise<void>;
+}
 
 /** What a scenario is given. */
 export interface ScenarioContext {

@@ -184,6 +184,40 @@ describe('who may import whom', () => {
   });
 });
 
+describe('benchmarks and test support', () => {
+  const outside = ['benchmarks', 'test/support']
+    .flatMap((folder) => listFiles(folder, '.ts').map((file) => `../${folder}/${file}`))
+    .filter((file) => !file.endsWith('.test.ts'));
+  const found = outside
+    .flatMap((file) => importsOf(file))
+    .filter(({ isPackage }) => !isPackage)
+    .map((each) => ({ ...each, to: each.to.replace(/^\.\.\/src\//, '').replace(/^\.\/test\//, '../test/') }));
+
+  it('use areas through their doors, but for the one area that a file measures or sets up', () => {
+    const OPEN = ['base', 'kube', 'testing'];
+    const inside = found.filter(
+      ({ to, isByName }) =>
+        !to.startsWith('../') && !isByName && !to.endsWith('/index.ts') && !OPEN.includes(areaOf(to)),
+    );
+    const areasOf = (file: string): ReadonlySet<string> =>
+      new Set(inside.filter(({ from }) => from === file).map(({ to }) => areaOf(to)));
+    expect(inside.filter(({ from }) => areasOf(from).size > 1).map(describeImport)).toEqual([]);
+  });
+
+  it('have no circle of files', () => {
+    const edges = (file: string): readonly string[] =>
+      found.filter(({ from }) => from === file).map(({ to }) => to);
+    expect(findCircle(outside, edges)).toBeUndefined();
+  });
+
+  it('of which the support needs neither benchmarks nor tests', () => {
+    const offences = found
+      .filter(({ from }) => from.startsWith('../test/support/'))
+      .filter(({ to }) => to.startsWith('../') && !to.startsWith('../test/support/'));
+    expect(offences.map(describeImport)).toEqual([]);
+  });
+});
+
 describe('a source file', () => {
   it('has a name in kebab-case that says what is inside', () => {
     const badly = listFiles('src', '.ts').filter((file) => {

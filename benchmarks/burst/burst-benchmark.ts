@@ -8,10 +8,7 @@
  * @module
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { CriClient } from '../../src/watch/cri/client.js';
-import { Pleg } from '../../src/watch/pleg/pleg.js';
-import { type Subscription } from '../../src/watch/pleg/subscription.js';
-import { CriRuntime } from '../../src/watch/observed/cri-runtime.js';
+import { CriClient, CriRuntime, Pleg, type Subscription } from '#watch';
 import { type SyntheticRuntime, spawnSyntheticRuntime } from '#testing/synthetic-runtime/index.js';
 import { type Progress } from '../progress.js';
 import { bootstrapRatio, type Estimate, mean, median, quantile } from '../stats.js';

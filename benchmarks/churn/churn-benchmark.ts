@@ -8,9 +8,8 @@
  * @module
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CriClient } from '../../src/watch/cri/client.js';
-import { Pleg, type PlegOptions } from '../../src/watch/pleg/index.js';
-import { CriRuntime } from '../../src/watch/observed/cri-runtime.js';
+import { CriClient, CriRuntime, Pleg } from '#watch';
+import { type PlegOptions } from '../../src/watch/pleg/index.js';
 import { spawnSyntheticRuntime, type SyntheticControl } from '#testing/synthetic-runtime/index.js';
 import { relistEnded } from '#base/channels/pleg-channels.js';
 import { type Progress } from '../progress.js';

@@ -1,4 +1,4 @@
-import { PLEG_MODES } from '../../src/watch/pleg/relist/relist-cadence.js';
+import { PLEG_MODES } from '#watch';
 import { formatNumber } from '../goals.js';
 import { linePlot, type Plot } from '../plot.js';
 import { type Scenario, toCount } from '../scenario.js';

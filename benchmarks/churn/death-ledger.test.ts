@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type PodLifecycleEvent } from '../../src/watch/pleg/pod-lifecycle-event.js';
+import { type PodLifecycleEvent } from '#watch';
 import { type SyntheticContainer } from '#testing/synthetic-runtime/index.js';
 import { DeathLedger } from './death-ledger.js';
 

@@ -1,4 +1,4 @@
-import { type PodLifecycleEvent } from '../../src/watch/pleg/pod-lifecycle-event.js';
+import { type PodLifecycleEvent } from '#watch';
 import { type SyntheticContainer } from '#testing/synthetic-runtime/index.js';
 import { OffHeapNumbers } from './off-heap-numbers.js';
 

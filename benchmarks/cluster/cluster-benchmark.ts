@@ -12,12 +12,12 @@
  *
  * @module
  */
+import { type FoundParts } from '../scenario.js';
 import { findClusterBinaries } from '../../test/cluster/harness/cluster-binaries.js';
 import { ControlPlane } from '../../test/cluster/harness/control-plane.js';
 import { type Contender, createContenders } from '../kubelet/contenders.js';
 import { type PhaseFailure, PhaseRunner } from '../kubelet/phase-runner.js';
 import { runTurns } from '../kubelet/run-turns.js';
-import { type FoundParts } from '../parts-file.js';
 import { type Progress } from '../progress.js';
 import { createRandom } from '../stats.js';
 import { type DeploymentFigures, measureDeployment } from './deployment.js';

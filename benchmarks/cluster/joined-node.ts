@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isAnswer, type KubeClient } from '../../src/cluster/client/kube-client.js';
+import { type KubeClient } from '#cluster';
+import { isAnswer } from '../../src/cluster/client/kube-client.js';
 import { type Node } from '../../src/cluster/client/kube-objects.js';
 import { type ControlPlane } from '../../test/cluster/harness/control-plane.js';
 import { isReady } from '../../test/cluster/harness/is-ready.js';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type KubeClient } from '../../src/cluster/client/kube-client.js';
+import { containerIdOf } from '#node';
+import { type KubeClient } from '#cluster';
 import { type Pod } from '../../src/cluster/client/kube-objects.js';
 import { Reflector } from '../../src/cluster/watch/reflector.js';
-import { containerIdOf } from '../../src/node/api/objects/choose-container.js';
 import { SystemClock } from '#base/time/clock.js';
 import { isReady } from '../../test/cluster/harness/is-ready.js';
 

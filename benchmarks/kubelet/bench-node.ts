@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Container,
   ContainerState,
-  ContainerStatusRequest,
   type ContainerStatus,
+  ContainerStatusRequest,
   ListContainersRequest,
-} from '../../src/watch/cri/generated/runtime/v1/cri.js';
+} from '#watch/messages';
 import { type Containerd, startContainerd } from '../../test/containerd/harness/containerd.js';
 import { runtimeService } from '../../test/containerd/harness/cri-driver.js';
 import { BUSYBOX_IMAGE } from '../../test/containerd/harness/image.js';

@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { expect, it } from 'vitest';
-import { Container, ContainerState, ContainerStatus } from '../../src/watch/cri/generated/runtime/v1/cri.js';
+import { Container, ContainerState, ContainerStatus } from '#watch/messages';
 import { addUp, countRepeated, type FollowContext, followDeaths } from './follow-deaths.js';
 
 const POD = { 'io.kubernetes.pod.name': 'pod-bench' };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ServiceError, status } from '@grpc/grpc-js';
-import { ContainerState, type ContainerStatus } from '../../src/watch/cri/generated/runtime/v1/cri.js';
+import { ContainerState, type ContainerStatus } from '#watch/messages';
 import { signalProcess } from '../../test/containerd/harness/processes.js';
 import { type AgentProcess } from './agent-process.js';
 import { type BenchNode, isRunningMain, podNameOf, type Target, toMs } from './bench-node.js';

@@ -1,4 +1,4 @@
-import { type FoundParts } from '../parts-file.js';
+import { type FoundParts } from '../scenario.js';
 import { type Progress } from '../progress.js';
 import { type Contender } from './contenders.js';
 

@@ -6,9 +6,8 @@
  *
  * @module
  */
-import { CriClient } from '../../src/watch/cri/client.js';
-import { readContainerEvents } from '../../src/watch/cri/container-events.js';
-import { ContainerEventType } from '../../src/watch/cri/generated/runtime/v1/cri.js';
+import { ContainerEventType } from '#watch/messages';
+import { CriClient, readContainerEvents } from '#watch';
 import { type BareSighting } from './bare-observer.js';
 
 /** How long an event stream is given to come up: a Go server does not say when it has. */

@@ -10,10 +10,10 @@
  *
  * @module
  */
-import { type PlegMode } from '../../src/watch/pleg/relist/relist-cadence.js';
+import { type FoundParts } from '../scenario.js';
+import { type PlegMode } from '#watch';
 import { type Release } from '../../test/containerd/harness/installed.js';
 import { BenchNode } from '../kubelet/bench-node.js';
-import { type FoundParts } from '../parts-file.js';
 import { type Progress } from '../progress.js';
 import { createRandom } from '../stats.js';
 import { type LatencyFigures, type Samples, toLatencyFigures } from './latency-figures.js';

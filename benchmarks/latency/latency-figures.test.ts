@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { type PlegMode } from '../../src/watch/pleg/relist/relist-cadence.js';
 
+import { type PlegMode } from '#watch';
 import { type Samples, toLatencyFigures } from './latency-figures.js';
 import { type DeathSample } from './latency-turn.js';
 import { type LatencyParts } from './part-latency.js';

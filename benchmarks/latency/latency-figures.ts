@@ -1,4 +1,4 @@
-import { type PlegMode } from '../../src/watch/pleg/relist/relist-cadence.js';
+import { type PlegMode } from '#watch';
 import { type Release } from '../../test/containerd/harness/installed.js';
 import { bootstrapRatioOfBlocks, type Estimate, mean, median, quantile } from '../stats.js';
 import { type DeathSample } from './latency-turn.js';

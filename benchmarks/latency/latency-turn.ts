@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type PlegMode } from '../../src/watch/pleg/relist/relist-cadence.js';
+import { type PlegMode } from '#watch';
 import { readTrace, traceFlags } from '../agents/trace-calls.js';
 import { waitUntilHealthy } from '../agents/is-healthy.js';
 import { AgentProcess } from '../kubelet/agent-process.js';

@@ -1,9 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  Container,
-  ListContainersResponse,
-  ListPodSandboxResponse,
-} from '../../src/watch/cri/generated/runtime/v1/cri.js';
+import { Container, ListContainersResponse, ListPodSandboxResponse } from '#watch/messages';
 import { BareComparison, decodeBareList, listBare } from './bare-lists.js';
 
 const containers = ListContainersResponse.fromPartial({

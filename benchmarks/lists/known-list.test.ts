@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Container, ListContainersResponse } from '../../src/watch/cri/generated/runtime/v1/cri.js';
+import { Container, ListContainersResponse } from '#watch/messages';
 import { KnownList } from './known-list.js';
 
 const idOf = (index: number): string => index.toString(16).padStart(64, '0');

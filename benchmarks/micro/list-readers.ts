@@ -1,4 +1,5 @@
-import { CONTAINER_LIST, cri, FieldOrder, scanList } from '../../src/watch/cri/index.js';
+import { cri } from '#watch';
+import { CONTAINER_LIST, FieldOrder, scanList } from '../../src/watch/cri/index.js';
 import { PodIndex } from '../../src/watch/observed/pod-index.js';
 import { decodeBareList } from '../lists/bare-lists.js';
 import { KnownList } from '../lists/known-list.js';

@@ -1,9 +1,6 @@
-import { cri, type CriClient } from '../../src/watch/cri/index.js';
+import { cri, type CriClient, CriRuntime, type ObservedPod, PodCache } from '#watch';
 import { diffPods } from '../../src/watch/pleg/diff.js';
-import { PodCache } from '../../src/watch/pleg/pod-cache.js';
-import { CriRuntime } from '../../src/watch/observed/cri-runtime.js';
 import { toContainerStatus } from '../../src/watch/observed/convert.js';
-import { type ObservedPod } from '../../src/watch/observed/runtime.js';
 import { SystemClock } from '#base/time/clock.js';
 
 /** Something small that is done often. */

@@ -9,11 +9,8 @@
  */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
+import { ContainerStatusRequest, ListContainersResponse } from '#watch/messages';
 import { GrpcTransport } from '../../src/watch/cri/grpc-transport.js';
-import {
-  ContainerStatusRequest,
-  ListContainersResponse,
-} from '../../src/watch/cri/generated/runtime/v1/cri.js';
 import { spawnSyntheticRuntime } from '#testing/synthetic-runtime/index.js';
 import { type Progress } from '../progress.js';
 import { measureUntilNarrow } from '../relist/narrow-rounds.js';

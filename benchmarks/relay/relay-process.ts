@@ -6,8 +6,8 @@
  *
  * @module
  */
-import { ChaosProxy, parseRules } from '../../src/proxy/chaos/index.js';
-import { FrameRelay } from '../../src/proxy/relay/index.js';
+import { FrameRelay } from '#proxy/relay';
+import { ChaosProxy, parseRules } from '#proxy/chaos';
 import { serveBarePipe } from './bare-pipe.js';
 import { type RelayKind } from './start-relay-process.js';
 

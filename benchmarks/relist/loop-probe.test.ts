@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { type CriClient } from '../../src/watch/cri/client.js';
-import { CriRuntime } from '../../src/watch/observed/cri-runtime.js';
+import { type CriClient, CriRuntime } from '#watch';
 import { type CriCall, criCallEnded } from '#base/channels/channels.js';
 import { longest, probeLoop, recordTurns, splitAt } from './loop-probe.js';
 

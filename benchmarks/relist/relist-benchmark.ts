@@ -7,10 +7,8 @@
  *
  * @module
  */
-import { CriClient } from '../../src/watch/cri/client.js';
+import { CriClient, CriRuntime, Pleg } from '#watch';
 import { GrpcTransport } from '../../src/watch/cri/grpc-transport.js';
-import { Pleg } from '../../src/watch/pleg/pleg.js';
-import { CriRuntime } from '../../src/watch/observed/cri-runtime.js';
 import { spawnSyntheticRuntime } from '#testing/synthetic-runtime/index.js';
 import { BareComparison } from '../lists/bare-lists.js';
 import { type Progress } from '../progress.js';

@@ -1,4 +1,4 @@
-import { type Runtime } from '../../src/watch/observed/runtime.js';
+import { type Runtime } from '#watch';
 import { criCallEnded } from '#base/channels/channels.js';
 import { relistEnded } from '#base/channels/pleg-channels.js';
 import { mean } from '../stats.js';

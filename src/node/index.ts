@@ -6,6 +6,7 @@
 export { EMBEDDED_RUNTIME } from './agent-runtime.js';
 export { Agent, type AgentEnd } from './agent.js';
 export { HealthReport } from './api/agent/health-report.js';
+export { containerIdOf } from './api/objects/choose-container.js';
 export {
   formatManifestProblem,
   isAbsentFile,

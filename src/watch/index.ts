@@ -48,6 +48,7 @@ export {
   emptyPodStatus,
   type ObservedContainer,
   type ObservedPod,
+  type ObservedState,
   type PodStatus,
   type Runtime,
   type RuntimeEventHandlers,

@@ -1,5 +1,4 @@
-import { type PodLifecycleEvent } from '../../src/watch/pleg/pod-lifecycle-event.js';
-import { type PodCache } from '../../src/watch/pleg/pod-cache.js';
+import { type PodCache, type PodLifecycleEvent } from '#watch';
 
 /** What was last reported about a container. */
 export type Told = 'running' | 'exited' | 'gone';

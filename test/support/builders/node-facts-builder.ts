@@ -1,8 +1,8 @@
+import { type NodeFacts } from '#doctor';
 import { type PlegReport } from '#kube/node/pleg-report.js';
 import { type OperationFacts } from '../../../src/doctor/facts/call-meter.js';
 import { known, notKnown } from '../../../src/doctor/looked.js';
 import { type MachineFacts } from '../../../src/doctor/facts/machine-facts.js';
-import { type NodeFacts } from '../../../src/doctor/facts/node-facts.js';
 import {
   type InspectionFacts,
   type PopulationFacts,

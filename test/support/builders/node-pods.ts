@@ -1,7 +1,7 @@
+import { type NodeFacts } from '../../../src/node/runtime/config/node-facts.js';
 import { type Container } from '#kube/container/container.js';
 import { type NodePod, type NodePodMeta } from '#kube/pod/node-pod.js';
 import { type PodSpec } from '#kube/pod/pod.js';
-import { type NodeFacts } from '../../../src/node/runtime/config/node-facts.js';
 
 /** A container `app`, as it is with defaults. */
 export function aSpecContainer(fields: Partial<Container> = {}): Container {

@@ -1,12 +1,7 @@
+import { ANNOTATIONS, type ContainerStatus, LABELS, type PodStatus, type SandboxStatus } from '#watch';
 import { type Container } from '#kube/container/container.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type PodSpec } from '#kube/pod/pod.js';
-import { ANNOTATIONS, LABELS } from '../../../src/watch/observed/labels.js';
-import {
-  type ContainerStatus,
-  type PodStatus,
-  type SandboxStatus,
-} from '../../../src/watch/observed/runtime.js';
 import { containerHash, sandboxHash } from '../../../src/node/pods/actions/container-hash.js';
 import { type PodActionInputs, type PodActions } from '../../../src/node/pods/actions/pod-actions.js';
 import { aContainer, aContainerStatus, aPodStatus, aSandbox, aSandboxStatus } from '#testing/builders.js';

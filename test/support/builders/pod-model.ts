@@ -1,12 +1,13 @@
-import { type NodePod } from '#kube/pod/node-pod.js';
-import { type Container } from '#kube/container/container.js';
-import { ANNOTATIONS, LABELS } from '../../../src/watch/observed/labels.js';
 import {
+  ANNOTATIONS,
   type ContainerStatus,
+  LABELS,
   type ObservedState,
   type PodStatus,
   type SandboxStatus,
-} from '../../../src/watch/observed/runtime.js';
+} from '#watch';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { type Container } from '#kube/container/container.js';
 import { sandboxHash } from '../../../src/node/pods/actions/container-hash.js';
 import { type ContainerToStart, type PodActions } from '../../../src/node/pods/actions/pod-actions.js';
 import { aContainer, aContainerStatus, aPodStatus, aSandbox, aSandboxStatus } from '#testing/builders.js';

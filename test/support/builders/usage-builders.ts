@@ -1,4 +1,4 @@
-import { type ContainerUsage, type PodUsage } from '../../../src/watch/observed/pod-usage.js';
+import { type ContainerUsage, type PodUsage } from '#watch';
 import { type NodeUsage } from '../../../src/node/resources/stats/node-usage.js';
 
 const AT_MS = 1_700_000_000_000;

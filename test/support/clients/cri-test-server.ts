@@ -3,6 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server as SocketServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import {
+  type ImageServiceServer,
+  ImageServiceService,
+  type RuntimeServiceServer,
+  RuntimeServiceService,
+} from '#watch/messages';
 
 import {
   type sendUnaryData,
@@ -12,13 +18,6 @@ import {
   type ServerWritableStream,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-
-import {
-  ImageServiceService,
-  type ImageServiceServer,
-  RuntimeServiceService,
-  type RuntimeServiceServer,
-} from '../../../src/watch/cri/generated/runtime/v1/cri.js';
 
 /** What a {@link CriTestServer} answers with. A method without a handler is Unimplemented. */
 export interface CriTestServerOptions {

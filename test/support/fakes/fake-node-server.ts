@@ -1,6 +1,6 @@
+import { type KubeClient } from '#cluster';
 import {
   ApiError,
-  type KubeClient,
   type KubeRequest,
   type WatchEvent,
   type WatchRequest,

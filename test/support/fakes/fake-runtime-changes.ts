@@ -1,5 +1,13 @@
-import { toContainerLimits } from '../../../src/watch/observed/convert.js';
-import { LABELS, ownerOf } from '../../../src/watch/observed/labels.js';
+import {
+  type ContainerStatus,
+  LABELS,
+  type ObservedPod,
+  ownerOf,
+  type PodStatus,
+  type Runtime,
+  type SandboxStatus,
+  toContainerLimits,
+} from '#watch';
 import {
   type ChangeOptions,
   type ContainerConfig,
@@ -9,13 +17,6 @@ import {
   type RuntimeImage,
   type SandboxConfig,
 } from '../../../src/node/runtime/runtime-changes.js';
-import {
-  type ContainerStatus,
-  type ObservedPod,
-  type PodStatus,
-  type Runtime,
-  type SandboxStatus,
-} from '../../../src/watch/observed/runtime.js';
 import { type Clock } from '#base/time/clock.js';
 
 import { CallGate } from '#testing/call-gate.js';

@@ -6,7 +6,7 @@ import {
   type ListedSandbox,
   type RuntimeCondition,
   type RuntimePort,
-} from '../../../src/doctor/runtime-port.js';
+} from '#doctor';
 import { type Clock } from '#base/time/clock.js';
 import { PodloopError } from '#base/errors/errors.js';
 

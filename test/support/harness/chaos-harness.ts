@@ -2,8 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ServerWritableStream } from '@grpc/grpc-js';
-import { ChaosProxy, type Injection, parseRules } from '../../../src/proxy/chaos/index.js';
-import { CriClient } from '../../../src/watch/cri/client.js';
 import {
   type ContainerEventResponse,
   ContainerEventType,
@@ -14,7 +12,9 @@ import {
   PodSandboxStatusResponse,
   StatusResponse,
   VersionResponse,
-} from '../../../src/watch/cri/generated/runtime/v1/cri.js';
+} from '#watch/messages';
+import { CriClient } from '#watch';
+import { ChaosProxy, type Injection, parseRules } from '#proxy/chaos';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { CriTestServer } from '../clients/cri-test-server.js';
 import { FakeClock } from '#testing/fake-clock.js';

@@ -1,11 +1,7 @@
+import { type AgentPods, ClusterPods } from '#cluster';
 import { type NodePressure } from '../../../src/cluster/node/compute-node-conditions.js';
 import { OwnNode } from '../../../src/cluster/node/own-node.js';
-import {
-  type AgentPods,
-  type AgentPodStatus,
-  type AgentStatusChange,
-} from '../../../src/cluster/pods/agent-pods.js';
-import { ClusterPods } from '../../../src/cluster/pods/cluster-pods.js';
+import { type AgentPodStatus, type AgentStatusChange } from '../../../src/cluster/pods/agent-pods.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type PodEvent } from '#kube/pod/pod-event-recorder.js';
 import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';

@@ -1,6 +1,4 @@
-import { cri, CriClient } from '../../../src/watch/cri/index.js';
-import { CriRuntime } from '../../../src/watch/observed/cri-runtime.js';
-import { type ObservedPod } from '../../../src/watch/observed/runtime.js';
+import { cri, CriClient, CriRuntime, type ObservedPod } from '#watch';
 import { CriTestServer, type CriTestServerOptions } from '../clients/cri-test-server.js';
 import { type FakeClock } from '#testing/fake-clock.js';
 

@@ -1,8 +1,11 @@
-import { type ObservedPod, type ObservedState } from '../../../src/watch/observed/runtime.js';
-import { type PodLifecycleEvent } from '../../../src/watch/pleg/pod-lifecycle-event.js';
+import {
+  type ObservedPod,
+  type ObservedState,
+  Pleg,
+  type PodLifecycleEvent,
+  type Subscription,
+} from '#watch';
 import { type PlegOptions } from '../../../src/watch/pleg/pleg-options.js';
-import { Pleg } from '../../../src/watch/pleg/pleg.js';
-import { type Subscription } from '../../../src/watch/pleg/subscription.js';
 import { aContainer, aPod, aSandbox } from '#testing/builders.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { FakeRuntime, type FakeRuntimeOptions } from '#testing/fake-runtime.js';

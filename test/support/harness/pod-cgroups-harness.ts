@@ -1,9 +1,9 @@
+import { type SandboxStatus } from '#watch';
 import { GroupLimits } from '../../../src/node/resources/cgroups/group-limits.js';
 import { GroupTrees } from '../../../src/node/resources/cgroups/group-trees.js';
 import { PodCgroups, type PodCgroupsOptions } from '../../../src/node/resources/cgroups/pod-cgroups.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type CgroupDriver, toCgroupNames } from '../../../src/node/runtime/config/pod-cgroup-names.js';
-import { type SandboxStatus } from '../../../src/watch/observed/runtime.js';
 import { type CleanupView } from '../../../src/node/pods/loop/housekeeping.js';
 import { PodloopError } from '#base/errors/errors.js';
 import { type CgroupVersions, FolderCgroups } from '../fakes/folder-cgroups.js';

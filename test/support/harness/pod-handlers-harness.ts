@@ -1,4 +1,4 @@
-import { PodCache } from '../../../src/watch/pleg/pod-cache.js';
+import { PodCache } from '#watch';
 import { DesiredPods, type Rejection } from '../../../src/node/pods/loop/desired-pods.js';
 import { toObservedPod } from '../../../src/node/pods/loop/housekeeping-owner.js';
 import { type PodHandlersOptions } from '../../../src/node/pods/loop/pod-handlers-options.js';

@@ -1,13 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CriClient } from '../../../src/watch/cri/client.js';
-import {
-  type RecordedFrame,
-  RecordingFile,
-  RecordProxy,
-  type RecordProxyOptions,
-} from '../../../src/proxy/record/index.js';
+import { type RecordedFrame, RecordingFile, RecordProxy, type RecordProxyOptions } from '#proxy/record';
+import { CriClient } from '#watch';
 import { type LogRecorder } from '../fakes/log-recorder.js';
 import { CriTestServer, type CriTestServerOptions } from '../clients/cri-test-server.js';
 import { FakeClock } from '#testing/fake-clock.js';

@@ -1,12 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  type CallHandler,
-  type CallInterceptor,
-  FrameRelay,
-  type SideMode,
-} from '../../../src/proxy/relay/index.js';
+import { type CallHandler, type CallInterceptor, FrameRelay, type SideMode } from '#proxy/relay';
 import { SILENT_LOGGER } from '#base/log/logger.js';
 import { RawHttp2Peer, RawHttp2Server } from '../clients/raw-http2-peer.js';
 import { untilTrue } from '../until-true.js';

@@ -1,7 +1,6 @@
+import { PodCache, type PodLifecycleEvent } from '#watch';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type PodUpdate } from '#kube/pod/pod-update.js';
-import { type PodLifecycleEvent } from '../../../src/watch/pleg/pod-lifecycle-event.js';
-import { PodCache } from '../../../src/watch/pleg/pod-cache.js';
 import { type ProbeResult } from '../../../src/node/probes/probe-result.js';
 import { DesiredPods } from '../../../src/node/pods/loop/desired-pods.js';
 import { toObservedPod } from '../../../src/node/pods/loop/housekeeping-owner.js';

@@ -1,13 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PodPaths, type PodStatus } from '#watch';
 import { ImageManager } from '../../../src/node/images/image-manager.js';
 import { type PodObjects } from '#kube/objects/config-object.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type PodEvent } from '#kube/pod/pod-event-recorder.js';
 import { type V1ContainerStatus, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
-import { PodPaths } from '../../../src/watch/observed/pod-paths.js';
-import { type PodStatus } from '../../../src/watch/observed/runtime.js';
 import { StartFailures } from '../../../src/node/status/start-failures.js';
 import { StatusManager } from '../../../src/node/status/status-manager.js';
 import { ContainerResizes } from '../../../src/node/pods/containers/container-resizes.js';

@@ -1,4 +1,4 @@
-import { PodCache } from '../../../src/watch/pleg/pod-cache.js';
+import { PodCache } from '#watch';
 import { type SyncPodResult } from '../../../src/node/pods/workers/pod-syncer.js';
 import { PodWorkers, type PodWorkersOptions } from '../../../src/node/pods/workers/pod-workers.js';
 import { FakeClock } from '#testing/fake-clock.js';
