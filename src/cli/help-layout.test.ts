@@ -34,11 +34,17 @@ async function help(args: readonly string[], columns?: number): Promise<string[]
 
 const isHeading = (line: string): boolean => /^[A-Z][A-Za-z ]*:$/.test(line);
 
-/** The lines from the first heading to the end of the last group; the text and examples behind them are not wrapped. */
+/** The lines from the first heading to the end of the last group, without the text and examples behind them. */
 function listing(lines: readonly string[]): string[] {
   const rest = lines.slice(lines.findIndex(isHeading));
   const end = rest.findIndex((line) => line === 'Examples:' || (/^\S/.test(line) && !isHeading(line)));
   return end === -1 ? rest : rest.slice(0, end);
+}
+
+/** All but the commands of examples, which stay on one line each. */
+function wrappable(lines: readonly string[]): string[] {
+  const examples = lines.indexOf('Examples:');
+  return lines.filter((line, index) => examples === -1 || index < examples || !/^ +[^ #]/.test(line));
 }
 
 const flagsBelow = (heading: string, lines: readonly string[]): string[] => {
@@ -84,12 +90,33 @@ describe('the layout of help', () => {
     'of podloop %s fits its terminal, or 80 columns',
     async (name) => {
       for (const columns of [60, 80, 132, undefined]) {
-        const tooLong = listing(await help([name], columns)).filter((line) => line.length > (columns ?? 80));
+        const lines = wrappable(await help([name], columns));
+        const tooLong = lines.filter((line) => line.length > (columns ?? 80));
         // Only a single word may be longer, or a flag that has its line to itself.
         expect(tooLong.filter((line) => !/^ *(-(?!.*\S {2,}\S).*|\S+)$/.test(line))).toEqual([]);
       }
     },
   );
+
+  it.each(COMMANDS.map(({ name }) => name))(
+    'of podloop %s lists at most 15 flags in a group',
+    async (name) => {
+      const lines = await help([name]);
+      const groups = lines.filter(isHeading).map((heading) => flagsBelow(heading.slice(0, -1), lines).length);
+      // Those of the agent are grouped by what they are about, of which resources have more.
+      if (name !== 'run') expect(groups.filter((count) => count > 15)).toEqual([]);
+    },
+  );
+
+  it('wraps the text behind flags and the comments of examples, but no command', async () => {
+    const narrow = await help(['doctor'], 60);
+    const wide = await help(['doctor'], 132);
+    const words = (lines: readonly string[]): string => lines.join(' ').replaceAll(/ # | +/g, ' ');
+    expect(words(narrow)).toContain('It changes nothing and takes no event from a kubelet');
+    expect(Math.max(...wide.map((line) => line.length))).toBeGreaterThan(100);
+    const command = '  podloop doctor --host-root /host -r unix:///host/run/containerd/containerd.sock';
+    expect([narrow.includes(command), wide.includes(command)]).toEqual([true, true]);
+  });
 
   it('puts the description of a long flag below it, and keeps every word', () => {
     const command = new Command('x')

@@ -1,6 +1,8 @@
-import { type Help, type HelpConfiguration } from 'commander';
+import { type AddHelpTextContext, type Command, type Help, type HelpConfiguration } from 'commander';
 
 const INDENT = 2;
+/** Into a pipe. */
+const USUAL_WIDTH = 80;
 /** Between a flag and its description. */
 const GAP = 2;
 /** The widest column of flags; the description of a longer flag begins on the next line. */
@@ -40,6 +42,43 @@ export function helpLayout(): HelpConfiguration {
   };
 }
 
-function widthOf({ helpWidth = 80 }: Help): number {
+function widthOf({ helpWidth = USUAL_WIDTH }: Help): number {
   return helpWidth;
+}
+
+/**
+ * The text behind the flags, for `addHelpText('after', …)`: paragraphs are wrapped to the terminal, and so are the comments of
+ * examples (`  # …`). A command in an example stays on its line, to be copied.
+ */
+export function wrapNotes(text: string): (context: AddHelpTextContext) => string {
+  return ({ command }) => {
+    const width = command.configureOutput().getOutHelpWidth?.() ?? USUAL_WIDTH;
+    const paragraphs = text.replaceAll(/(?<=^\S.*)\n(?=\S)/gm, ' ').split('\n');
+    return paragraphs.map((line) => wrapLine(line, width)).join('\n');
+  };
+}
+
+function wrapLine(line: string, width: number): string {
+  const start = /^ *# /.exec(line)?.[0] ?? '';
+  if (start === '' && line.startsWith(' ')) return line;
+  const lines = [start];
+  for (const word of line.slice(start.length).split(' ')) {
+    const last = lines.at(-1)!;
+    const isFirst = last === start;
+    if (!isFirst && last.length + 1 + word.length > width) lines.push(start + word);
+    else lines[lines.length - 1] = isFirst ? last + word : `${last} ${word}`;
+  }
+  return lines.join('\n');
+}
+
+/** Puts flags of a command below headings in its help, where it has too many for one list. Throws for a flag that it lacks. */
+export function groupFlags(command: Command, groups: Readonly<Record<string, readonly string[]>>): Command {
+  for (const [heading, flags] of Object.entries(groups)) {
+    for (const flag of flags) {
+      const option = command.options.find(({ long }) => long === flag);
+      if (option === undefined) throw new Error(`${command.name()} has no ${flag}`);
+      option.helpGroup(`${heading}:`);
+    }
+  }
+  return command;
 }

@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { messageOf } from '#base/errors/errors.js';
 import { type CliHost } from './cli-host.js';
 import { CommandFailure } from './command-failure.js';
-import { helpLayout } from './help-layout.js';
+import { helpLayout, wrapNotes } from './help-layout.js';
 import { escapeTerminal } from './shared/print/terminal-text.js';
 import { toSwitches } from './switch-flags.js';
 import { toUsageError } from './usage-error.js';
@@ -234,7 +234,7 @@ async function buildProgram(args: readonly string[], host: CliHost): Promise<Com
     .version(`podloop ${packageVersion()}`, '-V, --version', 'Print the version')
     .helpOption('-h, --help', 'Show this help')
     .helpCommand('help [command]', 'Show the help of a command')
-    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', wrapNotes(EXAMPLES))
     .exitOverride()
     .configureHelp(helpLayout())
     .configureOutput({

@@ -14,6 +14,7 @@ import { DRY_RUN_WORDS, type DryRun, dryRunOption } from '../../shared/dry-run.j
 import { type FileFlags, fileOptions } from '../../shared/file-flags.js';
 import { type ManifestItem, readManifestObjects } from '../../shared/manifest-objects.js';
 import { toJsonText, toYamlText } from '../../shared/print/object-text.js';
+import { wrapNotes } from '../../help-layout.js';
 import { type KubeObject } from '#kube/columns/kube-object.js';
 
 interface ApplyFlags extends SessionFlags, FileFlags {
@@ -50,7 +51,7 @@ export function applyCommand(host: CliHost): Command {
     .addOption(
       new Option('-o, --output <format>', 'Print each object as name, json or yaml').argParser(parseOutput),
     )
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (flags: ApplyFlags) => {
       await withAgent(host, flags, (session) => apply(flags, session, host));
     });

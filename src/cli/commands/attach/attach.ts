@@ -8,6 +8,7 @@ import { failure } from '../../command-failure.js';
 import { connectCommand } from '../../shared/streaming/connect-command.js';
 import { addStreamFlags, getUnendedPod, type StreamFlags } from '../../shared/streaming/stream-flags.js';
 import { chooseStreams, runSession } from '../../shared/streaming/terminal-session.js';
+import { wrapNotes } from '../../help-layout.js';
 
 const HELP = `
 Examples:
@@ -28,7 +29,7 @@ export function attachCommand(host: CliHost): Command {
     quiet: 'Print only what the container prints',
   };
   return addStreamFlags(command, meanings)
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (words: string[], flags: StreamFlags) => {
       if (words.length > 2) {
         throw failure(

@@ -12,6 +12,7 @@ import { findRuntimeFault } from '#node';
 import { type Logger } from '#base/log/logger.js';
 import { type CliHost } from '../../cli-host.js';
 import { createLogger, verbosityOption } from '../../shared/log/log-output.js';
+import { wrapNotes } from '../../help-layout.js';
 
 interface ChaosFlags {
   readonly upstream: string;
@@ -60,7 +61,7 @@ export function chaosCommand(host: CliHost): Command {
         .default('text'),
     )
     .addOption(verbosityOption('1 tells of every fault that is injected, 4 is for debugging'))
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (flags: ChaosFlags) => serve(flags, host));
 }
 

@@ -1,6 +1,7 @@
 import { Argument, Command } from 'commander';
 import { type CliHost } from '../../cli-host.js';
 import { completionScript, type Shell, SHELLS } from './completion-script.js';
+import { wrapNotes } from '../../help-layout.js';
 
 const HELP = `
 Examples:
@@ -18,7 +19,7 @@ export function completionCommand(host: CliHost): Command {
   return new Command('completion')
     .description('Print the shell completion script.')
     .addArgument(new Argument('<shell>', 'Which shell').choices(SHELLS))
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (shell: Shell) => {
       await host.stdout.writeLine(completionScript(shell));
       await host.stdout.assertWritten();

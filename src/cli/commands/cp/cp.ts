@@ -22,6 +22,7 @@ import { writeTar } from './write-tar.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
 import { connectCommand } from '../../shared/streaming/connect-command.js';
 import { type LocalStreams, runStreams } from '../../shared/streaming/run-streams.js';
+import { wrapNotes } from '../../help-layout.js';
 
 interface CpFlags extends SessionFlags {
   readonly container?: string;
@@ -48,7 +49,7 @@ export function cpCommand(host: CliHost): Command {
   return addSessionFlags(command)
     .addOption(new Option('-c, --container <name>', 'Name of the container').argParser(stripEquals))
     .option('--no-preserve', 'Do not preserve the permissions of files copied to a container')
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (fromText: string, toText: string, flags: CpFlags) => {
       const [from, to] = [readFileSpec(fromText), readFileSpec(toText)];
       if (from.pod !== undefined && to.pod !== undefined) {

@@ -20,6 +20,7 @@ import { readManifestObjects } from '../../shared/manifest-objects.js';
 import { selectorOption } from '../../shared/selector-option.js';
 import { howToStart } from '../../shared/pods/ask-for-pods.js';
 import { waitUntilGone } from '../../shared/api/wait-until-gone.js';
+import { groupFlags, wrapNotes } from '../../help-layout.js';
 
 interface DeleteFlags extends SessionFlags, FileFlags {
   readonly all: boolean;
@@ -47,6 +48,21 @@ interface Doomed {
 interface Removed extends Doomed {
   readonly uid: string | undefined;
 }
+
+/** Below these headings in the help; the rest is below Options. */
+const FLAG_GROUPS = {
+  'Which objects': [
+    '--filename',
+    '--recursive',
+    '--namespace',
+    '--all-namespaces',
+    '--all',
+    '--selector',
+    '--field-selector',
+    '--ignore-not-found',
+  ],
+  'How pods end': ['--grace-period', '--now', '--force', '--wait', '--no-wait', '--timeout'],
+};
 
 const HELP = `
 A pod is stopped, and stays so until "podloop start", until its manifest changes, or is applied again. ConfigMaps and Secrets are removed
@@ -95,12 +111,12 @@ export function deleteCommand(host: CliHost): Command {
     .option('--ignore-not-found', 'Do not fail if an object does not exist', false)
     .addOption(dryRunOption('Only say what would happen'))
     .addOption(new Option('-o, --output <format>', 'name: print only the names').argParser(stripEquals))
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (words: string[], flags: DeleteFlags) => {
       checkFlags(flags);
       await withAgent(host, flags, (session) => remove(words, flags, session, host));
     });
-  return command;
+  return groupFlags(command, FLAG_GROUPS);
 }
 
 function checkFlags({ output, all, selector, fieldSelector, now, gracePeriod, force }: DeleteFlags): void {

@@ -7,6 +7,7 @@ import { AgentScreen } from '../../shared/screen/agent-screen.js';
 import { type CliHost } from '../../cli-host.js';
 import { createEventPrinter, OUTPUT_FORMATS, type OutputFormat } from '../../shared/events/event-printer.js';
 import { createLogger } from '../../shared/log/log-output.js';
+import { wrapNotes } from '../../help-layout.js';
 
 interface DemoFlags {
   readonly once: boolean;
@@ -36,7 +37,7 @@ export function demoCommand(host: CliHost): Command {
         .choices(OUTPUT_FORMATS)
         .default(undefined, 'one screen on a terminal, else text'),
     )
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (folder: string, flags: DemoFlags) => runDemo(folder, flags, host));
 }
 

@@ -14,6 +14,7 @@ import { CommandFailure } from '../../command-failure.js';
 import { describeObject } from './describe-object.js';
 import { describeNothing, withKinds } from '../../shared/api/get-request.js';
 import { selectorOption } from '../../shared/selector-option.js';
+import { wrapNotes } from '../../help-layout.js';
 
 interface DescribeFlags extends SessionFlags {
   readonly allNamespaces: boolean;
@@ -43,7 +44,7 @@ export function describeCommand(host: CliHost): Command {
     .addOption(selectorOption())
     .option('--show-events', 'Show the events of each object', true)
     .option('--no-show-events', 'Do not show events')
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (words: string[], flags: DescribeFlags) => {
       await withAgent(host, flags, (session) => describe(words, flags, session, host));
     });

@@ -21,6 +21,29 @@ import { ProgressLine } from './progress-line.js';
 import { findRuntimeEndpoint } from '../../shared/find-runtime-endpoint.js';
 import { EXIT_INTERRUPTED } from '../../interrupts.js';
 import { resolveRuntimeEndpoint } from '../../shared/runtime-endpoint.js';
+import { groupFlags, wrapNotes } from '../../help-layout.js';
+
+/** Below these headings in the help; the rest is below Options. */
+const FLAG_GROUPS = {
+  'What to examine': [
+    '--runtime-endpoint',
+    '--container-runtime-endpoint',
+    '--socket',
+    '--kubelet-url',
+    '--healthz-url',
+    '--cert-dir',
+    '--host-root',
+    '--events',
+    '--no-disk-write',
+  ],
+  'Access to a kubelet': [
+    '--token-file',
+    '--client-certificate',
+    '--client-key',
+    '--certificate-authority',
+    '--insecure-skip-tls-verify',
+  ],
+};
 
 const HELP = `
 It changes nothing and takes no event from a kubelet or an agent that runs beside it. Run it as root. Unless a runtime is
@@ -52,8 +75,8 @@ export function doctorCommand(host: CliHost): Command {
   const command = new Command('doctor').description(
     'Say what is wrong with this node: its runtime, its machine, its kubelet or podloop’s own agent.',
   );
-  return addDoctorFlags(command)
-    .addHelpText('after', HELP)
+  return groupFlags(addDoctorFlags(command), FLAG_GROUPS)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (flags: DoctorFlags) => {
       const exitCode = await examine(flags, host);
       if (exitCode !== 0) throw new CommandFailure([], exitCode);

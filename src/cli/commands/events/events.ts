@@ -19,6 +19,7 @@ import { HistoryReader, type HistoryRecord } from './history-reader.js';
 import { toEventObject } from './to-event-object.js';
 import { ObjectPrinter } from '../../shared/print/object-printer.js';
 import { type OutputFormat, readOutputFormat } from '../../shared/print/output-format.js';
+import { wrapNotes } from '../../help-layout.js';
 
 interface EventsFlags extends SessionFlags {
   readonly allNamespaces: boolean;
@@ -89,7 +90,9 @@ export function eventsCommand(host: CliHost): Command {
       '--root-dir <path>',
       'Root folder of the agent, which is read while the agent is down (default: the folder of the socket)',
     );
-  return command.addHelpText('after', HELP).action(async (flags: EventsFlags) => events(flags, host));
+  return command
+    .addHelpText('after', wrapNotes(HELP))
+    .action(async (flags: EventsFlags) => events(flags, host));
 }
 
 async function events(given: EventsFlags, host: CliHost): Promise<void> {

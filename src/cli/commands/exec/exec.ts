@@ -9,6 +9,7 @@ import { connectCommand } from '../../shared/streaming/connect-command.js';
 import { addStreamFlags, getUnendedPod, type StreamFlags } from '../../shared/streaming/stream-flags.js';
 import { chooseStreams, runSession } from '../../shared/streaming/terminal-session.js';
 import { splitAtDashes } from './words-after-dashes.js';
+import { wrapNotes } from '../../help-layout.js';
 
 const HELP = `
 The exit code is the command's.
@@ -35,7 +36,7 @@ export function execCommand(host: CliHost): Command {
     quiet: 'Print only what the command prints',
   };
   return addStreamFlags(command, meanings)
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (words: string[], flags: StreamFlags, self: Command) => {
       const { before, after } = splitAtDashes(words, self);
       const [pod, ...rest] = before;

@@ -8,6 +8,29 @@ import { GetRequest } from '../../shared/api/get-request.js';
 import { ObjectWatcher } from '../../shared/object-watcher.js';
 import { readOutputFormat } from '../../shared/print/output-format.js';
 import { selectorOption } from '../../shared/selector-option.js';
+import { groupFlags, wrapNotes } from '../../help-layout.js';
+
+/** Below these headings in the help; the rest is below Options. */
+const FLAG_GROUPS = {
+  'Which objects': [
+    '--namespace',
+    '--all-namespaces',
+    '--selector',
+    '--field-selector',
+    '--ignore-not-found',
+  ],
+  'What is printed': [
+    '--output',
+    '--no-headers',
+    '--show-labels',
+    '--show-kind',
+    '--label-columns',
+    '--sort-by',
+    '--allow-missing-template-keys',
+    '--no-allow-missing-template-keys',
+  ],
+  Changes: ['--watch', '--watch-only', '--output-watch-events'],
+};
 
 const HELP = `
 Kinds: pods (pod, po), configmaps (cm), events (ev), nodes (no).
@@ -62,8 +85,8 @@ export function getCommand(host: CliHost): Command {
     .option('--sort-by <path>', 'Sort by a field, as in .metadata.creationTimestamp')
     .option('--allow-missing-template-keys', 'Ignore missing fields in a template', true)
     .option('--no-allow-missing-template-keys', 'Fail if a template names a missing field');
-  return command
-    .addHelpText('after', HELP)
+  return groupFlags(command, FLAG_GROUPS)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (words: string[], flags: GetFlags) => get(words, flags, host));
 }
 

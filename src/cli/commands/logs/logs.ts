@@ -9,6 +9,21 @@ import { failure, usageFailure } from '../../command-failure.js';
 import { parseDurationFlag, parseWholeFlag } from '../../shared/flag-values.js';
 import { type LogFlags, type LogSource, LogStreams } from './log-streams.js';
 import { selectorOption } from '../../shared/selector-option.js';
+import { groupFlags, wrapNotes } from '../../help-layout.js';
+
+/** Below these headings in the help; the rest is below Options. */
+const FLAG_GROUPS = {
+  'Which containers': [
+    '--namespace',
+    '--container',
+    '--all-containers',
+    '--selector',
+    '--all-pods',
+    '--previous',
+  ],
+  'Which lines': ['--follow', '--since', '--since-time', '--tail', '--limit-bytes'],
+  'How lines are printed': ['--timestamps', '--prefix'],
+};
 
 const HELP = `
 Examples:
@@ -33,7 +48,7 @@ export function logsCommand(host: CliHost): Command {
     .description('Print the log of a container.')
     .argument('[pod]', 'Name of the pod, as in "web" or "pod/web"')
     .argument('[container]', 'Name of the container, as -c');
-  return addSessionFlags(command)
+  addSessionFlags(command)
     .option('-f, --follow', 'Keep printing what the container writes', false)
     .option('-p, --previous', 'Print the log of the container before its last restart', false)
     .addOption(new Option('-c, --container <name>', 'Name of the container').argParser(stripEquals))
@@ -64,8 +79,9 @@ export function logsCommand(host: CliHost): Command {
       new Option('--pod-running-timeout <duration>', 'How long -f waits for a container to start')
         .argParser(parseDurationFlag)
         .default(20_000, '20s'),
-    )
-    .addHelpText('after', HELP)
+    );
+  return groupFlags(command, FLAG_GROUPS)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (pod: string | undefined, container: string | undefined, flags: LogFlags) => {
       checkFlags(pod, container, flags);
       const given = container === undefined ? flags : { ...flags, container };

@@ -19,6 +19,7 @@ import { forwardConnection } from '../../shared/streaming/forward-connection.js'
 import { ForwardSessions } from '../../shared/streaming/forward-sessions.js';
 import { type ForwardedPort, readForwardedPorts } from '../../shared/streaming/forwarded-ports.js';
 import { closeListeners, listenLocally } from '../../shared/streaming/local-listeners.js';
+import { wrapNotes } from '../../help-layout.js';
 
 interface PortForwardFlags extends SessionFlags {
   readonly address: readonly string[];
@@ -44,7 +45,7 @@ export function portForwardCommand(host: CliHost): Command {
         .argParser(parseAddresses)
         .default(['127.0.0.1'], '127.0.0.1'),
     )
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (pod: string, ports: string[], flags: PortForwardFlags) => {
       await withAgent(host, flags, (session) => forward(pod, ports, flags, session, host));
     });

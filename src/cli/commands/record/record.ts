@@ -14,6 +14,7 @@ import { chooseRuntimeEndpoint } from '../../shared/find-runtime-endpoint.js';
 import { createLogger, verbosityOption } from '../../shared/log/log-output.js';
 import { packageVersion } from '../../package-version.js';
 import { RUNTIME_ENDPOINT_HELP } from '../../shared/runtime-endpoint.js';
+import { wrapNotes } from '../../help-layout.js';
 
 interface RecordFlags {
   readonly listen?: string;
@@ -82,7 +83,7 @@ export function recordCommand(host: CliHost): Command {
         .default('text'),
     )
     .addOption(verbosityOption('2 tells of what podloop itself does, 4 is for debugging'))
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (flags: RecordFlags) => record(flags, host));
 }
 

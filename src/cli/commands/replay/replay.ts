@@ -7,6 +7,7 @@ import { usageFailure } from '../../command-failure.js';
 import { parseDurationFlag } from '../../shared/flag-values.js';
 import { createLogger, verbosityOption } from '../../shared/log/log-output.js';
 import { formatRecordingSummary } from './recording-text.js';
+import { wrapNotes } from '../../help-layout.js';
 
 interface ReplayFlags {
   readonly listen?: string;
@@ -63,7 +64,7 @@ export function replayCommand(host: CliHost): Command {
         .default('text'),
     )
     .addOption(verbosityOption('4 is for debugging'))
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (file: string, flags: ReplayFlags) => {
       if (flags.summary) await printSummary(file, flags, host);
       else await serve(file, flags, host);

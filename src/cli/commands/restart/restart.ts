@@ -8,6 +8,7 @@ import { PODS } from '../../shared/api/resource-type.js';
 import { askForPods } from '../../shared/pods/ask-for-pods.js';
 import { addEndFlags, type EndFlags } from '../../shared/pods/end-flags.js';
 import { addPodsFlags, findPods, type PodsFlags } from '../../shared/pods/find-pods.js';
+import { wrapNotes } from '../../help-layout.js';
 
 type RestartFlags = PodsFlags & EndFlags;
 
@@ -27,7 +28,7 @@ export function restartCommand(host: CliHost): Command {
     'Restart pods: end all of their containers, and run them again.',
   );
   return addEndFlags(addPodsFlags(command), 'have ended and run again')
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (words: string[], flags: RestartFlags) =>
       withAgent(host, flags, (session) => restart(words, flags, session, host)),
     );

@@ -20,6 +20,7 @@ import { createLog, verbosityOption } from '../../shared/log/log-output.js';
 import { claimSharedFolder, SHARED_ROOT_DIR } from '../../shared/own-root-dir.js';
 import { machineDefaults, resolveRunOptions } from './run-options.js';
 import { runForSystemd } from './run-for-systemd.js';
+import { wrapNotes } from '../../help-layout.js';
 
 interface RunFlags extends Readonly<Record<string, unknown>> {
   readonly config?: string;
@@ -114,7 +115,7 @@ export function runCommand(host: CliHost): Command {
         .argParser((text) => parseVModule(text))
         .helpGroup(toHeading('Logging and telemetry')),
     )
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (manifests: string | undefined, flags: RunFlags) => run(manifests, flags, host));
 }
 

@@ -7,6 +7,7 @@ import { findSystemdNotifier } from '#base/proc/systemd-notifier.js';
 import { untilAborted } from '#base/async/until-aborted.js';
 import { type CliHost } from '../../cli-host.js';
 import { createLogger, verbosityOption } from '../../shared/log/log-output.js';
+import { wrapNotes } from '../../help-layout.js';
 
 interface RuntimeFlags {
   readonly listen: string;
@@ -81,7 +82,7 @@ export function runtimeCommand(host: CliHost): Command {
       ).conflicts('exitWithParent'),
     )
     .addOption(verbosityOption('2 tells of every refused call, 4 is for debugging'))
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (flags: RuntimeFlags) => serve(flags, host));
 }
 

@@ -12,6 +12,7 @@ import { ApiError } from '../../shared/api/api-status.js';
 import { readPodName } from '../../shared/api/object-selection.js';
 import { pathOf, PODS } from '../../shared/api/resource-type.js';
 import { readStoppedPods } from '../../shared/pods/read-stopped-pods.js';
+import { wrapNotes } from '../../help-layout.js';
 
 interface StartFlags extends SessionFlags {
   readonly all: boolean;
@@ -37,7 +38,7 @@ export function startCommand(host: CliHost): Command {
     .argument('[pod...]', 'Names of pods, as in "web db" or "pod/web"');
   return addSessionFlags(command)
     .option('--all', 'All stopped pods of all namespaces', false)
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (words: string[], flags: StartFlags) =>
       withAgent(host, flags, (session) => start(words, flags, session, host)),
     );

@@ -7,6 +7,7 @@ import { waitUntilGone } from '../../shared/api/wait-until-gone.js';
 import { askForPods, howToStart } from '../../shared/pods/ask-for-pods.js';
 import { addEndFlags, type EndFlags } from '../../shared/pods/end-flags.js';
 import { addPodsFlags, findPods, type PodsFlags } from '../../shared/pods/find-pods.js';
+import { wrapNotes } from '../../help-layout.js';
 
 type StopFlags = PodsFlags & EndFlags;
 
@@ -28,7 +29,7 @@ Examples:
 export function stopCommand(host: CliHost): Command {
   const command = new Command('stop').description('Stop pods until they are started again.');
   return addEndFlags(addPodsFlags(command), 'have ended')
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (words: string[], flags: StopFlags) =>
       withAgent(host, flags, (session) => stop(words, flags, session, host)),
     );

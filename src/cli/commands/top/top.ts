@@ -14,6 +14,7 @@ import { runTop } from './run-top.js';
 import { POD_ORDERS, type PodOrder } from './sort-pods.js';
 import { plainTopRows } from './top-rows.js';
 import { INITIAL_VIEW, type TopView } from './top-view.js';
+import { wrapNotes } from '../../help-layout.js';
 
 interface TopFlags {
   readonly socket?: string;
@@ -73,7 +74,7 @@ export function topCommand(host: CliHost): Command {
         .choices(['text', 'json'])
         .default('text'),
     )
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (flags: TopFlags) => top(flags, host));
 }
 

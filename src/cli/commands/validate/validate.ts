@@ -13,6 +13,7 @@ import { checkSubdomain } from '#kube/validation/name-rules.js';
 import { PodloopError } from '#base/errors/errors.js';
 import { addAgentFlags, readAgentFlags } from '../../shared/agent-flags.js';
 import { type CliHost } from '../../cli-host.js';
+import { wrapNotes } from '../../help-layout.js';
 
 interface ValidateFlags {
   readonly nodeName?: string;
@@ -61,7 +62,7 @@ export function validateCommand(host: CliHost): Command {
     );
   addAgentFlags(command, { only: POLICY_OPTIONS });
   return command
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (paths: string[], flags: ValidateFlags) => runValidate(paths, flags, host));
 }
 

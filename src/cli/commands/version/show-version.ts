@@ -6,6 +6,7 @@ import { packageVersion } from '../../package-version.js';
 import { type AgentSession, stripEquals, withAgent } from '../../shared/agent-session.js';
 import { AgentAbsent } from '../../shared/api/agent-client.js';
 import { toJsonText, toYamlText } from '../../shared/print/object-text.js';
+import { wrapNotes } from '../../help-layout.js';
 
 interface VersionFlags {
   readonly socket?: string;
@@ -39,7 +40,7 @@ export function versionCommand(host: CliHost): Command {
     )
     .option('--client', 'Do not ask an agent', false)
     .addOption(new Option('-o, --output <format>', 'json or yaml').argParser(stripEquals))
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (flags: VersionFlags) => showVersion(flags, host));
 }
 

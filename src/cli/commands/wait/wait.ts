@@ -18,6 +18,7 @@ import { readSelection } from '../../shared/api/object-selection.js';
 import { pathOf } from '../../shared/api/resource-type.js';
 import { selectorOption } from '../../shared/selector-option.js';
 import { readWaitCondition, type WaitCondition } from './wait-condition.js';
+import { wrapNotes } from '../../help-layout.js';
 
 interface WaitFlags extends SessionFlags {
   readonly for?: string;
@@ -77,7 +78,7 @@ export function waitCommand(host: CliHost): Command {
     .option('--all', 'All objects of the kind', false)
     .addOption(selectorOption())
     .option('--field-selector <selector>', 'Only objects with these fields, as in status.phase=Running')
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (words: string[], flags: WaitFlags) => {
       if (flags.for === undefined)
         throw failure('name what to wait for, as in --for=condition=Ready or --for=delete');

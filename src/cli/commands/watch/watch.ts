@@ -10,6 +10,7 @@ import { chooseRuntimeEndpoint } from '../../shared/find-runtime-endpoint.js';
 import { parsePositiveDuration } from '../../shared/flag-values.js';
 import { createLogger, verbosityOption } from '../../shared/log/log-output.js';
 import { kubeletsEndpointOption, RUNTIME_ENDPOINT_HELP } from '../../shared/runtime-endpoint.js';
+import { wrapNotes } from '../../help-layout.js';
 
 interface WatchFlags {
   readonly runtimeEndpoint?: string;
@@ -68,7 +69,7 @@ export function watchCommand(host: CliHost): Command {
     .addOption(
       verbosityOption('Log level of podloop itself, as the kubelet’s -v; 2 is usual, 4 is for debugging'),
     )
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapNotes(HELP))
     .action(async (flags: WatchFlags) => watch(flags, host));
 }
 
