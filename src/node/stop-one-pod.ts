@@ -69,7 +69,7 @@ async function writeStop(
   try {
     await stopped.stop(pod, { deletionTimestamp, gracePeriodSeconds, comesBack });
   } catch (error) {
-    const message = `the pod was not stopped, as that cannot be kept on the disk: ${messageOf(error)}`;
+    const message = `the pod was not stopped, as this cannot be written to the disk: ${messageOf(error)}`;
     throw new ApiError('InternalError', message, undefined, { cause: error });
   }
 }

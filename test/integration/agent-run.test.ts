@@ -112,7 +112,7 @@ describe('podloop run', () => {
     await using next = start(manifests, '--stop-pods', '--image-dir', join(folder, 'images'));
     await next.line('stderr', /"Embedded runtime taken up"/);
     const goesOn =
-      /"Embedded runtime goes on as it was started" differs="--image-dir is none, not .*\/images" /;
+      /"Embedded runtime keeps the options that it was started with" differs="--image-dir is none, not .*\/images" /;
     expect(await next.line('stderr', goesOn)).toMatch(/ toChange="kill \d+: /);
     await writeFile(join(manifests, 'job.json'), manifest('job', 'sleep 1000', 'Never'));
     // By then it has seen the first one, too.

@@ -137,9 +137,9 @@ export const ERROR_CODES = {
   },
   PORT_UNUSABLE: {
     retryable: false,
-    when: 'The node agent was told to answer at a port at which it cannot listen: somebody else does, or the address is not of this machine.',
+    when: 'The node agent cannot listen on a configured port: another process does, or the address is not one of this machine.',
     remedy:
-      'The message names the option and who has the port: end that one, choose another port, or 0 for none.',
+      'The message names the option and the process that has the port: end that process, choose another port, or 0 for none.',
   },
   RUNTIME_ROOT_IN_USE: {
     retryable: false,
@@ -183,11 +183,11 @@ export const ERROR_CODES = {
   PLEG_ABSENCE_DOUBTED: {
     retryable: true,
     when: 'Pods are missing from the first answer after a failed list, which a runtime that is still starting may give.',
-    remedy: 'Nothing: the next look confirms it or shows the pods again.',
+    remedy: 'Nothing: the next list confirms it or shows the pods again.',
   },
   PLEG_ALREADY_RUNNING: {
     retryable: false,
-    when: 'An event generator was told to run while it was running.',
+    when: 'An event generator was started while it was running.',
     remedy: 'Run each generator once at a time; make another for another runtime.',
   },
   NETWORK_NOT_READY: {
@@ -204,13 +204,13 @@ export const ERROR_CODES = {
     retryable: true,
     when: 'A command in a container was not answered by the runtime in time, while the runtime answered other calls.',
     remedy:
-      'Look for what the command leaves running: a runtime may wait for all that holds its output open. Let it write elsewhere, as `>/dev/null 2>&1`.',
+      'Find out what the command leaves running: a runtime may wait for every process that has its output open. Let it write elsewhere, as `>/dev/null 2>&1`.',
   },
   POD_SYNC_FAILED: {
     retryable: true,
     when: 'Something of a pod could not be started or ended as its manifest says.',
     remedy:
-      'The message says what of which container, in the kubelet’s words; podloop tries again with growing delays.',
+      'The message names the step and the container, in the kubelet’s words; podloop tries again with growing delays.',
   },
   SUBSCRIPTION_IN_USE: {
     retryable: false,
@@ -257,7 +257,7 @@ export const ERROR_CODES = {
     retryable: false,
     when: 'With --exit-when-done every pod has ended, and not all of them with success; or no pod could be made of a manifest, or there was none.',
     remedy:
-      'The message names the pods and manifests; logs of containers are kept when pods are not stopped by --stop-pods.',
+      'The message names the pods and manifests; logs of containers stay on the disk without --stop-pods.',
   },
   PODS_NOT_STOPPED: {
     retryable: true,

@@ -179,7 +179,7 @@ async function step(from: OpenedPlace, name: string): Promise<OpenedPlace> {
   const next = await openPlaceIn(from.handle, name);
   if (next.facts.isSymbolicLink()) {
     await next.handle.close();
-    throw new UnsafePathError(`${name} has become a link while it was looked at`);
+    throw new UnsafePathError(`${name} has become a link while it was being read`);
   }
   await from.handle.close();
   return next;

@@ -101,7 +101,7 @@ export class PodNetwork implements AsyncDisposable {
     if (!this.isolates || usesHostNetwork(config)) return { ips: [] };
     this.#closing.signal.throwIfAborted();
     const abort = linkAbort(signal);
-    this.#attaching.get(sandboxId)?.abort(refused(`sandbox ${sandboxId} is being attached anew`));
+    this.#attaching.get(sandboxId)?.abort(refused(`sandbox ${sandboxId} is being attached again`));
     this.#attaching.set(sandboxId, abort);
     try {
       return { ips: await this.#turns.run(sandboxId, () => this.#attach(request, abort.signal)) };

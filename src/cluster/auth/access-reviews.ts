@@ -54,7 +54,7 @@ export class AccessReviews {
       ...{ clock: options.clock, limitMs: LIMIT_MS, mostKept: MAX_CACHED, mostAsked: MAX_PENDING },
       ttlMsOf: ({ isAllowed, isKept }) => (!isKept ? 0 : isAllowed ? authorizedTtlMs : unauthorizedTtlMs),
       isGood: ({ isAllowed }) => isAllowed,
-      late: () => new Error(`the API server has not said within ${LIMIT_MS / 1_000}s who may do what`),
+      late: () => new Error(`the API server did not answer within ${LIMIT_MS / 1_000}s who may do what`),
     });
   }
 

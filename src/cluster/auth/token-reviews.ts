@@ -46,7 +46,7 @@ export class TokenReviews {
       ...{ clock: options.clock, limitMs: LIMIT_MS, mostKept: MAX_CACHED, mostAsked: MAX_PENDING },
       ttlMsOf: () => options.cacheTtlMs ?? CACHE_TTL_MS,
       isGood: ({ user }) => user !== undefined,
-      late: () => new Error(`the API server has not said within ${LIMIT_MS / 1_000}s whose token it is`),
+      late: () => new Error(`the API server did not answer within ${LIMIT_MS / 1_000}s whose token it is`),
     });
   }
 

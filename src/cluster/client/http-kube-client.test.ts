@@ -391,7 +391,7 @@ describe('a client that is held back', () => {
     const unsent = (await Promise.all(objects)).filter((each) => typeof each === 'string');
     expect(unsent.length).toBeGreaterThan(20);
     expect(new Set(unsent)).toEqual(
-      new Set(['GET /object: not sent, held back by the limit of requests for too long']),
+      new Set(['GET /object: not sent, as it waited too long for the limit of requests']),
     );
     clients.close();
   });

@@ -218,7 +218,7 @@ export class HttpKubeClient implements KubeClient {
     const { clock, rateLimit } = this.#options;
     if (rateLimit === undefined) return 0;
     const late = (): Error =>
-      new Error(`${method} ${path}: not sent, held back by the limit of requests for too long`);
+      new Error(`${method} ${path}: not sent, as it waited too long for the limit of requests`);
     const link = linkAbort(signal);
     this.#held.add(link);
     const hold = { clock, limitMs: MAX_HOLD_MS, late, signal: link.signal };

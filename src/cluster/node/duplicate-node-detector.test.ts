@@ -67,7 +67,7 @@ describe('another agent of the same name', () => {
     expect(events).toEqual([]);
     see({ systemUUID: 'other', bootID: 'theirs' });
     expect(events.map(({ message }) => message)).toEqual([
-      'Another agent keeps the Node here, too: the Node tells of another machine: systemUUID other instead of s, bootID theirs instead of b; stop one of the two, or give it another --node-name',
+      'Another agent keeps the Node here, too: the Node describes another machine: systemUUID other instead of s, bootID theirs instead of b; stop one of the two, or give it another --node-name',
     ]);
   });
 });

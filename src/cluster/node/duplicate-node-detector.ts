@@ -52,7 +52,7 @@ export class DuplicateNodeDetector {
     // As long as it is not ours yet it is that of before.
     else if (this.#isOurs) {
       const words = differing.map((id) => `${id} ${told[id]} instead of ${machine[id]}`);
-      this.#note('node', `the Node tells of another machine: ${words.join(', ')}`);
+      this.#note('node', `the Node describes another machine: ${words.join(', ')}`);
     }
   }
 

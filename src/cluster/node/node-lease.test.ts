@@ -83,7 +83,7 @@ describe('the lease of a node', () => {
     await clock.advance(10_000);
     expect(restored).toBe(1);
     expect(logger.complaints).toMatchObject([
-      { level: 'warn', message: 'The API server was restored from a backup, listing anew' },
+      { level: 'warn', message: 'The API server was restored from a backup, listing again' },
     ]);
     await clock.advance(60_000);
     expect(restored).toBe(1);

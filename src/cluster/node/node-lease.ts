@@ -254,7 +254,7 @@ export class NodeLease {
 
   #tellRestored(before: string | undefined): void {
     const versions = { resourceVersion: this.#newestVersion, before };
-    this.#options.logger.warn('The API server was restored from a backup, listing anew', versions);
+    this.#options.logger.warn('The API server was restored from a backup, listing again', versions);
     this.#options.onRestored?.();
   }
 

@@ -68,7 +68,7 @@ function describeGap({ count, firstAtMs, lastAtMs }: Gap): JournalRecord {
   const times = `from ${new Date(firstAtMs).toISOString()} to ${new Date(lastAtMs).toISOString()}`;
   return {
     ...{ atMs: lastAtMs, kind: 'journal', type: 'Warning', reason: 'RecordsDropped' },
-    message: `${count} records ${times} could not be kept: more came than the disk took`,
+    message: `${count} records ${times} were lost: they came faster than the disk could write them`,
     ...{ count, firstAtMs },
   };
 }

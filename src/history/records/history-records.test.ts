@@ -69,9 +69,9 @@ it('lifecycle events become records, those of failures warnings', () => {
   ].flatMap((each) => toLifecycleRecord(each) ?? []);
   expect(words()).toEqual([
     'Normal ContainerStarted: Container main started',
-    'Normal ContainerStarted: Sandbox runs, found at the first look',
+    'Normal ContainerStarted: Sandbox runs, found at the start',
     'Warning ContainerDied: Container main died with exit code 3: Error',
-    'Normal ContainerDied: Container main died with exit code 0: Completed, found at the first look',
+    'Normal ContainerDied: Container main died with exit code 0: Completed, found at the start',
     'Normal ContainerDied: Sandbox died',
     'Normal ContainerRemoved: Container main was removed',
   ]);

@@ -26,12 +26,12 @@ export function toLifecycleRecord(event: PodLifecycleEvent): JournalRecord | und
       if (event.folded === 0) return undefined;
       return {
         ...{ ...base, type: 'Normal', reason: 'EventsFolded', pod: event.pod },
-        message: `${event.folded} changes of containers came too fast to be told one by one`,
+        message: `${event.folded} changes of containers came too fast to be reported one by one`,
       };
     case 'Resync':
       return {
         ...{ ...base, type: 'Warning', reason: 'EventsFolded' },
-        message: `${event.folded} changes of containers of many pods came too fast to be told one by one`,
+        message: `${event.folded} changes of containers of many pods came too fast to be reported one by one`,
       };
     default:
       return undefined;
@@ -45,7 +45,7 @@ function hasFailed({ type, kind, exitCode = 0 }: ContainerLifecycleEvent): boole
 function describe({ type, kind, containerName, exitCode, reason, trigger }: ContainerLifecycleEvent): string {
   const what = kind === 'sandbox' ? 'Sandbox' : `Container ${containerName}`;
   // What the first list shows may be new, or recorded by an earlier agent.
-  const found = trigger === 'initial' ? ', found at the first look' : '';
+  const found = trigger === 'initial' ? ', found at the start' : '';
   if (type === 'ContainerStarted') {
     return found === '' ? `${what} started` : `${what} runs${found}`;
   }

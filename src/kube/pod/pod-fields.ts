@@ -115,7 +115,7 @@ const OWN_TABLES = {
     dnsConfig: supported('PodDNSConfig'),
     readinessGates: clustered(
       refused('use a readinessProbe: there is no API server through which a condition could be set', '[]any'),
-      ignored('[]any', 'but the Ready that the API server is told waits for them'),
+      ignored('[]any', 'but the Ready that is reported to the API server waits for them'),
     ),
     runtimeClassName: supported('string', { emptyIsValue: true }),
     enableServiceLinks: clustered(

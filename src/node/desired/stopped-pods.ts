@@ -241,7 +241,7 @@ export class StoppedPods {
 
   #complain(error: unknown): void {
     const { file: path } = this.#options;
-    this.#logger.error('What became of stopped pods cannot be kept on the disk', error, { path });
+    this.#logger.error('Records of stopped pods cannot be written to the disk', error, { path });
   }
 
   /** Changes the disk first. A source may have delivered meanwhile: stops that it dropped stay dropped. */

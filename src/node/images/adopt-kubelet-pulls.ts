@@ -48,9 +48,13 @@ export async function adoptKubeletPulls(given: KubeletPullsAdoption): Promise<vo
     await syncPath(dirname(dirname(path)));
     await file.write(read);
   } catch (error) {
-    logger.error("Which of a kubelet's records were taken over cannot be kept, they are taken again", error, {
-      path,
-    });
+    logger.error(
+      "The list of a kubelet's records that were taken over cannot be written, they are taken over again",
+      error,
+      {
+        path,
+      },
+    );
   }
 }
 

@@ -93,7 +93,7 @@ export class ImageAccess {
       const login = credential && this.#toUsed(credential);
       return id !== undefined && (await this.#records.record(id, image, login));
     } catch (error) {
-      this.#logger.error('Image was pulled and cannot be looked at, it is to be pulled again', error, {
+      this.#logger.error('Image was pulled but cannot be inspected, pulling it again', error, {
         image,
       });
       return false;

@@ -137,7 +137,7 @@ describe('pulls with a login', () => {
     expect(files.kept.get(keyOf(APP))?.runtimes).toEqual([ELSEWHERE, RUNTIME]);
     files.failures = 1;
     await beginnings.end(begun, false);
-    expect(log.complaints).toMatchObject([{ message: 'That a pull is over cannot be kept on the disk' }]);
+    expect(log.complaints).toMatchObject([{ message: 'The end of a pull cannot be recorded on the disk' }]);
     expect(beginnings.mayHaveBrought(image, APP)).toBe(true);
     // The next one that ends writes it as well.
     await beginnings.end(await beginnings.begin(APP, undefined), false);

@@ -116,7 +116,7 @@ export class PullBeginnings {
     try {
       // The name may soon mean another image, and its present image may come from a lost pull.
       if (lostAtMs !== undefined && present !== undefined && !(await this.#options.keepUnknown(present))) {
-        throw new Error('what has its name now cannot be kept on the disk');
+        throw new Error('the image that has its name now cannot be recorded on the disk');
       }
       await this.#keep(key);
     } catch (error) {
@@ -155,7 +155,7 @@ export class PullBeginnings {
       try {
         await this.#keep(key);
       } catch (error) {
-        logger.error('That a pull had begun cannot be kept on the disk', error, { image: name });
+        logger.error('The beginning of a pull cannot be recorded on the disk', error, { image: name });
         isKept = false;
       }
     }
@@ -195,7 +195,7 @@ export class PullBeginnings {
     const { pulls, lostAtMs } = this.#begun.get(key) ?? { ...NOT_BEGUN, pulls: 1 };
     if (pulls > 0 || lostAtMs !== undefined) return;
     await this.#keep(key).catch((error: unknown) => {
-      this.#options.logger.error('That a pull is over cannot be kept on the disk', error, { key });
+      this.#options.logger.error('The end of a pull cannot be recorded on the disk', error, { key });
     });
   }
 

@@ -246,7 +246,7 @@ describe('a pull that has begun', () => {
     await records.end(await records.begin(APP, undefined), true);
     await writeFile(join(folder, 'pulled'), 'a file');
     await expect(records.begin(APP, anImage('sha256:a', APP))).rejects.toThrow(
-      `Failed to record image pull intent for container image "${APP}": what has its name now`,
+      `Failed to record image pull intent for container image "${APP}": the image that has its name now`,
     );
     await rm(join(folder, 'pulled'));
     const begun = await records.begin(APP, anImage('sha256:a', APP));

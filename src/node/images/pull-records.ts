@@ -252,7 +252,7 @@ export class PullRecords {
         this.#kept.set(key, { id, names, runtimes });
         return true;
       } catch (error) {
-        this.#logger.error('How an image was pulled cannot be kept on the disk', error, { imageID: id });
+        this.#logger.error('The pull of an image cannot be recorded on the disk', error, { imageID: id });
         return false;
       }
     });

@@ -59,7 +59,7 @@ authentication:
       '/etc/kubelet/config.yaml',
     );
     expect(warnings).toEqual([
-      '/etc/kubelet/config.yaml:15:3: authentication.webhook: has no effect: there is no API server that could be asked who may do what',
+      '/etc/kubelet/config.yaml:15:3: authentication.webhook: has no effect: there is no API server to ask for permissions',
     ]);
     expect(resolveAgentOptions({}, config)).toMatchObject({
       ...{ address: '0.0.0.0', port: 10250, readOnlyPort: 10255, healthzPort: 10248 },

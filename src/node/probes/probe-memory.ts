@@ -65,7 +65,10 @@ export class ProbeFiles implements ProbeMemory, AsyncDisposable {
     await mkdir(path, { recursive: true, mode: 0o700 });
     const { values, unreadable } = await folder.load();
     for (const { path: file, error } of unreadable) {
-      logger.warn('Record of probes cannot be read, they start anew', { path: file, err: messageOf(error) });
+      logger.warn('Record of probes cannot be read, probes start over', {
+        path: file,
+        err: messageOf(error),
+      });
     }
     return new ProbeFiles(folder, values);
   }

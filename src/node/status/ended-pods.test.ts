@@ -118,7 +118,7 @@ describe('ends of pods', () => {
     await ends.keep('u1', END);
     expect(ends.find('u1')).toEqual(END);
     expect(logger.lines).toMatchObject([
-      { level: 'error', message: 'End of a pod cannot be kept on the disk' },
+      { level: 'error', message: 'End of a pod cannot be recorded on the disk' },
     ]);
     await rm(paths.podDir('u1'));
     await ends.keep('u1', { ...END, isFinished: true });

@@ -134,7 +134,7 @@ export class EndedPods {
 
   async #inTurn(uid: string, write: () => Promise<void>): Promise<void> {
     await this.#writing.run(uid, write).catch((error: unknown) => {
-      this.#logger.error('End of a pod cannot be kept on the disk', error, { podUID: uid });
+      this.#logger.error('End of a pod cannot be recorded on the disk', error, { podUID: uid });
     });
   }
 }

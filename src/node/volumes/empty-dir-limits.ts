@@ -82,7 +82,7 @@ export class EmptyDirLimits {
       const { uid } = pod.metadata;
       if (signal.aborted || this.#unknown.has(uid)) return false;
       this.#unknown.add(uid);
-      this.#logger.warn('It cannot be told how much a volume uses: its limit does not hold', {
+      this.#logger.warn('The use of a volume cannot be measured: its limit is not enforced', {
         ...{ podUID: uid, volumeName: volume.name, err: error },
       });
       return false;

@@ -55,6 +55,6 @@ async function readDu(flags: readonly string[], folder: string, signal: AbortSig
   const said = await Promise.race([text(child.stdout), failed]);
   // Files that disappear during the count cause complaints, but it has counted nevertheless.
   const number = /^(\d+)\s/.exec(said)?.[1];
-  if (number === undefined) throw new Error(`du cannot tell how much ${folder} uses`);
+  if (number === undefined) throw new Error(`du cannot measure how much ${folder} uses`);
   return BigInt(number);
 }

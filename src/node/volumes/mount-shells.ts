@@ -200,7 +200,7 @@ export class MountShells implements AsyncDisposable {
   /** What people should check. */
   #blame(): string {
     const tools = this.#slots.insideKeys.map(({ tool, place }) => `${tool} ${place}`).join(', ');
-    return `held up by ${tools}; it is tried again, look at these should they not end`;
+    return `held up by ${tools}; it is tried again. If these do not end, find out why`;
   }
 }
 

@@ -135,7 +135,7 @@ describe('an emptyDir', () => {
     mounts.add(`${emptyDir('data')}/a b`);
     await expect(volumes.tearDown(owner)).rejects.toMatchObject({
       code: 'VOLUME_IN_USE',
-      message: `${emptyDir('data')}/a b is still mounted; its volume is kept until it is not`,
+      message: `${emptyDir('data')}/a b is still mounted; its volume stays until it is unmounted`,
     });
     expect(await volumes.findPods()).toEqual(['u1']);
     mounts.entries = [];
@@ -168,7 +168,7 @@ describe('an emptyDir in memory', () => {
   it('is kept while somebody uses it, for a minute', async () => {
     await volumes.setUp(pod([cache]), NEVER);
     mounts.busy.add(emptyDir('cache'));
-    const problem = `${emptyDir('cache')} is still mounted (umount failed: target is busy); its volume is kept until it is not`;
+    const problem = `${emptyDir('cache')} is still mounted (umount failed: target is busy); its volume stays until it is unmounted`;
     await expect(volumes.tearDown(pod([cache]))).rejects.toThrow(problem);
     await clock.advance(59_999);
     await expect(volumes.tearDown(pod([cache]))).rejects.toMatchObject({ code: 'VOLUME_IN_USE' });

@@ -116,7 +116,7 @@ function depthBelow(folder: string, path: string): number {
 
 function inUse(mountPoint: string, cause?: unknown): PodloopError {
   const why = cause === undefined ? '' : ` (${messageOf(cause)})`;
-  const message = `${mountPoint} is still mounted${why}; its volume is kept until it is not`;
+  const message = `${mountPoint} is still mounted${why}; its volume stays until it is unmounted`;
   return new PodloopError('VOLUME_IN_USE', message, { cause });
 }
 

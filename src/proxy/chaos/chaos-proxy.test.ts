@@ -257,6 +257,6 @@ describe('what fails in a timer', () => {
     logger.fails = true;
     await harness.clock.advance(5_000);
     await untilTrue(() => harness.proxy.counts.openConnections === 0);
-    expect(logger.errors).toEqual(['The time of a rule could not be kept']);
+    expect(logger.errors).toEqual(['The time of a rule could not be recorded']);
   });
 });

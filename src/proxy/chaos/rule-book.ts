@@ -223,7 +223,7 @@ export class RuleBook {
       try {
         act();
       } catch (error) {
-        logger.error('The time of a rule could not be kept', error, { rule: rule.name });
+        logger.error('The time of a rule could not be recorded', error, { rule: rule.name });
       }
     };
     this.#timers.push(clock.setTimer(delayMs, guarded, { unref: true }));

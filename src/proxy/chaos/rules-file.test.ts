@@ -148,7 +148,7 @@ rules:
     [oneRule('pods: [web]', 'type: stale-list'), 'stale-list is of whole lists'],
     [
       oneRule('methods: [ListImages], pods: [web]', 'type: truncate-list'),
-      'the items of ListImages tell no pod',
+      'the items of ListImages do not name a pod',
     ],
     [oneRule('share: 0.5', 'type: outage'), 'an outage is of all connections: it has after and until only'],
     [oneRule('', 'type: explode'), 'rules.yaml:4: rules[0].fault.type: must be delay or error or'],

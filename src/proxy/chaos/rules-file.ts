@@ -147,7 +147,7 @@ function assertNamesPods(field: YamlValue, methods: readonly string[] | undefine
   if (mute === undefined) return;
   throw field.invalid(
     fault.type === 'truncate-list'
-      ? `the items of ${mute} tell no pod`
+      ? `the items of ${mute} do not name a pod`
       : `a call of ${mute} is about no single pod; take the method out, or pods and containers`,
   );
 }

@@ -122,7 +122,7 @@ export function defineForeignPodTests(start: (folder: string) => Promise<StoryRu
       ({ fields }) => (fields['pod'] as { name?: string } | undefined)?.name === 'web-test',
     );
     expect(warnings.map(({ message }) => message)).toEqual([
-      'a pod of a kubelet with the uid kubelet-3 has the same name default/web-test; it is left alone, and ours runs beside it. With --adopt it is taken over instead',
+      'a pod of a kubelet with the uid kubelet-3 has the same name default/web-test; it is left alone, and the pod of this agent runs beside it. With --adopt it is taken over instead',
     ]);
     await node.stop();
     expect(await others.uids()).toEqual([...UIDS].toSorted());

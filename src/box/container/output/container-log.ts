@@ -220,7 +220,7 @@ export class ContainerLog {
 
   #complain(error: unknown): void {
     const { logPath, logger } = this.#options;
-    logger.warn('Output not carried into the log; it is kept and tried again', {
+    logger.warn('Output not written to the log, trying again later', {
       path: logPath,
       err: messageOf(error),
     });

@@ -32,10 +32,10 @@ export async function repairAttachments(
     const fields = { sandboxId: sandbox.id };
     try {
       const fault = await repair(options, sandbox);
-      if (fault === undefined) logger.info('Record of a network attachment written anew', fields);
+      if (fault === undefined) logger.info('Record of a network attachment written again', fields);
       else logger.warn('Network of a sandbox left as it is', { ...fields, reason: fault });
     } catch (error) {
-      logger.error('Record of a network attachment not written anew', error, fields);
+      logger.error('Record of a network attachment not written again', error, fields);
     }
   }
 }

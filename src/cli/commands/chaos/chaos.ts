@@ -60,7 +60,7 @@ export function chaosCommand(host: CliHost): Command {
         .choices(['text', 'json'])
         .default('text'),
     )
-    .addOption(verbosityOption('1 tells of every fault that is injected, 4 is for debugging'))
+    .addOption(verbosityOption('1 logs every injected fault, 4 is for debugging'))
     .addHelpText('after', wrapNotes(HELP))
     .action(async (flags: ChaosFlags) => serve(flags, host));
 }

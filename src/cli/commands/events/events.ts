@@ -60,7 +60,7 @@ const ROWS = 500;
 /** `podloop events`: the history of a node, as kubectl shows events. */
 export function eventsCommand(host: CliHost): Command {
   const command = new Command('events').description(
-    'Show what happened on a node: to pods, the runtime and the agent; also before the agent was started anew.',
+    'Show what happened on a node: to pods, the runtime and the agent; also before the agent was restarted.',
   );
   addSessionFlags(command)
     .option('-A, --all-namespaces', 'Events of all namespaces', false)

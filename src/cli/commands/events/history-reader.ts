@@ -63,7 +63,7 @@ export class HistoryReader {
   #explain(error: unknown): unknown {
     if (error instanceof CommandFailure || this.#options.signal.aborted) return error;
     const { socketPath } = this.#options.client;
-    return failure(`the agent at ${socketPath} has ended before it had told all: ${messageOf(error)}`);
+    return failure(`the agent at ${socketPath} ended before it had sent everything: ${messageOf(error)}`);
   }
 
   async *#keepingPlace(

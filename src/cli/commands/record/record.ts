@@ -82,7 +82,7 @@ export function recordCommand(host: CliHost): Command {
         .choices(['text', 'json'])
         .default('text'),
     )
-    .addOption(verbosityOption('2 tells of what podloop itself does, 4 is for debugging'))
+    .addOption(verbosityOption('2 logs what podloop itself does, 4 is for debugging'))
     .addHelpText('after', wrapNotes(HELP))
     .action(async (flags: RecordFlags) => record(flags, host));
 }

@@ -81,7 +81,7 @@ export function runtimeCommand(host: CliHost): Command {
         'Exit once no node agent uses that folder and no pod is left; with --stop-pods as soon as no agent uses it',
       ).conflicts('exitWithParent'),
     )
-    .addOption(verbosityOption('2 tells of every refused call, 4 is for debugging'))
+    .addOption(verbosityOption('2 logs every refused call, 4 is for debugging'))
     .addHelpText('after', wrapNotes(HELP))
     .action(async (flags: RuntimeFlags) => serve(flags, host));
 }

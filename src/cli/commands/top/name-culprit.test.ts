@@ -27,7 +27,7 @@ const sayOf = (changes: Partial<PlegReport>): string => {
 describe('the verdict', () => {
   it('is ok of a healthy node, and of one at which the first look is under way', () => {
     expect(sayOf({})).toBe('ok: ok, last relist 400ms ago (threshold 3m)');
-    expect(sayOf({ ...unhealthy('neverSucceeded'), forMs: 1_000 })).toMatch(/^ok: the first look/);
+    expect(sayOf({ ...unhealthy('neverSucceeded'), forMs: 1_000 })).toMatch(/^ok: the first list/);
   });
 
   it('names the list call that hangs, before the node is unhealthy and after', () => {
@@ -88,7 +88,7 @@ describe('the verdict', () => {
   it('names stuck pods with their calls, three of them, and that the others are not held up', () => {
     const callsInFlight = [call('container_status', 34_000, { pod: { ...pod, name: 'a', uid: 'a' } })];
     expect(sayOf({ stuckPods: [stuck('a')], stuckPodCount: 1, callsInFlight })).toBe(
-      'warning: stuck: default/a for 34.0s in container_status; other pods are not held up',
+      'warning: stuck: default/a for 34.0s in container_status; other pods are not delayed',
     );
     const stuckPods = [
       stuck('a', { state: 'failing', error: 'no such task' }),
@@ -104,7 +104,7 @@ describe('the verdict', () => {
 
   it('names any other call that has no answer for long', () => {
     expect(sayOf({ callsInFlight: [call('run_podsandbox', 12_000, { pod })] })).toBe(
-      'warning: run_podsandbox of default/web has had no answer for 12.0s; other pods are not held up',
+      'warning: run_podsandbox of default/web has had no answer for 12.0s; other pods are not delayed',
     );
     expect(sayOf({ callsInFlight: [call('run_podsandbox', 9_000, { pod })] })).toMatch(/^ok/);
   });

@@ -27,7 +27,7 @@ export function nameCulprit(report: PlegReport): Verdict {
     // Nobody has looked yet: a moment after the start that says nothing.
     const isYoung =
       health.reason === 'neverSucceeded' && health.error === undefined && report.forMs < LIST_HANGS_AFTER_MS;
-    if (isYoung) return { severity: 'ok', text: 'the first look at the runtime is under way' };
+    if (isYoung) return { severity: 'ok', text: 'the first list of the runtime is under way' };
     return { severity: 'unhealthy', text: why === '' ? message : `${message} (${why})` };
   }
   if ((relists.listInFlightMs ?? 0) >= LIST_HANGS_AFTER_MS) {
@@ -44,7 +44,7 @@ export function nameCulprit(report: PlegReport): Verdict {
   if (report.stuckPodCount > 0) return { severity: 'warning', text: describeStuck(report, stuckPods) };
   const slow = callsInFlight.find(isOverdue);
   if (slow !== undefined)
-    return { severity: 'warning', text: `${describeCall(slow)}; other pods are not held up` };
+    return { severity: 'warning', text: `${describeCall(slow)}; other pods are not delayed` };
   const { lastSeenAgoMs, thresholdMs } = health;
   return {
     severity: 'ok',
@@ -94,7 +94,7 @@ function describeStuck(report: PlegReport, stuckPods: readonly ReportedStuckPod[
   const count = report.stuckPodCount;
   const named = stuckPods.slice(0, NAMED_PODS).map((stuck) => describePod(stuck, report.callsInFlight));
   const more = count > named.length ? ` and ${count - named.length} more` : '';
-  const others = report.health.healthy ? '; other pods are not held up' : '';
+  const others = report.health.healthy ? '; other pods are not delayed' : '';
   return `stuck: ${named.join(', ')}${more}${others}`;
 }
 

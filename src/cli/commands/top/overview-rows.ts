@@ -99,7 +99,7 @@ function listCounts(counts: Readonly<Record<string, number>>): string {
 
 function streamLine({ stream }: PlegReport): string {
   const { state, received, announced, missed, contradicted, failures, lastError } = stream;
-  if (state === 'off' && received === 0) return 'Stream    off: the period alone makes podloop look';
+  if (state === 'off' && received === 0) return 'Stream    off: podloop lists by its period alone';
   const counts = `received ${received}, announced ${announced}, missed ${missed}, contradicted ${contradicted}`;
   const broken = failures === 0 ? '' : `, broke ${failures}×`;
   const error = state !== 'up' && lastError !== undefined ? `: ${lastError}` : '';

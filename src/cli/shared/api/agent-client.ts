@@ -186,7 +186,7 @@ export class AgentClient {
     }
     if (code === 'EACCES') {
       return failure(
-        `${at}: its socket is for the user alone who started it; become that user, as with sudo`,
+        `${at}: only the user who started it may use its socket; become that user, for example with sudo`,
       );
     }
     if (code === 'ECONNRESET' || code === 'EPIPE') {

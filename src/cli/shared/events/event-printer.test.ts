@@ -66,7 +66,7 @@ describe('events as text', () => {
     );
     expect(bodyOf('text', { ...base, type: 'PodSync', pod: POD, folded: 0 })).not.toContain('folded');
     expect(bodyOf('text', { ...base, type: 'Resync', folded: 9 })).toBe(
-      '"SyncLoop (PLEG): look at every pod again" folded=9',
+      '"SyncLoop (PLEG): resync all pods" folded=9',
     );
     expect(bodyOf('wide', { ...base, type: 'ConditionMet', pod: POD, conditionKey: 'ready' })).toMatch(
       /condition="ready" trigger="relist"$/,

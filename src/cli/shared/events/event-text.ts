@@ -23,7 +23,7 @@ export function formatEventText(event: PodLifecycleEvent, options: EventTextOpti
   const line = { level: 'I', atMs: event.observedAtMs, pid: options.pid, place } as const;
   if (event.type === 'Resync') {
     const fields = { folded: event.folded, trigger: options.wide ? event.trigger : undefined };
-    return formatKlogLine({ ...line, message: 'SyncLoop (PLEG): look at every pod again', fields });
+    return formatKlogLine({ ...line, message: 'SyncLoop (PLEG): resync all pods', fields });
   }
   const { pod } = event;
   const kubelet = { ID: pod.uid, Type: event.type, Data: 'containerId' in event ? event.containerId : null };

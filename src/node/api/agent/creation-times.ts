@@ -47,7 +47,7 @@ export class CreationTimes {
       ...{ path, parse, format: (byUid) => ({ pods: [...byUid] }) },
       later: {
         delay: { clock, ms: WRITE_AFTER_MS },
-        onError: (error) => logger.error('Creation times of pods cannot be kept', error, { path }),
+        onError: (error) => logger.error('Creation times of pods cannot be recorded', error, { path }),
       },
     });
     try {

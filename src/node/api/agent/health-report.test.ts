@@ -48,7 +48,7 @@ describe('the report of health', () => {
     subject.update(stuck(3_900), true);
     expect(told).toEqual([
       [
-        'Pod is stuck in the runtime, others are not held up',
+        'Pod is stuck in the runtime, others are not delayed',
         { pod, podUID: 'b3e6', state: 'hung', for: '3s', lastError: 'deadline' },
       ],
     ]);

@@ -38,7 +38,7 @@ export class HealthReport {
       case 'podStuck': {
         const { pod, state, forMs, error } = change;
         const facts = { pod, podUID: pod.uid, state, for: rounded(forMs), lastError: error };
-        logger.warn('Pod is stuck in the runtime, others are not held up', facts);
+        logger.warn('Pod is stuck in the runtime, others are not delayed', facts);
         break;
       }
       case 'podFree': {

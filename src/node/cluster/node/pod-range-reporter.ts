@@ -80,7 +80,7 @@ export class PodRangeReporter {
     const complaint = messageOf(error);
     if (complaint === this.#complaint) return;
     this.#complaint = complaint;
-    this.#options.logger.error('The runtime was not told the addresses of its pods', error, {
+    this.#options.logger.error('The addresses of pods could not be sent to the runtime', error, {
       podCIDR: range,
     });
   }

@@ -1,7 +1,7 @@
 import { type Obstacle } from '../manifests/manifest-writer.js';
 
 const HELD: Readonly<Record<Obstacle['holds'], string>> = {
-  others: 'it stands in FILE, which holds something else, too',
+  others: 'it is in FILE, which has other objects, too',
   errors: 'its file is FILE, which has errors in it and may hold anything',
   nothing: 'its file would be FILE, which is there and holds no object',
 };

@@ -55,7 +55,7 @@ describe('an object is taken out of the manifests', () => {
     [
       'holds another one, too',
       `${JSON.stringify(SETTINGS)}\n---\n${JSON.stringify({ ...SETTINGS, metadata: { name: 'b' } })}`,
-      'which holds something else, too',
+      'which has other objects, too',
     ],
     [
       'has errors',

@@ -66,7 +66,7 @@ describe('what was good', () => {
     lab.start();
     await lab.untilPods('a-node:a');
     await lab.until(() => lab.told.length > 0);
-    expect(lab.told.join('\n')).toContain('pods/a.yaml: its good version cannot be kept');
+    expect(lab.told.join('\n')).toContain('pods/a.yaml: its last good version cannot be stored');
   });
 });
 

@@ -68,7 +68,7 @@ describe('a folder of manifests', () => {
     await lab.moreLooks(2);
     await lab.put('a.yaml', aManifest('a'));
     await lab.untilPods('a-node:a');
-    expect(lab.logged).toEqual(['Manifests cannot be watched, and are looked at from time to time']);
+    expect(lab.logged).toEqual(['Manifests cannot be watched, polling them instead']);
   });
 
   it('has files that are no manifests: some are passed over, of others it is said', async () => {

@@ -330,7 +330,7 @@ export class FileVersions {
   #problems(): ConfigProblem[] {
     const { source } = this.#options;
     const faults = [...this.#saveFaults].map(([name, fault]) =>
-      aboutWhole(source, this.#pathOf(name), 'not-kept', `its good version cannot be kept: ${fault}`),
+      aboutWhole(source, this.#pathOf(name), 'not-kept', `its last good version cannot be stored: ${fault}`),
     );
     const origin = this.#options.locate(this.#origin, '');
     const lost = this.#kept.faults.map((fault) => aboutWhole(source, origin, 'not-kept', fault));

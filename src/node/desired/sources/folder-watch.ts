@@ -97,7 +97,7 @@ export class FolderWatch {
     const failure = messageOf(error);
     if (this.#failure === failure) return;
     this.#failure = failure;
-    this.#options.logger.warn('Manifests cannot be watched, and are looked at from time to time', {
+    this.#options.logger.warn('Manifests cannot be watched, polling them instead', {
       ...{ folder, err: failure },
     });
   }

@@ -150,7 +150,7 @@ export const KUBELET_CONFIG_TABLES = {
     defaultPodSysctls: ignored('map[string]string', 'write them into the securityContext of the pods'),
     volumePluginDir: ignored('string', 'podloop has no volume plugins'),
     providerID: supported('string'),
-    kernelMemcgNotification: ignored('boolean', 'what is left is looked at every ten seconds'),
+    kernelMemcgNotification: ignored('boolean', 'what remains is checked every ten seconds'),
     logging: supported('LoggingConfiguration'),
     enableSystemLogHandler: supported('boolean'),
     enableSystemLogQuery: ignored('boolean', DEBUGGING),
@@ -233,6 +233,6 @@ export const CLUSTER_FIELDS: Readonly<Record<string, string>> = {
   providerID: NO_API_SERVER,
   rotateCertificates: NO_API_SERVER,
   serverTLSBootstrap: NO_API_SERVER,
-  'authentication.webhook': 'there is no API server that could be asked who may do what',
-  'authorization.webhook': 'there is no API server that could be asked who may do what',
+  'authentication.webhook': 'there is no API server to ask for permissions',
+  'authorization.webhook': 'there is no API server to ask for permissions',
 };

@@ -20,7 +20,7 @@ export class RemovedEphemeralContainers {
       const told = this.#told.get(metadata.uid) ?? new Set();
       if (told.has(id)) continue;
       this.#told.set(metadata.uid, told.add(id));
-      const message = `Ephemeral container ${name} was taken out of the manifest: it goes on until it ends, or the pod does`;
+      const message = `Ephemeral container ${name} was removed from the manifest: it runs until it or the pod ends`;
       this.#events.record(metadata, {
         ...{ type: 'Warning', reason: 'EphemeralContainerRemoved', message, container: name },
       });

@@ -77,7 +77,7 @@ describe('what was replaced of a pod', () => {
     await parts.keep(UID, ['main-0'], observed);
     expect(parts.has(UID, 'main-0')).toBe(true);
     expect(logger.complaints).toMatchObject([
-      { message: 'What is replaced of a pod cannot be kept on the disk' },
+      { message: 'Replaced parts of a pod cannot be recorded on the disk' },
     ]);
   });
 });

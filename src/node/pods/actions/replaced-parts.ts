@@ -81,7 +81,7 @@ export class ReplacedParts {
       await mkdir(this.#paths.podDir(podUid), { recursive: true, mode: 0o750 });
       await this.#fileOf(podUid).write([...all]);
     } catch (error) {
-      this.#logger.error('What is replaced of a pod cannot be kept on the disk', error, { podUID: podUid });
+      this.#logger.error('Replaced parts of a pod cannot be recorded on the disk', error, { podUID: podUid });
     }
   }
 

@@ -47,7 +47,7 @@ export function findForeignClaim(pod: NodePod, observed: Iterable<PodStatus>, is
     const taken = new TakenHostPorts(running.flatMap(writtenHostPorts));
     const port = hostPortsOf(pod).find((wanted) => taken.collides(wanted));
     if (port === undefined) {
-      const warning = `${whose} with the uid ${other.uid} has the same name ${formatPod(pod.metadata)}; it is left alone, and ours runs beside it`;
+      const warning = `${whose} with the uid ${other.uid} has the same name ${formatPod(pod.metadata)}; it is left alone, and the pod of this agent runs beside it`;
       return { rejection: undefined, warning: warning + adviceFor(other) };
     }
     const message = `Pod was rejected: port ${port.port} of the node is taken by ${whose} with the same name and the uid ${other.uid}; the pod starts once that is gone`;

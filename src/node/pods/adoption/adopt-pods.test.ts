@@ -114,7 +114,7 @@ describe('taking over pods', () => {
     await clock.advance(1_000);
     expect(await sent).toEqual(['left']);
     expect(logger.complaints.map(({ message }) => message)).toEqual(
-      new Array(2).fill('Cannot look for pods to take over, trying again'),
+      new Array(2).fill('Cannot list pods to take over, trying again'),
     );
   });
 

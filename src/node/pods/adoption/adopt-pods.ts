@@ -139,7 +139,7 @@ export class PodAdoption {
         return;
       } catch (error) {
         if (isEnding()) return;
-        this.#logger.error('Cannot look for pods to take over, trying again', error);
+        this.#logger.error('Cannot list pods to take over, trying again', error);
         await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
       }
     }
@@ -155,7 +155,7 @@ export class PodAdoption {
       const [left] = sortCandidates(pod, listed);
       if (left === undefined) continue;
       if (listed.some(({ uid, owner }) => uid === pod.metadata.uid && owner === 'podloop')) {
-        const message = 'Pod is not taken over: ours of the same name is there already';
+        const message = 'Pod is not taken over: this agent has one of the same name already';
         this.#logger.warn(message, { ...names, leftUID: left.uid });
         continue;
       }

@@ -271,7 +271,7 @@ export class Housekeeping {
       (reason: unknown) => {
         if (this.#closing.signal.aborted) return;
         const fields = { podUID: uid, err: reason };
-        this.#logger.info('Pod that nobody wants cannot be looked at', fields, 2);
+        this.#logger.info('Orphaned pod cannot be inspected', fields, 2);
       },
     );
   }

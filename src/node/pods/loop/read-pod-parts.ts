@@ -25,7 +25,7 @@ export interface ReadPodPartsOptions {
 const CALLS_AT_ONCE = 8;
 /** Limit for one sandbox or container, in milliseconds: a call that hangs will hang forever. */
 const LIMIT_MS = 10_000;
-const NOT_TOLD = 'The runtime lists the container as exited and does not tell its status';
+const NOT_TOLD = 'The runtime lists the container as exited and does not return its status';
 
 /**
  * Reads the sandboxes and containers of a pod one by one, to end a pod whose full status the runtime cannot

@@ -149,7 +149,7 @@ describe('the state of the runtime', () => {
     await clock.settle();
     expect(state.errors()).toEqual([
       'container runtime status check may not have completed yet',
-      'container runtime not ready: the runtime did not tell RuntimeReady',
+      'container runtime not ready: the runtime did not return RuntimeReady',
     ]);
     expect(state.networkErrors()).toHaveLength(1);
     await stop();

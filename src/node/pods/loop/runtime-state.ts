@@ -158,7 +158,7 @@ export class RuntimeState {
 
   async #ask(signal: AbortSignal): Promise<void> {
     const { deadlineMs = 10_000, getConditions } = this.#options;
-    const message = `the runtime did not tell its status within ${deadlineMs} ms`;
+    const message = `the runtime did not return its status within ${deadlineMs} ms`;
     this.#isAnswered = false;
     try {
       const conditions = await callWithDeadline(
@@ -197,7 +197,7 @@ export function formatErrors(errors: readonly string[]): string {
 /** The condition in words if it does not hold; undefined if it does. */
 function findProblem(conditions: readonly RuntimeCondition[], type: string): string | undefined {
   const condition = conditions.find((each) => each.type === type);
-  if (condition === undefined) return `the runtime did not tell ${type}`;
+  if (condition === undefined) return `the runtime did not return ${type}`;
   return condition.status ? undefined : formatCondition(condition);
 }
 

@@ -52,7 +52,7 @@ export class PodRecreation {
     }
     const hash = podHash(pod);
     if (this.#cleared.get(metadata.uid) === hash) return undefined;
-    logger.info('Pod was edited in what it is made of: it is made anew', { pod: metadata }, 2);
+    logger.info('Pod was edited in fields that cannot change: recreating it', { pod: metadata }, 2);
     const message = 'Pod sandbox changed, it will be killed and re-created.';
     events.record(metadata, { type: 'Normal', reason: 'SandboxChanged', message });
     await replaced?.keep(metadata.uid, sandboxIdsOf(observed), observed);

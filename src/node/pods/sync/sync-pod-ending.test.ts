@@ -247,7 +247,7 @@ describe('a pod that is ended although the status of a container cannot be had',
     await bench.syncer.syncTerminatedPod({ pod, observed: await look() }, NEVER);
     expect(bench.container('side').state.terminated).toMatchObject({
       ...{ exitCode: 137, reason: 'ContainerStatusUnknown', finishedAt: null },
-      message: 'The runtime lists the container as exited and does not tell its status',
+      message: 'The runtime lists the container as exited and does not return its status',
     });
     expect(bench.statuses.find('u1')).toMatchObject({ isFinished: true, status: { phase: 'Failed' } });
   });

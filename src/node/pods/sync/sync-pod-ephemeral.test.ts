@@ -64,7 +64,7 @@ describe('an ephemeral container', () => {
     await bench.sync(aSpecPod());
     expect(bench.changes()).toEqual([]);
     expect(bench.told.filter((line) => line.includes('EphemeralContainerRemoved'))).toEqual([
-      'Warning debug EphemeralContainerRemoved: Ephemeral container debug was taken out of the manifest: it goes on until it ends, or the pod does',
+      'Warning debug EphemeralContainerRemoved: Ephemeral container debug was removed from the manifest: it runs until it or the pod ends',
     ]);
     await bench.end(aSpecPod(), 5);
     expect(bench.changes()).toContain('stopContainer web-debug-0 5');

@@ -201,7 +201,7 @@ export class PodWorkers {
     }
     if (known?.state.isTerminationRequested === true && request.type === 'create') {
       known.restartRequested = true;
-      const message = 'Pod is wanted again while it ends: it starts anew once it has ended';
+      const message = 'Pod is wanted again while it ends: it starts again once it has ended';
       this.#logger.info(message, fields, 4);
       if (known.state.isFinished) this.#options.onRestartable?.(ref.uid);
       return;

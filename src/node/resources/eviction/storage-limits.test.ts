@@ -141,7 +141,7 @@ describe('limits of ephemeral storage', () => {
     await limits.check(never);
     await limits.check(never);
     expect(logger.lines.map(({ message }) => message)).toEqual([
-      'It cannot be told what pods have written: their limits do not hold',
+      'The storage use of pods cannot be measured: their limits are not enforced',
     ]);
     problem = undefined;
     await limits.check(never);

@@ -73,7 +73,9 @@ export class StorageLimits {
       const complaint = messageOf(error);
       if (signal.aborted || complaint === this.#complaint) return;
       this.#complaint = complaint;
-      logger.warn('It cannot be told what pods have written: their limits do not hold', { err: complaint });
+      logger.warn('The storage use of pods cannot be measured: their limits are not enforced', {
+        err: complaint,
+      });
     }
   }
 

@@ -178,7 +178,7 @@ describe('the collector of images', () => {
     });
     expect((await collector.collect(never)).removed).toEqual(['sha256:a', 'sha256:c']);
     expect(told).toEqual(['sha256:a', 'sha256:c']);
-    const failed = log.complaints.filter(({ message }) => message.startsWith('Image was removed and'));
+    const failed = log.complaints.filter(({ message }) => message.startsWith('Image was removed but'));
     expect(failed).toMatchObject([{ fields: { imageID: 'sha256:a' } }, { fields: { imageID: 'sha256:c' } }]);
   });
 

@@ -201,7 +201,7 @@ export class ImageCollector {
     try {
       await this.#options.pulled.forget(imageId, sinceMs);
     } catch (error) {
-      this.#logger.error('Image was removed and cannot be noted as gone', error, { imageID: imageId });
+      this.#logger.error('Image was removed but this cannot be recorded', error, { imageID: imageId });
     }
   }
 

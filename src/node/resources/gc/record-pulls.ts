@@ -28,7 +28,7 @@ export function recordPulls(options: RecordPullsOptions): Pick<RuntimeChanges, '
         const id = (await changes.findImage(imageRef, { pod: pullOptions?.pod }))?.id;
         if (id !== undefined && before?.has(id) === false) await pulled.add(id, clock.now());
       } catch (error) {
-        logger.error('Image was pulled and cannot be noted as ours, it will stay', error, { image });
+        logger.error('Image was pulled but cannot be recorded as owned, it will stay', error, { image });
       }
       return imageRef;
     },

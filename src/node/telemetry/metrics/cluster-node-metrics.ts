@@ -82,7 +82,7 @@ function addStartTimes(registry: MetricsRegistry, times: ClusterNodeTimes): void
 function addStatus(registry: MetricsRegistry): void {
   const looks = registry.counter({
     name: 'podloop_node_status_syncs_total',
-    help: 'Looks at whether the Node is still true, by what came of them: sent, unchanged, failed, gone.',
+    help: 'Checks whether the status of the Node is still true, by result: sent, unchanged, failed, gone.',
     labels: ['outcome'],
   });
   const failures = registry.counter({

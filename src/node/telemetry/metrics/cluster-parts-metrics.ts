@@ -85,15 +85,15 @@ function addFollowed(registry: MetricsRegistry, read: ReadClusterParts): void {
   const counters: readonly [what: keyof FollowedCollection['stats'], name: string, help: string][] = [
     ['lists', 'lists', 'Lists of a collection that were answered.'],
     ['watches', 'watches', 'Watches of a collection that were opened.'],
-    ['changes', 'watch_changes', 'Changes that watches have told.'],
-    ['bookmarks', 'watch_bookmarks', 'Bookmarks that watches have told.'],
+    ['changes', 'watch_changes', 'Changes that watches have reported.'],
+    ['bookmarks', 'watch_bookmarks', 'Bookmarks that watches have reported.'],
     ['failures', 'watch_failures', 'Lists and watches of a collection that failed.'],
     [
       'expired',
       'watch_expirations',
-      'Times that all was listed anew, as the API server had forgotten where the watch was.',
+      'Lists of everything after the first, as the API server no longer had the version of the watch.',
     ],
-    ['ignored', 'watch_ignored', 'What lists and watches have told that made no sense.'],
+    ['ignored', 'watch_ignored', 'Items of lists and watches that made no sense.'],
   ];
   for (const [what, name, help] of counters) {
     registry.readCounter({ name: `podloop_cluster_${name}_total`, help, labels: ['collection'] }, () =>
@@ -128,7 +128,7 @@ function addStatuses(registry: MetricsRegistry, read: ReadClusterParts): void {
   registry.readCounter(
     {
       name: 'podloop_pod_status_writes_total',
-      help: 'What became of changes of pods that the API server was to be told of: patched, deleted, failed, folded.',
+      help: 'Changes of pods to report to the API server, by result: patched, deleted, failed, folded.',
       labels: ['outcome'],
     },
     () => {
@@ -139,7 +139,7 @@ function addStatuses(registry: MetricsRegistry, read: ReadClusterParts): void {
   registry.readGauge(
     {
       name: 'podloop_pod_status_writes_pending',
-      help: 'Pods of which the API server is to be told: under way, in their turn, or to be tried again.',
+      help: 'Pods to report to the API server: under way, waiting, or to be tried again.',
     },
     () => read()?.pods.statuses.pending,
   );

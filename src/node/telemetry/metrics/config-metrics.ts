@@ -26,7 +26,7 @@ function addDeliveries(registry: MetricsRegistry, sources: BoundedValues): void 
   const labels = ['source'] as const;
   const deliveries = registry.counter({
     ...{ name: 'podloop_config_deliveries_total', labels },
-    help: 'How often a source told which pods it wants.',
+    help: 'How often a source delivered the pods that it wants.',
   });
   const folded = registry.counter({
     ...{ name: 'podloop_config_changes_folded_total', labels },
@@ -56,13 +56,13 @@ function addLooks(registry: MetricsRegistry, sources: BoundedValues): void {
   const duration = registry.histogram(
     {
       ...{ name: 'podloop_config_look_duration_seconds', labels },
-      help: 'How long a source took to look at what it watches.',
+      help: 'How long a source took to read what it watches.',
     },
     DEFAULT_BUCKETS,
   );
   const errors = registry.counter({
     ...{ name: 'podloop_config_look_errors_total', labels },
-    help: 'Looks of a source that saw nothing because something failed.',
+    help: 'Reads of a source that failed.',
   });
   const problems = new Map<string, number>();
   registry.listen(sourceLookEnded, (look) => {
@@ -74,7 +74,7 @@ function addLooks(registry: MetricsRegistry, sources: BoundedValues): void {
   registry.readGauge(
     {
       ...{ name: 'podloop_config_problems', labels },
-      help: 'What is wrong with the manifests of a source as it last looked.',
+      help: 'Problems of the manifests of a source at its last read.',
     },
     () => [...problems].map(([source, value]) => ({ labels: { source }, value })),
   );

@@ -61,7 +61,7 @@ function addReviews(registry: MetricsRegistry, kind: AuthQuestionKind): void {
 function addTokens(registry: MetricsRegistry, read: ReadDelegatedAuth): void {
   const wanted = registry.counter({
     name: 'authentication_token_cache_request_total',
-    help: 'Tokens whose owner was looked up, by whether he was known already: hit, miss.',
+    help: 'Lookups of the owner of a token, by whether the answer was cached: hit, miss.',
     labels: ['status'],
   });
   const duration = registry.histogram(
@@ -74,7 +74,7 @@ function addTokens(registry: MetricsRegistry, read: ReadDelegatedAuth): void {
   );
   const fetches = registry.counter({
     name: 'authentication_token_cache_fetch_total',
-    help: 'Tokens of which the API server was asked whose they are, by what came of it: ok, error.',
+    help: 'Reviews of tokens by the API server, by result: ok, error.',
     labels: ['status'],
   });
   registry.listen(authAnswerGiven, ({ kind, wasKept, durationMs }) => {
@@ -89,7 +89,7 @@ function addTokens(registry: MetricsRegistry, read: ReadDelegatedAuth): void {
   registry.readGauge(
     {
       name: 'authentication_token_cache_active_fetch_count',
-      help: 'Tokens whose owner is being asked for: in_flight; those who wait for an answer that is on its way: blocked.',
+      help: 'Reviews of tokens under way: in_flight; requests that wait for one: blocked.',
       labels: ['status'],
     },
     () => {
@@ -105,7 +105,7 @@ function addTokens(registry: MetricsRegistry, read: ReadDelegatedAuth): void {
 function addAnswers(registry: MetricsRegistry, read: ReadDelegatedAuth): void {
   const looks = registry.counter({
     name: 'podloop_auth_answers_total',
-    help: 'Answers about those who ask the node, by kind (authn, authz) and where they came from: kept, asked, failed.',
+    help: 'Answers about clients of the node, by kind (authn, authz) and origin: kept (cached), asked, failed.',
     labels: ['kind', 'from'],
   });
   registry.listen(authAnswerGiven, ({ kind, wasKept, failed }) => {
@@ -118,7 +118,7 @@ function addAnswers(registry: MetricsRegistry, read: ReadDelegatedAuth): void {
   registry.readGauge(
     {
       name: 'podloop_auth_answers_kept',
-      help: 'Answers about those who ask the node that are kept, by kind.',
+      help: 'Cached answers about clients of the node, by kind.',
       labels: ['kind'],
     },
     byKind('kept'),

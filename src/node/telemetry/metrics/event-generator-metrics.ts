@@ -66,7 +66,7 @@ function addSeen(registry: MetricsRegistry, read: () => EventGeneratorState): vo
       })),
   );
   registry.readGauge(
-    { name: 'podloop_pleg_pods', help: 'Pods that the last looks showed, running or not.' },
+    { name: 'podloop_pleg_pods', help: 'Pods in the last list, running or not.' },
     () => read().pods,
   );
   registry.readGauge(
@@ -108,7 +108,7 @@ function addInspections(registry: MetricsRegistry, read: () => EventGeneratorSta
     ],
     [
       'podloop_pleg_ends_told_at_once_total',
-      'Ends of containers that were told straight from an event, before a look showed them.',
+      'Ends of containers that were published straight from an event, before a list showed them.',
       'announcedEarly',
     ],
   ] as const;
@@ -128,20 +128,20 @@ function addInspections(registry: MetricsRegistry, read: () => EventGeneratorSta
       })),
   );
   registry.readGauge(
-    { name: 'podloop_pleg_requests_queued', help: 'Pods for which a look of their own was asked.' },
+    { name: 'podloop_pleg_requests_queued', help: 'Pods for which a list of their own was requested.' },
     () => read().requests.queued,
   );
   registry.readCounter(
     {
       name: 'podloop_pleg_requests_coalesced_total',
-      help: 'Requests for a look at a pod that joined one which was waiting.',
+      help: 'Requests for a list of one pod that joined one which was waiting.',
     },
     () => read().requests.coalesced,
   );
   registry.readCounter(
     {
       name: 'podloop_pleg_requests_folded_total',
-      help: 'Requests for a look at a pod that became part of a look at all.',
+      help: 'Requests for a list of one pod that became part of a list of all.',
     },
     () => read().requests.folded,
   );
@@ -182,7 +182,7 @@ function addRuntimeEvents(registry: MetricsRegistry, read: () => EventGeneratorS
   registry.readGauge(
     {
       name: 'podloop_pleg_stream_state',
-      help: 'Where the stream of events of the runtime stands: 1 for its state, 0 for the others.',
+      help: 'State of the stream of runtime events: 1 for its state, 0 for the others.',
       labels: ['state'],
     },
     () => STREAM_STATES.map((state) => ({ labels: { state }, value: read().stream.state === state ? 1 : 0 })),

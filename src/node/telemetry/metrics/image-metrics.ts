@@ -52,14 +52,14 @@ export function addImageMetrics(registry: MetricsRegistry, records: () => PullRe
   registry.readGauge(
     {
       name: 'kubelet_imagemanager_ondisk_pulledrecords',
-      help: 'Images of which it is on the disk how they were pulled.',
+      help: 'Images whose pull is recorded on the disk.',
     },
     () => records().pulled,
   );
   registry.readGauge(
     {
       name: 'kubelet_imagemanager_ondisk_pullintents',
-      help: 'Pulls with a login of which it is on the disk that they have begun.',
+      help: 'Pulls with a login whose beginning is recorded on the disk.',
     },
     () => records().begun,
   );

@@ -37,7 +37,7 @@ export function addJournalMetrics(registry: MetricsRegistry, stats: () => Journa
   registry.readGauge(
     {
       name: 'podloop_journal_size_bytes',
-      help: 'What the history has of the disk, when that was last looked at.',
+      help: 'Disk space of the history when it was last measured.',
     },
     () => read().bytes,
   );

@@ -34,7 +34,7 @@ export function addKubeClientMetrics(registry: MetricsRegistry, nowMs: () => num
   const heldBack = registry.histogram(
     {
       name: 'rest_client_rate_limiter_duration_seconds',
-      help: 'How long requests were held back by kubeAPIQPS and kubeAPIBurst.',
+      help: 'How long requests waited because of kubeAPIQPS and kubeAPIBurst.',
       labels: BY_VERB,
     },
     SECONDS,

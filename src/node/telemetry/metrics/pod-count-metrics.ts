@@ -57,7 +57,10 @@ export function addPodCountMetrics(registry: MetricsRegistry, counts: () => PodC
     () => byOrigin(read().active),
   );
   registry.readGauge(
-    { name: 'kubelet_mirror_pods', help: 'Pods that stand for those of manifests on an API server.' },
+    {
+      name: 'kubelet_mirror_pods',
+      help: 'Mirror pods: pods on an API server that stand for those of manifests.',
+    },
     () => read().mirrors,
   );
   registry.readGauge(

@@ -42,7 +42,7 @@ export function addPodWorkerMetrics(
     ['podloop_pod_workers_syncing', 'Pods that something is being done for right now.', 'syncing'],
     [
       'podloop_pod_workers_awaiting_view',
-      'Pods with something to do, of which the runtime has shown nothing new enough.',
+      'Pods with work to do that wait for a newer status from the runtime.',
       'awaitingView',
     ],
     ['podloop_pod_workers_requeued', 'Pods with a time set for their next sync.', 'requeued'],
@@ -84,7 +84,7 @@ function addLoop(registry: MetricsRegistry, loop: () => LoopStats): void {
   registry.readGauge(
     {
       name: 'podloop_sync_loop_last_active_seconds',
-      help: 'For how long the sync loop has not looked for work; missing before it first did.',
+      help: 'Time since the sync loop last checked for work; missing before the first check.',
     },
     () => {
       const { lastActiveAgoMs } = loop();
@@ -102,7 +102,7 @@ function addLoop(registry: MetricsRegistry, loop: () => LoopStats): void {
   registry.readCounter(
     {
       name: 'podloop_sync_loop_events_folded_total',
-      help: 'Events of which the sync loop kept only that something happened.',
+      help: 'Events that the sync loop folded into one.',
     },
     () => loop().foldedEvents,
   );
@@ -116,14 +116,14 @@ function addLoop(registry: MetricsRegistry, loop: () => LoopStats): void {
   registry.readCounter(
     {
       name: 'podloop_sync_loop_early_events_folded_total',
-      help: 'Events of pods that nobody wanted yet that were not kept.',
+      help: 'Events of pods that were not wanted yet and were dropped.',
     },
     () => loop().foldedEarlyEvents,
   );
   registry.readGauge(
     {
       name: 'podloop_sync_loop_longest_slice_seconds',
-      help: 'The longest time that the sync loop kept the event loop from turning, since the start.',
+      help: 'The longest time that the sync loop blocked the event loop since the start.',
     },
     () => loop().longestSliceMs / 1_000,
   );

@@ -163,7 +163,7 @@ function addOrphans(registry: MetricsRegistry): void {
   registry.readGauge(
     {
       name: 'kubelet_orphan_pod_cleaned_volumes',
-      help: 'Pods that were gone and whose volumes were given back when that was last looked for.',
+      help: 'Removed pods whose volumes were released at the last clean-up.',
     },
     () => orphans.cleaned,
   );

@@ -25,7 +25,7 @@ describe('an embedded runtime that is found', () => {
   it('is warned of where it is not as it would be started, with how to end it', async () => {
     expect(await tell(async () => ({ info: { config: JSON.stringify(TOLD) } }))).toEqual([
       [
-        'Embedded runtime goes on as it was started',
+        'Embedded runtime keeps the options that it was started with',
         {
           differs: 'podloop is 1.0.0, not 1.1.0; --network is host, not none; --image-dir is /a /b, not none',
           toChange: 'kill 4711: another one is started at once, and pods go on',

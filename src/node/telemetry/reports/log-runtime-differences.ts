@@ -38,7 +38,7 @@ export async function logRuntimeDifferences(options: RuntimeDifferencesOptions):
   if (told === undefined) return;
   const differences = findRuntimeDifferences(options, told);
   if (differences.length === 0) return;
-  logger.warn('Embedded runtime goes on as it was started', {
+  logger.warn('Embedded runtime keeps the options that it was started with', {
     differs: differences.join('; '),
     toChange: `kill ${String(told['pid'])}: another one is started at once, and pods go on`,
   });

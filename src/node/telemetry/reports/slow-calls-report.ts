@@ -34,7 +34,7 @@ export class SlowCallsReport {
     for (const call of calls) {
       if (this.#told.has(call.id) || !this.#isSlow(call)) continue;
       this.#told.set(call.id, call);
-      logger.warn('The runtime does not answer a call, other pods are not held up', this.#describe(call));
+      logger.warn('The runtime does not answer a call, other pods are not delayed', this.#describe(call));
     }
     const waiting = new Set(calls.map(({ id }) => id));
     for (const call of this.#told.values()) {

@@ -203,7 +203,7 @@ class ContentVolume implements VolumeKind {
       if (!MAY_NOT_MOUNT.test(messageOf(error))) throw error;
       const why = { volume: folder, error: messageOf(error) };
       this.#logger.warn(
-        'Secrets are kept on the disk, where only this user can read them: nothing can be mounted',
+        'Secrets are written to the disk, where only this user can read them: nothing can be mounted',
         why,
       );
       return false;

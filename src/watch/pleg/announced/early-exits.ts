@@ -90,7 +90,7 @@ export class EarlyExits {
     const { left, refuted } = compareExits(record.announcedExits, pod, look.startedMs);
     for (const { container } of refuted) {
       this.#options.trust.refute();
-      this.#options.logger.warn('EventedPLEG: An event told of the end of a container that has not ended', {
+      this.#options.logger.warn('EventedPLEG: An event reported the end of a container that still runs', {
         ...{ pod: record.pod, podUID: record.pod.uid, containerID: container.id },
       });
     }

@@ -21,7 +21,7 @@ export class EventChecks {
     this.#trust = trust;
     this.#inspections = new SideInspections({
       ...parts,
-      ...{ urgent: false, failed: 'PLEG: Check of what an event told failed' },
+      ...{ urgent: false, failed: 'PLEG: Check of the status in an event failed' },
     });
   }
 

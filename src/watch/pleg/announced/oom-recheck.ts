@@ -165,7 +165,7 @@ export class OomRecheck {
         if (!this.#running) return;
         this.#failures++;
         logger.info(
-          'PLEG: Second look at a killed container failed',
+          'PLEG: Second inspection of a killed container failed',
           { pod, podUID: pod.uid, err: error },
           2,
         );
@@ -187,7 +187,7 @@ export class OomRecheck {
     for (const { id } of corrected.containers.filter((container) => !status.containers.includes(container))) {
       const fields = { pod, podUID: pod.uid, containerID: id, reason: OOM_KILLED };
       logger.info(
-        'PLEG: A container was killed for want of memory, as the runtime tells after its end',
+        'PLEG: A container was killed for lack of memory, as the runtime reports after its end',
         fields,
         2,
       );

@@ -118,7 +118,7 @@ describe('what pods use', () => {
     add('web');
     usages = new Error('connection refused');
     await expect(uses.measure(pods, DISK, never)).rejects.toThrow(
-      'the runtime does not tell what pods use: connection refused',
+      'the runtime does not report what pods use: connection refused',
     );
   });
 

@@ -90,7 +90,7 @@ export class PodUses {
   ): Promise<ReadonlyMap<string, PodUse>> {
     const { logsDir, files } = this.#options;
     const { pods: looked, problem } = await this.#looks.look(signal);
-    if (problem !== undefined) throw new Error(`the runtime does not tell what pods use: ${problem}`);
+    if (problem !== undefined) throw new Error(`the runtime does not report what pods use: ${problem}`);
     const { volumes } = needs;
     if (volumes !== false) await this.#countVolumes(pods, this.#sizes[volumes]);
     const byUid = new Map(pods.map((pod) => [pod.metadata.uid, pod]));
