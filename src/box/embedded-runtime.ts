@@ -25,8 +25,8 @@ import { type FolderLock, lockFolder, RUNTIME_ROOT_LOCK } from '#base/fs/folder-
 import { SILENT_LOGGER, type Logger } from '#base/log/logger.js';
 import { parseSocketPath, type PrivateSocket } from '#base/wire/private-socket.js';
 import { makeContext, type PartChoices } from './make-context.js';
-import { removeOne } from './rpc/containers/remove-container.js';
-import { removePodSandbox } from './rpc/sandboxes/remove-pod-sandbox.js';
+import { removeOne } from './rpc/containers.js';
+import { removePodSandbox } from './rpc/sandboxes.js';
 import { type RpcContext } from './rpc/rpc-context.js';
 import { imageService, runtimeService } from './rpc/cri-services.js';
 import { listenAt } from './server-socket.js';

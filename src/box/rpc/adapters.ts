@@ -1,9 +1,9 @@
 import {
-  Metadata,
-  status,
   type handleServerStreamingCall,
   type handleUnaryCall,
+  Metadata,
   type ServerWritableStream,
+  status,
 } from '@grpc/grpc-js';
 import { messageOf } from '#base/errors/errors.js';
 import { RpcError } from '../rpc-error.js';
@@ -80,4 +80,22 @@ const MAX_MESSAGE_LENGTH = 4_000;
 function clip(message: string): string {
   const more = message.length - MAX_MESSAGE_LENGTH;
   return more > 0 ? `${message.slice(0, MAX_MESSAGE_LENGTH)} … and ${more} characters more` : message;
+}
+
+/** A few hundred objects stay far below the smallest message limit, 4 MiB. */
+const PIECE = 200;
+
+/** Cuts a list into pieces for a stream of messages. An empty list gives no piece. */
+export function* inPieces<T>(items: readonly T[], itemsInPiece = PIECE): Generator<T[]> {
+  for (let at = 0; at < items.length; at += itemsInPiece) yield items.slice(at, at + itemsInPiece);
+}
+
+/** Whether an object has all the labels of a selector, with those values. An empty selector matches everything. */
+export function matchesLabels(
+  labels: Readonly<Record<string, string>>,
+  selector: Readonly<Record<string, string>>,
+): boolean {
+  return Object.entries(selector).every(
+    ([key, value]) => Object.hasOwn(labels, key) && labels[key] === value,
+  );
 }

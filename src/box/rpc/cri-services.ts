@@ -9,48 +9,48 @@
  */
 import { type ImageServiceServer, type RuntimeServiceServer } from '#watch/messages';
 import { parts, unary } from './adapters.js';
-import { attach } from './streams/attach.js';
-import { containerStats } from './stats/container-stats.js';
-import { containerStatus } from './containers/container-status.js';
-import { createContainer } from './containers/create-container.js';
-import { exec } from './streams/exec.js';
-import { execSync } from './containers/exec-sync.js';
-import { getContainerEvents } from './streams/get-container-events.js';
+import { attach, exec, getContainerEvents, portForward } from './streams.js';
+import {
+  containerStats,
+  listContainerStats,
+  listMetricDescriptors,
+  listPodSandboxMetrics,
+  listPodSandboxStats,
+  podSandboxStats,
+  streamContainerStats,
+  streamPodSandboxMetrics,
+  streamPodSandboxStats,
+} from './stats.js';
+import {
+  containerStatus,
+  createContainer,
+  execSync,
+  listContainers,
+  removeContainer,
+  reopenContainerLog,
+  startContainer,
+  stopContainer,
+  streamContainers,
+  updateContainerResources,
+} from './containers.js';
 import { imageFsInfo } from './images/image-fs-info.js';
 import { imageStatus } from './images/image-status.js';
-import { listContainerStats } from './stats/list-container-stats.js';
-import { listContainers } from './containers/list-containers.js';
 import { listImages } from './images/list-images.js';
-import { listMetricDescriptors } from './stats/list-metric-descriptors.js';
-import { listPodSandboxMetrics } from './stats/list-pod-sandbox-metrics.js';
-import { listPodSandboxStats } from './stats/list-pod-sandbox-stats.js';
-import { listPodSandbox } from './sandboxes/list-pod-sandbox.js';
+import {
+  listPodSandbox,
+  podSandboxStatus,
+  removePodSandbox,
+  runPodSandbox,
+  stopPodSandbox,
+  streamPodSandboxes,
+  updatePodSandboxResources,
+} from './sandboxes.js';
 import { notImplemented } from './not-implemented.js';
-import { podSandboxStats } from './stats/pod-sandbox-stats.js';
-import { podSandboxStatus } from './sandboxes/pod-sandbox-status.js';
-import { portForward } from './streams/port-forward.js';
 import { pullImage } from './images/pull-image.js';
-import { removeContainer } from './containers/remove-container.js';
 import { removeImage } from './images/remove-image.js';
-import { removePodSandbox } from './sandboxes/remove-pod-sandbox.js';
-import { reopenContainerLog } from './containers/reopen-container-log.js';
 import { type RpcContext } from './rpc-context.js';
-import { runPodSandbox } from './sandboxes/run-pod-sandbox.js';
-import { runtimeConfig } from './runtime-config.js';
-import { startContainer } from './containers/start-container.js';
-import { status } from './status.js';
-import { stopContainer } from './containers/stop-container.js';
-import { stopPodSandbox } from './sandboxes/stop-pod-sandbox.js';
-import { streamContainerStats } from './stats/stream-container-stats.js';
-import { streamContainers } from './containers/stream-containers.js';
+import { runtimeConfig, status, updateRuntimeConfig, version } from './status.js';
 import { streamImages } from './images/stream-images.js';
-import { streamPodSandboxMetrics } from './stats/stream-pod-sandbox-metrics.js';
-import { streamPodSandboxStats } from './stats/stream-pod-sandbox-stats.js';
-import { streamPodSandboxes } from './sandboxes/stream-pod-sandboxes.js';
-import { updateContainerResources } from './containers/update-container-resources.js';
-import { updatePodSandboxResources } from './sandboxes/update-pod-sandbox-resources.js';
-import { updateRuntimeConfig } from './update-runtime-config.js';
-import { version } from './version.js';
 
 /** Every method of CRI's RuntimeService: it works, or says in a sentence that it does not. */
 export function runtimeService(context: RpcContext): RuntimeServiceServer {

@@ -1,6 +1,18 @@
-import { type RuntimeCondition, StatusResponse, type StatusRequest } from '#watch/messages';
+import {
+  CgroupDriver,
+  type RuntimeCondition,
+  type RuntimeConfigRequest,
+  type RuntimeConfigResponse,
+  type StatusRequest,
+  StatusResponse,
+  type UpdateRuntimeConfigRequest,
+  type UpdateRuntimeConfigResponse,
+  type VersionRequest,
+  type VersionResponse,
+} from '#watch/messages';
 import { type NetworkStatus } from '../network/network-choice.js';
 import { type RpcContext } from './rpc-context.js';
+import { EMBEDDED_RUNTIME_NAME } from '#base/channels/embedded-runtime-name.js';
 
 /** CRI Status: ready since it answers; two more conditions say what isolation and what limits there are and what not. */
 export function status(context: RpcContext, { verbose }: StatusRequest): StatusResponse {
@@ -60,4 +72,30 @@ function describe(context: RpcContext): object {
     eventReadersDropped: hub.droppedReaders,
     eventReaderQueue: hub.readerCapacity,
   };
+}
+
+/** Version of the kubelet's runtime API; has been 0.1.0 for as long as there is CRI. */
+const KUBELET_API_VERSION = '0.1.0';
+
+/** CRI Version: who this is. */
+export function version({ version }: RpcContext, _request: VersionRequest): VersionResponse {
+  return {
+    version: KUBELET_API_VERSION,
+    runtimeName: EMBEDDED_RUNTIME_NAME,
+    runtimeVersion: version,
+    runtimeApiVersion: 'v1',
+  };
+}
+
+/** CRI RuntimeConfig: which driver an agent should use. Groups are made here without asking systemd. */
+export function runtimeConfig(_context: RpcContext, _request: RuntimeConfigRequest): RuntimeConfigResponse {
+  return { linux: { cgroupDriver: CgroupDriver.CGROUPFS } };
+}
+
+/** CRI UpdateRuntimeConfig: taken and without effect, since pods have the host's addresses and need no range. */
+export function updateRuntimeConfig(
+  _context: RpcContext,
+  _request: UpdateRuntimeConfigRequest,
+): UpdateRuntimeConfigResponse {
+  return {};
 }

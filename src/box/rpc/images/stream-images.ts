@@ -1,5 +1,5 @@
 import { type StreamImagesRequest, type StreamImagesResponse } from '#watch/messages';
-import { inPieces } from '../in-pieces.js';
+import { inPieces } from '../adapters.js';
 import { listImages } from './list-images.js';
 import { type RpcContext } from '../rpc-context.js';
 
