@@ -87,14 +87,14 @@ export class CertificateManager {
   readonly #woken = new Wakeup();
   readonly #waiting = new Set<() => void>();
   #held: NodeCertificate | undefined;
-  /** Of which was told that it is there and good. */
+  /** The certificate that was reported as valid. */
   #told: NodeCertificate | undefined;
   #renewedFromMs = Infinity;
   /** Whom the one that is held was asked for; what its signer left out is not asked for again. */
   #askedFor: CertificateSubject | undefined;
   /** Why the last try has failed, or what it waits for. */
   #problem: string | undefined;
-  /** Told already. */
+  /** The problem that was reported last. */
   #complaint = '';
   /** Since one came that was due at once. */
   #dueAgain: Backoff | undefined;

@@ -43,7 +43,7 @@ export class CertificateStore {
   readonly #options: CertificateStoreOptions;
   readonly #keyFile: string;
   #read: { readonly text: string; readonly held: NodeCertificate | undefined } | undefined;
-  /** Told already. */
+  /** The problem that was reported last. */
   #complaint = '';
 
   constructor(options: CertificateStoreOptions) {
@@ -53,7 +53,7 @@ export class CertificateStore {
     this.#keyFile = join(folder, `${prefix}.key.tmp`);
   }
 
-  /** The newest pair, whether it is still good or not; undefined when there is none. What cannot be used is told, once. */
+  /** The newest pair, whether it is still good or not; undefined when there is none. A pair that cannot be used is reported once. */
   async find(): Promise<NodeCertificate | undefined> {
     const file = this.currentFile;
     try {

@@ -60,7 +60,7 @@ export class Credentials {
   #pair: ClientPairSource['current'];
   #lookedAtMs = -Infinity;
   #looking: Promise<void> | undefined;
-  /** Told already. */
+  /** The problem that was reported last. */
   #problem = '';
 
   /** Reads everything once. Rejects with KUBECONFIG_INVALID naming the file and what is wrong. */
@@ -103,7 +103,7 @@ export class Credentials {
     return { ...impersonation, authorization: basicAuthorization(basic.username, basic.password) };
   }
 
-  /** The server said 401: what is kept of files and programs is asked for anew. Whether there is anything to ask. */
+  /** The server said 401: cached credentials of files and programs are read again. Returns whether there are any. */
   refused(): boolean {
     this.#exec?.forget();
     this.#lookedAtMs = -Infinity;

@@ -146,7 +146,7 @@ export class HttpKubeClient implements KubeClient {
     }
   }
 
-  /** Breaks every connection; what waits for an answer fails, and the next request connects anew. */
+  /** Breaks every connection: pending requests fail, and the next request connects again. */
   dropConnections(): void {
     this.#transport.drop(new Error('the connection to the API server was given up'));
   }
@@ -230,7 +230,7 @@ export class HttpKubeClient implements KubeClient {
     }
   }
 
-  /** Gives what tells of the request's end, once. */
+  /** Returns a function that reports the end of the request, once. */
   #tellOf(
     { method }: Pick<KubeRequest, 'method'>,
     turn: Turn,

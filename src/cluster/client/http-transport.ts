@@ -9,7 +9,7 @@ export interface Outgoing {
   readonly body: Buffer | undefined;
 }
 
-/** An answer of which the body is still to come. */
+/** An answer whose body is still to come. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;

@@ -38,7 +38,7 @@ export interface WatchRequest {
   readonly query: Readonly<Record<string, string>>;
   /** As of a {@link KubeRequest}. */
   readonly isUrgent?: boolean;
-  /** Called once, as soon as the server has agreed to it: before any event, of which none may come for long. */
+  /** Called once, as soon as the server has agreed to it: before any event, as none may come for a long time. */
   readonly onOpen?: () => void;
   readonly signal: AbortSignal;
 }

@@ -6,7 +6,7 @@
  * node ─┴► EventCorrelator: combine, count, filter ─► EventSender ┴─► PATCH of the count
  * ```
  *
- * In: events as they are told, in the kubelet's words. Out: Events of core/v1 in the kubelet's name. Nobody waits for them,
+ * In: events as they are emitted, in the kubelet's words. Out: Events of core/v1 in the kubelet's name. Nobody waits for them,
  * and they are no record: what is too much, or cannot be written within two minutes, is counted and goes.
  *
  * A static pod's events name the uid that it has on the node: its mirror pod, which has another one, carries it in
@@ -55,7 +55,7 @@ export interface ClusterEventsStats extends EventSenderStats {
   readonly combined: number;
   /** Counted and left out, as their object has too many. */
   readonly filtered: number;
-  /** About pods of which not even the name is known. */
+  /** About pods whose name is unknown. */
   readonly nameless: number;
 }
 

@@ -5,7 +5,7 @@
  *    and what follows are one event: "(combined from similar events): …" with the newest message.
  * 2. The same event is made once, and counted.
  * 3. Of one object so many are written: 25 at first, and one each five minutes. What is left out is counted all the same,
- *    and told with the next one.
+ *    and reported with the next one.
  *
  * Source: https://github.com/kubernetes/client-go/blob/master/tools/record/events_cache.go
  *

@@ -26,7 +26,7 @@ const FIRST_REST_MS = 10_000;
 const MAX_REST_MS = 60_000;
 
 /**
- * Events in the order in which they were told; what is told again while it waits keeps its place.
+ * Events in the order in which they were emitted; a repeated one keeps its place while it waits.
  *
  * A namespace at which the API server fails rests: its events wait and those of others go before them. One event finds out when
  * the rest is over, so that many of an ill namespace cost no more than one.
@@ -62,7 +62,7 @@ export class EventQueue {
     this.#add({ event, failures: before?.failures ?? 0 });
   }
 
-  /** For how long there is nothing to be taken, in milliseconds; undefined when that is until something is told. */
+  /** For how long there is nothing to be taken, in milliseconds; undefined when that is until an event is emitted. */
   restMs(): number | undefined {
     const nowMs = this.#options.clock.monotonicMs();
     let shortestMs: number | undefined;
@@ -85,7 +85,7 @@ export class EventQueue {
     return undefined;
   }
 
-  /** What was told of an event since it was taken out, taken out as well; the event itself when that is nothing. */
+  /** Takes out the repetitions of an event since it was taken out; returns the event itself if there are none. */
   takeNewer(event: CorrelatedEvent): CorrelatedEvent {
     const newer = this.#waiting.get(event.key)?.event ?? event;
     this.#waiting.delete(event.key);

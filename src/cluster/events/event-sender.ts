@@ -27,7 +27,7 @@ export interface EventSenderOptions {
 export interface EventSenderStats {
   readonly created: number;
   readonly counted: number;
-  /** Told again while they waited: written once, with the higher count. */
+  /** Repeated while they waited: written once, with the higher count. */
   readonly folded: number;
   /** Given up for newer ones, as too many waited. */
   readonly overflowed: number;
@@ -50,7 +50,7 @@ const MAX_FAILURES = 4;
 const REQUEST_MS = 15_000;
 
 /**
- * Writes events to the API server, one after the other, in the order in which they were told; what is told again while it
+ * Writes events to the API server, one after the other, in the order in which they were emitted; what is repeated while it
  * waits keeps its place. Never makes anybody wait: what is too much goes, the oldest first.
  *
  * What keeps one event from being written keeps the others only when it is of the whole API server: it is not reached, or asks

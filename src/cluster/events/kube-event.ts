@@ -31,7 +31,7 @@ export interface CountedEvent extends ToldEvent {
 }
 
 /**
- * Who tells, in the kubelet's name: field selectors (`source=kubelet`), alerts and dashboards that are written for nodes
+ * The source of events, in the kubelet's name: field selectors (`source=kubelet`), alerts and dashboards that are written for nodes
  * look for it. Which program a node runs stands in its Node's `kubeletVersion`.
  */
 const EVENT_COMPONENT = 'kubelet';

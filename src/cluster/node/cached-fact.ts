@@ -17,7 +17,7 @@ export interface CachedFactOptions<Value> {
   readonly logger: Logger;
 }
 
-/** A fact that is looked up again and again: what was known before holds while it cannot be. Complaints are told once. */
+/** A fact that is read repeatedly. While it cannot be read, the last value stays; each problem is logged once. */
 export class CachedFact<Value> {
   readonly #options: CachedFactOptions<Value>;
   readonly #looks: SharedLook<Value>;

@@ -191,7 +191,7 @@ export class ClusterNode {
     return this.#own.state;
   }
 
-  /** Under which the machine is found, as it was last looked up, with what others have told of that; none before. */
+  /** The addresses of the machine from the last lookup, with those that others have set; undefined before the first. */
   get addresses(): readonly NodeAddress[] {
     const { addresses } = this.#facts.facts();
     return addresses === undefined ? [] : mergeAddresses(this.#own.seen?.status.addresses ?? [], addresses);
@@ -230,7 +230,7 @@ export class ClusterNode {
     await abortable(this.#registered, signal);
   }
 
-  /** Something may have changed that the Node tells, such as the port of the server: looks at once. */
+  /** Something may have changed that the Node reports, such as the port of the server: checks at once. */
   wake(): void {
     this.#reporter.wake();
   }
@@ -344,7 +344,7 @@ export class ClusterNode {
   #rebootOf({ status }: NodeObject, { machine }: NodeFacts): NodeEvent[] {
     const before = status.nodeInfo?.bootID ?? '';
     const { bootID = '' } = machine ?? {};
-    // No machine is started anew under its agent: then it is another machine's.
+    // A machine cannot be restarted under its agent: it must be another machine.
     if (before === '' || bootID === '' || before === bootID || this.#rivals.isOurs) return [];
     const message = `Node ${this.#options.settings.name} has been rebooted, boot id: ${bootID}`;
     return [{ type: 'Warning', reason: 'Rebooted', message }];

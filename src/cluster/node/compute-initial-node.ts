@@ -3,7 +3,7 @@ import { type NodeObject, type NodeStatus } from './node-object.js';
 import { type NodeEvent } from './node-ports.js';
 import { type NodeSettings } from './node-settings.js';
 
-/** Says that volumes of this node are attached by the control plane, as every kubelet does that was not told otherwise. */
+/** Says that volumes of this node are attached by the control plane, as every kubelet does by default. */
 const ATTACHED_BY_CONTROLLER = 'volumes.kubernetes.io/controller-managed-attach-detach';
 
 /** Those that a node sees to for as long as it is there. */
@@ -46,7 +46,7 @@ export function computeInitialLabels({
   };
 }
 
-/** The Node to create where there is none, and what is told of its conditions. Pure. */
+/** The Node to create where there is none, and the events for its conditions. Pure. */
 export function computeInitialNode(
   settings: NodeSettings,
   facts: NodeFacts,

@@ -21,7 +21,7 @@ export interface ConditionFacts {
   readonly nowMs: number;
 }
 
-/** The conditions of a Node, and what is told of those that have changed. */
+/** The conditions of a Node, and the events for those that have changed. */
 export interface ComputedConditions {
   readonly conditions: readonly NodeCondition[];
   readonly events: readonly NodeEvent[];
@@ -40,7 +40,7 @@ interface Verdict {
 /**
  * The kubelet's four conditions in its order, those of others untouched and in their places. Pure.
  *
- * A condition that goes on keeps the time at which it began; all four are told as of now. Ready stands last where the
+ * A condition that goes on keeps the time at which it began; all four are reported with the present time. Ready stands last where the
  * Node is new: https://kubernetes.io/docs/reference/node/node-status/#condition
  */
 export function computeConditions(
@@ -62,7 +62,7 @@ export function computeConditions(
     };
     if (at === -1) conditions.push(next);
     else conditions[at] = next;
-    // Of a Node that is new the kubelet tells what is short or not, and of Ready only when it changes.
+    // For a new Node the kubelet reports every pressure condition, and Ready only when it changes.
     if (!isSame && (before !== undefined || verdict.type !== 'Ready')) {
       events.push({ type: 'Normal', reason: event, message: `Node ${nodeName} status is now: ${event}` });
     }

@@ -21,7 +21,7 @@ export interface NodeFacts {
   readonly health: NodeHealth;
 }
 
-/** A status, and what is told of what has changed. */
+/** A status, and the events for what has changed. */
 export interface ComputedNodeStatus {
   readonly status: NodeStatus;
   readonly events: readonly NodeEvent[];

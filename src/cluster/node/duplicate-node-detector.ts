@@ -30,7 +30,7 @@ export class DuplicateNodeDetector {
     this.#options = options;
   }
 
-  /** Whether the Node was seen to tell of this machine, as it was started last. */
+  /** Whether the Node has been seen to describe this machine since its last boot. */
   get isOurs(): boolean {
     return this.#isOurs;
   }

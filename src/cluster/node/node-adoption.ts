@@ -13,7 +13,7 @@ export interface AdoptionOptions {
   readonly initial: NodeObject;
   /** As it was seen last; undefined when it is gone. */
   readonly latest: () => NodeObject | undefined;
-  /** Told of the Node that has it all. */
+  /** Called with the Node once it has everything. */
   readonly onNode: (node: NodeObject) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -49,7 +49,7 @@ export async function adoptInTheEnd(options: AdoptionOptions, signal: AbortSigna
       return;
     }
     const existing = latest();
-    // Whoever makes it anew makes it as they want it.
+    // A client that creates it again decides what is in it.
     if (existing === undefined) return;
     try {
       onNode(await adoptOnce(api, existing, initial, signal));

@@ -40,7 +40,7 @@ export class NodeApi {
     return this.#read(await this.#request({ method: 'PATCH', path, body, signal }));
   }
 
-  /** Without the Node no pod is begun, and nothing of it is told. */
+  /** Without the Node, no pod is started and no status is reported. */
   async #request(request: KubeRequest, timeoutMs = this.#timeoutMs): Promise<unknown> {
     return await this.#client.request<unknown>({ ...request, timeoutMs, isUrgent: true });
   }

@@ -71,7 +71,7 @@ export class NodeFactsWatch {
     };
   }
 
-  /** Looks again and again until the signal aborts, resolves then; `onChange` is told when something is not as it was. */
+  /** Reads the facts repeatedly until the signal aborts, then resolves; calls `onChange` when one has changed. */
   async run(periodMs: number, onChange: () => void, signal: AbortSignal): Promise<void> {
     const look = async (refresh: () => Promise<void>): Promise<void> => {
       while (!signal.aborted) {

@@ -103,7 +103,7 @@ export class NodeLease {
     if (found !== undefined && !found.isNew) await this.#update(found.lease, signal);
   }
 
-  /** Writes it anew, a few times; false when something has to be done about it still. */
+  /** Renews it, in a few attempts; false if something is left to be done. */
   async #update(lease: Lease, signal: AbortSignal): Promise<boolean> {
     let base = lease;
     for (let failures = 0; failures < MAX_TRIES;) {

@@ -20,7 +20,7 @@ export interface NodeHealth {
   readonly culprit?: string;
 }
 
-/** Tells how well the agent is. */
+/** Reports the health of the agent. */
 export interface NodeHealthPort {
   health(): NodeHealth;
   /** Calls `listener` whenever health may have changed, until the returned function is called. */
@@ -34,9 +34,9 @@ export type MachineInfo = Omit<NodeInfo, 'containerRuntimeVersion' | 'kubeletVer
 export interface RuntimeInfo {
   /** `containerd://1.7.24`. */
   readonly version: string;
-  /** Undefined for a runtime that does not tell. */
+  /** Undefined for a runtime that does not report it. */
   readonly handlers?: readonly NodeRuntimeHandler[];
-  /** Whether it heeds supplementalGroupsPolicy; undefined for a runtime that does not tell. */
+  /** Whether it heeds supplementalGroupsPolicy; undefined for a runtime that does not report it. */
   readonly supplementalGroupsPolicy?: boolean;
 }
 

@@ -19,7 +19,7 @@ export interface RegistrationOptions {
   readonly computeInitial: () => NodeObject;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Told of each try that failed. */
+  /** Called for each failed attempt. */
   readonly onFailure?: (error: unknown) => void;
 }
 

@@ -4,7 +4,7 @@ import { type NodeTaint } from './node-object.js';
 export interface NodeSettings {
   /** The name of its Node. */
   readonly name: string;
-  /** The machine's own name, or what it was told to be instead; the label and the address `Hostname`. */
+  /** The machine's own name, or the configured one; the label and the address `Hostname`. */
   readonly hostname: string;
   /** Whether the Node is created when there is none; else somebody else has to. */
   readonly register: boolean;
@@ -21,7 +21,7 @@ export interface NodeSettings {
   readonly statusUpdateFrequencyMs: number;
   readonly statusReportFrequencyMs: number;
   readonly leaseDurationMs: number;
-  /** How many images a Node tells; -1 for all. */
+  /** How many images a Node lists; -1 for all. */
   readonly maxImages: number;
 }
 
@@ -42,7 +42,7 @@ export const DEFAULT_NODE_SETTINGS = {
 const KUBERNETES_VERSION = 'v1.37.2';
 
 /**
- * What a Node tells as its kubelet's version: Kubernetes' own, with podloop's behind a plus.
+ * The kubelet version that a Node reports: Kubernetes' own, with podloop's behind a plus.
  *
  * What stands behind a plus is no part of the order of versions (https://semver.org/#spec-item-10), so whoever holds
  * versions against one another (kubeadm before an upgrade, a policy, a script) takes the node for what it is: neither
@@ -52,7 +52,7 @@ export function kubeletVersionOf(podloopVersion: string): string {
   return `${KUBERNETES_VERSION}+podloop.${podloopVersion.replace(/[^0-9A-Za-z.-]/g, '-')}`;
 }
 
-/** Whether the version that a Node tells is one that {@link kubeletVersionOf} has made. */
+/** Whether the version that a Node reports is one that {@link kubeletVersionOf} has made. */
 export function isPodloopVersion(kubeletVersion = ''): boolean {
   return kubeletVersion.includes('+podloop.');
 }

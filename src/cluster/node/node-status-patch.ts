@@ -17,7 +17,7 @@ import { type NodeCondition, type NodeObject, type NodeStatus } from './node-obj
 export interface NodePatch {
   /** The body of a PATCH; undefined when nothing at all differs. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
-  /** Whether more differs than when the conditions were last told of. */
+  /** Whether more differs than the time of the last report of the conditions. */
   readonly isChange: boolean;
 }
 

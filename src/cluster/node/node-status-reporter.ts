@@ -5,7 +5,7 @@
  * when the last one is five minutes old. It compares every ten seconds, and at once when it is woken: so the first Ready
  * is there the moment the runtime is up.
  *
- * Nothing here waits for a fact of the machine; what could not be found out is not told. A request that fails is tried
+ * Nothing here waits for a fact of the machine; what could not be found out is left out. A request that fails is tried
  * again, five times in all, and from the second failure on the connection is dropped: a server that went away without a
  * word would be waited for until TCP gives up.
  *
@@ -32,7 +32,7 @@ import { diffNodes } from './node-status-patch.js';
 export interface NodeStatusReporterOptions {
   readonly api: NodeApi;
   readonly nodeName: string;
-  /** How the Node should be, given how it is; and what is told of the difference once it is sent. */
+  /** The desired Node, given the present one, and the events to emit once the difference is sent. */
   readonly compute: (node: NodeObject) => {
     readonly node: NodeObject;
     readonly events: readonly NodeEvent[];
@@ -43,7 +43,7 @@ export interface NodeStatusReporterOptions {
   readonly seenVersion: () => string | undefined;
   readonly updateFrequencyMs: number;
   readonly reportFrequencyMs: number;
-  /** Told of each Node that the API server has sent, and of its absence. */
+  /** Called for each Node that the API server has sent, and when there is none. */
   readonly onNode: (node: NodeObject | undefined) => void;
   readonly onEvent: (event: NodeEvent) => void;
   readonly dropConnection: () => void;
@@ -82,7 +82,7 @@ export class NodeStatusReporter {
     this.#random = options.random ?? Math.random;
   }
 
-  /** Something may have changed that should be told at once. */
+  /** Something may have changed that should be reported at once. */
   wake(): void {
     this.#wakeup.wake();
   }

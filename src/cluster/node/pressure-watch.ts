@@ -87,7 +87,7 @@ export class PressureWatch {
     }
   }
 
-  /** Measures once, for whoever asks: nobody else is told what was found. Rejects only when aborted. */
+  /** Measures once for the caller, without notifying anybody else. Rejects only when aborted. */
   async look(signal: AbortSignal): Promise<Supplies> {
     const parts = await Promise.all(
       [...this.#looks].map(async ([name, look]) => this.#read(name, look, signal)),

@@ -113,7 +113,7 @@ export class ClusterObjects implements PodObjects {
   /** Has looked up what the pod's volumes are made of, tokens among it. See {@link ReferencedObjects.fetch}. */
   async fetchForVolumes(pod: NodePod, signal: AbortSignal): Promise<void> {
     if (!isClusterPod(pod)) return;
-    // All at the same time; whoever mounts the volume is told what a token cannot be had for.
+    // All at the same time; the mount fails with the reason if a token cannot be obtained.
     const tokens = tokensIn(pod).map(async (spec) => this.#tokens.get(pod, spec).catch(() => undefined));
     const objects = this.#referenced.fetch(pod, volumeReferences(pod), signal);
     await Promise.all([objects, abortable(Promise.all(tokens), signal)]);
@@ -128,7 +128,7 @@ export class ClusterObjects implements PodObjects {
     ]);
   }
 
-  /** See {@link Services.variablesFor}; a pod of a manifest is told of what is known. */
+  /** See {@link Services.variablesFor}; a pod of a manifest gets what is known. */
   serviceVariables(pod: NodePod): ReadonlyMap<string, string> {
     try {
       return this.#services.variablesFor(pod);
@@ -150,7 +150,7 @@ export class ClusterObjects implements PodObjects {
     return this.#orAwait(pod, key, async (own = signal) => this.#claims.get(pod, volume, own));
   }
 
-  /** What cannot be had is looked for from then on, and the pod told of when it can. */
+  /** What is missing is polled from then on, and the pod is notified when it appears. */
   async #orAwait<T>(pod: NodePod, key: string, get: (signal?: AbortSignal) => Promise<T>): Promise<T> {
     const { uid } = pod.metadata;
     try {

@@ -100,7 +100,7 @@ export class ServiceAccountTokens {
     this.#kept.delete(podUid);
   }
 
-  /** Tells of those that have ended of the tokens that nobody is given any more. */
+  /** Reports which of the unused tokens have expired. */
   forgetEnded(): void {
     for (const former of this.#former) {
       if (!this.#isPast(former.endsAt)) continue;

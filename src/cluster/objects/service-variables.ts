@@ -44,7 +44,7 @@ function toPort(value: unknown): ServicePort[] {
 }
 
 /**
- * The variables that tell containers where a service is, those of Docker's links included. Pure.
+ * The variables with which containers find a service, those of Docker's links included. Pure.
  *
  * @see https://kubernetes.io/docs/tutorials/services/connect-applications-service/#environment-variables
  */

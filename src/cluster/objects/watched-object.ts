@@ -74,7 +74,7 @@ export class WatchedObject {
     return this.#following !== undefined;
   }
 
-  /** Whether what is known is as new as a watch can tell. */
+  /** Whether the known state is as new as a watch can provide. */
   get isCurrent(): boolean {
     return this.#isCurrent || (this.#value?.immutable === true && !this.#isDoubted);
   }
@@ -170,7 +170,7 @@ export class WatchedObject {
     const value = object === undefined ? undefined : readKubeConfigObject(object, this.#options.id);
     const isNew = !this.#isKnown || !isSame(this.#value, value);
     [this.#isKnown, this.#isCurrent, this.#isDoubted, this.#value] = [true, true, false, value];
-    // Nothing of it can change until it is made anew, and then it is for other pods, which doubt it.
+    // It cannot change until it is created again, and then for other pods, which read it again.
     if (value?.immutable === true) this.rest();
     if (isNew) this.#options.onChanged(value, new Set(this.#waitingPods.keys()));
     for (const settle of [...this.#waiting]) settle();

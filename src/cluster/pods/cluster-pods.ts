@@ -146,7 +146,7 @@ export class ClusterPods {
     return this.#node === undefined ? undefined : admitToNode(api, this.#node);
   }
 
-  /** What the API server knows of a pod, whoever told it; undefined of one that is not from there. */
+  /** The status of a pod at the API server, whoever wrote it; undefined for a pod that is not from there. */
   findTold(uid: string): V1PodStatus | undefined {
     const api = this.#known.find(uid);
     return api === undefined ? undefined : toNodeStatus(api);
@@ -169,7 +169,7 @@ export class ClusterPods {
     if (node === undefined) return;
     const before = this.#node?.metadata?.labels ?? this.#options.initialLabels;
     this.#node = node;
-    // They would have to be written anew otherwise: nobody but a scheduler tries again.
+    // Otherwise they would have to be created again: only a scheduler retries.
     if (!isDeepStrictEqual(before, node.metadata?.labels ?? {})) this.#options.agent.judgeRejected();
     this.#source.nodeIsKnown();
     this.#mirrors.refresh();

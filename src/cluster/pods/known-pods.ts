@@ -63,7 +63,7 @@ export class KnownPods implements ReflectorSink<ApiPod> {
   replace(items: readonly ApiPod[], resourceVersion: string): void {
     const uids = new Set(items.map(({ metadata }) => metadata?.uid));
     const gone = [...this.#pods.values()].filter(({ metadata }) => !uids.has(metadata.uid));
-    // Of a server whose data were restored: versions count from there anew, and what was written since then never was.
+    // Of a server whose data were restored: versions count from there again, and later writes are lost.
     const isBack = this.#wasRestored || isSurelyOlder(resourceVersion, this.#seen);
     this.#wasRestored = false;
     this.#seen = resourceVersion;

@@ -1,9 +1,9 @@
 /**
- * Tells whether a mirror pod that a kubelet left is as good as one of ours.
+ * Decides whether a mirror pod that a kubelet left can be used like one of this agent.
  *
  * A kubelet says by the uid alone which version of a static pod a mirror pod is of, and computes it from the manifest by
  * its own types, which nobody else can do. So what the mirror pod itself says is held against the manifest. In doubt it is
- * not the same: the mirror pod is made anew then, as after an edit.
+ * not the same: the mirror pod is then created again, as after an edit.
  *
  * @module
  */

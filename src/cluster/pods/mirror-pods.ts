@@ -2,7 +2,7 @@
  * Keeps a copy of each static pod on the API server, so that others see it: a mirror pod.
  *
  * In: the static pods that are wanted, the mirror pods that the API server has, and the node's object, which owns them.
- * Out: mirror pods made, made anew when they are deleted or out of date, and taken away with the static pod. What somebody
+ * Out: mirror pods created, created again when they are deleted or out of date, and taken away with the static pod. What somebody
  * does to a mirror pod does nothing to the static pod. One that a kubelet left stays where its static pod was adopted as it is:
  * see {@link isKubeletsMirrorOf}.
  *
@@ -44,7 +44,7 @@ export interface MirrorPodsOptions {
   readonly clock: Clock;
   readonly known: KnownPods;
   readonly agent: Pick<AgentPods, 'staticPods' | 'statuses' | 'isFinished' | 'findStatus'>;
-  /** Hears of static pods of which the API server does not take a copy. */
+  /** Called for static pods whose mirror the API server rejects. */
   readonly events: PodEventRecorder;
   /** The node's object; undefined while it is not there. */
   readonly node: () => ApiNode | undefined;
@@ -61,7 +61,7 @@ interface Failure {
 /** The reason of the event that says why a static pod cannot be seen at the API server. */
 const FAILED_MIRROR_POD = 'FailedMirrorPod';
 
-/** All is looked at so often whatever was told: that a manifest is gone is told by nobody. */
+/** Everything is checked at this period, as nothing reports that a manifest is gone. */
 const LOOK_MS = 5_000;
 const [FIRST_RETRY_MS, MAX_RETRY_MS] = [1_000, 60_000];
 
@@ -87,7 +87,7 @@ export class MirrorPods {
         if (!isMirrorPod(pod)) return;
         const name = fullName(pod.metadata);
         const other = this.#mirrors.get(name);
-        // What list and watch tell may be of before we made the one that is there now.
+        // List and watch may show the time before the present one was created.
         if (other !== undefined && other.metadata.uid !== pod.metadata.uid && isOlder(pod, other)) return;
         this.#mirrors.set(name, pod);
         this.refresh();

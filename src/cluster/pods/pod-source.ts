@@ -30,7 +30,7 @@ export interface PodSourceOptions {
   readonly findRefusal: (uid: string) => string | undefined;
   /** Something has come into the way of a pod that was delivered, or is there no more. */
   readonly onRefusalChanged: (uid: string) => void;
-  /** The API server holds a pod for ended: it is not to run, or not any more. May be told more than once. */
+  /** The API server holds a pod for ended: it must not run, or not any more. May be called more than once. */
   readonly onEnded: (pod: NodePod, status: V1PodStatus) => void;
   readonly events: PodEventRecorder;
   /**

@@ -1,5 +1,5 @@
 /**
- * What a node tells the API server of a pod: the difference between the status that it has computed and the one that is
+ * What a node reports to the API server about a pod: the difference between the status that it has computed and the one that is
  * there, as a strategic merge patch. Pure.
  *
  * What the node does not own is never in it: conditions of others, and PodScheduled where the scheduler has set it. A
@@ -137,7 +137,7 @@ function diffConditions(inputs: StatusPatchInputs): unknown[] {
   return changed;
 }
 
-/** Since when it is as it is: what an agent before this one has told holds. */
+/** The time of the last transition: the report of an earlier agent stays valid. */
 function transitionOf(
   condition: V1PodCondition,
   before: ApiPodCondition | undefined,

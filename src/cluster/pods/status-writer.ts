@@ -1,9 +1,9 @@
 /**
- * Tells the API server how the pods of the node are, and takes pods off it that have ended.
+ * Reports the statuses of the node's pods to the API server, and deletes pods there that have ended.
  *
  * In: statuses as the agent computes them, and the pods as the API server has them ({@link KnownPods}). Out: patches of the
  * difference, one at a time for each pod and a few at once in all; a deletion of a pod that is to go, once nothing of it is
- * left on the node and its last status has been told.
+ * left on the node and its last status has been reported.
  *
  * Nothing is queued but the pod: what is sent is the newest status when its turn comes, so that any number of changes
  * fold while the server is away. What fails is tried again with growing delays, and at once when the server is back.
@@ -84,9 +84,9 @@ export class StatusWriter {
   readonly #logger: Logger;
   readonly #waiting = new Set<string>();
   readonly #busy = new Set<string>();
-  /** Only of pods of which the last try failed. */
+  /** Only of pods whose last attempt failed. */
   readonly #retries = new Map<string, Retry>();
-  /** What the server made nothing of, as its answer shows it: by pod. It is not told again. */
+  /** What the server made nothing of, as its answer shows it: by pod. It is not reported again. */
   readonly #unheard = new Map<string, string>();
   /**
    * Pods that the server was asked to take off: it is not asked again before it is shown to have them no more, or lists them all anew.
@@ -95,7 +95,7 @@ export class StatusWriter {
   readonly #takenOff = new Set<string>();
   /** Pods that were not there to be written when that was tried last, though they are known to be. */
   readonly #missed = new Set<string>();
-  /** Since when the server does not know how a pod is: of those that have changed and were not told of yet. */
+  /** Since when the server does not know how a pod is: of those that have changed and were not reported yet. */
   readonly #changedAtMs = new Map<string, number>();
   #signal: AbortSignal | undefined;
   readonly #stats = { patches: 0, deletions: 0, failures: 0, folded: 0 };
@@ -202,7 +202,7 @@ export class StatusWriter {
 
   /** Never rejects. */
   async #serve(uid: string, signal: AbortSignal): Promise<void> {
-    // What changes while it is written is told of with the next turn.
+    // A change during the write is reported with the next one.
     const changedAtMs = this.#changedAtMs.get(uid);
     this.#changedAtMs.delete(uid);
     try {
@@ -291,7 +291,7 @@ export class StatusWriter {
     const { client, known, onDoubt } = this.#options;
     const patch = this.#compute(uid, api, status);
     if (patch === undefined) return false;
-    // Newer fields mean nothing to older servers: it would be told again and again.
+    // Older servers ignore newer fields: they would be reported again and again.
     if (JSON.stringify(patch) === this.#unheard.get(uid)) return false;
     const answer = await client.request<ApiPod | undefined>({
       ...{ method: 'PATCH', path: `${pathOf(api.metadata)}/status`, body: patch, isUrgent: true, signal },
@@ -339,7 +339,7 @@ export class StatusWriter {
     const api = known.find(uid);
     if (api?.metadata.deletionTimestamp === undefined || isMirrorPod(api) || !hasEndedThere(api)) return;
     if (!agent.isFinished(uid) || this.#takenOff.has(uid)) return;
-    // Before it is sent: the watch may tell that the pod is gone before the answer comes.
+    // Before it is sent: the watch may report the deletion before the answer comes.
     this.#takenOff.add(uid);
     try {
       await client.request({

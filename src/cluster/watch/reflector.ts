@@ -1,12 +1,12 @@
 /**
  * Keeps somebody in step with a collection of an API server: first all of it, then every change, for ever.
  *
- * In: the collection, through a {@link KubeClient}. Out: {@link ReflectorSink}, which is told all there is (`replace`)
+ * In: the collection, through a {@link KubeClient}. Out: {@link ReflectorSink}, which gets all there is (`replace`)
  * and then each change in the order in which the server made them. Nothing is kept here but the resource version: who
  * wants a copy keeps one.
  *
  * It assumes nothing of the connection. A watch that ended is taken up where it stopped; when the server no longer knows
- * that place, all is listed again, and what is missing from that list is gone. While the server is away nothing is told.
+ * that place, all is listed again, and what is missing from that list is gone. While the server is away, nothing is delivered.
  *
  * Nor does it take silence for peace. A server whose data were restored from a backup counts its versions from there again,
  * and shows nothing to who watches from a later one, without an error, until it has come as far. So after a watch in which
@@ -33,7 +33,7 @@ export interface ReflectorSink<T> {
   replace(items: readonly T[], resourceVersion: string): void;
   /** It is new, or has changed. The same version may come twice. */
   upsert(item: T): void;
-  /** It is gone; this is how it was last. May be of something that was never told of. */
+  /** It is gone; this is how it was last. It may never have been delivered. */
   delete(item: T): void;
 }
 
@@ -158,7 +158,7 @@ export class Reflector<T extends KubeObject> {
     return this.#problem;
   }
 
-  /** The newest version that the sink was told of; before the first list what it was to begin with. */
+  /** The newest version that was delivered to the sink; before the first list the configured one. */
   get resourceVersion(): string {
     return this.#lastSeen;
   }

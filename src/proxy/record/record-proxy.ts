@@ -34,7 +34,7 @@ export interface RecordProxyOptions {
   readonly replace?: boolean;
   /** What the recording may have on the disk, in bytes (default: 256 MiB). */
   readonly maxBytes?: number;
-  /** What happens then: it ends (`stop`), or the older half goes, again and again (`roll`). `stop` unless told. */
+  /** What happens then: it ends (`stop`), or the older half goes, again and again (`roll`). (default: `stop`) */
   readonly whenFull?: 'stop' | 'roll';
   /** What is recorded although it may be secret (default: as little as possible). */
   readonly rules?: Partial<RedactionRules>;

@@ -22,7 +22,7 @@ export interface UnpackOptions {
   readonly prefix: string;
   /** The path here. */
   readonly target: string;
-  /** Told of everything that is left out, and why. */
+  /** Called for everything that is left out, with the reason. */
   readonly warn: (message: string) => Promise<void>;
 }
 

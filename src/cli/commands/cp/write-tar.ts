@@ -10,7 +10,7 @@ import { BLOCK_BYTES, encodeHeader, EntryKind, padding } from './tar-header.js';
 
 const CHUNK_BYTES = 64 * 1024;
 
-/** Told of what is left out: sockets, pipes, devices (`special file`), and names and targets that are no text. */
+/** Called for what is left out: sockets, pipes, devices (`special file`), and names and targets that are no text. */
 export type OnSkipped = (path: string, what: string) => void;
 
 /** What is sent: what it is called here, by which path it is reached, and its name in the tar. */

@@ -203,7 +203,7 @@ function readWhen(flag: string, text: string, nowMs: number): number {
     try {
       return nowMs - parseGoDuration(text, flag);
     } catch {
-      // Told below.
+      // Reported below.
     }
   }
   throw failure(

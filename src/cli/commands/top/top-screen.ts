@@ -91,7 +91,7 @@ export class TopScreen implements Disposable {
     this.#screen.close();
   }
 
-  /** Unless somebody wants to look at what is there, all of which stands still then. */
+  /** Not while the screen is paused, for somebody who reads it. */
   #showNewest(): void {
     if (this.#view.isPaused) return;
     this.#shown = this.#newest;
