@@ -107,6 +107,7 @@ const MAY_USE_PACKAGE: Readonly<Record<string, readonly string[]>> = {
   'classic-level': ['history'],
   commander: ['cli'],
   'find-my-way': ['node/api'],
+  fzstd: ['box'],
   'kubernetes-types': ['cluster'],
   pkijs: ['base', 'node/api', 'cluster', 'testing'],
   'prom-client': ['node/telemetry/metrics', 'node/telemetry/registry'],
