@@ -74,6 +74,32 @@ describe('taking over pods', () => {
     expect(adopted.all().map(({ uid, name }) => [uid, name])).toEqual([['left', 'web']]);
   });
 
+  it.each(['../../../evil', '..', '/etc', 'a/b', 'a..b', '', '.hidden', 'x'.repeat(129), 'a\0b'])(
+    'leaves alone a pod after whose uid no folder can be named: %j',
+    async (uid) => {
+      const { send, logger, adoption } = setUp([aPod({ uid })]);
+      expect(await send('ADD', web)).toEqual(['uid-web']);
+      expect(adopted.all()).toEqual([]);
+      expect(logger.lines).toMatchObject([
+        {
+          level: 'warn',
+          message: 'Pod is not taken over: folders cannot be named after its uid',
+          fields: { leftUID: uid },
+        },
+      ]);
+      const annotations = { [STATIC_POD_ANNOTATIONS.source]: 'api' };
+      const observed = aPod({ uid });
+      const status = aPodStatus(observed, {
+        sandboxes: [aSandboxStatus(observed.sandboxes[0], { annotations })],
+      });
+      expect(adoption.findLeft([status])).toEqual([]);
+      const other = aPodStatus(aPod({ uid: 'fine' }), { sandboxes: status.sandboxes });
+      expect(adoption.findLeft([other]).map((each) => each.uid)).toEqual(['fine']);
+      await setUp([aPod({ uid }), aPod({ uid: 'left' })]).send('ADD', web);
+      expect(adopted.all().map((each) => each.uid)).toEqual(['left']);
+    },
+  );
+
   it('goes by the record alone unless it was asked to take over', async () => {
     expect(await setUp([aPod({ uid: 'left' })], { isAdopting: false }).send('ADD', web)).toEqual(['uid-web']);
     await setUp([aPod({ uid: 'left' })]).send('ADD', web);

@@ -15,6 +15,7 @@
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type PodUpdate } from '#kube/pod/pod-update.js';
 import { API_SOURCE, isClusterPod, STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
+import { checkUid } from '#kube/validation/name-rules.js';
 import { type ObservedPod, ownerOf, type PodStatus, type Runtime } from '#watch';
 import { Backoff } from '#base/async/backoff.js';
 import { type Clock } from '#base/time/clock.js';
@@ -95,7 +96,7 @@ export class PodAdoption {
       const isOfApi = sandboxes.some(
         ({ annotations }) => annotations[STATIC_POD_ANNOTATIONS.source] === API_SOURCE,
       );
-      if (owner !== 'kubernetes' || !isOfApi || adopted.has(uid)) return false;
+      if (owner !== 'kubernetes' || !isOfApi || adopted.has(uid) || !hasUsableUid(status)) return false;
       return !isBegun(status);
     });
   }
@@ -152,8 +153,15 @@ export class PodAdoption {
     for (const pod of pods) {
       if (this.#findRecord(pod) !== undefined) continue;
       const names = { pod: pod.metadata, podUID: pod.metadata.uid };
-      const [left] = sortCandidates(pod, listed);
-      if (left === undefined) continue;
+      const candidates = sortCandidates(pod, listed);
+      const left = candidates.find(hasUsableUid);
+      if (left === undefined) {
+        for (const { uid } of candidates) {
+          const message = 'Pod is not taken over: folders cannot be named after its uid';
+          this.#logger.warn(message, { ...names, leftUID: uid });
+        }
+        continue;
+      }
       if (listed.some(({ uid, owner }) => uid === pod.metadata.uid && owner === 'podloop')) {
         const message = 'Pod is not taken over: this agent has one of the same name already';
         this.#logger.warn(message, { ...names, leftUID: left.uid });
@@ -171,6 +179,14 @@ export class PodAdoption {
 /** Whether a podloop, perhaps another one, has begun to manage it. */
 function isBegun({ sandboxes, containers }: PodStatus): boolean {
   return [...sandboxes, ...containers].some(({ labels }) => ownerOf(labels) === 'podloop');
+}
+
+/**
+ * Whether folders and cgroups may be named after the uid. Kubelets accept any text in their manifests, so that
+ * it could be a path that leads out of the agent's folders.
+ */
+function hasUsableUid({ uid }: Pick<ObservedPod, 'uid'>): boolean {
+  return checkUid(uid) === undefined;
 }
 
 /** Pods of a kubelet with the pod's names, best candidate first: running before ended, then the newest. */
