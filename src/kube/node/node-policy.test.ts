@@ -127,6 +127,33 @@ describe('what a node forbids', () => {
   });
 });
 
+describe('a container of any kind', () => {
+  const LISTS = ['containers', 'initContainers', 'ephemeralContainers'] as const;
+  const WORDS = ['privileged', 'hostPort', 'hostProbes', 'capabilities', 'procMount', 'hostImage'] as const;
+
+  it.each(LISTS.flatMap((list) => WORDS.map((word) => [list, word] as const)))(
+    'in %s is judged by %s',
+    (list, word) => {
+      const asking = [...(EVERYTHING[word].initContainers ?? []), ...(EVERYTHING[word].containers ?? [])];
+      const spec: Partial<PodSpec> = { containers: [main], [list]: [main, ...asking] };
+      const problems = problemsOf(spec, policy([word]));
+      expect(problems.length).toBe(problemsOf(EVERYTHING[word], policy([word])).length);
+      for (const problem of problems) expect(problem).toMatch(new RegExp(`^spec\\.${list}\\[[1-9]`));
+    },
+  );
+
+  it.each(LISTS)('in %s mounts a path that is allowed for reading in no other way', (list) => {
+    const spec: Partial<PodSpec> = {
+      containers: [main],
+      [list]: [{ ...main, volumeMounts: [{ name: 'v', mountPath: '/v' }] }],
+      volumes: [{ name: 'v', hostPath: { path: '/srv/x' } }],
+    };
+    expect(problemsOf(spec, policy([], ['/srv:ro']))).toMatchObject([
+      expect.stringMatching(`^spec.${list}.0..volumeMounts.0..readOnly: Forbidden`),
+    ]);
+  });
+});
+
 describe('paths of the node', () => {
   const mount = (path: string, readOnly?: boolean): Partial<PodSpec> => ({
     volumes: [{ name: 'v', hostPath: { path } }],
