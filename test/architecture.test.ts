@@ -166,6 +166,20 @@ describe('who may import whom', () => {
     expect(offences.map(describeImport)).toEqual([]);
   });
 
+  it('lets nobody but the outlet for users hear or fill node:diagnostics_channel', () => {
+    const outlet = 'base/channels/publishing-channel.ts';
+    const users = imports.filter(({ to }) => to === 'node:diagnostics_channel').map(({ from }) => from);
+    expect(users).toEqual([outlet]);
+    const texts = handwritten.map((file) => ({ file, text: readText(`src/${file}`) }));
+    const channels = texts.flatMap(({ text }) =>
+      [...text.matchAll(/const (\w+) = definePublishingChannel</g)].map(([, name = '']) => name),
+    );
+    expect(channels.length).toBeGreaterThan(40);
+    // Parts publish to the channels of their agent, and subscribe there.
+    const global = new RegExp(`\\b(?:${channels.join('|')})\\s*\\.(?:publish|subscribe|hasSubscribers)\\b`);
+    expect(texts.filter(({ text }) => global.test(text)).map(({ file }) => file)).toEqual([]);
+  });
+
   it('allows no circle of rooms', () => {
     const edges = (room: string): string[] =>
       (MAY_IMPORT[room] ?? []).map((rule) => roomOf(rule.replace(/^type /, '').replace(/\*$/, 'x')));

@@ -1,3 +1,4 @@
+import { type Channels } from '#base/channels/publishing-channel.js';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CriClient, probeEndpoint } from '#watch';
@@ -28,6 +29,7 @@ export interface AgentRuntimeOptions {
   readonly version: string;
   /** Timeout of a call, in milliseconds. */
   readonly timeoutMs: number;
+  readonly channels: Channels;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -51,14 +53,14 @@ export async function connectAgentRuntime(
   options: AgentRuntimeOptions,
   signal: AbortSignal,
 ): Promise<AgentRuntime> {
-  const { clock, logger, timeoutMs, runtimeEndpoint, runtimeFlags: flags, version } = options;
+  const { clock, logger, timeoutMs, runtimeEndpoint, runtimeFlags: flags, version, channels } = options;
   const found = runtimeEndpoint === EMBEDDED_RUNTIME ? undefined : await findRuntime(runtimeEndpoint);
   let keeper: EmbeddedRuntimeKeeper | undefined;
   if (found === undefined) keeper = await startEmbedded(options, signal);
   const url = found ?? keeper!.endpoint;
-  const { runtimeName, runtimeVersion } = await probeEndpoint(url, { signal, clock });
+  const { runtimeName, runtimeVersion } = await probeEndpoint(url, { signal, channels, clock });
   logger.info('Validated CRI v1 runtime API', { endpoint: url });
-  const client = new CriClient({ endpoint: url, clock, logger, timeoutMs });
+  const client = new CriClient({ endpoint: url, channels, clock, logger, timeoutMs });
   // Also after a start of our own: another process may have been faster.
   if (keeper !== undefined) await logRuntimeDifferences({ client, flags, version, logger, signal });
   return { client, url, name: runtimeName, version: runtimeVersion, keeper };

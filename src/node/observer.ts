@@ -12,6 +12,7 @@
  *
  * @module
  */
+import { type Channels } from '#base/channels/publishing-channel.js';
 import {
   CriClient,
   CriRuntime,
@@ -51,6 +52,8 @@ export interface ObservedEndpoint {
   readonly url: string;
   readonly runtimeName: string;
   readonly runtimeVersion: string;
+  /** Where its client publishes its calls (default: nobody hears of them). */
+  readonly channels?: Channels;
   /** Calls without an answer yet (default: unknown). */
   readonly callsInFlight?: () => readonly CriCall[];
   readonly close: () => void;
@@ -87,8 +90,9 @@ export class Observer implements AsyncDisposable {
     const client = new CriClient({ endpoint: url, clock, logger });
     const runtime = new CriRuntime({ client, clock, logger });
     const close = (): void => client.close();
+    const { channels } = client;
     const callsInFlight = (): readonly CriCall[] => client.callsInFlight();
-    const target = { runtime, url, runtimeName, runtimeVersion, callsInFlight, close };
+    const target = { runtime, url, runtimeName, runtimeVersion, channels, callsInFlight, close };
     return new Observer(target, resolved, ports);
   }
 
@@ -113,6 +117,7 @@ export class Observer implements AsyncDisposable {
     });
     this.#pleg = new Pleg({
       runtime,
+      ...(target.channels && { channels: target.channels }),
       clock,
       logger,
       mode,
@@ -149,7 +154,12 @@ export class Observer implements AsyncDisposable {
   startReport(): PlegReporter {
     const { runtimeName: name, runtimeVersion: version, url: endpoint, callsInFlight } = this.#target;
     return new PlegReporter({
-      ...{ clock: this.#clock, pleg: this.#pleg, runtime: { name, version, endpoint } },
+      ...{
+        clock: this.#clock,
+        channels: this.#pleg.channels,
+        pleg: this.#pleg,
+        runtime: { name, version, endpoint },
+      },
       uids: () => this.#pleg.cache.uids(),
       callsInFlight: callsInFlight ?? (() => []),
     });

@@ -1,3 +1,4 @@
+import { type Publisher } from '#base/channels/publishing-channel.js';
 import { type Clock } from '#base/time/clock.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { CachedAnswers, type CachedAnswersStats } from './cached-answers.js';
@@ -5,7 +6,7 @@ import { postReview } from './post-review.js';
 import { type ClusterUser } from './read-user.js';
 
 /** What {@link AccessReviews} work with. */
-export interface AccessReviewsOptions {
+export interface AccessReviewsOptions extends Publisher {
   readonly client: Pick<KubeClient, 'request'>;
   readonly clock: Clock;
   /** Whose resource `nodes` is asked about. */
@@ -51,7 +52,13 @@ export class AccessReviews {
     const { authorizedTtlMs = AUTHORIZED_TTL_MS, unauthorizedTtlMs = UNAUTHORIZED_TTL_MS } = options;
     this.#answers = new CachedAnswers({
       kind: 'authz',
-      ...{ clock: options.clock, limitMs: LIMIT_MS, mostKept: MAX_CACHED, mostAsked: MAX_PENDING },
+      ...{
+        channels: options.channels,
+        clock: options.clock,
+        limitMs: LIMIT_MS,
+        mostKept: MAX_CACHED,
+        mostAsked: MAX_PENDING,
+      },
       ttlMsOf: ({ isAllowed, isKept }) => (!isKept ? 0 : isAllowed ? authorizedTtlMs : unauthorizedTtlMs),
       isGood: ({ isAllowed }) => isAllowed,
       late: () => new Error(`the API server did not answer within ${LIMIT_MS / 1_000}s who may do what`),

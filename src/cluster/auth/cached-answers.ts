@@ -1,3 +1,4 @@
+import { publishTo } from '#base/channels/publishing-channel.js';
 import { authAnswerGiven } from '#base/channels/auth-channels.js';
 import { AnswerStore, type AnswerStoreOptions, type AnswerStoreStats } from './answer-store.js';
 import {
@@ -40,7 +41,12 @@ export class CachedAnswers<T> {
     const { clock, kind } = this.#options;
     const startedAtMs = clock.monotonicMs();
     const tell = (wasKept: boolean, failed: boolean): void =>
-      authAnswerGiven.publish({ kind, wasKept, failed, durationMs: clock.monotonicMs() - startedAtMs });
+      publishTo(this.#options.channels, authAnswerGiven, {
+        kind,
+        wasKept,
+        failed,
+        durationMs: clock.monotonicMs() - startedAtMs,
+      });
     const kept = this.#store.find(key);
     if (kept !== undefined) {
       tell(true, false);

@@ -13,6 +13,7 @@
  *
  * @module
  */
+import { type Publisher } from '#base/channels/publishing-channel.js';
 import { type AuthQuestionKind } from '#base/channels/auth-channels.js';
 import { type Clock } from '#base/time/clock.js';
 import { type KubeClient } from '../client/kube-client.js';
@@ -22,7 +23,7 @@ import { type ClusterUser } from './read-user.js';
 import { TokenReviews } from './token-reviews.js';
 
 /** What {@link ClusterAuth} works with. */
-export interface ClusterAuthOptions {
+export interface ClusterAuthOptions extends Publisher {
   readonly client: Pick<KubeClient, 'request'>;
   readonly nodeName: string;
   readonly clock: Clock;
@@ -56,19 +57,19 @@ export class ClusterAuth {
   readonly #tokens: TokenReviews | undefined;
   readonly #access: AccessReviews | undefined;
 
-  constructor({ client, nodeName, clock, settings }: ClusterAuthOptions) {
+  constructor({ client, nodeName, channels, clock, settings }: ClusterAuthOptions) {
     const { areTokensReviewed = true, tokenTtlMs, audiences, mode = 'Webhook' } = settings;
     const { authorizedTtlMs, unauthorizedTtlMs } = settings;
     if (areTokensReviewed) {
       this.#tokens = new TokenReviews({
-        ...{ client, clock },
+        ...{ client, channels, clock },
         ...(tokenTtlMs === undefined ? {} : { cacheTtlMs: tokenTtlMs }),
         ...(audiences === undefined ? {} : { audiences }),
       });
     }
     if (mode === 'Webhook') {
       this.#access = new AccessReviews({
-        ...{ client, clock, nodeName },
+        ...{ client, channels, clock, nodeName },
         ...(authorizedTtlMs === undefined ? {} : { authorizedTtlMs }),
         ...(unauthorizedTtlMs === undefined ? {} : { unauthorizedTtlMs }),
       });

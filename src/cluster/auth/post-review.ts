@@ -1,3 +1,4 @@
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { authReviewEnded, type AuthQuestionKind } from '#base/channels/auth-channels.js';
 import { type Clock } from '#base/time/clock.js';
 import { isRecord } from '#base/text/is-record.js';
@@ -16,7 +17,7 @@ export interface ReviewRequest {
 }
 
 /** Who is asked, and by which clock. */
-export interface ReviewPorts {
+export interface ReviewPorts extends Publisher {
   readonly client: Pick<KubeClient, 'request'>;
   readonly clock: Clock;
   /** Returns a number in [0, 1) (default: Math.random). */
@@ -28,7 +29,7 @@ const CREATED = 201;
 
 /** The status of the answer to a review; empty when there is none. Rejects when there is no answer after all tries. */
 export async function postReview(
-  { client, clock, random }: ReviewPorts,
+  { client, channels, clock, random }: ReviewPorts,
   { kind, path, body, timeoutMs, isUrgent }: ReviewRequest,
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, unknown>>> {
@@ -36,7 +37,7 @@ export async function postReview(
   const review = await askAgain(options, async () => {
     const startedAtMs = clock.monotonicMs();
     const tell = (code: number | undefined): void =>
-      authReviewEnded.publish({ kind, code, durationMs: clock.monotonicMs() - startedAtMs });
+      publishTo(channels, authReviewEnded, { kind, code, durationMs: clock.monotonicMs() - startedAtMs });
     try {
       const answer = await client.request<unknown>({
         ...{ method: 'POST', path, body, timeoutMs, isUrgent, signal },

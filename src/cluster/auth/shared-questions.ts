@@ -1,11 +1,12 @@
 import { abortable } from '#base/async/abortable.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { authFetchEnded, type AuthQuestionKind } from '#base/channels/auth-channels.js';
 import { BusyError } from '#base/errors/busy-error.js';
 import { type Clock } from '#base/time/clock.js';
 import { withinTime } from '#base/async/within-time.js';
 
 /** What {@link SharedQuestions} work with. */
-export interface SharedQuestionsOptions {
+export interface SharedQuestionsOptions extends Publisher {
   /** As what they are counted. */
   readonly kind: AuthQuestionKind;
   readonly clock: Clock;
@@ -96,12 +97,12 @@ export class SharedQuestions<T> {
     const limits = { clock, limitMs, late, signal: controller.signal };
     const answer = withinTime(limits, async (inner) => ask(inner, wasGood)).then(
       (found) => {
-        authFetchEnded.publish({ kind, failed: false });
+        publishTo(this.#options.channels, authFetchEnded, { kind, failed: false });
         if (this.#asked.get(key) === question) onAnswer(found);
         return found;
       },
       (error: unknown) => {
-        authFetchEnded.publish({ kind, failed: true });
+        publishTo(this.#options.channels, authFetchEnded, { kind, failed: true });
         throw error;
       },
     );

@@ -1,3 +1,4 @@
+import { type Publisher } from '#base/channels/publishing-channel.js';
 import { createHmac, randomBytes } from 'node:crypto';
 import { type Clock } from '#base/time/clock.js';
 import { type KubeClient } from '../client/kube-client.js';
@@ -6,7 +7,7 @@ import { postReview } from './post-review.js';
 import { type ClusterUser, readStrings, readUser } from './read-user.js';
 
 /** What {@link TokenReviews} work with. */
-export interface TokenReviewsOptions {
+export interface TokenReviewsOptions extends Publisher {
   readonly client: Pick<KubeClient, 'request'>;
   readonly clock: Clock;
   /** authentication.webhook.cacheTTL, in milliseconds (default: 2 min). */
@@ -43,7 +44,13 @@ export class TokenReviews {
     this.#options = options;
     this.#answers = new CachedAnswers({
       kind: 'authn',
-      ...{ clock: options.clock, limitMs: LIMIT_MS, mostKept: MAX_CACHED, mostAsked: MAX_PENDING },
+      ...{
+        channels: options.channels,
+        clock: options.clock,
+        limitMs: LIMIT_MS,
+        mostKept: MAX_CACHED,
+        mostAsked: MAX_PENDING,
+      },
       ttlMsOf: () => options.cacheTtlMs ?? CACHE_TTL_MS,
       isGood: ({ user }) => user !== undefined,
       late: () => new Error(`the API server did not answer within ${LIMIT_MS / 1_000}s whose token it is`),

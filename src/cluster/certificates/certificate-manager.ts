@@ -37,6 +37,7 @@ import { type CertificateSubject, isSameSubject } from './certificate-subject.js
 import { type NodeCertificate, isBetter, isFor, isOver } from './node-certificate.js';
 import { obtainCertificate, RequestRefused } from './obtain-certificate.js';
 import { CLIENT_ORDER, SERVING_ORDER } from './signing-request.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 
 /** A way to the API server, for as long as one request takes. */
 export interface RequestConnection {
@@ -45,7 +46,7 @@ export interface RequestConnection {
 }
 
 /** What a {@link CertificateManager} needs. */
-export interface CertificateManagerOptions {
+export interface CertificateManagerOptions extends Publisher {
   readonly use: NodeCertificateUse;
   /** Where new ones are put. */
   readonly store: CertificateStore;
@@ -229,7 +230,7 @@ export class CertificateManager {
         this.#problem = why;
         if (error instanceof RequestRefused) await store.dropPendingKey().catch(() => undefined);
         const delayMs = Math.max(backoff.nextMs(), Math.min(retryAfterMsOf(error), MAX_DELAY_MS));
-        nodeCertificateFailed.publish({ use });
+        publishTo(this.#options.channels, nodeCertificateFailed, { use });
         logger.warn(`Certificate of the node as a ${use} cannot be had`, {
           ...{ err: why, retryInMs: Math.round(delayMs) },
         });
@@ -328,7 +329,7 @@ export class CertificateManager {
   #publish(replacedAgeMs: number | undefined): void {
     const held = this.#held;
     if (held === undefined) return;
-    nodeCertificateHeld.publish({
+    publishTo(this.#options.channels, nodeCertificateHeld, {
       ...{ use: this.#options.use, endsAtMs: held.toMs, renewedFromMs: this.#renewedFromMs },
       ...(replacedAgeMs !== undefined && { replacedAgeMs }),
     });

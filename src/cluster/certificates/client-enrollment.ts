@@ -62,7 +62,17 @@ export interface ClientEnrollment {
 
 /** Reads what there is; writes nothing and asks nobody yet. Rejects with KUBECONFIG_INVALID. */
 export async function openClientEnrollment(options: ClientEnrollmentOptions): Promise<ClientEnrollment> {
-  const { kubeconfig, bootstrapKubeconfig, certFolder, nodeName, isRotated, clock, logger, random } = options;
+  const {
+    kubeconfig,
+    bootstrapKubeconfig,
+    certFolder,
+    nodeName,
+    isRotated,
+    channels,
+    clock,
+    logger,
+    random,
+  } = options;
   const store = new CertificateStore({ folder: certFolder, prefix: 'kubelet-client', clock, logger });
   const found = await look(options, store);
   if (found.isPlain) {
@@ -84,7 +94,7 @@ export async function openClientEnrollment(options: ClientEnrollmentOptions): Pr
     logger.info('Kubeconfig of the node written', { file: kubeconfig });
   };
   const manager = new CertificateManager({
-    ...{ use: 'client', store, isRotated, clock, logger, ...(random && { random }) },
+    ...{ use: 'client', store, isRotated, channels, clock, logger, ...(random && { random }) },
     find: async () => await findNewest(options, found.own, store),
     subject: () => nodeSubject(nodeName),
     connect: async (good): Promise<RequestConnection> => {

@@ -1,3 +1,4 @@
+import { type Publisher } from '#base/channels/publishing-channel.js';
 import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { type KubeClient } from '../client/kube-client.js';
@@ -8,7 +9,7 @@ import { CertificateStore } from './certificate-store.js';
 import { servingSubject } from './certificate-subject.js';
 
 /** What {@link openServingCertificate} needs. */
-export interface ServingCertificateOptions {
+export interface ServingCertificateOptions extends Publisher {
   readonly certFolder: string;
   readonly nodeName: string;
   /** Under which the node is found, as of now; none while nobody knows. */
@@ -27,10 +28,10 @@ export interface ServingCertificateOptions {
  * serves reads it there.
  */
 export function openServingCertificate(options: ServingCertificateOptions): CertificateManager {
-  const { certFolder, nodeName, addresses, client, onEvent, clock, logger, random } = options;
+  const { certFolder, nodeName, addresses, client, onEvent, channels, clock, logger, random } = options;
   const store = new CertificateStore({ folder: certFolder, prefix: 'kubelet-server', clock, logger });
   return new CertificateManager({
-    ...{ use: 'server', store, isRotated: true, onEvent, clock, logger, ...(random && { random }) },
+    ...{ use: 'server', store, isRotated: true, onEvent, channels, clock, logger, ...(random && { random }) },
     find: async () => await store.find(),
     subject: () => servingSubject(nodeName, addresses()),
     connect: async () => Promise.resolve({ client, close: () => undefined }),

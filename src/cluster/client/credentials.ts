@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { type Publisher } from '#base/channels/publishing-channel.js';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { type Clock } from '#base/time/clock.js';
@@ -23,7 +24,7 @@ export interface ClientPairSource {
 }
 
 /** What {@link Credentials} need. */
-export interface CredentialsOptions {
+export interface CredentialsOptions extends Publisher {
   readonly kubeconfig: Kubeconfig;
   /** What is shown instead of the client certificate that the kubeconfig names; nothing is sent while there is none. */
   readonly pair?: ClientPairSource;
@@ -72,7 +73,7 @@ export class Credentials {
 
   private constructor(options: CredentialsOptions) {
     this.#options = options;
-    const { kubeconfig, environment, clock } = options;
+    const { kubeconfig, environment, channels, clock } = options;
     const { file, server, serverName, insecure, proxyUrl, user } = kubeconfig;
     if (user.exec === undefined) return;
     const cluster = {
@@ -81,7 +82,7 @@ export class Credentials {
       ...(insecure && { 'insecure-skip-tls-verify': true }),
       ...(proxyUrl !== undefined && { 'proxy-url': proxyUrl }),
     };
-    this.#exec = new ExecPlugin({ command: user.exec, file, cluster, environment, clock });
+    this.#exec = new ExecPlugin({ command: user.exec, file, cluster, environment, channels, clock });
   }
 
   /** For a new connection. */

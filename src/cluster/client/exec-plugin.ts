@@ -1,6 +1,7 @@
 import { type Clock } from '#base/time/clock.js';
 import { messageOf, PodloopError } from '#base/errors/errors.js';
 import { formatGoDuration } from '#base/time/go-duration.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { kubeExecEnded } from '#base/channels/kube-client-channels.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { type ExecCommand } from './kubeconfig.js';
@@ -14,7 +15,7 @@ export interface ExecCredential {
 }
 
 /** What an {@link ExecPlugin} needs. */
-export interface ExecPluginOptions {
+export interface ExecPluginOptions extends Publisher {
   readonly command: ExecCommand;
   /** The kubeconfig, for messages. */
   readonly file: string;
@@ -64,7 +65,7 @@ export class ExecPlugin {
       JSON.stringify({ apiVersion, kind: 'ExecCredential', spec }),
     );
     const { credential, expiresAtMs } = this.#read(stdout);
-    kubeExecEnded.publish({ exitCode, expiresAtMs });
+    publishTo(this.#options.channels, kubeExecEnded, { exitCode, expiresAtMs });
     this.#kept = { credential, expiresAtMs };
     return credential;
   }
@@ -73,7 +74,7 @@ export class ExecPlugin {
     const { command, environment, clock } = this.#options;
     const env = { ...environment, ...command.env, KUBERNETES_EXEC_INFO: info };
     const fail = (why: string, exitCode?: number): PodloopError => {
-      kubeExecEnded.publish({ exitCode, expiresAtMs: undefined });
+      publishTo(this.#options.channels, kubeExecEnded, { exitCode, expiresAtMs: undefined });
       return this.#failure(why);
     };
     let end: GroupEnd;

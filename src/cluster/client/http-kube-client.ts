@@ -1,5 +1,6 @@
 import { type Clock } from '#base/time/clock.js';
 import { messageOf } from '#base/errors/errors.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { kubeRequestEnded } from '#base/channels/kube-client-channels.js';
 import { linkAbort, type LinkedAbort } from '#base/async/linked-abort.js';
 import { withinTime } from '#base/async/within-time.js';
@@ -23,7 +24,7 @@ import { readStatus, toApiError } from './read-status.js';
 import { type Answer, type Outgoing, type Transport } from './http-transport.js';
 
 /** What a {@link HttpKubeClient} needs. */
-export interface HttpKubeClientOptions {
+export interface HttpKubeClientOptions extends Publisher {
   readonly kubeconfig: Kubeconfig;
   readonly credentials: Credentials;
   /** The API server is reached through this one. */
@@ -244,7 +245,7 @@ export class HttpKubeClient implements KubeClient {
       isTold = true;
       const durationMs = clock.monotonicMs() - sentAtMs;
       const common = { method, host: this.#host, durationMs, ...turn };
-      kubeRequestEnded.publish({ ...common, code, requestBytes, responseBytes });
+      publishTo(this.#options.channels, kubeRequestEnded, { ...common, code, requestBytes, responseBytes });
     };
   }
 

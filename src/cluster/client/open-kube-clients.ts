@@ -1,3 +1,4 @@
+import { type Publisher } from '#base/channels/publishing-channel.js';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Clock } from '#base/time/clock.js';
@@ -10,7 +11,7 @@ import { HttpKubeClient } from './http-kube-client.js';
 import { type Kubeconfig, readKubeconfig } from './kubeconfig.js';
 
 /** What {@link openKubeClients} needs. */
-export interface KubeClientsOptions {
+export interface KubeClientsOptions extends Publisher {
   /** The kubeconfig: its file, or what it says. */
   readonly file: string | Kubeconfig;
   /** What is shown instead of its client certificate. */
@@ -47,10 +48,11 @@ export interface KubeClients {
  * a proxy of the environment.
  */
 export async function openKubeClients(options: KubeClientsOptions): Promise<KubeClients> {
-  const { file, pair, version, rateLimit, heartbeatTimeoutMs, environment, clock, logger } = options;
+  const { file, pair, version, rateLimit, heartbeatTimeoutMs, environment, channels, clock, logger } =
+    options;
   const kubeconfig = typeof file === 'string' ? await readKubeconfigFile(file) : file;
   const credentials = await Credentials.open({
-    ...{ kubeconfig, environment, clock, logger },
+    ...{ kubeconfig, environment, channels, clock, logger },
     ...(pair && { pair }),
   });
   const { server, proxyUrl } = kubeconfig;
@@ -60,7 +62,7 @@ export async function openKubeClients(options: KubeClientsOptions): Promise<Kube
   }
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
   const userAgent = `podloop/${version} (${process.platform}/${arch})`;
-  const common = { kubeconfig, credentials, ...(proxy && { proxy }), userAgent, clock };
+  const common = { kubeconfig, credentials, ...(proxy && { proxy }), userAgent, channels, clock };
   const api = new HttpKubeClient({ ...common, rateLimit });
   const heartbeat = new HttpKubeClient({ ...common, timeoutMs: heartbeatTimeoutMs });
   return {

@@ -23,6 +23,7 @@ import { abortable } from '#base/async/abortable.js';
 import { type Clock } from '#base/time/clock.js';
 import { linkAbort } from '#base/async/linked-abort.js';
 import { type Logger } from '#base/log/logger.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { nodeConnectionDropped, nodeRegistrationStepped } from '#base/channels/node-channels.js';
 import { settlesWithin } from '#base/async/settles-within.js';
 import { type KubeClient } from '../client/kube-client.js';
@@ -47,7 +48,7 @@ import { type Supplies } from '#kube/node/node-supplies.js';
 import { DEFAULT_TRANSITION_PERIOD_MS, PressureWatch, type SupplyReaders } from './pressure-watch.js';
 
 /** What {@link ClusterNode} needs. */
-export interface ClusterNodeOptions {
+export interface ClusterNodeOptions extends Publisher {
   readonly settings: NodeSettings;
   /** For heartbeats alone: its connection is dropped when they fail again and again. */
   readonly client: KubeClient;
@@ -107,9 +108,9 @@ export class ClusterNode {
   constructor(options: ClusterNodeOptions) {
     this.#options = options;
     this.#registered = new Promise((resolve) => (this.#tellRegistered = resolve));
-    const { settings, client, facts, pressure, onEvent, clock, logger, random } = options;
+    const { settings, client, facts, pressure, onEvent, channels, clock, logger, random } = options;
     const { name, statusUpdateFrequencyMs, statusReportFrequencyMs, leaseDurationMs } = settings;
-    const common = { clock, logger, ...(random === undefined ? {} : { random }) };
+    const common = { channels, clock, logger, ...(random === undefined ? {} : { random }) };
     const timeoutMs = Math.min(statusUpdateFrequencyMs, leaseDurationMs);
     const drop = (because: 'status' | 'lease') => () => this.#dropConnection(because, timeoutMs);
     this.#rivals = new DuplicateNodeDetector({ nodeName: name, onEvent, clock, logger });
@@ -118,7 +119,13 @@ export class ClusterNode {
       hasVolumesInUse: () => (this.#own.seen?.status.volumesInUse ?? []).length > 0,
     });
     this.#pressure = new PressureWatch({
-      ...{ clock, logger, readers: pressure.readers, thresholds: [...pressure.hard, ...pressure.soft] },
+      ...{
+        channels,
+        clock,
+        logger,
+        readers: pressure.readers,
+        thresholds: [...pressure.hard, ...pressure.soft],
+      },
       transitionPeriodMs: pressure.transitionPeriodMs ?? DEFAULT_TRANSITION_PERIOD_MS,
       onChange: () => this.#reporter.wake(),
       onLooked: pressure.onLooked,
@@ -269,7 +276,7 @@ export class ClusterNode {
   async #beThere(signal: AbortSignal): Promise<void> {
     const { settings, clock, logger, onEvent } = this.#options;
     let events: readonly NodeEvent[] = [];
-    nodeRegistrationStepped.publish({ step: 'attempt', atMs: clock.now() });
+    publishTo(this.#options.channels, nodeRegistrationStepped, { step: 'attempt', atMs: clock.now() });
     const { node, isNew, isOfKubeletHere, toAdopt } = await registerNode(
       {
         ...{ api: this.#registering, name: settings.name, register: settings.register, clock, logger },
@@ -281,7 +288,11 @@ export class ClusterNode {
       },
       signal,
     );
-    nodeRegistrationStepped.publish({ step: 'registered', atMs: clock.now(), isNew });
+    publishTo(this.#options.channels, nodeRegistrationStepped, {
+      step: 'registered',
+      atMs: clock.now(),
+      isNew,
+    });
     if (isNew) for (const event of events) onEvent(event);
     this.#isOfKubeletHere = isOfKubeletHere;
     this.#own.take(node);
@@ -313,7 +324,7 @@ export class ClusterNode {
     const nowMs = this.#options.clock.monotonicMs();
     if (nowMs - this.#droppedAtMs < leastMs) return;
     this.#droppedAtMs = nowMs;
-    nodeConnectionDropped.publish({ because });
+    publishTo(this.#options.channels, nodeConnectionDropped, { because });
     this.#options.dropConnection();
   }
 

@@ -16,13 +16,14 @@ import { type Clock } from '#base/time/clock.js';
 import { formatGoDuration } from '#base/time/go-duration.js';
 import { isRecord } from '#base/text/is-record.js';
 import { type Logger } from '#base/log/logger.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { type NodeLeaseTry, nodeLeaseTried } from '#base/channels/node-channels.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { isSurelyOlder } from '../watch/resource-version.js';
 import { askedDelayMs, isConflict, isGone } from './node-api.js';
 
 /** What {@link NodeLease} needs. */
-export interface NodeLeaseOptions {
+export interface NodeLeaseOptions extends Publisher {
   /** Of its own: nothing else may wait in its way. */
   readonly client: KubeClient;
   readonly nodeName: string;
@@ -260,7 +261,11 @@ export class NodeLease {
 
   #publish(outcome: NodeLeaseTry['outcome'], startedAtMs: number): void {
     const { clock } = this.#options;
-    nodeLeaseTried.publish({ outcome, durationMs: clock.monotonicMs() - startedAtMs, atMs: clock.now() });
+    publishTo(this.#options.channels, nodeLeaseTried, {
+      outcome,
+      durationMs: clock.monotonicMs() - startedAtMs,
+      atMs: clock.now(),
+    });
   }
 }
 

@@ -27,9 +27,10 @@ import { askedDelayMs, isGone, type NodeApi } from './node-api.js';
 import { type NodeObject } from './node-object.js';
 import { type NodeEvent } from './node-ports.js';
 import { diffNodes } from './node-status-patch.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 
 /** What {@link NodeStatusReporter} needs. */
-export interface NodeStatusReporterOptions {
+export interface NodeStatusReporterOptions extends Publisher {
   readonly api: NodeApi;
   readonly nodeName: string;
   /** The desired Node, given the present one, and the events to emit once the difference is sent. */
@@ -182,7 +183,10 @@ export class NodeStatusReporter {
   #tellReady({ status: { conditions } }: NodeObject): void {
     const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
     if (isReady && !this.#isReady) {
-      nodeRegistrationStepped.publish({ step: 'ready', atMs: this.#options.clock.now() });
+      publishTo(this.#options.channels, nodeRegistrationStepped, {
+        step: 'ready',
+        atMs: this.#options.clock.now(),
+      });
     }
     this.#isReady = isReady;
   }
@@ -211,7 +215,11 @@ export class NodeStatusReporter {
   #publish(sync: Pick<NodeStatusSync, 'outcome' | 'failures'>, startedAtMs: number): void {
     const { clock } = this.#options;
     const atMs = clock.now();
-    nodeStatusSynced.publish({ ...sync, durationMs: clock.monotonicMs() - startedAtMs, atMs });
+    publishTo(this.#options.channels, nodeStatusSynced, {
+      ...sync,
+      durationMs: clock.monotonicMs() - startedAtMs,
+      atMs,
+    });
   }
 }
 

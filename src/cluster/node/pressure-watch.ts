@@ -16,6 +16,7 @@ import { type Clock } from '#base/time/clock.js';
 import { messageOf } from '#base/errors/errors.js';
 import { formatGoDuration } from '#base/time/go-duration.js';
 import { type Logger } from '#base/log/logger.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { nodePressureChanged } from '#base/channels/node-channels.js';
 import { SharedLook } from '#base/async/shared-look.js';
 import { type NodePressure } from './compute-node-conditions.js';
@@ -26,7 +27,7 @@ import { findShortage, type Supplies, type Supply } from '#kube/node/node-suppli
 export type SupplyReaders = Readonly<Record<string, (signal: AbortSignal) => Promise<Supplies>>>;
 
 /** What {@link PressureWatch} needs. */
-export interface PressureWatchOptions {
+export interface PressureWatchOptions extends Publisher {
   /** By what they measure, for the log: `memory`, `disk of /var/lib/podloop`. */
   readonly readers: SupplyReaders;
   readonly thresholds: readonly EvictionThreshold[];
@@ -150,7 +151,7 @@ export class PressureWatch {
         this.#told.delete(condition);
         logger.info('Node is no longer short of something', { condition });
       }
-      nodePressureChanged.publish({ condition, isUnderPressure });
+      publishTo(this.#options.channels, nodePressureChanged, { condition, isUnderPressure });
     }
     if (hasChanged) onChange();
   }

@@ -12,6 +12,7 @@
  *
  * @module
  */
+import { type Publisher } from '#base/channels/publishing-channel.js';
 import { isDeepStrictEqual } from 'node:util';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
@@ -42,7 +43,7 @@ import { toNodeStatus } from './to-node-status.js';
 import { StatusWriter, type StatusWriterStats } from './status-writer.js';
 
 /** What {@link ClusterPods} need. */
-export interface ClusterPodsOptions {
+export interface ClusterPodsOptions extends Publisher {
   readonly client: KubeClient;
   readonly nodeName: string;
   readonly agent: AgentPods;
@@ -89,7 +90,7 @@ export class ClusterPods {
 
   constructor(options: ClusterPodsOptions) {
     this.#options = options;
-    const { client, nodeName, agent, events, clock, logger, random } = options;
+    const { client, nodeName, agent, events, channels, clock, logger, random } = options;
     const common = { client, clock, logger, ...(random === undefined ? {} : { random }) };
     const known = this.#known;
     const onEnded = (pod: NodePod, status: V1PodStatus): void => {
@@ -108,7 +109,7 @@ export class ClusterPods {
     const node = (): ApiNode | undefined => (this.#isNodeThere ? this.#node : undefined);
     this.#mirrors = new MirrorPods({ ...common, known, agent, node, events });
     this.#writer = new StatusWriter({
-      ...{ ...common, known, agent, source: this.#source, mirrors: this.#mirrors },
+      ...{ ...common, channels, known, agent, source: this.#source, mirrors: this.#mirrors },
       onDoubt: () => this.#reflector.listAnew(),
     });
     this.#reflector = new Reflector<ApiPod>({

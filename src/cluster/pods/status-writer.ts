@@ -14,6 +14,7 @@
 import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { Backoff } from '#base/async/backoff.js';
 import { type Clock, type ClockTimer } from '#base/time/clock.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { podStatusTold } from '#base/channels/cluster-pod-channels.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { readUntilAborted } from '#base/async/read-until-aborted.js';
@@ -35,7 +36,7 @@ import { type PodSource } from './pod-source.js';
 import { computeStatusPatch, isPartOf, type StatusPatch } from './status-patch.js';
 
 /** What a {@link StatusWriter} needs. */
-export interface StatusWriterOptions {
+export interface StatusWriterOptions extends Publisher {
   readonly client: Pick<KubeClient, 'request'>;
   readonly clock: Clock;
   readonly known: KnownPods;
@@ -208,7 +209,9 @@ export class StatusWriter {
     try {
       const isTold = await this.#write(uid, signal);
       if (isTold && changedAtMs !== undefined) {
-        podStatusTold.publish({ durationMs: this.#options.clock.monotonicMs() - changedAtMs });
+        publishTo(this.#options.channels, podStatusTold, {
+          durationMs: this.#options.clock.monotonicMs() - changedAtMs,
+        });
       }
       this.#retries.delete(uid);
       this.#missed.delete(uid);

@@ -1,4 +1,5 @@
 import { type Clock } from '#base/time/clock.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { journalWritten } from '#base/channels/journal-channels.js';
 import { FIRST_KEY, JournalIds, toKey } from './journal-id.js';
 import { isUrgent } from './journal-record.js';
@@ -7,7 +8,7 @@ import { encodeRecord } from './record-codec.js';
 import { type RecordQueue } from './record-queue.js';
 
 /** The ports of a {@link BatchWriter}. */
-export interface BatchWriterOptions {
+export interface BatchWriterOptions extends Publisher {
   readonly queue: RecordQueue;
   readonly clock: Clock;
   /** Called when this many bytes were written and can be read. */
@@ -79,7 +80,13 @@ export class BatchWriter {
       const bytes = pairs.reduce((sum, [key, value]) => sum + key.length + value.length, 0);
       const durationMs = clock.monotonicMs() - startedAtMs;
       const { length: queued } = queue;
-      journalWritten.publish({ records: pairs.length, bytes, durationMs, queued, error: undefined });
+      publishTo(this.#options.channels, journalWritten, {
+        records: pairs.length,
+        bytes,
+        durationMs,
+        queued,
+        error: undefined,
+      });
       onWritten(bytes);
     }
   }

@@ -21,6 +21,7 @@
 import { Backoff } from '#base/async/backoff.js';
 import { type Clock } from '#base/time/clock.js';
 import { messageOf } from '#base/errors/errors.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { journalWritten } from '#base/channels/journal-channels.js';
 import { type Logger } from '#base/log/logger.js';
 import { Wakeup } from '#base/async/wakeup.js';
@@ -35,7 +36,7 @@ import { RecordQueue } from './record-queue.js';
 import { StoreKeeper } from './store-keeper.js';
 
 /** Options of a {@link Journal}. */
-export interface JournalOptions {
+export interface JournalOptions extends Publisher {
   /** Its own folder, which is created if it is missing. */
   readonly folder: string;
   /** The node of this history. */
@@ -86,12 +87,12 @@ export class Journal {
   #writeErrors = 0;
 
   constructor(options: JournalOptions) {
-    const { folder, nodeName, limits, clock, logger, queueCapacity = QUEUE_CAPACITY } = options;
+    const { folder, nodeName, limits, channels, clock, logger, queueCapacity = QUEUE_CAPACITY } = options;
     this.#options = options;
     this.#queue = new RecordQueue(queueCapacity, nodeName);
     this.#limits = new LimitKeeper(limits, clock);
     this.#writer = new BatchWriter({
-      ...{ clock, queue: this.#queue },
+      ...{ channels, clock, queue: this.#queue },
       onWritten: (bytes) => {
         this.#limits.wrote(bytes);
         this.#waiters.wakeAll();
@@ -203,7 +204,13 @@ export class Journal {
       error instanceof JournalStoreError ? error : new JournalStoreError('unavailable', messageOf(error));
     this.#writeErrors++;
     const { length: queued } = this.#queue;
-    journalWritten.publish({ records: 0, bytes: 0, durationMs: 0, queued, error: trouble.message });
+    publishTo(this.#options.channels, journalWritten, {
+      records: 0,
+      bytes: 0,
+      durationMs: 0,
+      queued,
+      error: trouble.message,
+    });
     const isNews = this.#trouble?.trouble !== trouble.trouble;
     this.#trouble = trouble;
     if (trouble.trouble === 'damaged') {

@@ -24,7 +24,7 @@ export class CallRecords implements Disposable {
 
   constructor(options: CallRecordsOptions) {
     this.#options = options;
-    this.#leave = criCallEnded.subscribe(({ call, durationMs, outcome }) => {
+    this.#leave = options.channels.subscribe(criCallEnded, ({ call, durationMs, outcome }) => {
       const hung = this.#hanging.delete(call.id);
       if (!hung && durationMs < this.#ownMs(call) + SLOW_MS) return;
       const message = `took ${rounded(durationMs)}${outcome === 'ok' ? '' : ` and ended with ${outcome}`}`;

@@ -16,6 +16,9 @@ import { recordPodEvents } from '../../node/history/pod-event-records.js';
 import { RepeatFolder } from './repeat-folder.js';
 import { RuntimeRecords } from '../../node/history/runtime-records.js';
 import { recordSyncs } from './sync-records.js';
+import { Channels } from '#base/channels/publishing-channel.js';
+
+const channels = new Channels();
 
 const SECOND = 1_000;
 const pod = { uid: 'u1', namespace: 'default', name: 'web' };
@@ -34,7 +37,7 @@ afterEach(() => leave());
 
 const append = (record: JournalRecord) => void records.push(record);
 const maker = () => ({
-  ...{ clock, append, repeats: new RepeatFolder({ clock, append }) },
+  ...{ channels, clock, append, repeats: new RepeatFolder({ clock, append }) },
   findPod: (uid: string) => (uid === pod.uid ? pod : undefined),
 });
 const words = () => records.map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
@@ -48,7 +51,7 @@ const call = (method: string, more: Partial<CriCall> = {}): CriCall => ({
 });
 const endCall = (ended: CriCall, outcome = 'ok') => {
   const durationMs = clock.monotonicMs() - ended.startedAtMonotonicMs;
-  criCallEnded.publish({ call: ended, durationMs, outcome, unknownFields: 0, responseBytes: 0 });
+  channels.publish(criCallEnded, { call: ended, durationMs, outcome, unknownFields: 0, responseBytes: 0 });
 };
 
 it('lifecycle events become records, those of failures warnings', () => {
@@ -80,7 +83,7 @@ it('lifecycle events become records, those of failures warnings', () => {
 
 describe('syncs', () => {
   const end = (more: object = {}) =>
-    podSyncEnded.publish({
+    channels.publish(podSyncEnded, {
       ...{ uid: 'u1', workType: 'SyncPod', reason: 'sync', waitedMs: 0, durationMs: 1_200, error: undefined },
       ...more,
     });
@@ -145,7 +148,7 @@ describe('syncs', () => {
 
 it('events of pods are recorded without any other data of their pod', () => {
   leave = recordPodEvents(maker());
-  const log = new PodEventLog({ clock, logger: SILENT_LOGGER });
+  const log = new PodEventLog({ channels, clock, logger: SILENT_LOGGER });
   const metadata = { ...pod, annotations: { token: 'hunter2' } };
   for (let time = 1; time <= 3; time++) {
     log.record(metadata, { type: 'Warning', reason: 'BackOff', message: 'again', container: 'main' });
@@ -275,9 +278,9 @@ describe('the runtime', () => {
     });
     leave = () => subject[Symbol.dispose]();
     const change = (state: 'ready' | 'failing' | 'connecting', endpoint = 'unix:///cri.sock') =>
-      criConnectionChanged.publish({ endpoint, state, generation: 1 });
+      channels.publish(criConnectionChanged, { endpoint, state, generation: 1 });
     const relist = (error: string | undefined, scope: RelistEnd['scope'] = 'all') =>
-      relistEnded.publish({ scope, trigger: 'relist', durationMs: 3, error } as RelistEnd);
+      channels.publish(relistEnded, { scope, trigger: 'relist', durationMs: 3, error } as RelistEnd);
     change('connecting');
     change('ready');
     change('ready', 'unix:///other.sock');

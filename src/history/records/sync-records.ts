@@ -1,3 +1,4 @@
+import { type Channels } from '#base/channels/publishing-channel.js';
 import { type JournalPod, type JournalRecord } from '../journal/journal-record.js';
 import { type CriCallEnd, criCallEnded } from '#base/channels/channels.js';
 import { type Clock } from '#base/time/clock.js';
@@ -8,6 +9,8 @@ import { type RepeatFolder } from './repeat-folder.js';
 
 /** What all makers of records need. */
 export interface RecordMaker {
+  /** The agent's. */
+  readonly channels: Channels;
   readonly clock: Clock;
   readonly repeats: RepeatFolder;
   readonly append: (record: JournalRecord) => void;
@@ -32,12 +35,12 @@ const WORDS: Readonly<Record<string, string>> = {
  *
  * Returns a function that stops recording.
  */
-export function recordSyncs({ clock, repeats, append, findPod }: RecordMaker): () => void {
+export function recordSyncs({ channels, clock, repeats, append, findPod }: RecordMaker): () => void {
   /** For each pod, the calls since its last piece of work. */
   const calls = new Map<string, string[]>();
   /** Pods whose last work failed, in order of the failure. */
   const failing = new Set<string>();
-  const leaveCalls = criCallEnded.subscribe(({ call }: CriCallEnd) => {
+  const leaveCalls = channels.subscribe(criCallEnded, ({ call }: CriCallEnd) => {
     const uid = call.pod?.uid;
     if (uid === undefined || !CHANGES.test(call.method)) return;
     const made = calls.get(uid) ?? [];
@@ -46,7 +49,7 @@ export function recordSyncs({ clock, repeats, append, findPod }: RecordMaker): (
     calls.set(uid, made);
     if (calls.size > MAX_PODS) calls.delete(calls.keys().next().value!);
   });
-  const leaveSyncs = podSyncEnded.subscribe((end: PodSyncEnd) => {
+  const leaveSyncs = channels.subscribe(podSyncEnded, (end: PodSyncEnd) => {
     const { uid, workType, reason, error } = end;
     // Its calls are attributed to the newer work that interrupted it.
     if (end.isOvertaken === true) return;

@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { type Channels } from '#base/channels/publishing-channel.js';
 import { networkInterfaces } from 'node:os';
 import type {
   CertificateManager,
@@ -53,6 +54,7 @@ export interface ClusterLinkOptions {
   readonly version: string;
   /** The agent's environment, for programs that return credentials. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly channels: Channels;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -97,7 +99,7 @@ const NO_PRESSURE = { memory: false, disk: false, pid: false };
  * yet.
  */
 export async function openClusterLink(given: ClusterLinkOptions): Promise<ClusterLink> {
-  const { options, version, environment, clock, logger } = given;
+  const { options, version, environment, channels, clock, logger } = given;
   const cluster = await import('#cluster');
   const addressProblem = findAddressProblem(options.nodeIp);
   if (addressProblem !== undefined) logger.warn('Node has no addresses', { why: addressProblem });
@@ -110,7 +112,7 @@ export async function openClusterLink(given: ClusterLinkOptions): Promise<Cluste
   const enrollment = await cluster.openClientEnrollment({
     ...{ kubeconfig: options.kubeconfig, bootstrapKubeconfig: options.bootstrapKubeconfig },
     ...{ certFolder: certFolderOf(options), nodeName: given.nodeName },
-    ...{ isRotated: options.rotateCertificates, version, environment, clock, logger },
+    ...{ isRotated: options.rotateCertificates, version, environment, channels, clock, logger },
     rateLimit: { perSecond, burst: options.kubeApiBurst },
     heartbeatTimeoutMs: Math.min(options.nodeStatusUpdateFrequencyMs, leaseMs),
   });
@@ -142,9 +144,9 @@ export class ClusterLink implements ClusterHooks {
   constructor(given: ClusterLinkOptions, loaded: Loaded) {
     this.#given = given;
     this.#loaded = loaded;
-    const { options, nodeName, clock } = given;
+    const { options, nodeName, channels, clock } = given;
     this.auth = loaded.makeAuth({
-      ...{ client: loaded.clients.api, nodeName, clock },
+      ...{ client: loaded.clients.api, nodeName, channels, clock },
       settings: {
         areTokensReviewed: options.authenticationTokenWebhook,
         tokenTtlMs: options.authenticationTokenWebhookCacheTtlMs,
@@ -229,7 +231,7 @@ export class ClusterLink implements ClusterHooks {
 
   /** Connects the agent's parts with those of the cluster; once, before {@link run}. */
   async join({ parts, client, runtimeName, kubeletPort }: JoiningParts, signal: AbortSignal): Promise<void> {
-    const { options, nodeName, version, clock, logger } = this.#given;
+    const { options, nodeName, version, channels, clock, logger } = this.#given;
     const { clients, labels, taints, ClusterPods } = this.#loaded;
     const { api, heartbeat } = clients;
     const { eventRecordQps, eventBurst } = options;
@@ -243,7 +245,7 @@ export class ClusterLink implements ClusterHooks {
       ...{ hostname: nodeName, operatingSystem: 'linux', architecture: ownArchitecture(), labels },
     });
     const pods = new ClusterPods({
-      ...{ client: api, nodeName, clock, logger, events: parts.events },
+      ...{ client: api, nodeName, channels, clock, logger, events: parts.events },
       agent: buildAgentPods(parts),
       takeNode: (node) => this.#node?.node.take(node),
       pressure: () => this.#node?.node.pressure ?? NO_PRESSURE,
@@ -261,6 +263,7 @@ export class ClusterLink implements ClusterHooks {
         api,
         heartbeat,
         kubeletPort,
+        channels,
         clock,
         logger,
       },
@@ -302,7 +305,7 @@ export class ClusterLink implements ClusterHooks {
     if (options.serverTlsBootstrap && kubeletPort() !== undefined) {
       const { openServingCertificate } = await import('#cluster');
       this.#serving = openServingCertificate({
-        ...{ certFolder: certFolderOf(options), nodeName, client: api, clock, logger },
+        ...{ certFolder: certFolderOf(options), nodeName, client: api, channels, clock, logger },
         addresses: () => this.node?.addresses ?? [],
         onEvent: (event) => this.#tell(event),
       });

@@ -16,6 +16,7 @@
 import { type ConfigObject } from '#kube/objects/config-object.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type PodUpdate } from '#kube/pod/pod-update.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { configDelivered, configUpdateHandedOut } from '#base/channels/config-channels.js';
 import { PodloopError } from '#base/errors/errors.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
@@ -56,7 +57,7 @@ export interface PodSourceOptions {
 }
 
 /** What {@link PodConfig} needs. */
-export interface PodConfigOptions {
+export interface PodConfigOptions extends Publisher {
   /** Receives pods that two sources want. */
   readonly problems?: ProblemBook;
   /** Receives the objects of the sources. */
@@ -97,6 +98,7 @@ export class PodConfig {
   readonly #problems: ProblemBook;
   readonly #stopped: Pick<StoppedPods, 'apply' | 'settle'> | undefined;
   readonly #logger: Logger;
+  readonly #channels: Publisher['channels'];
   readonly #sources = new Map<string, Source>();
   /** Computed but not read yet; belongs to {@link Source.told}. */
   #batch: PodUpdate[] = [];
@@ -116,6 +118,7 @@ export class PodConfig {
     this.#problems = problems;
     this.#stopped = options.stopped;
     this.#logger = logger;
+    this.#channels = options.channels;
   }
 
   /** Counters as of now. */
@@ -187,7 +190,7 @@ export class PodConfig {
         }
         this.#inHand = update.source;
         this.#handedOut++;
-        configUpdateHandedOut.publish({
+        publishTo(this.#channels, configUpdateHandedOut, {
           ...{ source: update.source, type: update.type, pods: update.pods.length },
         });
         yield update;
@@ -215,7 +218,13 @@ export class PodConfig {
     const { refused, folded } = this.#arbitrate();
     const own = refused.filter(({ claim }) => claim.source === source.name).length;
     const { name } = source;
-    configDelivered.publish({ source: name, pods: pods.length, refused: own, folded, isComplete });
+    publishTo(this.#channels, configDelivered, {
+      source: name,
+      pods: pods.length,
+      refused: own,
+      folded,
+      isComplete,
+    });
     this.#settleSeen();
     this.#wake?.();
   }

@@ -1,12 +1,13 @@
 /**
- * The history of a node agent: it listens to every part, turns events into records, and stores them in the
+ * The history of a node agent: it listens to every part of this agent, turns events into records, and stores them in the
  * root folder.
  *
- * In: lifecycle events, results of probes, and what the parts publish on diagnostics channels. Out: the
+ * In: lifecycle events, results of probes, and what the parts publish on the agent's channels. Out: the
  * records, to be read and followed. No part waits for it, as it only records.
  *
  * @module
  */
+import { type Channels } from '#base/channels/publishing-channel.js';
 import {
   CallRecords,
   hideInRecord,
@@ -47,6 +48,7 @@ export interface AgentHistoryOptions {
   readonly identity: { readonly name: string };
   /** podloop's. */
   readonly version: string;
+  readonly channels: Channels;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -65,17 +67,17 @@ export class AgentHistory implements Disposable {
 
   /** Records from now on, in memory until it runs. */
   constructor(given: AgentHistoryOptions) {
-    const { options, parts, client, identity, clock, logger } = given;
+    const { options, parts, client, identity, channels, clock, logger } = given;
     this.#options = given;
     this.#journal = new Journal({
       ...{ folder: historyFolder(options.rootDir), nodeName: identity.name },
       limits: { maxBytes: options.journalMaxSizeBytes, maxAgeMs: options.journalMaxAgeMs },
-      ...{ clock, logger },
+      ...{ channels, clock, logger },
     });
     const append = (record: JournalRecord): void => this.#append(record);
     this.#repeats = new RepeatFolder({ clock, append });
     const maker: RecordMaker = {
-      ...{ clock, append, repeats: this.#repeats },
+      ...{ channels, clock, append, repeats: this.#repeats },
       findPod: (uid) => this.#findPod(uid),
     };
     this.#calls = new CallRecords({

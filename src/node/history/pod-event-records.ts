@@ -5,8 +5,8 @@ import { type V1ContainerStatus, type V1PodStatus } from '#kube/pod/v1-pod-statu
 import { podEventRecorded } from '../telemetry/reports/pod-event-log.js';
 
 /** Records the events of pods in Kubernetes' words, until the returned function is called. */
-export function recordPodEvents({ clock, repeats }: RecordMaker): () => void {
-  return podEventRecorded.subscribe(({ pod, type, reason, message, container }) => {
+export function recordPodEvents({ channels, clock, repeats }: RecordMaker): () => void {
+  return channels.subscribe(podEventRecorded, ({ pod, type, reason, message, container }) => {
     const key = `event ${JSON.stringify([pod.uid, container, type, reason, message])}`;
     // The publisher may have passed all metadata of the pod.
     const { uid, namespace, name } = pod;
@@ -19,10 +19,10 @@ export function recordPodEvents({ clock, repeats }: RecordMaker): () => void {
 }
 
 /** Records each restart of a container, until the returned function is called. */
-export function recordRestarts({ clock, append, findPod }: RecordMaker): () => void {
+export function recordRestarts({ channels, clock, append, findPod }: RecordMaker): () => void {
   /** The restart counts of each pod's containers. */
   const known = new Map<string, ReadonlyMap<string, number>>();
-  return podStatusChanged.subscribe((change) => {
+  return channels.subscribe(podStatusChanged, (change) => {
     if (change.type === 'removed') known.delete(change.pod.uid);
     if (change.type !== 'status') return;
     const { pod, status } = change.record;

@@ -32,8 +32,8 @@ export class RuntimeRecords implements Disposable {
   constructor(options: RuntimeRecordsOptions) {
     this.#options = options;
     this.#leave = [
-      criConnectionChanged.subscribe((change) => this.#connectionChanged(change)),
-      relistEnded.subscribe((end) => this.#relistEnded(end)),
+      options.channels.subscribe(criConnectionChanged, (change) => this.#connectionChanged(change)),
+      options.channels.subscribe(relistEnded, (end) => this.#relistEnded(end)),
     ];
   }
 

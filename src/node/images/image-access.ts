@@ -1,5 +1,6 @@
 import { type RuntimeImage } from '../runtime/runtime-changes.js';
 import { isOutcomeUnknown } from '../runtime/unsettled-changes.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { imageAccessJudged } from '#base/channels/image-channels.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { repositoryOf } from './image-name.js';
@@ -11,7 +12,7 @@ import { type UsedLogin } from './pulled-names.js';
 import { type VerificationRules } from './verification-policy.js';
 
 /** Options of {@link ImageAccess}. */
-export interface ImageAccessOptions {
+export interface ImageAccessOptions extends Publisher {
   readonly records: PullRecords;
   readonly rules: VerificationRules;
   readonly logger?: Logger;
@@ -36,11 +37,13 @@ export class ImageAccess {
   readonly #records: PullRecords;
   readonly #rules: VerificationRules;
   readonly #logger: Logger;
+  readonly #channels: Publisher['channels'];
 
-  constructor({ records, rules, logger = SILENT_LOGGER }: ImageAccessOptions) {
+  constructor({ records, rules, channels, logger = SILENT_LOGGER }: ImageAccessOptions) {
     this.#records = records;
     this.#rules = rules;
     this.#logger = logger;
+    this.#channels = channels;
   }
 
   /** Whether a pod may use an image that it requests by that name. Reads nothing from disk. */
@@ -51,7 +54,7 @@ export class ImageAccess {
       names: this.#records.findNames(present, image),
       logins: () => credentials().map((credential) => this.#toUsed(credential)),
     });
-    imageAccessJudged.publish({ result });
+    publishTo(this.#channels, imageAccessJudged, { result });
     if (news !== undefined) this.#records.note(present.id, image, news);
     return result !== 'mustAuthenticate';
   }

@@ -22,6 +22,7 @@ import {
 } from '../runtime/runtime-changes.js';
 import { type Clock, SystemClock } from '#base/time/clock.js';
 import { formatGoDuration } from '#base/time/go-duration.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { imagePullEnded, imageRequested } from '#base/channels/image-channels.js';
 
 import { type ImageAccess } from './image-access.js';
@@ -32,7 +33,7 @@ import { PullQueue } from './pull-queue.js';
 import { pullWithAny } from './pull-with-any.js';
 
 /** Options of {@link ImageManager}. */
-export interface ImageManagerOptions {
+export interface ImageManagerOptions extends Publisher {
   readonly changes: Pick<RuntimeChanges, 'findImage' | 'pullImage'>;
   readonly events: PodEventRecorder;
   /** Finds imagePullSecrets (default: there are none). */
@@ -108,6 +109,7 @@ export class ImageManager {
   readonly #objects: Pick<PodObjects, 'findSecret'>;
   readonly #access: Pick<ImageAccess, 'mayUse' | 'pull'>;
   readonly #clock: Clock;
+  readonly #channels: Publisher['channels'];
   readonly #backoff: PullBackoff;
   readonly #queue: PullQueue;
 
@@ -118,6 +120,7 @@ export class ImageManager {
     this.#objects = options.objects ?? { findSecret: () => undefined };
     this.#access = options.access ?? FOR_EVERY_POD;
     this.#clock = clock;
+    this.#channels = options.channels;
     this.#backoff = new PullBackoff({ ...options.backoff, clock });
     this.#queue = new PullQueue({ clock, atOnce: options.pullsAtOnce ?? 5 });
   }
@@ -152,7 +155,7 @@ export class ImageManager {
     const tell = (event: Omit<PodEvent, 'container'>): void =>
       this.#events.record(pod.metadata, { ...event, container: container.name });
     const publish = (isPresent: boolean | undefined, mustPull: boolean | undefined): void =>
-      imageRequested.publish({ pullPolicy: imagePullPolicy, isPresent, mustPull });
+      publishTo(this.#channels, imageRequested, { pullPolicy: imagePullPolicy, isPresent, mustPull });
     const image = withDefaultTag(wanted);
     if (image === undefined) {
       const message = `Failed to apply default image tag "${wanted}": couldn't parse image name "${wanted}": invalid reference format`;
@@ -226,7 +229,12 @@ export class ImageManager {
     const startedAtMs = this.#clock.now();
     const publish = (sizeBytes?: bigint): void => {
       const durationMs = this.#clock.monotonicMs() - startedMs;
-      imagePullEnded.publish({ podUid: pod.metadata.uid, startedAtMs, durationMs, sizeBytes });
+      publishTo(this.#channels, imagePullEnded, {
+        podUid: pod.metadata.uid,
+        startedAtMs,
+        durationMs,
+        sizeBytes,
+      });
     };
     try {
       const options: PullOptions = { pod: pod.metadata, ...(sandboxConfig && { sandboxConfig }) };

@@ -79,22 +79,22 @@ export type ActingParts = Awaited<ReturnType<typeof buildActingParts>>;
  */
 export async function buildActingParts(given: ActingPartsOptions) {
   const { options, identity, client, runtimeName, runtimeUrl, objects, events, secrets, observing } = given;
-  const { cluster, link, clock, logger } = given;
+  const { cluster, link, channels, clock, logger } = given;
   const { runtime, cache, adopted, isOurs, cgroups, security, runtimeState } = observing;
-  const common = { clock, logger };
+  const common = { channels, clock, logger };
   const changes = new CriRuntimeChanges({ client, ...common });
   const commands = hideInCommands(changes, secrets);
   const pulled = await PulledImages.open(join(options.rootDir, 'pulled-images.json'), clock);
   const pullRecords = await openPullRecords({ ...common, options, runtimeUrl });
   const access = new ImageAccess({
-    ...{ records: pullRecords, logger },
+    ...{ records: pullRecords, channels, logger },
     rules: {
       policy: options.imagePullCredentialsVerificationPolicy,
       allowlist: options.preloadedImagesVerificationAllowlist,
     },
   });
   const images = new ImageManager({
-    ...{ events, objects, clock, access, pullsAtOnce: options.maxParallelImagePulls },
+    ...{ events, objects, channels, clock, access, pullsAtOnce: options.maxParallelImagePulls },
     changes: recordPulls({ changes, pulled, ...common }),
   });
   const findBaseline = (id: string): string | undefined => adopted.findBaseline(id);

@@ -1,3 +1,4 @@
+import { type Channels } from '#base/channels/publishing-channel.js';
 import { join } from 'node:path';
 import { type Readable } from 'node:stream';
 import { isConcerned } from '../desired/config-objects.js';
@@ -35,6 +36,7 @@ export interface AgentPartsOptions {
   readonly manifestParser: ManifestParser | undefined;
   /** The node's cluster; without it, pods come only from manifests. */
   readonly link?: ClusterHooks | undefined;
+  readonly channels: Channels;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -58,11 +60,12 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     runtimeUrl,
     stdin,
     manifestParser: parser,
+    channels,
     clock,
     logger,
   } = given;
   const secrets = new SecretHider();
-  const common = { clock, logger };
+  const common = { channels, clock, logger };
   const hide = (text: string, namespace: string | undefined): string => secrets.hide(text, namespace);
   /** The pod as it is wanted, or as of its last reported status. */
   const findPod = (uid: string): NodePod | undefined =>

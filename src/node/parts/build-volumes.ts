@@ -1,3 +1,4 @@
+import { type Publisher } from '#base/channels/publishing-channel.js';
 import { type PodObjects } from '#kube/objects/config-object.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type NodePolicy } from '#kube/node/node-policy.js';
@@ -24,7 +25,7 @@ import { PodVolumes } from '../volumes/pod-volumes.js';
 import { type PodEvictor } from '../resources/eviction/pods/pod-evictor.js';
 
 /** What {@link buildVolumes} needs. */
-export interface VolumesOptions {
+export interface VolumesOptions extends Publisher {
   readonly podsFolder: string;
   readonly mounter: ToolMounter;
   /** What pods may mount of the node. */
@@ -48,7 +49,7 @@ export interface VolumesOptions {
 export function buildVolumes(given: VolumesOptions): PodVolumes {
   const { podsFolder, mounter, policy, objects, downwardFacts, memoryBytes, events, onReady } = given;
   const { canMountRecursivelyReadOnly, cluster } = given;
-  const { clock, logger } = given;
+  const { channels, clock, logger } = given;
   const allowed = policy.allowedHostPaths && new AllowedHostPaths(policy.allowedHostPaths);
   const findPlace = async (path: string): Promise<LookPlace> => findLookPlace(path, await readOwnMounts());
   const looks = new BoundedLooks({ clock, findPlace });
@@ -63,7 +64,7 @@ export function buildVolumes(given: VolumesOptions): PodVolumes {
   const marks = new ClaimMarks(podsFolder);
   const claimed = cluster && new ClaimedVolumes({ claims: cluster, hostPath, marks, events });
   return new PodVolumes({
-    ...{ ...ports, podsFolder, events, clock, logger, onReady, canMountRecursivelyReadOnly },
+    ...{ ...ports, podsFolder, events, channels, clock, logger, onReady, canMountRecursivelyReadOnly },
     kinds: {
       ...{ emptyDir, hostPath },
       ...contentVolumeKinds({

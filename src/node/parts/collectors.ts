@@ -1,3 +1,4 @@
+import { type Publisher } from '#base/channels/publishing-channel.js';
 import { type CriClient, type IsOurs, type PodPaths, type Runtime } from '#watch';
 import { ContainerCollector } from '../resources/gc/container-collector.js';
 import { diskUsageAt } from '../resources/gc/disk-usage.js';
@@ -14,7 +15,7 @@ import { type PodVolumes } from '../volumes/pod-volumes.js';
 import { type AgentOptions } from '../options/agent-options.js';
 
 /** What {@link buildCollectors} needs. */
-export interface CollectorsOptions {
+export interface CollectorsOptions extends Publisher {
   readonly options: AgentOptions;
   readonly isOurs: IsOurs;
   readonly client: CriClient;
@@ -57,7 +58,7 @@ export function buildCollectors(given: CollectorsOptions): Collectors {
       },
     }),
     folders: new PodFolderCollector({
-      ...{ clock, paths, pods, logger, runtime: given.runtime },
+      ...{ channels: given.channels, clock, paths, pods, logger, runtime: given.runtime },
       ...(options.containerLogLinksDir === '' ? {} : { containerLogLinksDir: options.containerLogLinksDir }),
       tearDownVolumes: async (uid) => given.volumes.tearDown({ metadata: { uid } }),
     }),

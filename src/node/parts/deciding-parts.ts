@@ -1,3 +1,4 @@
+import { type Channels } from '#base/channels/publishing-channel.js';
 import type { ClusterObjects } from '#cluster';
 import { type StoppedPods } from '../desired/stopped-pods.js';
 import { type CriClient, emptyPodStatus, type ObservedPod, type PodStatus } from '#watch';
@@ -46,6 +47,7 @@ export interface DecidingPartsOptions {
   readonly secrets: Pick<SecretHider, 'namespaces' | 'forgetNamespace'>;
   /** Decides which pods of an API server may run here, and reports how they end. */
   readonly link: Pick<ClusterHooks, 'admit' | 'isNodeOfKubeletHere' | 'podEndChanged'> | undefined;
+  readonly channels: Channels;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -55,12 +57,24 @@ const WAITING_FOR_ROOM = 'WaitingForRoom';
 
 /** Builds the parts of an agent that decide what is done to which pod and when, and what is cleaned up. */
 export function buildDecidingParts(given: DecidingPartsOptions) {
-  const { options, client, events, sources, stopped, observing, acting, cluster, link, clock, logger } =
-    given;
+  const {
+    options,
+    client,
+    events,
+    sources,
+    stopped,
+    observing,
+    acting,
+    cluster,
+    link,
+    channels,
+    clock,
+    logger,
+  } = given;
   const { runtime, cache, pleg, isOurs, cgroups, security, runtimeState } = observing;
   const { changes, pulled, pullRecords, adoption, paths, room, volumes, probes, manager, statuses } = acting;
   const { endedPods, findForbidden, syncer } = acting;
-  const common = { clock, logger };
+  const common = { channels, clock, logger };
 
   const desired = new DesiredPods();
   const findObserved = (uid: string): ObservedPod | undefined => pleg.findObserved(uid);
@@ -108,7 +122,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     hasSeenPods: () => pleg.health().healthy,
     desiredImages: () => desiredImagesOf(desired.all(), (uid) => workers.isFinished(uid)),
   });
-  const evictor = new PodEvictor({ workers, events });
+  const evictor = new PodEvictor({ workers, events, channels });
   const storage = buildStorage({
     ...{ ...common, options, client, cache, paths, volumes, evictor, ending: closing.signal },
     pods: () => desired.all(),
@@ -162,7 +176,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     strictGroups: security.strictGroups,
   });
   const handlers = new PodHandlers({
-    ...{ logger, desired, workers, housekeeping, seenAllSources, findObserved },
+    ...{ channels, logger, desired, workers, housekeeping, seenAllSources, findObserved },
     ...{ findObstacle: (pod) => foreign.findObstacle(pod), findForbidden },
     findEnd: (uid) => endedPods.find(uid),
     admit: (pod, active) => {

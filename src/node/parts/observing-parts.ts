@@ -1,3 +1,4 @@
+import { type Channels } from '#base/channels/publishing-channel.js';
 import { join } from 'node:path';
 import { type CriClient, CriRuntime, isFirstRelistPending, ownedBy, Pleg, PodCache } from '#watch';
 import { AdoptedPods } from '../pods/adoption/adopted-pods.js';
@@ -21,6 +22,7 @@ export interface ObservingPartsOptions {
   readonly client: CriClient;
   /** The runtime's name for itself. */
   readonly runtimeName: string;
+  readonly channels: Channels;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -35,11 +37,11 @@ export type ObservingParts = Awaited<ReturnType<typeof buildObservingParts>>;
  * Rejects with CGROUP_DRIVER_CONFLICT when the options name another cgroup driver than the runtime has.
  */
 export async function buildObservingParts(given: ObservingPartsOptions) {
-  const { options, identity, client, runtimeName, clock, logger } = given;
+  const { options, identity, client, runtimeName, channels, clock, logger } = given;
   const common = { clock, logger };
   const runtime = new CriRuntime({ client, ...common });
   const cache = new PodCache();
-  const pleg = new Pleg({ runtime, cache, mode: options.mode, ...common });
+  const pleg = new Pleg({ runtime, cache, mode: options.mode, channels, ...common });
   const adopted = await AdoptedPods.open(join(options.rootDir, 'adopted-pods.json'));
   const isOurs = ownedBy(identity.instanceId, (uid) => adopted.has(uid));
   /**

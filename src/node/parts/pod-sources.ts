@@ -1,3 +1,4 @@
+import { type Publisher } from '#base/channels/publishing-channel.js';
 import { join } from 'node:path';
 import { type Readable } from 'node:stream';
 import { type ConfigProblem, formatConfigProblem } from '../desired/config-problem.js';
@@ -19,7 +20,7 @@ import { type Logger } from '#base/log/logger.js';
 import { type AgentOptions } from '../options/agent-options.js';
 
 /** What {@link PodSources} needs. */
-export interface PodSourcesOptions {
+export interface PodSourcesOptions extends Publisher {
   readonly options: Pick<
     AgentOptions,
     | 'podManifestPath'
@@ -70,18 +71,18 @@ export class PodSources {
   readonly #stopped: StoppedPods;
 
   constructor(given: PodSourcesOptions) {
-    const { options, nodeName, stdin, stopped, clock, logger } = given;
+    const { options, nodeName, stdin, stopped, channels, clock, logger } = given;
     this.#stopped = stopped;
     const problems = new ProblemBook({
       onProblem: (problem) => logger.error(this.format(problem)),
       onCleared: (file) => logger.info('No problem is left with manifest', { file }),
     });
     const objects = new ConfigObjects({ onChanged: given.onObjectsChanged });
-    this.config = new PodConfig({ problems, objects, logger, stopped });
+    this.config = new PodConfig({ problems, objects, channels, logger, stopped });
     this.#thread = new ThreadedManifestParser({ clock, logger });
     const parser = given.parser ?? new PromptManifestParser({ others: this.#thread, clock });
     const lastGoodFolder = join(options.rootDir, LAST_GOOD_FOLDER);
-    const common = { nodeName, problems, parser, lastGoodFolder, clock, logger };
+    const common = { nodeName, problems, parser, lastGoodFolder, channels, clock, logger };
     const { podManifestPath: path, manifestUrl, manifestUrlHeader: headers } = options;
     const { fileCheckFrequencyMs, httpCheckFrequencyMs } = options;
     const sources: Source[] = [];

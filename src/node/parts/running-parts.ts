@@ -48,7 +48,7 @@ export function runningParts(given: RunningPartsOptions): readonly Part<unknown>
 
 /** What is logged and recorded of failures. */
 function reportsPart({ started, version, logger }: RunningPartsOptions): Part<readonly (() => void)[]> {
-  const { identity, connected, api, parts } = started;
+  const { channels, identity, connected, api, parts } = started;
   const { events, desired, hide } = parts;
   return {
     name: 'reports of failures',
@@ -56,8 +56,8 @@ function reportsPart({ started, version, logger }: RunningPartsOptions): Part<re
       const { url: runtime } = connected;
       logger.info('Started node agent', { version, node: identity.name, runtime, socket: api.socket });
       return [
-        recordProbeFailures(events, (uid) => desired.has(uid)),
-        logFailedCalls({ logger, hide, findPod: (uid) => desired.find(uid) }),
+        recordProbeFailures(channels, events, (uid) => desired.has(uid)),
+        logFailedCalls({ channels, logger, hide, findPod: (uid) => desired.find(uid) }),
       ];
     },
     release: (leave) => leave.forEach((each) => each()),

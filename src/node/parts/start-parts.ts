@@ -1,3 +1,4 @@
+import { Channels } from '#base/channels/publishing-channel.js';
 import { type Readable } from 'node:stream';
 import { splitNodeIps } from '#base/wire/node-ip.js';
 import { type FolderLock, lockFolder, NODE_ROOT_LOCK } from '#base/fs/folder-lock.js';
@@ -36,12 +37,16 @@ export interface AgentPorts {
   readonly log?: LogState;
   /** Reads manifests (default: in a thread of its own). */
   readonly manifestParser?: ManifestParser;
+  /** Where its parts publish, for somebody who listens to this agent alone (default: channels of its own). */
+  readonly channels?: Channels;
   /** Called with the name of each part before it starts; an error ends the start (default: nothing). */
   readonly onStart?: (name: string) => void;
 }
 
 /** What a start of an agent has made, for what runs until its end. */
 export interface StartedParts {
+  /** Where its parts publish: nobody else hears them there. */
+  readonly channels: Channels;
   readonly identity: NodeIdentity;
   readonly connected: AgentRuntime;
   readonly parts: AgentParts;
@@ -65,15 +70,16 @@ export async function startParts(
   ports: AgentPorts,
   signal: AbortSignal,
 ): Promise<StartedParts> {
-  const { clock, logger, stdin, manifestParser, log = WELL, version = 'unknown' } = ports;
+  const { channels = new Channels(), clock, logger, stdin, manifestParser } = ports;
+  const { log = WELL, version = 'unknown' } = ports;
   const start = async <Made>(part: Part<Made>): Promise<Made> => list.start(part, signal);
 
   await start({ name: 'files of the servers', start: async () => checkServerFiles(options) });
   const nodeName = resolveNodeName(options.nodeName === '' ? undefined : options.nodeName);
-  const link = await start(connectionPart(options, ports, nodeName));
+  const link = await start(connectionPart(options, ports, nodeName, channels));
   await start(rootFolderPart(options, ports));
   const { identity, hostIps } = await start(identityPart(options, ports, nodeName, link));
-  const connected = await start(runtimePart(options, ports));
+  const connected = await start(runtimePart(options, ports, channels));
   const { client, name: runtimeName, url: runtimeUrl } = connected;
   const { instanceId } = identity;
   await start({
@@ -85,11 +91,11 @@ export async function startParts(
     start: async () =>
       buildAgentParts({
         ...{ options, identity, hostIps, client, runtimeName, runtimeUrl, stdin, link, clock, logger },
-        manifestParser,
+        ...{ manifestParser, channels },
       }),
     release: ({ pleg }) => pleg.closeSubscriptions(),
   });
-  const common = { parts, client, identity, version, clock, logger, runtime: connected };
+  const common = { parts, client, identity, version, channels, clock, logger, runtime: connected };
   const history = await start({
     name: 'listeners of the history',
     start: () => new AgentHistory({ ...common, options }),
@@ -116,7 +122,7 @@ export async function startParts(
     name: 'parts of the cluster',
     start: async () => link?.join({ parts, client, runtimeName, kubeletPort }, signal),
   });
-  return { identity, connected, parts, history, api, link };
+  return { channels, identity, connected, parts, history, api, link };
 }
 
 /** Fails before anything is created or started for an agent that cannot serve. */
@@ -134,13 +140,14 @@ function connectionPart(
   options: AgentOptions,
   { clock, logger, environment = {}, version = 'unknown' }: AgentPorts,
   nodeName: string,
+  channels: Channels,
 ): Part<ClusterLink | undefined> {
   return {
     name: 'connection to the cluster',
     start: async () =>
       options.kubeconfig === ''
         ? undefined
-        : openClusterLink({ options, nodeName, version, environment, clock, logger }),
+        : openClusterLink({ options, nodeName, version, environment, channels, clock, logger }),
     release: (link) => link?.close(),
   };
 }
@@ -184,8 +191,19 @@ function identityPart(
 function runtimePart(
   { rootDir, runtimeEndpoint, runtimeRequestTimeoutMs: timeoutMs }: AgentOptions,
   { podloopCommand, runtimeFlags = [], version = 'unknown', clock, logger }: AgentPorts,
+  channels: Channels,
 ): Part<AgentRuntime> {
-  const given = { podloopCommand, runtimeFlags, version, clock, logger, rootDir, runtimeEndpoint, timeoutMs };
+  const given = {
+    podloopCommand,
+    runtimeFlags,
+    version,
+    channels,
+    clock,
+    logger,
+    rootDir,
+    runtimeEndpoint,
+    timeoutMs,
+  };
   return {
     name: 'runtime',
     start: async (signal) => connectAgentRuntime(given, signal),

@@ -2,6 +2,7 @@ import { type Slots } from '#base/async/slots.js';
 import { type Clock } from '#base/time/clock.js';
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { probeEnded } from '#base/channels/probe-channels.js';
 import { type LoopStallMonitor, type StallTime } from './loop-stall-monitor.js';
 import { errored, type ProbeOutcome } from './probe-outcome.js';
@@ -13,7 +14,7 @@ import { type JudgedOutcome, type ProbeRun } from './probe-worker.js';
 export type RunProbe = (run: ProbeRun, signal: AbortSignal) => Promise<ProbeOutcome>;
 
 /** Options of {@link ProbeJudge}. */
-export interface ProbeJudgeOptions {
+export interface ProbeJudgeOptions extends Publisher {
   readonly clock: Clock;
   readonly logger: Logger;
   /** By uids of pods. */
@@ -120,7 +121,7 @@ export class ProbeJudge {
     else if (outcome.unansweredMs !== undefined) this.#unanswered++;
     if (outcome.isHeldBack === true) this.#heldBack++;
     this.#log(run, trial);
-    probeEnded.publish({
+    publishTo(this.#options.channels, probeEnded, {
       podUid: pod.uid,
       namespace: pod.namespace,
       podName: pod.name,

@@ -13,6 +13,7 @@ import { FairLine } from '#base/async/slot-line.js';
 import { Slots } from '#base/async/slots.js';
 import { type Clock } from '#base/time/clock.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { probeNotRun } from '#base/channels/probe-channels.js';
 import { LoopStallMonitor } from './loop-stall-monitor.js';
 import { type ProbeFailure, ProbeFindings } from './probe-findings.js';
@@ -25,7 +26,7 @@ import { type ProbeTargets } from './probe-targets.js';
 import { type ProbeSubject, ProbeWorker } from './probe-worker.js';
 
 /** Options of {@link ProbeManager}. */
-export interface ProbeManagerOptions {
+export interface ProbeManagerOptions extends Publisher {
   readonly clock: Clock;
   readonly targets: ProbeTargets;
   /** Runs one probe; see {@link probeRunner}. */
@@ -98,7 +99,14 @@ export class ProbeManager implements AsyncDisposable {
       leave: { clock, afterMs: SLOW_AFTER_MS, maxOutside: MAX_SLOW },
     });
     const stalls = new LoopStallMonitor({ clock });
-    this.#judge = new ProbeJudge({ clock, logger, slots: this.#slots, stalls, runProbe });
+    this.#judge = new ProbeJudge({
+      clock,
+      logger,
+      channels: options.channels,
+      slots: this.#slots,
+      stalls,
+      runProbe,
+    });
     this.#findings = new ProbeFindings({ memory: options.memory });
     this.#startedAtMs = clock.now();
     this.#startedMs = clock.monotonicMs();
@@ -238,7 +246,8 @@ export class ProbeManager implements AsyncDisposable {
         this.#findings.takeUp(subject.pod.uid, type, containerId, replaces),
       onVerdict: (containerId, verdict, outcome) =>
         this.#settle(probed, worker.subject, containerId, verdict, outcome?.message),
-      onNotRun: (containerId, times, message) => publishNotRun(worker.subject, containerId, times, message),
+      onNotRun: (containerId, times, message) =>
+        publishNotRun(this.#options, worker.subject, containerId, times, message),
     });
     const handle: Handle = { worker, abort: new AbortController(), isRunning: false };
     probed.workers.set(key, handle);
@@ -298,9 +307,24 @@ export class ProbeManager implements AsyncDisposable {
   }
 }
 
-function publishNotRun(subject: ProbeSubject, containerId: string, times: number, message: string): void {
+function publishNotRun(
+  { channels }: Publisher,
+  subject: ProbeSubject,
+  containerId: string,
+  times: number,
+  message: string,
+): void {
   const { pod, container, type } = subject;
   const { uid: podUid, namespace, name: podName } = pod;
   const containerName = container.name;
-  probeNotRun.publish({ podUid, namespace, podName, containerName, containerId, type, times, message });
+  publishTo(channels, probeNotRun, {
+    podUid,
+    namespace,
+    podName,
+    containerName,
+    containerId,
+    type,
+    times,
+    message,
+  });
 }

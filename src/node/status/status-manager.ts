@@ -30,12 +30,13 @@ import {
   StatusChanges,
 } from './status-changes.js';
 import { terminateStatus } from './terminate-status.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 
 /** The result for a new status: `older` and `finished` ones were refused. */
 export type SetStatusResult = 'changed' | 'same' | 'older' | 'finished';
 
 /** What a {@link StatusManager} needs. */
-export interface StatusManagerOptions {
+export interface StatusManagerOptions extends Publisher {
   readonly clock: Clock;
   readonly logger?: Logger;
   /** How many pods' changes are queued per reader (default: 1000). */
@@ -63,6 +64,7 @@ const DEFAULT_CHANGE_CAPACITY = 1000;
 export class StatusManager {
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #channels: Publisher['channels'];
   readonly #changeCapacity: number;
   readonly #entries = new Map<string, Entry>();
   readonly #readers = new Set<StatusChanges>();
@@ -70,6 +72,7 @@ export class StatusManager {
   constructor(options: StatusManagerOptions) {
     this.#clock = options.clock;
     this.#logger = options.logger ?? SILENT_LOGGER;
+    this.#channels = options.channels;
     this.#changeCapacity = options.changeCapacity ?? DEFAULT_CHANGE_CAPACITY;
   }
 
@@ -225,7 +228,7 @@ export class StatusManager {
 
   #tell(podUid: string, change: StatusChange): void {
     for (const reader of this.#readers) reader.push(podUid, change);
-    podStatusChanged.publish(change);
+    publishTo(this.#channels, podStatusChanged, change);
   }
 }
 

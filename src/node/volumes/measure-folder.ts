@@ -1,3 +1,4 @@
+import { type Publisher, publishTo } from '#base/channels/publishing-channel.js';
 import { spawn } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
@@ -15,26 +16,39 @@ const LOWEST_PRIORITY = 19;
  * enters no other file systems. du(1) runs in a process of its own: folders deeper than any path, and
  * millions of files, cost this process nothing.
  */
-export async function measureFolder(folder: string, signal: AbortSignal): Promise<bigint> {
-  return (await runDu(['-k'], folder, signal)) * 1024n;
+export async function measureFolder(
+  folder: string,
+  signal: AbortSignal,
+  channels?: Publisher['channels'],
+): Promise<bigint> {
+  return (await runDu(['-k'], folder, signal, channels)) * 1024n;
 }
 
 /**
  * The number of files and folders in its file system, each once; like {@link measureFolder}, if du(1) is
  * GNU's.
  */
-export async function countInodes(folder: string, signal: AbortSignal): Promise<bigint> {
-  return await runDu(['--inodes'], folder, signal);
+export async function countInodes(
+  folder: string,
+  signal: AbortSignal,
+  channels?: Publisher['channels'],
+): Promise<bigint> {
+  return await runDu(['--inodes'], folder, signal, channels);
 }
 
 /** The number that du(1) prints for the folder, in the unit of the flags. */
-async function runDu(flags: readonly string[], folder: string, signal: AbortSignal): Promise<bigint> {
+async function runDu(
+  flags: readonly string[],
+  folder: string,
+  signal: AbortSignal,
+  channels: Publisher['channels'],
+): Promise<bigint> {
   signal.throwIfAborted();
   const startedMs = performance.now();
   try {
     return await readDu(flags, folder, signal);
   } finally {
-    volumeMeasured.publish({ durationMs: performance.now() - startedMs });
+    publishTo(channels, volumeMeasured, { durationMs: performance.now() - startedMs });
   }
 }
 

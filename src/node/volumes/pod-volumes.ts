@@ -32,6 +32,7 @@ import { makeFolder } from '#base/fs/make-folder.js';
 import { type MountEntry } from '#base/proc/mountinfo.js';
 import { namesIn } from '#base/fs/names-in.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { volumesTearDownEnded, volumeSetUpEnded } from '#base/channels/volume-channels.js';
 import { type Mounter } from './mounter.js';
 import { ContainerMounts } from './container-mounts.js';
@@ -45,7 +46,7 @@ import { VolumeLog } from './volume-log.js';
 import { type VolumeCheck, WaitingVolumes } from './waiting-volumes.js';
 
 /** Options of {@link PodVolumes}. */
-export interface PodVolumesOptions {
+export interface PodVolumesOptions extends Publisher {
   /** Folder of all pods; each has one of its own below it, named after its uid. */
   readonly podsFolder: string;
   readonly kinds: VolumeKinds;
@@ -171,7 +172,12 @@ export class PodVolumes {
       const publish = (isTornDown: boolean): void => {
         const durationMs = this.#options.clock.monotonicMs() - startedMs;
         const kinds = volumes.map(({ kind }) => kind);
-        volumesTearDownEnded.publish({ podUid: uid, kinds, durationMs, isTornDown });
+        publishTo(this.#options.channels, volumesTearDownEnded, {
+          podUid: uid,
+          kinds,
+          durationMs,
+          isTornDown,
+        });
       };
       try {
         await this.#remover.remove(uid);
@@ -245,7 +251,7 @@ export class PodVolumes {
     const publish = (isSetUp: boolean): void => {
       const durationMs = clock.monotonicMs() - startedMs;
       const common = { podUid: pod.metadata.uid, volume: volume.name, source: sourceOf(volume) };
-      volumeSetUpEnded.publish({ ...common, durationMs, isSetUp });
+      publishTo(this.#options.channels, volumeSetUpEnded, { ...common, durationMs, isSetUp });
     };
     try {
       if (kind.folderName !== undefined) {

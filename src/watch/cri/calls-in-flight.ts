@@ -1,3 +1,4 @@
+import { type Channels } from '#base/channels/publishing-channel.js';
 import { type CriCall, type CriCallPod, criCallEnded, criCallStarted } from '#base/channels/channels.js';
 import { type Clock } from '#base/time/clock.js';
 import { startFairDeadline } from '#base/async/fair-deadline.js';
@@ -30,11 +31,13 @@ export interface AnswerFacts {
 /** The unanswered calls of one client. Publishes each call when it starts and when it ends. */
 export class CallsInFlight {
   readonly #clock: Clock;
+  readonly #channels: Channels;
   readonly #calls = new Set<CriCall>();
   #lastId = 0;
 
-  constructor(options: { readonly clock: Clock }) {
+  constructor(options: { readonly clock: Clock; readonly channels: Channels }) {
     this.#clock = options.clock;
+    this.#channels = options.channels;
   }
 
   /** Oldest first. */
@@ -139,15 +142,21 @@ export class CallsInFlight {
       streaming: start.streaming,
     };
     this.#calls.add(call);
-    criCallStarted.publish(call);
+    this.#channels.publish(criCallStarted, call);
     return call;
   }
 
   #end(call: CriCall, outcome: string, facts: AnswerFacts, error?: string): void {
     this.#calls.delete(call);
-    if (!criCallEnded.hasSubscribers) return;
+    if (!this.#channels.isHeard(criCallEnded)) return;
     const durationMs = this.#clock.monotonicMs() - call.startedAtMonotonicMs;
-    criCallEnded.publish({ call, durationMs, outcome, ...facts, ...(error === undefined ? {} : { error }) });
+    this.#channels.publish(criCallEnded, {
+      call,
+      durationMs,
+      outcome,
+      ...facts,
+      ...(error === undefined ? {} : { error }),
+    });
   }
 }
 

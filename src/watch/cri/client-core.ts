@@ -1,3 +1,4 @@
+import { Channels, type Publisher } from '#base/channels/publishing-channel.js';
 import { criConnectionChanged, type CriCall, type CriCallPod } from '#base/channels/channels.js';
 import { type Clock, SystemClock } from '#base/time/clock.js';
 import { PodloopError } from '#base/errors/errors.js';
@@ -15,7 +16,7 @@ import { StringCache } from './string-cache.js';
 import { type ConnectionState, type StreamHandlers, type Transport } from './transport.js';
 
 /** Options of {@link CriClient}: an endpoint, or a transport of your own. */
-export interface CriClientOptions {
+export interface CriClientOptions extends Publisher {
   /** `unix:///path` or an absolute path. */
   readonly endpoint?: string;
   /** Used instead of a connection to `endpoint`. */
@@ -57,6 +58,8 @@ const DEFAULT_TIMEOUT_MS = 120_000;
 export class CriClientCore implements AsyncDisposable {
   /** Where it connects to, for messages. */
   readonly endpoint: string;
+  /** Where it publishes its calls and the state of its connection. */
+  readonly channels: Channels;
   readonly #transport: Transport;
   readonly #calls: CallsInFlight;
   readonly #timeoutMs: number;
@@ -67,7 +70,8 @@ export class CriClientCore implements AsyncDisposable {
     const clock = options.clock ?? new SystemClock();
     const logger = options.logger ?? SILENT_LOGGER;
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-    this.#calls = new CallsInFlight({ clock });
+    this.channels = options.channels ?? new Channels();
+    this.#calls = new CallsInFlight({ clock, channels: this.channels });
     if (options.transport !== undefined) {
       this.endpoint = options.endpoint ?? 'a transport of its own';
       this.#transport = options.transport;
@@ -89,7 +93,7 @@ export class CriClientCore implements AsyncDisposable {
     this.#transport.onStateChange((state) => {
       const { generation } = this.#transport;
       logger.info('CRI connection changed', { endpoint: this.endpoint, state, generation }, 4);
-      criConnectionChanged.publish({ endpoint: this.endpoint, state, generation });
+      this.channels.publish(criConnectionChanged, { endpoint: this.endpoint, state, generation });
     });
   }
 

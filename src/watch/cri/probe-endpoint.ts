@@ -1,3 +1,4 @@
+import { type Publisher } from '#base/channels/publishing-channel.js';
 import { stat } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 
@@ -10,7 +11,7 @@ import { type Endpoint, parseEndpoint } from './endpoint.js';
 import { type VersionResponse } from './generated/runtime/v1/cri.js';
 
 /** Options of {@link probeEndpoint}. */
-export interface ProbeOptions {
+export interface ProbeOptions extends Publisher {
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock;
   /** How long each of its two steps may take, in milliseconds (default: 10,000). */
@@ -51,7 +52,7 @@ export async function probeEndpoint(text: string, options: ProbeOptions = {}): P
           : 'it does not speak HTTP/2',
     );
   }
-  const client = new CriClient({ endpoint: endpoint.url, clock, timeoutMs });
+  const client = new CriClient({ endpoint: endpoint.url, channels: options.channels, clock, timeoutMs });
   try {
     return await client.version({}, { signal });
   } catch (error) {

@@ -6,6 +6,7 @@ import {
 } from '../observed/runtime.js';
 import { type Clock, type ClockTimer, OLDEST_STAMP, type Stamp } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
+import { isHeard, publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { runtimeEventReceived } from '#base/channels/pleg-channels.js';
 import { ANNOUNCE_GRACE_MS, Announcements } from './announced/announcements.js';
 import { diffPods } from './diff.js';
@@ -13,7 +14,7 @@ import { EventHints, type StreamInfo, type StreamState } from './announced/event
 import { HintChecks } from './announced/hint-checks.js';
 
 /** Options of the event stream. All callbacks are synchronous. */
-export interface EventStreamOptions {
+export interface EventStreamOptions extends Publisher {
   readonly runtime: Runtime;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -146,10 +147,10 @@ export class EventStream {
 
   #take(event: RuntimeEvent): void {
     this.#received++;
-    if (runtimeEventReceived.hasSubscribers) {
+    if (isHeard(this.#options.channels, runtimeEventReceived)) {
       const delayMs = this.#options.clock.now() - Number(event.createdAtNs / 1_000n) / 1_000;
       const { type, containerId } = event;
-      runtimeEventReceived.publish({ type, containerId, delayMs });
+      publishTo(this.#options.channels, runtimeEventReceived, { type, containerId, delayMs });
     }
     const before = this.announcedInARow;
     this.#announcements.hear(event);

@@ -1,3 +1,4 @@
+import { Channels } from '#base/channels/publishing-channel.js';
 import { type Runtime } from '../observed/runtime.js';
 import { type Clock, SystemClock } from '#base/time/clock.js';
 import { PodloopError } from '#base/errors/errors.js';
@@ -12,6 +13,8 @@ export interface PlegOptions extends Partial<Omit<CadenceOptions, 'mode'>> {
   readonly cache?: PodCache;
   readonly clock?: Clock;
   readonly logger?: Logger;
+  /** Where it publishes lists, inspections and events (default: channels of its own). */
+  readonly channels?: Channels;
   /** How changes are found (default: `auto`). */
   readonly mode?: PlegMode;
   /** Inspections at a time (default: 16). */
@@ -45,6 +48,7 @@ export interface ResolvedPlegOptions {
   readonly cache: PodCache;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly channels: Channels;
   readonly cadence: CadenceOptions;
   readonly inspectConcurrency: number;
   readonly inspectDeadlineMs: number;
@@ -68,6 +72,7 @@ const OPTION_NAMES: Readonly<Record<keyof PlegOptions, true>> = {
   cache: true,
   clock: true,
   logger: true,
+  channels: true,
   mode: true,
   relistPeriodMs: true,
   relistThresholdMs: true,
@@ -150,6 +155,7 @@ export function resolvePlegOptions(options: PlegOptions): ResolvedPlegOptions {
     cache: options.cache ?? new PodCache(),
     clock: options.clock ?? new SystemClock(),
     logger: options.logger ?? SILENT_LOGGER,
+    channels: options.channels ?? new Channels(),
     cadence,
     inspectConcurrency: whole('inspectConcurrency', 16),
     inspectDeadlineMs: positive('inspectDeadlineMs', 120_000),

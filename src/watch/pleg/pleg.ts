@@ -16,6 +16,7 @@
  *
  * @module
  */
+import { type Channels } from '#base/channels/publishing-channel.js';
 import { type ObservedPod } from '../observed/runtime.js';
 import { abortable } from '#base/async/abortable.js';
 import { type Clock, type Stamp } from '#base/time/clock.js';
@@ -44,6 +45,8 @@ const REQUEST_CAPACITY = 1_000;
 export class Pleg {
   /** The status of every pod; anybody may read it and wait on it. */
   readonly cache: PodCache;
+  /** Where it publishes lists, inspections and events. */
+  readonly channels: Channels;
   readonly #options: ResolvedPlegOptions;
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -64,7 +67,8 @@ export class Pleg {
 
   constructor(options: PlegOptions) {
     this.#options = resolvePlegOptions(options);
-    const { runtime, clock, logger, cache } = this.#options;
+    const { runtime, clock, logger, channels, cache } = this.#options;
+    this.channels = channels;
     this.#clock = clock;
     this.#logger = logger;
     this.cache = cache;
@@ -72,6 +76,7 @@ export class Pleg {
       runtime,
       clock,
       logger,
+      channels,
       cache,
       records: this.#records,
       conditions: this.#conditions,
@@ -93,6 +98,7 @@ export class Pleg {
       runtime,
       clock,
       logger,
+      channels,
       random: this.#options.random,
       onHint: (uid) => {
         if (uid === undefined) this.#requests.addAll('event');
@@ -107,6 +113,7 @@ export class Pleg {
       runtime,
       clock,
       logger,
+      channels,
       cache,
       records: this.#records,
       conditions: this.#conditions,

@@ -1,3 +1,4 @@
+import { type Channels } from '#base/channels/publishing-channel.js';
 import { type ReportedInspection } from '#kube/node/pleg-report.js';
 import { type PodRef } from '#kube/pod/pod-ref.js';
 import { type InspectionInFlight } from '../pleg/index.js';
@@ -22,8 +23,8 @@ export class InspectionTimes implements Disposable {
   readonly #byUid = new Map<string, Times>();
   readonly #forget: () => void;
 
-  constructor() {
-    this.#forget = inspectionEnded.subscribe((end) => this.#add(end));
+  constructor(channels: Channels) {
+    this.#forget = channels.subscribe(inspectionEnded, (end) => this.#add(end));
   }
 
   /**

@@ -1,6 +1,9 @@
 import { afterEach, expect, it } from 'vitest';
 import { criCallEnded } from '#base/channels/channels.js';
 import { OperationTimes, REMEMBERED_CALLS } from './operation-times.js';
+import { Channels } from '#base/channels/publishing-channel.js';
+
+const channels = new Channels();
 
 let times: OperationTimes | undefined;
 afterEach(() => times?.[Symbol.dispose]());
@@ -12,7 +15,7 @@ function ended(
   streaming = false,
   deadlineMs?: number,
 ): void {
-  criCallEnded.publish({
+  channels.publish(criCallEnded, {
     call: {
       ...{
         id: 1,
@@ -29,7 +32,7 @@ function ended(
 }
 
 it('reports for each operation the median, the 99th percentile and the maximum of its last calls', () => {
-  times = new OperationTimes();
+  times = new OperationTimes(channels);
   for (let ms = 1; ms <= 100; ms++) ended('version', ms);
   ended('list_containers', 7);
   expect(times.list()).toEqual([
@@ -39,14 +42,14 @@ it('reports for each operation the median, the 99th percentile and the maximum o
 });
 
 it('forgets the times of old calls, but still counts them', () => {
-  times = new OperationTimes();
+  times = new OperationTimes(channels);
   ended('version', 9_000);
   for (let call = 0; call < REMEMBERED_CALLS; call++) ended('version', 1);
   expect(times.list()).toMatchObject([{ count: REMEMBERED_CALLS + 1, maxMs: 1 }]);
 });
 
 it('counts failures and stores the last one’s code; cancelled calls are counted separately, and streams are not counted', () => {
-  times = new OperationTimes();
+  times = new OperationTimes(channels);
   ended('container_status', 1, 'CRI_NOT_FOUND');
   ended('container_status', 2, 'CRI_DEADLINE_EXCEEDED');
   ended('container_status', 3_000, 'aborted');
@@ -62,14 +65,14 @@ it('counts failures and stores the last one’s code; cancelled calls are counte
 });
 
 it('includes lists that come in pieces, but not the attempt to find out whether they do', () => {
-  times = new OperationTimes();
+  times = new OperationTimes(channels);
   ended('stream_containers', 6, 'ok', true, 120_000);
   ended('stream_podsandboxes', 1, 'CRI_UNIMPLEMENTED', true, 120_000);
   expect(times.list()).toMatchObject([{ operation: 'stream_containers', count: 1, failed: 0, maxMs: 6 }]);
 });
 
 it('receives nothing any more once it is disposed of', () => {
-  times = new OperationTimes();
+  times = new OperationTimes(channels);
   times[Symbol.dispose]();
   ended('version', 1);
   expect(times.list()).toEqual([]);

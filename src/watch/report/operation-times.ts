@@ -1,3 +1,4 @@
+import { type Channels } from '#base/channels/publishing-channel.js';
 import { isEndless } from '../cri/index.js';
 import { type ReportedOperation } from '#kube/node/pleg-report.js';
 import { type CriCallEnd, criCallEnded } from '#base/channels/channels.js';
@@ -21,8 +22,8 @@ export class OperationTimes implements Disposable {
   readonly #operations = new Map<string, Operation>();
   readonly #forget: () => void;
 
-  constructor() {
-    this.#forget = criCallEnded.subscribe((end) => {
+  constructor(channels: Channels) {
+    this.#forget = channels.subscribe(criCallEnded, (end) => {
       // A stream of events lasts as long as it is wanted.
       if (isEndless(end.call)) return;
       // Tried once per connection, to find out that this runtime's lists come in one piece.

@@ -11,7 +11,7 @@ function setUp(pods = 3) {
   for (const i of numbers(0, pods)) runtime.setPod(podOf(`p${i}`, { [`p${i}-a`]: 'running' }));
   const calls: CriCall[] = [];
   const reporter = new PlegReporter({
-    ...{ clock, pleg, runtime: RUNTIME },
+    ...{ channels: pleg.channels, clock, pleg, runtime: RUNTIME },
     uids: () => pleg.cache.uids(),
     callsInFlight: () => calls,
   });

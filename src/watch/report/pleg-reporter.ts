@@ -9,6 +9,7 @@
  *
  * @module
  */
+import { type Channels } from '#base/channels/publishing-channel.js';
 import { isEndless } from '../cri/index.js';
 import {
   type PlegReport,
@@ -28,6 +29,8 @@ import { RelistHistory } from './relist-history.js';
 /** The sources of a {@link PlegReporter}. */
 export interface PlegReporterOptions {
   readonly clock: Clock;
+  /** Those of the generator and of the runtime's client. */
+  readonly channels: Channels;
   readonly runtime: PlegReport['runtime'];
   readonly pleg: { health(): PlegHealth; state(): PlegState };
   /** Pods that the runtime shows. */
@@ -52,16 +55,18 @@ export class PlegReporter implements Disposable {
   readonly #options: PlegReporterOptions;
   readonly #startedMs: number;
   readonly #relists: RelistHistory;
-  readonly #operations = new OperationTimes();
-  readonly #inspections = new InspectionTimes();
+  readonly #operations: OperationTimes;
+  readonly #inspections: InspectionTimes;
   readonly #loopDelay: Pick<EventLoopDelay, 'read'>;
   #ownLoopDelay: EventLoopDelay | undefined;
 
   constructor(options: PlegReporterOptions) {
-    const { clock } = options;
+    const { clock, channels } = options;
     this.#options = options;
     this.#startedMs = clock.monotonicMs();
-    this.#relists = new RelistHistory({ clock });
+    this.#relists = new RelistHistory({ clock, channels });
+    this.#operations = new OperationTimes(channels);
+    this.#inspections = new InspectionTimes(channels);
     this.#loopDelay = options.loopDelay ?? (this.#ownLoopDelay = new EventLoopDelay({ clock }));
   }
 

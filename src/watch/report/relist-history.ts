@@ -1,3 +1,4 @@
+import { type Channels } from '#base/channels/publishing-channel.js';
 import { type ReportedRelist } from '#kube/node/pleg-report.js';
 import { type Clock } from '#base/time/clock.js';
 import { type RelistEnd, relistEnded } from '#base/channels/pleg-channels.js';
@@ -5,7 +6,7 @@ import { type RelistEnd, relistEnded } from '#base/channels/pleg-channels.js';
 /** How many relists are remembered. */
 export const REMEMBERED_RELISTS = 60;
 
-/** The last relists of all pods that ended in this process, successful or not. */
+/** The last relists of all pods, successful or not. */
 export class RelistHistory implements Disposable {
   readonly #clock: Clock;
   readonly #forget: () => void;
@@ -13,9 +14,9 @@ export class RelistHistory implements Disposable {
   /** Monotonic milliseconds, as the wall clock can jump. */
   #lastStartedMs: number | undefined;
 
-  constructor({ clock }: { readonly clock: Clock }) {
+  constructor({ clock, channels }: { readonly clock: Clock; readonly channels: Channels }) {
     this.#clock = clock;
-    this.#forget = relistEnded.subscribe((relist) => {
+    this.#forget = channels.subscribe(relistEnded, (relist) => {
       if (relist.scope === 'all') this.#add(relist);
     });
   }

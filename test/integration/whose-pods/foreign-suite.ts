@@ -1,3 +1,4 @@
+import { Channels } from '#base/channels/publishing-channel.js';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -142,6 +143,7 @@ export function defineForeignPodTests(start: (folder: string) => Promise<StoryRu
         runtimeName: 'test',
         runtimeUrl: runtime.endpoint,
         stdin: new PassThrough(),
+        channels: new Channels(),
       },
       ...{ manifestParser: INLINE_PARSER, clock: new SystemClock(), logger },
     });

@@ -1,3 +1,4 @@
+import { type Channels } from '#base/channels/publishing-channel.js';
 import { lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ApiServer } from '../http/api-server.js';
@@ -33,6 +34,7 @@ export interface AgentApiOptions extends ApiPortsOptions {
   readonly options: AgentOptions;
   readonly metrics: Pick<AgentMetrics, 'metrics' | 'probes' | 'loopDelay'>;
   readonly history: Pick<AgentHistory, 'read'>;
+  readonly channels: Channels;
   readonly logger: Logger;
   /** Decides who may do what at the port with TLS; without it, only files do. */
   readonly cluster?: AgentServersOptions['cluster'] | undefined;
@@ -80,7 +82,7 @@ export class AgentApi {
   }
 
   private constructor(options: AgentApiOptions, versions: ResourceVersions, creations: CreationTimes) {
-    const { parts, clock, logger } = options;
+    const { parts, channels, clock, logger } = options;
     const { rootDir, socket } = options.options;
     this.#options = options;
     this.#versions = versions;
@@ -98,7 +100,13 @@ export class AgentApi {
       journal: serveHistory(options.history, options.identity.name),
     };
     this.#router = buildApiRouter(this.#ports);
-    this.#server = new ApiServer({ clock, logger, authorize: authorizeOwner, router: this.#router });
+    this.#server = new ApiServer({
+      channels,
+      clock,
+      logger,
+      authorize: authorizeOwner,
+      router: this.#router,
+    });
   }
 
   /** Follows changes of pods, and waits for ports, until the signal aborts. */
@@ -135,11 +143,11 @@ export class AgentApi {
   }
 
   async #startServers(): Promise<void> {
-    const { options, identity, cluster, clock, logger } = this.#options;
+    const { options, identity, cluster, channels, clock, logger } = this.#options;
     const { health: checks, pages } = this.#ports;
     const nodeNames = (): string[] => [identity.name, ...identity.ips()];
     this.#servers = await AgentServers.start({
-      ...{ options, nodeNames, checks, pages, clock, logger },
+      ...{ options, nodeNames, checks, pages, channels, clock, logger },
       ...{ router: this.#router, rootDir: options.rootDir },
       ...(cluster === undefined ? {} : { cluster }),
     });

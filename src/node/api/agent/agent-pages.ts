@@ -1,3 +1,4 @@
+import { type Publisher } from '#base/channels/publishing-channel.js';
 import { type CriClient, type PlegReporter, plegReportJson } from '#watch';
 import { type NodePages } from '../node/node-pages.js';
 import { type Clock } from '#base/time/clock.js';
@@ -10,7 +11,7 @@ import { type NodeIdentity } from '../../resources/facts/node-identity.js';
 import { buildUsagePages } from './usage-pages.js';
 
 /** What {@link buildNodePages} needs. */
-export interface NodePagesOptions {
+export interface NodePagesOptions extends Publisher {
   readonly options: AgentOptions;
   readonly parts: AgentParts;
   readonly metrics: Pick<AgentMetrics, 'metrics' | 'probes'>;
@@ -26,10 +27,10 @@ export interface NodePagesOptions {
 
 /** How each page about the node is rendered: one line each. */
 export function buildNodePages(given: NodePagesOptions): NodePages {
-  const { options, parts, metrics, plegReporter, identity, client, clock, logger } = given;
+  const { options, parts, metrics, plegReporter, identity, client, channels, clock, logger } = given;
   const { cache, paths, closing } = parts;
   const usage = buildUsagePages({
-    ...{ client, cache, paths, clock, logger },
+    ...{ client, cache, paths, channels, clock, logger },
     ...{ nodeName: identity.name, ending: closing.signal },
   });
   return {

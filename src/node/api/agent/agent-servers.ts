@@ -10,6 +10,7 @@
  *
  * @module
  */
+import { type Publisher } from '#base/channels/publishing-channel.js';
 import { type ApiHandler } from '../http/api-request.js';
 import { type ApiRouter } from '../http/api-router.js';
 import { ApiServer, type ApiServerOptions } from '../http/api-server.js';
@@ -37,7 +38,7 @@ import { type ServerOptions } from '../../options/server-options.js';
 import { TlsFiles } from './tls-files.js';
 
 /** What {@link AgentServers} need. */
-export interface AgentServersOptions {
+export interface AgentServersOptions extends Publisher {
   readonly options: ServerOptions & Pick<ClusterOptions, 'kubeconfig'>;
   /** The node's present names: clients may use them where the server listens to the network. */
   readonly nodeNames: () => readonly string[];
@@ -175,7 +176,7 @@ export class AgentServers {
 
   #withTls(): Listener[] {
     const files = this.#files;
-    const { options, router, cluster, clock, logger } = this.#options;
+    const { options, router, cluster, channels, clock, logger } = this.#options;
     const { enableServer, port, anonymousAuth, authorizationMode, clientCaFile, tokenAuthFile } = options;
     if (files === undefined) {
       const why = enableServer ? { flag: TLS_FLAG, port } : { flag: '--enable-server', enableServer };
@@ -197,15 +198,15 @@ export class AgentServers {
     if (nobodyKnown !== undefined) logger.warn(nobodyKnown, { flag: TLS_FLAG, port });
     // A client without a trusted certificate may still have a token.
     const tls = { ...files.context, requestCert: clientCaFile !== '', rejectUnauthorized: false };
-    const server = new ApiServer({ clock, logger, router, authorize, name: 'readwrite', tls });
+    const server = new ApiServer({ channels, clock, logger, router, authorize, name: 'readwrite', tls });
     return [{ server, flag: TLS_FLAG, address, port, message: 'Starting to listen', isUsual: false }];
   }
 
   #make(name: ApiServerOptions['name'], router: ApiServerOptions['router'], address: string) {
-    const { nodeNames, clock, logger } = this.#options;
+    const { nodeNames, channels, clock, logger } = this.#options;
     const isLocal = isLoopback(address);
     const authorize = allowOwnHosts(() => (isLocal ? [address] : [address, ...nodeNames()]));
-    return new ApiServer({ ...OPEN_LIMITS, clock, logger, router, authorize, name: name! });
+    return new ApiServer({ ...OPEN_LIMITS, channels, clock, logger, router, authorize, name: name! });
   }
 
   async #listenToAll(): Promise<void> {
@@ -251,7 +252,7 @@ async function toPortError(error: unknown, { flag, address, port }: Listener): P
 }
 
 async function openTlsFiles(given: AgentServersOptions): Promise<TlsFiles | undefined> {
-  const { options, nodeNames, rootDir, clock, logger } = given;
+  const { options, nodeNames, rootDir, channels, clock, logger } = given;
   if (findTlsPort(options) === undefined) return undefined;
   const address = portAddressOf(options);
   const always = ['localhost', '127.0.0.1', '::1', ...(isAny(address) ? [] : [address])];
@@ -259,6 +260,7 @@ async function openTlsFiles(given: AgentServersOptions): Promise<TlsFiles | unde
     options,
     hosts: () => [...new Set([...nodeNames(), ...always])],
     folder: certFolderOf({ ...options, rootDir }),
+    channels,
     clock,
     logger,
   });

@@ -16,6 +16,7 @@ import { toOpensslCiphers } from '../tls/cipher-suites.js';
 import type { CertificatePair } from '../tls/make-certificate.js';
 import { addressesToKeep, isOutworn, SelfSigner } from '../tls/self-signed.js';
 import { TokenTable } from '../access/token-table.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { certificatesRead } from '#base/channels/certificate-channels.js';
 import { type Clock } from '#base/time/clock.js';
 import { messageOf } from '#base/errors/errors.js';
@@ -28,7 +29,7 @@ import { type ServerOptions } from '../../options/server-options.js';
 import { readOptionFile, unusableFile } from '../../options/read-option-file.js';
 
 /** What {@link TlsFiles} need. */
-export interface TlsFilesOptions {
+export interface TlsFilesOptions extends Publisher {
   readonly options: ServerOptions;
   /** The node's present names and addresses, for a certificate of the agent's own. */
   readonly hosts: () => readonly string[];
@@ -44,6 +45,7 @@ const MAX_HOSTS = 50;
 /** See the module. */
 export class TlsFiles {
   readonly #options: ServerOptions;
+  readonly #channels: Publisher['channels'];
   readonly #pair: CachedFiles<CertificatePair>;
   readonly #authorities: CachedFiles<string>;
   readonly #tokens: CachedFiles<TokenTable>;
@@ -74,19 +76,20 @@ export class TlsFiles {
       read: async () => readOptionFile('--token-auth-file', tokenAuthFile, true),
       parse: (text) => toTokens(text, tokenAuthFile),
     });
-    const files = new TlsFiles(options, signer, pair, authorities, tokens);
+    const files = new TlsFiles(given, signer, pair, authorities, tokens);
     files.#tell();
     return files;
   }
 
   private constructor(
-    options: ServerOptions,
+    { options, channels }: TlsFilesOptions,
     signer: SelfSigner,
     pair: CachedFiles<CertificatePair>,
     authorities: CachedFiles<string>,
     tokens: CachedFiles<TokenTable>,
   ) {
     this.#options = options;
+    this.#channels = channels;
     this.#signer = signer;
     this.#pair = pair;
     this.#authorities = authorities;
@@ -131,7 +134,7 @@ export class TlsFiles {
     const [serverEndsAtMs = 0] = endsOf(this.#pair.value.cert);
     const ends = endsOf(this.#authorities.value);
     const clientAuthorityEndsAtMs = ends.length === 0 ? undefined : Math.min(...ends);
-    certificatesRead.publish({ serverEndsAtMs, clientAuthorityEndsAtMs });
+    publishTo(this.#channels, certificatesRead, { serverEndsAtMs, clientAuthorityEndsAtMs });
   }
 }
 

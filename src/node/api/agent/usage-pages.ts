@@ -1,3 +1,4 @@
+import { type Publisher } from '#base/channels/publishing-channel.js';
 import { dirname } from 'node:path';
 import { type CriClient, CriPodUsage, type PodCache, type PodPaths } from '#watch';
 import { renderCadvisorPage } from '../../resources/stats/cadvisor-page.js';
@@ -24,7 +25,7 @@ import { measureFolder } from '../../volumes/measure-folder.js';
 import { VolumePaths } from '../../volumes/volume-paths.js';
 
 /** What {@link buildUsagePages} needs. */
-export interface UsagePagesOptions {
+export interface UsagePagesOptions extends Publisher {
   readonly client: CriClient;
   readonly cache: Pick<PodCache, 'getLastKnown'>;
   readonly nodeName: string;
@@ -73,7 +74,8 @@ export function buildUsagePages(options: UsagePagesOptions): UsagePages {
   const windows = new CpuWindows({ clock });
   const volumePaths = new VolumePaths(paths.podsDir);
   const volumes = new VolumeUsages({
-    ...{ clock, measureFolder, signal: ending },
+    ...{ clock, signal: ending },
+    measureFolder: async (path, signal) => measureFolder(path, signal, options.channels),
     volumesDir: (uid) => volumePaths.volumesFolder(uid),
   });
   const files = buildPodFiles({ client, paths, ending });

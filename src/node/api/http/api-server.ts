@@ -22,6 +22,7 @@ import { finished } from 'node:stream/promises';
 import { type SecureContextOptions, type TLSSocket } from 'node:tls';
 import { type Clock } from '#base/time/clock.js';
 import { messageOf } from '#base/errors/errors.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { httpConnectionDropped, type HttpServerName } from '#base/channels/http-channels.js';
 import { type LinkedAbort, linkAbort } from '#base/async/linked-abort.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
@@ -43,7 +44,7 @@ import { isEndless, toApiRequest } from './to-api-request.js';
 import { WaitingBytes } from './waiting-bytes.js';
 
 /** What an {@link ApiServer} needs. */
-export interface ApiServerOptions extends HttpServerLimits {
+export interface ApiServerOptions extends HttpServerLimits, Publisher {
   readonly clock: Clock;
   readonly router: ApiRouter;
   readonly authorize: Authorize;
@@ -92,7 +93,8 @@ export class ApiServer implements AsyncDisposable {
     this.#waiting = new WaitingBytes(options.maxWaitingBytes ?? MAX_WAITING_BYTES);
     // One listener per request: many are no leak.
     setMaxListeners(0, this.#closing.signal);
-    const dropped = (): void => httpConnectionDropped.publish({ server: this.#name });
+    const dropped = (): void =>
+      publishTo(this.#options.channels, httpConnectionDropped, { server: this.#name });
     const { maxStrangers = MAX_STRANGERS } = options;
     this.#connections = new Connections({ maxStrangers, onDrop: dropped });
     this.#authorities = options.tls?.ca;
@@ -345,7 +347,8 @@ export class ApiServer implements AsyncDisposable {
     const path = isFound ? found.template : 'other';
     const longRunning = isFound && (found.route.kind === 'upgrade' || isEndless(asked));
     const isWebSocket = String(headers.upgrade).toLowerCase() === 'websocket';
-    return countRequest({ server: this.#name, method, path, longRunning, isWebSocket }, this.#options.clock);
+    const { clock, channels } = this.#options;
+    return countRequest({ server: this.#name, method, path, longRunning, isWebSocket }, clock, channels);
   }
 
   #tell({ method, url }: IncomingMessage, error: unknown): void {

@@ -1,5 +1,6 @@
 import { type ServerResponse } from 'node:http';
 import { type Clock } from '#base/time/clock.js';
+import { type Channels, publishTo } from '#base/channels/publishing-channel.js';
 import { type HttpRequest, httpRequestEnded, httpRequestStarted } from '#base/channels/http-channels.js';
 
 /**
@@ -10,14 +11,15 @@ import { type HttpRequest, httpRequestEnded, httpRequestStarted } from '#base/ch
 export function countRequest(
   request: HttpRequest,
   clock: Pick<Clock, 'monotonicMs'>,
+  channels: Channels | undefined,
 ): (code: number) => void {
   const startedMs = clock.monotonicMs();
   let isOver = false;
-  httpRequestStarted.publish(request);
+  publishTo(channels, httpRequestStarted, request);
   return (code) => {
     if (isOver) return;
     isOver = true;
-    httpRequestEnded.publish({ request, code, durationMs: clock.monotonicMs() - startedMs });
+    publishTo(channels, httpRequestEnded, { request, code, durationMs: clock.monotonicMs() - startedMs });
   };
 }
 

@@ -1,3 +1,4 @@
+import { type Channels } from '#base/channels/publishing-channel.js';
 import type { ClusterNode, KubeClient, NodeEvent, NodeSettings } from '#cluster';
 import { parseThresholds } from '#kube/node/eviction-thresholds.js';
 import { type Supplies } from '#kube/node/node-supplies.js';
@@ -39,6 +40,7 @@ export interface ClusterNodeParts {
   /** See {@link ClusterNode}. */
   readonly onReached: () => void;
   readonly onRestored: () => void;
+  readonly channels: Channels;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -53,7 +55,7 @@ export interface BuiltClusterNode {
 
 /** Makes this machine a node of a cluster. Loads what only such a node needs. */
 export async function buildClusterNode(given: ClusterNodeParts): Promise<BuiltClusterNode> {
-  const { options, nodeName, parts, client, clock, logger } = given;
+  const { options, nodeName, parts, client, channels, clock, logger } = given;
   const { ClusterNode, DEFAULT_NODE_SETTINGS, kubeletVersionOf, declaredFeaturesOf } =
     await import('#cluster');
   const settings: NodeSettings = {
@@ -63,9 +65,9 @@ export async function buildClusterNode(given: ClusterNodeParts): Promise<BuiltCl
     ...given.settings,
     declaredFeatures: declaredFeaturesOf(given.runtimeName),
   };
-  const health = new NodeHealthWatch({ ...parts, client, clock });
+  const health = new NodeHealthWatch({ ...parts, client, channels, clock });
   const node = new ClusterNode({
-    ...{ settings, health, clock, logger },
+    ...{ settings, health, channels, clock, logger },
     client: given.heartbeat,
     api: given.api,
     dropConnection: given.dropConnection,

@@ -3,6 +3,9 @@ import { type PlegHealth } from '../../../watch/pleg/index.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { type RelistEnd, relistEnded } from '#base/channels/pleg-channels.js';
 import { NodeHealthWatch } from './node-health-watch.js';
+import { Channels } from '#base/channels/publishing-channel.js';
+
+const channels = new Channels();
 
 const RELIST: RelistEnd = {
   ...{ scope: 'all', trigger: 'initial', startedAtMs: 0, durationMs: 1, sinceLastMs: undefined },
@@ -30,6 +33,7 @@ beforeEach(() => {
     ...{ lastSeenAtMs: undefined, listInFlightMs: undefined, stuckPods: [], stuckPodCount: 0 },
   };
   watch = new NodeHealthWatch({
+    channels,
     clock,
     pleg: { health: () => pleg },
     runtimeState: {
@@ -59,7 +63,7 @@ it('reports that a node is healthy with the answer that makes it so, and not wit
   answer();
   expect(told).toEqual([true]);
   pleg = { ...pleg, healthy: true, lastSeenAtMs: 1 };
-  relistEnded.publish(RELIST);
+  channels.publish(relistEnded, RELIST);
   expect(watch.health()).toEqual({ isKnown: true, problems: [] });
 });
 

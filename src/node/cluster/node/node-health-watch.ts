@@ -1,3 +1,4 @@
+import { type Channels } from '#base/channels/publishing-channel.js';
 import type { NodeHealth, NodeHealthPort } from '#cluster';
 import { type CriClient, type Pleg } from '#watch';
 import { type RuntimeState } from '../../pods/loop/runtime-state.js';
@@ -10,6 +11,7 @@ export interface NodeHealthWatchOptions {
   readonly pleg: Pick<Pleg, 'health'>;
   readonly runtimeState: Pick<RuntimeState, 'errors' | 'networkErrors' | 'onAnswer'>;
   readonly client: Pick<CriClient, 'callsInFlight'>;
+  readonly channels: Channels;
   readonly clock: Clock;
 }
 
@@ -65,10 +67,10 @@ export class NodeHealthWatch implements NodeHealthPort {
 
   /** Polls until the signal aborts; then resolves. */
   async run(signal: AbortSignal): Promise<void> {
-    const { runtimeState, clock } = this.#options;
+    const { runtimeState, channels, clock } = this.#options;
     const look = (): void => this.#look();
     const leave = [
-      relistEnded.subscribe(look),
+      channels.subscribe(relistEnded, look),
       runtimeState.onAnswer(() => {
         this.#hasAnswered = true;
         look();

@@ -13,6 +13,7 @@
  */
 import { basename, dirname, join, resolve } from 'node:path';
 import { setImmediate as immediate } from 'node:timers/promises';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { sourceLookEnded } from '#base/channels/config-channels.js';
 import { type Clock } from '#base/time/clock.js';
 import { messageOf } from '#base/errors/errors.js';
@@ -41,7 +42,7 @@ import { FolderWatch } from './folder-watch.js';
 import { watchFolder, type WatchFolder } from './watch-folder.js';
 
 /** What a {@link FileSource} needs. */
-export interface FileSourceOptions {
+export interface FileSourceOptions extends Publisher {
   /** A folder, or a file. It need not exist yet. */
   readonly path: string;
   readonly nodeName: string;
@@ -81,7 +82,7 @@ const CONFIRMED_AT_ONCE = 16;
 const HOLD_FIRST_MS = 2_000;
 /** Watches manifests and delivers their pods. */
 export class FileSource {
-  readonly #options: Required<FileSourceOptions>;
+  readonly #options: Required<Omit<FileSourceOptions, 'channels'>> & Publisher;
   readonly #steady: StableFiles;
   readonly #store: LastGoodStore;
   readonly #versions: FileVersions;
@@ -389,7 +390,7 @@ export class FileSource {
   }
 
   #tellEnd(startedMs: number, parsed: number, merged: MergedFiles, error: string | undefined): void {
-    sourceLookEnded.publish({
+    publishTo(this.#options.channels, sourceLookEnded, {
       ...{ source: FILE_SOURCE, durationMs: this.#options.clock.monotonicMs() - startedMs, parsed, error },
       ...{ pods: merged.pods.length, problems: merged.problems.length },
     });

@@ -11,6 +11,7 @@
  */
 import { createHash } from 'node:crypto';
 import { Backoff } from '#base/async/backoff.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { sourceLookEnded } from '#base/channels/config-channels.js';
 import { type Clock } from '#base/time/clock.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
@@ -24,7 +25,7 @@ import { type ProblemBook } from '../problem-book.js';
 import { RetryTimes } from './retry-times.js';
 
 /** What an {@link HttpSource} needs. */
-export interface HttpSourceOptions {
+export interface HttpSourceOptions extends Publisher {
   /** http or https; a name and password in it are sent as basic authorization. */
   readonly url: URL;
   readonly nodeName: string;
@@ -53,7 +54,7 @@ const NAME = '';
 
 /** Polls a URL for manifests and delivers their pods. */
 export class HttpSource {
-  readonly #options: Required<HttpSourceOptions>;
+  readonly #options: Required<Omit<HttpSourceOptions, 'channels'>> & Publisher;
   readonly #place: string;
   readonly #origin: string;
   readonly #store: LastGoodStore;
@@ -138,7 +139,7 @@ export class HttpSource {
         objects: objects.map(({ object }) => object),
       },
     );
-    sourceLookEnded.publish({
+    publishTo(this.#options.channels, sourceLookEnded, {
       ...{ source: HTTP_SOURCE, durationMs: clock.monotonicMs() - startedMs, parsed, error },
       ...{ pods: pods.length, problems: all.length },
     });

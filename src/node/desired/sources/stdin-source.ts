@@ -8,6 +8,7 @@
  * @module
  */
 import { type Readable } from 'node:stream';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { sourceLookEnded } from '#base/channels/config-channels.js';
 import { type Clock } from '#base/time/clock.js';
 import { messageOf } from '#base/errors/errors.js';
@@ -21,7 +22,7 @@ import { mergeHeld } from './held.js';
 import { type ParsedManifest, refuseNewPods } from '../manifests/source-pod.js';
 
 /** What a {@link StdinSource} needs. */
-export interface StdinSourceOptions {
+export interface StdinSourceOptions extends Publisher {
   readonly stdin: Readable;
   readonly nodeName: string;
   readonly port: PodSourcePort;
@@ -39,7 +40,7 @@ const STDIN_NAME = '<stdin>';
 
 /** Reads manifests from a stream and delivers their pods. */
 export class StdinSource {
-  readonly #options: Required<StdinSourceOptions>;
+  readonly #options: Required<Omit<StdinSourceOptions, 'channels'>> & Publisher;
   readonly #wakeup = new Wakeup();
   readonly #chunks: Buffer[] = [];
   #size = 0;
@@ -141,7 +142,7 @@ export class StdinSource {
         objects: objects.map(({ object }) => object),
       },
     );
-    sourceLookEnded.publish({
+    publishTo(this.#options.channels, sourceLookEnded, {
       ...{ source: STDIN_SOURCE, durationMs: clock.monotonicMs() - startedMs, parsed: 1 },
       ...{ pods: pods.length, problems: all.length, error: failure },
     });

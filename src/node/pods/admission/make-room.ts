@@ -1,5 +1,6 @@
 import { isCriticalPod } from '#kube/pod/critical-pod.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { podPreempted } from '#base/channels/admission-channels.js';
 import { type Logger } from '#base/log/logger.js';
 import { podRefOf } from '../workers/pod-demand.js';
@@ -10,7 +11,7 @@ import { type NodeClaims } from './node-claims.js';
 import { chooseVictims, computeNeeds, mayPreempt } from './preemption.js';
 
 /** What {@link RoomMaker} needs. */
-export interface RoomMakerOptions {
+export interface RoomMakerOptions extends Publisher {
   readonly desired: Pick<DesiredPods, 'find' | 'isHeld' | 'release'>;
   readonly workers: Pick<PodWorkers, 'updatePod' | 'isTerminationRequested'>;
   /** A pod is ended for another one, for this reason. */
@@ -75,7 +76,7 @@ export class RoomMaker {
         pod: victim,
         kill: { statusOverride: { phase: 'Failed', ...END, disruption: DISRUPTION } },
       });
-      podPreempted.publish({ resource: shortages[0]?.resource ?? '' });
+      publishTo(this.#options.channels, podPreempted, { resource: shortages[0]?.resource ?? '' });
       onPreempted?.(victim, END);
     }
     const fields = { pod: podRefOf(pod), podUID: pod.metadata.uid, pods: victims.map(podRefOf) };

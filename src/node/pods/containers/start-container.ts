@@ -9,6 +9,7 @@ import { type ContainerConfig, type RuntimeChanges } from '../../runtime/runtime
 import { QUOTE_NOT_SHOWN, quotesSecrets } from '../../runtime/quotes-secrets.js';
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { containerStartEnded } from '#base/channels/start-channels.js';
 
 import { configureContainer, type ContainerStart } from './configure-container.js';
@@ -21,7 +22,7 @@ import { type SyncFailure } from '../sync/sync-failure.js';
 import { type ContainerEnvironments, type PodReferents, type VolumeMounts } from '../sync/sync-pod-ports.js';
 
 /** Options of {@link ContainerStarter}. */
-export interface ContainerStarterOptions {
+export interface ContainerStarterOptions extends Publisher {
   readonly changes: RuntimeChanges;
   readonly images: Pick<ImageManager, 'ensureImage' | 'lookAhead'>;
   readonly volumes: Pick<VolumeMounts, 'mountsFor'>;
@@ -108,7 +109,7 @@ export class ContainerStarter {
   ): Promise<SyncFailure | undefined> {
     const failure = await this.#start(start, prepared, signal);
     const containerType = METRIC_TYPES[start.toStart.kind];
-    containerStartEnded.publish({ containerType, failure: failure?.reason });
+    publishTo(this.#options.channels, containerStartEnded, { containerType, failure: failure?.reason });
     return failure;
   }
 

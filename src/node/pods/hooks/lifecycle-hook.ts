@@ -3,12 +3,13 @@ import { formatPod, type PodRef } from '#kube/pod/pod-ref.js';
 import { describeRuntimeError } from '#watch';
 import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
 import { type Clock } from '#base/time/clock.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { hookSleepCutShort } from '#base/channels/hook-channels.js';
 
 import { requestHook } from './hook-request.js';
 
 /** Options of {@link LifecycleHooks}. */
-export interface LifecycleHooksOptions {
+export interface LifecycleHooksOptions extends Publisher {
   readonly changes: Pick<RuntimeChanges, 'execSync'>;
   readonly clock: Clock;
   /** Reads where a pod's ports are; empty while it has no address. Used where a call gives no host. */
@@ -76,7 +77,7 @@ export class LifecycleHooks {
     try {
       await this.#options.clock.sleep(seconds * 1000, signal);
     } catch (error) {
-      hookSleepCutShort.publish({ podUid: uid });
+      publishTo(this.#options.channels, hookSleepCutShort, { podUid: uid });
       throw error;
     }
   }

@@ -18,6 +18,7 @@ import { type IsOurs, LABELS, type ObservedPod, type PodCache, type PodStatus } 
 import { type Clock, OLDEST_STAMP, type Stamp } from '#base/time/clock.js';
 import { formatGoDuration } from '#base/time/go-duration.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { orphanFound, podStartedAnew } from '#base/channels/start-channels.js';
 import { podRefOf } from '../workers/pod-demand.js';
 import { type PodWorkers } from '../workers/pod-workers.js';
@@ -47,7 +48,7 @@ export interface PodCleaner {
 }
 
 /** What {@link Housekeeping} needs. */
-export interface HousekeepingOptions {
+export interface HousekeepingOptions extends Publisher {
   readonly clock: Clock;
   readonly logger?: Logger;
   readonly desired: DesiredPods;
@@ -249,7 +250,7 @@ export class Housekeeping {
     const { uid } = status;
     this.#logger.info('Pod runs that nobody wants, ending it', { pod: status, podUID: uid }, 2);
     workers.updatePod({ type: 'kill', runningPod: toObservedPod(status) });
-    orphanFound.publish({ uid });
+    publishTo(this.#options.channels, orphanFound, { uid });
   }
 
   /**
@@ -296,7 +297,7 @@ export class Housekeeping {
         this.#remains.delete(uid);
         onStartAnew?.(uid);
         if (admitAnew?.(pod) === false) continue;
-        podStartedAnew.publish({ isStatic: isStaticPod(pod) });
+        publishTo(this.#options.channels, podStartedAnew, { isStatic: isStaticPod(pod) });
       }
       this.#logger.info(
         'Pod is wanted and not worked on, starting it',

@@ -6,6 +6,7 @@ import { type ResizeObstacle, type Shortage } from '../admission/admit-pod.js';
 import { type DesiredPods, type Rejection, type Wait } from './desired-pods.js';
 import { type Housekeeping } from './housekeeping.js';
 import { type NodeClaims } from '../admission/node-claims.js';
+import { type Publisher } from '#base/channels/publishing-channel.js';
 
 /** Whether a pod may run here. */
 export type AdmissionAnswer =
@@ -21,7 +22,7 @@ export interface KnownEnd {
 }
 
 /** What {@link PodHandlers} needs. */
-export interface PodHandlersOptions {
+export interface PodHandlersOptions extends Publisher {
   readonly logger?: Logger;
   readonly desired: DesiredPods;
   readonly workers: Pick<

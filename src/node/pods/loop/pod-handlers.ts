@@ -3,6 +3,7 @@ import { type NodePod } from '#kube/pod/node-pod.js';
 import { POD_FORBIDDEN } from '#kube/node/node-policy.js';
 import { isClusterPod } from '#kube/pod/static-pod.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { publishTo } from '#base/channels/publishing-channel.js';
 import { podRejected } from '#base/channels/admission-channels.js';
 import { podAdded } from '#base/channels/start-channels.js';
 import { podRefOf } from '../workers/pod-demand.js';
@@ -46,7 +47,9 @@ export class PodHandlers implements SyncHandlers {
     const { desired, workers, findResizeObstacle, onResizeHeld, onPreempted, onWaitGivenUp } = options;
     this.#options = options;
     this.#logger = options.logger ?? SILENT_LOGGER;
-    this.#room = new RoomMaker({ desired, workers, onPreempted, onWaitGivenUp, logger: this.#logger });
+    const { channels } = options;
+    const logger = this.#logger;
+    this.#room = new RoomMaker({ desired, workers, onPreempted, onWaitGivenUp, channels, logger });
     const findObstacle: PendingResizesOptions['findObstacle'] = (before, wish) =>
       findResizeObstacle?.(before, wish, this.#active.claimsBeside(wish.metadata.uid));
     this.#held = new PendingResizes({
@@ -76,7 +79,11 @@ export class PodHandlers implements SyncHandlers {
       this.#want(pod);
       const { containers, hostNetwork } = pod.spec;
       const { uid } = pod.metadata;
-      podAdded.publish({ uid, containers: containers.length, hasNetwork: hostNetwork !== true });
+      publishTo(this.#options.channels, podAdded, {
+        uid,
+        containers: containers.length,
+        hasNetwork: hostNetwork !== true,
+      });
       // A pod that is ending, or is to end, frees what it holds, and is judged when it comes again.
       const isJudged =
         !workers.isTerminationRequested(pod.metadata.uid) || this.#findForbidden(pod) !== undefined;
@@ -223,7 +230,7 @@ export class PodHandlers implements SyncHandlers {
       return true;
     }
     desired.setRejection(uid, rejection);
-    podRejected.publish(rejection);
+    publishTo(this.#options.channels, podRejected, rejection);
     this.#logger.warn('Pod is rejected', { pod: podRefOf(pod), podUID: uid, ...rejection });
     const isEnded = rejection.reason === POD_FORBIDDEN && (this.#runsAlready(uid) || this.#isAtWork(uid));
     if (isEnded) this.#endForbidden(pod, rejection);

@@ -8,6 +8,7 @@ import { describeResolverLimits, lacksClusterDns } from '../../runtime/config/re
 import { type RuntimeChanges, type SandboxConfig } from '../../runtime/runtime-changes.js';
 import { type Clock } from '#base/time/clock.js';
 import { hasCode } from '#base/errors/errors.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { sandboxStartEnded } from '#base/channels/start-channels.js';
 
 import { podHash, sandboxHash } from '../actions/container-hash.js';
@@ -18,7 +19,7 @@ import { type SyncFailure } from './sync-failure.js';
 import { type PodCgroupParents, type PodReferents } from './sync-pod-ports.js';
 
 /** Options of {@link SandboxStarter}. */
-export interface SandboxStarterOptions {
+export interface SandboxStarterOptions extends Publisher {
   readonly clock: Clock;
   readonly changes: RuntimeChanges;
   readonly events: PodEventRecorder;
@@ -174,7 +175,7 @@ export class SandboxStarter {
   }
 
   #publish(runtimeHandler: string, durationMs: number | undefined, isStarted: boolean): void {
-    sandboxStartEnded.publish({ runtimeHandler, durationMs, isStarted });
+    publishTo(this.#options.channels, sandboxStartEnded, { runtimeHandler, durationMs, isStarted });
   }
 
   #notCreated(pod: NodePod, error: unknown): SyncFailure {

@@ -13,6 +13,7 @@
  *
  * @module
  */
+import { type Publisher } from '#base/channels/publishing-channel.js';
 import { type ImageManager } from '../../images/image-manager.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
@@ -75,7 +76,7 @@ import {
 import { UnheededStopSignals } from '../containers/unheeded-stop-signals.js';
 
 /** Options of {@link SyncPod}. */
-export interface SyncPodOptions {
+export interface SyncPodOptions extends Publisher {
   readonly changes: RuntimeChanges;
   /** Runs the commands of hooks; the output of a failed one is reported. */
   readonly commands: Pick<RuntimeChanges, 'execSync'>;
@@ -142,21 +143,30 @@ export class SyncPod implements PodSyncer {
 
   constructor(options: SyncPodOptions) {
     const { changes, commands, events, images, volumes, environments, paths, node, cgroups } = options;
-    const { containerLogLinksDir, runtimeName, referents } = options;
+    const { containerLogLinksDir, runtimeName, referents, channels } = options;
     const formatId = (id: string): string =>
       runtimeName === undefined ? id : toV1ContainerId(runtimeName, id);
     const clock = options.clock ?? new SystemClock();
     const logger = options.logger ?? SILENT_LOGGER;
     const findHost = async ({ uid }: PodRef, signal: AbortSignal): Promise<string> =>
       hookHostOf(await this.#look(uid, signal));
-    const hooks = new LifecycleHooks({ changes: commands, clock, findHost });
+    const hooks = new LifecycleHooks({ changes: commands, channels, clock, findHost });
     this.#options = options;
     this.#clock = clock;
     this.#logger = logger;
     this.#killer = new ContainerKiller({ changes, hooks, events, clock, logger, formatId });
     this.#formatId = formatId;
-    this.#sandboxes = new SandboxStarter({ clock, changes, events, paths, node, cgroups, referents });
-    const common = { changes, hooks, events, logger, paths, node };
+    this.#sandboxes = new SandboxStarter({
+      channels,
+      clock,
+      changes,
+      events,
+      paths,
+      node,
+      cgroups,
+      referents,
+    });
+    const common = { channels, changes, hooks, events, logger, paths, node };
     const killer = this.#killer;
     this.#containers = new ContainerStarter({
       ...{ ...common, images, volumes, environments, referents, killer, containerLogLinksDir },

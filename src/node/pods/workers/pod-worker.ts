@@ -4,6 +4,7 @@ import { type Clock, type Stamp } from '#base/time/clock.js';
 import { linkAbort, type LinkedAbort } from '#base/async/linked-abort.js';
 import { hasCode } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
+import { isHeard, publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { podSyncEnded } from '#base/channels/worker-channels.js';
 import { type PodDemand, type PendingWork } from './pod-demand.js';
 import { type PodSyncer, type SyncPodResult } from './pod-syncer.js';
@@ -12,7 +13,7 @@ import { type SyncTurns } from './sync-turns.js';
 import { WorkerState, type WorkType, workTypeOf } from './worker-state.js';
 
 /** What a worker needs of the table of workers. */
-export interface WorkerHost {
+export interface WorkerHost extends Publisher {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly cache: Pick<PodCache, 'getNewerThan' | 'get'>;
@@ -193,10 +194,10 @@ export class PodWorker {
     }
     this.#conclude(workType, outcome);
     logger.info('Processing pod event done', { ...fields, updateType: workType }, 4);
-    if (!podSyncEnded.hasSubscribers) return;
+    if (!isHeard(this.#host.channels, podSyncEnded)) return;
     const endedMs = clock.monotonicMs();
     const sinceMs = work?.sinceMs ?? endedMs;
-    podSyncEnded.publish({
+    publishTo(this.#host.channels, podSyncEnded, {
       ...{ uid: this.ref.uid, workType, reason: work?.reason ?? 'sync' },
       ...{ waitedMs: (beganMs ?? endedMs) - sinceMs, durationMs: endedMs - sinceMs },
       error: 'error' in outcome ? outcome.error : undefined,

@@ -20,6 +20,7 @@
  *
  * @module
  */
+import { type Publisher } from '#base/channels/publishing-channel.js';
 import { setMaxListeners } from 'node:events';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type PodRef } from '#kube/pod/pod-ref.js';
@@ -39,7 +40,7 @@ import { type PodWorkRequest } from './work-request.js';
 import { type WorkerPhase, type WorkType, workTypeOf } from './worker-state.js';
 
 /** What {@link PodWorkers} needs. */
-export interface PodWorkersOptions {
+export interface PodWorkersOptions extends Publisher {
   readonly clock: Clock;
   readonly logger?: Logger;
   readonly cache: Pick<PodCache, 'getNewerThan' | 'get'>;
@@ -132,6 +133,7 @@ export class PodWorkers {
     setMaxListeners(0, this.#closing.signal);
     this.#requeueTimes = new RequeueTimes({ clock });
     this.#host = {
+      channels: options.channels,
       clock,
       logger,
       cache,

@@ -17,12 +17,13 @@ import { findMountBelow, parseMountinfo, readOwnMountinfo } from '#base/proc/mou
 import { namesIn } from '#base/fs/names-in.js';
 import { removeTree } from '#base/fs/remove-tree.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { orphanedVolumesCleaned } from '#base/channels/volume-channels.js';
 import { isStrictlyBelow } from './container-logs.js';
 import { type ObservedPods } from './observed-pods.js';
 
 /** What {@link PodFolderCollector} needs. */
-export interface PodFolderCollectorOptions {
+export interface PodFolderCollectorOptions extends Publisher {
   readonly clock: Clock;
   readonly paths: PodPaths;
   readonly pods: ObservedPods;
@@ -105,7 +106,7 @@ export class PodFolderCollector {
     }
     for (const folder of [paths.podsDir, paths.podLogsDir]) await this.#removeAsides(folder);
     for (const uid of this.#kept.keys()) if (!gone.includes(uid)) this.#kept.delete(uid);
-    orphanedVolumesCleaned.publish({ cleaned, failed: this.#kept.size });
+    publishTo(this.#options.channels, orphanedVolumesCleaned, { cleaned, failed: this.#kept.size });
     await this.#cleanUpLinks(new Set(uids), signal);
     return cleaned < gone.length ? 'more' : undefined;
   }

@@ -1,3 +1,4 @@
+import { type Channels } from '#base/channels/publishing-channel.js';
 import { type CriClient, EventLoopDelay } from '#watch';
 import { addAdmissionMetrics } from '../metrics/admission-metrics.js';
 import { addCertificateMetrics, addNodeCertificateMetrics } from '../metrics/certificate-metrics.js';
@@ -50,6 +51,7 @@ export interface AgentMetricsOptions {
   readonly cluster: MeasuredCluster | undefined;
   /** podloop's. */
   readonly version: string;
+  readonly channels: Channels;
   readonly clock: Clock;
 }
 
@@ -77,9 +79,9 @@ export class AgentMetrics implements Disposable {
   }
 
   private constructor(given: AgentMetricsOptions, cgroupVersion: 1 | 2 | undefined) {
-    const { parts, client, identity, runtime, history, log, cluster, version, clock } = given;
+    const { parts, client, identity, runtime, history, log, cluster, version, channels, clock } = given;
     const { pleg, probes } = parts;
-    const registry = new MetricsRegistry({ clock });
+    const registry = new MetricsRegistry({ clock, channels });
     addNodeMetrics(registry, { nodeName: identity.name, version, runtime, cgroupVersion });
     addProcessMetrics(registry);
     this.loopDelay = new EventLoopDelay({ clock });
@@ -97,7 +99,7 @@ export class AgentMetrics implements Disposable {
     addProbeStats(registry, () => probes.stats);
     this.#agent = registry;
     this.#clock = clock;
-    this.#probes = new MetricsRegistry({ clock });
+    this.#probes = new MetricsRegistry({ clock, channels });
     addProcessStartTime(this.#probes);
     addProbeMetrics(this.#probes, (uid) => parts.workers.isKnown(uid));
   }

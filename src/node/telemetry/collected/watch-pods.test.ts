@@ -16,6 +16,9 @@ import { imagePullEnded } from '#base/channels/image-channels.js';
 import { podAdded } from '#base/channels/start-channels.js';
 import { watchContainerEnds } from './watch-container-ends.js';
 import { watchPodStarts } from './watch-pod-starts.js';
+import { Channels } from '#base/channels/publishing-channel.js';
+
+const channels = new Channels();
 
 const clock = new FakeClock();
 let logger: LogRecorder;
@@ -26,7 +29,7 @@ let listen: MetricsRegistry['listen'];
 beforeEach(() => {
   told = [];
   logger = new LogRecorder();
-  registry = new MetricsRegistry({ clock });
+  registry = new MetricsRegistry({ channels, clock });
   listen = (channel, listener) => registry.listen(channel, listener);
 });
 
@@ -55,7 +58,7 @@ function show(
     ...more,
   };
   const pod = { uid, namespace: 'default', name: uid };
-  podStatusChanged.publish({
+  channels.publish(podStatusChanged, {
     type: 'status',
     record: { pod, status, version: 1, isFinished: false },
   });
@@ -69,7 +72,8 @@ const ended = (id: string, exitCode: number): V1ContainerState => ({
 
 describe('the starts of pods', () => {
   const ending = new Set<string>();
-  const add = (uid: string, hasNetwork = true): void => podAdded.publish({ uid, containers: 2, hasNetwork });
+  const add = (uid: string, hasNetwork = true): void =>
+    channels.publish(podAdded, { uid, containers: 2, hasNetwork });
 
   beforeEach(() => {
     watchPodStarts({
@@ -85,8 +89,13 @@ describe('the starts of pods', () => {
     show('a', 'Pending', [waiting, waiting]);
     const atMs = clock.now();
     // From 1 to 5 s and from 3 to 8 s.
-    imagePullEnded.publish({ podUid: 'a', startedAtMs: atMs + 1_000, durationMs: 4_000, sizeBytes: 1n });
-    imagePullEnded.publish({
+    channels.publish(imagePullEnded, {
+      podUid: 'a',
+      startedAtMs: atMs + 1_000,
+      durationMs: 4_000,
+      sizeBytes: 1n,
+    });
+    channels.publish(imagePullEnded, {
       podUid: 'a',
       startedAtMs: atMs + 3_000,
       durationMs: 5_000,
@@ -144,7 +153,10 @@ describe('the starts of pods', () => {
     show('failed', 'Failed', [waiting]);
     show('failed', 'Running', [running]);
     show('gone', 'Pending', [waiting]);
-    podStatusChanged.publish({ type: 'removed', pod: { uid: 'gone', namespace: 'default', name: 'gone' } });
+    channels.publish(podStatusChanged, {
+      type: 'removed',
+      pod: { uid: 'gone', namespace: 'default', name: 'gone' },
+    });
     show('gone', 'Running', [running]);
     show('foreign', 'Pending', [waiting]);
     show('foreign', 'Running', [running]);

@@ -10,6 +10,9 @@ import {
 } from '#base/channels/node-channels.js';
 import { addClusterNodeMetrics } from './cluster-node-metrics.js';
 import { MetricsRegistry } from '../registry/metrics-registry.js';
+import { Channels } from '#base/channels/publishing-channel.js';
+
+const channels = new Channels();
 
 const TIMES = { agentStartedAtMs: 100_000, machineStartedAtMs: 40_000 };
 const NAMES = [
@@ -21,29 +24,29 @@ const NAMES = [
 
 describe('the metrics of a node of a cluster', () => {
   it.each([true, false])('time how it became one, if it was none before: %s', async (isNew) => {
-    using registry = new MetricsRegistry({ clock: new FakeClock() });
+    using registry = new MetricsRegistry({ channels, clock: new FakeClock() });
     addClusterNodeMetrics(registry, TIMES);
-    nodeRegistrationStepped.publish({ step: 'attempt', atMs: 101_000 });
-    nodeRegistrationStepped.publish({ step: 'registered', atMs: 103_000, isNew });
-    nodeRegistrationStepped.publish({ step: 'ready', atMs: 106_000 });
-    nodeRegistrationStepped.publish({ step: 'ready', atMs: 900_000 });
+    channels.publish(nodeRegistrationStepped, { step: 'attempt', atMs: 101_000 });
+    channels.publish(nodeRegistrationStepped, { step: 'registered', atMs: 103_000, isNew });
+    channels.publish(nodeRegistrationStepped, { step: 'ready', atMs: 106_000 });
+    channels.publish(nodeRegistrationStepped, { step: 'ready', atMs: 900_000 });
     const read = await scrape(registry);
     const durations = NAMES.map((name) => read(`kubelet_node_startup_${name}_seconds`));
     expect(durations).toEqual(isNew ? [1, 2, 3, 66] : [undefined, undefined, undefined, undefined]);
   });
 
   it('count heartbeats, and show when the last got through', async () => {
-    using registry = new MetricsRegistry({ clock: new FakeClock() });
+    using registry = new MetricsRegistry({ channels, clock: new FakeClock() });
     addClusterNodeMetrics(registry, TIMES);
     let read = await scrape(registry);
     expect(read('podloop_node_lease_last_renewed_time_seconds')).toBeUndefined();
     const looks = { durationMs: 5 };
-    nodeStatusSynced.publish({ ...looks, outcome: 'sent', failures: 1, atMs: 7_000 });
-    nodeStatusSynced.publish({ ...looks, outcome: 'failed', failures: 5, atMs: 9_000 });
-    nodeLeaseTried.publish({ outcome: 'renewed', durationMs: 20, atMs: 8_000 });
-    nodeLeaseTried.publish({ outcome: 'failed', durationMs: 9_000, atMs: 17_000 });
-    nodeConnectionDropped.publish({ because: 'lease' });
-    nodePressureChanged.publish({ condition: 'DiskPressure', isUnderPressure: true });
+    channels.publish(nodeStatusSynced, { ...looks, outcome: 'sent', failures: 1, atMs: 7_000 });
+    channels.publish(nodeStatusSynced, { ...looks, outcome: 'failed', failures: 5, atMs: 9_000 });
+    channels.publish(nodeLeaseTried, { outcome: 'renewed', durationMs: 20, atMs: 8_000 });
+    channels.publish(nodeLeaseTried, { outcome: 'failed', durationMs: 9_000, atMs: 17_000 });
+    channels.publish(nodeConnectionDropped, { because: 'lease' });
+    channels.publish(nodePressureChanged, { condition: 'DiskPressure', isUnderPressure: true });
     read = await scrape(registry);
     expect(read('podloop_node_status_syncs_total', { outcome: 'failed' })).toBe(1);
     expect(read('podloop_node_status_request_failures_total')).toBe(6);

@@ -5,6 +5,9 @@ import { scrape } from '#support/clients/metrics-reader.js';
 import { podStatusTold } from '#base/channels/cluster-pod-channels.js';
 import { addClusterPartsMetrics, type ClusterPartsState } from './cluster-parts-metrics.js';
 import { MetricsRegistry } from '../registry/metrics-registry.js';
+import { Channels } from '#base/channels/publishing-channel.js';
+
+const channels = new Channels();
 
 const STATS = { lists: 1, watches: 2, changes: 30, bookmarks: 4, failures: 5, expired: 6, ignored: 7 };
 const STATE: ClusterPartsState = {
@@ -26,7 +29,7 @@ let registry: MetricsRegistry;
 let state: ClusterPartsState | undefined;
 
 beforeEach(() => {
-  registry = new MetricsRegistry({ clock: new FakeClock() });
+  registry = new MetricsRegistry({ channels, clock: new FakeClock() });
   state = STATE;
   addClusterPartsMetrics(registry, () => state);
 });
@@ -46,8 +49,8 @@ it('shows for each collection whether it is in step, and what its watch has been
 });
 
 it('shows pods and statuses, with how long the API server did not know', async () => {
-  podStatusTold.publish({ durationMs: 80 });
-  podStatusTold.publish({ durationMs: 4_000 });
+  channels.publish(podStatusTold, { durationMs: 80 });
+  channels.publish(podStatusTold, { durationMs: 4_000 });
   const read = await scrape(registry);
   expect(read('podloop_cluster_pods')).toBe(12);
   expect(read('podloop_pod_status_writes_total', { outcome: 'patched' })).toBe(40);

@@ -5,13 +5,16 @@ import { scrape } from '#support/clients/metrics-reader.js';
 import { authAnswerGiven, authFetchEnded, authReviewEnded } from '#base/channels/auth-channels.js';
 import { addDelegatedAuthMetrics, type ReadDelegatedAuth } from './delegated-auth-metrics.js';
 import { MetricsRegistry } from '../registry/metrics-registry.js';
+import { Channels } from '#base/channels/publishing-channel.js';
+
+const channels = new Channels();
 
 const NOTHING = { kept: 0, folded: 0, refused: 0, asked: 0, waiting: 0 };
 let registry: MetricsRegistry;
 let state: ReturnType<ReadDelegatedAuth>;
 
 beforeEach(() => {
-  registry = new MetricsRegistry({ clock: new FakeClock() });
+  registry = new MetricsRegistry({ channels, clock: new FakeClock() });
   state = { authn: NOTHING, authz: NOTHING };
   addDelegatedAuthMetrics(registry, () => state);
 });
@@ -22,8 +25,8 @@ afterEach(() => {
 
 it('counts reviews by what the API server answered, each kind for itself', async () => {
   for (const code of [201, 201, 503, undefined])
-    authReviewEnded.publish({ kind: 'authn', code, durationMs: 400 });
-  authReviewEnded.publish({ kind: 'authz', code: 201, durationMs: 40 });
+    channels.publish(authReviewEnded, { kind: 'authn', code, durationMs: 400 });
+  channels.publish(authReviewEnded, { kind: 'authz', code: 201, durationMs: 40 });
   expect(findMetricsFaults(readMetricsPage(await registry.text()))).toEqual([
     // The kubelet's name.
     'authentication_token_cache_active_fetch_count ends as parts of histograms do',
@@ -41,13 +44,13 @@ it('counts reviews by what the API server answered, each kind for itself', async
 });
 
 it('counts how many tokens were known already, as a kubelet does', async () => {
-  authAnswerGiven.publish({ kind: 'authn', wasKept: false, failed: false, durationMs: 30 });
-  authAnswerGiven.publish({ kind: 'authn', wasKept: true, failed: false, durationMs: 0 });
-  authAnswerGiven.publish({ kind: 'authn', wasKept: false, failed: true, durationMs: 9_000 });
-  authAnswerGiven.publish({ kind: 'authz', wasKept: true, failed: false, durationMs: 0 });
-  authFetchEnded.publish({ kind: 'authn', failed: false });
-  authFetchEnded.publish({ kind: 'authn', failed: true });
-  authFetchEnded.publish({ kind: 'authz', failed: false });
+  channels.publish(authAnswerGiven, { kind: 'authn', wasKept: false, failed: false, durationMs: 30 });
+  channels.publish(authAnswerGiven, { kind: 'authn', wasKept: true, failed: false, durationMs: 0 });
+  channels.publish(authAnswerGiven, { kind: 'authn', wasKept: false, failed: true, durationMs: 9_000 });
+  channels.publish(authAnswerGiven, { kind: 'authz', wasKept: true, failed: false, durationMs: 0 });
+  channels.publish(authFetchEnded, { kind: 'authn', failed: false });
+  channels.publish(authFetchEnded, { kind: 'authn', failed: true });
+  channels.publish(authFetchEnded, { kind: 'authz', failed: false });
   state = { authn: { ...NOTHING, asked: 2, waiting: 5 }, authz: undefined };
   const read = await scrape(registry);
   expect(read('authentication_token_cache_request_total', { status: 'hit' })).toBe(1);

@@ -10,11 +10,14 @@ import {
 } from '#base/channels/http-channels.js';
 import { addHttpServerMetrics } from './http-server-metrics.js';
 import { MetricsRegistry } from '../registry/metrics-registry.js';
+import { Channels } from '#base/channels/publishing-channel.js';
+
+const channels = new Channels();
 
 let registry: MetricsRegistry;
 
 beforeEach(() => {
-  registry = new MetricsRegistry({ clock: new FakeClock() });
+  registry = new MetricsRegistry({ channels, clock: new FakeClock() });
   addHttpServerMetrics(registry);
 });
 
@@ -33,8 +36,8 @@ describe('the metrics of the agent’s servers', () => {
       ...{ server: 'readwrite', longRunning: true },
     });
     const page = requestOf('/metrics/cadvisor');
-    for (const request of [logs, page, page]) httpRequestStarted.publish(request);
-    httpRequestEnded.publish({ request: page, code: 200, durationMs: 20 });
+    for (const request of [logs, page, page]) channels.publish(httpRequestStarted, request);
+    channels.publish(httpRequestEnded, { request: page, code: 200, durationMs: 20 });
     const ofLogs = {
       ...{ method: 'GET', path: 'containerLogs', server_type: 'readwrite', long_running: 'true' },
     };
@@ -52,19 +55,22 @@ describe('the metrics of the agent’s servers', () => {
   });
 
   it('name the paths of Kubernetes’ API as they are written, and keep them few whatever comes', async () => {
-    httpRequestStarted.publish(
+    channels.publish(
+      httpRequestStarted,
       requestOf('/api/v1/namespaces/:namespace/pods/:name/exec', { server: 'socket' }),
     );
     expect(await registry.text()).toContain('path="api/v1/namespaces/:namespace/pods/:name/exec"');
-    for (let i = 0; i < 500; i++) httpRequestStarted.publish(requestOf(`/p${i}`, { method: `M${i}` }));
+    for (let i = 0; i < 500; i++)
+      channels.publish(httpRequestStarted, requestOf(`/p${i}`, { method: `M${i}` }));
     const page = readMetricsPage(await registry.text());
     expect(page.get('kubelet_http_requests_total')!.samples.length).toBeLessThan(120);
     expect(findMetricsFaults(page)).toEqual([]);
   });
 
   it('know a method that comes late, whichever others were made up before', async () => {
-    for (let i = 0; i < 100; i++) httpRequestStarted.publish(requestOf('/pods', { method: `M${i}` }));
-    httpRequestStarted.publish(requestOf('/pods', { method: 'DELETE' }));
+    for (let i = 0; i < 100; i++)
+      channels.publish(httpRequestStarted, requestOf('/pods', { method: `M${i}` }));
+    channels.publish(httpRequestStarted, requestOf('/pods', { method: 'DELETE' }));
     const read = await scrape(registry);
     const labels = { path: 'pods', server_type: 'readonly', long_running: 'false' };
     expect(read('kubelet_http_requests_total', { ...labels, method: 'other' })).toBe(100);
@@ -73,9 +79,10 @@ describe('the metrics of the agent’s servers', () => {
 
   it('count who speaks WebSocket by what is streamed', async () => {
     const exec = '/api/v1/namespaces/:namespace/pods/:name/exec';
-    for (const isWebSocket of [true, false]) httpRequestStarted.publish(requestOf(exec, { isWebSocket }));
-    httpRequestStarted.publish(requestOf('/portForward/:namespace/:name', { isWebSocket: true }));
-    httpRequestStarted.publish(requestOf('/pods', { isWebSocket: true }));
+    for (const isWebSocket of [true, false])
+      channels.publish(httpRequestStarted, requestOf(exec, { isWebSocket }));
+    channels.publish(httpRequestStarted, requestOf('/portForward/:namespace/:name', { isWebSocket: true }));
+    channels.publish(httpRequestStarted, requestOf('/pods', { isWebSocket: true }));
     const read = await scrape(registry);
     const name = 'kubelet_websocket_streaming_requests_total';
     expect(read(name, { subresource: 'exec' })).toBe(1);
@@ -84,7 +91,7 @@ describe('the metrics of the agent’s servers', () => {
   });
 
   it('count connections that were closed as there were too many', async () => {
-    httpConnectionDropped.publish({ server: 'readonly' });
+    channels.publish(httpConnectionDropped, { server: 'readonly' });
     const read = await scrape(registry);
     expect(read('podloop_http_connections_dropped_total', { server_type: 'readonly' })).toBe(1);
   });

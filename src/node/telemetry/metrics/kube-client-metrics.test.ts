@@ -5,12 +5,15 @@ import { scrape } from '#support/clients/metrics-reader.js';
 import { kubeExecEnded, type KubeRequestEnd, kubeRequestEnded } from '#base/channels/kube-client-channels.js';
 import { addKubeClientMetrics } from './kube-client-metrics.js';
 import { MetricsRegistry } from '../registry/metrics-registry.js';
+import { Channels } from '#base/channels/publishing-channel.js';
+
+const channels = new Channels();
 
 const clock = new FakeClock();
 let registry: MetricsRegistry;
 
 beforeEach(() => {
-  registry = new MetricsRegistry({ clock });
+  registry = new MetricsRegistry({ channels, clock });
   addKubeClientMetrics(registry, () => clock.now());
 });
 
@@ -31,10 +34,10 @@ it('counts requests to the API server by their answers, and those that had none'
     end({ method: 'PUT', code: 409 }),
     end({ code: undefined, tries: 1 }),
   ]) {
-    kubeRequestEnded.publish(each);
+    channels.publish(kubeRequestEnded, each);
   }
   // A watch has begun, and nobody knows how long it gets.
-  kubeRequestEnded.publish(end({ responseBytes: undefined, heldBackMs: 2_000 }));
+  channels.publish(kubeRequestEnded, end({ responseBytes: undefined, heldBackMs: 2_000 }));
   expect(findMetricsFaults(readMetricsPage(await registry.text()))).toEqual([]);
   const read = await scrape(registry);
   const host = 'api:6443';
@@ -51,6 +54,6 @@ it('shows for how long the credentials of a program are valid', async () => {
   const read = async (): Promise<number | undefined> =>
     (await scrape(registry))('rest_client_exec_plugin_ttl_seconds');
   expect(await read()).toBe(Infinity);
-  kubeExecEnded.publish({ exitCode: 0, expiresAtMs: clock.now() + 90_000 });
+  channels.publish(kubeExecEnded, { exitCode: 0, expiresAtMs: clock.now() + 90_000 });
   expect(await read()).toBe(90);
 });

@@ -5,13 +5,16 @@ import { scrape } from '#support/clients/metrics-reader.js';
 import { probeEnded, type ProbeEnd } from '#base/channels/probe-channels.js';
 import { MetricsRegistry } from '../registry/metrics-registry.js';
 import { addProbeMetrics, addProbeStats } from './probe-metrics.js';
+import { Channels } from '#base/channels/publishing-channel.js';
+
+const channels = new Channels();
 
 let registry: MetricsRegistry;
 let known: Set<string>;
 
 beforeEach(() => {
   known = new Set(['a', 'b']);
-  registry = new MetricsRegistry({ clock: new FakeClock() });
+  registry = new MetricsRegistry({ channels, clock: new FakeClock() });
   addProbeMetrics(registry, (uid) => known.has(uid));
 });
 
@@ -20,7 +23,7 @@ afterEach(() => {
 });
 
 function probe(podUid: string, end: Partial<ProbeEnd> = {}): void {
-  probeEnded.publish({
+  channels.publish(probeEnded, {
     ...{ podUid, namespace: 'default', podName: 'web', containerName: 'main', containerId: 'c' },
     ...{ type: 'liveness', outcome: 'success', durationMs: 30, stalledMs: 0, message: '' },
     ...end,
@@ -73,7 +76,7 @@ describe('the metrics of probes', () => {
   });
 
   it('show the state of all of them', async () => {
-    using stats = new MetricsRegistry({ clock: new FakeClock() });
+    using stats = new MetricsRegistry({ channels, clock: new FakeClock() });
     addProbeStats(stats, () => ({
       workers: 4,
       inFlight: 1,

@@ -6,10 +6,13 @@ import { addEventLoopMetrics } from './event-loop-metrics.js';
 import { addJournalMetrics } from './journal-metrics.js';
 import { MetricsRegistry } from '../registry/metrics-registry.js';
 import { addProcessMetrics, parseNetworkDevices, parseProcessStat } from './process-metrics.js';
+import { Channels } from '#base/channels/publishing-channel.js';
+
+const channels = new Channels();
 
 describe('the metrics of the process', () => {
   it('are those of this process', async () => {
-    using registry = new MetricsRegistry({ clock: new FakeClock() });
+    using registry = new MetricsRegistry({ channels, clock: new FakeClock() });
     addProcessMetrics(registry);
     const read = await scrape(registry);
     const name = 'process_start_time_seconds';
@@ -44,7 +47,7 @@ describe('the metrics of the process', () => {
 
 describe('the metrics of the event loop', () => {
   it('show how late it was and how busy', async () => {
-    using registry = new MetricsRegistry({ clock: new FakeClock() });
+    using registry = new MetricsRegistry({ channels, clock: new FakeClock() });
     addEventLoopMetrics(
       registry,
       () => ({ p99Ms: 40, maxMs: 500 }),
@@ -59,7 +62,7 @@ describe('the metrics of the event loop', () => {
   });
 
   it('are of this process by default', async () => {
-    using registry = new MetricsRegistry({ clock: new FakeClock() });
+    using registry = new MetricsRegistry({ channels, clock: new FakeClock() });
     addEventLoopMetrics(registry, () => ({ p99Ms: 0, maxMs: 0 }));
     expect((await scrape(registry))('podloop_event_loop_active_seconds_total')).toBeGreaterThan(0);
   });
@@ -67,7 +70,7 @@ describe('the metrics of the event loop', () => {
 
 describe('the metrics of the history', () => {
   it('show what was written, what waits, and that nothing can be written now', async () => {
-    using registry = new MetricsRegistry({ clock: new FakeClock() });
+    using registry = new MetricsRegistry({ channels, clock: new FakeClock() });
     let trouble: string | undefined = 'no space left';
     addJournalMetrics(registry, () => ({
       ...{ queued: 1, written: 2, dropped: 3, writeErrors: 4, damaged: 5, bytes: 6, trouble },

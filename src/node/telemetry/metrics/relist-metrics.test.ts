@@ -12,7 +12,7 @@ let stop: () => Promise<void>;
 
 function begin(options: Parameters<typeof setUpPleg>[0] = {}): void {
   harness = setUpPleg(options);
-  registry = new MetricsRegistry({ clock: harness.clock });
+  registry = new MetricsRegistry({ channels: harness.pleg.channels, clock: harness.clock });
   addRelistMetrics(registry, () => harness.pleg.health());
   addEventGeneratorMetrics(registry, () => harness.pleg.state());
 }

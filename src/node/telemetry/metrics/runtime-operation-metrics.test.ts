@@ -5,6 +5,9 @@ import { scrape } from '#support/clients/metrics-reader.js';
 import { type CriCall, criCallEnded } from '#base/channels/channels.js';
 import { MetricsRegistry } from '../registry/metrics-registry.js';
 import { addRuntimeOperationMetrics } from './runtime-operation-metrics.js';
+import { Channels } from '#base/channels/publishing-channel.js';
+
+const channels = new Channels();
 
 let clock: FakeClock;
 let registry: MetricsRegistry;
@@ -13,7 +16,7 @@ let calls: CriCall[];
 beforeEach(() => {
   clock = new FakeClock();
   calls = [];
-  registry = new MetricsRegistry({ clock });
+  registry = new MetricsRegistry({ channels, clock });
   addRuntimeOperationMetrics(registry, {
     callsInFlight: () => calls,
     counters: { unknownFields: 4, malformedMessages: 1 },
@@ -35,7 +38,7 @@ function callOf(operation: string): CriCall {
 
 function end(operation: string, outcome = 'ok', durationMs = 10): void {
   const facts = { unknownFields: 0, responseBytes: 100 };
-  criCallEnded.publish({ call: callOf(operation), durationMs, outcome, ...facts });
+  channels.publish(criCallEnded, { call: callOf(operation), durationMs, outcome, ...facts });
 }
 
 describe('the metrics of calls of the runtime', () => {

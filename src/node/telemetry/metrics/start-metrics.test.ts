@@ -21,11 +21,14 @@ import { addPodCountMetrics, type WorkingPod } from './pod-count-metrics.js';
 import { addPodStartMetrics } from './pod-start-metrics.js';
 import { addPodWorkerMetrics } from './pod-worker-metrics.js';
 import { addStartMetrics } from './start-metrics.js';
+import { Channels } from '#base/channels/publishing-channel.js';
+
+const channels = new Channels();
 
 let registry: MetricsRegistry;
 
 beforeEach(() => {
-  registry = new MetricsRegistry({ clock: new FakeClock() });
+  registry = new MetricsRegistry({ channels, clock: new FakeClock() });
 });
 
 afterEach(async () => {
@@ -38,9 +41,9 @@ afterEach(async () => {
 describe('the metrics of what is started', () => {
   it('count sandboxes, those apart that failed, and time what the runtime was asked for', async () => {
     addStartMetrics(registry);
-    sandboxStartEnded.publish({ runtimeHandler: '', durationMs: 300, isStarted: true });
-    sandboxStartEnded.publish({ runtimeHandler: 'kata', durationMs: 20, isStarted: false });
-    sandboxStartEnded.publish({ runtimeHandler: '', durationMs: undefined, isStarted: false });
+    channels.publish(sandboxStartEnded, { runtimeHandler: '', durationMs: 300, isStarted: true });
+    channels.publish(sandboxStartEnded, { runtimeHandler: 'kata', durationMs: 20, isStarted: false });
+    channels.publish(sandboxStartEnded, { runtimeHandler: '', durationMs: undefined, isStarted: false });
     const read = await scrape(registry);
     expect(read('kubelet_started_pods_total')).toBe(3);
     expect(read('kubelet_started_pods_errors_total')).toBe(2);
@@ -51,9 +54,9 @@ describe('the metrics of what is started', () => {
 
   it('count containers by kind, and why they did not start', async () => {
     addStartMetrics(registry);
-    containerStartEnded.publish({ containerType: 'container', failure: undefined });
-    containerStartEnded.publish({ containerType: 'container', failure: 'ErrImagePull' });
-    containerStartEnded.publish({ containerType: 'init_container', failure: undefined });
+    channels.publish(containerStartEnded, { containerType: 'container', failure: undefined });
+    channels.publish(containerStartEnded, { containerType: 'container', failure: 'ErrImagePull' });
+    channels.publish(containerStartEnded, { containerType: 'init_container', failure: undefined });
     const read = await scrape(registry);
     expect(read('kubelet_started_containers_total', { container_type: 'container' })).toBe(2);
     expect(read('kubelet_started_containers_total', { container_type: 'init_container' })).toBe(1);
@@ -63,10 +66,10 @@ describe('the metrics of what is started', () => {
 
   it('count pods that come, come again, are evicted, and run though nobody wants them', async () => {
     addStartMetrics(registry);
-    podAdded.publish({ uid: 'a', containers: 3, hasNetwork: true });
-    podStartedAnew.publish({ isStatic: true });
-    orphanFound.publish({ uid: 'b' });
-    podEvicted.publish({ signal: 'emptydirfs.limit' });
+    channels.publish(podAdded, { uid: 'a', containers: 3, hasNetwork: true });
+    channels.publish(podStartedAnew, { isStatic: true });
+    channels.publish(orphanFound, { uid: 'b' });
+    channels.publish(podEvicted, { signal: 'emptydirfs.limit' });
     const read = await scrape(registry);
     expect(read('kubelet_containers_per_pod_count_bucket', { le: '2' })).toBe(0);
     expect(read('kubelet_containers_per_pod_count_bucket', { le: '4' })).toBe(1);
@@ -107,11 +110,11 @@ describe('the metrics of what is started', () => {
 describe('the metrics of images', () => {
   it('count what was asked for by policy, and time pulls by the size of the image', async () => {
     addImageMetrics(registry, () => ({ pulled: 0, begun: 0 }));
-    imageRequested.publish({ pullPolicy: 'IfNotPresent', isPresent: false, mustPull: true });
-    imageRequested.publish({ pullPolicy: 'Never', isPresent: false, mustPull: undefined });
+    channels.publish(imageRequested, { pullPolicy: 'IfNotPresent', isPresent: false, mustPull: true });
+    channels.publish(imageRequested, { pullPolicy: 'Never', isPresent: false, mustPull: undefined });
     const pull = { podUid: 'a', startedAtMs: 0, durationMs: 12_000 };
     for (const sizeBytes of [undefined, 0n, 1n, 10n * 1_024n * 1_024n, 10n * 1_024n * 1_024n + 1n, 1n << 40n])
-      imagePullEnded.publish({ ...pull, sizeBytes });
+      channels.publish(imagePullEnded, { ...pull, sizeBytes });
     const read = await scrape(registry);
     const name = 'kubelet_image_manager_ensure_image_requests_total';
     const labels = { pull_policy: 'ifnotpresent', present_locally: 'false', pull_required: 'true' };
@@ -126,7 +129,7 @@ describe('the metrics of images', () => {
   it('count who might use what was there, and what is on the disk of it', async () => {
     addImageMetrics(registry, () => ({ pulled: 3, begun: 1 }));
     for (const result of ['credentialRecordFound', 'mustAuthenticate', 'mustAuthenticate'] as const) {
-      imageAccessJudged.publish({ result });
+      channels.publish(imageAccessJudged, { result });
     }
     const read = await scrape(registry);
     const name = 'kubelet_imagemanager_image_mustpull_checks_total';
@@ -170,9 +173,9 @@ describe('the metrics of the pods of a node', () => {
       }),
     });
     const end = { uid: 'a', workType: 'SyncPod', waitedMs: 40, durationMs: 100, error: undefined };
-    podSyncEnded.publish({ ...end, reason: 'create' });
-    podSyncEnded.publish({ ...end, reason: 'sync', error: new Error('no') });
-    podSyncEnded.publish({ ...end, reason: 'sync', workType: 'TerminatedPod' });
+    channels.publish(podSyncEnded, { ...end, reason: 'create' });
+    channels.publish(podSyncEnded, { ...end, reason: 'sync', error: new Error('no') });
+    channels.publish(podSyncEnded, { ...end, reason: 'sync', workType: 'TerminatedPod' });
     const read = await scrape(registry);
     const count = (operation: string) =>
       read('kubelet_pod_worker_duration_seconds_count', { operation_type: operation });
@@ -189,12 +192,12 @@ describe('the metrics of the pods of a node', () => {
 
   it('show what their sources want and what is wrong with it', async () => {
     addConfigMetrics(registry);
-    configDelivered.publish({ source: 'file', pods: 5, refused: 1, folded: 2, isComplete: false });
-    configDelivered.publish({ source: 'file', pods: 4, refused: 0, folded: 0, isComplete: true });
-    configUpdateHandedOut.publish({ source: 'file', type: 'ADD', pods: 4 });
+    channels.publish(configDelivered, { source: 'file', pods: 5, refused: 1, folded: 2, isComplete: false });
+    channels.publish(configDelivered, { source: 'file', pods: 4, refused: 0, folded: 0, isComplete: true });
+    channels.publish(configUpdateHandedOut, { source: 'file', type: 'ADD', pods: 4 });
     const look = { source: 'file', durationMs: 5, parsed: 1, pods: 4, problems: 3, error: undefined };
-    sourceLookEnded.publish(look);
-    sourceLookEnded.publish({ ...look, error: 'no such folder' });
+    channels.publish(sourceLookEnded, look);
+    channels.publish(sourceLookEnded, { ...look, error: 'no such folder' });
     const read = await scrape(registry);
     const file = { source: 'file' };
     expect(read('podloop_config_pods', file)).toBe(4);

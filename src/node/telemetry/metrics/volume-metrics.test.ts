@@ -10,6 +10,9 @@ import {
 } from '#base/channels/volume-channels.js';
 import { MetricsRegistry } from '../registry/metrics-registry.js';
 import { addVolumeMetrics } from './volume-metrics.js';
+import { Channels } from '#base/channels/publishing-channel.js';
+
+const channels = new Channels();
 
 let clock: FakeClock;
 let registry: MetricsRegistry;
@@ -17,7 +20,7 @@ let pods: Set<string>;
 
 beforeEach(() => {
   clock = new FakeClock();
-  registry = new MetricsRegistry({ clock });
+  registry = new MetricsRegistry({ channels, clock });
   pods = new Set(['u1', 'u2']);
   const wanted = (): string[] => ['emptyDir', 'emptyDir', 'secret'];
   const mountTools = () => ({ running: 4, waiting: 7, refused: 1, expired: 2 });
@@ -28,7 +31,7 @@ afterEach(() => {
 });
 
 function setUp(volume: string, isSetUp: boolean, source = 'configMap', podUid = 'u1'): void {
-  volumeSetUpEnded.publish({ podUid, volume, source, durationMs: 400, isSetUp });
+  channels.publish(volumeSetUpEnded, { podUid, volume, source, durationMs: 400, isSetUp });
 }
 
 describe('the metrics of volumes', () => {
@@ -42,16 +45,16 @@ describe('the metrics of volumes', () => {
 
   it('time each by its plugin, and show the result of the last clean-up', async () => {
     setUp('a', true);
-    volumeSetUpEnded.publish({
+    channels.publish(volumeSetUpEnded, {
       ...{ podUid: 'u1', volume: 'b', source: 'hostPath', durationMs: 5, isSetUp: false },
     });
-    volumesTearDownEnded.publish({
+    channels.publish(volumesTearDownEnded, {
       ...{ podUid: 'u1', kinds: ['kubernetes.io~empty-dir', 'kubernetes.io~empty-dir'] },
       ...{ durationMs: 2_000, isTornDown: true },
     });
-    volumeMeasured.publish({ durationMs: 30 });
-    orphanedVolumesCleaned.publish({ cleaned: 3, failed: 1 });
-    orphanedVolumesCleaned.publish({ cleaned: 0, failed: 1 });
+    channels.publish(volumeMeasured, { durationMs: 30 });
+    channels.publish(orphanedVolumesCleaned, { cleaned: 3, failed: 1 });
+    channels.publish(orphanedVolumesCleaned, { cleaned: 0, failed: 1 });
     const read = await scrape(registry);
     const labels = { operation_name: 'volume_mount', status: 'success', migrated: 'false' };
     const name = 'storage_operation_duration_seconds';
@@ -88,10 +91,10 @@ describe('the metrics of volumes', () => {
     let read = await scrape(registry);
     expect([read(total, actual), read(total, desired)]).toEqual([2, 2]);
     expect(read(total, { ...actual, plugin_name: 'kubernetes.io/secret' })).toBeUndefined();
-    volumesTearDownEnded.publish({ podUid: 'u1', kinds: [], durationMs: 0, isTornDown: false });
+    channels.publish(volumesTearDownEnded, { podUid: 'u1', kinds: [], durationMs: 0, isTornDown: false });
     read = await scrape(registry);
     expect(read(total, actual)).toBe(2);
-    volumesTearDownEnded.publish({ podUid: 'u1', kinds: [], durationMs: 0, isTornDown: true });
+    channels.publish(volumesTearDownEnded, { podUid: 'u1', kinds: [], durationMs: 0, isTornDown: true });
     read = await scrape(registry);
     expect(read(total, actual)).toBe(1);
     pods.clear();

@@ -4,12 +4,15 @@ import { scrape } from '#support/clients/metrics-reader.js';
 import { findMetricsFaults, readMetricsPage } from '#support/builders/metrics-page.js';
 import { definePublishingChannel } from '#base/channels/publishing-channel.js';
 import { MetricsRegistry } from './metrics-registry.js';
+import { Channels } from '#base/channels/publishing-channel.js';
+
+const channels = new Channels();
 
 const clock = new FakeClock();
 let registry: MetricsRegistry;
 
 beforeEach(() => {
-  registry = new MetricsRegistry({ clock });
+  registry = new MetricsRegistry({ channels, clock });
 });
 
 afterEach(() => {
@@ -86,6 +89,7 @@ describe('a registry of metrics', () => {
     let nowMs = 0;
     let slices = 0;
     const slow = new MetricsRegistry({
+      channels,
       clock: Object.assign(new FakeClock(), { monotonicMs: () => nowMs }),
       yieldToLoop: async () => Promise.resolve(slices++),
     });
@@ -99,6 +103,7 @@ describe('a registry of metrics', () => {
     const times: { last: number; longest: number } = { last: 0, longest: 0 };
     const names = (): string[] => Array.from({ length: 2_000 }, (_, i) => `pod-${i}`);
     const slow = new MetricsRegistry({
+      channels,
       // Each look at the clock is as long as the lines of one series are in the making.
       clock: Object.assign(new FakeClock(), { monotonicMs: () => (nowMs += 0.1) }),
       yieldToLoop: async () => {
@@ -130,6 +135,7 @@ describe('a registry of metrics', () => {
     const leaving = new AbortController();
     let nowMs = 0;
     const slow = new MetricsRegistry({
+      channels,
       clock: Object.assign(new FakeClock(), { monotonicMs: () => (nowMs += 10) }),
       yieldToLoop: async () => leaving.abort(new Error('left')),
     });
@@ -140,7 +146,7 @@ describe('a registry of metrics', () => {
     const channel = definePublishingChannel<number>('podloop:test:metrics-registry');
     const times = registry.histogram({ name: 'time_seconds', help: 'Time.' }, [1]);
     registry.listen(channel, (value) => times.observe(value));
-    for (const value of [1, Number.NaN, 2]) channel.publish(value);
+    for (const value of [1, Number.NaN, 2]) channels.publish(channel, value);
     const read = await scrape(registry);
     expect(read('time_seconds_count')).toBe(2);
     expect(read('podloop_metrics_listener_errors_total', { channel: channel.name })).toBe(1);
@@ -150,10 +156,12 @@ describe('a registry of metrics', () => {
     const channel = definePublishingChannel<number>('podloop:test:metrics-registry');
     const sum = registry.counter({ name: 'sum_total', help: 'Sum.' });
     registry.listen(channel, (value) => sum.inc(value));
-    channel.publish(3);
+    channels.publish(channel, 3);
+    // By another agent.
+    new Channels().publish(channel, 5);
     registry[Symbol.dispose]();
-    channel.publish(4);
-    expect(channel.hasSubscribers).toBe(false);
+    channels.publish(channel, 4);
+    expect(channels.isHeard(channel)).toBe(false);
     expect(await sampleOf('sum_total')).toBe(3);
   });
 });

@@ -1,7 +1,7 @@
 /**
  * The metrics of one agent, and the page that Prometheus scrapes.
  *
- * In: events from diagnostics channels (`listen`), and present values from functions that are called at each
+ * In: events from the agent's channels (`listen`), and present values from functions that are called at each
  * scrape (`readGauge`, `readCounter`), so that a number about something that hangs keeps growing. Out:
  * Prometheus' text format 0.0.4, as the kubelet serves it; families in the order of their names.
  *
@@ -10,7 +10,7 @@
  * A page may have thousands of series, above all of probes, so it is written in slices of some milliseconds.
  * The server makes sure that simultaneous scrapes share one page.
  *
- * Nothing in it is global: two agents in a process have two registries, though both hear the same channels.
+ * Nothing in it is global: two agents in a process have two registries, and do not hear each other.
  *
  * Source: https://prometheus.io/docs/instrumenting/exposition_formats/
  *
@@ -25,7 +25,7 @@ import {
   type MetricValue,
   Registry,
 } from 'prom-client';
-import { type PublishingChannel } from '#base/channels/publishing-channel.js';
+import { type Channels, type PublishingChannel } from '#base/channels/publishing-channel.js';
 import { type Clock } from '#base/time/clock.js';
 import { writeLabels } from '#base/text/metrics-lines.js';
 import { PageWriter, writeSample, type WrittenFamily } from './page-writer.js';
@@ -53,6 +53,8 @@ export type Reading<Label extends string> = number | undefined | Iterable<Sample
 /** What a {@link MetricsRegistry} needs. */
 export interface MetricsRegistryOptions {
   readonly clock: Clock;
+  /** The agent's: what is published elsewhere is not counted. */
+  readonly channels: Channels;
   /** Lets the event loop turn once (default: setImmediate). */
   readonly yieldToLoop?: () => Promise<unknown>;
 }
@@ -60,6 +62,7 @@ export interface MetricsRegistryOptions {
 /** See the comment of this module. */
 export class MetricsRegistry implements Disposable {
   readonly clock: Clock;
+  readonly #channels: Channels;
   readonly #registry = new Registry();
   readonly #yieldToLoop: () => Promise<unknown>;
   readonly #leave: (() => void)[] = [];
@@ -70,8 +73,9 @@ export class MetricsRegistry implements Disposable {
   readonly #families: WrittenFamily[] = [];
   #scrapes = 0;
 
-  constructor({ clock, yieldToLoop = nextTurn }: MetricsRegistryOptions) {
+  constructor({ clock, channels, yieldToLoop = nextTurn }: MetricsRegistryOptions) {
     this.clock = clock;
+    this.#channels = channels;
     this.#yieldToLoop = yieldToLoop;
     this.#failedReads = this.counter({
       name: 'podloop_metrics_read_errors_total',
@@ -168,7 +172,7 @@ export class MetricsRegistry implements Disposable {
         this.#failedListeners.inc({ channel: channel.name });
       }
     };
-    this.#leave.push(channel.subscribe(guarded));
+    this.#leave.push(this.#channels.subscribe(channel, guarded));
   }
 
   /** Calls `leave` when the registry is disposed. */

@@ -4,6 +4,9 @@ import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { aSpecPod, aSpecContainer } from '#support/builders/node-pods.js';
 import { type CriCallPod, criCallEnded } from '#base/channels/channels.js';
 import { logFailedCalls } from './log-failed-calls.js';
+import { Channels } from '#base/channels/publishing-channel.js';
+
+const channels = new Channels();
 
 const pod = { uid: 'u', namespace: 'default', name: 'web' };
 
@@ -15,12 +18,12 @@ beforeEach(() => {
   wanted = aSpecPod();
   const hide = (text: string, namespace: string | undefined): string =>
     namespace === pod.namespace ? text.replaceAll('s3cret', '***') : text;
-  stop = logFailedCalls({ logger, hide, findPod: () => wanted });
+  stop = logFailedCalls({ channels, logger, hide, findPod: () => wanted });
 });
 afterEach(() => stop());
 
 function end(method: string, outcome: string, error?: string, about: CriCallPod = pod): void {
-  criCallEnded.publish({
+  channels.publish(criCallEnded, {
     call: {
       ...{ id: 1, method, operation: method, pod: about, containerId: 'c1', sandboxId: undefined },
       streaming: false,

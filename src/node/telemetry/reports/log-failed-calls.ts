@@ -1,3 +1,4 @@
+import { type Channels } from '#base/channels/publishing-channel.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { QUOTE_NOT_SHOWN, takesSecrets } from '../../runtime/quotes-secrets.js';
 import { saysNameTaken } from '../../runtime/unsettled-changes.js';
@@ -6,6 +7,7 @@ import { type Logger } from '#base/log/logger.js';
 
 /** What {@link logFailedCalls} needs. */
 export interface LogFailedCallsOptions {
+  readonly channels: Channels;
   readonly logger: Logger;
   /**
    * Removes secret values of a namespace from a runtime's message about a pod there; undefined: it is about
@@ -42,10 +44,10 @@ const RPC_ERROR = /rpc error: code = \w+ desc = /;
  * For a container with Secrets in its variables it logs only the code: the part that starts the container
  * knows what to hide, and logs the rest.
  */
-export function logFailedCalls({ logger, hide, findPod }: LogFailedCallsOptions): () => void {
+export function logFailedCalls({ channels, logger, hide, findPod }: LogFailedCallsOptions): () => void {
   const mayQuoteSecrets = ({ method, pod }: CriCall): boolean =>
     QUOTING.has(method) && (pod === undefined || getsSecrets(findPod(pod.uid)));
-  return criCallEnded.subscribe(({ call, outcome, error = outcome }) => {
+  return channels.subscribe(criCallEnded, ({ call, outcome, error = outcome }) => {
     const { method, pod, containerId, sandboxId } = call;
     if (QUIET.has(outcome) || UNLOGGED.has(method)) return;
     if (outcome === 'CRI_NOT_FOUND' && !LOGGED_WHEN_ABSENT.has(method)) return;

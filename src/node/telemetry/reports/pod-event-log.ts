@@ -1,7 +1,7 @@
 import { containerFieldPath, type SpecialContainers } from '#kube/container/container-field-path.js';
 import { type PodEvent, type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
 import { formatPod, type PodRef } from '#kube/pod/pod-ref.js';
-import { definePublishingChannel } from '#base/channels/publishing-channel.js';
+import { definePublishingChannel, publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 
@@ -21,7 +21,7 @@ export interface RecordedPodEvent extends PodEvent {
 export const podEventRecorded = definePublishingChannel<RecordedPodEvent>('podloop:agent:pod-event:recorded');
 
 /** What {@link PodEventLog} needs. */
-export interface PodEventLogOptions {
+export interface PodEventLogOptions extends Publisher {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Finds a pod of the node, to locate containers in it; undefined when it is gone. */
@@ -91,7 +91,7 @@ export class PodEventLog implements PodEventRecorder {
     const place = fieldPath === undefined ? {} : { fieldPath };
     const recorded = { ...event, pod, ...place, count: count + 1, firstAtMs, lastAtMs };
     this.#events.set(key, recorded);
-    podEventRecorded.publish(recorded);
+    publishTo(this.#options.channels, podEventRecorded, recorded);
     for (const follower of this.#followers) follower.record(pod, event);
     if (this.#events.size <= capacity) return;
     const [oldest] = this.#events.keys();

@@ -1,3 +1,4 @@
+import { type Channels } from '#base/channels/publishing-channel.js';
 import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
 import { probeEnded, type ProbeEnd, probeNotRun } from '#base/channels/probe-channels.js';
 
@@ -8,6 +9,7 @@ import { probeEnded, type ProbeEnd, probeNotRun } from '#base/channels/probe-cha
  * Ends when the returned function is called.
  */
 export function recordProbeFailures(
+  channels: Channels,
   events: PodEventRecorder,
   isOurs: (podUid: string) => boolean,
 ): () => void {
@@ -18,11 +20,11 @@ export function recordProbeFailures(
     const { podUid: uid, namespace, podName: name, containerName: container } = probe;
     events.record({ uid, namespace, name }, { type: 'Warning', container, ...words });
   };
-  const leaveEnded = probeEnded.subscribe((end) => {
+  const leaveEnded = channels.subscribe(probeEnded, (end) => {
     const words = describe(end);
     if (words !== undefined && isOurs(end.podUid)) record(end, words);
   });
-  const leaveNotRun = probeNotRun.subscribe((probe) => {
+  const leaveNotRun = channels.subscribe(probeNotRun, (probe) => {
     if (!isOurs(probe.podUid)) return;
     const times = probe.times === 1 ? 'once' : `${probe.times} times in a row`;
     const message = `${titleOf(probe.type)} probe could not be run ${times}, ${EFFECTS[probe.type]}: ${probe.message}`;

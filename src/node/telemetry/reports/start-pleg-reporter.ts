@@ -1,3 +1,4 @@
+import { type Channels } from '#base/channels/publishing-channel.js';
 import { type CriClient, PlegReporter, type PlegReporterOptions } from '#watch';
 import { type Clock } from '#base/time/clock.js';
 import { type AgentParts } from '../../parts/agent-parts.js';
@@ -9,6 +10,7 @@ export interface StartPlegReporterOptions {
   readonly runtime: { readonly name: string; readonly version: string; readonly url: string };
   /** The present measurement of the event loop. */
   readonly metrics: Required<Pick<PlegReporterOptions, 'loopDelay'>>;
+  readonly channels: Channels;
   readonly clock: Clock;
   /** The state of the connection to the API server; absent without a cluster. */
   readonly readCluster?: PlegReporterOptions['cluster'];
@@ -16,11 +18,11 @@ export interface StartPlegReporterOptions {
 
 /** Starts to count for the report of an agent's event generator. */
 export function startPlegReporter(given: StartPlegReporterOptions): PlegReporter {
-  const { parts, client, runtime, metrics, clock, readCluster } = given;
+  const { parts, client, runtime, metrics, channels, clock, readCluster } = given;
   const { pleg, cache, manager } = parts;
   const { name, version, url: endpoint } = runtime;
   return new PlegReporter({
-    ...{ clock, pleg, runtime: { name, version, endpoint }, loopDelay: metrics.loopDelay },
+    ...{ channels, clock, pleg, runtime: { name, version, endpoint }, loopDelay: metrics.loopDelay },
     cluster: readCluster,
     cgroups: () => parts.cgroups.report(),
     uids: () => cache.uids(),

@@ -3,6 +3,7 @@ import { type Clock, type ClockTimer } from '#base/time/clock.js';
 import { PodloopError } from '#base/errors/errors.js';
 import { startFairDeadline } from '#base/async/fair-deadline.js';
 import { OnePerTurn } from '#base/async/one-per-turn.js';
+import { isHeard, publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { inspectionEnded } from '#base/channels/pleg-channels.js';
 import { InspectionQueue } from './inspection-queue.js';
 
@@ -45,7 +46,7 @@ export interface InspectionInFlight {
 }
 
 /** Options of {@link InspectionPool}. */
-export interface InspectionPoolOptions {
+export interface InspectionPoolOptions extends Publisher {
   readonly clock: Clock;
   /** Inspections in the budget at a time. */
   readonly concurrency: number;
@@ -293,8 +294,12 @@ export class InspectionPool {
   }
 
   #tell(job: Job, outcome: Outcome): void {
-    if (!inspectionEnded.hasSubscribers || ('isCancelled' in outcome && outcome.isCancelled === true)) return;
-    inspectionEnded.publish({
+    if (
+      !isHeard(this.#options.channels, inspectionEnded) ||
+      ('isCancelled' in outcome && outcome.isCancelled === true)
+    )
+      return;
+    publishTo(this.#options.channels, inspectionEnded, {
       pod: job.inspection.pod,
       durationMs: this.#options.clock.monotonicMs() - job.startedMs,
       wasSlow: job.wasSlow,

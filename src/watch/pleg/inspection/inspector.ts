@@ -1,3 +1,4 @@
+import { type Publisher } from '#base/channels/publishing-channel.js';
 import { emptyPodStatus, type PodStatus, type Runtime } from '../../observed/runtime.js';
 import { type Clock, type Stamp } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
@@ -26,7 +27,7 @@ import { type EventAccuracyStats, EventAccuracy } from '../announced/event-accur
 import { type WatchConditions } from '../watch-conditions.js';
 
 /** The state and the callbacks of the inspector. */
-export interface InspectorOptions extends Omit<EventInspectionsOptions, 'trust'> {
+export interface InspectorOptions extends Omit<EventInspectionsOptions, 'trust'>, Publisher {
   readonly runtime: Runtime;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -94,6 +95,7 @@ export class Inspector {
     this.#eventInspections = new EventInspections({ ...options, trust: this.#accuracy });
     this.#pool = new InspectionPool({
       clock: options.clock,
+      channels: options.channels,
       concurrency: options.concurrency,
       slowAfterMs: options.slowAfterMs,
       slowLimit: options.concurrency * SLOW_LIMIT_FACTOR,

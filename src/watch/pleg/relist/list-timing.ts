@@ -1,4 +1,5 @@
 import { type Clock, type Stamp } from '#base/time/clock.js';
+import { type Channels, isHeard, type Publisher, publishTo } from '#base/channels/publishing-channel.js';
 import { type RelistEnd, relistEnded } from '#base/channels/pleg-channels.js';
 
 /** The result of a list, without its timing. */
@@ -11,6 +12,7 @@ export class ListTiming {
   /** Monotonic milliseconds. */
   readonly startedMs: number;
   readonly #clock: Clock;
+  readonly #channels: Channels | undefined;
   readonly #scope: RelistEnd['scope'];
   readonly #startedAtMs: number;
   readonly #sinceLastMs: number | undefined;
@@ -18,8 +20,13 @@ export class ListTiming {
   #comparedMs: number | undefined;
 
   /** `lastSeenMs`: when the last successful relist of all pods began. */
-  constructor(clock: Clock, scope: RelistEnd['scope'], lastSeenMs: number | undefined) {
+  constructor(
+    { clock, channels }: { readonly clock: Clock } & Publisher,
+    scope: RelistEnd['scope'],
+    lastSeenMs: number | undefined,
+  ) {
     this.#clock = clock;
+    this.#channels = channels;
     this.#scope = scope;
     this.startedMs = clock.monotonicMs();
     this.#sinceLastMs = lastSeenMs === undefined ? undefined : this.startedMs - lastSeenMs;
@@ -40,10 +47,10 @@ export class ListTiming {
   /** Publishes the timing, once nobody need wait for this list any longer. */
   publish(outcome: ListOutcome): void {
     // Building the message costs an idle relist more than comparing a hundred pods.
-    if (!relistEnded.hasSubscribers) return;
+    if (!isHeard(this.#channels, relistEnded)) return;
     const endedMs = this.#clock.monotonicMs();
     const listedMs = this.#listedMs ?? endedMs;
-    relistEnded.publish({
+    publishTo(this.#channels, relistEnded, {
       ...outcome,
       scope: this.#scope,
       startedAtMs: this.#startedAtMs,

@@ -13,11 +13,12 @@ import { type Inspector } from '../inspection/inspector.js';
 import { ListTiming } from './list-timing.js';
 import { type PodCache } from '../pod-cache.js';
 import { type PodRecord, type PodRecords } from '../pod-records.js';
+import { type Publisher } from '#base/channels/publishing-channel.js';
 import { type RelistRequests } from './relist-requests.js';
 import { type WatchConditions } from '../watch-conditions.js';
 
 /** The ports and callbacks of {@link PodLists}. */
-export interface PodListsOptions {
+export interface PodListsOptions extends Publisher {
   readonly runtime: Runtime;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -114,10 +115,10 @@ export class PodLists {
    * Returns the promise of the inspections, wrapped in an object so that `await` does not wait for it.
    */
   async listAll(look: ListOrigin): Promise<{ readonly inspections: Promise<void> }> {
-    const { runtime, clock, cache, records, conditions, inspector, requests, stream, listDeadlineMs } =
+    const { runtime, cache, records, conditions, inspector, requests, stream, listDeadlineMs } =
       this.#options;
     const release = await this.#lock.take(ALL_FIRST, look.signal);
-    const timing = new ListTiming(clock, 'all', this.#lastSeenMs);
+    const timing = new ListTiming(this.#options, 'all', this.#lastSeenMs);
     const { stamp } = timing;
     let trigger: Trigger = this.#lastSeenMs === undefined ? 'initial' : 'relist';
     let pods: readonly ObservedPod[] = [];
@@ -164,7 +165,7 @@ export class PodLists {
    * it again.
    */
   async listNextPod(runSignal: AbortSignal): Promise<void> {
-    const { runtime, clock, logger, cache, requests, podListDeadlineMs } = this.#options;
+    const { runtime, logger, cache, requests, podListDeadlineMs } = this.#options;
     const release = await this.#lock.take(ONE_POD_AFTER, runSignal);
     // Only once it has the lock: a list of all pods that went first has answered the requests waiting then.
     const request = requests.takeNext();
@@ -173,7 +174,7 @@ export class PodLists {
       return;
     }
     const { uid, trigger } = request;
-    const timing = new ListTiming(clock, 'pod', this.#lastSeenMs);
+    const timing = new ListTiming(this.#options, 'pod', this.#lastSeenMs);
     const { stamp } = timing;
     try {
       const pod = await this.#list(podListDeadlineMs, runSignal, (signal) => runtime.findPod(uid, signal));

@@ -1,3 +1,4 @@
+import { type Publisher } from '#base/channels/publishing-channel.js';
 import { type CriClient, CriPodUsage, type PodCache, type PodPaths } from '#watch';
 import { StorageLimits } from '../storage-limits.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
@@ -16,7 +17,7 @@ import { type PodEvictor } from './pod-evictor.js';
 import { PodUses } from './pod-uses.js';
 
 /** What {@link buildStorage} needs. */
-export interface StorageOptions {
+export interface StorageOptions extends Publisher {
   readonly options: Pick<AgentOptions, 'rootDir'>;
   readonly client: CriClient;
   readonly cache: Pick<PodCache, 'getLastKnown'>;
@@ -43,15 +44,18 @@ const CALL_TIMEOUT_MS = 5_000;
 
 /** Builds them. The runtime is called only when a pod may have to end for its usage. */
 export function buildStorage(given: StorageOptions): Storage {
-  const { options, client, cache, paths, volumes, pods, evictor, ending, clock, logger } = given;
+  const { options, client, cache, paths, volumes, pods, evictor, ending, channels, clock, logger } = given;
   const usage = new CriPodUsage({ client, timeoutMs: CALL_TIMEOUT_MS });
-  const counts = new FolderCounts({ measure: measureFolder, ending, clock });
+  const counts = new FolderCounts({
+    ...{ ending, clock },
+    measure: async (path, signal) => measureFolder(path, signal, channels),
+  });
   const uses = new PodUses({
     ...{ usage, cache, pods, ending, clock, logger, readNode: readNodeUsage, logsDir: paths.podLogsDir },
     files: buildPodFiles({ client, paths, ending }),
     folderOf: (pod, volume) => volumes.hostPathOf(pod, volume),
     measureFolder: async (path, signal) => counts.count(path, signal),
-    countInodes,
+    countInodes: async (path, signal) => countInodes(path, signal, channels),
   });
   const imageDisk = new ImageDisk({ rootDir: options.rootDir, usage });
   const storageLimits = new StorageLimits({

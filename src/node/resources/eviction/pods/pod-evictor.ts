@@ -3,11 +3,12 @@ import { isCriticalPod } from '#kube/pod/critical-pod.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
 import { isClusterPod } from '#kube/pod/static-pod.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { podEvicted } from '#base/channels/start-channels.js';
 import { type PodWorkers } from '../../../pods/workers/pod-workers.js';
 
 /** What {@link PodEvictor} needs. */
-export interface PodEvictorOptions {
+export interface PodEvictorOptions extends Publisher {
   readonly workers: Pick<PodWorkers, 'isKnown' | 'isTerminationRequested' | 'isFinished' | 'updatePod'>;
   readonly events: PodEventRecorder;
 }
@@ -59,6 +60,6 @@ export class PodEvictor {
     const end = { phase: 'Failed', reason: 'Evicted', message } as const;
     const statusOverride = { ...end, ...(disruption !== undefined && { disruption }) };
     workers.updatePod({ type: 'kill', pod, kill: { gracePeriodSeconds, evict: true, statusOverride } });
-    podEvicted.publish({ signal });
+    publishTo(this.#options.channels, podEvicted, { signal });
   }
 }
