@@ -16,7 +16,7 @@ import { PodPaths } from '#watch';
 import { resolveEnvironment } from '../runtime/config/resolve-environment.js';
 import { EndedPods } from '../status/ended-pods.js';
 import { StartFailures } from '../status/start-failures.js';
-import { StatusManager } from '../status/status-manager.js';
+import { type StatusManager } from '../status/status-manager.js';
 import { PodAdoption } from '../pods/adoption/adopt-pods.js';
 import { toRunDefinition } from '../pods/loop/asks-for-new-run.js';
 import { ContainerResizes } from '../pods/containers/container-resizes.js';
@@ -27,7 +27,6 @@ import { ReplacedParts } from '../pods/actions/replaced-parts.js';
 import { DEFAULT_RESTART_BACKOFF } from '../pods/actions/restart-backoff.js';
 import { PodPlanner } from '../pods/sync/sync-pod-planner.js';
 import { PodStatusUpdater } from '../pods/sync/sync-pod-status.js';
-import { type ResizeObstacle } from '../pods/admission/admit-pod.js';
 import { SyncPod } from '../pods/sync/sync-pod.js';
 import { readPageSize } from '#base/proc/page-size.js';
 import { ToolMounter } from '../volumes/mounter.js';
@@ -44,6 +43,7 @@ import { type ClusterHooks } from '../cluster/cluster-hooks.js';
 import { readKernelFacts } from '../resources/facts/read-capacity-facts.js';
 import { readNodePolicy } from '../options/read-node-policy.js';
 import { seedProbeResults } from '../telemetry/reports/seed-probe-results.js';
+import { type Feedback } from './feedback.js';
 import { type ObservingParts, type ObservingPartsOptions } from './observing-parts.js';
 
 /** What {@link buildActingParts} needs. */
@@ -61,10 +61,8 @@ export interface ActingPartsOptions extends ObservingPartsOptions {
   /** Knows the values that may not appear in an event or in the log. */
   readonly secrets: SecretHider;
   readonly observing: ObservingParts;
-  /** Why a pod does not have the resources of its last edit. */
-  readonly findHeldResize: (podUid: string) => ResizeObstacle | undefined;
-  /** A pod that waited for something of its volumes can continue. */
-  readonly onVolumesReady: (podUid: string) => void;
+  readonly manager: StatusManager;
+  readonly feedback: Pick<Feedback, 'resizeObstacle' | 'volumesReady'>;
 }
 
 /** How many syncs in a row are left out for a pod in which nothing has changed. */
@@ -79,7 +77,7 @@ export type ActingParts = Awaited<ReturnType<typeof buildActingParts>>;
  */
 export async function buildActingParts(given: ActingPartsOptions) {
   const { options, identity, client, runtimeName, runtimeUrl, objects, events, secrets, observing } = given;
-  const { cluster, link, channels, clock, logger } = given;
+  const { cluster, link, manager, feedback, channels, clock, logger } = given;
   const { runtime, cache, adopted, isOurs, cgroups, security, runtimeState } = observing;
   const common = { channels, clock, logger };
   const changes = new CriRuntimeChanges({ client, ...common });
@@ -127,7 +125,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
     ...{ ...common, policy, events, objects, podsFolder: paths.podsDir },
     memoryBytes: () => room.current().memoryBytes,
     downwardFacts: (pod) => computeDownwardFacts(pod, [], downwardNode()),
-    onReady: given.onVolumesReady,
+    onReady: (uid) => feedback.volumesReady.notify(uid),
     canMountRecursivelyReadOnly,
     ...(cluster && { cluster }),
   });
@@ -161,7 +159,6 @@ export async function buildActingParts(given: ActingPartsOptions) {
     ...{ memory, targets: observedTargets(cache, () => identity.ips()[0] ?? '') },
     runProbe: hideInProbes(probeRunner({ clock, commands }), secrets),
   });
-  const manager = new StatusManager(common);
   const startFailures = new StartFailures();
   const endedPods = await EndedPods.open({ paths, logger });
   const resizes = new ContainerResizes({ node: () => node.facts() });
@@ -169,7 +166,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
   const statuses = new PodStatusUpdater({
     ...{ ...common, manager, startFailures, probes, paths, findBaseline, endedPods, resizes, replaced },
     canMountRecursivelyReadOnly,
-    findHeldResize: given.findHeldResize,
+    findHeldResize: (uid) => feedback.resizeObstacle.ask(uid),
     node: () => ({ hostIps: identity.ips(), runtimeName }),
   });
   const planner = new PodPlanner({
@@ -239,7 +236,6 @@ export async function buildActingParts(given: ActingPartsOptions) {
       node,
       memory,
       probes,
-      manager,
     },
     ...{ statuses, endedPods, findForbidden, syncer },
   };

@@ -16,6 +16,9 @@ import { type HostIps } from '../resources/facts/host-ips.js';
 import { type NodeIdentity } from '../resources/facts/node-identity.js';
 import { objectsBySource } from '../api/agent/objects-by-source.js';
 import { ObjectTimes } from '../api/agent/object-times.js';
+import { StatusManager } from '../status/status-manager.js';
+import { DesiredPods } from '../pods/loop/desired-pods.js';
+import { Feedback } from './feedback.js';
 import { PodEventLog } from '../telemetry/reports/pod-event-log.js';
 import { PodSources } from './pod-sources.js';
 import { buildActingParts } from './acting-parts.js';
@@ -64,19 +67,19 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     clock,
     logger,
   } = given;
+  const feedback = new Feedback();
   const secrets = new SecretHider();
   const common = { channels, clock, logger };
   const hide = (text: string, namespace: string | undefined): string => secrets.hide(text, namespace);
+  const desired = new DesiredPods();
+  const manager = new StatusManager(common);
   /** The pod as it is wanted, or as of its last reported status. */
-  const findPod = (uid: string): NodePod | undefined =>
-    deciding.desired.find(uid) ?? acting.manager.findPod(uid);
+  const findPod = (uid: string): NodePod | undefined => desired.find(uid) ?? manager.findPod(uid);
   const events = new PodEventLog({ ...common, hide, findPod });
   const stopped = await StoppedPods.open({
     ...{ logger, file: join(options.rootDir, 'stopped-pods.json') },
-    onChanged: () => sources.config.refresh(),
-    onReleased: (uid) => {
-      if (!deciding.workers.isKnown(uid)) deciding.forgetLife(uid);
-    },
+    onChanged: () => feedback.stopsChanged.notify(),
+    onReleased: (uid) => feedback.podReleased.notify(uid),
   });
   const objectTimes = await ObjectTimes.open({
     file: join(options.rootDir, 'created-objects.json'),
@@ -84,19 +87,21 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   });
   const sources = new PodSources({
     ...{ options, nodeName: identity.name, stdin, parser, stopped, ...common },
-    onObjectsChanged: (change) => {
-      const all = sources.config.objects.all();
-      objectTimes.update(all);
-      // Before any pod can expose them.
-      for (const { object } of all) if (object.kind === 'Secret') secrets.learn(object);
-      const concerned = [...deciding.desired.all()].filter((pod) => isConcerned(pod, change));
-      deciding.loop.syncSoon(concerned.map(({ metadata }) => metadata.uid));
-    },
+    onObjectsChanged: (change) => feedback.objectsChanged.notify(change),
+  });
+  feedback.stopsChanged.subscribe(() => sources.config.refresh());
+  feedback.objectsChanged.subscribe((change) => {
+    const all = sources.config.objects.all();
+    objectTimes.update(all);
+    // Before any pod can expose them.
+    for (const { object } of all) if (object.kind === 'Secret') secrets.learn(object);
+    const concerned = [...desired.all()].filter((pod) => isConcerned(pod, change));
+    feedback.syncSoon.notify(concerned.map(({ metadata }) => metadata.uid));
   });
   const cluster = given.link?.openObjects({
     onSecret: (secret) => secrets.learn(secret),
     onSecretEnded: (secret) => secrets.forget(secret),
-    onChanged: (uids) => deciding.loop.syncSoon(uids),
+    onChanged: (uids) => feedback.syncSoon.notify(uids),
   });
   /** ConfigMaps and Secrets as pods see them. */
   const objects: PodObjects =
@@ -104,20 +109,20 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const observing = await buildObservingParts({ ...common, options, identity, client, runtimeName });
   const acting = await buildActingParts({
     ...{ ...common, options, identity, hostIps, client, objects, events, observing, secrets },
-    ...{ runtimeName, runtimeUrl, cluster },
+    ...{ runtimeName, runtimeUrl, cluster, manager, feedback },
     link: given.link,
-    findHeldResize: (uid) => deciding.handlers.resizeObstacle(uid),
-    onVolumesReady: (uid) => deciding.workers.retry(uid),
   });
   const deciding = buildDecidingParts({
     ...{ ...common, options, client, events, sources, stopped, observing, acting, cluster, secrets },
-    link: given.link,
+    ...{ link: given.link, desired, manager, feedback },
   });
   // Statuses contain them.
-  hostIps.onChange(() => deciding.loop.syncSoon(deciding.desired.uids()));
+  hostIps.onChange(() => feedback.syncSoon.notify([...desired.uids()]));
   return {
     hide,
     findPod,
+    desired,
+    manager,
     events,
     sources,
     stopped,

@@ -10,7 +10,7 @@ import { AdoptedPodsCleaner } from '../pods/adoption/adopted-pods-cleaner.js';
 import { admitPod, findResizeObstacle, findShortages } from '../pods/admission/admit-pod.js';
 import { admitSecurity, type SecurityFeatures } from '../pods/admission/admit-security.js';
 import { toRunDefinition } from '../pods/loop/asks-for-new-run.js';
-import { DesiredPods } from '../pods/loop/desired-pods.js';
+import { type DesiredPods } from '../pods/loop/desired-pods.js';
 import { ForeignPodsWatch } from '../pods/admission/foreign-pods-watch.js';
 import { Housekeeping, type PodCleaner } from '../pods/loop/housekeeping.js';
 import { readPodParts } from '../pods/loop/read-pod-parts.js';
@@ -27,6 +27,8 @@ import { desiredImagesOf } from '../images/desired-images.js';
 import { buildStorage } from '../resources/eviction/pods/build-storage.js';
 import { PodEvictor } from '../resources/eviction/pods/pod-evictor.js';
 import { type PodEventLog } from '../telemetry/reports/pod-event-log.js';
+import { type StatusManager } from '../status/status-manager.js';
+import { type Feedback } from './feedback.js';
 import { type PodSources } from './pod-sources.js';
 import { type ActingParts } from './acting-parts.js';
 import { type ObservingParts } from './observing-parts.js';
@@ -47,6 +49,9 @@ export interface DecidingPartsOptions {
   readonly secrets: Pick<SecretHider, 'namespaces' | 'forgetNamespace'>;
   /** Decides which pods of an API server may run here, and reports how they end. */
   readonly link: Pick<ClusterHooks, 'admit' | 'isNodeOfKubeletHere' | 'podEndChanged'> | undefined;
+  readonly desired: DesiredPods;
+  readonly manager: StatusManager;
+  readonly feedback: Feedback;
   readonly channels: Channels;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -67,16 +72,18 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     acting,
     cluster,
     link,
+    desired,
+    manager,
+    feedback,
     channels,
     clock,
     logger,
   } = given;
   const { runtime, cache, pleg, isOurs, cgroups, security, runtimeState } = observing;
-  const { changes, pulled, pullRecords, adoption, paths, room, volumes, probes, manager, statuses } = acting;
+  const { changes, pulled, pullRecords, adoption, paths, room, volumes, probes, statuses } = acting;
   const { endedPods, findForbidden, syncer } = acting;
   const common = { channels, clock, logger };
 
-  const desired = new DesiredPods();
   const findObserved = (uid: string): ObservedPod | undefined => pleg.findObserved(uid);
   const lookAt = async (uid: string, signal: AbortSignal): Promise<PodStatus> =>
     await readPodParts(uid, { runtime, clock }, signal);
@@ -87,22 +94,24 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     findDeadlineMs: (pod) => statuses.findDeadlineMs(pod),
     requestRelist: (uid) => pleg.requestRelist(uid),
     onTerminatedChanged: (uid) => {
-      handlers.podEndChanged(uid);
+      feedback.podEndChanged.notify(uid);
       link?.podEndChanged(uid);
     },
-    onFinished: (uid) => {
-      link?.podEndChanged(uid);
-      const pod = desired.find(uid);
-      void stopped.setOver(manifestUidOf(pod?.metadata ?? { uid }));
-      loop.housekeepSoon();
-      // Its manifest was edited while no agent ran, or as it ended: handled like any edit of an ended pod.
-      const ended = endedPods.find(uid);
-      if (pod === undefined || ended === undefined || isClusterPod(pod)) return;
-      if (ended.definition !== toRunDefinition(pod)) {
-        workers.updatePod({ type: 'create', pod });
-      }
-    },
-    onRestartable: () => loop.housekeepSoon(),
+    onFinished: (uid) => feedback.podFinished.notify(uid),
+    onRestartable: () => feedback.housekeepSoon.notify(),
+  });
+  feedback.volumesReady.subscribe((uid) => workers.retry(uid));
+  feedback.podFinished.subscribe((uid) => {
+    link?.podEndChanged(uid);
+    const pod = desired.find(uid);
+    void stopped.setOver(manifestUidOf(pod?.metadata ?? { uid }));
+    feedback.housekeepSoon.notify();
+    // Its manifest was edited while no agent ran, or as it ended: handled like any edit of an ended pod.
+    const ended = endedPods.find(uid);
+    if (pod === undefined || ended === undefined || isClusterPod(pod)) return;
+    if (ended.definition !== toRunDefinition(pod)) {
+      workers.updatePod({ type: 'create', pod });
+    }
   });
   let isNothingWanted = false;
   const seenAllSources = (): boolean => isNothingWanted || sources.config.seenAllSources();
@@ -129,19 +138,19 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
   });
   const foreign = new ForeignPodsWatch({
     ...{ logger, cache, desired, isOurs },
-    onFree: (pod) => {
-      manager.forget(pod.metadata.uid);
-      handlers.handlePodUpdates([pod]);
-    },
+    onFree: (pod) => feedback.podFree.notify(pod),
   });
   const forgetEnd = (uid: string): void => {
     endedPods.forget(uid);
-    handlers.podEndChanged(uid);
+    feedback.podEndChanged.notify(uid);
   };
   const forgetLife = (uid: string): void => {
     forgetEnd(uid);
     manager.forget(uid);
   };
+  feedback.podReleased.subscribe((uid) => {
+    if (!workers.isKnown(uid)) forgetLife(uid);
+  });
   const cleaners: PodCleaner[] = [
     ...buildCleaners({ probes, stopped, workers, manager, endedPods, cluster, forgetEnd }),
     new SecretsCleaner({
@@ -165,10 +174,10 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
       const view = { mayRemove: (each: string) => each === uid };
       ignoreEnd(collectors.containers.cleanUp(view, closing.signal));
     },
-    onRemainsSeen: () => loop.housekeepSoon(),
+    onRemainsSeen: () => feedback.housekeepSoon.notify(),
     isBeingRemoved: (uid) => collectors.folders.isRemoving(uid),
     onStartAnew: (uid) => forgetLife(uid),
-    admitAnew: (pod): boolean => handlers.admitAnew(pod),
+    admitAnew: (pod) => feedback.admitAnew.ask(pod),
   });
   const securityFeatures = (): SecurityFeatures => ({
     allowedUnsafeSysctls: options.allowedUnsafeSysctls,
@@ -216,6 +225,13 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
       statuses.showRejection(pod, end);
     },
   });
+  feedback.podEndChanged.subscribe((uid) => handlers.podEndChanged(uid));
+  feedback.podFree.subscribe((pod) => {
+    manager.forget(pod.metadata.uid);
+    handlers.handlePodUpdates([pod]);
+  });
+  feedback.resizeObstacle.answerWith((uid) => handlers.resizeObstacle(uid));
+  feedback.admitAnew.answerWith((pod) => handlers.admitAnew(pod));
   const loop = new SyncLoop({
     ...common,
     ...{ handlers, desired, workers, cache, findObserved, runtimeState, seenAllSources, readiness: manager },
@@ -228,11 +244,13 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
       },
     },
   });
+  feedback.syncSoon.subscribe((uids) => loop.syncSoon(uids));
+  feedback.housekeepSoon.subscribe(() => loop.housekeepSoon());
   room.onChange(() => handlers.judgeRejected());
   runtimeState.onAnswer(() => loop.recoverSoon());
   pleg.onLook(() => loop.recoverSoon());
   return {
-    ...{ desired, workers, collectors, evictor, housekeeping, handlers, loop, closing },
+    ...{ workers, collectors, evictor, housekeeping, handlers, loop, closing },
     ...storage,
     ...{ seenAllSources, beginDrain, forgetLife },
   };
