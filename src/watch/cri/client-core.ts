@@ -1,4 +1,4 @@
-import { Channels, type Publisher } from '#base/channels/publishing-channel.js';
+import { Channels } from '#base/channels/publishing-channel.js';
 import { criConnectionChanged, type CriCall, type CriCallPod } from '#base/channels/channels.js';
 import { type Clock, SystemClock } from '#base/time/clock.js';
 import { PodloopError } from '#base/errors/errors.js';
@@ -16,7 +16,9 @@ import { StringCache } from './string-cache.js';
 import { type ConnectionState, type StreamHandlers, type Transport } from './transport.js';
 
 /** Options of {@link CriClient}: an endpoint, or a transport of your own. */
-export interface CriClientOptions extends Publisher {
+export interface CriClientOptions {
+  /** Where it publishes its calls and the state of its connection (default: channels of its own). */
+  readonly channels?: Channels | undefined;
   /** `unix:///path` or an absolute path. */
   readonly endpoint?: string;
   /** Used instead of a connection to `endpoint`. */

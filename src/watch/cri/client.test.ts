@@ -182,6 +182,21 @@ describe('a CRI client', () => {
     expect(ended).toMatchObject([{ call: record, durationMs: 1_500, outcome: 'ok' }]);
   });
 
+  it('publishes to its own channels and to those of the process, and to no other client’s', async () => {
+    const answers = { raw: { version: () => Buffer.from(VersionResponse.encode(version).finish()) } };
+    const server = await serve(answers);
+    const [one, other] = [connect(server.endpoint), connect(server.endpoint)];
+    const ends: string[] = [];
+    const hear = (who: string) => (end: CriCallEnd) => void ends.push(`${who} ${end.call.method}`);
+    one.channels.subscribe(criCallEnded, hear('one'));
+    other.channels.subscribe(criCallEnded, hear('other'));
+    cleanups.push(criCallEnded.subscribe(hear('process')));
+    await one.version();
+    expect(ends.splice(0)).toEqual(['one Version', 'process Version']);
+    await other.version();
+    expect(ends).toEqual(['other Version', 'process Version']);
+  });
+
   it('reconnects to a runtime that was killed and came back with a new socket', async () => {
     const handlers: CriTestServerOptions['handlers'] = { version: (_, callback) => callback(null, version) };
     const first = await serve({ handlers });

@@ -61,6 +61,7 @@ export {
   type CriConnectionChange,
   criConnectionChanged,
 } from '#base/channels/channels.js';
+export { Channels, type PublishingChannel } from '#base/channels/publishing-channel.js';
 
 /** The messages, enums and services of CRI v1, as generated. */
 export * as cri from './generated/runtime/v1/cri.js';

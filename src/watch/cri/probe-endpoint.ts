@@ -1,4 +1,4 @@
-import { type Publisher } from '#base/channels/publishing-channel.js';
+import { type Channels } from '#base/channels/publishing-channel.js';
 import { stat } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 
@@ -11,7 +11,9 @@ import { type Endpoint, parseEndpoint } from './endpoint.js';
 import { type VersionResponse } from './generated/runtime/v1/cri.js';
 
 /** Options of {@link probeEndpoint}. */
-export interface ProbeOptions extends Publisher {
+export interface ProbeOptions {
+  /** Where its calls are published (default: channels that nobody else has). */
+  readonly channels?: Channels | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock;
   /** How long each of its two steps may take, in milliseconds (default: 10,000). */
