@@ -71,6 +71,12 @@ function measureHouse(repository) {
       aim: '<= 10',
       limit: WORDS_LIMIT,
     },
+    {
+      name: 'parts that listen to the channels of the whole process',
+      value: countGlobalListeners(files),
+      aim: '0',
+      limit: 0,
+    },
     ...measurePackage(repository),
   ];
 }
@@ -111,6 +117,17 @@ function resolveSpecifier(from, specifier) {
   return specifier.endsWith('.js')
     ? specifier.slice(1).replace(/\.js$/, '.ts')
     : `${specifier.slice(1)}/index.ts`;
+}
+
+/** Calls of `subscribe` on a channel itself, and not on the channels of one agent. */
+function countGlobalListeners(files) {
+  const texts = [...files].filter(([file]) => !file.startsWith('base/channels/')).map(([, text]) => text);
+  const names = [...files.values()].flatMap((text) =>
+    [...text.matchAll(/const (\w+) = definePublishingChannel</g)].map(([, name]) => name),
+  );
+  if (names.length === 0) return 0;
+  const listening = new RegExp(`\\b(?:${names.join('|')})\\s*\\.subscribe\\(`, 'g');
+  return texts.reduce((count, text) => count + [...text.matchAll(listening)].length, 0);
 }
 
 function isOpened(file, importers) {

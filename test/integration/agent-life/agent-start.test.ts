@@ -13,7 +13,8 @@ import { Agent, type AgentPorts } from '../../../src/node/agent.js';
 import { INLINE_PARSER } from '../../../src/node/desired/manifests/parse-manifest.js';
 import { type AgentOptions } from '../../../src/node/options/agent-options.js';
 import { resolveAgentOptions } from '../../../src/node/options/resolve-agent-options.js';
-import { type Belongings, CountingClock, findLeft, readBelongings } from './left-behind.js';
+import { PODLOOP_MAIN } from '../podloop-process.js';
+import { type Belongings, CountingClock, findCommands, findLeft, readBelongings } from './left-behind.js';
 
 /** The life of an agent, as {@link Agent.start} and {@link Agent.run} begin it. */
 const STARTING = [
@@ -160,6 +161,25 @@ describe.each([
     await life().catch((error: unknown) => expect(error).toBe(asked.signal.reason));
     await expectNothingLeft();
   });
+});
+
+it('an embedded runtime ends by itself when the start that began it fails later', async () => {
+  const runtimes = (): string[] => findCommands(join(at('embedded'), 'runtime'));
+  let begun: string[] = [];
+  const ports = {
+    ...portsOf((name) => {
+      if (name !== 'API') return;
+      begun = runtimes();
+      throw new Error('no API');
+    }),
+    podloopCommand: [process.execPath, PODLOOP_MAIN] as const,
+    runtimeFlags: ['--isolation', 'none', '--network', 'none'],
+  };
+  const options = optionsOf({ rootDir: at('embedded'), runtimeEndpoint: 'embedded' });
+  await expect(Agent.start(options, ports, new AbortController().signal)).rejects.toThrow('no API');
+  expect(begun).not.toEqual([]);
+  await expect.poll(runtimes).toEqual([]);
+  await expect.poll(() => findLeft(before, readBelongings(folder))).toEqual([]);
 });
 
 describe('an agent that cannot start leaves nothing', () => {

@@ -79,6 +79,19 @@ export function findLeft(before: Belongings, now: Belongings): string[] {
     .map(([name, count]) => `${name}: ${count - (before[name] ?? 0)} more`);
 }
 
+/** The command lines of processes that name a folder, whoever has started them. */
+export function findCommands(folder: string): string[] {
+  return readdirSync('/proc').flatMap((pid) => {
+    if (!/^\d+$/.test(pid)) return [];
+    try {
+      const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+      return command.includes(folder) ? [command] : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
 /** Sockets and pipes by their kind, files by their path. */
 function openFiles(): string[] {
   return readdirSync('/proc/self/fd').flatMap((fd) => {
