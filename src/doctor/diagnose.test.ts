@@ -161,6 +161,8 @@ const CASES: readonly Case[] = [
   { when: 'process ids are used up', node: running({ threads: 245_000 }), finds: 'PidsUsedUp', severity: 'critical', says: /98%/ },
   { when: 'tasks hang in the kernel', node: running({ blocked: [{ pid: 7, command: 'umount', waitsIn: 'rpc_wait_bit_killable' }], blockedCount: 1 }), finds: 'TasksBlocked', severity: 'warning', says: /rpc_wait_bit_killable/ },
   { when: 'zombies pile up', node: running({ zombies: 400, zombieParents: [{ pid: 9, command: 'app', zombies: 399 }] }), finds: 'Zombies', severity: 'warning', says: /399 of app \(9\)/ },
+  { when: 'a mount does not answer', node: { machine: { deadMounts: known([{ path: '/data', fsType: 'nfs4', source: 'files:/x', silentForMs: 5_000, pods: [WEB], servers: [] }]) } }, finds: 'MountHangs', severity: 'critical', says: /\/data \(nfs4\) of default\/web/ },
+  { when: 'one task of a pod hangs in the kernel', node: running({ blocked: [{ pid: 7, command: 'ls', pod: WEB, container: 'app', waitsIn: 'wait_for_vfork' }], blockedCount: 1 }), finds: 'TasksBlocked', severity: 'warning', says: /ls \(7 of container app of pod default\/web\)/ },
   { when: 'the runtime is stopped', node: daemons({ state: 'T' }), finds: 'RuntimeStopped', severity: 'critical', says: /containerd \(pid 40\) is stopped/ },
   { when: 'the runtime is frozen', node: daemons({ frozenCgroup: '/sys/fs/cgroup/freezer/ice' }), finds: 'RuntimeStopped', severity: 'critical', says: /is frozen with its cgroup/ },
   { when: 'the kubelet is stopped', node: { machine: { daemons: known({ kubelet: { ...DAEMON, command: 'kubelet', state: 'T' } }) } }, finds: 'KubeletStopped', severity: 'critical', says: /kubelet \(pid 40\)/ },

@@ -9,6 +9,7 @@ import { diskRules } from './rules/disk-rules.js';
 import { eventRules } from './rules/event-rules.js';
 import { foldFindings } from './rules/fold-findings.js';
 import { kubeletRules } from './rules/kubelet-rules.js';
+import { mountRules } from './rules/mount-rules.js';
 import { podRules } from './rules/pod-rules.js';
 import { populationRules } from './rules/population-rules.js';
 import { pressureRules } from './rules/pressure-rules.js';
@@ -26,6 +27,7 @@ const RULES: readonly Rule[] = [
     daemonRules,
     connectionRules,
     pressureRules,
+    mountRules,
     diskRules,
     readinessRules,
     shimRules,

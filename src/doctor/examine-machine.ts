@@ -11,8 +11,10 @@ import { readProcesses, type SeenProcess } from './facts/process-table.js';
 import { summarizeProcesses } from './summarize-processes.js';
 import { readLoad, readMemory } from './facts/read-load.js';
 import { readPressure } from './facts/read-pressure.js';
+import { askMounts, describeDeadMounts } from './host/dead-mounts.js';
 import { type DaemonFacts, MAX_NAMED, type RuntimeWork } from './host/host-facts.js';
 import { findOciCalls } from './host/oci-calls.js';
+import { ProcessOwners } from './host/process-owners.js';
 import { readUptimeMs } from './host/process-state.js';
 import { type DaemonAddresses, readDaemons, sinceFirst } from './host/read-daemons.js';
 import { askShims, findIllShims, type ShimAnswers } from './host/shim-health.js';
@@ -45,6 +47,9 @@ export class MachineExaminer {
   readonly #mayWrite: boolean;
   readonly #addresses: DaemonAddresses;
   #daemons: DaemonFacts = {};
+  #mounts: Promise<Looked<Awaited<ReturnType<typeof askMounts>>>> = Promise.resolve(
+    notKnown('it was not looked at'),
+  );
   #first: Looked<FirstLook> = notKnown('it was not looked at');
   #answers: Promise<ShimAnswers> = Promise.resolve(new Map());
 
@@ -70,6 +75,7 @@ export class MachineExaminer {
     this.#daemons = await readDaemons(this.#files, this.#first.value.processes, this.#addresses).catch(
       () => ({}),
     );
+    this.#mounts = ask(() => askMounts(this.#files));
     // The answers come while the runtime is examined.
     this.#answers = askShims(this.#files, this.#first.value.shims.filter(isOfCri)).catch(() => new Map());
   }
@@ -107,7 +113,10 @@ export class MachineExaminer {
     firstLists,
     lastLists,
   }: RuntimeExamination): Promise<
-    Pick<MachineFacts, 'processes' | 'shims' | 'abandonedShims' | 'plugins' | 'runtimeWork' | 'daemons'>
+    Pick<
+      MachineFacts,
+      'processes' | 'shims' | 'abandonedShims' | 'plugins' | 'runtimeWork' | 'daemons' | 'deadMounts'
+    >
   > {
     const files = this.#files;
     const [first, second] = [this.#first, await ask(() => this.#lookAtProcesses())];
@@ -115,17 +124,18 @@ export class MachineExaminer {
       const nothing = notKnown('/proc cannot be read');
       return {
         ...{ processes: nothing, shims: nothing, abandonedShims: nothing, plugins: nothing },
-        ...{ runtimeWork: nothing, daemons: nothing },
+        ...{ runtimeWork: nothing, daemons: nothing, deadMounts: nothing },
       };
     }
     const { processes: before, blocked } = first.value;
     const { processes: after } = second.value;
+    const owners = new ProcessOwners(files, after);
     const shims = { before: first.value.shims, after: second.value.shims };
     const socketPath = runtime.endpoint.replace(/^unix:\/\//, '');
     const own = await findSameSocket(files, socketPath, addressesOf([...shims.before, ...shims.after]));
     return {
       processes: await ask(async () =>
-        summarizeProcesses(files, after, await findStillBlocked(files, blocked)),
+        summarizeProcesses(files, after, await findStillBlocked(files, blocked), owners),
       ),
       shims:
         firstLists === undefined || lastLists === undefined
@@ -137,6 +147,7 @@ export class MachineExaminer {
         }),
       ),
       plugins: await ask(() => findPlugins(files, before, after)),
+      deadMounts: await this.#describeMounts(after, owners),
       daemons: await ask(() => this.#compareDaemons(after)),
       runtimeWork: await ask(() =>
         this.#findWork(
@@ -145,6 +156,15 @@ export class MachineExaminer {
         ),
       ),
     };
+  }
+
+  async #describeMounts(
+    processes: readonly SeenProcess[],
+    owners: ProcessOwners,
+  ): Promise<MachineFacts['deadMounts']> {
+    const dead = await this.#mounts;
+    if (!dead.known) return dead;
+    return await ask(() => describeDeadMounts(this.#files, dead.value, processes, owners));
   }
 
   async #compareDaemons(processes: readonly SeenProcess[]): Promise<DaemonFacts> {

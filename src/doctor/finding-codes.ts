@@ -38,6 +38,7 @@ export const FINDING_CODES = {
   MemoryPressure: 'Processes wait for memory.',
   CpuPressure: 'Processes wait for the CPU most of the time.',
   DiskHangs: 'A file system that the node needs does not answer.',
+  MountHangs: 'The server of a mount (FUSE, NFS and the like) does not answer, or is gone.',
   DiskSlow: 'A write to the disk of the runtime takes long to arrive.',
   DiskFull: 'A file system that the node needs is full, or nearly.',
   InodesUsedUp: 'A file system that the node needs has no inodes left, or nearly.',

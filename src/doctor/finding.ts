@@ -19,6 +19,8 @@ export interface Finding {
   readonly remedy: string;
   /** The pod that it is about, when it is about one. */
   readonly pod?: PodRef;
+  /** All pods that it is about, when they are more than one. */
+  readonly pods?: readonly PodRef[];
   /** The container of that pod. */
   readonly container?: string;
   /** The call that it is about, as CRI names it. */

@@ -1,6 +1,7 @@
 import { type BlockedThread, folderOf } from './facts/blocked-threads.js';
 import { type HostFiles } from './facts/host-files.js';
 import { type ProcessFacts } from './facts/machine-facts.js';
+import { type ProcessOwners } from './host/process-owners.js';
 import { type SeenProcess } from './facts/process-table.js';
 
 const MOST_PARENTS = 5;
@@ -11,7 +12,9 @@ export async function summarizeProcesses(
   files: HostFiles,
   processes: readonly SeenProcess[],
   blocked: readonly BlockedThread[],
+  owners: ProcessOwners,
 ): Promise<ProcessFacts> {
+  const { zombies, zombieParents } = countZombies(processes);
   const limitOf = async (name: string): Promise<number> =>
     Number((await files.find(`/proc/sys/kernel/${name}`)) ?? 0);
   return {
@@ -19,11 +22,15 @@ export async function summarizeProcesses(
     threads: processes.reduce((sum, { threads }) => sum + threads, 0),
     pidMax: await limitOf('pid_max'),
     threadsMax: await limitOf('threads-max'),
-    ...countZombies(processes),
+    zombies,
+    zombieParents: await Promise.all(
+      zombieParents.map(async (parent) => ({ ...parent, ...(await owners.find(parent.pid)) })),
+    ),
     blocked: await Promise.all(
       blocked.slice(0, MOST_BLOCKED).map(async (thread) => ({
         ...{ pid: thread.pid, command: thread.command },
         ...(thread.tid === thread.pid ? {} : { thread: thread.tid }),
+        ...(await owners.find(thread.pid)),
         waitsIn: ((await files.find(`${folderOf(thread)}/wchan`)) ?? '').trim(),
       })),
     ),

@@ -31,6 +31,7 @@ export function listUnseen(facts: NodeFacts): Unseen[] {
     ['network plugins', machine.plugins, false],
     ['what shims and runc are at', machine.runtimeWork, true],
     ['the processes of the runtime and the kubelet', machine.daemons, false],
+    ['mounts with a server', machine.deadMounts, false],
     ['disk latency', machine.fsync, false],
     ...certificatesUnread.map(({ path, why }): Row => [
       `certificates in ${path}`,

@@ -9,10 +9,16 @@ import { type Incident, judge, ofTheNode, type Scene, type Verdict } from './har
 import { IncidentNode } from './harness/incident-node.js';
 import { describeCommit, writeResult } from './harness/results.js';
 import { DAEMON_INCIDENTS } from './incidents/daemons.js';
+import { MOUNT_INCIDENTS } from './incidents/mounts.js';
 import { OCI_INCIDENTS } from './incidents/oci-runtime.js';
 import { SHIM_INCIDENTS } from './incidents/shims.js';
 
-const INCIDENTS: readonly Incident[] = [...SHIM_INCIDENTS, ...OCI_INCIDENTS, ...DAEMON_INCIDENTS];
+const INCIDENTS: readonly Incident[] = [
+  ...SHIM_INCIDENTS,
+  ...OCI_INCIDENTS,
+  ...DAEMON_INCIDENTS,
+  ...MOUNT_INCIDENTS,
+];
 const RELEASES = (process.env['PODLOOP_RELEASES'] ?? '1.7,2.1').split(',') as ('1.7' | '2.1')[];
 const ONLY = process.env['PODLOOP_INCIDENTS'] ?? '';
 /** Examinations of an incident, and what lies between two of them. */

@@ -8,6 +8,8 @@ export interface BlockedThread extends NamedProcess {
   /** The pid, of the first thread of a process. */
   readonly tid: number;
   readonly startTicks: string;
+  /** How often it has run, as far as the kernel says. */
+  readonly switches: string;
 }
 
 /** Maximum of further threads of processes to read; a large node has some thousands. */
@@ -30,9 +32,11 @@ export async function readBlocked(
   files: HostFiles,
   processes: readonly SeenProcess[],
 ): Promise<BlockedThread[]> {
-  const blocked: BlockedThread[] = processes
-    .filter(({ state }) => state === 'D')
-    .map(({ pid, command, startTicks }) => ({ pid, command, tid: pid, startTicks }));
+  const blocked: BlockedThread[] = [];
+  for (const { pid, command } of processes.filter(({ state }) => state === 'D')) {
+    const thread = await readThread(files, { pid, command, tid: pid });
+    if (thread !== undefined) blocked.push(thread);
+  }
   const withMore = processes.filter(({ threads }) => threads > 1);
   const [first, others] = [true, false].map((is) =>
     withMore.filter(({ command }) => FIRST.test(command) === is),
@@ -55,15 +59,17 @@ export async function readBlocked(
 }
 
 /**
- * Those that are still blocked: one sighting is nothing, as every read from a disk blocks for a moment. What is frozen
- * with its cgroup looks the same and waits for nobody.
+ * Those that are still blocked and have not run since: every read from a disk blocks for a moment. What is frozen with
+ * its cgroup looks the same and waits for nobody.
  */
 export async function findStillBlocked(
   files: HostFiles,
   earlier: readonly BlockedThread[],
 ): Promise<BlockedThread[]> {
   const now = await Promise.all(earlier.map((thread) => readThread(files, thread)));
-  const still = earlier.filter(({ startTicks }, at) => now[at]?.startTicks === startTicks);
+  const still = earlier.filter(
+    ({ startTicks, switches }, at) => now[at]?.startTicks === startTicks && now[at].switches === switches,
+  );
   const frozen = new Map<number, boolean>();
   for (const pid of new Set(still.map((thread) => thread.pid)))
     frozen.set(pid, (await findFrozenCgroup(files, pid)) !== undefined);
@@ -78,5 +84,7 @@ async function readThread(
   const line = await files.find(`${folderOf({ pid, tid })}/stat`);
   const thread = line === undefined ? undefined : parseProcess(line);
   if (thread?.state !== 'D') return undefined;
-  return { pid, command, tid, startTicks: thread.startTicks };
+  const status = (await files.find(`${folderOf({ pid, tid })}/status`)) ?? '';
+  const switches = [...status.matchAll(/^\w*ctxt_switches:\s*(\d+)$/gm)].map(([, count]) => count).join('+');
+  return { pid, command, tid, startTicks: thread.startTicks, switches };
 }

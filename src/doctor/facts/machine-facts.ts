@@ -1,5 +1,10 @@
 import { type PodRef } from '#kube/pod/pod-ref.js';
-import { type DaemonFacts, type RuntimeWork } from '../host/host-facts.js';
+import {
+  type ContainerOwner,
+  type DaemonFacts,
+  type DeadMount,
+  type RuntimeWork,
+} from '../host/host-facts.js';
 import { type Looked } from '../looked.js';
 
 /** What was found out about the machine itself. */
@@ -18,6 +23,8 @@ export interface MachineFacts {
   /** What the runtime's shims and OCI runtime are at, and which of them hang. */
   readonly runtimeWork: Looked<RuntimeWork>;
   readonly daemons: Looked<DaemonFacts>;
+  /** Mounts by network and FUSE whose server does not answer. */
+  readonly deadMounts: Looked<readonly DeadMount[]>;
 }
 
 /** Shares of time in percent in which some tasks, or all that are not idle, waited: the kernel's PSI. */
@@ -63,10 +70,16 @@ export interface ProcessFacts {
   readonly threadsMax: number;
   readonly zombies: number;
   /** Who does not collect them: parents with the most, at most five. */
-  readonly zombieParents: readonly (NamedProcess & { readonly zombies: number })[];
-  /** Threads in uninterruptible sleep at two looks, at most ten, and how many there are; `thread` of other than the first. */
-  readonly blocked: readonly (NamedProcess & { readonly thread?: number; readonly waitsIn: string })[];
+  readonly zombieParents: readonly (NamedProcess & ContainerOwner & { readonly zombies: number })[];
+  /** Threads in uninterruptible sleep that did not run between two scans, at most ten, and how many there are; `thread` of other than the first. */
+  readonly blocked: readonly BlockedTask[];
   readonly blockedCount: number;
+}
+
+/** A thread that hangs in the kernel, and whose it is. */
+export interface BlockedTask extends NamedProcess, ContainerOwner {
+  readonly thread?: number;
+  readonly waitsIn: string;
 }
 
 /** A file system that the node needs. */

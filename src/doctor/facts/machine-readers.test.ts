@@ -8,6 +8,7 @@ import { SystemClock } from '#base/time/clock.js';
 import { judgeAbandoned, judgeShims, parseShim, readShims, type Shim } from './find-shims.js';
 import { HostFiles } from './host-files.js';
 import { measureDisks, measureFsync } from './measure-disks.js';
+import { ProcessOwners } from '../host/process-owners.js';
 import { findStillBlocked, readBlocked } from './blocked-threads.js';
 import { findPlugins, parsePlugin } from './find-plugins.js';
 import { parseProcess, readProcesses } from './process-table.js';
@@ -99,7 +100,7 @@ describe('the table of processes', () => {
     await write('proc/sys/kernel/pid_max', '32768\n');
     const processes = await readProcesses(files);
     const blocked = await readBlocked(files, processes);
-    expect(await summarizeProcesses(files, processes, blocked)).toEqual({
+    expect(await summarizeProcesses(files, processes, blocked, new ProcessOwners(files, processes))).toEqual({
       ...{ processes: 3, threads: 6, pidMax: 32_768, threadsMax: 0 },
       ...{ zombies: 1, zombieParents: [{ pid: 5, command: 'app', zombies: 1 }] },
       blocked: [{ pid: 7, command: 'umount', waitsIn: 'rpc_wait_bit_killable' }],
@@ -134,7 +135,9 @@ describe('the table of processes', () => {
     await write('proc/7/task/9/wchan', 'nfs_wait_on_request');
     const processes = await readProcesses(files);
     const blocked = await findStillBlocked(files, await readBlocked(files, processes));
-    expect(await summarizeProcesses(files, processes, blocked)).toMatchObject({
+    expect(
+      await summarizeProcesses(files, processes, blocked, new ProcessOwners(files, processes)),
+    ).toMatchObject({
       blocked: [{ pid: 7, thread: 9, command: 'containerd', waitsIn: 'nfs_wait_on_request' }],
       blockedCount: 1,
     });

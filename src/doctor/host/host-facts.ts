@@ -77,5 +77,26 @@ export interface DaemonFacts {
   readonly kubeletConfigured?: string;
 }
 
+/** A mount whose server does not answer. */
+export interface DeadMount {
+  readonly path: string;
+  readonly fsType: string;
+  /** What was mounted: `server:/path` of NFS. */
+  readonly source: string;
+  /** For how long it did not answer; absent where it answered with an error. */
+  readonly silentForMs?: number;
+  /** The error with which it answered: ENOTCONN, ESTALE. */
+  readonly code?: string;
+  /** The pods that have it mounted. */
+  readonly pods: readonly PodRef[];
+  /** Processes of this machine that may serve it. */
+  readonly servers: readonly MountServer[];
+}
+
+/** A process that serves a mount. */
+export interface MountServer extends NamedProcess {
+  readonly isStopped: boolean;
+}
+
 /** Maximum of culprits to name. */
 export const MAX_NAMED = 10;

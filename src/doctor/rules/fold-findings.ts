@@ -40,6 +40,11 @@ const STUCK_POD: readonly FindingCode[] = [
 /** In this order: the first cause that explains a finding gets it. */
 const CONSEQUENCES: readonly Consequence[] = [
   {
+    causes: ['MountHangs'],
+    ofNode: ['DiskHangs'],
+    ofPod: [...STUCK_POD, 'TasksBlocked', 'ShimStopped', 'ShimHangs', 'OciRuntimeHangs'],
+  },
+  {
     causes: ['RuntimeStopped'],
     ofNode: [...LATE_NODE, ...OF_RUNTIME, ...STUCK_POD, 'ShimStopped', 'ShimHangs', 'OciRuntimeHangs'],
   },
@@ -79,6 +84,12 @@ export function foldFindings(findings: readonly Finding[]): Finding[] {
   return sortFindings(folded);
 }
 
-function isSamePod(a: Finding, b: Finding): boolean {
-  return a.pod !== undefined && b.pod !== undefined && formatPod(a.pod) === formatPod(b.pod);
+function isSamePod(cause: Finding, finding: Finding): boolean {
+  const names = podsOf(cause);
+  const others = podsOf(finding);
+  return others.length > 0 && others.every((name) => names.includes(name));
+}
+
+function podsOf({ pod, pods = pod === undefined ? [] : [pod] }: Finding): string[] {
+  return pods.map(formatPod);
 }

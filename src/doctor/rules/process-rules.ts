@@ -1,8 +1,11 @@
+import { formatPod, type PodRef } from '#kube/pod/pod-ref.js';
 import { type Finding } from '../finding.js';
+import { type ContainerOwner } from '../host/host-facts.js';
 import { valueOf } from '../looked.js';
 import { type MachineFacts, type ProcessFacts } from '../facts/machine-facts.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
+import { describeOwner } from './shim-rules.js';
 import { count, formatPercent, nameSome } from './words.js';
 
 /** Programs that hold up a runtime as soon as one of them is blocked. */
@@ -21,15 +24,21 @@ function judge(processes: ProcessFacts): Finding[] {
 
 function findBlocked({ blocked, blockedCount }: ProcessFacts): Finding[] {
   const isOfRuntime = blocked.some(({ command }) => OF_THE_RUNTIME.test(command));
-  if (blockedCount < LIMITS.blockedTasks && !isOfRuntime) return [];
-  const names = blocked.map(({ pid, command, thread }) => `${command} (${thread ?? pid})`);
+  const pods = [
+    ...new Map(
+      blocked.flatMap(({ pod }): [string, PodRef][] => (pod === undefined ? [] : [[formatPod(pod), pod]])),
+    ).values(),
+  ];
+  if (blockedCount < LIMITS.blockedTasks && !isOfRuntime && pods.length === 0) return [];
+  const names = blocked.map((task) => `${task.command} (${task.thread ?? task.pid}${ofOwner(task)})`);
   return [
     {
       ...{ code: 'TasksBlocked', severity: 'warning' },
+      ...(pods.length === 0 ? {} : { pod: pods[0]!, pods }),
       message: `${count(blockedCount, 'task')} hang in the kernel: ${nameSome(names, blockedCount)}`,
       evidence: blocked.map(
-        ({ pid, command, thread, waitsIn }) =>
-          `pid ${pid}${thread === undefined ? '' : ` thread ${thread}`} ${command}: state D at both looks${waitsIn === '' || waitsIn === '0' ? '' : `, in ${waitsIn}`}`,
+        (task) =>
+          `pid ${task.pid}${task.thread === undefined ? '' : ` thread ${task.thread}`} ${task.command}${ofOwner(task)}: state D, not run between two looks${task.waitsIn === '' || task.waitsIn === '0' ? '' : `, in ${task.waitsIn}`}`,
       ),
       remedy:
         'They wait for a disk or for a server whose files are mounted: cat /proc/PID/stack, dmesg, mount -t nfs. A dead mount is released with umount -f or -l.',
@@ -37,16 +46,26 @@ function findBlocked({ blocked, blockedCount }: ProcessFacts): Finding[] {
   ];
 }
 
+/** ` of container app of pod default/web`; empty for a process of the machine. */
+function ofOwner(owner: ContainerOwner): string {
+  return owner.pod === undefined ? '' : ` of ${describeOwner(owner)}`;
+}
+
 function findZombies({ zombies, zombieParents }: ProcessFacts): Finding[] {
   if (zombies < LIMITS.zombies) return [];
-  const names = zombieParents.map(({ pid, command, zombies: own }) => `${own} of ${command} (${pid})`);
+  const names = zombieParents.map(
+    (parent) => `${parent.zombies} of ${parent.command} (${parent.pid}${ofOwner(parent)})`,
+  );
+  const { pod, container } = zombieParents[0] ?? {};
   return [
     {
       ...{ code: 'Zombies', severity: 'warning' },
+      ...(pod === undefined ? {} : { pod }),
+      ...(container === undefined ? {} : { container }),
       message: `${zombies} processes are dead and nobody collects them: ${nameSome(names)}`,
       evidence: [`${zombies} in state Z`, ...names],
       remedy:
-        'End or restart the parents that are named; in a container use an init (shareProcessNamespace, tini).',
+        'Restarting the parents that are named, each with its container, clears them; for good, let an init collect them (shareProcessNamespace, tini).',
     },
   ];
 }

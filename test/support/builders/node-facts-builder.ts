@@ -126,6 +126,7 @@ const HEALTHY_MACHINE: MachineFacts = {
   abandonedShims: known({ count: 0, shims: [], addresses: [] }),
   plugins: known({ running: [], count: 0 }),
   daemons: known({}),
+  deadMounts: known([]),
   runtimeWork: known({ calls: [], callCount: 0, illShims: [], illShimCount: 0, asked: 100 }),
   shims: known({ count: 100, orphans: [], orphanCount: 0, gone: [], goneCount: 0 }),
 };

@@ -1,0 +1,144 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readlink } from 'node:fs/promises';
+import { unescapeField } from '#base/proc/mountinfo.js';
+import { type HostFiles, SilentFilesError } from '../facts/host-files.js';
+import { type SeenProcess } from '../facts/process-table.js';
+import { type DeadMount, MAX_NAMED, type MountServer } from './host-facts.js';
+import { type ProcessOwners } from './process-owners.js';
+import { isStopped } from './process-state.js';
+
+/** File systems that a server elsewhere, or a process of this machine, answers for. */
+const SERVED =
+  /^(fuse$|fuse\.|fuseblk$|nfs$|nfs4$|cifs$|smb3$|ceph$|9p$|glusterfs$|lustre$|beegfs$|gpfs$|afs$)/;
+/** How a mount answers whose server is gone: it is dead as well, though it does not hang. */
+const DEAD_CODES = ['ENOTCONN', 'ESTALE', 'EIO', 'EHOSTDOWN', 'ETIMEDOUT', 'ECONNABORTED'];
+const ANSWER_LIMIT_MS = 5_000;
+const MAX_MOUNTS = 64;
+const MAX_FILES = 50_000;
+/**
+ * Asks each file system for its room, all at once, and prints the number of each that answered, with the code of its
+ * error. A process of its own: a call that hangs holds up a thread for good, and Node has four.
+ */
+const SCRIPT = `const fs = require('fs');
+process.argv.slice(1).forEach((path, at) => fs.statfs(path, (error) => console.log(at + ' ' + (error ? error.code : 'ok'))));`;
+
+/** A mount that somebody has to answer for. */
+interface ServedMount {
+  readonly path: string;
+  readonly fsType: string;
+  readonly source: string;
+  readonly device: string;
+}
+
+/** The mounts with a server in a mountinfo file, each file system once. */
+export function parseServedMounts(text: string): ServedMount[] {
+  const mounts = new Map<string, ServedMount>();
+  for (const line of text.split('\n')) {
+    const fields = line.split(' ');
+    const separator = fields.indexOf('-', 6);
+    const fsType = fields[separator + 1] ?? '';
+    if (separator < 0 || !SERVED.test(fsType)) continue;
+    const device = fields[2]!;
+    if (mounts.has(device)) continue;
+    const [path, source] = [unescapeField(fields[4]!), unescapeField(fields[separator + 2] ?? '')];
+    mounts.set(device, { path, fsType, source, device });
+  }
+  return [...mounts.values()].slice(0, MAX_MOUNTS);
+}
+
+/** How a mount answered: not at all within its time, or with this code. */
+type MountAnswer = { readonly mount: ServedMount } & (
+  { readonly silentForMs: number } | { readonly code: string }
+);
+
+/** The mounts with a server that does not answer. */
+export async function askMounts(files: HostFiles): Promise<MountAnswer[]> {
+  const mounts = parseServedMounts((await files.find('/proc/1/mountinfo')) ?? '');
+  if (mounts.length === 0) return [];
+  const paths = await Promise.all(mounts.map(async ({ path }) => await files.locate(path)));
+  const answers = await askForRoom(files, paths);
+  return mounts.flatMap((mount, at): MountAnswer[] => {
+    const code = answers.get(at);
+    if (code === undefined) return [{ mount, silentForMs: ANSWER_LIMIT_MS }];
+    return DEAD_CODES.includes(code) ? [{ mount, code }] : [];
+  });
+}
+
+async function askForRoom(files: HostFiles, paths: readonly string[]): Promise<ReadonlyMap<number, string>> {
+  const answers = new Map<number, string>();
+  const child = spawn(process.execPath, ['-e', SCRIPT, ...paths], {
+    env: { UV_THREADPOOL_SIZE: String(MAX_MOUNTS) },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  let text = '';
+  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  try {
+    await files.within(once(child, 'close'), ANSWER_LIMIT_MS);
+  } catch (error) {
+    if (!(error instanceof SilentFilesError)) throw error;
+  } finally {
+    child.kill('SIGKILL');
+    // One that hangs in the kernel ends when it can; nobody waits for it.
+    child.unref();
+    child.stdout.destroy();
+  }
+  for (const [, at, code] of text.matchAll(/^(\d+) (\w+)$/gm)) answers.set(Number(at), code!);
+  return answers;
+}
+
+/** Adds the pods that have a dead mount, and the process that serves it where that is one of this machine. */
+export async function describeDeadMounts(
+  files: HostFiles,
+  dead: readonly MountAnswer[],
+  processes: readonly SeenProcess[],
+  owners: ProcessOwners,
+): Promise<DeadMount[]> {
+  const described: DeadMount[] = [];
+  for (const { mount, ...answer } of dead.slice(0, MAX_NAMED)) {
+    const { path, fsType, source, device } = mount;
+    const servers = fsType.startsWith('fuse') ? await findFuseServers(files, processes, device) : [];
+    described.push({
+      ...{ path, fsType, source, ...answer, pods: await findPods(files, device, owners) },
+      servers,
+    });
+  }
+  return described;
+}
+
+async function findPods(files: HostFiles, device: string, owners: ProcessOwners): Promise<DeadMount['pods']> {
+  const pods = new Map<string, DeadMount['pods'][number]>();
+  for (const { pid } of owners.listInits()) {
+    const mounts = (await files.find(`/proc/${pid}/mountinfo`)) ?? '';
+    if (!mounts.split('\n').some((line) => line.split(' ')[2] === device)) continue;
+    const { pod } = await owners.find(pid);
+    if (pod !== undefined) pods.set(`${pod.namespace}/${pod.name}`, pod);
+  }
+  return [...pods.values()];
+}
+
+/** The processes that have the device of FUSE open; those of this connection alone, where the kernel says which. */
+async function findFuseServers(
+  files: HostFiles,
+  processes: readonly SeenProcess[],
+  device: string,
+): Promise<MountServer[]> {
+  const connection = device.split(':')[1]!;
+  const servers: MountServer[] = [];
+  let read = 0;
+  for (const { pid, command, state } of processes) {
+    const names = await files.list(`/proc/${pid}/fd`).catch(() => []);
+    read += names.length;
+    if (read > MAX_FILES) break;
+    for (const name of names) {
+      const link = files.locate(`/proc/${pid}/fd/${name}`).then((at) => readlink(at));
+      if ((await files.within(link).catch(() => '')) !== '/dev/fuse') continue;
+      const info = (await files.find(`/proc/${pid}/fdinfo/${name}`)) ?? '';
+      const own = /^fuse_connection:\s*(\d+)$/m.exec(info)?.[1];
+      if (own !== undefined && own !== connection) continue;
+      servers.push({ pid, command, isStopped: isStopped({ state }) });
+      break;
+    }
+  }
+  return servers;
+}
