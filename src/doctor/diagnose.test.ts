@@ -62,7 +62,15 @@ const DAEMON: Daemon = { pid: 40, command: 'containerd', state: 'S', waitsIn: ''
 const daemons = (runtime: Partial<Daemon>): NodeFactsChanges => ({
   machine: { daemons: known({ runtime: { ...DAEMON, ...runtime } }) },
 });
-const SHIM = { pid: 20, command: 'containerd-shim', state: 'T', waitsIn: '', sandboxId: 's', pod: WEB };
+const SHIM = {
+  pid: 20,
+  command: 'containerd-shim',
+  state: 'T',
+  waitsIn: '',
+  sandboxId: 's',
+  pod: WEB,
+  helpers: [],
+};
 const working = (changes: Partial<RuntimeWork>): NodeFactsChanges => ({
   machine: {
     runtimeWork: known({ calls: [], callCount: 0, illShims: [], illShimCount: 0, asked: 1, ...changes }),

@@ -17,7 +17,7 @@ import { findOciCalls } from './host/oci-calls.js';
 import { ProcessOwners } from './host/process-owners.js';
 import { readUptimeMs } from './host/process-state.js';
 import { type DaemonAddresses, readDaemons, sinceFirst } from './host/read-daemons.js';
-import { askShims, findIllShims, type ShimAnswers } from './host/shim-health.js';
+import { askShims, findIllShims, type ShimReplies } from './host/shim-health.js';
 import { findDeadAddresses, findSameSocket } from './facts/shim-addresses.js';
 
 /** The usual places, for where the runtime does not say where its images are. */
@@ -51,7 +51,7 @@ export class MachineExaminer {
     notKnown('it was not looked at'),
   );
   #first: Looked<FirstLook> = notKnown('it was not looked at');
-  #answers: Promise<ShimAnswers> = Promise.resolve(new Map());
+  #answers: Promise<ShimReplies> = Promise.resolve(new Map());
 
   constructor(options: {
     readonly files: HostFiles;

@@ -2,8 +2,8 @@ import { readlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { type HostFiles, SilentFilesError } from '../facts/host-files.js';
 
-/** A shim that works answers within milliseconds; a machine that is busy for longer must not look like a hang. */
-const ANSWER_LIMIT_MS = 5_000;
+/** A shim that works answers within milliseconds, and not while it waits for a runc that takes seconds. */
+const ANSWER_LIMIT_MS = 10_000;
 const REQUEST = 1;
 const STREAM = 1;
 
@@ -23,23 +23,20 @@ export async function findBundle(files: HostFiles, pid: number): Promise<string 
 }
 
 /**
- * Asks a shim which process it holds (`Connect` of containerd's task API), as containerd does after a restart: a
- * question that changes nothing. Whatever it answers, it is alive.
+ * Asks a shim for the state of a container or of its sandbox (`State` of containerd's task API), as containerd does: a
+ * question that changes nothing. Whatever it answers, it is alive, and nothing is locked there.
  */
 export async function askShim(
   files: HostFiles,
   bundle: string,
-  sandboxId: string,
+  id: string,
 ): Promise<{ readonly answer: ShimAnswer; readonly forMs: number }> {
   const socket = await findSocket(files, bundle);
   if (socket === undefined) return { answer: 'unknown', forMs: 0 };
   const stop = new AbortController();
   try {
     const path = await files.locate(socket.path);
-    await files.within(
-      sendRequest(path, connectRequest(sandboxId, socket.version), stop.signal),
-      ANSWER_LIMIT_MS,
-    );
+    await files.within(sendRequest(path, stateRequest(id, socket.version), stop.signal), ANSWER_LIMIT_MS);
     return { answer: 'answers', forMs: 0 };
   } catch (error) {
     if (error instanceof SilentFilesError) return { answer: 'silent', forMs: error.forMs };
@@ -74,13 +71,13 @@ export function parseShimSocket(text: string): ShimSocket | undefined {
 }
 
 /** A request in ttrpc: a header of ten bytes, then service, method and message in protobuf. */
-export function connectRequest(id: string, version: number): Buffer {
+export function stateRequest(id: string, version: number): Buffer {
   const field = (number: number, value: Buffer): Buffer =>
     Buffer.concat([Buffer.from([(number << 3) | 2, value.length]), value]);
   const service = `containerd.task.v${version >= 3 ? 3 : 2}.Task`;
   const body = Buffer.concat([
     field(1, Buffer.from(service)),
-    field(2, Buffer.from('Connect')),
+    field(2, Buffer.from('State')),
     field(3, field(1, Buffer.from(id))),
   ]);
   const header = Buffer.alloc(10);

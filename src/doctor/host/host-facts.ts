@@ -30,13 +30,15 @@ export interface IllShim extends NamedProcess, ProcessState, ContainerOwner {
   readonly sandboxId: string;
   /**
    * `stopped`: by a signal. `frozen`: by its cgroup. `blocked`: in the kernel, at both scans. `silent`: it takes a
-   * connection at its socket and does not answer.
+   * connection at its socket and does not answer, for the container that is named alone or for all.
    */
   readonly illness: 'stopped' | 'frozen' | 'blocked' | 'silent';
   /** For how long its socket did not answer; absent where it was not asked. */
   readonly silentForMs?: number;
   /** Where it is frozen: the folder of its cgroup. */
   readonly cgroup?: string;
+  /** What is below it and in no container: calls that it made, or what they left behind. */
+  readonly helpers: readonly (NamedProcess & ProcessState)[];
 }
 
 /** Processes that a container runtime started to do its work. */

@@ -20,16 +20,9 @@ export async function readBundle(files: HostFiles, folder: string): Promise<Cont
 
 /** Reads the annotations of an OCI configuration; empty when it is none, or of somebody else. */
 export function parseBundle(text: string): ContainerOwner {
-  let annotations: unknown;
-  try {
-    ({ annotations } = JSON.parse(text) as { annotations?: unknown });
-  } catch {
-    return {};
-  }
+  const annotations = parseAnnotations(text);
   const valueOf = (names: readonly string[]): string | undefined => {
-    const values = names.map(
-      (name) => (annotations as Readonly<Record<string, unknown>> | undefined)?.[name],
-    );
+    const values = names.map((name) => annotations[name]);
     return values.find((value): value is string => typeof value === 'string' && value !== '');
   };
   const [namespace, name] = [valueOf(NAMES.namespace), valueOf(NAMES.name)];
@@ -40,4 +33,19 @@ export function parseBundle(text: string): ContainerOwner {
     // CRI-O's own name for the container that holds a sandbox.
     ...(container === undefined || container === 'POD' ? {} : { container }),
   };
+}
+
+/** The sandbox that an OCI configuration's container is in; its own id for that of a sandbox. */
+export function parseSandboxId(text: string): string | undefined {
+  const id = parseAnnotations(text)['io.kubernetes.cri.sandbox-id'];
+  return typeof id === 'string' ? id : undefined;
+}
+
+function parseAnnotations(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const { annotations } = JSON.parse(text) as { annotations?: unknown };
+    return typeof annotations === 'object' && annotations !== null ? { ...annotations } : {};
+  } catch {
+    return {};
+  }
 }

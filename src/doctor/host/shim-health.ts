@@ -1,31 +1,73 @@
+import { dirname } from 'node:path';
 import { type Shim } from '../facts/find-shims.js';
 import { type HostFiles } from '../facts/host-files.js';
 import { type SeenProcess } from '../facts/process-table.js';
+import { groupBy } from '../group-by.js';
 import { askShim, findBundle, type ShimAnswer } from './ask-shim.js';
-import { type IllShim } from './host-facts.js';
+import { type ContainerOwner, type IllShim, MAX_NAMED } from './host-facts.js';
 import { findFrozenCgroup, isStopped, readState } from './process-state.js';
-import { readBundle } from './read-bundle.js';
+import { parseBundle, parseSandboxId, readBundle } from './read-bundle.js';
 
 /** Questions that are under way at once. */
 const AT_ONCE = 16;
 /** More pods than a node has. */
 const MAX_ASKED = 1_000;
 
-/** How each shim took a question, by its pid. */
-export type ShimAnswers = ReadonlyMap<number, { readonly answer: ShimAnswer; readonly forMs: number }>;
+/** How a shim took a question, and about which container it was silent; none where it was silent about its sandbox. */
+interface ShimReply {
+  readonly answer: ShimAnswer;
+  readonly forMs: number;
+  readonly owner?: ContainerOwner;
+}
 
-/** Asks every shim at its socket, several at once. */
-export async function askShims(files: HostFiles, shims: readonly Shim[]): Promise<ShimAnswers> {
-  const answers = new Map<number, { readonly answer: ShimAnswer; readonly forMs: number }>();
-  const waiting = shims.slice(0, MAX_ASKED);
+/** How each shim took the questions, by its pid. */
+export type ShimReplies = ReadonlyMap<number, ShimReply>;
+
+/** Asks every shim at its socket for its sandbox and each container, several at once. */
+export async function askShims(files: HostFiles, shims: readonly Shim[]): Promise<ShimReplies> {
+  const replies = new Map<number, ShimReply>();
+  const bundles = new Map<number, string>();
+  for (const { pid } of shims.slice(0, MAX_ASKED)) {
+    const bundle = await findBundle(files, pid);
+    if (bundle !== undefined) bundles.set(pid, bundle);
+  }
+  const containers = await listBundles(
+    files,
+    new Set([...bundles.values()].map((bundle) => dirname(bundle))),
+  );
+  const waiting = shims.filter(({ pid }) => bundles.has(pid));
   const worker = async (): Promise<void> => {
     for (let shim = waiting.pop(); shim !== undefined; shim = waiting.pop()) {
-      const bundle = await findBundle(files, shim.pid);
-      if (bundle !== undefined) answers.set(shim.pid, await askShim(files, bundle, shim.sandboxId));
+      const { pid, sandboxId } = shim;
+      const bundle = bundles.get(pid)!;
+      let reply: ShimReply = await askShim(files, bundle, sandboxId);
+      for (const { id, owner } of containers.get(sandboxId) ?? []) {
+        if (reply.answer !== 'answers') break;
+        const ofContainer = await askShim(files, bundle, id);
+        if (ofContainer.answer === 'silent') reply = { ...ofContainer, owner };
+      }
+      replies.set(pid, reply);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  return answers;
+  return replies;
+}
+
+/** The containers whose bundles are in these folders, by their sandbox, without the sandboxes themselves. */
+async function listBundles(
+  files: HostFiles,
+  folders: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, readonly { readonly id: string; readonly owner: ContainerOwner }[]>> {
+  const found: { readonly id: string; readonly sandboxId: string; readonly owner: ContainerOwner }[] = [];
+  for (const folder of folders) {
+    for (const id of await files.list(folder).catch(() => [])) {
+      const text = await files.find(`${folder}/${id}/config.json`);
+      const sandboxId = text === undefined ? undefined : parseSandboxId(text);
+      if (sandboxId !== undefined && sandboxId !== id)
+        found.push({ id, sandboxId, owner: parseBundle(text!) });
+    }
+  }
+  return groupBy(found, ({ sandboxId }) => sandboxId);
 }
 
 /** The shims that cannot do their work: by their state in both scans, or because they did not answer. */
@@ -33,7 +75,7 @@ export async function findIllShims(
   files: HostFiles,
   shims: readonly Shim[],
   scans: { readonly before: readonly SeenProcess[]; readonly after: readonly SeenProcess[] },
-  answers: ShimAnswers,
+  replies: ShimReplies,
 ): Promise<IllShim[]> {
   const [before, after] = [scans.before, scans.after].map(
     (scan) => new Map(scan.map((each) => [each.pid, each])),
@@ -43,7 +85,7 @@ export async function findIllShims(
     const [first, second] = [before!.get(shim.pid), after!.get(shim.pid)];
     if (first === undefined || second === undefined || first.startTicks !== second.startTicks) continue;
     const state = await readState(files, second);
-    const { answer, forMs = 0 } = answers.get(shim.pid) ?? {};
+    const { answer, forMs = 0, owner } = replies.get(shim.pid) ?? {};
     const isSilent = answer === 'silent';
     const cgroup = await findFrozenCgroup(files, shim.pid);
     const illness = judgeIllness({
@@ -55,10 +97,27 @@ export async function findIllShims(
       ...{ pid: shim.pid, command: shim.command, sandboxId: shim.sandboxId, illness, ...state },
       ...(isSilent && { silentForMs: forMs }),
       ...(cgroup === undefined ? {} : { cgroup }),
-      ...(bundle === undefined ? {} : await readBundle(files, bundle)),
+      ...(owner ?? (bundle === undefined ? {} : await readBundle(files, bundle))),
+      helpers: await findHelpers(files, shim, scans),
     });
   }
   return ill;
+}
+
+/** Children of a shim in both scans that are in no container. */
+async function findHelpers(
+  files: HostFiles,
+  { pid }: Shim,
+  { before, after }: { readonly before: readonly SeenProcess[]; readonly after: readonly SeenProcess[] },
+): Promise<IllShim['helpers']> {
+  const wereThere = new Set(before.map((each) => each.pid));
+  const helpers: IllShim['helpers'][number][] = [];
+  for (const child of after.filter(({ parent, pid: own }) => parent === pid && wereThere.has(own))) {
+    const cgroup = (await files.find(`/proc/${child.pid}/cgroup`)) ?? '';
+    if (/[0-9a-f]{64}/.test(cgroup)) continue;
+    helpers.push({ pid: child.pid, command: child.command, ...(await readState(files, child)) });
+  }
+  return helpers.slice(0, MAX_NAMED);
 }
 
 function judgeIllness(shim: {

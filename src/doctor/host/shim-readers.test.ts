@@ -8,11 +8,11 @@ import { FakeClock } from '#testing/fake-clock.js';
 import { type Shim } from '../facts/find-shims.js';
 import { HostFiles } from '../facts/host-files.js';
 import { readProcesses } from '../facts/process-table.js';
-import { askShim, connectRequest, parseShimSocket } from './ask-shim.js';
+import { askShim, stateRequest, parseShimSocket } from './ask-shim.js';
 import { findOciCalls, parseOciCommand } from './oci-calls.js';
 import { findCgroup, findFrozenCgroup } from './process-state.js';
 import { parseBundle } from './read-bundle.js';
-import { findIllShims } from './shim-health.js';
+import { askShims, findIllShims } from './shim-health.js';
 
 const ID = 'a'.repeat(64);
 const SANDBOX = 'b'.repeat(64);
@@ -220,10 +220,10 @@ describe('the question to a shim', () => {
   it('is one call of its task API, and any answer is one', async () => {
     await listen((socket) => socket.write('whatever'));
     expect(await askShim(files, '/b', SANDBOX)).toEqual({ answer: 'answers', forMs: 0 });
-    expect(received).toEqual(connectRequest(SANDBOX, 2));
+    expect(received).toEqual(stateRequest(SANDBOX, 2));
     expect(received.readUInt32BE(0)).toBe(received.length - 10);
-    expect(received.toString('latin1')).toContain(`containerd.task.v2.Task\x12\x07Connect`);
-    expect(connectRequest(SANDBOX, 3).toString('latin1')).toContain('containerd.task.v3.Task');
+    expect(received.toString('latin1')).toContain(`containerd.task.v2.Task\x12\x05State`);
+    expect(stateRequest(SANDBOX, 3).toString('latin1')).toContain('containerd.task.v3.Task');
   });
 
   it('has a deadline', async () => {
@@ -234,8 +234,35 @@ describe('the question to a shim', () => {
     await listen(() => asked());
     const answer = askShim(files, '/b', SANDBOX);
     await heard;
-    await clock.advance(5_000);
-    expect(await answer).toEqual({ answer: 'silent', forMs: 5_000 });
+    await clock.advance(10_000);
+    expect(await answer).toEqual({ answer: 'silent', forMs: 10_000 });
+  });
+
+  it('is one for the sandbox and each container, and shows which of them is locked', async () => {
+    const clock = new FakeClock();
+    files = new HostFiles({ root, clock, signal: new AbortController().signal });
+    let asked = (): void => undefined;
+    const heard = new Promise<void>((resolve) => (asked = resolve));
+    await listen((socket) => (received.includes(ID) ? asked() : socket.write('whatever')));
+    await addProcess(20, 'containerd-shim');
+    await symlink(`/tasks/${SANDBOX}`, join(root, 'proc/20/cwd'));
+    await write(`tasks/${SANDBOX}/address`, 'unix:///s/shim');
+    const inSandbox = (text: string): string => {
+      const config = JSON.parse(text) as { annotations: Record<string, string> };
+      return JSON.stringify({
+        annotations: { ...config.annotations, 'io.kubernetes.cri.sandbox-id': SANDBOX },
+      });
+    };
+    await write(`tasks/${SANDBOX}/config.json`, inSandbox(bundle('web')));
+    await write(`tasks/${ID}/config.json`, inSandbox(bundle('web', 'app')));
+    const replies = askShims(files, [SHIM]);
+    await heard;
+    await clock.advance(10_000);
+    const scan = await readProcesses(files);
+    const ill = await findIllShims(files, [SHIM], { before: scan, after: scan }, await replies);
+    expect(ill).toMatchObject([
+      { illness: 'silent', pod: { name: 'web' }, container: 'app', silentForMs: 10_000 },
+    ]);
   });
 
   it('is not asked where nobody knows the socket, and nobody listens at one that is gone', async () => {

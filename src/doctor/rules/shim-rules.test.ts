@@ -12,7 +12,7 @@ const aCall = (changes: Partial<OciCall> = {}): OciCall => ({
   ...changes,
 });
 const aShim = (changes: Partial<IllShim> = {}): IllShim => ({
-  ...{ pid: 20, command: 'containerd-shim', state: 'T', waitsIn: '', sandboxId: 's'.repeat(64) },
+  ...{ pid: 20, command: 'containerd-shim', state: 'T', waitsIn: '', sandboxId: 's'.repeat(64), helpers: [] },
   ...{ illness: 'stopped', pod: podOf('web') },
   ...changes,
 });
@@ -80,6 +80,16 @@ describe('shims', () => {
     expect(others).toEqual([]);
     expect(finding).toMatchObject({ code, severity: 'critical', pod: podOf('web'), process: { pid: 20 } });
     expect(finding!.remedy).toMatch(remedy);
+  });
+
+  it('that wait for what a call left behind are helped by its end', () => {
+    const helpers = [{ pid: 33, command: 'sleep', state: 'S', waitsIn: 'hrtimer_nanosleep' }];
+    const [finding] = diagnoseWork([], [aShim({ illness: 'silent', state: 'S', container: 'app', helpers })]);
+    expect(finding).toMatchObject({ code: 'ShimHangs', pod: podOf('web'), container: 'app' });
+    expect(finding!.evidence).toContainEqual(
+      expect.stringContaining('below it pid 33 sleep, in no container'),
+    );
+    expect(finding!.remedy).toMatch(/fails this call alone, and the runtime tries again: kill -9 33\./);
   });
 
   it('are the cause of calls below them, of their pod’s calls and of lists that hang', () => {

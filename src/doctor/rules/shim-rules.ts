@@ -52,19 +52,24 @@ function describeState({ state, waitsIn }: ProcessState): string {
 }
 
 function toIllShim(shim: IllShim): Finding {
-  const { pid, command, illness, silentForMs, container: _, ...owner } = shim;
+  const { pid, command, illness, silentForMs, helpers } = shim;
   const silent =
     silentForMs === undefined
       ? []
       : [`its socket takes connections and gave no answer within ${formatMs(silentForMs)}`];
   return {
     ...{ code: CODES[illness], severity: 'critical', process: { pid, command }, operation: 'shim' },
-    ...(owner.pod === undefined ? {} : { pod: owner.pod }),
-    message: `the shim of ${describeOwner(owner)} (pid ${pid}) ${ILLNESSES[illness]}: exec, kill and the deletion of this pod hang, and in the end the runtime’s lists`,
-    evidence: [`pid ${pid} ${command}: ${describeState(shim)}`, ...silent],
+    ...(shim.pod === undefined ? {} : { pod: shim.pod }),
+    ...(shim.container === undefined ? {} : { container: shim.container }),
+    message: `the shim of ${describeOwner(shim)} (pid ${pid}) ${ILLNESSES[illness]}: exec, kill and the deletion of this pod hang, and in the end the runtime’s lists`,
+    evidence: [`pid ${pid} ${command}: ${describeState(shim)}`, ...silent, ...helpers.map(describeHelper)],
     ids: [`sandbox ${shim.sandboxId}`],
     remedy: remedyOf(shim),
   };
+}
+
+function describeHelper(helper: IllShim['helpers'][number]): string {
+  return `below it pid ${helper.pid} ${helper.command}, in no container: ${describeState(helper)}`;
 }
 
 const CODES: Readonly<Record<IllShim['illness'], FindingCode>> = {
@@ -77,7 +82,7 @@ const ILLNESSES = {
   silent: 'does not answer',
 } as const;
 
-function remedyOf({ pid, illness, cgroup = 'its cgroup' }: IllShim): string {
+function remedyOf({ pid, illness, helpers, cgroup = 'its cgroup' }: IllShim): string {
   switch (illness) {
     case 'stopped':
       return `Let it go on: kill -CONT ${pid}, which interrupts nothing. ${ENDING}`;
@@ -86,6 +91,8 @@ function remedyOf({ pid, illness, cgroup = 'its cgroup' }: IllShim): string {
     case 'blocked':
       return `See what it waits for: cat /proc/${pid}/stack, dmesg, and the pod’s volumes on servers. It cannot be ended before that answers; a dead mount is released with umount -f.`;
     case 'silent':
+      if (helpers.length > 0)
+        return `It waits for what a call of runc left behind. To end that fails this call alone, and the runtime tries again: kill -9 ${helpers.map((helper) => helper.pid).join(' ')}. ${ENDING}`;
       return `Have it write down what it does (kill -USR1 ${pid} interrupts nothing; the dump goes to containerd’s log). ${ENDING}`;
   }
 }
