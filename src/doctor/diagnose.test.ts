@@ -11,6 +11,7 @@ import {
 } from '#support/builders/node-facts-builder.js';
 import { type MeasuredCall } from './facts/call-meter.js';
 import { diagnose, exitCodeOf } from './diagnose.js';
+import { type WaitingPod } from './facts/kubelet-facts.js';
 import { type FindingCode } from './finding-codes.js';
 import { type Daemon, type RuntimeWork } from './host/host-facts.js';
 import { known, notKnown } from './looked.js';
@@ -58,6 +59,10 @@ const CALL = {
   ...{ pid: 30, command: 'runc', state: 'S', waitsIn: 'do_wait', operation: 'create' },
   ...{ containerId: 'c'.repeat(64), forMs: 1_000, pod: WEB, container: 'app' },
 };
+const WAITING: WaitingPod = {
+  ...{ pod: WEB, container: 'app', reason: 'ContainerCreating', message: '' },
+  ...{ forMs: 40_000, hasSandbox: false },
+};
 const DAEMON: Daemon = { pid: 40, command: 'containerd', state: 'S', waitsIn: '', forMs: 9_000 };
 const daemons = (runtime: Partial<Daemon>): NodeFactsChanges => ({
   machine: { daemons: known({ runtime: { ...DAEMON, ...runtime } }) },
@@ -83,10 +88,11 @@ const certified = (leftMs: number, lifeMs = 365 * DAY_MS): NodeFactsChanges => (
     ],
   },
 });
-const measured = (changes: object): NodeFactsChanges => ({
+const measured = (changes: object, waiting: readonly WaitingPod[] = []): NodeFactsChanges => ({
   rest: {
     kubelet: {
       health: notKnown('not asked'),
+      waiting: known(waiting),
       metrics: known({
         ...{
           url: 'http://127.0.0.1:10255/metrics',
@@ -94,6 +100,8 @@ const measured = (changes: object): NodeFactsChanges => ({
           isRecent: true,
           eventsDiscarded: 0,
           eventsDiscardedLately: 0,
+          sandboxErrors: 0,
+          sandboxErrorsLately: 0,
           isEvented: false,
         },
         ...{ operations: [], lastSeenAgoMs: 900, relistP99Ms: 20, ...changes },
@@ -171,10 +179,12 @@ const CASES: readonly Case[] = [
   { when: 'zombies pile up', node: running({ zombies: 400, zombieParents: [{ pid: 9, command: 'app', zombies: 399 }] }), finds: 'Zombies', severity: 'warning', says: /399 of app \(9\)/ },
   { when: 'a mount does not answer', node: { machine: { deadMounts: known([{ path: '/data', fsType: 'nfs4', source: 'files:/x', silentForMs: 5_000, pods: [WEB], servers: [] }]) } }, finds: 'MountHangs', severity: 'critical', says: /\/data \(nfs4\) of default\/web/ },
   { when: 'one task of a pod hangs in the kernel', node: running({ blocked: [{ pid: 7, command: 'ls', pod: WEB, container: 'app', waitsIn: 'wait_for_vfork' }], blockedCount: 1 }), finds: 'TasksBlocked', severity: 'warning', says: /ls \(7 of container app of pod default\/web\)/ },
+  { when: 'no sandbox is made', node: measured({ sandboxErrors: 123, podsWanted: 30, podsRunning: 0 }, [WAITING]), finds: 'SandboxesFail', severity: 'critical', says: /123 calls of run_podsandbox.*30 pods wanted, 0 run/s },
+  { when: 'a pod has no image', node: measured({}, [{ ...WAITING, hasSandbox: true, reason: 'ImagePullBackOff', message: 'Back-off pulling image' }]), finds: 'PodsWait', severity: 'info', says: /default\/web, container app: ImagePullBackOff for 40s: Back-off/ },
   { when: 'the runtime is stopped', node: daemons({ state: 'T' }), finds: 'RuntimeStopped', severity: 'critical', says: /containerd \(pid 40\) is stopped/ },
   { when: 'the runtime is frozen', node: daemons({ frozenCgroup: '/sys/fs/cgroup/freezer/ice' }), finds: 'RuntimeStopped', severity: 'critical', says: /is frozen with its cgroup/ },
   { when: 'the kubelet is stopped', node: { machine: { daemons: known({ kubelet: { ...DAEMON, command: 'kubelet', state: 'T' } }) } }, finds: 'KubeletStopped', severity: 'critical', says: /kubelet \(pid 40\)/ },
-  { when: 'the kubelet does not answer', node: { rest: { kubelet: { health: known({ url: 'u', healthy: false, words: '', silentForMs: 5_000 }), metrics: notKnown('silent') } } }, finds: 'KubeletHung', severity: 'critical', says: /takes connections/ },
+  { when: 'the kubelet does not answer', node: { rest: { kubelet: { health: known({ url: 'u', healthy: false, words: '', silentForMs: 5_000 }), metrics: notKnown('silent'), waiting: notKnown('silent') } } }, finds: 'KubeletHung', severity: 'critical', says: /takes connections/ },
   { when: 'no kubelet runs', node: { machine: { daemons: known({ kubeletConfigured: '/etc/kubernetes/kubelet.conf' }) } }, finds: 'KubeletNotRunning', severity: 'warning', says: /kubelet\.conf/ },
   { when: 'the runtime has nearly all its files open', node: daemons({ openFiles: { used: 352, limit: 354 } }), finds: 'FilesUsedUp', severity: 'critical', says: /352 of the 354 files/ },
   { when: 'the runtime has nearly all its tasks', node: daemons({ tasks: { used: 93, limit: 100 } }), finds: 'TasksUsedUp', severity: 'warning', says: /93 of the 100 tasks/ },
@@ -192,7 +202,7 @@ const CASES: readonly Case[] = [
   { when: 'the agent waits for a sandbox', node: reported({ callsInFlight: [{ method: 'RunPodSandbox', operation: 'run_podsandbox', pod: WEB, startedAtMs: 1, ageMs: 65_000 }] }), finds: 'SandboxHangs', severity: 'warning', says: /default\/web has not been set up for 1m5s: its network \(CNI\) hangs/ },
   { when: 'a certificate has expired', node: certified(-3 * DAY_MS), finds: 'CertificateExpired', severity: 'critical', says: /expired 3 days ago/ },
   { when: 'a certificate expires soon', node: certified(5 * DAY_MS), finds: 'CertificateExpires', severity: 'warning', says: /in 5 days/ },
-  { when: 'the kubelet says it is not healthy', node: { rest: { kubelet: { health: known({ url: 'http://h/healthz', healthy: false, words: '[-]pleg failed: PLEG is not healthy' }), metrics: notKnown('') } } }, finds: 'KubeletUnhealthy', severity: 'critical', says: /PLEG is not healthy/ },
+  { when: 'the kubelet says it is not healthy', node: { rest: { kubelet: { health: known({ url: 'http://h/healthz', healthy: false, words: '[-]pleg failed: PLEG is not healthy' }), metrics: notKnown(''), waiting: notKnown('silent') } } }, finds: 'KubeletUnhealthy', severity: 'critical', says: /PLEG is not healthy/ },
   { when: 'the kubelet has not looked for long', node: measured({ lastSeenAgoMs: 200_000 }), finds: 'KubeletRelistStuck', severity: 'critical', says: /3m20s/ },
   { when: 'an evented kubelet has not looked for long', node: measured({ isEvented: true, lastSeenAgoMs: 400_000 }), finds: 'KubeletRelistStuck', severity: 'warning', says: /after 10m0s/ },
   { when: 'the kubelet’s relists take longer than its histogram goes', node: measured({ relistP99Ms: 10_000 }), finds: 'KubeletRelistSlow', severity: 'critical', says: /10s or more/ },
@@ -300,7 +310,7 @@ describe('diagnose', () => {
   it('leaves alone what is busy and well', () => {
     const busy = [
       measured({ isEvented: true, lastSeenAgoMs: 310_000 }),
-      plugged({ pid: 44, command: 'calico', operation: 'ADD', sandboxId: 'abc', pod: WEB, forMs: 20_000 }),
+      plugged({ pid: 44, command: 'calico', operation: 'ADD', sandboxId: 'abc', pod: WEB, forMs: 12_000 }),
       measured({ thresholdMs: 600_000, lastSeenAgoMs: 310_000 }),
       { machine: { disks: [{ ...machine.disks[0]!, availableBytes: 0, freeInodes: 0, isReadOnly: true }] } },
       {

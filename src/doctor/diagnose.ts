@@ -19,6 +19,7 @@ import { type Rule } from './rules/rule.js';
 import { runtimeRules } from './rules/runtime-rules.js';
 import { sandboxRules } from './rules/sandbox-rules.js';
 import { shimRules } from './rules/shim-rules.js';
+import { waitingRules } from './rules/waiting-rules.js';
 import { listUnseen } from './unseen.js';
 
 /** Causes before what follows from them: of two findings that are as bad, the first is the better explanation. */
@@ -32,6 +33,7 @@ const RULES: readonly Rule[] = [
     readinessRules,
     shimRules,
     sandboxRules,
+    waitingRules,
     runtimeRules,
     podRules,
     populationRules,

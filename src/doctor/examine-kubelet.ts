@@ -9,7 +9,9 @@ import {
   type KubeletMetrics,
   type KubeletOperation,
 } from './facts/kubelet-facts.js';
+import { readWaitingPods } from './host/waiting-pods.js';
 import { known, type Looked, notKnown } from './looked.js';
+import { type ListedSandbox } from './runtime-port.js';
 import { bucketsOf, bucketsSince, parseSamples, quantileOf, type Sample } from './facts/prometheus-text.js';
 
 /** Where to search for a kubelet. */
@@ -29,7 +31,10 @@ const INTERVAL_SECONDS = 'kubelet_pleg_relist_interval_seconds';
 const STREAM_CONNECTIONS = 'kubelet_evented_pleg_connection_success_count';
 /** podloop's own: a kubelet does not say. */
 const THRESHOLD = 'podloop_pleg_threshold_seconds';
+const ACTIVE_PODS = 'kubelet_active_pods';
+const RUNNING_PODS = 'kubelet_running_pods';
 const WANTED = [
+  ...[ACTIVE_PODS, RUNNING_PODS],
   ...[RELIST_SECONDS, OPERATION_SECONDS, OPERATION_ERRORS, LAST_SEEN, DISCARDED],
   ...[INTERVAL_SECONDS, STREAM_CONNECTIONS, THRESHOLD],
 ];
@@ -44,6 +49,7 @@ class SilentKubeletError extends Error {}
 
 /** A page of metrics at one time. */
 interface Scrape {
+  readonly base: string;
   readonly url: string;
   readonly samples: readonly Sample[];
 }
@@ -77,16 +83,33 @@ export class KubeletExaminer {
     await Promise.allSettled([this.#before, this.#health]);
   }
 
-  async end(): Promise<KubeletFacts> {
+  /** The second reading. @param sandboxes what the runtime listed last, where it did */
+  async end(sandboxes: readonly ListedSandbox[] = []): Promise<KubeletFacts> {
     const [early, first] = [await this.#health, await this.#before];
     // One that is silent is not asked again: that takes as long each time.
     const [health, after] = this.#isSilent
       ? [early, first]
       : await Promise.all([this.#askHealth(), this.#scrape()]);
-    if (!after.known) return { health, metrics: after };
+    if (!after.known) return { health, metrics: after, waiting: after };
     const before = first.known ? first.value.samples : [];
-    const { url, samples } = after.value;
-    return { health, metrics: known({ url, ...readMetrics(samples, before, this.#clock.now()) }) };
+    const { base, url, samples } = after.value;
+    return {
+      health,
+      metrics: known({ url, ...readMetrics(samples, before, this.#clock.now()) }),
+      waiting: await this.#readWaiting(base, sandboxes),
+    };
+  }
+
+  async #readWaiting(base: string, sandboxes: readonly ListedSandbox[]): Promise<KubeletFacts['waiting']> {
+    const url = `${base.replace(/\/$/, '')}/pods`;
+    try {
+      const { status, body } = await this.#get(url);
+      if (status !== 200) return notKnown(`${url} answers ${status}`);
+      return known(readWaitingPods(JSON.parse(body), sandboxes, this.#clock.now()));
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      return notKnown(describe(url, error));
+    }
   }
 
   async #askHealth(): Promise<Looked<KubeletHealth>> {
@@ -112,7 +135,7 @@ export class KubeletExaminer {
         const { status, body } = await this.#get(url);
         if (status === 200) {
           const isWanted = (name: string): boolean => WANTED.some((wanted) => name.startsWith(wanted));
-          return known({ url, samples: parseSamples(body, isWanted) });
+          return known({ base, url, samples: parseSamples(body, isWanted) });
         }
         failures.push(`${url} answers ${status}`);
       } catch (error) {
@@ -161,6 +184,10 @@ export function readMetrics(
     ...(relistP99 === undefined ? {} : { relistP99Ms: relistP99 * 1_000 }),
     relists: buckets.at(-1)?.count ?? 0,
     isRecent,
+    ...readPodCounts(samples),
+    sandboxErrors: sandboxErrorsIn(samples),
+    sandboxErrorsLately:
+      before.length > 0 ? Math.max(0, sandboxErrorsIn(samples) - sandboxErrorsIn(before)) : 0,
     eventsDiscarded: valueIn(samples, DISCARDED),
     eventsDiscardedLately:
       before.length > 0 ? Math.max(0, valueIn(samples, DISCARDED) - valueIn(before, DISCARDED)) : 0,
@@ -170,6 +197,20 @@ export function readMetrics(
 
 function valueIn(samples: readonly Sample[], wanted: string): number {
   return samples.find(({ name }) => name === wanted)?.value ?? 0;
+}
+
+/** It counts static pods and others apart. */
+function readPodCounts(samples: readonly Sample[]): Pick<KubeletMetrics, 'podsWanted' | 'podsRunning'> {
+  const wanted = samples.filter(({ name }) => name === ACTIVE_PODS);
+  const running = samples.find(({ name }) => name === RUNNING_PODS);
+  return {
+    ...(wanted.length === 0 ? {} : { podsWanted: wanted.reduce((sum, { value }) => sum + value, 0) }),
+    ...(running === undefined ? {} : { podsRunning: running.value }),
+  };
+}
+
+function sandboxErrorsIn(samples: readonly Sample[]): number {
+  return errorsIn(samples).get('run_podsandbox') ?? 0;
 }
 
 /** Judged by what it did: before its second relist only the stream shows it. */

@@ -70,7 +70,7 @@ export async function examineNode(options: ExamineNodeOptions): Promise<NodeFact
   const [machineFacts, certificates, kubeletFacts, agent] = await Promise.all([
     machine.end(examination),
     readCertificates(files, options.certificateFolders),
-    kubelet.end(),
+    kubelet.end(examination.lastLists?.sandboxes),
     ask(() => readAgent(signal)),
   ]);
   signal.throwIfAborted();

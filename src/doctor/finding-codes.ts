@@ -30,6 +30,9 @@ export const FINDING_CODES = {
     'There are so many pods and containers that asking for all of them one by one takes too long.',
   DeadContainers: 'Many dead containers are kept, and every list carries them.',
   DeadSandboxes: 'Many sandboxes are kept that are not ready.',
+  SandboxesFail: 'Pods of the kubelet do not start, because the runtime makes no sandbox for them.',
+  PodsWait:
+    'Pods of the kubelet do not run for reasons of their own, such as an image that cannot be pulled.',
   SandboxStorm: 'Sandboxes of a pod are made again and again.',
   CrashLoops: 'Containers of many pods are started again and again.',
   EventsLost: 'Containers changed and the runtime’s event stream did not tell of all of it.',

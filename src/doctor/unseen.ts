@@ -55,6 +55,7 @@ function listUnseenAgents({ runtime, machine, kubelet, agent }: NodeFacts): Row[
   const ofKubelet: Row[] = [
     ['the kubelet’s health', kubelet.health, runs],
     ['the kubelet’s metrics', kubelet.metrics, false],
+    ['the kubelet’s pods', kubelet.waiting, false],
   ];
   return [
     ...(isOurs && !hasKubelet ? [] : ofKubelet),

@@ -11,6 +11,7 @@ import { describeCommit, writeResult } from './harness/results.js';
 import { DAEMON_INCIDENTS } from './incidents/daemons.js';
 import { MOUNT_INCIDENTS } from './incidents/mounts.js';
 import { OCI_INCIDENTS } from './incidents/oci-runtime.js';
+import { SANDBOX_INCIDENTS } from './incidents/sandboxes.js';
 import { SHIM_INCIDENTS } from './incidents/shims.js';
 
 const INCIDENTS: readonly Incident[] = [
@@ -18,6 +19,7 @@ const INCIDENTS: readonly Incident[] = [
   ...OCI_INCIDENTS,
   ...DAEMON_INCIDENTS,
   ...MOUNT_INCIDENTS,
+  ...SANDBOX_INCIDENTS,
 ];
 const RELEASES = (process.env['PODLOOP_RELEASES'] ?? '1.7,2.1').split(',') as ('1.7' | '2.1')[];
 const ONLY = process.env['PODLOOP_INCIDENTS'] ?? '';
@@ -54,7 +56,7 @@ describe.each(RELEASES)('beside a kubelet on containerd %s', (release) => {
     expect(ofTheNode(findings)).toEqual([]);
   });
 
-  it.each(INCIDENTS.filter(({ name }) => name.includes(ONLY)))('names: $name', async (incident) => {
+  it.each(INCIDENTS.filter(({ name }) => new RegExp(ONLY).test(name)))('names: $name', async (incident) => {
     const undos: (() => unknown)[] = [];
     const names = (incident.pods ?? []).map(({ name }) => name);
     try {

@@ -1,9 +1,26 @@
+import { type PodRef } from '#kube/pod/pod-ref.js';
 import { type Looked } from '../looked.js';
 
 /** What a kubelet, or podloop's agent in its place, says of itself over HTTP. */
 export interface KubeletFacts {
   readonly health: Looked<KubeletHealth>;
   readonly metrics: Looked<KubeletMetrics>;
+  /** Its pods that wait for something. */
+  readonly waiting: Looked<readonly WaitingPod[]>;
+}
+
+/** A pod that a kubelet has and that does not run whole, as the kubelet says. */
+export interface WaitingPod {
+  readonly pod: PodRef;
+  /** The container that waits; absent where none has a status yet. */
+  readonly container?: string;
+  /** In Kubernetes' words: ContainerCreating, ImagePullBackOff, CrashLoopBackOff. */
+  readonly reason: string;
+  readonly message: string;
+  /** Since the kubelet took the pod. */
+  readonly forMs: number;
+  /** Whether the runtime has a sandbox for it that is ready. */
+  readonly hasSandbox: boolean;
 }
 
 /** An answer of /healthz. */
@@ -32,6 +49,12 @@ export interface KubeletMetrics {
   /** Since it started, and since the examination began. */
   readonly eventsDiscarded: number;
   readonly eventsDiscardedLately: number;
+  /** Pods that it has to run, and those of which a sandbox runs; absent where it does not say. */
+  readonly podsWanted?: number;
+  readonly podsRunning?: number;
+  /** Failed calls of RunPodSandbox since it started, and since the examination began. */
+  readonly sandboxErrors: number;
+  readonly sandboxErrorsLately: number;
   /** Its calls to the runtime by operation, slowest first. */
   readonly operations: readonly KubeletOperation[];
 }

@@ -35,6 +35,7 @@ const STUCK_POD: readonly FindingCode[] = [
   'AgentPodStuck',
   'SandboxHangs',
   'SandboxStorm',
+  'SandboxesFail',
 ];
 
 /** In this order: the first cause that explains a finding gets it. */
@@ -53,6 +54,8 @@ const CONSEQUENCES: readonly Consequence[] = [
     causes: ['FilesUsedUp', 'TasksUsedUp', 'MemoryUsedUp', 'CpuThrottled'],
     ofNode: [...LATE_NODE, ...OF_RUNTIME, ...STUCK_POD],
   },
+  { causes: ['OciRuntimeSlow'], ofNode: ['SandboxesFail'] },
+  { causes: ['SandboxHangs', 'SandboxesFail'], ofPod: ['SandboxStorm', 'SandboxesFail'] },
   { causes: ['ShimStopped', 'ShimHangs', 'OciRuntimeHangs'], ofNode: LATE_NODE, ofPod: STUCK_POD },
 ];
 

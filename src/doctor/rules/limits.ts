@@ -70,8 +70,11 @@ export const LIMITS = {
   /** How late an event loop may be before everything that it does is. */
   eventLoopLateMs: 500,
   callInFlightMs: 10_000,
-  /** Networks are mostly there within seconds; those that ask a cloud for an address take some tens. */
-  sandboxLateMs: 60_000,
+  /** Networks are mostly there within seconds. */
+  sandboxLateMs: 15_000,
+  /** A pod is made within seconds, but for its images. */
+  podWaitsMs: 15_000,
+  podWaitsLongMs: 300_000,
   /** A kubelet gives up a sandbox after four minutes, and begins again. */
   sandboxVeryLateMs: 180_000,
 } as const;

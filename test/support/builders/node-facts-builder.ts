@@ -24,7 +24,10 @@ export function aNode({ runtime, machine, rest }: NodeFactsChanges = {}): NodeFa
     runtime: { ...HEALTHY_RUNTIME, ...runtime },
     machine: { ...HEALTHY_MACHINE, ...machine },
     ...{ certificates: [], certificatesUnread: [] },
-    kubelet: { health: notKnown('nobody listens'), metrics: notKnown('nobody listens') },
+    kubelet: {
+      ...{ health: notKnown('nobody listens'), metrics: notKnown('nobody listens') },
+      waiting: notKnown('nobody listens'),
+    },
     agent: notKnown('nobody listens'),
     ...rest,
   };

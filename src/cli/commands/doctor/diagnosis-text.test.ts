@@ -4,7 +4,7 @@ import { type Finding } from '#node';
 import { toDiagnosisLines } from './diagnosis-text.js';
 
 const silent = { known: false, why: 'nobody listens' } as const;
-const noKubelet = { health: silent, metrics: silent };
+const noKubelet = { health: silent, metrics: silent, waiting: silent };
 const health = { known: true, value: { url: 'u', healthy: true, words: 'ok' } } as const;
 
 function unknownOf(rest: object, runtime: object = {}): string {
@@ -27,13 +27,13 @@ describe('what the doctor does not know', () => {
 
   it('is the kubelet where there may be one', () => {
     expect(unknownOf({ kubelet: noKubelet, agent: silent })).toBe(
-      'Not seen: the kubelet’s health, the kubelet’s metrics, podloop’s agent (nobody listens)',
+      'Not seen: the kubelet’s health, the kubelet’s metrics, the kubelet’s pods, podloop’s agent (nobody listens)',
     );
   });
 
   it('is no agent of podloop beside a kubelet', () => {
-    expect(unknownOf({ kubelet: { health, metrics: silent }, agent: silent })).toBe(
-      'Not seen: the kubelet’s metrics (nobody listens)',
+    expect(unknownOf({ kubelet: { health, metrics: silent, waiting: silent }, agent: silent })).toBe(
+      'Not seen: the kubelet’s metrics, the kubelet’s pods (nobody listens)',
     );
   });
 });

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { aNode } from '#support/builders/node-facts-builder.js';
+import { diagnose, exitCodeOf } from '../diagnose.js';
+import { type KubeletMetrics, type WaitingPod } from '../facts/kubelet-facts.js';
+import { type Finding } from '../finding.js';
+import { known } from '../looked.js';
+
+const aWaiting = (name: string, changes: Partial<WaitingPod> = {}): WaitingPod => ({
+  ...{
+    pod: { uid: `uid-${name}`, namespace: 'default', name },
+    container: 'app',
+    reason: 'ContainerCreating',
+  },
+  ...{ message: '', forMs: 40_000, hasSandbox: false, ...changes },
+});
+const find = (waiting: readonly WaitingPod[], changes: Partial<KubeletMetrics> = {}): Finding[] => {
+  const metrics: KubeletMetrics = {
+    ...{
+      url: 'u',
+      isEvented: false,
+      relists: 1,
+      isRecent: true,
+      eventsDiscarded: 0,
+      eventsDiscardedLately: 0,
+    },
+    ...{
+      sandboxErrors: 9,
+      sandboxErrorsLately: 2,
+      podsWanted: 5,
+      podsRunning: 1,
+      operations: [],
+      ...changes,
+    },
+  };
+  const health = { url: 'h', healthy: true, words: 'ok' };
+  return diagnose(
+    aNode({ rest: { kubelet: { health: known(health), metrics: known(metrics), waiting: known(waiting) } } }),
+  );
+};
+
+describe('pods that do not start', () => {
+  it('for want of a sandbox are one illness of the node, with all their names', () => {
+    const findings = find(['a', 'b', 'c', 'd'].map((name) => aWaiting(name)));
+    expect(findings).toMatchObject([
+      { code: 'SandboxesFail', severity: 'warning', sinceMs: aNode().atMs - 40_000 },
+    ]);
+    expect(findings[0]!.message).toContain('default/a, default/b, default/c, default/d');
+    expect(find([aWaiting('a')], { podsRunning: 0 })).toMatchObject([{ severity: 'critical' }]);
+  });
+
+  it('are nobody’s fault while they are young, or while nothing has failed', () => {
+    expect(find([aWaiting('a', { forMs: 14_000 })])).toEqual([]);
+    expect(find([aWaiting('a')], { sandboxErrors: 0 })).toEqual([]);
+    expect(find([aWaiting('a', { hasSandbox: true })])).toEqual([]);
+  });
+
+  it.each(['ImagePullBackOff', 'ErrImagePull', 'CrashLoopBackOff', 'CreateContainerConfigError'])(
+    'for a reason of their own leave the node healthy: %s',
+    (reason) => {
+      const findings = find([aWaiting('a', { reason, hasSandbox: true }), aWaiting('b', { reason })]);
+      expect(findings).toMatchObject([{ code: 'PodsWait', severity: 'info' }]);
+      expect(findings[0]!.message).toContain(`default/a (${reason}), default/b (${reason})`);
+      expect(exitCodeOf({ facts: aNode(), findings })).toBe(0);
+    },
+  );
+});

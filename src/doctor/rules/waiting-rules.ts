@@ -1,0 +1,77 @@
+import { formatPod } from '#kube/pod/pod-ref.js';
+import { type KubeletMetrics, type WaitingPod } from '../facts/kubelet-facts.js';
+import { type Finding } from '../finding.js';
+import { valueOf } from '../looked.js';
+import { LIMITS } from './limits.js';
+import { type Rule } from './rule.js';
+import { count, formatMs, nameSome } from './words.js';
+
+const MAX_PODS = 10;
+/** A container that is about to be made says no more than that. */
+const BEING_MADE = ['ContainerCreating', 'PodInitializing', 'Pending'];
+
+/** Pods that a kubelet has and that do not run: for want of a sandbox, which is the node's illness, or for reasons of their own. */
+export const waitingRules: Rule = ({ kubelet, atMs }) => {
+  const waiting = valueOf(kubelet.waiting);
+  const metrics = valueOf(kubelet.metrics);
+  if (waiting === undefined || metrics === undefined) return [];
+  const late = waiting.filter(({ forMs }) => forMs >= LIMITS.podWaitsMs);
+  const isOfNode = ({ hasSandbox, reason }: WaitingPod): boolean =>
+    !hasSandbox && BEING_MADE.includes(reason) && metrics.sandboxErrors > 0;
+  return [
+    ...findFailing(late.filter(isOfNode), metrics, atMs),
+    ...findWaiting(late.filter((pod) => !isOfNode(pod) && isStuck(pod))),
+  ];
+};
+
+/** An image may take its time, a sandbox and a container do not. */
+function isStuck({ reason, forMs }: WaitingPod): boolean {
+  return !BEING_MADE.includes(reason) || forMs >= LIMITS.podWaitsLongMs;
+}
+
+function findFailing(pods: readonly WaitingPod[], metrics: KubeletMetrics, atMs: number): Finding[] {
+  if (pods.length === 0) return [];
+  const { sandboxErrors, sandboxErrorsLately, podsWanted, podsRunning, url } = metrics;
+  const oldest = [...pods].sort((a, b) => b.forMs - a.forMs)[0]!;
+  const names = pods.slice(0, MAX_PODS).map(({ pod }) => formatPod(pod));
+  return [
+    {
+      ...{
+        code: 'SandboxesFail',
+        severity: podsRunning === 0 ? 'critical' : 'warning',
+        call: 'RunPodSandbox',
+      },
+      ...{ pod: oldest.pod, pods: pods.map(({ pod }) => pod), sinceMs: atMs - oldest.forMs },
+      message: `${count(pods.length, 'pod')} do not start, as RunPodSandbox fails: ${nameSome(names, pods.length)}`,
+      evidence: [
+        `${sandboxErrors} calls of run_podsandbox have failed since the kubelet started, ${sandboxErrorsLately} while this ran (${url})`,
+        ...(podsWanted === undefined || podsRunning === undefined
+          ? []
+          : [`${podsWanted} pods wanted, ${podsRunning} run`]),
+      ],
+      remedy:
+        'The runtime’s words are in the kubelet’s log: journalctl -u kubelet -g "Failed to create sandbox" -n 3. Mostly the network has no address left (ls /var/lib/cni/networks/*), a CNI plugin fails, or the pause image is not there (crictl images, sandbox_image of the runtime). To mend these interrupts no pod that runs.',
+    },
+  ];
+}
+
+function findWaiting(pods: readonly WaitingPod[]): Finding[] {
+  const [first] = pods;
+  if (first === undefined) return [];
+  const names = pods.slice(0, MAX_PODS).map(({ pod, reason }) => `${formatPod(pod)} (${reason})`);
+  return [
+    {
+      // The node is well: something is wrong with these pods.
+      ...{ code: 'PodsWait', severity: 'info', pod: first.pod, pods: pods.map(({ pod }) => pod) },
+      message: `${count(pods.length, 'pod')} do not run, for reasons of their own: ${nameSome(names, pods.length)}`,
+      evidence: pods
+        .slice(0, MAX_PODS)
+        .map(
+          ({ pod, container = '', reason, message, forMs }) =>
+            `${formatPod(pod)}${container === '' ? '' : `, container ${container}`}: ${reason} for ${formatMs(forMs)}${message === '' ? '' : `: ${message}`}`,
+        ),
+      remedy:
+        'See the last words of each: kubectl describe pod, kubectl logs --previous. An image that cannot be pulled is named wrong, needs a login, or its registry is not reached.',
+    },
+  ];
+}

@@ -1,0 +1,78 @@
+import { chmod, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { PAUSE_IMAGE } from '../../containerd/harness/image.js';
+import { findByArguments, findDescendants, signalProcess } from '../../containerd/harness/processes.js';
+import { type Incident, type Scene } from '../harness/incident.js';
+
+const NETWORKED = { spec: { hostNetwork: false } };
+const FAILS = `echo '{"cniVersion":"0.4.0","code":100,"msg":"no IP addresses available in range set: 10.1.1.2-10.1.1.3"}'; exit 1`;
+
+/** Puts a network plugin that is this script in front of the usual one. */
+async function breakNetwork(script: string, { node, atEnd }: Scene): Promise<void> {
+  const { cniBinFolder, cniConfigFolder, id } = node.containerd.names;
+  const plugin = path.join(cniBinFolder, `podloop-broken-${id}`);
+  const config = path.join(cniConfigFolder, '00-broken.conflist');
+  await writeFile(plugin, `#!/bin/sh\n[ "$CNI_COMMAND" = ADD ] || exit 0\n${script}\n`);
+  await chmod(plugin, 0o755);
+  const plugins = [{ type: path.basename(plugin) }];
+  await writeFile(config, JSON.stringify({ cniVersion: '0.4.0', name: 'broken', plugins }));
+  atEnd(async () => {
+    await rm(config, { force: true });
+    for (const call of await findByArguments(plugin))
+      for (const each of [...(await findDescendants(call)), call]) await signalProcess(each, 'SIGKILL');
+    await rm(plugin, { force: true });
+  });
+}
+
+async function wantFour({ node, atEnd }: Scene): Promise<string[]> {
+  const names = ['one', 'two', 'three', 'four'];
+  for (const name of names) await node.want({ name, ...NETWORKED });
+  atEnd(() => Promise.all(names.map((name) => node.unwant(name))));
+  return names.map((name) => node.fullNameOf(name));
+}
+
+/** Sandboxes that are not made. */
+export const SANDBOX_INCIDENTS: readonly Incident[] = [
+  ...['sleep 100000', 'mkfifo "/tmp/podloop-fifo-$$"; read -r x < "/tmp/podloop-fifo-$$"'].map(
+    (script, at): Incident => ({
+      name: `CNI ADD hangs (${at === 0 ? 'it sleeps' : 'at a fifo'})`,
+      pods: [{ name: 'db' }],
+      ageMs: 22_000,
+      make: async (scene) => {
+        await breakNetwork(script, scene);
+        await scene.node.want({ name: 'new', ...NETWORKED });
+        scene.atEnd(() => scene.node.unwant('new'));
+        return { codes: ['SandboxHangs'], pods: [scene.node.fullNameOf('new'), 'CNI ADD'] };
+      },
+    }),
+  ),
+  {
+    name: 'CNI ADD fails for want of addresses, four pods are wanted',
+    pods: [{ name: 'db' }],
+    ageMs: 30_000,
+    make: async (scene) => {
+      await breakNetwork(FAILS, scene);
+      return { codes: ['SandboxesFail'], pods: await wantFour(scene), hasSince: true };
+    },
+  },
+  {
+    name: 'the pause image is missing, four pods are wanted',
+    ageMs: 30_000,
+    make: async (scene) => {
+      const { containerd } = scene.node;
+      await containerd.ctr('images', 'rm', '--sync', PAUSE_IMAGE);
+      scene.atEnd(() => containerd.importImages());
+      return { codes: ['SandboxesFail'], pods: await wantFour(scene), hasSince: true };
+    },
+  },
+  {
+    name: 'an image is not there, one pod waits',
+    pods: [{ name: 'db' }],
+    ageMs: 40_000,
+    make: async ({ node, atEnd }) => {
+      await node.want({ name: 'lost', container: { image: '127.0.0.1:1/nothing:1' } });
+      atEnd(() => node.unwant('lost'));
+      return { codes: ['PodsWait'], pods: [node.fullNameOf('lost')] };
+    },
+  },
+];
