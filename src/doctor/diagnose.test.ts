@@ -78,7 +78,15 @@ const SHIM = {
 };
 const working = (changes: Partial<RuntimeWork>): NodeFactsChanges => ({
   machine: {
-    runtimeWork: known({ calls: [], callCount: 0, illShims: [], illShimCount: 0, asked: 1, ...changes }),
+    runtimeWork: known({
+      calls: [],
+      callCount: 0,
+      endedCalls: [],
+      illShims: [],
+      illShimCount: 0,
+      asked: 1,
+      ...changes,
+    }),
   },
 });
 const certified = (leftMs: number, lifeMs = 365 * DAY_MS): NodeFactsChanges => ({
@@ -201,6 +209,8 @@ const CASES: readonly Case[] = [
   { when: 'a network plugin hangs for minutes', node: plugged({ pid: 44, command: 'calico', operation: 'DEL', sandboxId: 'abc', forMs: 200_000 }), finds: 'SandboxHangs', severity: 'critical', says: /a pod has not been taken down for 3m20s/ },
   { when: 'the agent waits for a sandbox', node: reported({ callsInFlight: [{ method: 'RunPodSandbox', operation: 'run_podsandbox', pod: WEB, startedAtMs: 1, ageMs: 65_000 }] }), finds: 'SandboxHangs', severity: 'warning', says: /default\/web has not been set up for 1m5s: its network \(CNI\) hangs/ },
   { when: 'a certificate has expired', node: certified(-3 * DAY_MS), finds: 'CertificateExpired', severity: 'critical', says: /expired 3 days ago/ },
+  { when: 'a certificate expired two hours ago', node: certified(-2.5 * DAY_MS / 24), finds: 'CertificateExpired', severity: 'critical', says: /expired 2 hours ago/ },
+  { when: 'a certificate expired just now', node: certified(-1), finds: 'CertificateExpired', severity: 'critical', says: /expired 0 minutes ago/ },
   { when: 'a certificate expires soon', node: certified(5 * DAY_MS), finds: 'CertificateExpires', severity: 'warning', says: /in 5 days/ },
   { when: 'the kubelet says it is not healthy', node: { rest: { kubelet: { health: known({ url: 'http://h/healthz', healthy: false, words: '[-]pleg failed: PLEG is not healthy' }), metrics: notKnown(''), waiting: notKnown('silent') } } }, finds: 'KubeletUnhealthy', severity: 'critical', says: /PLEG is not healthy/ },
   { when: 'the kubelet has not looked for long', node: measured({ lastSeenAgoMs: 200_000 }), finds: 'KubeletRelistStuck', severity: 'critical', says: /3m20s/ },

@@ -12,7 +12,7 @@ import { summarizeProcesses } from './summarize-processes.js';
 import { readLoad, readMemory } from './facts/read-load.js';
 import { readPressure } from './facts/read-pressure.js';
 import { askMounts, describeDeadMounts } from './host/dead-mounts.js';
-import { type DaemonFacts, MAX_NAMED, type RuntimeWork } from './host/host-facts.js';
+import { type DaemonFacts, MAX_NAMED, type OciCall, type RuntimeWork } from './host/host-facts.js';
 import { findOciCalls } from './host/oci-calls.js';
 import { ProcessOwners } from './host/process-owners.js';
 import { readUptimeMs } from './host/process-state.js';
@@ -52,6 +52,7 @@ export class MachineExaminer {
   );
   #first: Looked<FirstLook> = notKnown('it was not looked at');
   #answers: Promise<ShimReplies> = Promise.resolve(new Map());
+  #calls: readonly OciCall[] = [];
 
   constructor(options: {
     readonly files: HostFiles;
@@ -76,12 +77,18 @@ export class MachineExaminer {
       () => ({}),
     );
     this.#mounts = ask(() => askMounts(this.#files));
+    const { processes, shims } = this.#first.value;
+    const own = await findSameSocket(this.#files, this.#addresses.socketPath, addressesOf(shims));
+    const ownShims = shims.filter((shim) => isOfCri(shim) && own.has(shim.address));
+    this.#calls = await findOciCalls(this.#files, processes, ownShims, await readUptimeMs(this.#files));
     // The answers come while the runtime is examined.
-    this.#answers = askShims(this.#files, this.#first.value.shims.filter(isOfCri)).catch(() => new Map());
+    this.#answers = askShims(this.#files, ownShims).catch(() => new Map());
   }
 
   async end(examination: RuntimeExamination): Promise<MachineFacts> {
     const files = this.#files;
+    // A shim that does not answer is judged by what is below it then.
+    await this.#answers;
     const { imageFilesystems } = examination;
     const images = imageFilesystems.known
       ? imageFilesystems.value.map(({ mountpoint }) => mountpoint).filter((path) => path.startsWith('/'))
@@ -182,10 +189,14 @@ export class MachineExaminer {
   ): Promise<RuntimeWork> {
     const files = this.#files;
     const answers = await this.#answers;
-    const ill = await findIllShims(files, shims, scans, answers);
-    const calls = await findOciCalls(files, scans, shims, await readUptimeMs(files));
+    const uptimeMs = await readUptimeMs(files);
+    const ill = await findIllShims(files, shims, scans, answers, uptimeMs);
+    const calls = await findOciCalls(files, scans.after, shims, uptimeMs);
+    const running = new Set(calls.map(({ pid }) => pid));
+    const ended = this.#calls.filter((call) => !running.has(call.pid));
     return {
       ...{ calls: calls.slice(0, MAX_NAMED), callCount: calls.length },
+      endedCalls: ended.slice(0, MAX_NAMED),
       ...{ illShims: ill.slice(0, MAX_NAMED), illShimCount: ill.length, asked: answers.size },
     };
   }

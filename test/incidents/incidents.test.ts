@@ -8,6 +8,7 @@ import { findClusterBinaries } from '../cluster/harness/cluster-binaries.js';
 import { type Incident, judge, ofTheNode, type Scene, type Verdict } from './harness/incident.js';
 import { IncidentNode } from './harness/incident-node.js';
 import { describeCommit, writeResult } from './harness/results.js';
+import { CERTIFICATE_INCIDENTS } from './incidents/certificates.js';
 import { DAEMON_INCIDENTS } from './incidents/daemons.js';
 import { MOUNT_INCIDENTS } from './incidents/mounts.js';
 import { OCI_INCIDENTS } from './incidents/oci-runtime.js';
@@ -20,6 +21,7 @@ const INCIDENTS: readonly Incident[] = [
   ...DAEMON_INCIDENTS,
   ...MOUNT_INCIDENTS,
   ...SANDBOX_INCIDENTS,
+  ...CERTIFICATE_INCIDENTS,
 ];
 const RELEASES = (process.env['PODLOOP_RELEASES'] ?? '1.7,2.1').split(',') as ('1.7' | '2.1')[];
 const ONLY = process.env['PODLOOP_INCIDENTS'] ?? '';

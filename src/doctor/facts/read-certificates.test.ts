@@ -70,3 +70,25 @@ it('follows the links of a machine whose root is mounted elsewhere, and says wha
     await rm(root, { recursive: true, force: true });
   }
 });
+
+it('reads the certificates inside of kubeconfigs, as kubeadm writes them', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'podloop-doctor-'));
+  try {
+    await mkdir(join(root, 'etc'));
+    const inline = (data: string): string =>
+      `users:\n- name: admin\n  user:\n    client-certificate-data: ${data}\n    client-key-data: QUJD\n`;
+    const base64 = Buffer.from(CERTIFICATE).toString('base64');
+    await writeFile(join(root, 'etc/admin.conf'), inline(base64));
+    await writeFile(join(root, 'etc/two.conf'), inline(`"${base64}"`) + inline(base64));
+    await writeFile(join(root, 'etc/broken.conf'), inline('QUJD'));
+    await writeFile(join(root, 'etc/kubelet.conf'), 'users:\n- user:\n    client-certificate: /x.pem\n');
+    const files = new HostFiles({ root, clock: new SystemClock(), signal: new AbortController().signal });
+    const { certificates, certificatesUnread } = await readCertificates(files, ['/etc']);
+    expect(certificates.map(({ path }) => path)).toEqual([
+      ...['/etc/admin.conf', '/etc/two.conf', '/etc/two.conf'],
+    ]);
+    expect(certificatesUnread).toEqual([]);
+  } finally {
+    await rm(root, { recursive: true, force: true });
+  }
+});

@@ -12,9 +12,14 @@ export interface CertificateFacts {
   readonly toMs: number;
 }
 
-/** Where kubelets and podloop keep theirs. */
-export const CERTIFICATE_FOLDERS: readonly string[] = ['/var/lib/kubelet/pki', '/var/lib/podloop/pki'];
+/** Where kubelets, podloop and kubeadm keep theirs. */
+export const CERTIFICATE_FOLDERS: readonly string[] = [
+  ...['/var/lib/kubelet/pki', '/var/lib/podloop/pki'],
+  ...['/etc/kubernetes', '/etc/kubernetes/pki', '/etc/kubernetes/pki/etcd'],
+];
 
+/** Client certificates inside of a kubeconfig, as kubeadm writes `admin.conf` and `kubelet.conf`. */
+const INLINE = /^\s*client-certificate-data:\s*["']?([A-Za-z0-9+/=]+)/gm;
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 /** What was rotated out: `kubelet-client-2026-01-31-10-00-00.pem`, beside which a link names the current one. */
 const ROTATED = /-\d{4}(-\d{2}){5}\.pem$/;
@@ -32,7 +37,10 @@ export interface UnreadFile {
   readonly why: string;
 }
 
-/** The first certificate of each file in these folders; those behind it are its issuers. A folder may be missing. */
+/**
+ * The first certificate of each file in these folders, as those behind it are its issuers, and those in kubeconfigs. A
+ * folder may be missing.
+ */
 export async function readCertificates(
   files: HostFiles,
   folders: readonly string[],
@@ -45,7 +53,9 @@ export async function readCertificates(
       if (!names.why.includes('ENOENT')) certificatesUnread.push({ path: folder, why: names.why });
       continue;
     }
-    const candidates = names.value.filter((name) => /\.(crt|pem)$/.test(name) && !ROTATED.test(name));
+    const candidates = names.value.filter(
+      (name) => /\.(crt|pem|conf|kubeconfig)$/.test(name) && !ROTATED.test(name),
+    );
     for (const name of candidates.sort().slice(0, MOST_FILES)) {
       const path = join(folder, name);
       const text = await ask(() => files.read(path));
@@ -53,11 +63,19 @@ export async function readCertificates(
         certificatesUnread.push({ path, why: text.why });
         continue;
       }
-      const facts = parseCertificate(path, text.value);
-      if (facts !== undefined) certificates.push(facts);
+      for (const pem of [text.value, ...readInline(text.value)]) {
+        const facts = parseCertificate(path, pem);
+        if (facts !== undefined) certificates.push(facts);
+      }
     }
   }
   return { certificates, certificatesUnread };
+}
+
+function readInline(kubeconfig: string): string[] {
+  return [...kubeconfig.matchAll(INLINE)].map(([, base64]) =>
+    Buffer.from(base64!, 'base64').toString('latin1'),
+  );
 }
 
 /** Reads a file in PEM, which may hold a key too; undefined when there is no certificate in it. */

@@ -15,7 +15,7 @@ export interface ProcessState {
   readonly waitsIn: string;
 }
 
-/** A call of the OCI runtime (runc, crun) by a shim, seen in both scans. */
+/** A call of the OCI runtime (runc, crun) by a shim. */
 export interface OciCall extends NamedProcess, ProcessState, ContainerOwner {
   /** As the OCI runtime's command line has it: create, kill, exec, delete. */
   readonly operation: string;
@@ -38,7 +38,7 @@ export interface IllShim extends NamedProcess, ProcessState, ContainerOwner {
   /** Where it is frozen: the folder of its cgroup. */
   readonly cgroup?: string;
   /** What is below it and in no container: calls that it made, or what they left behind. */
-  readonly helpers: readonly (NamedProcess & ProcessState)[];
+  readonly helpers: readonly (NamedProcess & ProcessState & { readonly forMs: number })[];
 }
 
 /** Processes that a container runtime started to do its work. */
@@ -46,6 +46,8 @@ export interface RuntimeWork {
   /** Oldest first, at most {@link MAX_NAMED}, and how many there are. */
   readonly calls: readonly OciCall[];
   readonly callCount: number;
+  /** Calls that ran at the first scan and had ended by the second, at most {@link MAX_NAMED}. */
+  readonly endedCalls: readonly OciCall[];
   readonly illShims: readonly IllShim[];
   readonly illShimCount: number;
   /** Shims that were asked at their socket. */

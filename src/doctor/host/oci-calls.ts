@@ -37,18 +37,16 @@ export function parseOciCommand(cmdline: string): OciCommand | undefined {
   return { operation: words[at]!, containerId, ...(bundle === undefined ? {} : { bundle }) };
 }
 
-/** The calls of an OCI runtime below these shims that ran in both scans, oldest first. */
+/** The calls of an OCI runtime below these shims in a scan, oldest first. */
 export async function findOciCalls(
   files: HostFiles,
-  scans: { readonly before: readonly SeenProcess[]; readonly after: readonly SeenProcess[] },
+  processes: readonly SeenProcess[],
   shims: readonly Pick<Shim, 'pid'>[],
   uptimeMs: number,
 ): Promise<OciCall[]> {
-  const wereThere = new Set(scans.before.map(keyOf));
-  const children = childrenOf(scans.after);
+  const children = childrenOf(processes);
   const calls: OciCall[] = [];
   for (const process of listBelow(shims, children).slice(0, MAX_READ)) {
-    if (!wereThere.has(keyOf(process))) continue;
     const command = parseOciCommand((await files.find(`/proc/${process.pid}/cmdline`)) ?? '');
     if (command === undefined) continue;
     // A script's own runc has the same arguments: the topmost one is the call.
@@ -66,8 +64,6 @@ export async function findOciCalls(
   }
   return calls.sort((a, b) => b.forMs - a.forMs);
 }
-
-const keyOf = ({ pid, startTicks }: SeenProcess): string => `${pid}/${startTicks}`;
 
 function childrenOf(processes: readonly SeenProcess[]): ReadonlyMap<number, readonly SeenProcess[]> {
   const children = new Map<number, SeenProcess[]>();

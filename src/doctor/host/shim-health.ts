@@ -5,11 +5,13 @@ import { type SeenProcess } from '../facts/process-table.js';
 import { groupBy } from '../group-by.js';
 import { askShim, findBundle, type ShimAnswer } from './ask-shim.js';
 import { type ContainerOwner, type IllShim, MAX_NAMED } from './host-facts.js';
-import { findFrozenCgroup, isStopped, readState } from './process-state.js';
+import { ageOf, findFrozenCgroup, isStopped, readState } from './process-state.js';
 import { parseBundle, parseSandboxId, readBundle } from './read-bundle.js';
 
 /** Questions that are under way at once. */
 const AT_ONCE = 16;
+/** A call of runc that has run for longer is late. */
+const CALL_LATE_MS = 10_000;
 /** More pods than a node has. */
 const MAX_ASKED = 1_000;
 
@@ -76,6 +78,7 @@ export async function findIllShims(
   shims: readonly Shim[],
   scans: { readonly before: readonly SeenProcess[]; readonly after: readonly SeenProcess[] },
   replies: ShimReplies,
+  uptimeMs: number,
 ): Promise<IllShim[]> {
   const [before, after] = [scans.before, scans.after].map(
     (scan) => new Map(scan.map((each) => [each.pid, each])),
@@ -92,30 +95,38 @@ export async function findIllShims(
       ...{ state: state.state, isFrozen: cgroup !== undefined, wasBlocked: first.state === 'D', isSilent },
     });
     if (illness === undefined) continue;
+    const helpers = await findHelpers(files, shim, scans.after, uptimeMs);
+    if (illness === 'silent' && isAtWork(helpers)) continue;
     const bundle = await findBundle(files, shim.pid);
     ill.push({
       ...{ pid: shim.pid, command: shim.command, sandboxId: shim.sandboxId, illness, ...state },
       ...(isSilent && { silentForMs: forMs }),
       ...(cgroup === undefined ? {} : { cgroup }),
       ...(owner ?? (bundle === undefined ? {} : await readBundle(files, bundle))),
-      helpers: await findHelpers(files, shim, scans),
+      helpers,
     });
   }
   return ill;
 }
 
-/** Children of a shim in both scans that are in no container. */
+/** Whether a shim has a call under way, and nothing that lasts: it does not answer before that call ends. */
+function isAtWork(helpers: IllShim['helpers']): boolean {
+  return helpers.length > 0 && helpers.every(({ forMs }) => forMs < CALL_LATE_MS);
+}
+
+/** Children of a shim that are in no container. */
 async function findHelpers(
   files: HostFiles,
   { pid }: Shim,
-  { before, after }: { readonly before: readonly SeenProcess[]; readonly after: readonly SeenProcess[] },
+  processes: readonly SeenProcess[],
+  uptimeMs: number,
 ): Promise<IllShim['helpers']> {
-  const wereThere = new Set(before.map((each) => each.pid));
   const helpers: IllShim['helpers'][number][] = [];
-  for (const child of after.filter(({ parent, pid: own }) => parent === pid && wereThere.has(own))) {
+  for (const child of processes.filter(({ parent }) => parent === pid)) {
     const cgroup = (await files.find(`/proc/${child.pid}/cgroup`)) ?? '';
     if (/[0-9a-f]{64}/.test(cgroup)) continue;
-    helpers.push({ pid: child.pid, command: child.command, ...(await readState(files, child)) });
+    const { pid: own, command } = child;
+    helpers.push({ pid: own, command, ...(await readState(files, child)), forMs: ageOf(child, uptimeMs) });
   }
   return helpers.slice(0, MAX_NAMED);
 }

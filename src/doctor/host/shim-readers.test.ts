@@ -84,7 +84,7 @@ describe('calls of an OCI runtime', () => {
     if (operation !== undefined) expect(command?.containerId).toBe(ID);
   });
 
-  it('are those below the shims in both scans, with their pod and what they wait for', async () => {
+  it('are those below the shims, with their pod and what they wait for', async () => {
     await addProcess(20, 'containerd-shim');
     await addProcess(30, 'runc', {
       parent: 20,
@@ -96,10 +96,7 @@ describe('calls of an OCI runtime', () => {
     // That of somebody else.
     await addProcess(40, 'runc', { parent: 1, args: [...RUNC, 'create', '--bundle', '/b', ID] });
     await write('b/config.json', bundle('web', 'app'));
-    const before = await readProcesses(files);
-    await addProcess(50, 'runc', { parent: 20, args: [...RUNC, 'kill', ID, '15'] });
-    const after = await readProcesses(files);
-    expect(await findOciCalls(files, { before, after }, [SHIM], 60_000)).toEqual([
+    expect(await findOciCalls(files, await readProcesses(files), [SHIM], 60_000)).toEqual([
       {
         ...{ pid: 30, command: 'runc', operation: 'create', containerId: ID, state: 'S', waitsIn: 'do_wait' },
         ...{ pod: { uid: 'uid-web', namespace: 'default', name: 'web' }, container: 'app', forMs: 57_000 },
@@ -119,7 +116,7 @@ describe('calls of an OCI runtime', () => {
     await symlink(`/tasks/${SANDBOX}`, join(root, 'proc/20/cwd'));
     await write(`tasks/${ID}/config.json`, bundle('db', 'main'));
     const scan = await readProcesses(files);
-    const calls = await findOciCalls(files, { before: scan, after: scan }, [SHIM], 60_000);
+    const calls = await findOciCalls(files, scan, [SHIM], 60_000);
     expect(calls).toMatchObject([{ pid: 30, operation: 'kill', pod: { name: 'db' }, container: 'main' }]);
   });
 });
@@ -134,7 +131,7 @@ describe('shims', () => {
     await addProcess(20, 'containerd-shim', { state, wchan });
     await write('proc/20/cgroup', '6:freezer:/\n4:memory:/x\n');
     const scan = await readProcesses(files);
-    const ill = await findIllShims(files, [SHIM], { before: scan, after: scan }, new Map());
+    const ill = await findIllShims(files, [SHIM], { before: scan, after: scan }, new Map(), 60_000);
     expect(ill.map((shim) => shim.illness)).toEqual(illness === undefined ? [] : [illness]);
   });
 
@@ -160,7 +157,7 @@ describe('shims', () => {
       await write('proc/20/cgroup', line);
       await write(`${folder}/${file}`, frozen);
       const scan = await readProcesses(files);
-      const ill = await findIllShims(files, [SHIM], { before: scan, after: scan }, new Map());
+      const ill = await findIllShims(files, [SHIM], { before: scan, after: scan }, new Map(), 60_000);
       expect(ill).toMatchObject([{ illness: 'frozen', cgroup: folder }]);
       await write(`${folder}/${file}`, thawed);
       expect(await findFrozenCgroup(files, 20)).toBeUndefined();
@@ -172,12 +169,29 @@ describe('shims', () => {
     const scan = await readProcesses(files);
     const judge = async (answer: 'silent' | 'gone' | 'answers'): Promise<string[]> => {
       const answers = new Map([[20, { answer, forMs: 5_000 }]]);
-      const ill = await findIllShims(files, [SHIM], { before: scan, after: scan }, answers);
+      const ill = await findIllShims(files, [SHIM], { before: scan, after: scan }, answers, 60_000);
       return ill.map(({ illness }) => illness);
     };
     expect(await judge('silent')).toEqual(['silent']);
     expect(await judge('answers')).toEqual([]);
     expect(await judge('gone')).toEqual([]);
+  });
+
+  it('that have a call under way are at work, unless something below them lasts', async () => {
+    await addProcess(20, 'containerd-shim');
+    await addProcess(30, 'runc', { parent: 20, startTicks: 5_500 });
+    const answers = new Map([[20, { answer: 'silent' as const, forMs: 10_000 }]]);
+    const judge = async () => {
+      const scan = await readProcesses(files);
+      return await findIllShims(files, [SHIM], { before: scan, after: scan }, answers, 60_000);
+    };
+    expect(await judge()).toEqual([]);
+    // Left behind by an earlier call.
+    await addProcess(31, 'sleep', { parent: 20, startTicks: 3_000 });
+    // A container's first process is no call.
+    await addProcess(32, 'app', { parent: 20, startTicks: 3_000 });
+    await write('proc/32/cgroup', `0::/pods/${ID}\n`);
+    expect((await judge()).map(({ helpers }) => helpers.map(({ pid }) => pid))).toEqual([[30, 31]]);
   });
 
   it('say where they listen as an address or as an object', () => {
@@ -259,7 +273,7 @@ describe('the question to a shim', () => {
     await heard;
     await clock.advance(10_000);
     const scan = await readProcesses(files);
-    const ill = await findIllShims(files, [SHIM], { before: scan, after: scan }, await replies);
+    const ill = await findIllShims(files, [SHIM], { before: scan, after: scan }, await replies, 60_000);
     expect(ill).toMatchObject([
       { illness: 'silent', pod: { name: 'web' }, container: 'app', silentForMs: 10_000 },
     ]);

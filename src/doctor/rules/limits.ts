@@ -54,7 +54,7 @@ export const LIMITS = {
   fsyncSlowMs: 200,
   fsyncVerySlowMs: 2_000,
   /** Calls of runc take some 30 ms, a few hundred on a busy machine. */
-  ociCallSlowMs: 1_000,
+  ociCallSlowMs: 3_000,
   ociCallSlowPods: 3,
   ociCallLateMs: 10_000,
   ociCallVeryLateMs: 60_000,

@@ -26,7 +26,14 @@ const diagnoseWork = (
       ...runtime,
       machine: {
         runtimeWork: known({
-          ...{ calls, callCount: calls.length, illShims, illShimCount: illShims.length, asked: 100 },
+          ...{
+            calls,
+            callCount: calls.length,
+            endedCalls: [],
+            illShims,
+            illShimCount: illShims.length,
+            asked: 100,
+          },
         }),
       },
     }),
@@ -56,6 +63,12 @@ describe('calls of runc', () => {
     expect(findings).toMatchObject([{ code: 'OciRuntimeSlow', severity: 'warning' }]);
     expect(findings[0]!.pod).toBeUndefined();
     expect(diagnoseWork(calls.slice(0, 2))).toEqual([]);
+    // Some had ended by the second scan.
+    const split = { endedCalls: calls.slice(1), calls: calls.slice(0, 1), callCount: 1 };
+    const rest = { illShims: [], illShimCount: 0, asked: 100 };
+    expect(diagnose(aNode({ machine: { runtimeWork: known({ ...split, ...rest }) } }))).toMatchObject([
+      { code: 'OciRuntimeSlow' },
+    ]);
   });
 
   it('explain a shim that does not answer meanwhile', () => {
@@ -83,7 +96,7 @@ describe('shims', () => {
   });
 
   it('that wait for what a call left behind are helped by its end', () => {
-    const helpers = [{ pid: 33, command: 'sleep', state: 'S', waitsIn: 'hrtimer_nanosleep' }];
+    const helpers = [{ pid: 33, command: 'sleep', state: 'S', waitsIn: 'hrtimer_nanosleep', forMs: 20_000 }];
     const [finding] = diagnoseWork([], [aShim({ illness: 'silent', state: 'S', container: 'app', helpers })]);
     expect(finding).toMatchObject({ code: 'ShimHangs', pod: podOf('web'), container: 'app' });
     expect(finding!.evidence).toContainEqual(

@@ -23,7 +23,7 @@ export const shimRules: Rule = ({ machine, atMs }) => {
   return [
     ...ill.map((shim) => toIllShim(shim)),
     ...late.filter((call) => !isOfIllShim(call, ill)).map((call) => toHungCall(call, atMs)),
-    ...findSlowCalls(work.calls.filter(({ forMs }) => forMs < LIMITS.ociCallLateMs)),
+    ...findSlowCalls([...work.calls, ...work.endedCalls].filter(({ forMs }) => forMs < LIMITS.ociCallLateMs)),
   ];
 };
 
@@ -127,13 +127,13 @@ const REMEDIES: Readonly<Record<string, string>> = {
 
 /** Calls that are late for many pods at once are no illness of a pod. */
 function findSlowCalls(calls: readonly OciCall[]): Finding[] {
-  const slow = calls.filter(({ forMs }) => forMs >= LIMITS.ociCallSlowMs);
+  const slow = calls.filter(({ forMs }) => forMs >= LIMITS.ociCallSlowMs).sort((a, b) => b.forMs - a.forMs);
   const names = [...new Set(slow.map(nameOwner))];
   if (names.length < LIMITS.ociCallSlowPods) return [];
   return [
     {
       ...{ code: 'OciRuntimeSlow', severity: 'warning', operation: `runc ${slow[0]!.operation}` },
-      message: `runc is slow for all pods: ${slow.length} of its ${count(calls.length, 'call')} that run now have taken more than ${formatMs(LIMITS.ociCallSlowMs)}, up to ${formatMs(slow[0]!.forMs)} (${nameSome(names)})`,
+      message: `runc is slow for all pods: ${slow.length} of its ${count(calls.length, 'call')} have taken more than ${formatMs(LIMITS.ociCallSlowMs)}, up to ${formatMs(slow[0]!.forMs)} (${nameSome(names)})`,
       evidence: slow.map(
         (call) =>
           `pid ${call.pid} runc ${call.operation} of ${describeOwner(call)}: ${formatMs(call.forMs)}, ${describeState(call.waitsFor ?? call)}`,

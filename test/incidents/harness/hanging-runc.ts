@@ -1,4 +1,4 @@
-import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { findByArguments, findDescendants, signalProcess } from '../../containerd/harness/processes.js';
 
@@ -12,15 +12,18 @@ export type Delay = { readonly seconds: number } | { readonly fifo: true };
 export class HangingRunc {
   readonly program: string;
   readonly #rules: string;
+  readonly #sleep: string;
 
   private constructor(folder: string) {
     this.program = path.join(folder, 'slow-runc');
     this.#rules = path.join(folder, 'rules');
+    this.#sleep = path.join(folder, 'sleep');
   }
 
   static async create(folder: string, runc: string, busybox: string): Promise<HangingRunc> {
     const hanging = new HangingRunc(folder);
     await mkdir(hanging.#rules, { recursive: true });
+    await symlink(busybox, hanging.#sleep);
     await writeFile(hanging.program, script(hanging.#rules, runc, busybox));
     await chmod(hanging.program, 0o755);
     return hanging;
@@ -38,7 +41,9 @@ export class HangingRunc {
   async release(): Promise<void> {
     await rm(this.#rules, { recursive: true, force: true });
     await mkdir(this.#rules);
-    for (const call of await findByArguments(this.program)) {
+    // containerd 2 ends a call after ten seconds, and not what that waits for.
+    const left = await findByArguments(this.#sleep);
+    for (const call of [...(await findByArguments(this.program)), ...left]) {
       for (const each of [...(await findDescendants(call)), call]) await signalProcess(each, 'SIGKILL');
     }
   }
@@ -67,7 +72,7 @@ for rule in ${rules}/$operation.*; do
     ${busybox} mkfifo ${rules}/../fifo.$$
     read -r line < ${rules}/../fifo.$$
   else
-    ${busybox} sleep "$delay"
+    ${path.dirname(rules)}/sleep "$delay"
   fi
 done
 exec ${runc} "$@"

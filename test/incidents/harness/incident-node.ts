@@ -65,6 +65,8 @@ export interface Examination extends Diagnosis {
 export class IncidentNode implements AsyncDisposable {
   readonly containerd: Containerd;
   readonly runc: HangingRunc;
+  /** Folders of certificates that the doctor is asked to judge. */
+  certificateFolders: readonly string[] = [];
   readonly #kubelet: string;
   readonly #folder: string;
   #process: ChildProcess | undefined;
@@ -234,7 +236,7 @@ export class IncidentNode implements AsyncDisposable {
     const diagnosis = await runDoctor({
       ...{ runtimeEndpoint: this.containerd.endpoint, clock: new SystemClock(), hostRoot: '/' },
       ...{ signal: new AbortController().signal, timeoutMs: 10_000, watchMs: 3_000, events: 'auto' },
-      ...{ mayWrite: true, certificateFolders: [] },
+      ...{ mayWrite: true, certificateFolders: this.certificateFolders },
       kubelet: {
         urls: [`http://127.0.0.1:${this.#readOnlyPort}`],
         ...{ healthzUrl: `http://127.0.0.1:${this.#healthzPort}/healthz`, credentials: {} },

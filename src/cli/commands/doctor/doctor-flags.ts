@@ -95,7 +95,7 @@ export function addDoctorFlags(command: Command): Command {
     .addOption(
       new Option(
         '--cert-dir <folder>',
-        'Folder of certificates that must not expire; may be given several times',
+        'Folder of certificates and kubeconfigs that must not expire; may be given several times',
       ).argParser(addText),
     )
     .option(
