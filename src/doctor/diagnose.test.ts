@@ -185,6 +185,7 @@ const CASES: readonly Case[] = [
   { when: 'process ids are used up', node: running({ threads: 245_000 }), finds: 'PidsUsedUp', severity: 'critical', says: /98%/ },
   { when: 'tasks hang in the kernel', node: running({ blocked: [{ pid: 7, command: 'umount', waitsIn: 'rpc_wait_bit_killable' }], blockedCount: 1 }), finds: 'TasksBlocked', severity: 'warning', says: /rpc_wait_bit_killable/ },
   { when: 'zombies pile up', node: running({ zombies: 400, zombieParents: [{ pid: 9, command: 'app', zombies: 399 }] }), finds: 'Zombies', severity: 'warning', says: /399 of app \(9\)/ },
+  { when: 'the disk of the images is read-only', node: { machine: { disks: [{ ...machine.disks[0]!, isReadOnly: true }] } }, finds: 'DiskReadOnly', severity: 'critical', says: /nothing can be written to the disk of \/var\/lib\/containerd/ },
   { when: 'a mount does not answer', node: { machine: { deadMounts: known([{ path: '/data', fsType: 'nfs4', source: 'files:/x', silentForMs: 5_000, pods: [WEB], servers: [] }]) } }, finds: 'MountHangs', severity: 'critical', says: /\/data \(nfs4\) of default\/web/ },
   { when: 'one task of a pod hangs in the kernel', node: running({ blocked: [{ pid: 7, command: 'ls', pod: WEB, container: 'app', waitsIn: 'wait_for_vfork' }], blockedCount: 1 }), finds: 'TasksBlocked', severity: 'warning', says: /ls \(7 of container app of pod default\/web\)/ },
   { when: 'no sandbox is made', node: measured({ sandboxErrors: 123, podsWanted: 30, podsRunning: 0 }, [WAITING]), finds: 'SandboxesFail', severity: 'critical', says: /123 calls of run_podsandbox.*30 pods wanted, 0 run/s },
@@ -264,6 +265,22 @@ describe('diagnose', () => {
     expect(exitCodeOf({ facts: aNode(), findings: [] })).toBe(0);
   });
 
+  it('leaves a system’s own read-only file systems alone', () => {
+    const disk = { ...machine.disks[0]!, path: '/', holdsImages: false, isReadOnly: true };
+    expect(diagnose(aNode({ machine: { disks: [disk] } }))).toEqual([]);
+  });
+
+  it.each([
+    ['ENDPOINT_NOT_FOUND', 'RuntimeSocketMissing'],
+    ['CRI_UNAVAILABLE', 'RuntimeNotRunning'],
+  ])('lists the shims of a runtime that is not there below it: %s', (code, finds) => {
+    const shims = [{ pid: 6, command: 'containerd-shim', sandboxId: 'abc' }];
+    const abandonedShims = known({ count: 24, shims, addresses: ['/run/c.sock'] });
+    const findings = diagnose(aNode({ ...failed(code, 'gone'), machine: { abandonedShims } }));
+    expect(findings).toMatchObject([{ code: finds, follows: [{ code: 'ShimsAbandoned' }] }]);
+    expect(diagnose(aNode({ machine: { abandonedShims } }))).toMatchObject([{ code: 'ShimsAbandoned' }]);
+  });
+
   it('blames nothing that is not known', () => {
     const nothing = notKnown('not asked');
     const facts = aNode({
@@ -322,7 +339,20 @@ describe('diagnose', () => {
       measured({ isEvented: true, lastSeenAgoMs: 310_000 }),
       plugged({ pid: 44, command: 'calico', operation: 'ADD', sandboxId: 'abc', pod: WEB, forMs: 12_000 }),
       measured({ thresholdMs: 600_000, lastSeenAgoMs: 310_000 }),
-      { machine: { disks: [{ ...machine.disks[0]!, availableBytes: 0, freeInodes: 0, isReadOnly: true }] } },
+      {
+        machine: {
+          disks: [
+            {
+              ...machine.disks[0]!,
+              path: '/',
+              holdsImages: false,
+              availableBytes: 0,
+              freeInodes: 0,
+              isReadOnly: true,
+            },
+          ],
+        },
+      },
       {
         machine: {
           disks: [{ ...machine.disks[0]!, holdsImages: false, availableBytes: 14 * 1024 ** 3 }],

@@ -44,6 +44,7 @@ export const FINDING_CODES = {
   MountHangs: 'The server of a mount (FUSE, NFS and the like) does not answer, or is gone.',
   DiskSlow: 'A write to the disk of the runtime takes long to arrive.',
   DiskFull: 'A file system that the node needs is full, or nearly.',
+  DiskReadOnly: 'Nothing can be written to a file system that containers need.',
   InodesUsedUp: 'A file system that the node needs has no inodes left, or nearly.',
   MemoryLow: 'Hardly any memory is available.',
   PidsUsedUp: 'Hardly any process can be started any more.',

@@ -7,6 +7,7 @@ import { formatBytes, formatMs, formatPercent } from './words.js';
 /** Whether the file systems that a node needs have room. */
 export const diskRules: Rule = ({ machine }) => [
   ...machine.silentDisks.map(toDiskHangs),
+  ...machine.disks.filter(mustBeWritten).map(toReadOnly),
   // An image of a system that nothing is written to is full from the start.
   ...machine.disks
     .filter(({ isReadOnly }) => !isReadOnly)
@@ -20,6 +21,20 @@ function toDiskHangs({ path, purpose, forMs }: SilentDisk): Finding {
     evidence: [`no answer to a question for its room within ${formatMs(forMs)}`],
     remedy:
       'Whoever touches it hangs, too. See dmesg and smartctl, and, where it is a server’s, whether that is there; umount -f or -l releases who waits.',
+  };
+}
+
+/** Where containers, pods and their volumes are: no system is made with these read-only. */
+function mustBeWritten({ isReadOnly, holdsImages, path }: DiskFacts): boolean {
+  return isReadOnly && (holdsImages || ['/var/lib/kubelet', '/var/lib/podloop'].includes(path));
+}
+
+function toReadOnly({ path, purpose }: DiskFacts): Finding {
+  return {
+    ...{ code: 'DiskReadOnly', severity: 'critical' },
+    message: `nothing can be written to the disk of ${path} (${purpose}): no pod starts, and those that run cannot write`,
+    evidence: [`${path} is mounted read-only`],
+    remedy: `See why: dmesg has it when the kernel did that after an error (EXT4-fs error, I/O error), /etc/fstab when somebody did. After an error drain the node and check the disk unmounted (fsck), which interrupts all its pods; else mount -o remount,rw interrupts nothing.`,
   };
 }
 

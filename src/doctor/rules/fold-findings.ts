@@ -54,6 +54,11 @@ const CONSEQUENCES: readonly Consequence[] = [
     causes: ['FilesUsedUp', 'TasksUsedUp', 'MemoryUsedUp', 'CpuThrottled'],
     ofNode: [...LATE_NODE, ...OF_RUNTIME, ...STUCK_POD],
   },
+  {
+    causes: ['RuntimeNotRunning', 'RuntimeSocketMissing', 'RuntimeFlapping'],
+    ofNode: [...LATE_NODE, ...OF_RUNTIME, ...STUCK_POD, 'ShimsAbandoned', 'ShimHangs'],
+  },
+  { causes: ['DiskReadOnly'], ofNode: [...STUCK_POD, 'CallFails'] },
   { causes: ['OciRuntimeSlow'], ofNode: ['SandboxesFail'] },
   { causes: ['SandboxHangs', 'SandboxesFail'], ofPod: ['SandboxStorm', 'SandboxesFail'] },
   { causes: ['ShimStopped', 'ShimHangs', 'OciRuntimeHangs'], ofNode: LATE_NODE, ofPod: STUCK_POD },

@@ -55,6 +55,15 @@ export const DAEMON_INCIDENTS: readonly Incident[] = [
     },
   },
   {
+    name: 'containerd is killed, its shims go on',
+    pods: PODS,
+    make: async ({ node, atEnd }) => {
+      await node.containerd.kill();
+      atEnd(() => node.containerd.start());
+      return { codes: ['RuntimeNotRunning', 'RuntimeSocketMissing'], remedy: /^Start it/ };
+    },
+  },
+  {
     name: 'containerd has nearly all the files open that it may have',
     pods: PODS,
     make: async ({ node, atEnd }) => {

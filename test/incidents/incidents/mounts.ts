@@ -28,7 +28,14 @@ async function mountForPod({ node, atEnd }: Scene): Promise<{ folder: string; pi
   return { folder, pid: server.pid!, pod: node.fullNameOf('mounted') };
 }
 
-/** Mounts whose server does not answer. */
+/** Mounts a folder on itself, read-only. */
+async function makeReadOnly(folder: string, atEnd: Scene['atEnd']): Promise<void> {
+  await run('mount', ['--bind', folder, folder]);
+  atEnd(() => run('umount', ['-l', folder]));
+  await run('mount', ['-o', 'remount,bind,ro', folder]);
+}
+
+/** Mounts whose server does not answer, and disks that nothing can be written to. */
 export const MOUNT_INCIDENTS: readonly Incident[] = [
   {
     name: 'the FUSE server of a volume of one pod is stopped',
@@ -48,4 +55,16 @@ export const MOUNT_INCIDENTS: readonly Incident[] = [
       return { codes: ['MountHangs'], pods: [pod, folder, 'ENOTCONN'], remedy: /^Its server has ended/ };
     },
   },
+  ...['root', 'root/io.containerd.snapshotter.v1.overlayfs'].map((below): Incident => ({
+    name: `the disk of the images is read-only (${path.basename(below)})`,
+    pods: [{ name: 'db' }],
+    make: async ({ node, atEnd }) => {
+      await makeReadOnly(path.join(node.containerd.folder, below), atEnd);
+      return {
+        codes: ['DiskReadOnly'],
+        pods: [path.join(node.containerd.folder, 'root')],
+        remedy: /remount,rw/,
+      };
+    },
+  })),
 ];

@@ -60,7 +60,7 @@ export const OCI_INCIDENTS: readonly Incident[] = [
   },
   {
     name: 'runc is slow for all, six pods are made',
-    ageMs: 1_500,
+    ageMs: 5_000,
     make: async ({ node, atEnd }) => {
       const names = ['a', 'b', 'c', 'd', 'e', 'f'].map((letter) => `slow-${letter}`);
       await node.runc.delay('create', 'all', { seconds: 7 });
