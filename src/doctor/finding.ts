@@ -1,5 +1,5 @@
 import { type PodRef } from '#kube/pod/pod-ref.js';
-import { type NamedProcess } from './facts/machine-facts.js';
+import { type NamedProcess } from './host/host-facts.js';
 import { type FindingCode } from './finding-codes.js';
 
 /** How bad it is: `critical` ends what a node is there for, `warning` will or does already in part, `info` explains. */

@@ -1,5 +1,5 @@
 import { type HostFiles } from './host-files.js';
-import { type NamedProcess } from './machine-facts.js';
+import { type NamedProcess } from '../host/host-facts.js';
 import { findFrozenCgroup } from '../host/process-state.js';
 import { parseProcess, type SeenProcess } from './process-table.js';
 

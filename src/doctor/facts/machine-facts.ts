@@ -4,6 +4,7 @@ import {
   type DaemonFacts,
   type DeadMount,
   type RuntimeWork,
+  type NamedProcess,
 } from '../host/host-facts.js';
 import { type Looked } from '../looked.js';
 
@@ -53,12 +54,6 @@ export interface LoadFacts {
 export interface MemoryFacts {
   readonly totalBytes: number;
   readonly availableBytes: number;
-}
-
-/** A process as far as it is named. */
-export interface NamedProcess {
-  readonly pid: number;
-  readonly command: string;
 }
 
 /** What runs, and what stands still. */

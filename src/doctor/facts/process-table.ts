@@ -1,6 +1,6 @@
 import { parseProcessStat } from '#base/proc/process-identity.js';
 import { type HostFiles } from './host-files.js';
-import { type NamedProcess } from './machine-facts.js';
+import { type NamedProcess } from '../host/host-facts.js';
 
 /** A process in one scan. */
 export interface SeenProcess extends NamedProcess {

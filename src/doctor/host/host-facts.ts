@@ -1,5 +1,10 @@
 import { type PodRef } from '#kube/pod/pod-ref.js';
-import { type NamedProcess } from '../facts/machine-facts.js';
+
+/** A process as far as it is named. */
+export interface NamedProcess {
+  readonly pid: number;
+  readonly command: string;
+}
 
 /** The pod and the container that a process works for, as far as that is known. */
 export interface ContainerOwner {

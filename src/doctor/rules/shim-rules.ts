@@ -28,7 +28,7 @@ export const shimRules: Rule = ({ machine, atMs }) => {
 };
 
 /** The pod, or a word for one that nobody can name. */
-export function nameOwner({ pod }: ContainerOwner): string {
+function nameOwner({ pod }: ContainerOwner): string {
   return pod === undefined ? 'a pod' : formatPod(pod);
 }
 

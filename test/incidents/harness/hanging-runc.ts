@@ -37,6 +37,11 @@ export class HangingRunc {
     );
   }
 
+  /** How many calls are held up now. */
+  async countHeldUp(): Promise<number> {
+    return (await findByArguments(this.#sleep)).length;
+  }
+
   /** Ends the calls that are held up, which fail then; those that come from now on are not. */
   async release(): Promise<void> {
     await rm(this.#rules, { recursive: true, force: true });

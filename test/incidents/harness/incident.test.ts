@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Finding } from '../../../src/node/doctor/doctor-run.js';
 import { judge } from './incident.js';
+import { toPage } from './results.js';
 
 const aFinding = (changes: Partial<Finding> = {}): Finding => ({
   ...{ code: 'ShimStopped', severity: 'critical', message: 'the shim of pod default/web (pid 7) is stopped' },
@@ -29,5 +30,29 @@ describe('judge', () => {
     ['more is blamed', [aFinding(), aFinding({ code: 'ListHangs' })], 'unnamed', 'it also found ListHangs'],
   ])('is not when %s', (_, findings, verdict, why) => {
     expect(judge(findings, EXPECTED)).toEqual({ verdict, why });
+  });
+});
+
+describe('the page of results', () => {
+  it('counts verdicts, and has a row for each incident with what was wrong and what was said', () => {
+    const result = {
+      ...{
+        incident: 'a shim | is stopped',
+        containerd: '2.1',
+        why: '',
+        tookS: 5.04,
+        said: 'ShimStopped: the\nshim',
+      },
+      ...{ date: '2026-01-01', commit: 'abc' },
+    };
+    const page = toPage([
+      { ...result, verdict: 'right' },
+      { ...result, verdict: 'missed', why: 'it found nothing' },
+    ]);
+    expect(page).toContain('1 right, 0 late, 0 unnamed, 1 missed.');
+    expect(page).toContain(
+      '| a shim \\| is stopped | 2.1 | right | 5.0 s | ShimStopped: the shim | 2026-01-01, abc |',
+    );
+    expect(page).toContain('| missed: it found nothing |');
   });
 });

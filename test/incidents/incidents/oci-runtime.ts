@@ -1,5 +1,6 @@
 import { type Delay } from '../harness/hanging-runc.js';
 import { type Incident } from '../harness/incident.js';
+import { until } from '../harness/incident-node.js';
 
 const FOR_EVER: Delay = { seconds: 100_000 };
 const FIFO: Delay = { fifo: true };
@@ -60,12 +61,13 @@ export const OCI_INCIDENTS: readonly Incident[] = [
   },
   {
     name: 'runc is slow for all, six pods are made',
-    ageMs: 5_000,
+    ageMs: 0,
     make: async ({ node, atEnd }) => {
       const names = ['a', 'b', 'c', 'd', 'e', 'f'].map((letter) => `slow-${letter}`);
       await node.runc.delay('create', 'all', { seconds: 7 });
       for (const name of names) await node.want({ name });
       atEnd(() => Promise.all(names.map((name) => node.unwant(name))));
+      await until('runc is at work', 60_000, async () => (await node.runc.countHeldUp()) >= names.length);
       return { codes: ['OciRuntimeSlow'], remedy: /none of them is to blame/ };
     },
   },
