@@ -56,7 +56,7 @@ const CONSEQUENCES: readonly Consequence[] = [
   },
   {
     causes: ['RuntimeNotRunning', 'RuntimeSocketMissing', 'RuntimeFlapping'],
-    ofNode: [...LATE_NODE, ...OF_RUNTIME, ...STUCK_POD, 'ShimsAbandoned', 'ShimHangs'],
+    ofNode: [...LATE_KUBELET, ...OF_RUNTIME, 'ShimsAbandoned', 'ShimHangs', 'SandboxesFail'],
   },
   { causes: ['DiskReadOnly'], ofNode: [...STUCK_POD, 'CallFails'] },
   { causes: ['OciRuntimeSlow'], ofNode: ['SandboxesFail'] },
