@@ -111,6 +111,7 @@ const MAY_USE_PACKAGE: Readonly<Record<string, readonly string[]>> = {
   'kubernetes-types': ['cluster'],
   pkijs: ['base', 'node/api', 'cluster', 'testing'],
   'prom-client': ['node/telemetry/metrics', 'node/telemetry/registry'],
+  'smol-toml': ['box'],
   ws: ['cli', 'box', 'testing'],
   yaml: ['base', 'kube', 'node/desired', 'cli'],
 };

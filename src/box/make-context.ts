@@ -24,6 +24,7 @@ import { PodRegistry } from './pods/pod-registry.js';
 import { readBootId } from './process/child-identity.js';
 import { ProcessTable } from './process/process-table.js';
 import { writeIfOther } from '#base/fs/whole-file.js';
+import { type RegistryOptions } from './registry/registry-client.js';
 import { type RpcContext } from './rpc/rpc-context.js';
 import { SandboxParts } from './pods/sandbox-parts.js';
 import { streamsOf } from './streaming/runtime-streams.js';
@@ -43,6 +44,8 @@ export interface PartChoices {
   readonly cniConfDir?: string;
   /** The port on loopback for the streams of Exec, Attach and PortForward (default: any free one). */
   readonly streamingPort?: number;
+  /** How registries of images are reached (default: none is asked). */
+  readonly registry?: RegistryOptions;
   /** How many events wait for one reader of GetContainerEvents before it is dropped (default: 1000). */
   readonly eventQueueCapacity?: number;
 }
@@ -58,7 +61,7 @@ export interface ContextOptions extends PartChoices {
 
 /** See the module's description. Throws PLATFORM_UNSUPPORTED or OPTION_INVALID. */
 export async function makeContext(options: ContextOptions): Promise<RpcContext> {
-  const { rootDir, imageDirs, clock, logger } = options;
+  const { rootDir, imageDirs, registry, clock, logger } = options;
   const time = new NanoClock(clock);
   const hub = new EventHub({ readerCapacity: options.eventQueueCapacity });
   const script = join(rootDir, 'supervisor.sh');
@@ -66,7 +69,7 @@ export async function makeContext(options: ContextOptions): Promise<RpcContext> 
   // Running supervisors read the script as they go: the old file stays theirs, the name gets a new one.
   await writeIfOther(script, SUPERVISOR_SCRIPT);
   const processes = new ProcessTable({ clock });
-  const images = await ImageStore.open({ rootDir, imageDirs, logger, clock });
+  const images = await ImageStore.open({ rootDir, imageDirs, registry, logger, clock });
   const cgroups = await Cgroups.detect({ prefix: toCgroupPrefix(rootDir), logger, clock });
   const { network, isolation, tools } = await makeWalls(options).catch(async (error: unknown) => {
     await images.close();

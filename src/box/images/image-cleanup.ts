@@ -1,3 +1,4 @@
+import { type BlobStore } from './blob-store.js';
 import { type ChainStore } from './archive/chain-store.js';
 import { type ContainerRoots } from './container-roots.js';
 import { type ImageRecords } from './image-records.js';
@@ -7,11 +8,12 @@ export interface ImageCleanupOptions {
   readonly records: ImageRecords;
   readonly chains: ChainStore;
   readonly roots: ContainerRoots;
+  readonly blobs: BlobStore;
 }
 
 /**
  * Removes what nobody needs any more: records of images that are neither pulled nor in use, and unpacked layers that no
- * record and no container names.
+ * record and no container names; and blobs of images that are not pulled.
  *
  * A record that cannot be read holds up nothing but the layers that may be its own. Those are the ones that stand in what
  * is left of it; where none does, those that were there at the start and that nobody else named. (Layers that others
@@ -37,7 +39,7 @@ export class ImageCleanup {
 
   /** Cleans up. Returns the ids of the images that were forgotten. */
   async collect(): Promise<readonly string[]> {
-    const { records, chains, roots } = this.#options;
+    const { records, chains, roots, blobs } = this.#options;
     // What a root whose facts cannot be read needs is not known.
     if (!roots.complete) return [];
     const used = new Set([...roots.uses.values()].map(({ imageId }) => imageId));
@@ -45,6 +47,10 @@ export class ImageCleanup {
     for (const id of forgotten) await records.delete(id);
     const named = this.#findNamed();
     await chains.collect((chainId) => named.has(chainId) || this.#isClaimed(chainId));
+    // A damaged record may still name its own.
+    const kept = records.all.filter(({ pulled }) => pulled).flatMap((record) => record.blobs ?? []);
+    const stored = new Set([kept, ...records.damaged.values()].flatMap((digests) => [...digests]));
+    await blobs.collect((digest) => stored.has(digest));
     return forgotten;
   }
 

@@ -16,6 +16,8 @@ export interface ImageRecord {
   readonly size: number;
   /** The config, byte by byte. */
   readonly configText: string;
+  /** Digests of what is stored of an image that came from a registry. */
+  readonly blobs?: readonly string[];
   /** Counts the changes of all records: of two with the same name the higher one has it. */
   readonly revision: number;
 }
@@ -116,12 +118,13 @@ const FILE_NAMES = {
 
 /** Throws when it cannot be what was written. */
 function parse(content: Readonly<Record<string, unknown>>): ImageRecord {
-  const { id, pulled, references, chainId, size, configText, revision } = content;
+  const { id, pulled, references, chainId, size, configText, revision, blobs = [] } = content;
   const texts = [id, chainId, configText].every((each) => typeof each === 'string');
   const numbers = [size, revision].every((each) => Number.isSafeInteger(each));
-  if (!texts || !numbers || typeof pulled !== 'boolean' || !Array.isArray(references))
+  if (!texts || !numbers || typeof pulled !== 'boolean' || ![references, blobs].every(Array.isArray))
     throw new Error('not the record of an image');
-  return { id, pulled, references, chainId, size, configText, revision } as ImageRecord;
+  const stored = content['blobs'] === undefined ? {} : { blobs };
+  return { id, pulled, references, chainId, size, configText, revision, ...stored } as ImageRecord;
 }
 
 function check(key: string, { id }: ImageRecord): void {

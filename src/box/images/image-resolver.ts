@@ -16,9 +16,10 @@ import {
 } from './archive/oci-documents.js';
 import { rankPlatform, toPlatformText } from './platform.js';
 
-/** An image in a layout, down to its blobs; its documents are checked against their digests. */
+/** An image in a layout or a registry, down to its blobs; its documents are checked against their digests. */
 export interface ResolvedImage {
-  readonly layout: ImageLayout;
+  /** Those that its layout gives to what its name points to. */
+  readonly names: readonly string[];
   /** What its name points to: the digest of a manifest, or of an index that has it for several platforms. */
   readonly target: string;
   /** The digest of the config: the id of the image. */
@@ -28,6 +29,8 @@ export interface ResolvedImage {
   readonly layers: readonly Layer[];
   /** Of manifest, config and layers as they are stored, in bytes. */
   readonly size: number;
+  /** Digests of what was stored for it: documents, config and layers of an image of a registry. */
+  readonly blobs: readonly string[];
 }
 
 /** What to search for. */
@@ -206,7 +209,7 @@ async function toResolved(
     throw refused(`the image has ${layers.length} layers, and its config speaks of ${config.diffIds.length}`);
   const size = [descriptor, manifest.config, ...layers].reduce((total, each) => total + each.size, 0);
   return {
-    layout,
+    names: layout.entries.find((entry) => entry.descriptor.digest === target)?.names ?? [],
     target,
     id: manifest.config.digest,
     configText: text,
@@ -217,6 +220,7 @@ async function toResolved(
       read: () => readLayerBytes(layout, layer),
     })),
     size,
+    blobs: [],
   };
 }
 

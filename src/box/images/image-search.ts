@@ -21,6 +21,11 @@ export class ImageSearch {
     this.#logger = logger;
   }
 
+  /** Whether there is anything to search. */
+  get hasFolders(): boolean {
+    return this.#imageDirs.length > 0;
+  }
+
   /**
    * The image in the first layout that has it for this machine; `reference` is what errors call it. Throws NOT_FOUND,
    * which says what was searched, what could not be read, and which names there are; what {@link resolveImage} throws of

@@ -1,8 +1,8 @@
 /**
- * The images of the embedded runtime: found in image folders, unpacked, recorded.
+ * The images of the embedded runtime: found in image folders or registries, unpacked, recorded.
  *
- * In: OCI image layouts in `--image-dir`, as folders or tars. Out: what CRI's ImageService shows, and a root folder for
- * each container.
+ * In: OCI image layouts in `--image-dir`, as folders or tars, and registries. Out: what CRI's ImageService shows, and a
+ * root folder for each container.
  *
  * ```
  * image-finder ─► image-layout ─► image-resolver ─► chain-store ─► container-roots
@@ -12,8 +12,8 @@
  *                                        └─► image-records: which are pulled, under which names
  * ```
  *
- * A pull finds an image in an image folder, as elsewhere it is found in a registry: until it is pulled it is not in the
- * list. What is pulled stays usable without the layout. Nothing an image says is believed before its digest was checked,
+ * A pull searches the image folders first, and asks the registry (`../registry`) for what is in none of them; blob-store
+ * has what came from there. Until an image is pulled it is not in the list. What is pulled stays usable without the layout. Nothing an image says is believed before its digest was checked,
  * and nothing it says leads out of the folder that its files are unpacked into.
  *
  * @module
@@ -24,15 +24,22 @@ import { type Image } from '#watch/messages';
 import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { Mutex } from '#base/async/mutex.js';
+import { messageOf } from '#base/errors/errors.js';
 import { RpcError } from '../rpc-error.js';
+import { resolveFromRegistry } from '../registry/registry-image.js';
+import { type Login } from '../registry/docker-logins.js';
+import { RegistryClient, type RegistryOptions } from '../registry/registry-client.js';
 import { ChainStore } from './archive/chain-store.js';
+import { type BlobLease, BlobStore } from './blob-store.js';
 import { ContainerRoots, type ContainerRoot, type CopyTree } from './container-roots.js';
 import { addUsage, NO_USAGE, type FolderUsage } from './folder-usage.js';
 import { HOST, HOST_IMAGE, isHostImage } from './host-image.js';
 import { ImageCatalog } from './image-catalog.js';
 import { ImageCleanup } from './image-cleanup.js';
 import { ImageRecords } from './image-records.js';
-import { parseReference, toReferenceText } from './image-reference.js';
+import { type ImageReference, parseReference, toReferenceText } from './image-reference.js';
+import { type ResolvedImage } from './image-resolver.js';
+import { toPlatform } from './platform.js';
 import { ImageSearch } from './image-search.js';
 import { isDigest } from './archive/digest.js';
 import { type ImageConfig } from './archive/oci-documents.js';
@@ -48,6 +55,8 @@ export interface ImageStoreOptions {
   readonly rootDir: string;
   /** Folders to search for image layouts, in this order. */
   readonly imageDirs: readonly string[];
+  /** How registries are reached (default: none is asked). */
+  readonly registry?: RegistryOptions | undefined;
   readonly logger: Logger;
   readonly clock: Clock;
   /** Whether to unpack as root does, with owners and devices (default: whether this process is root). */
@@ -59,6 +68,8 @@ export interface ImageStoreOptions {
 
 interface Parts {
   readonly search: ImageSearch;
+  readonly registries: RegistryClient | undefined;
+  readonly blobs: BlobStore;
   readonly trash: Trash;
   readonly chains: ChainStore;
   readonly records: ImageRecords;
@@ -94,12 +105,27 @@ export class ImageStore {
       copyTree,
       logger,
     });
+    const blobs = await BlobStore.open({ folder: at('blobs'), limits, clock });
+    const { registry } = options;
+    const registries = registry && new RegistryClient({ ...registry, clock, logger });
     const search = new ImageSearch({ imageDirs, logger });
     const meter = new UsageMeter({ clock });
     const catalog = new ImageCatalog({ records, isUnpacked: (chainId) => chains.has(chainId) });
-    const cleanup = new ImageCleanup({ records, chains, roots });
+    const cleanup = new ImageCleanup({ records, chains, roots, blobs });
     const overlay = new OverlayProbe({ trash, logger });
-    const parts = { search, trash, chains, records, roots, catalog, cleanup, meter, overlay };
+    const parts = {
+      search,
+      registries,
+      blobs,
+      trash,
+      chains,
+      records,
+      roots,
+      catalog,
+      cleanup,
+      meter,
+      overlay,
+    };
     const store = new ImageStore(parts);
     await store.#changes.run(() => store.#collect());
     return store;
@@ -121,30 +147,72 @@ export class ImageStore {
   }
 
   /**
-   * Finds an image in the image folders and unpacks it. What is pulled already is looked for again, since its name may
-   * mean another image by now; that costs no unpacking.
+   * Finds an image in the image folders, else in its registry, and unpacks it. What is pulled already is looked for again,
+   * since its name may mean another image by now; that costs no unpacking. `login` is for the registry alone.
    *
    * Throws NOT_FOUND, which says what was searched, INVALID_ARGUMENT for what is no reference, FAILED_PRECONDITION
    * where a digest is wrong, UNIMPLEMENTED for formats that are not supported, RESOURCE_EXHAUSTED where the image is
-   * too large, and UNKNOWN for a damaged one.
+   * too large, and UNKNOWN for a damaged one, or a registry that does not answer.
    */
-  async pull(reference: string, signal: AbortSignal): Promise<Image> {
+  async pull(reference: string, signal: AbortSignal, login?: Login): Promise<Image> {
     const parsed = isDigest(reference) ? undefined : parseReference(reference);
     const name = parsed === undefined ? reference : toReferenceText(parsed);
     if (isHostImage(name)) return HOST;
-    const digest = parsed === undefined ? reference : parsed.digest;
-    const { search, records, catalog, chains } = this.#parts;
-    const found = await search.find(name, digest === undefined ? { name } : { digest }, signal);
-    const references = referencesFor(found, parsed?.name, parsed?.tag);
-    return chains.hold(found.layers, signal, async (chainId) =>
-      this.#changes.run(async () => {
-        const { id, size, configText } = found;
-        const known = records.find(id)?.references ?? [];
-        const names = [...new Set([...known, ...references])];
-        const facts = { id, size, configText, chainId };
-        return catalog.toImage(await records.put({ ...facts, pulled: true, references: names }));
-      }),
-    );
+    const lease = this.#parts.blobs.lease();
+    try {
+      const found = await this.#find(name, parsed, { login, lease, signal });
+      return await this.#unpack(found, referencesFor(found, parsed?.name, parsed?.tag), signal);
+    } finally {
+      lease.release();
+    }
+  }
+
+  async #find(
+    name: string,
+    parsed: ImageReference | undefined,
+    { login, lease, signal }: { login: Login | undefined; lease: BlobLease; signal: AbortSignal },
+  ): Promise<ResolvedImage> {
+    const { search, registries, blobs } = this.#parts;
+    const digest = parsed === undefined ? name : parsed.digest;
+    let searched = '';
+    try {
+      return await search.find(name, digest === undefined ? { name } : { digest }, signal);
+    } catch (error) {
+      const isMissing = error instanceof RpcError && error.code === status.NOT_FOUND;
+      if (!isMissing || parsed === undefined || registries === undefined) throw error;
+      if (search.hasFolders) searched = `; ${messageOf(error)}`;
+    }
+    try {
+      const repository = await registries.open(parsed.name, login, signal);
+      const platform = toPlatform(process.arch);
+      return await resolveFromRegistry(parsed, { repository, blobs, lease, platform, signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw explainPull(name, error, searched);
+    }
+  }
+
+  async #unpack(found: ResolvedImage, references: readonly string[], signal: AbortSignal): Promise<Image> {
+    const { records, catalog, chains, blobs } = this.#parts;
+    try {
+      return await chains.hold(found.layers, signal, async (chainId) =>
+        this.#changes.run(async () => {
+          const { id, size, configText } = found;
+          const known = records.find(id);
+          const names = [...new Set([...(known?.references ?? []), ...references])];
+          const stored = [...new Set([...(known?.blobs ?? []), ...found.blobs])];
+          const facts = { id, size, configText, chainId, ...(stored.length > 0 && { blobs: stored }) };
+          return catalog.toImage(await records.put({ ...facts, pulled: true, references: names }));
+        }),
+      );
+    } catch (error) {
+      if (found.blobs.length === 0) throw error;
+      signal.throwIfAborted();
+      // A blob that was right when it came may have been damaged on the disk: it is fetched again the next time.
+      if (error instanceof RpcError && error.code === status.FAILED_PRECONDITION)
+        for (const { descriptor } of found.layers) await blobs.discard(descriptor.digest);
+      throw explainPull(references[0]!, error);
+    }
   }
 
   /**
@@ -221,10 +289,10 @@ export class ImageStore {
 
   /** What all unpacked images take, and what all containers have written over them. */
   async usage(): Promise<{ images: FolderUsage; containers: FolderUsage }> {
-    const { chains, roots } = this.#parts;
+    const { chains, roots, blobs } = this.#parts;
     const written = await Promise.all([...roots.uses.keys()].map((id) => this.writableUsage(id)));
     return {
-      images: chains.usages.reduce(addUsage, NO_USAGE),
+      images: chains.usages.reduce(addUsage, blobs.usage),
       containers: written.reduce<FolderUsage>(addUsage, NO_USAGE),
     };
   }
@@ -236,6 +304,7 @@ export class ImageStore {
 
   /** Breaks off copies that are being made, and resolves once everything else that was begun is done. */
   async close(): Promise<void> {
+    this.#parts.registries?.close();
     await this.#parts.roots.close();
     await this.#changes.run(() => Promise.resolve());
     await this.#parts.trash.empty();
@@ -245,4 +314,9 @@ export class ImageStore {
     const { cleanup, catalog } = this.#parts;
     catalog.forget(await cleanup.collect());
   }
+}
+
+function explainPull(name: string, error: unknown, more = ''): RpcError {
+  const code = error instanceof RpcError ? error.code : status.UNKNOWN;
+  return new RpcError(code, `failed to pull image "${name}": ${messageOf(error)}${more}`, { cause: error });
 }

@@ -7,8 +7,7 @@ export function referencesFor(
   name: string | undefined,
   tag: string | undefined,
 ): string[] {
-  const { layout, target } = found;
+  const { names, target } = found;
   if (name !== undefined) return [...(tag === undefined ? [] : [`${name}:${tag}`]), `${name}@${target}`];
-  const entry = layout.entries.find(({ descriptor }) => descriptor.digest === target);
-  return (entry?.names ?? []).map((each) => `${parseReference(each).name}@${target}`);
+  return names.map((each) => `${parseReference(each).name}@${target}`);
 }

@@ -40,7 +40,11 @@ export async function readText(region: FileRegion): Promise<string> {
 }
 
 /** Throws FAILED_PRECONDITION unless a document is the one that its descriptor means. */
-export function checkDocument(text: string, { digest, size }: Descriptor, what: string): void {
+export function checkDocument(
+  text: string,
+  { digest, size }: Pick<Descriptor, 'digest' | 'size'>,
+  what: string,
+): void {
   const check = new DigestCheck(`${what} ${digest}`, digest, size);
   check.add(Buffer.from(text));
   check.assert();

@@ -23,8 +23,8 @@ export interface Layer {
   readonly descriptor: Descriptor;
   /** The digest of the archive once it is unpacked. */
   readonly diffId: string;
-  /** Its bytes as they are stored, from the first. */
-  readonly read: () => AsyncIterable<Buffer>;
+  /** Its bytes as they are stored, from the first. Throws the signal's reason when that aborts before they are there. */
+  readonly read: (signal: AbortSignal) => AsyncIterable<Buffer>;
 }
 
 const GZIP = Buffer.from([0x1f, 0x8b]);
@@ -45,7 +45,7 @@ export async function* readLayer(
     throw unimplemented(`the layer ${digest} is of a kind that is not supported: ${mediaType.slice(0, 100)}`);
   if (mediaType.includes('encrypted'))
     throw unimplemented(`the layer ${digest} is encrypted, which is not supported`);
-  const stored = checked(read(), new DigestCheck(`the layer ${digest}`, digest, size));
+  const stored = checked(read(bounds.signal), new DigestCheck(`the layer ${digest}`, digest, size));
   const archive = bounded(decompress(stored, digest, diffId), bounds);
   const source = new StreamSource(archive);
   try {
@@ -159,7 +159,10 @@ function makeZstdDecoder(digest: string): Transform {
         for (let at = 0; at < chunk.length; at += MAX_PUSH_BYTES)
           decoder.push(chunk.subarray(at, at + MAX_PUSH_BYTES));
       }, done),
-    flush: (done) => run(() => decoder.push(new Uint8Array(0), true), done),
+    flush: (done) =>
+      run(() => {
+        decoder.push(new Uint8Array(0), true);
+      }, done),
   });
   return transform;
 }

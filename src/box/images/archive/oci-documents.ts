@@ -85,6 +85,9 @@ const MANIFEST_TYPES = [
   'application/vnd.docker.distribution.manifest.v2+json',
 ];
 
+/** What a name may point to. */
+export const DOCUMENT_TYPES: readonly string[] = [...MANIFEST_TYPES, ...INDEX_TYPES];
+
 /** Whether a descriptor points to an index. */
 export function isIndex({ mediaType }: Descriptor): boolean {
   return INDEX_TYPES.includes(mediaType);

@@ -26,6 +26,7 @@ interface RunFlags extends Readonly<Record<string, unknown>> {
   readonly config?: string;
   readonly kubeconfig?: string;
   readonly imageDir?: readonly string[];
+  readonly registryConfigPath?: string;
   readonly isolation: string;
   readonly network: string;
   readonly summary: boolean;
@@ -76,6 +77,12 @@ export function runCommand(host: CliHost): Command {
       )
         .argParser((folder: string, folders: readonly string[] | undefined) => [...(folders ?? []), folder])
         .helpGroup(toHeading('Common flags')),
+    )
+    .addOption(
+      new Option(
+        '--registry-config-path <folders>',
+        'Folders with mirrors and certificates of registries for the embedded runtime, in containerd’s layout, separated by colons (default: /etc/containerd/certs.d:/etc/docker/certs.d)',
+      ).helpGroup(toHeading('Container runtime')),
     )
     .addOption(
       new Option('--isolation <kind>', 'How the embedded runtime isolates containers')
@@ -152,9 +159,11 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
   }
   if (!isRoot() && isBelow(SHARED_ROOT_DIR, options.rootDir)) await claimSharedFolder(SHARED_ROOT_DIR);
   const interrupted = host.listenForInterrupts();
-  const { isolation, network, imageDir = [] } = flags;
+  const { isolation, network, imageDir = [], registryConfigPath: registries } = flags;
   const images = imageDir.flatMap((folder) => ['--image-dir', resolve(folder)]);
-  const runtimeFlags = ['--isolation', isolation, '--network', network, ...images];
+  const configFolders = registries?.split(':').map((folder) => (folder === '' ? '' : resolve(folder)));
+  const registry = configFolders === undefined ? [] : ['--registry-config-path', configFolders.join(':')];
+  const runtimeFlags = ['--isolation', isolation, '--network', network, ...images, ...registry];
   let end: AgentEnd | undefined;
   try {
     using screen = openScreen(flags, host, logger);

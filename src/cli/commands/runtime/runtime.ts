@@ -13,6 +13,7 @@ interface RuntimeFlags {
   readonly listen: string;
   readonly root: string;
   readonly imageDir: readonly string[];
+  readonly registryConfigPath: string;
   readonly isolation: 'auto' | 'namespaces' | 'none';
   readonly network: 'auto' | 'bridge' | 'host' | 'none';
   readonly podCidr?: string;
@@ -50,6 +51,11 @@ export function runtimeCommand(host: CliHost): Command {
       'Folder of OCI image layouts, as folders or tars; may be given several times',
       (folder: string, folders: readonly string[]) => [...folders, folder],
       [],
+    )
+    .option(
+      '--registry-config-path <folders>',
+      'Folders with mirrors and certificates of registries, in containerd’s layout, separated by colons',
+      '/etc/containerd/certs.d:/etc/docker/certs.d',
     )
     .addOption(
       new Option('--isolation <kind>', 'How containers are isolated')
@@ -93,7 +99,12 @@ async function serve(flags: RuntimeFlags, host: CliHost): Promise<void> {
   // Before anything is started, so that a signal that comes early is not lost.
   const interrupted = host.listenForInterrupts();
   const { root: rootDir, imageDir: imageDirs } = flags;
-  const runtime = await EmbeddedRuntime.start({ ...flags, rootDir, imageDirs, clock, logger });
+  const configFolders = flags.registryConfigPath.split(':').filter((folder) => folder !== '');
+  const registry = {
+    configFolders: configFolders.map((folder) => resolve(folder)),
+    environment: host.env,
+  };
+  const runtime = await EmbeddedRuntime.start({ ...flags, rootDir, imageDirs, registry, clock, logger });
   logger.info('Listening', { endpoint: runtime.endpoint, root: flags.root, pods: runtime.podCount });
   logger.info('Isolation', { is: runtime.isolationNotice });
   if (runtime.networkNotice !== '') logger.info('Network', { is: runtime.networkNotice });

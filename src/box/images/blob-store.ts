@@ -1,0 +1,281 @@
+import { createHash, type Hash } from 'node:crypto';
+import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { status } from '@grpc/grpc-js';
+import { syncPath, writeWhole } from '#base/fs/whole-file.js';
+import { type Clock } from '#base/time/clock.js';
+import { RpcError } from '../rpc-error.js';
+import { isDigest } from './archive/digest.js';
+import { type FileRegion } from './archive/file-region.js';
+import { type Descriptor } from './archive/oci-documents.js';
+import { exhausted, UnpackMeter, type UnpackLimits } from './archive/unpack-limits.js';
+import { type FolderUsage } from './folder-usage.js';
+import { SingleFlight } from './single-flight.js';
+
+/** A blob that is being fetched, with what an earlier attempt has left of it. */
+export interface PartialBlob {
+  /** How many bytes there are. */
+  readonly size: number;
+  /** Throws FAILED_PRECONDITION as soon as it is more than was announced, RESOURCE_EXHAUSTED when the disk is full. */
+  append(bytes: Buffer): Promise<void>;
+  /** Throws away what there is. */
+  restart(): Promise<void>;
+  /** Throws FAILED_PRECONDITION, and throws away what there is, unless size and digest are right. */
+  finish(): Promise<void>;
+}
+
+/** Keeps blobs that nobody recorded yet from being collected. */
+export interface BlobLease {
+  add(digest: string): void;
+  release(): void;
+}
+
+const PARTIAL = '.partial';
+/** What broke off is worth going on with for so long. */
+const PARTIAL_KEPT_MS = 60 * 60_000;
+
+/**
+ * The blobs of images that came from registries, as they are stored there: a file for each, by digest.
+ *
+ * What a name with a digest stands for is whole and was checked. What is still coming, or broke off, has another name.
+ */
+export class BlobStore {
+  readonly #folder: string;
+  readonly #limits: UnpackLimits;
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #sizes = new Map<string, number>();
+  readonly #leases = new Map<string, number>();
+  readonly #flights = new SingleFlight<void>();
+  /** Whoever wants such a blob again waits for the end of it. */
+  readonly #removals = new Map<string, Promise<void>>();
+
+  private constructor({ folder, limits, clock }: BlobStoreOptions) {
+    this.#folder = folder;
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  /** Takes up what is there. */
+  static async open(options: BlobStoreOptions): Promise<BlobStore> {
+    const store = new BlobStore(options);
+    await mkdir(options.folder, { recursive: true, mode: 0o700 });
+    for (const name of await readdir(options.folder)) {
+      const digest = name.replace('-', ':');
+      if (isDigest(digest)) store.#sizes.set(digest, (await stat(join(options.folder, name))).size);
+      // Left by a write that was cut off.
+      else if (name.endsWith('.tmp')) await rm(join(options.folder, name), { force: true });
+    }
+    return store;
+  }
+
+  /** Whether it is there, in the size that a descriptor says. */
+  has({ digest, size }: Pick<Descriptor, 'digest' | 'size'>): boolean {
+    return this.#sizes.get(digest) === size;
+  }
+
+  /** Where it is; undefined when it is not there. */
+  find(digest: string): FileRegion | undefined {
+    const size = this.#sizes.get(digest);
+    return size === undefined ? undefined : { path: this.#pathOf(digest), start: 0, size };
+  }
+
+  /** What all of them take, those that are still coming not counted. */
+  get usage(): FolderUsage {
+    const bytes = [...this.#sizes.values()].reduce((sum, size) => sum + size, 0);
+    return { bytes: BigInt(bytes), inodes: BigInt(this.#sizes.size) };
+  }
+
+  lease(): BlobLease {
+    const digests = new Set<string>();
+    const count = (digest: string, by: number): void => {
+      const left = (this.#leases.get(digest) ?? 0) + by;
+      if (left > 0) this.#leases.set(digest, left);
+      else this.#leases.delete(digest);
+    };
+    return {
+      add: (digest) => {
+        if (!digests.has(digest)) count(digest, 1);
+        digests.add(digest);
+      },
+      release: () => {
+        for (const digest of digests) count(digest, -1);
+        digests.clear();
+      },
+    };
+  }
+
+  /** Stores a document that was checked. */
+  async put(digest: string, text: string): Promise<void> {
+    const { signal } = new AbortController();
+    const write = async (): Promise<void> => {
+      if (this.#sizes.has(digest)) return;
+      await this.#removals.get(digest);
+      await writeWhole(this.#pathOf(digest), text);
+      this.#sizes.set(digest, Buffer.byteLength(text));
+    };
+    await this.#flights.run(digest, write, signal);
+  }
+
+  /** Throws away one that turned out to be damaged; one that is being fetched is checked in any case, and stays. */
+  async discard(digest: string): Promise<void> {
+    if (this.#flights.keys.has(digest)) return;
+    this.#sizes.delete(digest);
+    const removal = rm(this.#pathOf(digest), { force: true });
+    this.#removals.set(digest, removal);
+    await removal.finally(() => this.#removals.delete(digest));
+  }
+
+  /**
+   * Makes sure that a blob is there. `download` fills it and calls `finish`; all who want it at the same time share that.
+   * What it leaves when it fails is there at the next call.
+   */
+  async fetch(
+    descriptor: Descriptor,
+    download: (blob: PartialBlob, signal: AbortSignal) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (this.has(descriptor)) return;
+    await this.#flights.run(descriptor.digest, (stop) => this.#fetch(descriptor, download, stop), signal);
+  }
+
+  /** Removes what is neither needed nor leased, and what broke off long ago. */
+  async collect(isNeeded: (digest: string) => boolean): Promise<void> {
+    for (const digest of [...this.#sizes.keys()])
+      if (!isNeeded(digest) && !this.#leases.has(digest)) await this.discard(digest);
+    for (const name of await readdir(this.#folder)) {
+      if (!name.endsWith(PARTIAL)) continue;
+      const digest = name.slice(0, -PARTIAL.length).replace('-', ':');
+      if (this.#leases.has(digest) || this.#flights.keys.has(digest)) continue;
+      const path = join(this.#folder, name);
+      const facts = await stat(path).catch(() => undefined);
+      const ageMs = Math.abs(this.#clock.now() - (facts?.mtimeMs ?? 0));
+      if (ageMs > PARTIAL_KEPT_MS) await rm(path, { force: true });
+    }
+  }
+
+  async #fetch(
+    descriptor: Descriptor,
+    download: (blob: PartialBlob, signal: AbortSignal) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { digest, size } = descriptor;
+    if (this.has(descriptor)) return;
+    await this.#removals.get(digest);
+    const path = this.#pathOf(digest);
+    await using file = await open(`${path}${PARTIAL}`, 'a+', 0o600);
+    const meter = new UnpackMeter(this.#limits, this.#folder);
+    const blob = await OpenBlob.take(file, descriptor, meter);
+    try {
+      await download(blob, signal);
+      if (!blob.isFinished) throw new Error(`the blob ${digest} was not fetched`);
+      await file.sync();
+    } catch (error) {
+      // A full disk has no room for what may be gone on with.
+      if (isFull(error)) await rm(`${path}${PARTIAL}`, { force: true });
+      throw error;
+    }
+    await rename(`${path}${PARTIAL}`, path);
+    await syncPath(this.#folder);
+    this.#sizes.set(digest, size);
+  }
+
+  #pathOf(digest: string): string {
+    return join(this.#folder, digest.replace(':', '-'));
+  }
+}
+
+/** What {@link BlobStore.open} takes. */
+export interface BlobStoreOptions {
+  readonly folder: string;
+  readonly limits: UnpackLimits;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+class OpenBlob implements PartialBlob {
+  readonly #file: FileHandle;
+  readonly #descriptor: Descriptor;
+  readonly #meter: UnpackMeter;
+  #hash: Hash;
+  #size = 0;
+  isFinished = false;
+
+  private constructor(file: FileHandle, descriptor: Descriptor, meter: UnpackMeter) {
+    this.#file = file;
+    this.#descriptor = descriptor;
+    this.#meter = meter;
+    this.#hash = this.#newHash();
+  }
+
+  /** Reads what there is, for the digest of the whole. */
+  static async take(file: FileHandle, descriptor: Descriptor, meter: UnpackMeter): Promise<OpenBlob> {
+    const blob = new OpenBlob(file, descriptor, meter);
+    const { size } = await file.stat();
+    if (size > descriptor.size) {
+      await blob.restart();
+      return blob;
+    }
+    const buffer = Buffer.alloc(Math.min(size, 1024 * 1024));
+    while (blob.#size < size) {
+      const { bytesRead } = await file.read(buffer, 0, buffer.length, blob.#size);
+      if (bytesRead === 0) break;
+      blob.#hash.update(buffer.subarray(0, bytesRead));
+      blob.#size += bytesRead;
+    }
+    return blob;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  async append(bytes: Buffer): Promise<void> {
+    if (this.#size + bytes.length > this.#descriptor.size) {
+      await this.restart();
+      throw this.#wrong(`it is longer than the announced ${this.#descriptor.size} bytes`);
+    }
+    try {
+      await this.#meter.addWritten(bytes.length);
+      await this.#file.appendFile(bytes);
+    } catch (error) {
+      throw isFull(error) ? exhausted('the disk is full') : error;
+    }
+    this.#hash.update(bytes);
+    this.#size += bytes.length;
+  }
+
+  async restart(): Promise<void> {
+    await this.#file.truncate(0);
+    this.#hash = this.#newHash();
+    this.#size = 0;
+  }
+
+  async finish(): Promise<void> {
+    const { digest, size } = this.#descriptor;
+    const actual = `${digest.split(':')[0]!}:${this.#hash.copy().digest('hex')}`;
+    if (this.#size === size && actual === digest) {
+      this.isFinished = true;
+      return;
+    }
+    const why =
+      this.#size === size ? `its digest is ${actual}` : `it has ${this.#size} bytes instead of ${size}`;
+    // What is too short may go on; what is wrong never gets right.
+    if (this.#size === size) await this.restart();
+    throw this.#wrong(why);
+  }
+
+  #newHash(): Hash {
+    return createHash(this.#descriptor.digest.split(':')[0]!);
+  }
+
+  #wrong(why: string): RpcError {
+    return new RpcError(
+      status.FAILED_PRECONDITION,
+      `the blob ${this.#descriptor.digest} is not what the image says: ${why}`,
+    );
+  }
+}
+
+function isFull(error: unknown): boolean {
+  const { code } = error as { readonly code?: unknown };
+  return code === 'ENOSPC' || code === 'EDQUOT' || code === status.RESOURCE_EXHAUSTED;
+}

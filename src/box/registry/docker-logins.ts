@@ -1,0 +1,147 @@
+import { execFile } from 'node:child_process';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { readIfThere } from '#base/fs/whole-file.js';
+import { type Logger } from '#base/log/logger.js';
+import { messageOf } from '#base/errors/errors.js';
+import { isRecord } from '#base/text/is-record.js';
+import { type Environment } from './registry-http.js';
+
+/** Credentials for a registry: a name with a password, or what `docker login` or a cloud gave instead of one. */
+export type Login =
+  | { readonly kind: 'password'; readonly username: string; readonly password: string }
+  /** To be exchanged for tokens. */
+  | { readonly kind: 'identity'; readonly token: string }
+  /** The token itself. */
+  | { readonly kind: 'registry'; readonly token: string };
+
+/** As they stand in a request of CRI, and, with other names, in Docker's file. */
+export interface LoginFields {
+  readonly username: string;
+  readonly password: string;
+  /** `username:password` in base64; counts where there is no username. */
+  readonly auth: string;
+  readonly identityToken: string;
+  readonly registryToken: string;
+}
+
+const HELPER_TIMEOUT_MS = 30_000;
+const MAX_HELPER_BYTES = 64 * 1024;
+
+/** What fields say together; undefined for nothing. Throws for what cannot be read, without repeating it. */
+export function toLogin(fields: Partial<LoginFields>): Login | undefined {
+  const { username = '', password = '', auth = '', identityToken = '', registryToken = '' } = fields;
+  if (registryToken !== '') return { kind: 'registry', token: registryToken };
+  if (identityToken !== '') return { kind: 'identity', token: identityToken };
+  if (username !== '') return { kind: 'password', username, password };
+  if (auth === '') return undefined;
+  const text = Buffer.from(auth, 'base64').toString('utf8').replace(/\0+$/, '');
+  const colon = text.indexOf(':');
+  if (colon < 0) throw new Error('the field "auth" is not a name and a password in base64');
+  return { kind: 'password', username: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+/**
+ * The logins of `docker login`: `config.json` in the folder that `DOCKER_CONFIG` names, else in `~/.docker`, and the
+ * helpers that it names (`docker-credential-…`). The file is read each time: who logs in needs no restart.
+ */
+export class DockerLogins {
+  readonly #environment: Environment;
+  readonly #logger: Logger;
+
+  constructor({ environment, logger }: { readonly environment: Environment; readonly logger: Logger }) {
+    this.#environment = environment;
+    this.#logger = logger;
+  }
+
+  /** For a registry such as `docker.io` or `mirror.lab:5000`. What cannot be read is logged, and is no login. */
+  async find(registry: string, signal: AbortSignal): Promise<Login | undefined> {
+    const { DOCKER_CONFIG: chosen, HOME: home = homedir() } = this.#environment;
+    const file = join(chosen !== undefined && chosen !== '' ? chosen : join(home, '.docker'), 'config.json');
+    try {
+      const text = await readIfThere(file);
+      const config: unknown = text === undefined ? {} : parseJson(text);
+      if (!isRecord(config)) throw new Error('it is no object');
+      return await this.#findIn(config, registry, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#logger.warn('A login for a registry cannot be read', { registry, file, err: messageOf(error) });
+      return undefined;
+    }
+  }
+
+  async #findIn(
+    config: Readonly<Record<string, unknown>>,
+    registry: string,
+    signal: AbortSignal,
+  ): Promise<Login | undefined> {
+    const { auths, credHelpers, credsStore } = config;
+    const isFor = (place: string): boolean => isPlaceOf(place, registry);
+    const helpers = Object.entries(isRecord(credHelpers) ? credHelpers : {});
+    const [place, helper] = helpers.find(([each]) => isFor(each)) ?? [undefined, credsStore];
+    const name = registry === 'docker.io' ? 'https://index.docker.io/v1/' : registry;
+    if (typeof helper === 'string' && helper !== '') {
+      const login = await this.#askHelper(helper, place ?? name, signal);
+      if (login !== undefined) return login;
+    }
+    const [, entry] = Object.entries(isRecord(auths) ? auths : {}).find(([each]) => isFor(each)) ?? [];
+    if (!isRecord(entry)) return undefined;
+    const text = (key: string): string => (typeof entry[key] === 'string' ? entry[key] : '');
+    return toLogin({
+      ...{ username: text('username'), password: text('password'), auth: text('auth') },
+      ...{ identityToken: text('identitytoken'), registryToken: text('registrytoken') },
+    });
+  }
+
+  /** Source: https://github.com/docker/docker-credential-helpers#development */
+  async #askHelper(helper: string, place: string, signal: AbortSignal): Promise<Login | undefined> {
+    if (!/^[\w.-]+$/.test(helper)) throw new Error('the name of a credential helper is no name of a program');
+    const program = `docker-credential-${helper}`;
+    const said = await new Promise<string>((resolve, reject) => {
+      const limits = {
+        timeout: HELPER_TIMEOUT_MS,
+        maxBuffer: MAX_HELPER_BYTES,
+        killSignal: 'SIGKILL',
+      } as const;
+      const options = { ...limits, env: { ...this.#environment }, signal };
+      const child = execFile(program, ['get'], options, (error, stdout) => {
+        if (error === null) resolve(stdout);
+        // The helper's words for "none".
+        else if (/credentials not found/.test(stdout)) resolve('{}');
+        // Nothing of what it said: it may be a secret.
+        else
+          reject(
+            new Error(
+              `${program} ${error.killed === true ? 'does not answer' : `failed (${error.code ?? error.signal})`}`,
+            ),
+          );
+      });
+      child.stdin?.on('error', () => undefined);
+      child.stdin?.end(place);
+    });
+    const answer = parseJson(said);
+    const { Username: username, Secret: secret } = isRecord(answer) ? answer : {};
+    if (typeof username !== 'string' || typeof secret !== 'string' || secret === '') return undefined;
+    return username === '<token>'
+      ? { kind: 'identity', token: secret }
+      : { kind: 'password', username, password: secret };
+  }
+}
+
+/** Whether `https://index.docker.io/v1/`, `registry.lab:5000`, … is a registry. */
+export function isPlaceOf(place: string, registry: string): boolean {
+  const host = place.replace(/^https?:\/\//, '').replace(/\/.*$/, '');
+  return (
+    host === registry ||
+    (registry === 'docker.io' && ['index.docker.io', 'registry-1.docker.io'].includes(host))
+  );
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's own message quotes the text.
+    throw new Error('it is not JSON');
+  }
+}
