@@ -190,7 +190,9 @@ describe('podloop demo', () => {
       'apiVersion: v1\nkind: Pod\nmetadata: { name: web }\nspec: { containers: [{ name: a, image: registry.invalid/nginx, command: [sh] }] }\n',
     );
     const { code, stderr } = await runPodloop(['demo', manifests], { env: { TMPDIR: temporary } });
-    expect(stderr).toMatch(/^error: pod default\/web-demo cannot run: container a: .*nginx.*its address is not found/m);
+    expect(stderr).toMatch(
+      /^error: pod default\/web-demo cannot run: container a: .*nginx.*its address is not found/m,
+    );
     expect(code).toBe(1);
     expect(await readdir(temporary)).toEqual([]);
     await expectNothingLeft([]);
