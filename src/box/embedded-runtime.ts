@@ -17,19 +17,18 @@
  * @module
  */
 import { resolve } from 'node:path';
-import { Server } from '@grpc/grpc-js';
+import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { ImageServiceService, RuntimeServiceService } from '#watch/messages';
-import { SystemClock, type Clock, type ClockTimer } from '#base/time/clock.js';
+import { type Clock, type ClockTimer, SystemClock } from '#base/time/clock.js';
 import { aboutFolder, PodloopError } from '#base/errors/errors.js';
 import { type FolderLock, lockFolder, RUNTIME_ROOT_LOCK } from '#base/fs/folder-lock.js';
-import { SILENT_LOGGER, type Logger } from '#base/log/logger.js';
-import { parseSocketPath, type PrivateSocket } from '#base/wire/private-socket.js';
+import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { listenPrivately, parseSocketPath, type PrivateSocket } from '#base/wire/private-socket.js';
 import { makeContext, type PartChoices } from './make-context.js';
 import { removeOne } from './rpc/containers.js';
 import { removePodSandbox } from './rpc/sandboxes.js';
 import { type RpcContext } from './rpc/rpc-context.js';
 import { imageService, runtimeService } from './rpc/cri-services.js';
-import { listenAt } from './server-socket.js';
 
 /** What {@link EmbeddedRuntime.start} takes. */
 export interface EmbeddedRuntimeOptions extends PartChoices {
@@ -196,4 +195,18 @@ export class EmbeddedRuntime implements AsyncDisposable {
       { unref: true },
     );
   }
+}
+
+/** Lets a gRPC server listen at a unix socket that only its owner may open; see {@link listenPrivately}. */
+function listenAt(server: Server, listen: string): Promise<PrivateSocket> {
+  return listenPrivately(
+    listen,
+    (path) =>
+      new Promise((resolve, reject) => {
+        server.bindAsync(`unix:${path}`, ServerCredentials.createInsecure(), (error) => {
+          if (error === null) resolve();
+          else reject(error);
+        });
+      }),
+  );
 }

@@ -18,15 +18,14 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type LinuxContainerResources, type PodSandboxConfig } from '#watch/messages';
-import { SystemClock, type Clock } from '#base/time/clock.js';
+import { type Clock, SystemClock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { applySettings } from './apply-settings.js';
 import { type CgroupIo, KERNEL_CGROUPS } from '#base/proc/cgroups/cgroup-io.js';
 import { DEFAULT_PARENT, toCgroupPath } from './cgroup-parent.js';
 import { type CgroupHost, ContainerCgroup } from './container-cgroup.js';
-import { type CgroupsDescription, describeCgroups, toNotice } from './describe-cgroups.js';
-import { type DetectedCgroups, detectCgroups } from './detect-cgroups.js';
+import { detectCgroups, type DetectedCgroups } from './detect-cgroups.js';
 import { type Killer, type ProcessFinder } from './end-group.js';
 import { findPodGroups, listGroups, toPodGroup } from './find-pod-groups.js';
 import { type GroupUsage, readGroupUsage } from '#base/proc/usage/group-usage.js';
@@ -273,4 +272,46 @@ function killProcess(pid: number): boolean {
     if (systemCodeOf(error) === 'ESRCH') return false;
     throw error;
   }
+}
+
+/** The description for the log and Status. */
+interface CgroupsDescription {
+  readonly version: 'none' | 'v1' | 'v2' | 'v1 and v2';
+  readonly controllers: readonly string[];
+  /** Controllers without which something is not limited. */
+  readonly missing: readonly string[];
+  /** Why there is not more, a sentence each. */
+  readonly reasons: readonly string[];
+  /** Without CAP_SYS_RESOURCE an OOM score below the runtime's own stays without effect. */
+  readonly oomScore: 'any' | 'raised only';
+}
+
+/** What is missed when it is not there. */
+const WANTED = ['cpu', 'memory', 'pids', 'cpuset', 'hugetlb'];
+/** What every pod asks for. */
+const USUAL = ['cpu', 'memory', 'pids'];
+
+/** @param mayLowerOomScore whether we have CAP_SYS_RESOURCE. */
+function describeCgroups(
+  { layout, reasons }: DetectedCgroups,
+  mayLowerOomScore: boolean,
+): CgroupsDescription {
+  const versions = new Set(layout.hierarchies.map(({ version }) => version));
+  const { controllers } = layout;
+  return {
+    version: versions.size === 2 ? 'v1 and v2' : versions.has(1) ? 'v1' : versions.has(2) ? 'v2' : 'none',
+    controllers,
+    missing: WANTED.filter((name) => !controllers.includes(name)),
+    reasons,
+    oomScore: mayLowerOomScore ? 'any' : 'raised only',
+  };
+}
+
+/** What is not limited, in a sentence; undefined when everything that pods usually ask for is. */
+function toNotice({ missing, reasons }: CgroupsDescription): string | undefined {
+  const unlimited = missing.filter((name) => USUAL.includes(name));
+  if (unlimited.length === 0) return undefined;
+  // The same is wrong with each tree as a rule; Status has them all in its verbose answer.
+  const more = reasons.length > 1 ? `, and ${reasons.length - 1} more like it` : '';
+  return `nothing limits ${unlimited.join(', ')} of containers: ${reasons[0] ?? 'no such controller'}${more}`;
 }

@@ -1,13 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { NamespaceMode, PodSandboxConfig, type ContainerConfig } from '#watch/messages';
+import { type ContainerConfig, NamespaceMode, PodSandboxConfig } from '#watch/messages';
 import { withTerminalVariables } from './script/enter-script.js';
 import { type Clock } from '#base/time/clock.js';
 import { type ContainerRoot } from '../images/container-roots.js';
 import { readUsers } from '../images/read-users.js';
 import { type ProcessIdentity } from '../process/child-identity.js';
-import { checkAnySandbox } from '../request-checks.js';
-import { resolveContainerUser, type ContainerUser } from './container-user.js';
+import { checkAnyContainer, checkAnySandbox, refuse } from '../request-checks.js';
+import { type ContainerUser, resolveContainerUser } from './container-user.js';
 import { findFaultInside } from './mounts/find-fault-inside.js';
 import {
   type EnterRequest,
@@ -16,7 +16,6 @@ import {
   type Isolation,
   type LaunchRequest,
 } from './isolation.js';
-import { checkIsolatedContainer, checkIsolatedSandbox } from './namespace-checks.js';
 import { renderNamespaceLaunch } from './namespace-launch.js';
 import { sandboxNamespaces } from './namespace-options.js';
 import { writeSandboxFiles } from './mounts/sandbox-files.js';
@@ -24,6 +23,10 @@ import { endHolder, startHolder } from './sandbox-holder.js';
 import { type SessionKeyring } from './session-keyring.js';
 import { type SandboxShm } from './mounts/sandbox-shm.js';
 import { type ToolKit } from './script/tool-kit.js';
+import { invalidArgument, refused } from '../rpc-error.js';
+import { computeCapabilities } from './script/capabilities.js';
+import { checkDevice } from './mounts/devices.js';
+import { checkMount } from './mounts/volumes.js';
 
 /** What a {@link NamespaceIsolation} needs. */
 export interface NamespaceIsolationOptions {
@@ -147,4 +150,45 @@ function onHostNetwork(config: PodSandboxConfig): PodSandboxConfig {
   const namespaceOptions = { ...linux?.securityContext?.namespaceOptions, network: NamespaceMode.NODE };
   const securityContext = { ...linux?.securityContext, namespaceOptions };
   return PodSandboxConfig.fromPartial({ ...config, linux: { ...linux, securityContext } });
+}
+
+/** Throws when a sandbox that can be is asked to be what namespaces cannot make it. */
+function checkIsolatedSandbox(config: PodSandboxConfig): void {
+  const namespaces = sandboxNamespaces(config);
+  for (const name of Object.keys(config.linux?.sysctls ?? {})) {
+    if (!/^[a-zA-Z0-9_-]+([./][a-zA-Z0-9_-]+)+$/.test(name)) throw invalidArgument(`"${name}" is no sysctl`);
+    const dotted = name.replaceAll('/', '.');
+    const scope = dotted.startsWith('net.') ? 'network' : IPC.test(dotted) ? 'ipc' : undefined;
+    if (scope === undefined || !namespaces[scope]) {
+      throw refused(`sysctl "${name}" is not in a separate kernel namespace`);
+    }
+  }
+  const { network, pid } = config.linux?.securityContext?.namespaceOptions ?? {};
+  if (
+    network === NamespaceMode.CONTAINER ||
+    network === NamespaceMode.TARGET ||
+    pid === NamespaceMode.TARGET
+  ) {
+    throw invalidArgument('a sandbox has namespaces of its own (POD, CONTAINER) or the host’s (NODE)');
+  }
+}
+
+/** Sysctls that each IPC namespace has for itself; see ipc_namespaces(7). */
+const IPC = /^(kernel\.(shm\w*|msg\w*|sem)|fs\.mqueue\.\w+)$/;
+
+/**
+ * Throws when a container is asked to be what namespaces cannot make it.
+ *
+ * @param available the capabilities that can be given.
+ */
+function checkIsolatedContainer(config: ContainerConfig, available: readonly string[]): void {
+  checkAnyContainer(config);
+  const { securityContext } = config.linux ?? {};
+  refuse(config.command[0]?.includes('=') === true, 'a command with "=" in its path');
+  for (const mount of config.mounts) checkMount(mount);
+  for (const device of config.devices) checkDevice(device);
+  computeCapabilities(securityContext?.capabilities, securityContext?.privileged === true, available);
+  for (const path of [...(securityContext?.maskedPaths ?? []), ...(securityContext?.readonlyPaths ?? [])]) {
+    if (!path.startsWith('/') || path.includes('\0')) throw invalidArgument(`"${path}" is no absolute path`);
+  }
 }

@@ -12,10 +12,10 @@ import { type ContainerConfig, type PodSandboxConfig } from '#watch/messages';
 import { messageOf } from '#base/errors/errors.js';
 import {
   containerName,
-  rootIdsOf,
-  sandboxName,
   type ContainerRecord,
   type ImageDefaults,
+  rootIdsOf,
+  sandboxName,
 } from '../container/container-record.js';
 import { type ContainerHost } from '../container/container-host.js';
 import { ContainerParts } from '../container/container-parts.js';
@@ -23,7 +23,6 @@ import { Container } from '../container/container.js';
 import { findHolder } from '../isolation/sandbox-holder.js';
 import { NameIndex } from './name-index.js';
 import { PodFolders } from './sandbox-folders.js';
-import { readPods } from './read-pods.js';
 import { computeCommand } from '../container/resolve-command.js';
 import { notFound } from '../rpc-error.js';
 import { Sandbox } from './sandbox.js';
@@ -277,4 +276,34 @@ export class PodRegistry {
 
 function newId(): string {
   return randomBytes(32).toString('hex');
+}
+
+/** What an earlier runtime has left on the disk. */
+interface StoredPods {
+  readonly sandboxes: readonly Sandbox[];
+  /** Those that were never made whole: shown to nobody, and undone once it is known what else there is. */
+  readonly half: readonly Sandbox[];
+  /** Of containers, in the order of their creation. */
+  readonly records: readonly ContainerRecord[];
+  /** Of everything that has a folder, whether its record can be read or not. */
+  readonly sandboxIds: readonly string[];
+  readonly containerIds: readonly string[];
+}
+
+/** Reads the records of all pods. What cannot be read is left out, and left alone. */
+async function readPods(folders: PodFolders): Promise<StoredPods> {
+  const { sandboxIds, containerIds } = await folders.list();
+  const sandboxes: Sandbox[] = [];
+  const half: Sandbox[] = [];
+  for (const id of sandboxIds) {
+    const sandbox = await folders.readSandbox(id);
+    if (sandbox !== undefined) (sandbox.record.ready ? sandboxes : half).push(sandbox);
+  }
+  const records: ContainerRecord[] = [];
+  for (const id of containerIds) {
+    const record = await folders.readContainer(id);
+    if (record !== undefined) records.push(record);
+  }
+  records.sort((a, b) => (a.createdAtNs < b.createdAtNs ? -1 : 1));
+  return { sandboxes, half, records, sandboxIds, containerIds };
 }

@@ -10,8 +10,6 @@
  */
 import { isTerminalPhase, toV1Time, type V1PodCondition, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { type ApiPodCondition, type ApiPodStatus, hasEndedThere, type NamedApiPod } from './api-pod.js';
-import { isSameJson } from './is-same-json.js';
-import { withGates } from './readiness-gates.js';
 
 /** What {@link computeStatusPatch} looks at. */
 export interface StatusPatchInputs {
@@ -148,4 +146,60 @@ function transitionOf(
   // One that a gate turned has no time of its own.
   const computed = conditions.find(({ type }) => type === condition.type);
   return computed?.status === condition.status ? condition.lastTransitionTime : toV1Time(nowMs);
+}
+
+/**
+ * Whether two pieces of JSON say the same to an API server: it leaves out what is null, and empty text, lists and objects
+ * say no more than what is absent. The order of keys does not count.
+ */
+function isSameJson(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (saysNothing(one) && saysNothing(other)) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
+  if (Array.isArray(one) || Array.isArray(other)) {
+    if (!Array.isArray(one) || !Array.isArray(other) || one.length !== other.length) return false;
+    return one.every((item, index) => isSameJson(item, (other as unknown[])[index]));
+  }
+  const [a, b] = [one as Record<string, unknown>, other as Record<string, unknown>];
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].every((key) => isSameJson(a[key], b[key]));
+}
+
+function saysNothing(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return true;
+  return typeof value === 'object' && Object.values(value).every(saysNothing);
+}
+
+/** What makes a pod unready although its containers are ready. */
+interface UnmetGates {
+  readonly reason: 'ReadinessGatesNotReady';
+  readonly message: string;
+}
+
+/**
+ * The readiness gates of a pod that hold it up, by the conditions that others have set on it. Pure, in the kubelet's
+ * words.
+ *
+ * @see https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-readiness-gate
+ */
+function findUnmetGates({ spec, status }: NamedApiPod): UnmetGates | undefined {
+  const unmet: string[] = [];
+  for (const { conditionType: type = '' } of spec?.readinessGates ?? []) {
+    const condition = status?.conditions?.find((each) => each.type === type);
+    if (condition === undefined) {
+      unmet.push(`corresponding condition of pod readiness gate "${type}" does not exist.`);
+    } else if (condition.status !== 'True') {
+      unmet.push(`the status of pod readiness gate "${type}" is not "True", but ${condition.status ?? ''}`);
+    }
+  }
+  if (unmet.length === 0) return undefined;
+  return { reason: 'ReadinessGatesNotReady', message: unmet.join(', ') };
+}
+
+/** The pod's own conditions with {@link findUnmetGates} worked in: containers that are not ready come first. */
+function withGates(conditions: readonly V1PodCondition[], pod: NamedApiPod): readonly V1PodCondition[] {
+  const unmet = findUnmetGates(pod);
+  if (unmet === undefined) return conditions;
+  return conditions.map((each) =>
+    each.type === 'Ready' && each.status === 'True' ? { ...each, status: 'False', ...unmet } : each,
+  );
 }

@@ -2,12 +2,13 @@ import { type Draft } from '../fields/draft.js';
 import { decodeObject, type SupportRule } from '../fields/decode-object.js';
 import { type FieldPath, formatFieldPath } from '../fields/field-path.js';
 import { type FieldProblem } from '../fields/field-problem.js';
-import { finishPod } from './finish-pod.js';
 import { type Pod } from './pod.js';
 import { POD_TABLES } from './pod-fields.js';
 import { findWrongServerFields } from '../fields/server-written-fields.js';
 import { validatePod } from '../validation/validate-pod.js';
 import { withoutIgnored } from '../fields/without-ignored.js';
+import { type Container } from '../container/container.js';
+import { APPARMOR_PREFIX, appArmorProfileOf } from '../validation/validate-pod-annotations.js';
 
 /** The result of {@link readPod}. */
 export interface PodReading {
@@ -69,5 +70,37 @@ export function readPod(value: unknown, isSupported: SupportRule = SUPPORTED_FIE
     name: draft.metadata?.name ?? '',
     namespace: draft.metadata?.namespace ?? '',
     problems: all,
+  };
+}
+
+/**
+ * Changes a pod as an API server does before it stores it, apart from defaults. Pure.
+ *
+ * The AppArmor annotation of a container, as used before Kubernetes 1.30, becomes the container's field.
+ * References to pull secrets without a name, which charts leave behind, are dropped.
+ */
+function finishPod(pod: Pod): Pod {
+  const { spec, metadata } = pod;
+  const { imagePullSecrets } = spec;
+  const annotations = metadata.annotations ?? {};
+  const hasProfiles = Object.keys(annotations).some((key) => key.startsWith(APPARMOR_PREFIX));
+  const named = imagePullSecrets?.filter(({ name }: { readonly name?: string }) => name !== undefined);
+  if (!hasProfiles && named?.length === imagePullSecrets?.length) return pod;
+  const confine = <Each extends Container>(container: Each): Each => {
+    const profile = appArmorProfileOf(annotations[`${APPARMOR_PREFIX}${container.name}`] ?? '');
+    const context = container.securityContext;
+    if (profile === undefined || context?.appArmorProfile !== undefined) return container;
+    return { ...container, securityContext: { ...context, appArmorProfile: profile } };
+  };
+  const { initContainers, ephemeralContainers } = spec;
+  return {
+    ...pod,
+    spec: {
+      ...spec,
+      containers: spec.containers.map(confine),
+      ...(initContainers === undefined ? {} : { initContainers: initContainers.map(confine) }),
+      ...(ephemeralContainers === undefined ? {} : { ephemeralContainers: ephemeralContainers.map(confine) }),
+      ...(named === undefined ? {} : { imagePullSecrets: named }),
+    },
   };
 }

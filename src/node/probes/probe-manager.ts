@@ -19,11 +19,12 @@ import { LoopStallMonitor } from './loop-stall-monitor.js';
 import { type ProbeFailure, ProbeFindings } from './probe-findings.js';
 import { ProbeJudge, type RunProbe } from './probe-judge.js';
 import { type ProbeMemory } from './probe-memory.js';
-import { type ProbeResult } from './probe-result.js';
+import { type ProbeResult, type ProbeType } from './probe-result.js';
 import { ProbeResults } from './probe-results.js';
-import { probeKey, probeSubjects } from './probe-subjects.js';
 import { type ProbeTargets } from './probe-targets.js';
 import { type ProbeSubject, ProbeWorker } from './probe-worker.js';
+import { type Container } from '#kube/container/container.js';
+import { restartRuleOf, runsOnce, sidecarsOf } from '#kube/container/restart-rule.js';
 
 /** Options of {@link ProbeManager}. */
 export interface ProbeManagerOptions extends Publisher {
@@ -327,4 +328,39 @@ function publishNotRun(
     times,
     message,
   });
+}
+
+const FIELDS = [
+  ['startup', 'startupProbe'],
+  ['readiness', 'readinessProbe'],
+  ['liveness', 'livenessProbe'],
+] as const satisfies readonly (readonly [ProbeType, keyof Container])[];
+
+/** Every probe of a pod's regular containers and sidecars, by container and type. Pure. */
+function probeSubjects(pod: NodePod): Map<string, ProbeSubject> {
+  const { uid, namespace, name } = pod.metadata;
+  const probed = [
+    ...sidecarsOf(pod.spec).map((container) => ['sidecar', container] as const),
+    ...pod.spec.containers.map((container) => ['regular', container] as const),
+  ];
+  const subjects = new Map<string, ProbeSubject>();
+  for (const [kind, container] of probed) {
+    for (const [type, field] of FIELDS) {
+      const probe = container[field];
+      if (probe === undefined) continue;
+      subjects.set(probeKey(container.name, type), {
+        pod: { uid, namespace, name },
+        container,
+        type,
+        probe,
+        neverRestarts: runsOnce(restartRuleOf(kind, container, pod.spec)),
+      });
+    }
+  }
+  return subjects;
+}
+
+/** The name of a probe within its pod. */
+function probeKey(containerName: string, type: ProbeType): string {
+  return `${containerName}/${type}`;
 }

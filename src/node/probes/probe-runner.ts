@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { type Container, type HttpGetAction, type Probe } from '#kube/container/container.js';
 import { expandVariables, MAX_EXPANDED } from '../runtime/config/container-environment.js';
 import { type RuntimeChanges } from '../runtime/runtime-changes.js';
@@ -7,11 +8,12 @@ import { probeByGrpc } from './grpc-probe.js';
 import { probeByHttp } from './http-probe.js';
 import { probeHeaders, probeUrl } from './http-probe-request.js';
 import { type RunProbe } from './probe-judge.js';
-import { type ProbeOutcome } from './probe-outcome.js';
-import { resolvePort } from './probe-port.js';
-import { probeByTcp } from './tcp-probe.js';
+import { type ProbeOutcome, silent, succeeded } from './probe-outcome.js';
 import { type ProbeRun } from './probe-worker.js';
 import { UnansweredCommands } from './unanswered-commands.js';
+import { startFairDeadline } from '#base/async/fair-deadline.js';
+import { joinHostPort } from '#base/wire/join-host-port.js';
+import { type DialAddress, outcomeOfSocketError } from './socket-error.js';
 
 /** Options of {@link probeRunner}. */
 export interface ProbeRunnerOptions {
@@ -82,4 +84,51 @@ function hostOf({ host = '' }: Pick<HttpGetAction, 'host'>, run: ProbeRun): stri
   const chosen = host === '' ? run.host : host;
   if (chosen === '') throw new Error('the pod has no address');
   return chosen;
+}
+
+/**
+ * The number of a probe's port, given as a number or as the name of a container's port. Throws for an unknown
+ * name. Pure.
+ */
+function resolvePort(port: number | string, container: Container): number {
+  const named = container.ports?.find(({ name }) => name !== undefined && name === port)?.containerPort;
+  const number = typeof port === 'number' ? port : (named ?? (/^\d+$/.test(port) ? Number(port) : undefined));
+  if (number === undefined)
+    throw new Error(`couldn't find port: ${JSON.stringify(port)} in ${container.name}`);
+  if (number < 1 || number > 65_535) throw new Error(`invalid port number: ${number}`);
+  return number;
+}
+
+/** Options of {@link probeByTcp}. */
+interface TcpProbe {
+  readonly clock: Clock;
+  readonly address: DialAddress;
+  readonly timeoutMs: number;
+}
+
+/** Opens a connection and closes it: success as soon as it is established. */
+async function probeByTcp(probe: TcpProbe, signal: AbortSignal): Promise<ProbeOutcome> {
+  const { clock, address, timeoutMs } = probe;
+  signal.throwIfAborted();
+  const socket = connect(address);
+  const onAbort = (): unknown => socket.destroy(signal.reason as Error);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await new Promise<ProbeOutcome>((resolve, reject) => {
+      const deadline = startFairDeadline({
+        clock,
+        deadlineMs: timeoutMs,
+        onExpired: () => resolve(silent(`dial tcp ${joinHostPort(address)}: i/o timeout`)),
+      });
+      socket.once('connect', () => resolve(succeeded('')));
+      socket.on('error', (error) => {
+        if (signal.aborted) reject(error);
+        else resolve(outcomeOfSocketError(error, address, ''));
+      });
+      socket.once('close', () => deadline.cancel());
+    });
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    socket.destroy();
+  }
 }

@@ -24,7 +24,7 @@ import {
   type V1PodStatus,
 } from '#kube/pod/v1-pod-status.js';
 import { quotesSecrets } from '../runtime/quotes-secrets.js';
-import { type ContainerLimits, type ContainerStatus, type PodStatus } from '#watch';
+import { ANNOTATIONS, type ContainerLimits, type ContainerStatus, type PodStatus } from '#watch';
 import { computeConditions, type PendingResize } from './compute-conditions.js';
 import {
   computeContainerStatus,
@@ -35,7 +35,6 @@ import { computePhase, type ContainerStatuses, type FindRule } from './compute-p
 import { cutMessages } from './cut-messages.js';
 import { hasRun, PodContainers } from './pod-containers.js';
 import { choosePodIps } from './pod-ips.js';
-import { findPodStartMs } from './pod-start-time.js';
 import { initKindOf, isRunOnce, restartRuleOf } from '#kube/container/restart-rule.js';
 import { findSandboxFlaw } from './sandbox-flaw.js';
 
@@ -249,4 +248,23 @@ function chooseAddresses({
     ...(hostIps[0] === undefined ? {} : { hostIP: hostIps[0], hostIPs: hostIps.map((ip) => ({ ip })) }),
     ...(podIps[0] === undefined ? {} : { podIP: podIps[0], podIPs: podIps.map((ip) => ({ ip })) }),
   };
+}
+
+/**
+ * Since when a pod is on this node, in milliseconds since the epoch; undefined when the runtime has nothing
+ * of it.
+ *
+ * It comes from the annotation podloop.dev/pod-start-time, which is passed on from sandbox to sandbox,
+ * otherwise from the creation of the oldest remaining sandbox or container.
+ */
+function findPodStartMs({ sandboxes, containers }: PodStatus): number | undefined {
+  const written = sandboxes
+    .map(({ annotations }) => Date.parse(annotations[ANNOTATIONS.podStartTime] ?? ''))
+    .filter((ms) => !Number.isNaN(ms));
+  if (written.length > 0) return Math.min(...written);
+  const created = [...sandboxes, ...containers]
+    .map(({ createdAtNs }) => createdAtNs)
+    .filter((ns) => ns > 0n)
+    .map((ns) => Number(ns / 1_000_000n));
+  return created.length === 0 ? undefined : Math.min(...created);
 }

@@ -11,18 +11,25 @@ import { type ClockTimer } from '#base/time/clock.js';
 import { formatGoDuration } from '#base/time/go-duration.js';
 import { AnswerHistory } from './faults/answer-history.js';
 import { type ChaosContext } from './chaos-context.js';
-import { EVENTS_METHOD, isCri, isUnary } from './cri-method.js';
-import { describeCall } from './describe-call.js';
+import { EVENTS_METHOD, isCri, isUnary, shortMethod, subjectOf } from './cri-method.js';
 import { EventFaults } from './faults/event-faults.js';
 import { Gate } from './faults/gate.js';
 import { guardDeferred } from './faults/guard-deferred.js';
 import { applyListFault } from './faults/list-faults.js';
 import { applyNotReady } from './faults/not-ready.js';
 import { type ListScanner } from './faults/list-scanner.js';
-import { ifReadable } from '#base/wire/protobuf-fields.js';
+import { findBytes, ifReadable, readString } from '#base/wire/protobuf-fields.js';
 import { changesAnswer, type Fault, hitsAnswer } from './chaos-rule.js';
 import { type ActiveRule } from './rule-book.js';
-import { type Subject } from './subject.js';
+import { lookUpOnce, type Subject } from './subject.js';
+import {
+  CONTAINER_CONFIG_FIELDS,
+  CONTAINER_METADATA_FIELDS,
+  CREATE_CONTAINER_REQUEST_FIELDS,
+  RUN_SANDBOX_REQUEST_FIELDS,
+  SUBJECT_REQUEST_FIELDS,
+} from './cri-fields.js';
+import { type KnownId, type PodDirectory, readPodOfConfig } from './pod-directory.js';
 
 const NO_REQUEST = Buffer.alloc(0);
 
@@ -250,4 +257,39 @@ export class ChaosCall implements CallHandler {
     this.#requestGate.clear();
     this.#responseGate.clear();
   }
+}
+
+/** What a call is about, by its request. A request that cannot be read is about nothing in particular. */
+function describeCall(path: string, request: Buffer, directory: PodDirectory): Subject {
+  const method = shortMethod(path);
+  const subject = { method, path };
+  if (!isCri(path)) return subject;
+  try {
+    if (method === 'RunPodSandbox') {
+      const pod = readPodOfConfig(findBytes(request, RUN_SANDBOX_REQUEST_FIELDS.config));
+      return { ...subject, known: () => pod && { pod } };
+    }
+    const kind = subjectOf(method);
+    if (kind === undefined) return subject;
+    const id = readString(request, SUBJECT_REQUEST_FIELDS.id);
+    if (kind === 'container')
+      return { ...subject, containerId: id, known: lookUpOnce(() => directory.findContainer(id)) };
+    if (method !== 'CreateContainer')
+      return { ...subject, sandboxId: id, known: lookUpOnce(() => directory.findSandbox(id)) };
+    const containerName = containerNameOf(request);
+    const configured = readPodOfConfig(findBytes(request, CREATE_CONTAINER_REQUEST_FIELDS.sandboxConfig));
+    const known = lookUpOnce((): KnownId => ({
+      ...{ pod: directory.findSandbox(id)?.pod ?? configured, sandboxId: id, containerName },
+    }));
+    return { ...subject, sandboxId: id, known };
+  } catch {
+    return subject;
+  }
+}
+
+/** Of a CreateContainerRequest: config.metadata.name. */
+function containerNameOf(request: Buffer): string {
+  const config = findBytes(request, CREATE_CONTAINER_REQUEST_FIELDS.config);
+  const metadata = config && findBytes(config, CONTAINER_CONFIG_FIELDS.metadata);
+  return metadata === undefined ? '' : readString(metadata, CONTAINER_METADATA_FIELDS.name);
 }

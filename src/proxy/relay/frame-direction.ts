@@ -1,6 +1,5 @@
 import { type CallHeaders, type FieldsToSend, type SideName } from './call-handler.js';
 import { type CallSide, type SideCarrier } from './call-side.js';
-import { DataPadding } from './data-padding.js';
 import { encodeWindowUpdate, FrameFlag, FrameType, readUint31 } from './frame-format.js';
 import { type DataTreatment, type FrameHandler, FrameScanner } from './frame-scanner.js';
 import { HeaderBlocks } from './header-blocks.js';
@@ -270,5 +269,28 @@ export class FrameDirection implements FrameHandler, SideCarrier {
     }
     for (const side of this.#creditDue) if (side.hasRoom) this.credit(side);
     this.#creditDue.clear();
+  }
+}
+
+/** The padding of one frame of DATA that comes in pieces: its length stands in front, the padding itself behind. */
+class DataPadding {
+  readonly #payloadLength: number;
+  /** Undefined until the first byte has come. */
+  #dataLeft: number | undefined;
+
+  constructor(payloadLength: number) {
+    this.#payloadLength = payloadLength;
+  }
+
+  /** What is data in the next piece, which is not empty. */
+  strip(piece: Buffer): Buffer {
+    let data = piece;
+    if (this.#dataLeft === undefined) {
+      this.#dataLeft = Math.max(0, this.#payloadLength - 1 - piece[0]!);
+      data = piece.subarray(1);
+    }
+    const part = data.subarray(0, this.#dataLeft);
+    this.#dataLeft -= part.length;
+    return part;
   }
 }

@@ -1,4 +1,3 @@
-import { concat } from './concat.js';
 import {
   CLIENT_PREFACE,
   FRAME_HEADER_BYTES,
@@ -271,4 +270,10 @@ export class FrameScanner {
     if (this.#runStart < this.#at) this.#out.push(this.#buffer.subarray(this.#runStart, this.#at));
     this.#runStart = this.#at;
   }
+}
+
+/** Both, one behind the other; no copy when one is empty. */
+function concat(first: Buffer, second: Buffer): Buffer {
+  if (first.length === 0) return second;
+  return second.length === 0 ? first : Buffer.concat([first, second]);
 }

@@ -11,21 +11,18 @@
  * @module
  */
 import { type Socket } from 'node:net';
-
 import {
-  type ClientReadableStream,
   Client,
+  type ClientReadableStream,
+  type ClientUnaryCall,
   connectivityState,
   Metadata,
   type ServiceError,
   status as grpcStatus,
 } from '@grpc/grpc-js';
-
 import { SystemClock } from '#base/time/clock.js';
-
 import { type GrpcTransportOptions, toChannelOptions } from './channel-options.js';
 import { type DeafConnection, DeafConnectionWatch, type MovedBytes } from './deaf-connection-watch.js';
-import { type Knock, startKnock, startKnockElsewhere } from './knock.js';
 import { ObservedCredentials } from './observed-credentials.js';
 import {
   type ConnectionState,
@@ -244,4 +241,52 @@ function toStatusError(code: number, details: string): GrpcStatusError {
 
 function closedError(): GrpcStatusError {
   return new GrpcStatusError(grpcStatus.CANCELLED, 'the client is closed');
+}
+
+// No server implements it, so every gRPC server answers Unimplemented by itself, however busy its handlers
+// are.
+const KNOCK_PATH = '/podloop.Connection/Knock';
+// Deadline of the second connection. Each attempt takes a place in the backlog of a stopped runtime, so there
+// must be few of them.
+const ELSEWHERE_DEADLINE_MS = 30_000;
+
+/** A check whether a connection works. */
+interface Knock {
+  /** Never rejects: false if anything but the server itself ended it. */
+  readonly answered: Promise<boolean>;
+  /** Cancels it. Does nothing once it is settled. */
+  end(): void;
+}
+
+/** Sends a call that the server answers without its handlers, on the client's own connection. */
+function startKnock(client: Client, deadlineMs?: number): Knock {
+  const bytes = (message: Buffer): Buffer => message;
+  const options = deadlineMs === undefined ? {} : { deadline: Date.now() + deadlineMs };
+  let call: ClientUnaryCall | undefined;
+  const answered = new Promise<boolean>((resolve) => {
+    call = client.makeUnaryRequest(
+      KNOCK_PATH,
+      bytes,
+      bytes,
+      Buffer.alloc(0),
+      new Metadata(),
+      options,
+      // Any other status may come from our own library instead of the server.
+      (error) => resolve(error?.code === grpcStatus.UNIMPLEMENTED),
+    );
+  });
+  return { answered, end: () => call?.cancel() };
+}
+
+/** The same on a separate connection, which is closed afterwards. It times out after half a minute. */
+function startKnockElsewhere(options: GrpcTransportOptions): Knock {
+  let socket: Socket | undefined;
+  const credentials = new ObservedCredentials({ onSocket: (connected) => (socket = connected) });
+  const client = new Client(`unix:${options.socketPath}`, credentials, toChannelOptions(options));
+  const knock = startKnock(client, ELSEWHERE_DEADLINE_MS);
+  const answered = knock.answered.finally(() => {
+    client.close();
+    socket?.destroy();
+  });
+  return { answered, end: () => knock.end() };
 }

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { stringify } from 'yaml';
 import { CERTIFICATE_FOLDERS, type Diagnosis, EXIT_CODES, exitCodeOf, isWholeReport, runDoctor } from '#node';
 import { type PlegReport } from '#kube/node/pleg-report.js';
 import { type Clock } from '#base/time/clock.js';
@@ -16,7 +17,6 @@ import {
   readCredentials,
   WATCH_INTERVAL_MS,
 } from './doctor-flags.js';
-import { toDiagnosisJson, toDiagnosisYaml } from './diagnosis-json.js';
 import { ProgressLine } from './progress-line.js';
 import { findRuntimeEndpoint } from '../../shared/find-runtime-endpoint.js';
 import { EXIT_INTERRUPTED } from '../../interrupts.js';
@@ -160,4 +160,22 @@ async function print(
       if (isWatch) await stdout.writeLine('');
   }
   if (stdout.failure !== undefined) throw stdout.failure;
+}
+
+/** A diagnosis as one object: everything that was found out, and what is wrong. */
+function toDiagnosisObject(diagnosis: Diagnosis): object {
+  const { facts, findings } = diagnosis;
+  const { atMs, ...rest } = facts;
+  return { time: new Date(atMs).toISOString(), exitCode: exitCodeOf(diagnosis), findings, facts: rest };
+}
+
+/** In one line where more follow. */
+function toDiagnosisJson(diagnosis: Diagnosis, inOneLine: boolean): string {
+  return JSON.stringify(toDiagnosisObject(diagnosis), undefined, inOneLine ? undefined : 2);
+}
+
+/** The same as YAML, without a line end behind it. */
+function toDiagnosisYaml(diagnosis: Diagnosis): string {
+  const text = stringify(toDiagnosisObject(diagnosis), { indentSeq: false, lineWidth: 0, version: '1.1' });
+  return text.replace(/\n$/, '');
 }

@@ -2,7 +2,6 @@ import { type KubeObject } from '#kube/columns/kube-object.js';
 import { parseTemplate, relaxTemplate } from '../jsonpath/parse-template.js';
 import { PathError, type TemplatePart } from '../jsonpath/path-node.js';
 import { findResults } from '../jsonpath/run-template.js';
-import { toGoText } from './go-text.js';
 import { RememberedWidths } from './remembered-widths.js';
 import { toCell } from './terminal-text.js';
 
@@ -69,4 +68,15 @@ function cellOf({ template }: CustomColumn, object: KubeObject): string {
   const results = findResults(template, object, { allowMissingKeys: true });
   const values = results.flat().map((value) => toCell(toGoText(value)));
   return (results[0] ?? []).length === 0 ? ['<none>', ...values].join(',') : values.join(',');
+}
+
+/** A value as Go's fmt.Sprint prints what JSON holds: `map[a:1 b:2]`, `[x y]`, `<nil>`. */
+function toGoText(value: unknown): string {
+  if (value === null || value === undefined) return '<nil>';
+  if (Array.isArray(value)) return `[${value.map((one) => toGoText(one)).join(' ')}]`;
+  if (typeof value === 'object') {
+    const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+    return `map[${entries.map(([key, one]) => `${key}:${toGoText(one)}`).join(' ')}]`;
+  }
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

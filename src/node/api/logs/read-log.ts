@@ -14,13 +14,13 @@
  */
 import { type FileHandle } from 'node:fs/promises';
 import { endsLine } from './cri-log-line.js';
-import { findTailPlace, type TailPlace } from './find-tail-place.js';
 import { blocksOf, gunzip } from './log-blocks.js';
 import { type LogChanges } from './log-changes.js';
 import { type LogFile, type LogFolder } from './log-folder.js';
 import { LogPrinter, type LogSelection } from './log-printer.js';
 import { OpenLogs } from './open-logs.js';
 import { LineSplitter } from './split-lines.js';
+import { countLines, findTail } from './find-tail.js';
 
 /** What {@link readLog} needs. */
 export interface ReadLogOptions {
@@ -183,4 +183,39 @@ class LogReader implements AsyncDisposable {
 async function changedNs(file: FileHandle): Promise<bigint> {
   const { mtimeMs } = await file.stat();
   return BigInt(Math.ceil(mtimeMs)) * 1_000_000n;
+}
+
+/** Where the last lines of a log begin. */
+interface TailPlace {
+  /** The index among the rotated files; behind them all for the current file. */
+  readonly index: number;
+  /** Offset in it. */
+  readonly start: number;
+  /** Lines of a compressed file to skip. */
+  readonly skippedLines: number;
+}
+
+/** Finds where the last `wanted` lines of all files together begin. */
+async function findTailPlace(logs: OpenLogs, wanted: number): Promise<TailPlace> {
+  const { rotated, current } = logs;
+  let left = wanted;
+  if (current !== undefined) {
+    const { start, lines } = await findTail(current, (await current.stat()).size, left);
+    left -= lines;
+    if (left === 0) return { index: rotated.length, start, skippedLines: 0 };
+  }
+  for (const [index, each] of [...rotated.entries()].reverse()) {
+    await using file = await logs.openRotated(each);
+    if (file === undefined) continue;
+    if (each.isCompressed) {
+      const lines = await countLines(gunzip(file));
+      if (lines >= left) return { index, start: 0, skippedLines: lines - left };
+      left -= lines;
+    } else {
+      const { start, lines } = await findTail(file, (await file.stat()).size, left);
+      left -= lines;
+      if (left === 0) return { index, start, skippedLines: 0 };
+    }
+  }
+  return { index: 0, start: 0, skippedLines: 0 };
 }

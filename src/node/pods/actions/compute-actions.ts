@@ -14,13 +14,13 @@
  */
 import { type PodStatus } from '#watch';
 import { findSandboxFlaw } from '../../status/sandbox-flaw.js';
-import { planEphemeralContainers } from './compute-actions-ephemeral.js';
-import { planInitContainers } from './compute-actions-init.js';
 import { planNewSandbox } from './compute-actions-sandbox.js';
 import { ContainerDefinitions } from './container-definition.js';
 import { ContainerPlanner, type PlannedContainer } from '../containers/container-planner.js';
-import { type PodActionInputs, type PodActions } from './pod-actions.js';
+import { type PodActionInputs, type PodActions, type ProbeVerdicts } from './pod-actions.js';
 import { mayBeAlive } from '../../status/pod-containers.js';
+import { type Container, type EphemeralContainer } from '#kube/container/container.js';
+import { initKindOf } from '#kube/container/restart-rule.js';
 
 const DEFINITION_CHANGED = 'Sandbox for pod has changed. Need to start a new one';
 
@@ -136,4 +136,72 @@ function toActions(
     requeueAfterMs: waits.length === 0 ? undefined : Math.min(...waits.map(({ remainingMs }) => remainingMs)),
     baselinesToKeep: definitions.baselinesToKeep,
   };
+}
+
+/**
+ * Plans the ephemeral containers of the present sandbox: each starts once, whatever happens to it or is
+ * edited later.
+ */
+function planEphemeralContainers(
+  planner: ContainerPlanner,
+  ephemeralContainers: readonly EphemeralContainer[],
+): void {
+  for (const [index, container] of ephemeralContainers.entries()) {
+    if (planner.hasBeenStarted(container)) continue;
+    const created = planner.containers.of(container.name).current.find(({ state }) => state === 'created');
+    planner.start({ kind: 'ephemeral', container, index }, 0, created?.id);
+  }
+}
+
+/** The progress of the init containers of a sandbox; `failed` ends the pod. */
+type InitProgress = 'initialized' | 'under-way' | 'failed';
+
+/**
+ * Plans the init containers of the present sandbox: the next one to run, and sidecars that keep running.
+ *
+ * Completed ones may have been removed, so the last one that exists shows the progress. Once the sandbox has
+ * a regular container, all init containers are through.
+ */
+function planInitContainers(
+  planner: ContainerPlanner,
+  initContainers: readonly Container[],
+  regular: readonly PlannedContainer[],
+  probes: ProbeVerdicts,
+): InitProgress {
+  const init = initContainers.map((container, index): PlannedContainer => ({
+    kind: initKindOf(container),
+    container,
+    index,
+  }));
+  const isThere = ({ container }: PlannedContainer): boolean =>
+    planner.containers.of(container.name).current.length > 0;
+  if (regular.some(isThere)) {
+    for (const each of init) if (each.kind === 'sidecar') planner.plan(each);
+    return 'initialized';
+  }
+  const last = init.findLastIndex(isThere);
+  for (const each of init.slice(0, Math.max(0, last))) if (each.kind === 'sidecar') planner.plan(each);
+  const lastThere = init[last];
+  if (lastThere !== undefined) {
+    const outcome = planner.plan(lastThere);
+    if (outcome === 'failed') return 'failed';
+    const isThrough = outcome === 'ended' || (outcome === 'kept' && hasStarted(planner, lastThere, probes));
+    if (!isThrough) return 'under-way';
+  }
+  const next = init[last + 1];
+  if (next === undefined) return 'initialized';
+  planner.plan(next);
+  return 'under-way';
+}
+
+/** A started sidecar lets the next one start; an init container has to end first. */
+function hasStarted(
+  planner: ContainerPlanner,
+  { kind, container }: PlannedContainer,
+  probes: ProbeVerdicts,
+): boolean {
+  if (kind !== 'sidecar') return false;
+  if (container.startupProbe === undefined) return true;
+  const running = planner.containers.of(container.name).current.find(({ state }) => state === 'running');
+  return running !== undefined && probes.hasStarted(running.id);
 }

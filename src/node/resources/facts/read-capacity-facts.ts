@@ -1,11 +1,13 @@
 import { availableParallelism, cpus, totalmem } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { ResourceFacts } from '#cluster';
 import { parseThresholds } from '#kube/node/eviction-thresholds.js';
 import { type AgentOptions } from '../../options/agent-options.js';
 import { EMBEDDED_RUNTIME_NAME } from '#base/channels/embedded-runtime-name.js';
 import { findDiskBytes } from './downward-facts.js';
 import { type CapacityFacts } from './node-capacity.js';
-import { readHugePages } from './read-huge-pages.js';
+import { parseHugepageFolder } from '../../runtime/config/huge-pages.js';
 
 /** The options about what pods may have. */
 export type CapacityOptions = Pick<
@@ -45,4 +47,25 @@ export async function readKernelFacts(
     ...{ maxPods, podsPerCore, reserved: [systemReserved, kubeReserved] },
     thresholds: parseThresholds(evictionHard),
   };
+}
+
+const HUGE_PAGES = '/sys/kernel/mm/hugepages';
+
+/** Bytes in huge pages by their size in bytes; 0 for a size without pages now. */
+async function readHugePages(): Promise<ReadonlyMap<bigint, bigint>> {
+  const folders = await readdir(HUGE_PAGES).catch(() => []);
+  const sizes = await Promise.all(
+    folders.map(async (folder): Promise<readonly [bigint, bigint] | undefined> => {
+      const size = parseHugepageFolder(folder);
+      const count = (
+        await readFile(join(HUGE_PAGES, folder, 'nr_hugepages'), 'latin1').catch(() => '')
+      ).trim();
+      return size === undefined || !/^\d+$/.test(count) ? undefined : [size, BigInt(count) * size];
+    }),
+  );
+  return new Map(
+    sizes
+      .flatMap((each) => (each === undefined ? [] : [each]))
+      .sort(([one], [other]) => (one < other ? -1 : 1)),
+  );
 }
