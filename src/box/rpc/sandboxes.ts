@@ -125,7 +125,7 @@ export async function stopPodSandbox(
  * @param recorded whether it fails when the stop cannot be recorded: on a full disk a removal must go on, since it is
  * what makes room.
  */
-export async function stopSandbox(
+async function stopSandbox(
   { pods, events, parts, logger }: RpcContext,
   sandbox: Sandbox,
   recorded: 'must' | 'may',

@@ -88,7 +88,7 @@ export async function listPodSandboxStats(
 }
 
 /** The sandboxes of the list with their containers, for every call about many. */
-export function selectPods({ pods }: RpcContext, filter: PodSandboxStatsFilter | undefined): PodOfStats[] {
+function selectPods({ pods }: RpcContext, filter: PodSandboxStatsFilter | undefined): PodOfStats[] {
   const { id = '', labelSelector = {} } = filter ?? {};
   const containersOf = new Map<string, Container[]>();
   for (const container of pods.containers) {
