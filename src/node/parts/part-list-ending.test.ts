@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '#testing/fake-clock.js';
 import { LogRecorder } from '#support/fakes/log-recorder.js';
-import { AgentEnding } from './agent-ending.js';
+import { AgentEnding } from './part-list.js';
 
 const NEVER = new Promise<void>(() => undefined);
 

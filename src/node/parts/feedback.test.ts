@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Notifier, Question } from './notifier.js';
+import { Notifier, Question } from './feedback.js';
 
 describe('a notifier', () => {
   it('calls each listener in turn, until it leaves', () => {
