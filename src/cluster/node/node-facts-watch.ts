@@ -1,8 +1,9 @@
+import { Cached } from '#base/async/cached.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
 import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { type NodeFacts } from './compute-node-status.js';
 import { computeResources, type NodeResources } from './compute-resources.js';
-import { CachedFact } from './cached-fact.js';
 import { computeAddresses } from './node-addresses.js';
 import { type NodeAddress, type NodeImage } from './node-object.js';
 import { type MachineInfo, type NodeFactsPort, type RuntimeInfo } from './node-ports.js';
@@ -30,22 +31,26 @@ const RARELY_CHANGED_FRESH_FOR_MS = 60_000;
 export class NodeFactsWatch {
   readonly #port: NodeFactsPort;
   readonly #clock: Clock;
-  readonly #machine: CachedFact<MachineInfo>;
-  readonly #resources: CachedFact<NodeResources>;
-  readonly #addresses: CachedFact<readonly NodeAddress[]>;
-  readonly #runtime: CachedFact<RuntimeInfo>;
-  readonly #images: CachedFact<readonly NodeImage[]>;
-  readonly #mounts: CachedFact<boolean>;
+  readonly #machine: Cached<MachineInfo>;
+  readonly #resources: Cached<NodeResources>;
+  readonly #addresses: Cached<readonly NodeAddress[]>;
+  readonly #runtime: Cached<RuntimeInfo>;
+  readonly #images: Cached<readonly NodeImage[]>;
+  readonly #mounts: Cached<boolean>;
 
   constructor({ port, hardThresholds, hasVolumesInUse, clock, logger }: NodeFactsWatchOptions) {
     this.#port = port;
     this.#clock = clock;
     const keep = <Value>(
       name: string,
-      freshForMs: number,
-      look: (signal: AbortSignal) => Promise<Value>,
-    ): CachedFact<Value> =>
-      new CachedFact({ name, look, freshForMs, deadlineMs: DEADLINE_MS, clock, logger });
+      freshMs: number,
+      read: (signal: AbortSignal) => Promise<Value>,
+    ): Cached<Value> =>
+      new Cached({
+        ...{ clock, freshMs, read, deadlineMs: DEADLINE_MS },
+        late: () => new Error(`${name}: not found out within ${formatGoDuration(DEADLINE_MS)}`),
+        onError: (error) => logger.error('Failed to set some node status fields', error, { fact: name }),
+      });
     const rarely = RARELY_CHANGED_FRESH_FOR_MS;
     this.#machine = keep('machine', rarely, (signal) => port.machine(signal));
     this.#resources = keep('resources', rarely, async (signal) =>

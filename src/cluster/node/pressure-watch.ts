@@ -18,7 +18,7 @@ import { formatGoDuration } from '#base/time/go-duration.js';
 import { type Logger } from '#base/log/logger.js';
 import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { nodePressureChanged } from '#base/channels/node-channels.js';
-import { SharedLook } from '#base/async/shared-look.js';
+import { Cached } from '#base/async/cached.js';
 import { type NodePressure } from './compute-node-conditions.js';
 import { type EvictionSignal, type EvictionThreshold, leastOf } from '#kube/node/eviction-thresholds.js';
 import { findShortage, type Supplies, type Supply } from '#kube/node/node-supplies.js';
@@ -51,7 +51,7 @@ const DEADLINE_MS = 5_000;
 /** See the comment of this module. */
 export class PressureWatch {
   readonly #options: PressureWatchOptions;
-  readonly #looks: ReadonlyMap<string, SharedLook<Supplies>>;
+  readonly #looks: ReadonlyMap<string, Cached<Supplies>>;
   readonly #complaints = new Map<string, string>();
   /** Monotonic milliseconds of the last look that found too little. */
   readonly #shortAtMs = new Map<Condition, number>();
@@ -61,9 +61,9 @@ export class PressureWatch {
     this.#options = options;
     const { readers, clock } = options;
     this.#looks = new Map(
-      Object.entries(readers).map(([name, look]) => {
+      Object.entries(readers).map(([name, read]) => {
         const late = (): Error => new Error(`${name}: not measured within ${formatGoDuration(DEADLINE_MS)}`);
-        return [name, new SharedLook({ clock, deadlineMs: DEADLINE_MS, late, look })];
+        return [name, new Cached({ clock, deadlineMs: DEADLINE_MS, late, read })];
       }),
     );
   }
@@ -105,7 +105,7 @@ export class PressureWatch {
     return supplies;
   }
 
-  async #read(name: string, look: SharedLook<Supplies>, signal: AbortSignal): Promise<Supplies> {
+  async #read(name: string, look: Cached<Supplies>, signal: AbortSignal): Promise<Supplies> {
     try {
       const supplies = await look.get(signal);
       this.#complaints.delete(name);

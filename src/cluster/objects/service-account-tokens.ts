@@ -1,3 +1,4 @@
+import { SingleFlight } from '#base/async/single-flight.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type ServiceAccountTokenProjection } from '#kube/pod/volume.js';
 import { type Clock } from '#base/time/clock.js';
@@ -70,7 +71,7 @@ export class ServiceAccountTokens {
   /** Given out to nobody any more; who was given them may have them until they end. */
   readonly #former = new Set<KeptToken>();
   /** Under way: who asks for the same gets the same. */
-  readonly #flights = new Map<string, Promise<KeptToken>>();
+  readonly #flights = new SingleFlight<KeptToken>();
 
   constructor(options: ServiceAccountTokensOptions) {
     this.#options = options;
@@ -148,16 +149,9 @@ export class ServiceAccountTokens {
   /** Asks for a token and keeps it. */
   async #ask(key: string, pod: NodePod, spec: TokenRequestSpec): Promise<KeptToken> {
     const { uid } = pod.metadata;
-    const flightKey = `${uid} ${key}`;
-    let flight = this.#flights.get(flightKey);
-    if (flight === undefined) {
-      flight = this.#request(pod, spec)
-        .then((fresh) => this.#keep(uid, key, fresh))
-        .finally(() => this.#flights.delete(flightKey));
-      this.#flights.set(flightKey, flight);
-    }
     try {
-      return await flight;
+      const request = async (): Promise<KeptToken> => this.#keep(uid, key, await this.#request(pod, spec));
+      return await this.#flights.run(`${uid} ${key}`, request);
     } catch (error) {
       throw new Error(`failed to fetch token: ${messageOf(error)}`, { cause: error });
     }

@@ -1,4 +1,4 @@
-import { abortable } from '#base/async/abortable.js';
+import { SingleFlight } from '#base/async/single-flight.js';
 import { Slots } from '#base/async/slots.js';
 import { type Clock } from '#base/time/clock.js';
 
@@ -16,13 +16,6 @@ export interface Pulled {
   readonly durationMs: number;
 }
 
-interface Flight {
-  readonly result: Promise<Pulled>;
-  readonly controller: AbortController;
-  waiters: number;
-  hasBegun: boolean;
-}
-
 /**
  * Shares one pull among simultaneous requests for an image, and runs a few at a time, first come, first
  * served.
@@ -33,7 +26,7 @@ interface Flight {
 export class PullQueue {
   readonly #clock: Clock;
   readonly #slots: Slots;
-  readonly #flights = new Map<string, Flight>();
+  readonly #flights = new SingleFlight<Pulled>();
 
   constructor(options: PullQueueOptions) {
     this.#clock = options.clock;
@@ -42,50 +35,20 @@ export class PullQueue {
 
   /** `pull` is called once per flight. Rejects with the signal's reason, or with the error of the pull. */
   async run(image: string, pull: () => Promise<string>, signal: AbortSignal): Promise<Pulled> {
-    signal.throwIfAborted();
-    const flight = this.#flights.get(image) ?? this.#begin(image, pull);
-    flight.waiters++;
-    try {
-      return await abortable(flight.result, signal);
-    } finally {
-      if (--flight.waiters === 0) this.#leave(image, flight);
-    }
-  }
-
-  #begin(image: string, pull: () => Promise<string>): Flight {
-    const controller = new AbortController();
-    const result = this.#pull(
-      pull,
-      () => {
-        flight.hasBegun = true;
+    return await this.#flights.run(
+      image,
+      (flight) => {
+        const work = async (): Promise<Pulled> => {
+          // The last caller may have left just now.
+          flight.signal.throwIfAborted();
+          flight.keepGoing();
+          const startedMs = this.#clock.monotonicMs();
+          const imageRef = await pull();
+          return { imageRef, durationMs: this.#clock.monotonicMs() - startedMs };
+        };
+        return this.#slots.run(undefined, work, flight.signal);
       },
-      controller.signal,
-    ).finally(() => this.#forget(image, flight));
-    // When all waiters have left, nobody handles its failure.
-    result.catch(() => undefined);
-    const flight: Flight = { result, controller, waiters: 0, hasBegun: false };
-    this.#flights.set(image, flight);
-    return flight;
-  }
-
-  #leave(image: string, flight: Flight): void {
-    if (flight.hasBegun) return;
-    // A new caller must not join a cancelled pull.
-    this.#forget(image, flight);
-    flight.controller.abort(new Error(`nobody waits for ${image} any more`));
-  }
-
-  #forget(image: string, flight: Flight): void {
-    if (this.#flights.get(image) === flight) this.#flights.delete(image);
-  }
-
-  async #pull(pull: () => Promise<string>, onBegin: () => void, signal: AbortSignal): Promise<Pulled> {
-    const work = async (): Promise<Pulled> => {
-      onBegin();
-      const startedMs = this.#clock.monotonicMs();
-      const imageRef = await pull();
-      return { imageRef, durationMs: this.#clock.monotonicMs() - startedMs };
-    };
-    return await this.#slots.run(undefined, work, signal);
+      signal,
+    );
   }
 }

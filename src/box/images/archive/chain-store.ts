@@ -3,13 +3,13 @@ import { mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
+import { SingleFlight } from '#base/async/single-flight.js';
 import { RecordFile } from '#base/fs/record-file.js';
 import { syncPath } from '#base/fs/whole-file.js';
 import { measureFolder, type FolderUsage } from '../folder-usage.js';
 import { readLayer, type Layer } from './layer-stream.js';
 import { RootBuilder } from '../root-builder.js';
 import { runTool } from '../run-tool.js';
-import { SingleFlight } from '../single-flight.js';
 import { type Trash } from '../trash.js';
 import { archiveLimit, type UnpackLimits } from './unpack-limits.js';
 
@@ -106,8 +106,7 @@ export class ChainStore {
     this.#holds.set(chainId, (this.#holds.get(chainId) ?? 0) + 1);
     try {
       if (!this.has(chainId)) {
-        const work = (stop: AbortSignal) => this.#unpack(chainId, layers, stop);
-        await this.#flights.run(chainId, work, signal);
+        await this.#flights.run(chainId, (flight) => this.#unpack(chainId, layers, flight.signal), signal);
       }
       return await use(chainId);
     } finally {

@@ -1,6 +1,7 @@
 import { type Publisher } from '#base/channels/publishing-channel.js';
 import { dirname } from 'node:path';
 import { type CriClient, CriPodUsage, type PodCache, type PodPaths } from '#watch';
+import { PAGE_DEADLINE_MS } from '../node/node-pages.js';
 import { renderCadvisorPage } from '../../resources/stats/cadvisor-page.js';
 import { readSubjects } from '../../resources/stats/cadvisor-subjects.js';
 import { ContainerGroups, readableCgroups } from '../../resources/stats/container-groups.js';
@@ -11,7 +12,7 @@ import { diskAt, imageDisks } from '../../resources/stats/disk-usages.js';
 import { readNodeUsage } from '../../resources/stats/node-usage.js';
 import { renderResourcePage } from '../../resources/stats/resource-page.js';
 import { renderSummaryPage } from '../../resources/stats/summary-page.js';
-import { CachedPage } from '../../resources/stats/cached-page.js';
+import { Cached } from '#base/async/cached.js';
 import { type PodOfFiles } from '../../resources/stats/pod-files.js';
 import { UsageLooks } from '../../resources/stats/usage-looks.js';
 import { VolumeUsages } from '../../resources/stats/volume-usages.js';
@@ -80,9 +81,9 @@ export function buildUsagePages(options: UsagePagesOptions): UsagePages {
   });
   const files = buildPodFiles({ client, paths, ending });
   const startedAtMs = clock.now() - process.uptime() * 1_000;
-  const cadvisor = new CachedPage({
-    ...{ clock, keepMs: KEEP_CADVISOR_MS },
-    make: async (signal) => {
+  const cadvisor = new Cached({
+    ...{ clock, freshMs: KEEP_CADVISOR_MS, deadlineMs: PAGE_DEADLINE_MS },
+    read: async (signal) => {
       // In parallel, so that a hanging runtime costs its deadline once.
       const [look, runtimeMetrics] = await Promise.all([
         looks.look(signal),

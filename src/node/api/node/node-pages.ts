@@ -8,7 +8,7 @@
  * @module
  */
 import { type Clock } from '#base/time/clock.js';
-import { SharedLook } from '#base/async/shared-look.js';
+import { Cached } from '#base/async/cached.js';
 import { ApiError } from '../http/api-error.js';
 import { type ApiHandler } from '../http/api-request.js';
 
@@ -45,12 +45,12 @@ export type MakePage = (signal: AbortSignal) => PageContent | Promise<PageConten
 export type NodePages = { readonly [Path in NodePagePath]?: MakePage };
 
 /** Longer than any scraper waits. */
-const PAGE_DEADLINE_MS = 30_000;
+export const PAGE_DEADLINE_MS = 30_000;
 
 /** A handler for each existing page, for any number of servers. */
 export function nodePageHandlers(
   pages: NodePages,
-  clock: Pick<Clock, 'setTimer'>,
+  clock: Pick<Clock, 'setTimer' | 'monotonicMs'>,
 ): ReadonlyMap<NodePagePath, ApiHandler> {
   const entries = Object.entries(pages) as [NodePagePath, MakePage | undefined][];
   return new Map(
@@ -58,11 +58,15 @@ export function nodePageHandlers(
   );
 }
 
-function pageHandler(path: NodePagePath, make: MakePage, clock: Pick<Clock, 'setTimer'>): ApiHandler {
-  const shared = new SharedLook<Uint8Array>({
+function pageHandler(
+  path: NodePagePath,
+  make: MakePage,
+  clock: Pick<Clock, 'setTimer' | 'monotonicMs'>,
+): ApiHandler {
+  const shared = new Cached<Uint8Array>({
     ...{ clock, deadlineMs: PAGE_DEADLINE_MS },
     late: () => new ApiError('Timeout', `${path} could not be made within ${PAGE_DEADLINE_MS / 1_000}s`),
-    look: async (signal) => encode(await make(signal)),
+    read: async (signal) => encode(await make(signal)),
   });
   return async ({ signal }) => ({
     ...{ kind: 'bytes', contentType: NODE_PAGES[path].contentType },

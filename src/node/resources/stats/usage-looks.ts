@@ -9,7 +9,7 @@
  * @module
  */
 import { type ContainerStatus, type ContainerUsage, type PodStatus, type PodUsage } from '#watch';
-import { abortable } from '#base/async/abortable.js';
+import { Cached } from '#base/async/cached.js';
 import { type Clock } from '#base/time/clock.js';
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
@@ -54,21 +54,18 @@ const FRESH_MS = 1_000;
 /** See the module. */
 export class UsageLooks {
   readonly #options: UsageLooksOptions;
-  #underWay: Promise<UsageLook> | undefined;
-  #last: { readonly look: UsageLook; readonly endedAtMs: number } | undefined;
+  readonly #cached: Cached<UsageLook>;
   #problem: string | undefined;
 
   constructor(options: UsageLooksOptions) {
     this.#options = options;
+    const read = (): Promise<UsageLook> => this.#lookNow();
+    this.#cached = new Cached({ clock: options.clock, freshMs: FRESH_MS, read });
   }
 
   /** The usage now, or of a second ago. The signal only ends the wait. */
   async look(signal: AbortSignal): Promise<UsageLook> {
-    signal.throwIfAborted();
-    const last = this.#last;
-    if (last !== undefined && this.#options.clock.monotonicMs() - last.endedAtMs < FRESH_MS) return last.look;
-    this.#underWay ??= this.#lookNow().finally(() => (this.#underWay = undefined));
-    return await abortable(this.#underWay, signal);
+    return await this.#cached.get(signal);
   }
 
   async #lookNow(): Promise<UsageLook> {
@@ -80,9 +77,7 @@ export class UsageLooks {
     ]);
     const problem = typeof pods === 'string' ? pods : undefined;
     this.#tell(problem);
-    const look = { atMs, node, problem, pods: typeof pods === 'string' ? [] : this.#join(pods) };
-    this.#last = { look, endedAtMs: clock.monotonicMs() };
-    return look;
+    return { atMs, node, problem, pods: typeof pods === 'string' ? [] : this.#join(pods) };
   }
 
   /** Logs once when it begins and once when it is over, however often somebody scrapes. */

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { defer } from '../deferred.js';
-import { SingleFlight } from './single-flight.js';
+import { type Flight, SingleFlight } from './single-flight.js';
+
+function defer<T>() {
+  let resolve: (value: T) => void = () => undefined;
+  const promise = new Promise<T>((settle) => (resolve = settle));
+  return { promise, resolve: (value: T) => resolve(value) };
+}
 
 const NEVER = new AbortController().signal;
 
@@ -38,7 +43,7 @@ describe('a single flight', () => {
     const flights = new SingleFlight<string>();
     const [first, second] = [new AbortController(), new AbortController()];
     let stop: AbortSignal | undefined;
-    const work = (signal: AbortSignal) => {
+    const work = ({ signal }: Flight) => {
       stop = signal;
       return new Promise<string>((_, reject) => {
         signal.addEventListener('abort', () => reject(new Error('stopped')));
@@ -46,6 +51,7 @@ describe('a single flight', () => {
     };
     const asked = [flights.run('a', work, first.signal), flights.run('a', work, second.signal)];
     const settled = Promise.allSettled(asked);
+    await Promise.resolve();
     first.abort(new Error('one left'));
     await expect(asked[0]).rejects.toThrow('one left');
     expect(stop?.aborted).toBe(false);
@@ -70,10 +76,29 @@ describe('a single flight', () => {
       },
       NEVER,
     );
-    await Promise.resolve();
+    await new Promise((resolve) => setImmediate(resolve));
     expect(begun).toBe(false);
     ending.resolve('old');
     expect(await second).toBe('new');
+  });
+
+  it('goes on with work that asks for it when all have left, and gives it to who comes next', async () => {
+    const flights = new SingleFlight<string>();
+    const leaving = new AbortController();
+    const ending = defer<string>();
+    const signals: AbortSignal[] = [];
+    const work = ({ signal, keepGoing }: Flight) => {
+      signals.push(signal);
+      keepGoing();
+      return ending.promise;
+    };
+    const first = flights.run('a', work, leaving.signal);
+    await Promise.resolve();
+    leaving.abort(new Error('left'));
+    await expect(first).rejects.toThrow('left');
+    const second = flights.run('a', work);
+    ending.resolve('done');
+    expect([await second, signals.map(({ aborted }) => aborted)]).toEqual(['done', [false]]);
   });
 
   it('begins nothing for who has left already', async () => {
