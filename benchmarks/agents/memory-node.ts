@@ -2,7 +2,7 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryRuntime } from '../../test/integration/scale/memory-runtime.js';
-import { Endings } from '../endings.js';
+import { DisposalStack } from '#base/async/disposal-stack.js';
 import { makeRunFolder } from '../run-folder.js';
 import { withDeadline } from '../with-deadline.js';
 import { BenchProcess, type BenchProcessOptions } from './bench-process.js';
@@ -115,7 +115,7 @@ export class MemoryNode implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await using endings = new Endings();
+    await using endings = new DisposalStack();
     const folder = this.#folder;
     endings.use({ [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) });
     endings.use(this.runtime);

@@ -15,7 +15,7 @@ import { promisify } from 'node:util';
 import { abortable } from '#base/async/abortable.js';
 import { findProgram } from '../../test/build-state.js';
 import { BenchProcess } from '../agents/bench-process.js';
-import { Endings } from '../endings.js';
+import { DisposalStack } from '#base/async/disposal-stack.js';
 import { type Progress } from '../progress.js';
 import { makeRunFolder } from '../run-folder.js';
 import { withDeadline } from '../with-deadline.js';
@@ -45,7 +45,7 @@ export async function runForwardBenchmark({
   signal,
 }: ForwardBenchmarkOptions): Promise<ForwardFigures> {
   progress.begin(`forward: ${connections} connections at once`);
-  await using endings = new Endings();
+  await using endings = new DisposalStack();
   const folder = await makeRunFolder('forward');
   endings.use({ [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) });
   const manifests = path.join(folder, 'manifests');

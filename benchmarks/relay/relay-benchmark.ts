@@ -17,7 +17,7 @@ import { measureUntilNarrow } from '../relist/narrow-rounds.js';
 import { measureSide, type SideSamples } from '../relist/paired-rounds.js';
 import { makeRunFolder } from '../run-folder.js';
 import { bootstrapRatio, type Estimate, mean, median, quantile } from '../stats.js';
-import { Endings } from '../endings.js';
+import { DisposalStack } from '#base/async/disposal-stack.js';
 import { RELAY_KINDS, type RelayKind, type RelayProcess, startRelayProcess } from './start-relay-process.js';
 
 export interface RelayBenchmarkOptions {
@@ -98,7 +98,7 @@ export async function runRelayBenchmark(options: RelayBenchmarkOptions): Promise
 
 async function measureLoad(load: Load, options: RelayBenchmarkOptions): Promise<RelayFigures[]> {
   const folder = await makeRunFolder('relay');
-  await using stack = new Endings();
+  await using stack = new DisposalStack();
   try {
     const pods = Math.ceil(load.containers / CONTAINERS_PER_POD);
     const synthetic = stack.use(await spawnSyntheticRuntime({ pods, containersPerPod: CONTAINERS_PER_POD }));
@@ -106,10 +106,9 @@ async function measureLoad(load: Load, options: RelayBenchmarkOptions): Promise<
     const through = async (kind: RelayKind): Promise<Through> => {
       const socket = path.join(folder, `${kind.replaceAll(' ', '-')}.sock`);
       const relay = stack.use(await startRelayProcess(kind, upstream, socket, options.signal));
-      return {
-        relay,
-        transport: stack.defer(new GrpcTransport({ socketPath: socket, maxReceiveMessageBytes: -1 })),
-      };
+      const transport = new GrpcTransport({ socketPath: socket, maxReceiveMessageBytes: -1 });
+      stack.defer(() => transport.close());
+      return { relay, transport };
     };
     const barePipe = await through('pipe');
     const list = await barePipe.transport.unary(`${SERVICE}ListContainers`, NOTHING).answer;

@@ -16,6 +16,7 @@
  *
  * @module
  */
+import { DisposalStack } from '#base/async/disposal-stack.js';
 import { resolve } from 'node:path';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { ImageServiceService, RuntimeServiceService } from '#watch/messages';
@@ -55,6 +56,8 @@ export class EmbeddedRuntime implements AsyncDisposable {
   readonly #socket: PrivateSocket;
   readonly #lock: FolderLock;
   readonly #context: RpcContext;
+  /** What outlives the server: the pods, their network and images, and the lock. */
+  readonly #ends: DisposalStack;
   #timer: ClockTimer | undefined;
   #scanning: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
@@ -65,12 +68,14 @@ export class EmbeddedRuntime implements AsyncDisposable {
     socket: PrivateSocket;
     lock: FolderLock;
     context: RpcContext;
+    ends: DisposalStack;
   }) {
     this.#clock = parts.clock;
     this.#server = parts.server;
     this.#socket = parts.socket;
     this.#lock = parts.lock;
     this.#context = parts.context;
+    this.#ends = parts.ends;
     this.#planScan();
   }
 
@@ -92,10 +97,15 @@ export class EmbeddedRuntime implements AsyncDisposable {
     const lock = await lockFolder(rootDir, RUNTIME_ROOT_LOCK, { clock }).catch((error: unknown) => {
       throw tell(error);
     });
-    let context: RpcContext | undefined;
+    await using made = new DisposalStack();
+    made.defer(() => lock.release());
+    await using streams = new DisposalStack();
     try {
       const imageDirs = (options.imageDirs ?? []).map((folder) => resolve(folder));
-      context = await makeContext({ ...options, rootDir, imageDirs, clock, logger });
+      const context = await makeContext({ ...options, rootDir, imageDirs, clock, logger });
+      const { images, network, pods, connector, streaming } = context;
+      for (const part of [images, network, pods]) made.defer(() => part.close());
+      for (const part of [connector, streaming]) streams.defer(() => part.close());
       await context.pods.load();
       await context.images.restore(context.pods.findRootOwners());
       const server = new Server({
@@ -105,14 +115,9 @@ export class EmbeddedRuntime implements AsyncDisposable {
       server.addService(RuntimeServiceService, runtimeService(context));
       server.addService(ImageServiceService, imageService(context));
       const socket = await listenAt(server, options.listen);
-      return new EmbeddedRuntime({ clock, server, socket, lock, context });
+      streams.move();
+      return new EmbeddedRuntime({ clock, server, socket, lock, context, ends: made.move() });
     } catch (error) {
-      await context?.streaming.close();
-      await context?.connector.close();
-      await context?.pods.close();
-      await context?.network.close();
-      await context?.images.close();
-      await lock.release();
       throw tell(error);
     }
   }
@@ -158,6 +163,8 @@ export class EmbeddedRuntime implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
+    await using ends = new DisposalStack();
+    ends.use(this.#ends);
     this.#timer?.cancel();
     await this.#lock.announceRelease();
     await this.#socket.remove();
@@ -166,10 +173,6 @@ export class EmbeddedRuntime implements AsyncDisposable {
     await this.#context.connector.close();
     await this.#shutDownServer();
     await this.#scanning;
-    await this.#context.pods.close();
-    await this.#context.network.close();
-    await this.#context.images.close();
-    await this.#lock.release();
   }
 
   #shutDownServer(): Promise<void> {

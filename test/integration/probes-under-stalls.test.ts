@@ -5,6 +5,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
+import { DisposalStack } from '#base/async/disposal-stack.js';
 import { type Probe } from '#kube/container/container.js';
 import { aProbe, aProbedPod } from '#support/harness/probe-harness.js';
 import { SystemClock } from '#base/time/clock.js';
@@ -34,9 +35,9 @@ Promise.all(servers.map((server) => new Promise((resolve) => {
 }))).then((ports) => parentPort.postMessage(ports));
 `;
 
-const cleanups: (() => unknown)[] = [];
+const cleanups = new DisposalStack();
 afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  await cleanups[Symbol.asyncDispose]();
 });
 
 /** Blocks the event loop, as a long slice of work does. */
@@ -50,7 +51,7 @@ const later = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 describe('fifty probed pods under an event loop that is blocked for 3 s again and again', () => {
   it('all live on, and a deaf one is found out once the loop is free', async () => {
     const thread = new Worker(SERVERS, { eval: true });
-    cleanups.push(() => thread.terminate());
+    cleanups.defer(() => thread.terminate());
     const [http, grpc, tcp, deaf] = await new Promise<number[]>((resolve) => thread.once('message', resolve));
     const handlers: Probe[] = [
       { httpGet: { port: http! } },
@@ -68,13 +69,13 @@ describe('fifty probed pods under an event loop that is blocked for 3 s again an
     });
     const failed: string[] = [];
     const results = manager.subscribe();
-    cleanups.push(() => results.close());
+    cleanups.defer(() => results.close());
     void (async () => {
       for await (const { podUid, type, result } of results)
         if (result === 'failure') failed.push(`${podUid} ${type}`);
     })();
     const ends: ProbeEnd[] = [];
-    cleanups.push(probeEnded.subscribe((end) => ends.push(end)));
+    cleanups.defer(probeEnded.subscribe((end) => ends.push(end)));
 
     for (let index = 0; index < 50; index++) {
       const probe = {

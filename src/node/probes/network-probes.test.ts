@@ -9,15 +9,16 @@ import {
   status as grpcStatus,
 } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
+import { DisposalStack } from '#base/async/disposal-stack.js';
 import { type HttpGetAction, type Probe } from '#kube/container/container.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { probeRunner } from './probe-runner.js';
 import { decodeHealthResponse, encodeHealthRequest } from './health-message.js';
 import { type ProbeOutcome } from './probe-outcome.js';
 
-const cleanups: (() => unknown)[] = [];
+const cleanups = new DisposalStack();
 afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  await cleanups[Symbol.asyncDispose]();
 });
 
 /** Listens on loopback and gives the port. */
@@ -28,7 +29,7 @@ async function listen(server: Server): Promise<number> {
     socket.on('error', () => undefined);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  cleanups.push(async () => {
+  cleanups.defer(async () => {
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => server.close(resolve));
   });
@@ -331,7 +332,7 @@ describe('a probe by gRPC', () => {
         },
       },
     );
-    cleanups.push(() => server.forceShutdown());
+    cleanups.defer(() => server.forceShutdown());
     return await new Promise((resolve, reject) => {
       server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => {
         if (error) reject(error);

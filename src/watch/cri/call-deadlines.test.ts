@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
 import { afterEach, describe, expect, it } from 'vitest';
+import { DisposalStack } from '#base/async/disposal-stack.js';
 
 import { CriTestServer } from '#support/clients/cri-test-server.js';
 import { FakeClock } from '#testing/fake-clock.js';
@@ -12,9 +13,9 @@ import { hasCode } from '#base/errors/errors.js';
 import { CriClient } from './client.js';
 import { VersionResponse } from './generated/runtime/v1/cri.js';
 
-const cleanups: (() => Promise<void> | void)[] = [];
+const cleanups = new DisposalStack();
 afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  await cleanups[Symbol.asyncDispose]();
 });
 
 /** Blocks the event loop, as a long synchronous task does. */
@@ -27,14 +28,14 @@ describe('the deadline of a CRI call', () => {
   it('does not expire while the answer waits in the socket of a stalled event loop', async () => {
     // In its own thread, so that it answers while this loop is blocked.
     const folder = await mkdtemp(join(tmpdir(), 'podloop-deadline-'));
-    cleanups.push(() => rm(folder, { recursive: true, force: true }));
+    cleanups.defer(() => rm(folder, { recursive: true, force: true }));
     const worker = new Worker(ANSWERING_SERVER, { eval: true, workerData: { path: `${folder}/cri.sock` } });
-    cleanups.push(async () => {
+    cleanups.defer(async () => {
       await worker.terminate();
     });
     await new Promise((resolve) => worker.once('message', resolve));
     const client = new CriClient({ endpoint: `${folder}/cri.sock` });
-    cleanups.push(() => client.close());
+    cleanups.defer(() => client.close());
     await client.version({}, { timeoutMs: 60_000 });
 
     const outcomes: string[] = [];
@@ -62,9 +63,9 @@ describe('the deadline of a CRI call', () => {
         },
       },
     });
-    cleanups.push(() => server[Symbol.asyncDispose]());
+    cleanups.defer(() => server[Symbol.asyncDispose]());
     const client = new CriClient({ endpoint: server.endpoint, clock });
-    cleanups.push(() => client.close());
+    cleanups.defer(() => client.close());
     const outcome = client.version().catch((error: unknown) => error);
     while (!seen.asked) await new Promise((resolve) => setImmediate(resolve));
     await clock.advance(119_999);
@@ -84,9 +85,9 @@ describe('the deadline of a CRI call', () => {
     const server = await CriTestServer.start({
       handlers: { version: (_, reply) => reply(null, VersionResponse.create()) },
     });
-    cleanups.push(() => server[Symbol.asyncDispose]());
+    cleanups.defer(() => server[Symbol.asyncDispose]());
     const client = new CriClient({ endpoint: server.endpoint, clock });
-    cleanups.push(() => client.close());
+    cleanups.defer(() => client.close());
     const quiet = (call: Promise<unknown>): void => void call.catch(() => undefined);
     quiet(client.containerStatus({ containerId: 'c' }));
     quiet(client.stopContainer({ containerId: 'c', timeout: 30 }));

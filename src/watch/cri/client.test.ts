@@ -2,6 +2,7 @@ import { setTimeout as sleepFor } from 'node:timers/promises';
 
 import { status as grpcStatus } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
+import { DisposalStack } from '#base/async/disposal-stack.js';
 
 import { CriTestServer, type CriTestServerOptions } from '#support/clients/cri-test-server.js';
 import { FakeClock } from '#testing/fake-clock.js';
@@ -18,20 +19,20 @@ import {
   VersionResponse,
 } from './generated/runtime/v1/cri.js';
 
-const cleanups: (() => Promise<void> | void)[] = [];
+const cleanups = new DisposalStack();
 afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  await cleanups[Symbol.asyncDispose]();
 });
 
 async function serve(options: CriTestServerOptions): Promise<CriTestServer> {
   const server = await CriTestServer.start(options);
-  cleanups.push(() => server[Symbol.asyncDispose]());
+  cleanups.defer(() => server[Symbol.asyncDispose]());
   return server;
 }
 
 function connect(endpoint: string, options: Partial<CriClientOptions> = {}): CriClient {
   const client = new CriClient({ endpoint, ...options });
-  cleanups.push(() => client.close());
+  cleanups.defer(() => client.close());
   return client;
 }
 
@@ -126,7 +127,7 @@ describe('a CRI client', () => {
     const server = await serve({ raw: { version: () => Buffer.concat([unknown, known]) } });
     const client = connect(server.endpoint);
     const ended: CriCallEnd[] = [];
-    cleanups.push(criCallEnded.subscribe((end) => ended.push(end)));
+    cleanups.defer(criCallEnded.subscribe((end) => ended.push(end)));
     expect(await client.version()).toEqual(version);
     expect(client.counters.unknownFields).toBe(2);
     expect(ended).toMatchObject([{ outcome: 'ok', unknownFields: 2 }]);
@@ -160,10 +161,8 @@ describe('a CRI client', () => {
     const client = connect(server.endpoint, { clock });
     const started: CriCall[] = [];
     const ended: CriCallEnd[] = [];
-    cleanups.push(
-      criCallStarted.subscribe((call) => started.push(call)),
-      criCallEnded.subscribe((end) => ended.push(end)),
-    );
+    cleanups.defer(criCallStarted.subscribe((call) => started.push(call)));
+    cleanups.defer(criCallEnded.subscribe((end) => ended.push(end)));
     const pod = { uid: 'u1', namespace: 'default', name: 'web' };
     const call = client.containerStatus({ containerId: 'c1' }, { pod });
     const record = client.callsInFlight()[0]!;
@@ -190,7 +189,7 @@ describe('a CRI client', () => {
     const hear = (who: string) => (end: CriCallEnd) => void ends.push(`${who} ${end.call.method}`);
     one.channels.subscribe(criCallEnded, hear('one'));
     other.channels.subscribe(criCallEnded, hear('other'));
-    cleanups.push(criCallEnded.subscribe(hear('process')));
+    cleanups.defer(criCallEnded.subscribe(hear('process')));
     await one.version();
     expect(ends.splice(0)).toEqual(['one Version', 'process Version']);
     await other.version();

@@ -1,5 +1,6 @@
 import { type ServerWritableStream } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
+import { DisposalStack } from '#base/async/disposal-stack.js';
 
 import { CriTestServer } from '#support/clients/cri-test-server.js';
 import { criConnectionChanged, type CriConnectionChange } from '#base/channels/channels.js';
@@ -8,18 +9,18 @@ import { CriClient } from './client.js';
 import { readContainerEvents } from './container-events.js';
 import { ContainerEventResponse } from './generated/runtime/v1/cri.js';
 
-const cleanups: (() => Promise<void> | void)[] = [];
+const cleanups = new DisposalStack();
 afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  await cleanups[Symbol.asyncDispose]();
 });
 
 async function serve(
   getContainerEvents: (call: ServerWritableStream<unknown, ContainerEventResponse>) => void,
 ): Promise<CriClient> {
   const server = await CriTestServer.start({ handlers: { getContainerEvents } });
-  cleanups.push(() => server[Symbol.asyncDispose]());
+  cleanups.defer(() => server[Symbol.asyncDispose]());
   const client = new CriClient({ endpoint: server.endpoint });
-  cleanups.push(() => client.close());
+  cleanups.defer(() => client.close());
   return client;
 }
 
@@ -47,9 +48,9 @@ describe('the stream of container events', () => {
         ],
       },
     });
-    cleanups.push(() => server[Symbol.asyncDispose]());
+    cleanups.defer(() => server[Symbol.asyncDispose]());
     const client = new CriClient({ endpoint: server.endpoint });
-    cleanups.push(() => client.close());
+    cleanups.defer(() => client.close());
     const seen: string[] = [];
     await readContainerEvents(client, {
       onEvent: ({ containerId }) => seen.push(containerId),
@@ -76,7 +77,7 @@ describe('the stream of container events', () => {
 
   it("publishes the connection's states", async () => {
     const changes: CriConnectionChange[] = [];
-    cleanups.push(criConnectionChanged.subscribe((change) => changes.push(change)));
+    cleanups.defer(criConnectionChanged.subscribe((change) => changes.push(change)));
     const client = await serve((call) => void call.end());
     await readContainerEvents(client, { onEvent: () => undefined });
     client.close();

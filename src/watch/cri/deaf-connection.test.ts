@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterEach, describe, expect, it } from 'vitest';
+import { DisposalStack } from '#base/async/disposal-stack.js';
 
 import { FakeClock } from '#testing/fake-clock.js';
 import { type PodloopError } from '#base/errors/errors.js';
@@ -15,9 +16,9 @@ import { CriClient } from './client.js';
 import { VersionResponse } from './generated/runtime/v1/cri.js';
 import { GrpcTransport } from './grpc-transport.js';
 
-const cleanups: (() => Promise<void> | void)[] = [];
+const cleanups = new DisposalStack();
 afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  await cleanups[Symbol.asyncDispose]();
 });
 
 const HEADERS = { ':status': 200, 'content-type': 'application/grpc' };
@@ -82,7 +83,7 @@ async function serve() {
   const socketPath = join(folder, 'cri.sock');
   relay.listen(socketPath);
   await once(relay, 'listening');
-  cleanups.push(async () => {
+  cleanups.defer(async () => {
     relay.close();
     backend.close();
     for (const socket of sockets) socket.destroy();
@@ -112,7 +113,7 @@ function connect(socketPath: string) {
   const clock = new FakeClock();
   const transport = new GrpcTransport({ socketPath, clock });
   const client = new CriClient({ transport });
-  cleanups.push(() => client.close());
+  cleanups.defer(() => client.close());
   return { clock, transport, client };
 }
 

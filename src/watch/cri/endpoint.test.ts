@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DisposalStack } from '#base/async/disposal-stack.js';
 
 import { CriTestServer } from '#support/clients/cri-test-server.js';
 import { FakeClock } from '#testing/fake-clock.js';
@@ -17,19 +18,19 @@ import { VersionResponse } from './generated/runtime/v1/cri.js';
 import { probeEndpoint } from './probe-endpoint.js';
 
 let folder: string;
-const cleanups: (() => Promise<void> | void)[] = [];
+const cleanups = new DisposalStack();
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'podloop-endpoint-'));
-  cleanups.push(() => rm(folder, { recursive: true, force: true }));
+  cleanups.defer(() => rm(folder, { recursive: true, force: true }));
 });
 afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  await cleanups[Symbol.asyncDispose]();
 });
 
 async function listen(server: NetServer, path = join(folder, 'it.sock')): Promise<string> {
   server.listen(path);
   await once(server, 'listening');
-  cleanups.push(async () => {
+  cleanups.defer(async () => {
     server.close();
     await once(server, 'close');
   });
@@ -89,7 +90,7 @@ describe('the probe of an endpoint', () => {
   it('returns the version of a runtime', async () => {
     const version = VersionResponse.create({ runtimeName: 'testd' });
     const server = await CriTestServer.start({ handlers: { version: (_, reply) => reply(null, version) } });
-    cleanups.push(() => server[Symbol.asyncDispose]());
+    cleanups.defer(() => server[Symbol.asyncDispose]());
     expect(await probeEndpoint(server.endpoint)).toEqual(version);
   });
 
@@ -156,7 +157,7 @@ describe('the probe of an endpoint', () => {
 
   it('reports a gRPC server without CRI v1', async () => {
     const server = await CriTestServer.start();
-    cleanups.push(() => server[Symbol.asyncDispose]());
+    cleanups.defer(() => server[Symbol.asyncDispose]());
     const error = await failureOf(probeEndpoint(server.endpoint));
     expect(error.code).toBe('ENDPOINT_NO_CRI_V1');
     expect(error.message).toContain('CRI plugin');
@@ -165,7 +166,7 @@ describe('the probe of an endpoint', () => {
   it('gives up on a server that accepts and stays silent', async () => {
     const clock = new FakeClock();
     const server = createServer((socket) => {
-      cleanups.push(() => void socket.destroy());
+      cleanups.defer(() => void socket.destroy());
     });
     const path = await listen(server);
     const accepted = once(server, 'connection');
@@ -179,7 +180,7 @@ describe('the probe of an endpoint', () => {
 
   it('ends with the reason of its signal', async () => {
     const server = createServer((socket) => {
-      cleanups.push(() => void socket.destroy());
+      cleanups.defer(() => void socket.destroy());
     });
     const path = await listen(server);
     const controller = new AbortController();

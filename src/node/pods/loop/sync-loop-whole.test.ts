@@ -5,6 +5,7 @@
  * @module
  */
 import { afterEach, describe, expect, it } from 'vitest';
+import { DisposalStack } from '#base/async/disposal-stack.js';
 import { PodConfig, type PodSourcePort } from '../../desired/pod-config.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { Pleg } from '../../../watch/pleg/pleg.js';
@@ -30,9 +31,9 @@ const NODE = 'node-1';
 const ROOM = { pods: 10, cpuMilli: 1_000n, memoryBytes: 1_000n, others: new Map<string, bigint>() };
 const labels = { [LABELS.nodeInstance]: NODE };
 
-const cleanups: (() => Promise<void>)[] = [];
+const cleanups = new DisposalStack();
 afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  await cleanups[Symbol.asyncDispose]();
 });
 
 /** Hands that need no time: a pod's one container runs, or has ended. Notes every change that they make. */
@@ -156,7 +157,7 @@ function runNode(clock = new FakeClock(), runtime = new FakeRuntime({ clock })):
     await housekeeping.close();
     pleg.closeSubscriptions();
   };
-  cleanups.push(stop);
+  cleanups.defer(stop);
   return { clock, runtime, hands, workers, source, logger, told, conditions, stop };
 }
 

@@ -12,6 +12,7 @@
  *
  * @module
  */
+import { DisposalStack } from '#base/async/disposal-stack.js';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Readable } from 'node:stream';
@@ -74,6 +75,7 @@ export class Demo implements AsyncDisposable {
   readonly #runtime: RuntimeProcess;
   readonly #keeping = new AbortController();
   #keeper: Promise<void> = Promise.resolve();
+  readonly #ends: DisposalStack;
   #closing: Promise<void> | undefined;
 
   /** Reads the manifests, then starts runtime and agent; leaves nothing behind when one of them fails. */
@@ -85,27 +87,24 @@ export class Demo implements AsyncDisposable {
       ...{ podloopCommand, folder, clock },
       ...{ endsWith: { processId: pid }, flags: RUNTIME_FLAGS },
     });
-    try {
-      const podManifestPath = join(folder, 'manifests');
-      await mkdir(podManifestPath);
-      await writeFile(join(podManifestPath, 'pods.json'), toDemoManifest(contents, options.path));
-      await runtime.start(signal);
-      const agentOptions = resolveAgentOptions({
-        ...{ podManifestPath, runtimeEndpoint: runtime.endpoint, nodeName: NODE_NAME },
-        ...{ rootDir: join(folder, 'node'), podLogsDir: join(folder, 'logs') },
-        ...{ maxContainerRestartPeriodMs: MAX_RESTART_DELAY_MS, stopPods: true },
-        // Nobody looks for a demo at a port.
-        readOnlyPort: 0,
-        // A full disk is no reason to remove images here: they are this machine's files.
-        imageGcHighThreshold: 100,
-      });
-      const agent = await Agent.start(agentOptions, { clock, logger, stdin, podloopCommand }, signal);
-      return new Demo(options, contents.pods, folder, runtime, agent);
-    } catch (error) {
-      await runtime.stop();
-      await rm(folder, { recursive: true, force: true });
-      throw error;
-    }
+    await using ends = new DisposalStack();
+    ends.defer(() => rm(folder, { recursive: true, force: true }));
+    ends.defer(() => runtime.stop());
+    const podManifestPath = join(folder, 'manifests');
+    await mkdir(podManifestPath);
+    await writeFile(join(podManifestPath, 'pods.json'), toDemoManifest(contents, options.path));
+    await runtime.start(signal);
+    const agentOptions = resolveAgentOptions({
+      ...{ podManifestPath, runtimeEndpoint: runtime.endpoint, nodeName: NODE_NAME },
+      ...{ rootDir: join(folder, 'node'), podLogsDir: join(folder, 'logs') },
+      ...{ maxContainerRestartPeriodMs: MAX_RESTART_DELAY_MS, stopPods: true },
+      // Nobody looks for a demo at a port.
+      readOnlyPort: 0,
+      // A full disk is no reason to remove images here: they are this machine's files.
+      imageGcHighThreshold: 100,
+    });
+    const agent = await Agent.start(agentOptions, { clock, logger, stdin, podloopCommand }, signal);
+    return new Demo(options, contents.pods, folder, runtime, agent, ends.move());
   }
 
   private constructor(
@@ -114,12 +113,20 @@ export class Demo implements AsyncDisposable {
     folder: string,
     runtime: RuntimeProcess,
     agent: Agent,
+    ends: DisposalStack,
   ) {
     this.#options = options;
     this.#pods = pods;
     this.folder = folder;
     this.#runtime = runtime;
     this.agent = agent;
+    this.#ends = ends;
+    ends.defer(async () => {
+      // Containers outlive a killed runtime, and only a runtime knows which processes belong to them.
+      if (!runtime.isRunning) await runtime.start();
+    });
+    ends.defer(() => agent.close());
+    ends.defer(() => this.#keeper);
   }
 
   /**
@@ -163,15 +170,7 @@ export class Demo implements AsyncDisposable {
 
   async #close(): Promise<void> {
     this.#keeping.abort();
-    await this.#keeper;
-    await this.agent.close();
-    try {
-      // Containers outlive a killed runtime, and only a runtime knows which processes belong to them.
-      if (!this.#runtime.isRunning) await this.#runtime.start();
-    } finally {
-      await this.#runtime.stop();
-      await rm(this.folder, { recursive: true, force: true });
-    }
+    await this.#ends[Symbol.asyncDispose]();
     this.#options.say('nothing is left: no pods, no runtime, no files');
   }
 
