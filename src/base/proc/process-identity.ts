@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { splitStatLine } from './proc-text.js';
 
 /** Identifies a process, as its pid alone may belong to another process later. Valid within one boot. */
 export interface ProcessIdentity {
@@ -18,13 +19,11 @@ export interface ProcessStat extends ProcessIdentity {
 
 /** Parses a line of /proc/PID/stat; undefined if it is incomplete. */
 export function parseProcessStat(line: string): ProcessStat | undefined {
-  // The command's name is in parentheses and may contain anything, including parentheses and spaces.
-  const end = line.lastIndexOf(')');
-  const pid = Number.parseInt(line, 10);
-  const [state, parent, group, session, ...rest] = line.slice(end + 2).split(' ');
-  const startTicks = rest[15];
-  if (end < 0 || !Number.isInteger(pid) || state === undefined || startTicks === undefined) return undefined;
-  return { pid, state, parent: Number(parent), group: Number(group), session: Number(session), startTicks };
+  const stat = splitStatLine(line);
+  const [state, startTicks] = [stat?.field(3), stat?.field(22)];
+  if (stat === undefined || state === undefined || startTicks === undefined) return undefined;
+  const [parent, group, session] = [4, 5, 6].map((number) => Number(stat.field(number)));
+  return { pid: stat.pid, state, parent: parent!, group: group!, session: session!, startTicks };
 }
 
 /** The process that has this pid now, or undefined. */

@@ -1,3 +1,4 @@
+import { findCapabilities, hasCapability } from '#base/proc/proc-text.js';
 import { readFile, writeFile } from 'node:fs/promises';
 import { type LinuxContainerResources } from '#watch/messages';
 
@@ -15,8 +16,7 @@ export function toOomScoreAdj(resources: LinuxContainerResources | undefined): s
 /** Whether OOM scores may be lowered: what the kernel says of our capabilities. */
 export async function mayLowerOomScore(): Promise<boolean> {
   const status = await readFile('/proc/self/status', 'latin1').catch(() => '');
-  const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0';
-  return ((BigInt(`0x${effective}`) >> CAP_SYS_RESOURCE) & 1n) === 1n;
+  return hasCapability(findCapabilities(status, 'CapEff'), CAP_SYS_RESOURCE);
 }
 
 /** Sets the OOM score of running processes; how many kept theirs, for want of the right or since they are gone. */

@@ -1,3 +1,4 @@
+import { findSoftLimit } from '#base/proc/proc-text.js';
 import { readFile } from 'node:fs/promises';
 import { type ContainerCommand } from './supervisor-script.js';
 
@@ -44,7 +45,6 @@ export async function findSizeExcess(
 
 async function readLimit(): Promise<number> {
   const limits = await readFile('/proc/self/limits', 'latin1').catch(() => '');
-  const soft = /^Max stack size\s+(\d+|unlimited)/m.exec(limits)?.[1];
-  const stack = soft === 'unlimited' ? Infinity : Number(soft ?? DEFAULT_STACK_BYTES);
+  const stack = findSoftLimit(limits, 'Max stack size') ?? DEFAULT_STACK_BYTES;
   return Math.min(MAX_BYTES, stack / 4);
 }

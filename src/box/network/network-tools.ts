@@ -1,3 +1,4 @@
+import { findCapabilities, hasCapability } from '#base/proc/proc-text.js';
 import { constants } from 'node:fs';
 import { access, readFile, writeFile } from 'node:fs/promises';
 import { type Clock } from '#base/time/clock.js';
@@ -237,8 +238,8 @@ export class NetworkTools {
 
 async function findMissingRight(): Promise<string | undefined> {
   const status = await readFile('/proc/self/status', 'latin1');
-  const effective = BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0'}`);
-  const has = (capability: bigint): boolean => ((effective >> capability) & 1n) === 1n;
+  const effective = findCapabilities(status, 'CapEff');
+  const has = (capability: bigint): boolean => hasCapability(effective, capability);
   if (has(CAP_NET_ADMIN) && has(CAP_SYS_ADMIN)) return undefined;
   return 'the runtime is not root (it lacks CAP_NET_ADMIN or CAP_SYS_ADMIN)';
 }

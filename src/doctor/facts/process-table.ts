@@ -1,3 +1,4 @@
+import { splitStatLine } from '#base/proc/proc-text.js';
 import { parseProcessStat } from '#base/proc/process-identity.js';
 import { type HostFiles } from './host-files.js';
 import { type NamedProcess } from '../host/host-facts.js';
@@ -35,9 +36,7 @@ export async function readProcesses(files: HostFiles): Promise<SeenProcess[]> {
 export function parseProcess(line: string): SeenProcess | undefined {
   const stat = parseProcessStat(line);
   if (stat === undefined) return undefined;
-  const command = line.slice(line.indexOf('(') + 1, line.lastIndexOf(')'));
-  // Field 20; field 3 is the first behind the name.
-  const threads = Number(line.slice(line.lastIndexOf(')') + 2).split(' ')[17] ?? 1);
+  const { command, field } = splitStatLine(line)!;
   const { pid, state, parent, startTicks } = stat;
-  return { pid, state, parent, startTicks, command, threads };
+  return { pid, state, parent, startTicks, command, threads: Number(field(20) ?? 1) };
 }

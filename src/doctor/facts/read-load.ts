@@ -1,3 +1,4 @@
+import { findBytes } from '#base/proc/proc-text.js';
 import { type HostFiles } from './host-files.js';
 import { known, type Looked, notKnown } from '../looked.js';
 import { type LoadFacts, type MemoryFacts } from './machine-facts.js';
@@ -15,11 +16,7 @@ export async function readLoad(files: HostFiles): Promise<Looked<LoadFacts>> {
 /** Reads /proc/meminfo. */
 export async function readMemory(files: HostFiles): Promise<Looked<MemoryFacts>> {
   const text = (await files.find('/proc/meminfo')) ?? '';
-  const bytesOf = (name: string): number | undefined => {
-    const kilobytes = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1];
-    return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
-  };
-  const [totalBytes, availableBytes] = [bytesOf('MemTotal'), bytesOf('MemAvailable')];
+  const [totalBytes, availableBytes] = [findBytes(text, 'MemTotal'), findBytes(text, 'MemAvailable')];
   if (totalBytes === undefined || availableBytes === undefined)
     return notKnown('/proc/meminfo cannot be read');
   return known({ totalBytes, availableBytes });

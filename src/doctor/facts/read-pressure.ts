@@ -1,3 +1,4 @@
+import { parsePressure, type Pressure } from '#base/proc/usage/pressure.js';
 import { type HostFiles } from './host-files.js';
 import { known, type Looked, notKnown } from '../looked.js';
 import { type PressureFacts, type PressureOf } from './machine-facts.js';
@@ -6,7 +7,8 @@ import { type PressureFacts, type PressureOf } from './machine-facts.js';
 export async function readPressure(files: HostFiles): Promise<Looked<PressureFacts>> {
   const read = async (name: string): Promise<PressureOf | undefined> => {
     const text = await files.find(`/proc/pressure/${name}`);
-    return text === undefined ? undefined : parsePressure(text);
+    const pressure = parsePressure(text);
+    return pressure && toFacts(pressure);
   };
   const [cpu, io, memory] = [await read('cpu'), await read('io'), await read('memory')];
   if (cpu === undefined || io === undefined || memory === undefined) {
@@ -15,14 +17,9 @@ export async function readPressure(files: HostFiles): Promise<Looked<PressureFac
   return known({ cpu, io, memory });
 }
 
-/** Reads `some avg10=0.00 avg60=… ` and `full …`; a kernel may have no `full` of the CPU. */
-function parsePressure(text: string): PressureOf {
-  const averageOf = (kind: string, name: string): number =>
-    Number(new RegExp(`^${kind} .*\\b${name}=([\\d.]+)`, 'm').exec(text)?.[1] ?? 0);
+function toFacts({ some, full }: Pressure): PressureOf {
   return {
-    someAvg10: averageOf('some', 'avg10'),
-    someAvg60: averageOf('some', 'avg60'),
-    fullAvg10: averageOf('full', 'avg10'),
-    fullAvg60: averageOf('full', 'avg60'),
+    ...{ someAvg10: some.avg10, someAvg60: some.avg60 },
+    ...{ fullAvg10: full.avg10, fullAvg60: full.avg60 },
   };
 }

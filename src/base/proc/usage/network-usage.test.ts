@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { parseNetDev, readNetworkUsage } from './network-usage.js';
 
-it('reads the counters of every interface but loopback', () => {
+it('reads the counters of every interface', () => {
   const text = `Inter-|   Receive                                                |  Transmit
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
     lo:    1000      10    0    0    0     0          0         0     1000      10    0    0    0     0       0          0
@@ -9,6 +10,11 @@ it('reads the counters of every interface but loopback', () => {
 net1.5:7 1 0 0 0 0 0 0 8 1 0 0 0 0 0 0
 `;
   expect(parseNetDev(text)).toEqual([
+    {
+      name: 'lo',
+      received: { bytes: 1000n, packets: 10n, errors: 0n, dropped: 0n },
+      sent: { bytes: 1000n, packets: 10n, errors: 0n, dropped: 0n },
+    },
     {
       name: 'eth0',
       received: { bytes: 12345678901n, packets: 22n, errors: 1n, dropped: 2n },
@@ -20,6 +26,13 @@ net1.5:7 1 0 0 0 0 0 0 8 1 0 0 0 0 0 0
       sent: { bytes: 8n, packets: 1n, errors: 0n, dropped: 0n },
     },
   ]);
+});
+
+it('leaves out loopback for a process', () => {
+  const own = parseNetDev(readFileSync('/proc/self/net/dev', 'utf8')).map(({ name }) => name);
+  expect(own).toContain('lo');
+  const names = readNetworkUsage(process.pid).map(({ name }) => name);
+  expect(names).toEqual(own.filter((name) => name !== 'lo'));
 });
 
 it('knows nothing about a process that is gone', () => {

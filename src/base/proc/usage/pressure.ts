@@ -32,7 +32,7 @@ export function readPressure(
 }
 
 /** Parses lines such as `some avg10=0.00 avg60=0.00 avg300=0.00 total=0`; undefined if there are none. */
-function parsePressure(text: string | undefined): Pressure | undefined {
+export function parsePressure(text: string | undefined): Pressure | undefined {
   const lines = new Map<string, PressureLine>();
   for (const line of (text ?? '').split('\n')) {
     const match = /^(some|full) avg10=([\d.]+) avg60=([\d.]+) avg300=([\d.]+) total=(\d+)/.exec(line);

@@ -10,6 +10,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { SliceYielder } from '../../async/slices.js';
+import { findBytes, findSoftLimit, splitStatLine } from '../proc-text.js';
 import { type CpuUse, type GroupUsage, type MemoryUse } from './group-usage.js';
 
 /** The kernel's unit of time in /proc is a hundredth of a second on every machine that Node runs on. */
@@ -92,22 +93,18 @@ async function readNumbers(pid: number): Promise<ProcessNumbers | undefined> {
       readFile(`/proc/${pid}/stat`, 'latin1'),
       readFile(`/proc/${pid}/status`, 'latin1'),
     ]);
-    // Fields are counted from the state, the third, since the second may contain anything.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const field = (number: number): bigint => BigInt(fields[number - 3] ?? '0');
-    const kib = (name: string): bigint => {
-      const digits = new RegExp(`^${name}:\\s*(\\d+) kB`, 'm').exec(status)?.[1] ?? '0';
-      return BigInt(digits) * 1024n;
-    };
+    const line = splitStatLine(stat);
+    const field = (number: number): bigint => BigInt(line?.field(number) ?? '0');
+    const bytes = (name: string): bigint => BigInt(findBytes(status, name) ?? 0);
     return {
       pageFaults: field(10) + field(11),
       majorPageFaults: field(12) + field(13),
       userTicks: field(14) + field(16),
       systemTicks: field(15) + field(17),
       threads: field(20),
-      rssBytes: kib('VmRSS'),
-      anonBytes: kib('RssAnon'),
-      swapBytes: kib('VmSwap'),
+      rssBytes: bytes('VmRSS'),
+      anonBytes: bytes('RssAnon'),
+      swapBytes: bytes('VmSwap'),
     };
   } catch {
     return undefined;
@@ -162,8 +159,8 @@ export async function countOpenFiles(
 /** The soft limit of open files of a process; undefined if there is none, or the process is gone. */
 export function findOpenFileLimit(pid: number): bigint | undefined {
   const limits = orIfGone(() => readFileSync(`/proc/${pid}/limits`, 'utf8'), '');
-  const digits = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
-  return digits === undefined ? undefined : BigInt(digits);
+  const limit = findSoftLimit(limits, 'Max open files') ?? Infinity;
+  return limit === Infinity ? undefined : BigInt(limit);
 }
 
 function orIfGone<T>(read: () => T, gone: T): T {

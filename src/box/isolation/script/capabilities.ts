@@ -1,3 +1,4 @@
+import { findCapabilities, hasCapability } from '#base/proc/proc-text.js';
 import { readFile } from 'node:fs/promises';
 import { type Capability } from '#watch/messages';
 import { invalidArgument, unimplemented } from '../../rpc-error.js';
@@ -85,10 +86,8 @@ export function computeCapabilities(
 /** The capabilities that this process can hand on. */
 export async function readOwnCapabilities(): Promise<readonly string[]> {
   const status = await readFile('/proc/self/status', 'latin1');
-  const find = (field: string) =>
-    BigInt(`0x${new RegExp(`^${field}:\\s*([0-9a-f]+)$`, 'm').exec(status)?.[1] ?? '0'}`);
-  const mask = find('CapBnd') & find('CapPrm');
-  return NAMES.filter((_, number) => ((mask >> BigInt(number)) & 1n) === 1n);
+  const mask = findCapabilities(status, 'CapBnd') & findCapabilities(status, 'CapPrm');
+  return NAMES.filter((_, number) => hasCapability(mask, BigInt(number)));
 }
 
 const ALL = 'all';

@@ -1,3 +1,4 @@
+import { findBytes } from '#base/proc/proc-text.js';
 import { readFile } from 'node:fs/promises';
 import { arch, release } from 'node:os';
 import type { MachineInfo } from '#cluster';
@@ -36,7 +37,7 @@ export async function readMachineInfo(files: MachineFiles = FILES): Promise<Mach
     readFile(uidMap, 'utf8').catch(() => undefined),
     ...osRelease.map(read),
   ]);
-  const swapKib = /^SwapTotal: +(\d+) kB$/m.exec(memory)?.[1] ?? '0';
+  const swapBytes = findBytes(memory, 'SwapTotal') ?? 0;
   return {
     machineID: facts.machineId,
     // Like a kubelet when the firmware has none.
@@ -47,7 +48,7 @@ export async function readMachineInfo(files: MachineFiles = FILES): Promise<Mach
     operatingSystem: 'linux',
     architecture: ownArchitecture(),
     runningInUserNamespace: users !== undefined && isUserNamespace(users),
-    ...(swapKib === '0' ? {} : { swap: { capacity: Number(swapKib) * 1024 } }),
+    ...(swapBytes === 0 ? {} : { swap: { capacity: swapBytes } }),
   };
 }
 

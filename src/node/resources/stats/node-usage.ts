@@ -8,6 +8,8 @@
  *
  * @module
  */
+import { findBootSeconds, findBytes } from '#base/proc/proc-text.js';
+import { type InterfaceUsage as RawInterface, parseNetDev } from '#base/proc/usage/network-usage.js';
 import { readFile } from 'node:fs/promises';
 import { type InterfaceUsage } from '#watch';
 
@@ -72,10 +74,10 @@ export async function readNodeUsage(nowMs: number, root = '/proc'): Promise<Node
     atMs: nowMs,
     cpuTotalNs: parseCpu(stat!),
     memory: parseMemory(meminfo!, vmstat!),
-    interfaces: sortInterfaces(parseNetDev(netDev!), route!),
+    interfaces: sortInterfaces(parseNetDev(netDev!).map(toInterface), route!),
     tasks: toNumber(/^\S+ \S+ \S+ \d+\/(\d+)/.exec(loadavg!)?.[1]),
     taskLimit: limits.length === 0 ? undefined : Math.min(...limits),
-    startedAtMs: times(1000, toNumber(/^btime (\d+)$/m.exec(stat!)?.[1])),
+    startedAtMs: times(1000, findBootSeconds(stat!)),
   };
 }
 
@@ -86,25 +88,24 @@ function parseCpu(stat: string): number | undefined {
 }
 
 function parseMemory(meminfo: string, vmstat: string): NodeMemory | undefined {
-  const kib = (name: string): number | undefined =>
-    times(1024, toNumber(new RegExp(`^${name}: +(\\d+) kB$`, 'm').exec(meminfo)?.[1]));
+  const bytesOf = (name: string): number | undefined => findBytes(meminfo, name);
   const count = (name: string): number | undefined =>
     toNumber(new RegExp(`^${name} (\\d+)$`, 'm').exec(vmstat)?.[1]);
-  const [capacityBytes, freeBytes] = [kib('MemTotal'), kib('MemFree')];
+  const [capacityBytes, freeBytes] = [bytesOf('MemTotal'), bytesOf('MemFree')];
   if (capacityBytes === undefined || freeBytes === undefined) return undefined;
   const usageBytes = capacityBytes - freeBytes;
-  const workingSetBytes = Math.max(0, usageBytes - (kib('Inactive\\(file\\)') ?? 0));
-  const swapBytes = kib('SwapTotal') ?? 0;
+  const workingSetBytes = Math.max(0, usageBytes - (bytesOf('Inactive(file)') ?? 0));
+  const swapBytes = bytesOf('SwapTotal') ?? 0;
   return {
     ...{ capacityBytes, usageBytes, workingSetBytes, swapBytes },
     availableBytes: capacityBytes - workingSetBytes,
-    rssBytes: kib('AnonPages'),
-    cacheBytes: kib('Cached'),
-    mappedBytes: kib('Mapped'),
+    rssBytes: bytesOf('AnonPages'),
+    cacheBytes: bytesOf('Cached'),
+    mappedBytes: bytesOf('Mapped'),
     pageFaults: count('pgfault'),
     majorPageFaults: count('pgmajfault'),
     oomKills: count('oom_kill'),
-    swapUsageBytes: swapBytes - (kib('SwapFree') ?? swapBytes),
+    swapUsageBytes: swapBytes - (bytesOf('SwapFree') ?? swapBytes),
   };
 }
 
@@ -115,14 +116,11 @@ function sortInterfaces(interfaces: readonly InterfaceUsage[], route: string): I
   return own.sort((one, other) => Number(other.name === first) - Number(one.name === first));
 }
 
-function parseNetDev(text: string): InterfaceUsage[] {
-  return text.split('\n').flatMap((line) => {
-    const [name = '', numbers] = line.split(':');
-    const values = (numbers ?? '').trim().split(/\s+/);
-    if (numbers === undefined || values.length < 16) return [];
-    const [rxBytes, rxErrors, txBytes, txErrors] = [0, 2, 8, 10].map((column) => toNumber(values[column]));
-    return [{ name: name.trim(), rxBytes, rxErrors, txBytes, txErrors }];
-  });
+function toInterface({ name, received, sent }: RawInterface): InterfaceUsage {
+  return {
+    ...{ name, rxBytes: Number(received.bytes), txBytes: Number(sent.bytes) },
+    ...{ rxErrors: Number(received.errors), txErrors: Number(sent.errors) },
+  };
 }
 
 function toNumber(text: string | undefined): number | undefined {

@@ -5,7 +5,7 @@ import { scrape } from '#support/clients/metrics-reader.js';
 import { addEventLoopMetrics } from './event-loop-metrics.js';
 import { addJournalMetrics } from './journal-metrics.js';
 import { MetricsRegistry } from '../registry/metrics-registry.js';
-import { addProcessMetrics, parseNetworkDevices, parseProcessStat } from './process-metrics.js';
+import { addProcessMetrics, sumNetworkBytes } from './process-metrics.js';
 import { Channels } from '#base/channels/publishing-channel.js';
 
 const channels = new Channels();
@@ -27,12 +27,6 @@ describe('the metrics of the process', () => {
     expect(findMetricsFaults(readMetricsPage(await registry.text()))).toEqual([]);
   });
 
-  it('are found behind a name that has blanks and brackets in it', () => {
-    const fields = Array.from({ length: 50 }, (_, i) => String(i + 4)).join(' ');
-    expect(parseProcessStat(`12 (a b) (c) d) S ${fields}`)).toEqual({ virtualBytes: 23, startedTicks: 22 });
-    expect(parseProcessStat('')).toEqual({ virtualBytes: undefined, startedTicks: undefined });
-  });
-
   it('sum up the bytes of all interfaces', () => {
     const text = [
       'Inter-|   Receive                     |  Transmit',
@@ -40,8 +34,8 @@ describe('the metrics of the process', () => {
       '    lo:     100       2    0    0    0     0          0         0      100       2 0',
       '  eth0:20 1 0 0 0 0 0 0 3 1 0',
     ].join('\n');
-    expect(parseNetworkDevices(text)).toEqual({ receivedBytes: 120, sentBytes: 103 });
-    expect(parseNetworkDevices('')).toEqual({ receivedBytes: undefined, sentBytes: undefined });
+    expect(sumNetworkBytes(text)).toEqual({ receivedBytes: 120, sentBytes: 103 });
+    expect(sumNetworkBytes('')).toEqual({ receivedBytes: undefined, sentBytes: undefined });
   });
 });
 

@@ -1,3 +1,5 @@
+import { findBootSeconds, findSoftLimit, splitStatLine } from '#base/proc/proc-text.js';
+import { type DirectionUsage, parseNetDev } from '#base/proc/usage/network-usage.js';
 import { readdir, readFile } from 'node:fs/promises';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
@@ -111,52 +113,37 @@ export async function readProcessFacts(): Promise<ProcessFacts> {
       () => undefined,
     ),
   ]);
-  const { virtualBytes, startedTicks } = parseProcessStat(stat);
+  const line = splitStatLine(stat);
+  const numberAt = (field: number): number | undefined => {
+    const text = line?.field(field);
+    return text === undefined ? undefined : Number(text);
+  };
+  const startedTicks = numberAt(22);
   const { user, system } = process.cpuUsage();
-  const bootedAtSeconds = numberAfter(machine, /^btime (\d+)/m);
+  const bootedAtSeconds = findBootSeconds(machine);
   const isKnown = bootedAtSeconds !== undefined && startedTicks !== undefined;
   return {
-    ...{ virtualBytes, bootedAtSeconds, openFiles: files },
+    ...{ virtualBytes: numberAt(23), bootedAtSeconds, openFiles: files },
     cpuSeconds: (user + system) / 1e6,
     residentBytes: process.memoryUsage.rss(),
-    virtualLimitBytes: limitOf(limits, 'Max address space'),
-    openFilesLimit: limitOf(limits, 'Max open files'),
+    virtualLimitBytes: toMetric(findSoftLimit(limits, 'Max address space')),
+    openFilesLimit: toMetric(findSoftLimit(limits, 'Max open files')),
     startedAtSeconds: isKnown ? bootedAtSeconds + startedTicks / TICKS_PER_SECOND : undefined,
-    ...parseNetworkDevices(network),
+    ...sumNetworkBytes(network),
   };
-}
-
-/** Parses /proc/PID/stat, whose second field is a name with arbitrary characters. */
-export function parseProcessStat(text: string): {
-  readonly virtualBytes: number | undefined;
-  readonly startedTicks: number | undefined;
-} {
-  // From the third field on, as numbered in proc(5).
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  const field = (number: number): number | undefined => {
-    const value = Number(fields[number - 3] ?? Number.NaN);
-    return Number.isFinite(value) ? value : undefined;
-  };
-  return { virtualBytes: field(23), startedTicks: field(22) };
 }
 
 /** The bytes over all interfaces in /proc/PID/net/dev. */
-export function parseNetworkDevices(text: string): Pick<ProcessFacts, 'receivedBytes' | 'sentBytes'> {
-  const devices = [...text.matchAll(/^\s*[^\s:]+:\s*(.+)$/gm)].map((match) =>
-    match[1]!.trim().split(/\s+/).map(Number),
-  );
+export function sumNetworkBytes(text: string): Pick<ProcessFacts, 'receivedBytes' | 'sentBytes'> {
+  const devices = parseNetDev(text);
   if (devices.length === 0) return { receivedBytes: undefined, sentBytes: undefined };
-  const sum = (column: number): number => devices.reduce((bytes, device) => bytes + (device[column] ?? 0), 0);
-  return { receivedBytes: sum(0), sentBytes: sum(8) };
+  const [received, sent] = [devices.map((each) => each.received), devices.map((each) => each.sent)];
+  const sum = (all: readonly DirectionUsage[]): number =>
+    all.reduce((total, { bytes }) => total + Number(bytes), 0);
+  return { receivedBytes: sum(received), sentBytes: sum(sent) };
 }
 
-function limitOf(text: string, name: string): number | undefined {
-  const word = new RegExp(`^${name}\\s+(\\S+)`, 'm').exec(text)?.[1];
-  // Like Go's clients, which have no infinity in an unsigned number.
-  return word === 'unlimited' ? 2 ** 64 : word === undefined ? undefined : Number(word);
-}
-
-function numberAfter(text: string, pattern: RegExp): number | undefined {
-  const digits = pattern.exec(text)?.[1];
-  return digits === undefined ? undefined : Number(digits);
+/** Like Go's clients, which have no infinity in an unsigned number. */
+function toMetric(limit: number | undefined): number | undefined {
+  return limit === Infinity ? 2 ** 64 : limit;
 }
