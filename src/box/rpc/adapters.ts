@@ -89,13 +89,3 @@ const PIECE = 200;
 export function* inPieces<T>(items: readonly T[], itemsInPiece = PIECE): Generator<T[]> {
   for (let at = 0; at < items.length; at += itemsInPiece) yield items.slice(at, at + itemsInPiece);
 }
-
-/** Whether an object has all the labels of a selector, with those values. An empty selector matches everything. */
-export function matchesLabels(
-  labels: Readonly<Record<string, string>>,
-  selector: Readonly<Record<string, string>>,
-): boolean {
-  return Object.entries(selector).every(
-    ([key, value]) => Object.hasOwn(labels, key) && labels[key] === value,
-  );
-}

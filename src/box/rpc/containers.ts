@@ -39,7 +39,8 @@ import { resolveLogPath } from '../container/output/log-path.js';
 import { type PodRegistry } from '../pods/pod-registry.js';
 import { computeArgv } from '../container/resolve-command.js';
 import { collectOutput } from '../container/output/collect-output.js';
-import { inPieces, matchesLabels } from './adapters.js';
+import { matchesLabels } from '#base/text/matches-labels.js';
+import { inPieces } from './adapters.js';
 
 /** Refuses a command that no process can be given, with INVALID_ARGUMENT; the container gives its environment. */
 export async function checkCommand(

@@ -19,7 +19,8 @@ import {
   type UpdatePodSandboxResourcesResponse,
 } from '#watch/messages';
 import { toContainerStatus, toPodSandbox, toPodSandboxStatus } from '../messages.js';
-import { inPieces, matchesLabels } from './adapters.js';
+import { matchesLabels } from '#base/text/matches-labels.js';
+import { inPieces } from './adapters.js';
 import { type RpcContext } from './rpc-context.js';
 import { requireId } from './require-id.js';
 import { removeOne } from './containers.js';

@@ -24,7 +24,8 @@ import {
 import { requireId } from './require-id.js';
 import { type RpcContext } from './rpc-context.js';
 import { type Container } from '../container/container.js';
-import { inPieces, matchesLabels } from './adapters.js';
+import { matchesLabels } from '#base/text/matches-labels.js';
+import { inPieces } from './adapters.js';
 import { describeMetrics, listPodMetrics } from '../stats/pod-metrics.js';
 import { type PodOfStats } from '../stats/pod-stats.js';
 

@@ -1,3 +1,4 @@
+import { matchesLabels } from '#base/text/matches-labels.js';
 import { type ApiNode } from './api-node.js';
 
 /** Which nodes a pod asks for, or a volume lies on. Nothing is sure to be there. */
@@ -37,7 +38,7 @@ export function matchesNodeSelector(
   { metadata }: ApiNode,
 ): boolean {
   const labels = metadata?.labels ?? {};
-  if (Object.entries(nodeSelector).some(([key, value]) => labels[key] !== value)) return false;
+  if (!matchesLabels(labels, nodeSelector)) return false;
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   if (required === undefined) return true;
   const fields = { 'metadata.name': metadata?.name ?? '' };

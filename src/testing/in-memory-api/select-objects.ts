@@ -1,19 +1,20 @@
+import { parseLabelSelector } from '#kube/fields/label-selector.js';
 import { type StoredObject } from './stored-object.js';
 
-/** Whether an object is meant by the `fieldSelector` and `labelSelector` of a request: `=`, `==`, `!=` and, of labels, presence. */
+/** Whether an object is meant by the `fieldSelector` and `labelSelector` of a request: of fields `=`, `==` and `!=`. */
 export function makeSelector(
   query: Readonly<Record<string, string>> = {},
 ): (object: StoredObject) => boolean {
   const fields = termsOf(query['fieldSelector']);
-  const labels = termsOf(query['labelSelector']);
+  const hasLabels = parseLabelSelector(query['labelSelector'] ?? '');
   return (object) =>
     fields.every((term) => holds(term, fieldOf(object, term.key) ?? '')) &&
-    labels.every((term) => holds(term, object.metadata.labels?.[term.key]));
+    hasLabels(object.metadata.labels ?? {});
 }
 
 interface Term {
   readonly key: string;
-  readonly operator: '=' | '!=' | 'exists';
+  readonly operator: '=' | '!=';
   readonly value: string;
 }
 
@@ -21,12 +22,11 @@ function termsOf(selector: string | undefined): Term[] {
   if (selector === undefined || selector === '') return [];
   return selector.split(',').map((text) => {
     const [, key = '', operator, value = ''] = /^([^=!]+)(?:(==?|!=)(.*))?$/.exec(text) ?? [];
-    return { key, operator: operator === undefined ? 'exists' : operator === '!=' ? '!=' : '=', value };
+    return { key, operator: operator === '!=' ? '!=' : '=', value };
   });
 }
 
 function holds({ operator, value }: Term, actual: string | undefined): boolean {
-  if (operator === 'exists') return actual !== undefined;
   return (actual === value) === (operator === '=');
 }
 

@@ -1,3 +1,4 @@
+import { matchesLabels } from '#base/text/matches-labels.js';
 import {
   type ContainerFilter,
   ListContainersResponse,
@@ -131,17 +132,13 @@ function matchesContainer(filter: ContainerFilter, pod: PodFacts, container: Syn
   if (filter.id !== '' && filter.id !== container.id) return false;
   if (filter.podSandboxId !== '' && filter.podSandboxId !== container.sandboxId) return false;
   if (filter.state !== undefined && filter.state.state !== toContainer(pod, container).state) return false;
-  return matchesLabels(filter.labelSelector, containerLabels(pod, container.name));
+  return matchesLabels(containerLabels(pod, container.name), filter.labelSelector);
 }
 
 function matchesSandbox(filter: PodSandboxFilter, pod: PodFacts): boolean {
   if (filter.id !== '' && filter.id !== pod.sandboxId) return false;
   if (filter.state !== undefined && filter.state.state !== toPodSandbox(pod).state) return false;
-  return matchesLabels(filter.labelSelector, sandboxLabels(pod));
-}
-
-function matchesLabels(selector: Record<string, string>, labels: Record<string, string>): boolean {
-  return Object.entries(selector).every(([key, value]) => labels[key] === value);
+  return matchesLabels(sandboxLabels(pod), filter.labelSelector);
 }
 
 function* inMessages(items: Iterable<Uint8Array>, itemsPerMessage: number): Iterable<Buffer> {

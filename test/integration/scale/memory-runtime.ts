@@ -1,3 +1,4 @@
+import { matchesLabels } from '#base/text/matches-labels.js';
 import { type sendUnaryData, type ServerUnaryCall, type ServerWritableStream, status } from '@grpc/grpc-js';
 import { cri } from '../../../src/watch/cri/index.js';
 import { CriTestServer } from '#support/clients/cri-test-server.js';
@@ -150,7 +151,9 @@ export class MemoryRuntime implements AsyncDisposable {
 
   #listSandboxes(filter: cri.PodSandboxFilter | undefined): cri.PodSandbox[] {
     const items = [...this.pods.sandboxes.values()].filter(({ id, config }) => {
-      return (filter?.id ?? '') === '' || filter?.id === id ? hasLabels(config.labels, filter) : false;
+      return (filter?.id ?? '') === '' || filter?.id === id
+        ? matchesLabels(config.labels, filter?.labelSelector ?? {})
+        : false;
     });
     return items.map(({ id, config, state, createdAt }) => {
       const { metadata, labels, annotations } = config;
@@ -162,7 +165,7 @@ export class MemoryRuntime implements AsyncDisposable {
     const items = [...this.pods.containers.values()].filter(({ id, sandboxId, config }) => {
       if ((filter?.id ?? '') !== '' && filter?.id !== id) return false;
       if ((filter?.podSandboxId ?? '') !== '' && filter?.podSandboxId !== sandboxId) return false;
-      return hasLabels(config.labels, filter);
+      return matchesLabels(config.labels, filter?.labelSelector ?? {});
     });
     return items.map(({ id, sandboxId: podSandboxId, config, state, createdAt }) => {
       const { metadata, labels, annotations, image } = config;
@@ -174,13 +177,6 @@ export class MemoryRuntime implements AsyncDisposable {
 
 function isNarrow(filter: { id: string; labelSelector: Record<string, string> } | undefined): boolean {
   return filter !== undefined && (filter.id !== '' || Object.keys(filter.labelSelector).length > 0);
-}
-
-function hasLabels(
-  labels: Record<string, string>,
-  filter: { labelSelector: Record<string, string> } | undefined,
-): boolean {
-  return Object.entries(filter?.labelSelector ?? {}).every(([name, value]) => labels[name] === value);
 }
 
 function toSandboxStatus({ id, config, state, createdAt, ip }: MemorySandbox): cri.PodSandboxStatus {

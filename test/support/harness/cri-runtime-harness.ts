@@ -1,3 +1,4 @@
+import { matchesLabels } from '#base/text/matches-labels.js';
 import { cri, CriClient, CriRuntime, type ObservedPod } from '#watch';
 import { CriTestServer, type CriTestServerOptions } from '../clients/cri-test-server.js';
 import { type FakeClock } from '#testing/fake-clock.js';
@@ -101,7 +102,8 @@ export function listing(world: CriWorld, calls: string[] = []): CriHandlers {
       calls.push(`sandboxes ${JSON.stringify(filter ?? {})}`);
       const items = world.sandboxes.filter(
         ({ id, labels }) =>
-          (!filter?.id || filter.id === id) && hasLabels(labels, filter?.labelSelector ?? {}),
+          (!filter?.id || filter.id === id) &&
+          matchesLabels((labels ?? {}) as Record<string, string>, filter?.labelSelector ?? {}),
       );
       callback(null, cri.ListPodSandboxResponse.create({ items }));
     },
@@ -110,16 +112,9 @@ export function listing(world: CriWorld, calls: string[] = []): CriHandlers {
       const containers = world.containers.filter(
         ({ podSandboxId, labels }) =>
           (!filter?.podSandboxId || filter.podSandboxId === podSandboxId) &&
-          hasLabels(labels, filter?.labelSelector ?? {}),
+          matchesLabels((labels ?? {}) as Record<string, string>, filter?.labelSelector ?? {}),
       );
       callback(null, cri.ListContainersResponse.create({ containers }));
     },
   };
-}
-
-function hasLabels(
-  labels: cri.DeepPartial<Record<string, string>> | undefined,
-  wanted: Record<string, string>,
-): boolean {
-  return Object.entries(wanted).every(([key, value]) => labels?.[key] === value);
 }

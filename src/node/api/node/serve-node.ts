@@ -2,7 +2,7 @@ import { toV1Time } from '#kube/pod/v1-pod-status.js';
 import { ApiError, notFoundError } from '../http/api-error.js';
 import { type ApiHandler, isTrue, jsonAnswer } from '../http/api-request.js';
 import { parseFieldSelector, type SelectableFields } from '../objects/field-selector.js';
-import { parseLabelSelector } from '../objects/label-selector.js';
+import { readLabelSelector } from '../objects/label-selector.js';
 
 /** The node as the API shows it. */
 export interface ServedNode {
@@ -29,7 +29,7 @@ const FIELDS: SelectableFields<ServedNode> = {
 export function listNodes(read: () => ServedNode, agentVersion: string): ApiHandler {
   return ({ query }) => {
     if (isTrue(query, 'watch')) throw new ApiError('MethodNotAllowed', 'nodes cannot be watched');
-    const hasLabels = parseLabelSelector(query.get('labelSelector') ?? '');
+    const hasLabels = readLabelSelector(query);
     const hasFields = parseFieldSelector(query.get('fieldSelector') ?? '', FIELDS);
     const items = [read()]
       .filter((node) => hasLabels(labelsOf(node)) && hasFields(node))

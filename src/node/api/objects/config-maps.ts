@@ -4,7 +4,7 @@ import { toV1Time } from '#kube/pod/v1-pod-status.js';
 import { ApiError, notFoundError } from '../http/api-error.js';
 import { type ApiHandler, type ApiRequest, isTrue, jsonAnswer } from '../http/api-request.js';
 import { parseFieldSelector, type SelectableFields } from './field-selector.js';
-import { parseLabelSelector } from './label-selector.js';
+import { readLabelSelector } from './label-selector.js';
 
 /** A ConfigMap with its source and creation time. */
 export interface ServedConfigMap {
@@ -27,7 +27,7 @@ export function listConfigMaps(read: ReadConfigMaps, version: () => number): Api
   return ({ params, query }) => {
     if (isTrue(query, 'watch')) throw new ApiError('MethodNotAllowed', 'configmaps cannot be watched');
     const { namespace } = params;
-    const hasLabels = parseLabelSelector(query.get('labelSelector') ?? '');
+    const hasLabels = readLabelSelector(query);
     const hasFields = parseFieldSelector(query.get('fieldSelector') ?? '', FIELDS);
     const items = read()
       .filter(({ object: { metadata } }) => namespace === undefined || metadata.namespace === namespace)

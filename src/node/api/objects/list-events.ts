@@ -5,7 +5,7 @@ import { toV1Time } from '#kube/pod/v1-pod-status.js';
 import { ApiError } from '../http/api-error.js';
 import { type ApiHandler, isTrue, jsonAnswer } from '../http/api-request.js';
 import { parseFieldSelector, type SelectableFields } from './field-selector.js';
-import { parseLabelSelector } from './label-selector.js';
+import { readLabelSelector } from './label-selector.js';
 
 /** An event of a pod, with its number of repetitions. */
 export interface ServedEvent extends PodEvent {
@@ -50,7 +50,7 @@ export function listEvents({ read, nodeName, version }: ListEventsOptions): ApiH
   return ({ params, query }) => {
     if (isTrue(query, 'watch')) throw new ApiError('MethodNotAllowed', 'events cannot be watched');
     const { namespace } = params;
-    const hasLabels = parseLabelSelector(query.get('labelSelector') ?? '');
+    const hasLabels = readLabelSelector(query);
     const hasFields = parseFieldSelector(query.get('fieldSelector') ?? '', FIELDS);
     const items = read()
       .filter(({ pod }) => namespace === undefined || pod.namespace === namespace)

@@ -3,7 +3,7 @@ import { type Clock } from '#base/time/clock.js';
 import { badRequest, notFoundError } from '../http/api-error.js';
 import { type ApiHandler, type ApiRequest, isTrue } from '../http/api-request.js';
 import { parseFieldSelector, type SelectableFields } from './field-selector.js';
-import { parseLabelSelector } from './label-selector.js';
+import { readLabelSelector } from './label-selector.js';
 import { type PodRow, type PodTable } from './pod-table.js';
 import { PodWatch } from './pod-watch.js';
 import { readWhole } from '../http/read-number.js';
@@ -101,7 +101,7 @@ function isDeleted({ served: { pod, deletion } }: PodRow): boolean {
 
 function readSelection({ params, query }: ApiRequest): (row: PodRow) => boolean {
   const { namespace } = params;
-  const hasLabels = parseLabelSelector(query.get('labelSelector') ?? '');
+  const hasLabels = readLabelSelector(query);
   const hasFields = parseFieldSelector(query.get('fieldSelector') ?? '', FIELDS);
   return (row) => {
     const { metadata } = row.served.pod;

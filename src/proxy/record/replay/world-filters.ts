@@ -1,11 +1,10 @@
+import { matchesLabels } from '#base/text/matches-labels.js';
 import {
   type Container,
   type ContainerFilter,
   type PodSandbox,
   type PodSandboxFilter,
 } from '#watch/messages';
-
-type Labels = Readonly<Record<string, string>>;
 
 /** Whether a container is one that the filter asks for; empty parts of a filter ask for nothing. */
 export function matchesContainer(item: Container, filter: ContainerFilter | undefined): boolean {
@@ -41,8 +40,4 @@ export function isEmptyFilter(filter: ContainerFilter | PodSandboxFilter | undef
   return (
     filter.id === '' && (!('podSandboxId' in filter) || filter.podSandboxId === '') && isByIdOnly(filter)
   );
-}
-
-function matchesLabels(labels: Labels, selector: Labels): boolean {
-  return Object.entries(selector).every(([name, value]) => labels[name] === value);
 }
