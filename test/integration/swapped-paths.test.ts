@@ -25,8 +25,8 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { readTar } from '../../src/cli/commands/cp/read-tar.js';
-import { encodeHeader, EntryKind, padding } from '../../src/cli/commands/cp/tar-header.js';
+import { encodeHeader, EntryKind, padding } from '#base/wire/tar/tar-writer.js';
+import { readSentTar } from '../../src/cli/commands/cp/read-sent-tar.js';
 import { TarUnpacker } from '../../src/cli/commands/cp/unpack-tar.js';
 import { writeTar } from '../../src/cli/commands/cp/write-tar.js';
 import { openLogFile } from '../../src/box/container/output/open-log-file.js';
@@ -272,7 +272,7 @@ it.each([
     swap(join(copyTarget, place), join(folder, 'canary', target), make);
     const { said, done } = await act(async () => {
       const unpacker = new TarUnpacker({ prefix: 'src', target: copyTarget, warn: () => Promise.resolve() });
-      await unpacker.unpack(readTar(Readable.from([sentTar()]) as AsyncIterable<Buffer>));
+      await unpacker.unpack(readSentTar(Readable.from([sentTar()]) as AsyncIterable<Buffer>));
       const copy = join(copyTarget, 'copy');
       // A link in the place of the copy itself is one that the swapping program has made.
       return (await lstat(copy)).isFile() && place !== 'copy' ? await readFile(copy, 'utf8') : '';

@@ -5,8 +5,8 @@ import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { IS_ROOT, NOTHING_OUTSIDE, RootHarness } from '#support/harness/root-harness.js';
-import { StreamSource } from './archive/byte-source.js';
-import { readTar } from './archive/tar-reader.js';
+import { StreamSource } from '#base/wire/tar/byte-source.js';
+import { readTar } from '#base/wire/tar/tar-reader.js';
 
 let lab: RootHarness;
 

@@ -7,7 +7,7 @@ import { EntryWriter, type UnpackReport } from './archive/entry-writer.js';
 import { assertOwner } from './archive/entry-facts.js';
 import { FreshPaths } from './fresh-paths.js';
 import { ignoreAbsence, ignorePresence, RootPaths } from './root-paths.js';
-import { type TarEntry } from './archive/tar-entry.js';
+import { type TarEntry } from '#base/wire/tar/tar-entry.js';
 import { exhausted, UnpackMeter, type UnpackLimits } from './archive/unpack-limits.js';
 
 /** What {@link RootBuilder} takes. */

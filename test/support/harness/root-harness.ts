@@ -1,10 +1,10 @@
 import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { StreamSource } from '../../../src/box/images/archive/byte-source.js';
+import { StreamSource } from '#base/wire/tar/byte-source.js';
 import { type UnpackReport } from '../../../src/box/images/archive/entry-writer.js';
 import { RootBuilder } from '../../../src/box/images/root-builder.js';
-import { readTar } from '../../../src/box/images/archive/tar-reader.js';
+import { readTar } from '#base/wire/tar/tar-reader.js';
 import { UNPACK_LIMITS, type UnpackLimits } from '../../../src/box/images/archive/unpack-limits.js';
 import { packTar, type TarMember } from '../builders/pack-tar.js';
 

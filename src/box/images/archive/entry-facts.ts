@@ -1,4 +1,4 @@
-import { type TarEntry } from './tar-entry.js';
+import { type TarEntry } from '#base/wire/tar/tar-entry.js';
 
 /** The last second of the year 9999; file systems keep less or as much. */
 const LAST_TIME = 253_402_300_799;

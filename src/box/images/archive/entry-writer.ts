@@ -5,7 +5,7 @@ import { writeFully } from '#base/fs/write-fully.js';
 import { toMode, toTime } from './entry-facts.js';
 import { addCapabilities, CAPABILITIES } from './file-capabilities.js';
 import { makeSpecialFile } from './special-file.js';
-import { type TarEntry } from './tar-entry.js';
+import { type TarEntry } from '#base/wire/tar/tar-entry.js';
 import { type UnpackMeter } from './unpack-limits.js';
 
 /** What an {@link EntryWriter} takes. */

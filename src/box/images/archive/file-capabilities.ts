@@ -6,8 +6,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { TOOL_PATH } from '../../process/find-tools.js';
 import { RpcError } from '../../rpc-error.js';
-import { type TarEntry } from './tar-entry.js';
-import { BLOCK } from './tar-header.js';
+import { type TarEntry } from '#base/wire/tar/tar-entry.js';
+import { BLOCK } from '#base/wire/tar/tar-header.js';
 
 /** The extended attribute that holds what a program may do although its user is not root. */
 export const CAPABILITIES = 'security.capability';

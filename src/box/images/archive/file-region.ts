@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { closeOnFailure } from '#base/async/close-on-failure.js';
 import { refused } from '../../rpc-error.js';
-import { FileSource } from './byte-source.js';
+import { FileSource } from '#base/wire/tar/byte-source.js';
 import { DigestCheck } from './digest.js';
 import { MAX_DOCUMENT_BYTES, type Descriptor } from './oci-documents.js';
 

@@ -3,11 +3,11 @@ import * as zlib from 'node:zlib';
 import { Decompress } from 'fzstd';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { unimplemented, refused } from '../../rpc-error.js';
-import { StreamSource } from './byte-source.js';
+import { StreamSource } from '#base/wire/tar/byte-source.js';
 import { DigestCheck } from './digest.js';
 import { type Descriptor } from './oci-documents.js';
-import { type TarEntry } from './tar-entry.js';
-import { readTar } from './tar-reader.js';
+import { type TarEntry } from '#base/wire/tar/tar-entry.js';
+import { readTar } from '#base/wire/tar/tar-reader.js';
 import { exhausted } from './unpack-limits.js';
 
 /** What bounds the reading of a layer. */

@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { refused } from '../../rpc-error.js';
-import { FileSource } from './byte-source.js';
+import { FileSource } from '#base/wire/tar/byte-source.js';
 import { openFile, type FileRegion } from './file-region.js';
 import { ignoreAbsence } from '../root-paths.js';
-import { readTar } from './tar-reader.js';
+import { readTar } from '#base/wire/tar/tar-reader.js';
 
 /** The files of an image layout, wherever they lie. */
 export interface LayoutFiles {

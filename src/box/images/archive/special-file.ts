@@ -1,6 +1,6 @@
 import { messageOf } from '#base/errors/errors.js';
 import { runTool } from '../run-tool.js';
-import { type TarEntry } from './tar-entry.js';
+import { type TarEntry } from '#base/wire/tar/tar-entry.js';
 
 const LETTERS = { character: 'c', block: 'b', fifo: 'p' } as const;
 

@@ -16,7 +16,7 @@ import { pathOf, PODS } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure, failure } from '../../command-failure.js';
 import { type FileSpec, namePrefix, readFileSpec } from './file-spec.js';
-import { readTar } from './read-tar.js';
+import { readSentTar } from './read-sent-tar.js';
 import { TarUnpacker } from './unpack-tar.js';
 import { writeTar } from './write-tar.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
@@ -157,7 +157,7 @@ async function copyFrom(run: RunIn, from: FileSpec, to: FileSpec, host: CliHost)
   const warn = (message: string): Promise<void> => host.stderr.writeLine(escapeTerminal(message));
   const unpacker = new TarUnpacker({ prefix: namePrefix(from.path), target: to.path, warn });
   const givenUp = new AbortController();
-  const unpacking = unpacker.unpack(readTar(pipe)).catch((error: unknown) => {
+  const unpacking = unpacker.unpack(readSentTar(pipe)).catch((error: unknown) => {
     // Whatever else comes is not wanted.
     pipe.destroy();
     givenUp.abort();

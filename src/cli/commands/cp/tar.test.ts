@@ -4,6 +4,7 @@ import {
   lstat,
   mkdir,
   mkdtemp,
+  open,
   readdir,
   readFile,
   readlink,
@@ -17,9 +18,10 @@ import { buffer } from 'node:stream/consumers';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { decodeText, readHeader } from '#base/wire/tar/tar-header.js';
+import { encodeHeader, EntryKind, padding, type WrittenHeader } from '#base/wire/tar/tar-writer.js';
 import { namePrefix, readFileSpec } from './file-spec.js';
-import { readTar } from './read-tar.js';
-import { decodeHeader, encodeHeader, EntryKind, padding, type TarHeader } from './tar-header.js';
+import { readSentTar } from './read-sent-tar.js';
 import { TarUnpacker } from './unpack-tar.js';
 import { writeTar } from './write-tar.js';
 
@@ -36,7 +38,7 @@ afterEach(async () => {
 });
 
 /** An entry of a tar that somebody has made up. */
-function entry(header: Partial<TarHeader>, content = ''): Buffer {
+function entry(header: Partial<WrittenHeader>, content = ''): Buffer {
   const body = Buffer.from(content);
   const whole = {
     name: 'x',
@@ -66,7 +68,7 @@ async function unpack(tar: Buffer, prefix: string, target = join(folder, 'target
     tar.subarray(at * 100, at * 100 + 100),
   );
   const unpacker = new TarUnpacker({ prefix, target, warn });
-  await unpacker.unpack(readTar(Readable.from(chunks) as AsyncIterable<Buffer>));
+  await unpacker.unpack(readSentTar(Readable.from(chunks) as AsyncIterable<Buffer>));
   const files = await readdir(folder, { recursive: true });
   return { warnings, files: files.sort() };
 }
@@ -138,7 +140,7 @@ describe('a tar of files', () => {
     const bytes = encodeHeader({ name, kind: EntryKind.file, size: 0, mode: 0o600, modified: 5, target: '' });
     expect(bytes.length).toBe(512 * 3);
     expect(bytes.toString('utf8', 512)).toContain(`path=${name}\n`);
-    expect(decodeHeader(bytes.subarray(0, 512))).toMatchObject({ kind: 'x', modified: 5 });
+    expect(readHeader(bytes.subarray(0, 512), decodeText)).toMatchObject({ flag: 'x', mtime: 5 });
   });
 });
 
@@ -270,6 +272,40 @@ describe('a tar that a container sends', () => {
     expect((await unpack(tar, 'src')).files).toEqual(['target', 'target/x', 'target/y']);
   });
 
+  it('keeps the holes of a file, and copies such files again for hard links', async () => {
+    const source = join(folder, 'holes');
+    const file = await open(source, 'w');
+    await file.write('begin', 0);
+    await file.write('end', 3_000_000);
+    await file.truncate(5_000_000);
+    await file.close();
+    await link(source, join(folder, 'same'));
+    const before = await readFile(source);
+    for (const format of ['gnu', 'posix']) {
+      const args = ['--sparse', `--format=${format}`, '-C', folder, 'holes', 'same'];
+      await run('tar', ['-cf', join(folder, 'made.tar'), ...args]);
+      const made = await readFile(join(folder, 'made.tar'));
+      expect(made.length).toBeLessThan(100_000);
+      const { warnings } = await unpack(made, '');
+      expect(warnings).toEqual([]);
+      for (const name of ['holes', 'same']) {
+        expect((await readFile(join(folder, 'target', name))).equals(before)).toBe(true);
+      }
+      expect((await lstat(join(folder, 'target/holes'))).blocks * 512).toBeLessThan(1_000_000);
+      await rm(join(folder, 'target'), { recursive: true });
+    }
+  });
+
+  it('may have names that are no text: their files are copied under changed ones', async () => {
+    const odd = Buffer.concat([entry({ name: 'src/odd_' }, 'x'), entry({ name: 'src/plain' }, 'y'), END]);
+    odd[odd.indexOf('_')] = 0xff;
+    // The sum of the header, with 0xff for an underscore.
+    const sum = Number.parseInt(odd.toString('latin1', 148, 154), 8) + 0xff - 0x5f;
+    odd.write(sum.toString(8).padStart(6, '0'), 148, 'latin1');
+    const { files } = await unpack(odd, 'src');
+    expect(files).toEqual(['target', 'target/odd\ufffd', 'target/plain']);
+  });
+
   it('gets no devices and no pipes', async () => {
     const kinds = ['3', '4', '6'].map((kind) => entry({ name: `src/${kind}`, kind }));
     const { files, warnings } = await unpack(Buffer.concat([...kinds, END]), 'src');
@@ -288,13 +324,13 @@ describe('a tar that a container sends', () => {
     [
       'that is cut off',
       Buffer.concat([entry({ name: 'src' }, 'x'.repeat(600))]).subarray(0, 700),
-      'unexpected EOF',
+      'damaged: it ends within "src"',
     ],
-    ['that is none', Buffer.alloc(512, 'no tar '), 'a number in a header is none'],
+    ['that is none', Buffer.alloc(512, 'no tar '), 'damaged: the check sum of a header is wrong'],
     [
       'with a name of gigabytes',
       encodeHeader({ ...hugeHeader(), kind: EntryKind.gnuLongName }),
-      'bytes of a name',
+      'damaged: an extended header of type "L" claims 2147483648 bytes',
     ],
   ])('%s is an error', async (_, tar, message) => {
     await expect(unpack(tar, 'src')).rejects.toThrow(message);
@@ -310,7 +346,7 @@ describe('a tar that a container sends', () => {
   });
 });
 
-function hugeHeader(): TarHeader {
+function hugeHeader(): WrittenHeader {
   return { name: 'x', kind: EntryKind.file, size: 2 ** 31, mode: 0, modified: 0, target: '' };
 }
 

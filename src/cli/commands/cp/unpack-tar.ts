@@ -6,10 +6,10 @@ import { makeFolder } from '#base/fs/make-folder.js';
 import { O_PATH, openBelow, type OpenedPlace, openPlaceIn, UnsafePathError } from '#base/fs/open-below.js';
 import { pathOfHandle } from '#base/fs/path-of-handle.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
+import { writeFully } from '#base/fs/write-fully.js';
+import { type TarEntry, type TarKind } from '#base/wire/tar/tar-entry.js';
 import { failure } from '../../command-failure.js';
 import { naming } from './naming.js';
-import { type TarEntry } from './read-tar.js';
-import { EntryKind } from './tar-header.js';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
 
@@ -67,9 +67,9 @@ export class TarUnpacker {
     }
   }
 
-  async #unpackOne({ header, content }: TarEntry): Promise<void> {
+  async #unpackOne(entry: TarEntry): Promise<void> {
     const { prefix } = this.#options;
-    const name = withoutLastSlashes(header.name.replace(/^(\.?\/)+/, ''));
+    const name = withoutLastSlashes(entry.name.replace(/^(\.?\/)+/, ''));
     const bare = name === '.' ? '' : name;
     if (bare !== prefix && prefix !== '' && !bare.startsWith(`${prefix}/`))
       throw failure('tar contents corrupted');
@@ -77,21 +77,21 @@ export class TarUnpacker {
       .slice(prefix.length)
       .split('/')
       .filter((each) => each !== '' && each !== '.');
-    const below = await this.#belowTarget(names, header.kind);
+    const below = await this.#belowTarget(names, entry.kind);
     const path = join(this.#target, below);
     const isOutside =
       names.some((each) => each === '..' || each.includes('\0')) ||
-      !(await naming(path, () => this.#place(bare, below, { header, content })));
+      !(await naming(path, () => this.#place(bare, below, entry)));
     if (isOutside)
       await this.#warn(`warning: file ${JSON.stringify(path)} is outside target destination, skipping`);
   }
 
   /** Makes of an entry what belongs at a path below the target; false when that leads out of it. */
-  async #place(bare: string, below: string, { header, content }: TarEntry): Promise<boolean> {
-    const { kind, target } = header;
+  async #place(bare: string, below: string, entry: TarEntry): Promise<boolean> {
+    const { kind, linkName } = entry;
     const path = join(this.#target, below);
     try {
-      if (kind === EntryKind.folder) {
+      if (kind === 'folder') {
         await using folder = await openBelow(await this.#openRoot(), below, undefined);
         if (!folder.facts.isDirectory()) throw failure(`${path} is no folder`);
         return true;
@@ -103,14 +103,14 @@ export class TarUnpacker {
       throw error;
     }
     switch (kind) {
-      case EntryKind.file:
-        await this.#write(below, content, bare);
+      case 'file':
+        await this.#write(below, entry, bare);
         break;
-      case EntryKind.hardLink:
-        await this.#copy(below, target.replace(/^(\.?\/)+/, ''), bare);
+      case 'link':
+        await this.#copy(below, linkName.replace(/^(\.?\/)+/, ''), bare);
         break;
-      case EntryKind.link:
-        await this.#warn(`warning: skipping symlink: ${JSON.stringify(path)} -> ${JSON.stringify(target)}`);
+      case 'symlink':
+        await this.#warn(`warning: skipping symlink: ${JSON.stringify(path)} -> ${JSON.stringify(linkName)}`);
         break;
       default:
         await this.#warn(`warning: skipping special file: ${JSON.stringify(path)}`);
@@ -119,9 +119,9 @@ export class TarUnpacker {
   }
 
   /** Where an entry belongs in the target; empty for the target itself. */
-  async #belowTarget(names: readonly string[], kind: string): Promise<string> {
+  async #belowTarget(names: readonly string[], kind: TarKind): Promise<string> {
     // A single file is put into a folder that is there.
-    const isSingle = names.length === 0 && kind === EntryKind.file;
+    const isSingle = names.length === 0 && kind === 'file';
     return isSingle && (await isFolder(this.#target)) ? basename(this.#options.prefix) : names.join('/');
   }
 
@@ -155,11 +155,25 @@ export class TarUnpacker {
     }
   }
 
-  async #write(below: string, content: AsyncIterable<Buffer>, name: string): Promise<void> {
+  async #write(
+    below: string,
+    { content, size }: Pick<TarEntry, 'content' | 'size'>,
+    name: string,
+  ): Promise<void> {
     const file = await this.#openFile(below);
     if (file === undefined) return;
     try {
-      for await (const chunk of content) await file.writeFile(chunk);
+      // The target itself may be a pipe or a device, which has no places.
+      const isPlain = (await file.stat()).isFile();
+      let end = 0;
+      for await (const { offset, data } of content()) {
+        if (isPlain) await writeFully(file, data, offset);
+        else if (offset === end) await file.writeFile(data);
+        else throw failure(`${this.#target} cannot have holes, and the file that is sent has some`);
+        end = offset + data.length;
+      }
+      // What no piece covers is a hole.
+      if (isPlain && end < size) await file.truncate(size);
     } finally {
       await file.close();
     }
@@ -192,7 +206,7 @@ export class TarUnpacker {
     const [one, other] = [await from.stat(), below === '' ? undefined : await this.#find(below)];
     // Linked already, by an earlier copy that was made into links: to empty the one would empty the other.
     if (one.dev === other?.dev && one.ino === other.ino) return;
-    await this.#write(below, from.createReadStream({ autoClose: false }) as AsyncIterable<Buffer>, name);
+    await this.#write(below, contentOf(from, one.size), name);
   }
 
   async #openWritten(below: string): Promise<FileHandle> {
@@ -230,6 +244,18 @@ async function openPlainFile(folder: FileHandle, name: string): Promise<FileHand
       if (systemCodeOf(error) !== 'EEXIST' || tries === MAX_TRIES) throw error;
     }
   }
+}
+
+/** A file as the content of an entry. */
+function contentOf(file: FileHandle, size: number): Pick<TarEntry, 'content' | 'size'> {
+  const content = async function* (): ReturnType<TarEntry['content']> {
+    let offset = 0;
+    for await (const data of file.createReadStream({ autoClose: false }) as AsyncIterable<Buffer>) {
+      yield { offset, data };
+      offset += data.length;
+    }
+  };
+  return { content, size };
 }
 
 /** Links are followed: the path is the caller's own. */

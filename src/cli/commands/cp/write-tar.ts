@@ -6,7 +6,8 @@ import { openPlace } from '#base/fs/open-below.js';
 import { pathOfHandle } from '#base/fs/path-of-handle.js';
 import { failure } from '../../command-failure.js';
 import { naming } from './naming.js';
-import { BLOCK_BYTES, encodeHeader, EntryKind, padding } from './tar-header.js';
+import { BLOCK } from '#base/wire/tar/tar-header.js';
+import { encodeHeader, EntryKind, padding } from '#base/wire/tar/tar-writer.js';
 
 const CHUNK_BYTES = 64 * 1024;
 
@@ -33,7 +34,7 @@ export async function* writeTar(
   onSkipped: OnSkipped,
 ): AsyncGenerator<Buffer, void, undefined> {
   yield* writeEntry({ shown: path, path, name }, onSkipped);
-  yield Buffer.alloc(2 * BLOCK_BYTES);
+  yield Buffer.alloc(2 * BLOCK);
 }
 
 async function* writeEntry(source: Source, onSkipped: OnSkipped): AsyncGenerator<Buffer, void, undefined> {

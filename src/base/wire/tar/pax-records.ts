@@ -1,4 +1,4 @@
-import { badArchive } from './tar-entry.js';
+import { type DecodeName, TarError } from './tar-entry.js';
 import { decodeText } from './tar-header.js';
 
 /** What extended headers say: the value of a key, or a list where a key may stand many times. */
@@ -12,7 +12,11 @@ export interface PaxRecords {
 export const NO_RECORDS: PaxRecords = { values: new Map(), sparsePairs: [] };
 
 /** Reads records of the form `LENGTH KEY=VALUE\n`, LENGTH being that of the whole record, and puts them over `base`. */
-export function parsePaxRecords(data: Buffer, base: PaxRecords): PaxRecords {
+export function parsePaxRecords(
+  data: Buffer,
+  base: PaxRecords,
+  decodeName: DecodeName = decodeText,
+): PaxRecords {
   const values = new Map(base.values);
   const sparsePairs: string[] = [];
   for (let at = 0; at < data.length;) {
@@ -20,17 +24,17 @@ export function parsePaxRecords(data: Buffer, base: PaxRecords): PaxRecords {
     const digits = space < 0 || space - at > 9 ? '' : data.toString('latin1', at, space);
     const end = /^[0-9]+$/.test(digits) ? at + Number(digits) : -1;
     if (end <= space || end > data.length || data[end - 1] !== 0x0a)
-      throw badArchive('an extended header is malformed');
+      throw new TarError('an extended header is malformed');
     const record = data.subarray(space + 1, end - 1);
     const equals = record.indexOf(0x3d);
-    if (equals <= 0) throw badArchive('an extended header has a record without a key');
+    if (equals <= 0) throw new TarError('an extended header has a record without a key');
     const key = decodeText(record.subarray(0, equals));
     const value = record.subarray(equals + 1);
     if (key === 'GNU.sparse.offset' || key === 'GNU.sparse.numbytes')
       sparsePairs.push(value.toString('latin1'));
     else if (key.startsWith('SCHILY.xattr.')) values.set(key, value.toString('latin1'));
     else if (value.length === 0) values.delete(key);
-    else values.set(key, decodeText(value));
+    else values.set(key, decodeName(value));
     at = end;
   }
   return { values, sparsePairs };
@@ -41,7 +45,7 @@ export function paxNumber({ values }: PaxRecords, key: string): number | undefin
   const text = values.get(key);
   if (text === undefined) return undefined;
   const value = /^[0-9]{1,16}$/.test(text) ? Number(text) : NaN;
-  if (!Number.isSafeInteger(value)) throw badArchive(`an extended header says ${key}=${text.slice(0, 40)}`);
+  if (!Number.isSafeInteger(value)) throw new TarError(`an extended header says ${key}=${text.slice(0, 40)}`);
   return value;
 }
 
@@ -50,6 +54,6 @@ export function paxTime({ values }: PaxRecords, key: string): number | undefined
   const text = values.get(key);
   if (text === undefined) return undefined;
   if (!/^-?[0-9]{1,14}(\.[0-9]*)?$/.test(text))
-    throw badArchive(`an extended header says ${key}=${text.slice(0, 40)}`);
+    throw new TarError(`an extended header says ${key}=${text.slice(0, 40)}`);
   return Number(text);
 }

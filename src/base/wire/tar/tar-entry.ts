@@ -1,5 +1,3 @@
-import { refused } from '../../rpc-error.js';
-
 /** What an entry of an archive is. A `link` is a hard link. */
 export type TarKind = 'file' | 'link' | 'symlink' | 'character' | 'block' | 'folder' | 'fifo';
 
@@ -35,6 +33,13 @@ export interface TarEntry {
 }
 
 /** An archive that is cut off, or says something that cannot be. */
-export function badArchive(why: string): Error {
-  return refused(`the archive is damaged: ${why}`);
+export class TarError extends Error {
+  override readonly name = 'TarError';
+
+  constructor(why: string) {
+    super(`the archive is damaged: ${why}`);
+  }
 }
+
+/** Text of the bytes of a name. */
+export type DecodeName = (bytes: Buffer) => string;

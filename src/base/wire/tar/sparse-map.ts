@@ -1,6 +1,6 @@
 import { type ByteSource } from './byte-source.js';
 import { type PaxRecords } from './pax-records.js';
-import { badArchive } from './tar-entry.js';
+import { TarError } from './tar-entry.js';
 import { BLOCK, readSize } from './tar-header.js';
 
 /** A part of a sparse file that has data. */
@@ -23,9 +23,9 @@ export async function readGnuMap(header: Buffer, source: ByteSource): Promise<Sp
       if (part.offset > 0 || part.length > 0) parts.push(part);
     }
     if (block[flag] !== 1 && block[flag] !== 0x31) return parts;
-    if (blocks * 21 > MAX_PARTS) throw badArchive('a sparse file has too many parts');
+    if (blocks * 21 > MAX_PARTS) throw new TarError('a sparse file has too many parts');
     block = await source.read(BLOCK);
-    if (block.length < BLOCK) throw badArchive('it ends within the map of a sparse file');
+    if (block.length < BLOCK) throw new TarError('it ends within the map of a sparse file');
     [at, count, flag] = [0, 21, 504];
   }
 }
@@ -48,16 +48,16 @@ export async function readStoredMap(
   let wanted: number | undefined;
   while (wanted === undefined || numbers.length < wanted) {
     const block = length < stored ? await source.read(BLOCK) : Buffer.alloc(0);
-    if (block.length < BLOCK) throw badArchive('it ends within the map of a sparse file');
+    if (block.length < BLOCK) throw new TarError('it ends within the map of a sparse file');
     length += BLOCK;
     text += block.toString('latin1');
     const lines = text.split('\n');
     text = lines.pop()!;
-    if (text.length > BLOCK) throw badArchive('the map of a sparse file is malformed');
+    if (text.length > BLOCK) throw new TarError('the map of a sparse file is malformed');
     for (const line of lines) {
       if (wanted === undefined) wanted = 2 * toNumber(line);
       else if (numbers.length < wanted) numbers.push(line);
-      if (wanted > 2 * MAX_PARTS) throw badArchive('a sparse file has too many parts');
+      if (wanted > 2 * MAX_PARTS) throw new TarError('a sparse file has too many parts');
     }
   }
   return { parts: toParts(numbers), length };
@@ -69,16 +69,16 @@ export function checkMap(parts: readonly SparsePart[], size: number, stored: num
   let total = 0;
   for (const { offset, length } of parts) {
     if (offset < end || offset + length > size)
-      throw badArchive('the parts of a sparse file overlap or exceed it');
+      throw new TarError('the parts of a sparse file overlap or exceed it');
     end = offset + length;
     total += length;
   }
-  if (total !== stored) throw badArchive('a sparse file has less or more data than its parts');
+  if (total !== stored) throw new TarError('a sparse file has less or more data than its parts');
 }
 
 function toParts(numbers: readonly string[]): SparsePart[] {
   if (numbers.length % 2 !== 0 || numbers.length > 2 * MAX_PARTS)
-    throw badArchive('the map of a sparse file is malformed');
+    throw new TarError('the map of a sparse file is malformed');
   return Array.from({ length: numbers.length / 2 }, (_, index) => ({
     offset: toNumber(numbers[2 * index]!),
     length: toNumber(numbers[2 * index + 1]!),
@@ -86,6 +86,6 @@ function toParts(numbers: readonly string[]): SparsePart[] {
 }
 
 function toNumber(text: string): number {
-  if (!/^[0-9]{1,15}$/.test(text)) throw badArchive('the map of a sparse file is malformed');
+  if (!/^[0-9]{1,15}$/.test(text)) throw new TarError('the map of a sparse file is malformed');
   return Number(text);
 }

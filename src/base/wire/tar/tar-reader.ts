@@ -1,7 +1,7 @@
 import { type ByteSource } from './byte-source.js';
 import { NO_RECORDS, parsePaxRecords, paxNumber, paxTime, type PaxRecords } from './pax-records.js';
 import { checkMap, readGnuMap, readPaxMap, readStoredMap, type SparsePart } from './sparse-map.js';
-import { badArchive, type ContentPiece, type TarEntry } from './tar-entry.js';
+import { type ContentPiece, type DecodeName, TarError, type TarEntry } from './tar-entry.js';
 import { BLOCK, decodeText, readHeader, readSize, toTarKind, type TarHeader } from './tar-header.js';
 
 /** An extended header or a long name is buffered in memory: real ones have some hundred bytes. */
@@ -20,14 +20,22 @@ interface Extensions {
  * The entries of an archive in the order in which they stand there: POSIX ustar and pax, GNU's long names and sparse
  * files in all four formats, and what is older.
  *
- * Nothing is judged here: names may climb out, links lead anywhere. Throws UNKNOWN where the archive is damaged. An
+ * Nothing is judged here: names may climb out, links lead anywhere. Throws {@link TarError} where the archive is damaged. An
  * archive may end with blocks of zeros or with its last entry.
+ *
+ * @param decodeName makes text of the bytes of names (default: throws for what is not UTF-8).
  */
-export async function* readTar(source: ByteSource): AsyncGenerator<TarEntry> {
+export async function* readTar(
+  source: ByteSource,
+  decodeName: DecodeName = decodeText,
+): AsyncGenerator<TarEntry> {
   let defaults = NO_RECORDS;
   for (;;) {
     const said: Extensions = { records: defaults };
-    const found = await readEntryHeader(source, said, (records) => (defaults = records));
+    const found = await readEntryHeader(source, said, {
+      decodeName,
+      setDefaults: (records) => (defaults = records),
+    });
     if (found === undefined) return;
     const { entry, end } = await toEntry(source, found, said);
     yield entry;
@@ -39,49 +47,52 @@ export async function* readTar(source: ByteSource): AsyncGenerator<TarEntry> {
 async function readEntryHeader(
   source: ByteSource,
   said: Extensions,
-  setDefaults: (records: PaxRecords) => void,
+  {
+    decodeName,
+    setDefaults,
+  }: { readonly decodeName: DecodeName; readonly setDefaults: (records: PaxRecords) => void },
 ): Promise<{ header: TarHeader; block: Buffer } | undefined> {
   for (let extensions = 0; ; extensions++) {
     const block = await source.read(BLOCK);
     if (block.length === 0) {
-      if (extensions > 0) throw badArchive('it ends after an extended header');
+      if (extensions > 0) throw new TarError('it ends after an extended header');
       return undefined;
     }
-    if (block.length < BLOCK) throw badArchive('it ends within a header');
-    const header = readHeader(block);
+    if (block.length < BLOCK) throw new TarError('it ends within a header');
+    const header = readHeader(block, decodeName);
     if (header === undefined) return undefined;
     if (!'xXgLKV'.includes(header.flag)) return { header, block };
-    if (extensions >= MAX_EXTENSIONS) throw badArchive('too many extended headers stand before one entry');
+    if (extensions >= MAX_EXTENSIONS) throw new TarError('too many extended headers stand before one entry');
     const data = await readExtension(source, header);
     switch (header.flag) {
       case 'g': {
-        const records = parsePaxRecords(data, NO_RECORDS);
+        const records = parsePaxRecords(data, NO_RECORDS, decodeName);
         setDefaults(records);
         said.records = records;
         break;
       }
       case 'L':
-        said.name = upToZero(data);
+        said.name = upToZero(data, decodeName);
         break;
       case 'K':
-        said.linkName = upToZero(data);
+        said.linkName = upToZero(data, decodeName);
         break;
       case 'V':
         // The name of a volume of a backup.
         break;
       default:
-        said.records = parsePaxRecords(data, said.records);
+        said.records = parsePaxRecords(data, said.records, decodeName);
     }
   }
 }
 
 async function readExtension(source: ByteSource, { flag, size }: TarHeader): Promise<Buffer> {
   if (size > MAX_EXTENSION_BYTES)
-    throw badArchive(
+    throw new TarError(
       `an extended header of type "${flag}" claims ${size} bytes; ${MAX_EXTENSION_BYTES} are allowed`,
     );
   const data = await source.read(size);
-  if (data.length < size) throw badArchive('it ends within an extended header');
+  if (data.length < size) throw new TarError('it ends within an extended header');
   await skipTo(source, source.position + padding(size));
   return data;
 }
@@ -97,7 +108,7 @@ async function toEntry(
   const kind = toTarKind({ ...header, name });
   let storedSize = kind === 'file' ? (paxNumber(records, 'size') ?? header.size) : 0;
   const end = source.position + storedSize + padding(storedSize);
-  if (!Number.isSafeInteger(end)) throw badArchive(`"${name.slice(0, 100)}" claims an absurd size`);
+  if (!Number.isSafeInteger(end)) throw new TarError(`"${name.slice(0, 100)}" claims an absurd size`);
 
   let parts: SparsePart[] | undefined;
   let size = storedSize;
@@ -151,7 +162,7 @@ async function* readContent(
       yield { offset, data };
       offset += data.length;
     }
-    if (offset < part.offset + part.length) throw badArchive(`it ends within "${name.slice(0, 100)}"`);
+    if (offset < part.offset + part.length) throw new TarError(`it ends within "${name.slice(0, 100)}"`);
   }
 }
 
@@ -163,14 +174,14 @@ function attributesOf({ values }: PaxRecords): Map<string, string> {
 
 async function skipTo(source: ByteSource, end: number): Promise<void> {
   const left = end - source.position;
-  if ((await source.skip(left)) < left) throw badArchive('it ends within an entry');
+  if ((await source.skip(left)) < left) throw new TarError('it ends within an entry');
 }
 
 function padding(size: number): number {
   return (BLOCK - (size % BLOCK)) % BLOCK;
 }
 
-function upToZero(data: Buffer): string {
+function upToZero(data: Buffer, decodeName: DecodeName): string {
   const end = data.indexOf(0);
-  return decodeText(end < 0 ? data : data.subarray(0, end));
+  return decodeName(end < 0 ? data : data.subarray(0, end));
 }
