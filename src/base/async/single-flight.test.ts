@@ -28,7 +28,10 @@ describe('a single flight', () => {
   it('keeps different keys apart', async () => {
     const flights = new SingleFlight<string>();
     const ask = (key: string) => flights.run(key, () => Promise.resolve(key), NEVER);
-    expect(await Promise.all([ask('a'), ask('b')])).toEqual(['a', 'b']);
+    const both = Promise.all([ask('a'), ask('b')]);
+    expect([flights.has('a'), flights.has('c')]).toEqual([true, false]);
+    expect(await both).toEqual(['a', 'b']);
+    expect(flights.has('a')).toBe(false);
   });
 
   it('lets all who wait see the error, and tries again for the next', async () => {

@@ -19,6 +19,11 @@ interface FlightUnderWay<V> {
 export class SingleFlight<V> {
   readonly #flights = new Map<string, FlightUnderWay<V>>();
 
+  /** Whether work for the key is under way. */
+  has(key: string): boolean {
+    return this.#flights.has(key);
+  }
+
   /**
    * The result of the work under way for the key, which is begun if there is none. Each caller may leave; the
    * work is aborted once the last one has, and a later caller waits for its end and starts again.

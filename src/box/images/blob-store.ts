@@ -10,7 +10,7 @@ import { type FileRegion } from './archive/file-region.js';
 import { type Descriptor } from './archive/oci-documents.js';
 import { exhausted, UnpackMeter, type UnpackLimits } from './archive/unpack-limits.js';
 import { type FolderUsage } from './folder-usage.js';
-import { SingleFlight } from './single-flight.js';
+import { SingleFlight } from '#base/async/single-flight.js';
 
 /** A blob that is being fetched, with what an earlier attempt has left of it. */
 export interface PartialBlob {
@@ -118,7 +118,7 @@ export class BlobStore {
 
   /** Throws away one that turned out to be damaged; one that is being fetched is checked in any case, and stays. */
   async discard(digest: string): Promise<void> {
-    if (this.#flights.keys.has(digest)) return;
+    if (this.#flights.has(digest)) return;
     this.#sizes.delete(digest);
     const removal = rm(this.#pathOf(digest), { force: true });
     this.#removals.set(digest, removal);
@@ -135,7 +135,7 @@ export class BlobStore {
     signal: AbortSignal,
   ): Promise<void> {
     if (this.has(descriptor)) return;
-    await this.#flights.run(descriptor.digest, (stop) => this.#fetch(descriptor, download, stop), signal);
+    await this.#flights.run(descriptor.digest, ({ signal: stop }) => this.#fetch(descriptor, download, stop), signal);
   }
 
   /** Removes what is neither needed nor leased, and what broke off long ago. */
@@ -145,7 +145,7 @@ export class BlobStore {
     for (const name of await readdir(this.#folder)) {
       if (!name.endsWith(PARTIAL)) continue;
       const digest = name.slice(0, -PARTIAL.length).replace('-', ':');
-      if (this.#leases.has(digest) || this.#flights.keys.has(digest)) continue;
+      if (this.#leases.has(digest) || this.#flights.has(digest)) continue;
       const path = join(this.#folder, name);
       const facts = await stat(path).catch(() => undefined);
       const ageMs = Math.abs(this.#clock.now() - (facts?.mtimeMs ?? 0));
