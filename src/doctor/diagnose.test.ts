@@ -423,6 +423,12 @@ describe('exitCodeOf', () => {
       { machine: { daemons: known({ kubelet: DAEMON }) } },
       4,
     ],
+    ['4 when processes were not seen', { machine: { processes: notKnown('no /proc') } }, 4],
+    [
+      '0 for a recording, which has no machine',
+      { runtime: { name: 'podloop-replay' }, machine: { processes: notKnown('no /proc') } },
+      0,
+    ],
     ['0 when nobody measures the pressure', { machine: { pressure: notKnown('no PSI') } }, 0],
   ])('is %s', (_, node, code) => {
     const facts = aNode(node);

@@ -17,6 +17,8 @@ type Row = readonly [what: string, looked: Looked<unknown>, isNeeded: boolean, i
 export function listUnseen(facts: NodeFacts): Unseen[] {
   const { runtime, machine, certificatesUnread } = facts;
   const hasEvents = !runtime.events.known && runtime.connection.connected;
+  // A recording has no machine of its own.
+  const hasMachine = runtime.name !== 'podloop-replay';
   const rows: readonly Row[] = [
     ['the runtime’s conditions', runtime.conditions, true],
     ['pods', runtime.population, true],
@@ -25,11 +27,11 @@ export function listUnseen(facts: NodeFacts): Unseen[] {
     ['pressure', machine.pressure, false],
     ['load', machine.load, false],
     ['memory', machine.memory, false],
-    ['processes', machine.processes, true],
+    ['processes', machine.processes, hasMachine],
     ['shims', machine.shims, false],
     ['shims without a runtime', machine.abandonedShims, false],
     ['network plugins', machine.plugins, false],
-    ['what shims and runc are at', machine.runtimeWork, true],
+    ['what shims and runc are at', machine.runtimeWork, hasMachine],
     ['the processes of the runtime and the kubelet', machine.daemons, false],
     ['mounts with a server', machine.deadMounts, false],
     ['disk latency', machine.fsync, false],
