@@ -135,7 +135,11 @@ export class BlobStore {
     signal: AbortSignal,
   ): Promise<void> {
     if (this.has(descriptor)) return;
-    await this.#flights.run(descriptor.digest, ({ signal: stop }) => this.#fetch(descriptor, download, stop), signal);
+    await this.#flights.run(
+      descriptor.digest,
+      ({ signal: stop }) => this.#fetch(descriptor, download, stop),
+      signal,
+    );
   }
 
   /** Removes what is neither needed nor leased, and what broke off long ago. */

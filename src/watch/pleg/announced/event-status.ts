@@ -29,7 +29,12 @@ export interface EventStatusInputs {
  * late out-of-memory reason, which is taken from the event. Undefined if the event does not cover a change,
  * or if anything has changed since.
  */
-export function composeEventStatus({ seen, accepted, known, told }: EventStatusInputs): PodStatus | undefined {
+export function composeEventStatus({
+  seen,
+  accepted,
+  known,
+  told,
+}: EventStatusInputs): PodStatus | undefined {
   const sandboxes = findAll(seen.sandboxes, told.sandboxes, accepted?.sandboxes, known.sandboxes);
   const containers = findAll(seen.containers, told.containers, accepted?.containers, known.containers);
   if (sandboxes === undefined || containers === undefined) return undefined;
