@@ -361,7 +361,7 @@ function explain(error: unknown): string {
 }
 
 /** Scheme, host and port. */
-export function originOf(url: string): string {
+function originOf(url: string): string {
   return new URL(url).origin;
 }
 
