@@ -1,3 +1,4 @@
+import { NOT_RECORDED } from '#base/channels/recording-words.js';
 import { describe, expect, it } from 'vitest';
 import { type PlegReport } from '#kube/node/pleg-report.js';
 import {
@@ -429,6 +430,26 @@ describe('exitCodeOf', () => {
       { runtime: { name: 'podloop-replay' }, machine: { processes: notKnown('no /proc') } },
       0,
     ],
+    [
+      '0 for a recording under the name of its runtime, in which nobody asked for the conditions',
+      {
+        runtime: {
+          ...{ name: 'containerd', conditions: notKnown('Status failed') },
+          operations: [
+            {
+              ...{ method: 'Status', count: 1, hung: 0, failed: 1, p50Ms: 1, p99Ms: 1, maxMs: 1 },
+              ...{
+                lastError: `status: ${NOT_RECORDED}nobody asked for Status in it`,
+                lastCode: 'CRI_UNIMPLEMENTED',
+              },
+            },
+          ],
+        },
+        machine: { processes: notKnown('no /proc'), runtimeWork: notKnown('no /proc') },
+      },
+      0,
+    ],
+    ['4 when the conditions were not seen', { runtime: { conditions: notKnown('Status failed') } }, 4],
     ['0 when nobody measures the pressure', { machine: { pressure: notKnown('no PSI') } }, 0],
   ])('is %s', (_, node, code) => {
     const facts = aNode(node);

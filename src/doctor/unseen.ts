@@ -1,3 +1,4 @@
+import { NOT_RECORDED } from '#base/channels/recording-words.js';
 import { type NodeFacts } from './facts/node-facts.js';
 import { type Looked } from './looked.js';
 
@@ -17,21 +18,21 @@ type Row = readonly [what: string, looked: Looked<unknown>, isNeeded: boolean, i
 export function listUnseen(facts: NodeFacts): Unseen[] {
   const { runtime, machine, certificatesUnread } = facts;
   const hasEvents = !runtime.events.known && runtime.connection.connected;
-  // A recording has no machine of its own.
-  const hasMachine = runtime.name !== 'podloop-replay';
+  // A recording has no machine of its own, and answers only what somebody asked while it was made.
+  const isLive = !isRecording(runtime);
   const rows: readonly Row[] = [
-    ['the runtime’s conditions', runtime.conditions, true],
+    ['the runtime’s conditions', runtime.conditions, isLive],
     ['pods', runtime.population, true],
     ['the status of pods', judgeExtent(runtime.inspections), true],
     ['events', runtime.events, false, hasEvents],
     ['pressure', machine.pressure, false],
     ['load', machine.load, false],
     ['memory', machine.memory, false],
-    ['processes', machine.processes, hasMachine],
+    ['processes', machine.processes, isLive],
     ['shims', machine.shims, false],
     ['shims without a runtime', machine.abandonedShims, false],
     ['network plugins', machine.plugins, false],
-    ['what shims and runc are at', machine.runtimeWork, hasMachine],
+    ['what shims and runc are at', machine.runtimeWork, isLive],
     ['the processes of the runtime and the kubelet', machine.daemons, false],
     ['mounts with a server', machine.deadMounts, false],
     ['disk latency', machine.fsync, false],
@@ -45,6 +46,12 @@ export function listUnseen(facts: NodeFacts): Unseen[] {
   return rows.flatMap(([what, looked, isNeeded, isByDesign = false]) =>
     looked.known ? [] : [{ what, why: looked.why, isNeeded, isByDesign }],
   );
+}
+
+/** A replay has the name of the runtime that was recorded, where somebody asked for it. */
+function isRecording({ name, operations }: NodeFacts['runtime']): boolean {
+  const isMissing = operations.some(({ lastError = '' }) => lastError.includes(NOT_RECORDED));
+  return name === 'podloop-replay' || isMissing;
 }
 
 /** A node has a kubelet or podloop's agent: where there is one, nobody misses the other. */
