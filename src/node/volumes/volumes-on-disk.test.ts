@@ -207,8 +207,8 @@ describe('a folder', () => {
   });
 
   it('that is not there cannot be measured', async () => {
-    await expect(measureFolder(join(folder, 'none'), NEVER)).rejects.toThrow('du cannot tell');
-    await expect(countInodes(join(folder, 'none'), NEVER)).rejects.toThrow('du cannot tell');
+    await expect(measureFolder(join(folder, 'none'), NEVER)).rejects.toThrow('du cannot measure');
+    await expect(countInodes(join(folder, 'none'), NEVER)).rejects.toThrow('du cannot measure');
   });
 
   it('deeper than a path can name is measured and removed', async () => {
