@@ -21,6 +21,7 @@ import { Backoff } from '#base/async/backoff.js';
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { isRecord } from '#base/text/is-record.js';
+import { parseJsonObject } from '#base/text/parse-json-object.js';
 import { type Clock } from '#base/time/clock.js';
 import { DigestCheck, isDigest, sha256Of } from '../images/archive/digest.js';
 import { type Descriptor, DOCUMENT_TYPES, MAX_DOCUMENT_BYTES } from '../images/archive/oci-documents.js';
@@ -354,14 +355,8 @@ function isJson(answer: RegistryAnswer): boolean {
 
 /** `{"errors":[{"code":"MANIFEST_UNKNOWN","message":"manifest unknown"}]}`, for people. */
 function wordsOf(text: string): string {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return '';
-  }
-  const errors = isRecord(value) && Array.isArray(value['errors']) ? (value['errors'] as unknown[]) : [];
-  const [first] = errors.filter(isRecord);
+  const { errors } = parseJsonObject(text) ?? {};
+  const [first] = Array.isArray(errors) ? errors.filter(isRecord) : [];
   const words = first?.['message'] ?? first?.['code'];
   return typeof words === 'string' ? words.replaceAll(/[^\x20-\x7e]+/g, ' ').slice(0, 200) : '';
 }

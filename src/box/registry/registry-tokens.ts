@@ -1,5 +1,5 @@
 import { basicAuthorization } from '#base/wire/basic-authorization.js';
-import { isRecord } from '#base/text/is-record.js';
+import { parseJsonObject } from '#base/text/parse-json-object.js';
 import { type Login } from './docker-logins.js';
 import { type RegistryHttp, type RegistryRequest } from './registry-http.js';
 import { type HostTls } from './registry-hosts.js';
@@ -75,7 +75,7 @@ export class RegistryTokens {
       throw new LoginError(`${server} gives no token ${who} (${answer.statusText})`);
     }
     const text = await answer.text(MAX_TOKEN_BYTES);
-    const { token, access_token: accessToken } = parseObject(text);
+    const { token, access_token: accessToken } = parseJsonObject(text) ?? {};
     const given = typeof token === 'string' && token !== '' ? token : accessToken;
     // It becomes part of a header.
     if (typeof given !== 'string' || !/^[\x21-\x7e]+$/.test(given))
@@ -113,14 +113,5 @@ export class RegistryTokens {
     if (login?.kind === 'password')
       secretHeaders['authorization'] = basicAuthorization(login.username, login.password);
     return { ...common, url: url.href, method: 'GET', secretHeaders };
-  }
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : {};
-  } catch {
-    return {};
   }
 }

@@ -1,5 +1,6 @@
 import { type Secret } from '#kube/objects/config-object.js';
 import { isRecord } from '#base/text/is-record.js';
+import { parseJsonObject } from '#base/text/parse-json-object.js';
 
 /** Credentials for a registry. The password is in no message, log or event. */
 export interface RegistryLogin {
@@ -32,7 +33,7 @@ const FILES: Readonly<Record<string, string>> = {
 export function readDockerConfig({ type, data }: Secret): DockerConfig {
   const logins = new Map<string, RegistryLogin>();
   const bytes = Object.hasOwn(FILES, type) ? data.get(FILES[type]!) : undefined;
-  const file = bytes === undefined ? undefined : parse(Buffer.from(bytes).toString('utf8'));
+  const file = bytes === undefined ? undefined : parseJsonObject(Buffer.from(bytes).toString('utf8'));
   const places = type === 'kubernetes.io/dockercfg' ? file : recordOf(file?.['auths'] ?? {});
   if (file === undefined || places === undefined) return { logins, isBroken: true };
   let isBroken = false;
@@ -53,14 +54,6 @@ function loginOf(entry: unknown): RegistryLogin | undefined {
   const text = Buffer.from(auth, 'base64').toString('utf8');
   const colon = text.indexOf(':');
   return colon === -1 ? undefined : { username: text.slice(0, colon), password: text.slice(colon + 1) };
-}
-
-function parse(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    return recordOf(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
 }
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> | undefined {

@@ -1,6 +1,7 @@
 import { cri, type CriClient } from '#watch';
 import { isUnimplemented } from '#base/errors/errors.js';
 import { isRecord } from '#base/text/is-record.js';
+import { parseJsonObject } from '#base/text/parse-json-object.js';
 import { type CgroupDriver } from './config/pod-cgroup-names.js';
 
 /** The cgroup driver that a runtime reports, and which of its answers it comes from. */
@@ -65,7 +66,7 @@ export async function readCgroupDriver(
 
 /** The driver in the `info` of a verbose Status; undefined where it is missing. Pure. */
 export function findDriverInStatus(info: Readonly<Record<string, string>>): CgroupDriver | undefined {
-  const config = parseObject(info['config']);
+  const config = parseJsonObject(info['config'] ?? '');
   if (config === undefined) return undefined;
   return findInContainerd(config) ?? findNamed(config);
 }
@@ -99,13 +100,4 @@ function findNamed(config: Readonly<Record<string, unknown>>): CgroupDriver | un
     .filter(([name]) => DRIVER_FIELDS.includes(name.toLowerCase()))
     .map(([, value]) => value);
   return [...DRIVERS.values()].find((driver) => values.includes(driver));
-}
-
-function parseObject(text = ''): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -2,7 +2,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { type Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { type Clock } from '#base/time/clock.js';
-import { isRecord } from '#base/text/is-record.js';
+import { parseJsonObject } from '#base/text/parse-json-object.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { CommandFailure, failure } from '../../command-failure.js';
 import { toApiError } from './api-status.js';
@@ -67,7 +67,7 @@ export class AgentClient {
     const answer = await this.open(method, path, { limitMs: ANSWER_LIMIT_MS, ...options });
     const body = await this.#read(answer);
     const result = answer.headers['podloop-result'];
-    const object = parseObject(body);
+    const object: KubeObject | undefined = parseJsonObject(body);
     if (object === undefined) {
       throw failure(
         `the agent at ${this.socketPath} has not answered ${method} ${path} with an object in JSON`,
@@ -208,15 +208,6 @@ export class AgentAbsent extends CommandFailure {
 export type Upgrade =
   | { readonly socket: Duplex; readonly answer: IncomingMessage }
   | { readonly refused: string; readonly code: number };
-
-function parseObject(body: string): KubeObject | undefined {
-  try {
-    const value: unknown = JSON.parse(body);
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 /** A path with the query behind it. */
 export function withQuery(path: string, query: Query = {}): string {

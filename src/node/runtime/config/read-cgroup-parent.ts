@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import { type CallOptions, type CriClient } from '#watch';
 import { isRecord } from '#base/text/is-record.js';
+import { parseJsonObject } from '#base/text/parse-json-object.js';
 
 /**
  * The cgroup_parent of an existing sandbox, from the runtime's verbose status; rejects as the client does.
@@ -19,7 +20,7 @@ export async function readCgroupParent(
 
 /** Finds the parent in the text of `info`; see {@link readCgroupParent}. Pure. */
 export function parentInInfo(text: string): string {
-  const told = parseObject(text);
+  const told = parseJsonObject(text) ?? {};
   const config = told['config'];
   if (isRecord(config)) return stringAt(config, 'linux', 'cgroup_parent');
   const path = stringAt(told, 'runtimeSpec', 'linux', 'cgroupsPath');
@@ -33,13 +34,4 @@ function stringAt(from: unknown, ...names: readonly string[]): string {
   let at = from;
   for (const name of names) at = isRecord(at) ? at[name] : undefined;
   return typeof at === 'string' ? at : '';
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : {};
-  } catch {
-    return {};
-  }
 }
