@@ -106,14 +106,13 @@ export class BlobStore {
 
   /** Stores a document that was checked. */
   async put(digest: string, text: string): Promise<void> {
-    const { signal } = new AbortController();
     const write = async (): Promise<void> => {
       if (this.#sizes.has(digest)) return;
       await this.#removals.get(digest);
       await writeWhole(this.#pathOf(digest), text);
       this.#sizes.set(digest, Buffer.byteLength(text));
     };
-    await this.#flights.run(digest, write, signal);
+    await this.#flights.run(digest, write);
   }
 
   /** Throws away one that turned out to be damaged; one that is being fetched is checked in any case, and stays. */
