@@ -118,7 +118,7 @@ export class Repository {
       const path = `manifests/${tag}`;
       const head = await this.#request(host, { method: 'HEAD', path, accept: DOCUMENT_TYPES, signal });
       head.discard();
-      if (![200, 400, 405, 501].includes(head.status)) throw await toStatusError(head);
+      if (![200, 400, 405, 501].includes(head.status)) throw await toStatusError(head, this.#options.clock);
       const digest = head.header('docker-content-digest') ?? '';
       if (head.status === 200 && isDigest(digest)) return digest;
       return await this.#getDocument(host, tag, undefined, signal);
@@ -150,7 +150,7 @@ export class Repository {
   ): Promise<FetchedDocument> {
     const path = `manifests/${tagOrDigest}`;
     const answer = await this.#request(host, { method: 'GET', path, accept: DOCUMENT_TYPES, signal });
-    if (answer.status !== 200) throw await toStatusError(answer);
+    if (answer.status !== 200) throw await toStatusError(answer, this.#options.clock);
     const text = await answer.text(MAX_DOCUMENT_BYTES);
     const said = answer.header('docker-content-digest');
     const digest = descriptor?.digest ?? (isDigest(tagOrDigest) ? tagOrDigest : said) ?? sha256Of(text);
@@ -178,7 +178,8 @@ export class Repository {
         await blob.restart();
         throw new ConnectionError(`${hostOf(host)} cannot go on with ${digest} where it broke off`);
       }
-      if (answer.status !== 200 && answer.status !== 206) throw await toStatusError(answer);
+      if (answer.status !== 200 && answer.status !== 206)
+        throw await toStatusError(answer, this.#options.clock);
       if (answer.status === 200 && from > 0) await blob.restart();
       try {
         checkLength(answer, blob.size, size, digest);
@@ -303,7 +304,7 @@ export class Repository {
       this.#authorizations.set(base, authorization);
       const again = await send();
       if (again.status !== 401) return again;
-      const { message } = await toStatusError(again);
+      const { message } = await toStatusError(again, this.#options.clock);
       const who = login === undefined ? ' without a login' : '';
       throw new LoginError(`${message}; the image may not exist, or may not be pulled${who}`);
     }
@@ -334,9 +335,9 @@ function restBefore(error: unknown): number | undefined {
   return isPassing && restMs <= MAX_REST_MS ? restMs : undefined;
 }
 
-async function toStatusError(answer: RegistryAnswer): Promise<StatusError> {
+async function toStatusError(answer: RegistryAnswer, clock: Pick<Clock, 'now'>): Promise<StatusError> {
   const { status, statusText, origin } = answer;
-  const restMs = parseRetryAfter(answer.header('retry-after'));
+  const restMs = parseRetryAfter(answer.header('retry-after'), clock.now());
   let said = '';
   // The answer itself counts, not whether its words arrive.
   if (isJson(answer)) said = await answer.text(MAX_ERROR_BYTES).then(wordsOf, () => '');
@@ -362,11 +363,11 @@ function wordsOf(text: string): string {
 }
 
 /** Seconds or a date; 0 for nothing or nonsense. */
-function parseRetryAfter(value: string | undefined): number {
+function parseRetryAfter(value: string | undefined, nowMs: number): number {
   if (value === undefined) return 0;
   if (/^\d{1,9}$/.test(value.trim())) return Number(value) * 1_000;
   const atMs = Date.parse(value);
-  return Number.isNaN(atMs) ? 0 : Math.max(0, atMs - Date.now());
+  return Number.isNaN(atMs) ? 0 : Math.max(0, atMs - nowMs);
 }
 
 function toMediaType(answer: RegistryAnswer): string {
