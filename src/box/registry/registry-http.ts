@@ -17,7 +17,13 @@ import {
 import { Agent as HttpsAgent, request as requestSecurely } from 'node:https';
 import { readFile } from 'node:fs/promises';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { connect as connectTls, type ConnectionOptions, rootCertificates } from 'node:tls';
+import {
+  connect as connectTls,
+  type ConnectionOptions,
+  createSecureContext,
+  rootCertificates,
+  type SecureContext,
+} from 'node:tls';
 import { abortable } from '#base/async/abortable.js';
 import { withinTime } from '#base/async/within-time.js';
 import { messageOf } from '#base/errors/errors.js';
@@ -110,6 +116,8 @@ export class RegistryHttp {
   readonly #clock: Clock;
   readonly #environment: Environment;
   readonly #agents = new Map<string, HttpAgent>();
+  /** With the machine's authorities, which are hundreds: read once for each way to speak TLS. */
+  readonly #contexts = new Map<string, SecureContext>();
   #authorities: Promise<readonly string[]> | undefined;
 
   constructor({ clock, environment }: { readonly clock: Clock; readonly environment: Environment }) {
@@ -147,6 +155,7 @@ export class RegistryHttp {
   close(): void {
     for (const agent of this.#agents.values()) agent.destroy();
     this.#agents.clear();
+    this.#contexts.clear();
   }
 
   async #exchange(
@@ -166,14 +175,16 @@ export class RegistryHttp {
     };
     try {
       const proxy = findProxy(url, this.#environment);
-      const tls = await this.#toTls(hop.isHome ? request.tls : { ...request.tls, clients: [] });
+      const hostTls = hop.isHome ? request.tls : { ...request.tls, clients: [] };
+      const tls = await this.#toTls(hostTls);
       const late = (): Error => new ConnectionError(`no answer within ${HEAD_TIMEOUT_MS / 1_000}s`);
       const limits = { clock: this.#clock, limitMs: dialTimeoutMs + HEAD_TIMEOUT_MS, late, signal };
       return await withinTime(limits, async (inner) => {
-        const way = proxy && (await this.#connectThrough(proxy, url, { tls, dialTimeoutMs, signal: inner }));
+        const way =
+          proxy && (await this.#connectThrough(proxy, url, { hostTls, tls, dialTimeoutMs, signal: inner }));
         const options: RequestOptions = {
           ...{ method: hop.method, headers: { ...headers, ...way?.headers }, signal: inner },
-          ...(way?.options ?? { agent: this.#agentFor(url.protocol, tls), ...tls }),
+          ...(way?.options ?? { agent: this.#agentFor(url.protocol, hostTls, tls) }),
         };
         const sent = (url.protocol === 'http:' ? requestPlainly : requestSecurely)(url, options);
         const dial = this.#clock.setTimer(
@@ -200,16 +211,22 @@ export class RegistryHttp {
   async #connectThrough(
     proxy: ProxyAddress,
     url: URL,
-    want: { readonly tls: ConnectionOptions; readonly dialTimeoutMs: number; readonly signal: AbortSignal },
+    want: {
+      readonly hostTls: HostTls;
+      readonly tls: ConnectionOptions;
+      readonly dialTimeoutMs: number;
+      readonly signal: AbortSignal;
+    },
   ): Promise<{ readonly options: RequestOptions; readonly headers: Readonly<Record<string, string>> }> {
     const late = (): Error => new ConnectionError(`the proxy ${joinHostPort(proxy)} does not connect`);
     const limits = { clock: this.#clock, limitMs: want.dialTimeoutMs, late, signal: want.signal };
     return await withinTime(limits, async (signal) => {
-      const { ca } = want.tls;
+      const { host, port } = proxy;
       const isPlain = proxy.protocol === 'http:';
+      const tls = await this.#toTls({ ...want.hostTls, clients: [], skipVerify: false });
       const below: Socket = isPlain
-        ? connectTcp({ host: proxy.host, port: proxy.port })
-        : connectTls({ host: proxy.host, port: proxy.port, ca, servername: toServerName(proxy.host) });
+        ? connectTcp({ host, port })
+        : connectTls({ host, port, ...tls, servername: toServerName(host) });
       await untilUp(below, isPlain ? 'connect' : 'secureConnect', signal);
       if (url.protocol === 'http:') {
         const { authorization } = proxy;
@@ -225,9 +242,9 @@ export class RegistryHttp {
     });
   }
 
-  #agentFor(protocol: string, tls: ConnectionOptions): HttpAgent {
+  #agentFor(protocol: string, hostTls: HostTls, tls: ConnectionOptions): HttpAgent {
     const isPlain = protocol === 'http:';
-    const key = isPlain ? '' : JSON.stringify([tls.ca, tls.cert, tls.key, tls.rejectUnauthorized]);
+    const key = isPlain ? '' : JSON.stringify(hostTls);
     let agent = this.#agents.get(key);
     const common = { keepAlive: true, keepAliveMsecs: 30_000, timeout: IDLE_CONNECTION_MS };
     agent ??= isPlain ? new HttpAgent(common) : new HttpsAgent({ ...common, ...tls });
@@ -237,15 +254,19 @@ export class RegistryHttp {
 
   async #toTls({ authorities, clients, skipVerify }: HostTls): Promise<ConnectionOptions> {
     this.#authorities ??= readAuthorities(this.#environment);
-    const [first] = clients;
-    return {
-      ca: [...(await this.#authorities), ...authorities],
-      rejectUnauthorized: !skipVerify,
-      ...(first !== undefined && {
-        cert: clients.map(({ cert }) => cert),
-        key: clients.map(({ key }) => key),
-      }),
-    };
+    const known = await this.#authorities;
+    const key = JSON.stringify([authorities, clients]);
+    const secureContext =
+      this.#contexts.get(key) ??
+      createSecureContext({
+        ca: [...known, ...authorities],
+        ...(clients.length > 0 && {
+          cert: clients.map(({ cert }) => cert),
+          key: clients.map((client) => client.key),
+        }),
+      });
+    this.#contexts.set(key, secureContext);
+    return { secureContext, rejectUnauthorized: !skipVerify };
   }
 
   #toAnswer(response: Response, url: string, signal: AbortSignal): RegistryAnswer {
