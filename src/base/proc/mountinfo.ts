@@ -89,6 +89,8 @@ export interface MountOrigin {
   readonly root: string;
   readonly isReadOnly: boolean;
   readonly fsType: string;
+  /** What was mounted: a device, `server:/path` of NFS, or a word. */
+  readonly source: string;
 }
 
 /** Parses the origins of mounts from the text of a mountinfo file, in the order of mounting. */
@@ -105,6 +107,7 @@ export function parseMountOrigins(text: string): readonly MountOrigin[] {
         root: unescapeField(fields[3] ?? ''),
         isReadOnly: (fields[5] ?? '').split(',').includes('ro'),
         fsType: fields[separator + 1] ?? '',
+        source: unescapeField(fields[separator + 2] ?? ''),
       };
     });
 }

@@ -63,6 +63,11 @@ export class HostFiles {
     }
   }
 
+  /** Where a link leads, or undefined when it cannot be read. */
+  async findLink(path: string): Promise<string | undefined> {
+    return await this.within(this.locate(path).then((here) => readlink(here))).catch(() => undefined);
+  }
+
   async list(path: string): Promise<string[]> {
     return await this.within(this.locate(path).then((here) => readdir(here)));
   }

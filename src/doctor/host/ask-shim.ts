@@ -1,4 +1,3 @@
-import { readlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { type HostFiles, SilentFilesError } from '../facts/host-files.js';
 
@@ -18,8 +17,7 @@ export type ShimAnswer = 'answers' | 'silent' | 'gone' | 'unknown';
 
 /** The folder of the bundle that a shim was started in; undefined when this may not be read. */
 export async function findBundle(files: HostFiles, pid: number): Promise<string | undefined> {
-  const link = files.locate(`/proc/${pid}/cwd`).then((path) => readlink(path));
-  return await files.within(link).catch(() => undefined);
+  return await files.findLink(`/proc/${pid}/cwd`);
 }
 
 /**

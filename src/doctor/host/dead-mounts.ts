@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readlink } from 'node:fs/promises';
-import { unescapeField } from '#base/proc/mountinfo.js';
+import { type MountOrigin, parseMountOrigins } from '#base/proc/mountinfo.js';
 import { type HostFiles, SilentFilesError } from '../facts/host-files.js';
 import { type SeenProcess } from '../facts/process-table.js';
+import { groupBy } from '../group-by.js';
 import { type DeadMount, MAX_NAMED, type MountServer } from './host-facts.js';
 import { type ProcessOwners } from './process-owners.js';
 import { isStopped } from './process-state.js';
@@ -24,27 +24,16 @@ const SCRIPT = `const fs = require('fs');
 process.argv.slice(1).forEach((path, at) => fs.statfs(path, (error) => console.log(at + ' ' + (error ? error.code : 'ok'))));`;
 
 /** A mount that somebody has to answer for. */
-interface ServedMount {
-  readonly path: string;
-  readonly fsType: string;
-  readonly source: string;
-  readonly device: string;
-}
+type ServedMount = Pick<MountOrigin, 'fsType' | 'source' | 'device'> & { readonly path: string };
 
 /** The mounts with a server in a mountinfo file, each file system once. */
 export function parseServedMounts(text: string): ServedMount[] {
-  const mounts = new Map<string, ServedMount>();
-  for (const line of text.split('\n')) {
-    const fields = line.split(' ');
-    const separator = fields.indexOf('-', 6);
-    const fsType = fields[separator + 1] ?? '';
-    if (separator < 0 || !SERVED.test(fsType)) continue;
-    const device = fields[2]!;
-    if (mounts.has(device)) continue;
-    const [path, source] = [unescapeField(fields[4]!), unescapeField(fields[separator + 2] ?? '')];
-    mounts.set(device, { path, fsType, source, device });
-  }
-  return [...mounts.values()].slice(0, MAX_MOUNTS);
+  const served = parseMountOrigins(text).filter(({ fsType }) => SERVED.test(fsType));
+  const byDevice = groupBy(served, ({ device }) => device);
+  const mounts = [...byDevice.values()].map(([first]) => first!);
+  return mounts
+    .slice(0, MAX_MOUNTS)
+    .map(({ mountPoint: path, fsType, source, device }) => ({ path, fsType, source, device }));
 }
 
 /** How a mount answered: not at all within its time, or with this code. */
@@ -109,8 +98,8 @@ export async function describeDeadMounts(
 async function findPods(files: HostFiles, device: string, owners: ProcessOwners): Promise<DeadMount['pods']> {
   const pods = new Map<string, DeadMount['pods'][number]>();
   for (const { pid } of owners.listInits()) {
-    const mounts = (await files.find(`/proc/${pid}/mountinfo`)) ?? '';
-    if (!mounts.split('\n').some((line) => line.split(' ')[2] === device)) continue;
+    const mounts = parseMountOrigins((await files.find(`/proc/${pid}/mountinfo`)) ?? '');
+    if (!mounts.some((mount) => mount.device === device)) continue;
     const { pod } = await owners.find(pid);
     if (pod !== undefined) pods.set(`${pod.namespace}/${pod.name}`, pod);
   }
@@ -131,8 +120,7 @@ async function findFuseServers(
     read += names.length;
     if (read > MAX_FILES) break;
     for (const name of names) {
-      const link = files.locate(`/proc/${pid}/fd/${name}`).then((at) => readlink(at));
-      if ((await files.within(link).catch(() => '')) !== '/dev/fuse') continue;
+      if ((await files.findLink(`/proc/${pid}/fd/${name}`)) !== '/dev/fuse') continue;
       const info = (await files.find(`/proc/${pid}/fdinfo/${name}`)) ?? '';
       const own = /^fuse_connection:\s*(\d+)$/m.exec(info)?.[1];
       if (own !== undefined && own !== connection) continue;

@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path';
 import { type Shim } from '../facts/find-shims.js';
 import { type HostFiles } from '../facts/host-files.js';
 import { type SeenProcess } from '../facts/process-table.js';
+import { groupBy } from '../group-by.js';
 import { type ContainerOwner, type OciCall } from './host-facts.js';
 import { findBundle } from './ask-shim.js';
 import { ageOf, readState } from './process-state.js';
@@ -44,7 +45,7 @@ export async function findOciCalls(
   shims: readonly Pick<Shim, 'pid'>[],
   uptimeMs: number,
 ): Promise<OciCall[]> {
-  const children = childrenOf(processes);
+  const children = groupBy(processes, ({ parent }) => parent);
   const calls: OciCall[] = [];
   for (const process of listBelow(shims, children).slice(0, MAX_READ)) {
     const command = parseOciCommand((await files.find(`/proc/${process.pid}/cmdline`)) ?? '');
@@ -63,16 +64,6 @@ export async function findOciCalls(
     });
   }
   return calls.sort((a, b) => b.forMs - a.forMs);
-}
-
-function childrenOf(processes: readonly SeenProcess[]): ReadonlyMap<number, readonly SeenProcess[]> {
-  const children = new Map<number, SeenProcess[]>();
-  for (const process of processes) {
-    const of = children.get(process.parent);
-    if (of === undefined) children.set(process.parent, [process]);
-    else of.push(process);
-  }
-  return children;
 }
 
 /** Children and grandchildren of shims; what containers start is further down. */

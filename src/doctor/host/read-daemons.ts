@@ -1,4 +1,4 @@
-import { readlink } from 'node:fs/promises';
+import { findSoftLimit } from '#base/proc/proc-text.js';
 import { type HostFiles } from '../facts/host-files.js';
 import { type SeenProcess } from '../facts/process-table.js';
 import { type Daemon, type DaemonFacts, type Spent } from './host-facts.js';
@@ -90,8 +90,7 @@ async function findListener(
   for (const process of candidates) {
     const folder = `/proc/${process.pid}/fd`;
     for (const name of (await listFiles(files, process.pid)).slice(0, MAX_FILES)) {
-      const link = files.locate(`${folder}/${name}`).then((path) => readlink(path));
-      const target = await files.within(link).catch(() => '');
+      const target = (await files.findLink(`${folder}/${name}`)) ?? '';
       if (inodes.has(/^socket:\[(\d+)\]$/.exec(target)?.[1] ?? '')) return process;
     }
   }
@@ -122,7 +121,7 @@ async function readDaemon(files: HostFiles, process: SeenProcess): Promise<Daemo
   const spent = {
     openFiles: {
       used: (await listFiles(files, pid)).length,
-      limit: Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? NaN),
+      limit: findSoftLimit(limits, 'Max open files') ?? NaN,
     },
     tasks: await spentIn(folderOf('pids'), ['pids.current'], ['pids.max']),
     memory: await spentIn(

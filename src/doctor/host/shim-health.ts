@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { forEachAtOnce } from '#base/async/for-each-at-once.js';
 import { type Shim } from '../facts/find-shims.js';
 import { type HostFiles } from '../facts/host-files.js';
 import { type SeenProcess } from '../facts/process-table.js';
@@ -37,21 +38,17 @@ export async function askShims(files: HostFiles, shims: readonly Shim[]): Promis
     files,
     new Set([...bundles.values()].map((bundle) => dirname(bundle))),
   );
-  const waiting = shims.filter(({ pid }) => bundles.has(pid));
-  const worker = async (): Promise<void> => {
-    for (let shim = waiting.pop(); shim !== undefined; shim = waiting.pop()) {
-      const { pid, sandboxId } = shim;
-      const bundle = bundles.get(pid)!;
-      let reply: ShimReply = await askShim(files, bundle, sandboxId);
-      for (const { id, owner } of containers.get(sandboxId) ?? []) {
-        if (reply.answer !== 'answers') break;
-        const ofContainer = await askShim(files, bundle, id);
-        if (ofContainer.answer === 'silent') reply = { ...ofContainer, owner };
-      }
-      replies.set(pid, reply);
+  const asked = shims.filter(({ pid }) => bundles.has(pid));
+  await forEachAtOnce(asked, AT_ONCE, async ({ pid, sandboxId }) => {
+    const bundle = bundles.get(pid)!;
+    let reply: ShimReply = await askShim(files, bundle, sandboxId);
+    for (const { id, owner } of containers.get(sandboxId) ?? []) {
+      if (reply.answer !== 'answers') break;
+      const ofContainer = await askShim(files, bundle, id);
+      if (ofContainer.answer === 'silent') reply = { ...ofContainer, owner };
     }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+    replies.set(pid, reply);
+  });
   return replies;
 }
 

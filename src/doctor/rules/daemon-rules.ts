@@ -5,7 +5,7 @@ import { isStopped } from '../host/process-state.js';
 import { valueOf } from '../looked.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
-import { formatBytes, formatMs, formatPercent } from './words.js';
+import { formatBytes, formatMs, formatPercent, howToThaw } from './words.js';
 
 /** The processes of the runtime and of the kubelet: stopped, or at the end of what they may use. */
 export const daemonRules: Rule = ({ machine, kubelet, agent }) => {
@@ -33,7 +33,7 @@ function findStopped({ pid, command, state, frozenCgroup }: Daemon, code: Findin
       message: `${command} (pid ${pid}) is ${isFrozen ? 'frozen with its cgroup' : 'stopped by a signal'}: it takes connections and answers nothing`,
       evidence: [isFrozen ? `${frozenCgroup} is frozen` : `pid ${pid} ${command}: state ${state}`],
       remedy: isFrozen
-        ? `Thaw it, which interrupts nothing: echo THAWED > ${frozenCgroup}/freezer.state (cgroup v1), or echo 0 > ${frozenCgroup}/cgroup.freeze (v2).`
+        ? howToThaw(frozenCgroup)
         : `Let it go on: kill -CONT ${pid}, which interrupts nothing. See who stopped it: a debugger, a script, a shell’s job control.`,
     },
   ];

@@ -5,7 +5,7 @@ import { type ContainerOwner, type IllShim, type OciCall, type ProcessState } fr
 import { valueOf } from '../looked.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
-import { count, formatMs, nameSome } from './words.js';
+import { count, formatMs, howToThaw, nameSome } from './words.js';
 
 const ENDING =
   'To end the shim (kill -9) ends the containers of this pod, which the kubelet then starts again; no other pod notices. Do that before any restart of containerd, which waits for the shim as well.';
@@ -87,7 +87,7 @@ function remedyOf({ pid, illness, helpers, cgroup = 'its cgroup' }: IllShim): st
     case 'stopped':
       return `Let it go on: kill -CONT ${pid}, which interrupts nothing. ${ENDING}`;
     case 'frozen':
-      return `Thaw it, which interrupts nothing: echo THAWED > ${cgroup}/freezer.state (cgroup v1), or echo 0 > ${cgroup}/cgroup.freeze (v2).`;
+      return howToThaw(cgroup);
     case 'blocked':
       return `See what it waits for: cat /proc/${pid}/stack, dmesg, and the pod’s volumes on servers. It cannot be ended before that answers; a dead mount is released with umount -f.`;
     case 'silent':

@@ -33,3 +33,8 @@ export function nameSome(names: readonly string[], all: number = names.length): 
   const more = all - names.length;
   return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ');
 }
+
+/** What lets the processes of a frozen cgroup go on. */
+export function howToThaw(cgroup: string): string {
+  return `Thaw it, which interrupts nothing: echo THAWED > ${cgroup}/freezer.state (cgroup v1), or echo 0 > ${cgroup}/cgroup.freeze (v2).`;
+}
