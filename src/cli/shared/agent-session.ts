@@ -31,10 +31,15 @@ export function addSessionFlags(command: Command): Command {
         stripEquals,
       ),
     )
-    .option(
-      '--socket <path>',
-      'Socket of the agent (default: PODLOOP_SOCKET, else the one in the default --root-dir)',
-    );
+    .addOption(socketOption());
+}
+
+/** `--socket`, which names the agent. */
+export function socketOption(): Option {
+  return new Option(
+    '--socket <path>',
+    'Socket of the agent (default: PODLOOP_SOCKET, else the one in the default --root-dir)',
+  );
 }
 
 /** The value of a short flag as in `-n=web`, which kubectl takes for `-n web`. */

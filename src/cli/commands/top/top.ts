@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { plegReportJson } from '#watch';
 import { AgentClient } from '../../shared/api/agent-client.js';
+import { socketOption } from '../../shared/agent-session.js';
 import { resolveAgentSocket } from '../../shared/api/agent-socket.js';
 import { type CliHost } from '../../cli-host.js';
 import { chooseRuntimeEndpoint } from '../../shared/find-runtime-endpoint.js';
@@ -50,10 +51,7 @@ export function topCommand(host: CliHost): Command {
     .description(
       'Show live where relists spend their time: which pods and which calls of the runtime are slow.',
     )
-    .option(
-      '--socket <path>',
-      'Socket of the agent (default: PODLOOP_SOCKET, else the one in the default --root-dir)',
-    )
+    .addOption(socketOption())
     .addOption(
       new Option(
         '--runtime-endpoint <endpoint>',

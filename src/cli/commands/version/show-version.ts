@@ -3,7 +3,7 @@ import { type KubeObject } from '#kube/columns/kube-object.js';
 import { type CliHost } from '../../cli-host.js';
 import { failure } from '../../command-failure.js';
 import { packageVersion } from '../../package-version.js';
-import { type AgentSession, stripEquals, withAgent } from '../../shared/agent-session.js';
+import { type AgentSession, socketOption, stripEquals, withAgent } from '../../shared/agent-session.js';
 import { AgentAbsent } from '../../shared/api/agent-client.js';
 import { toJsonText, toYamlText } from '../../shared/print/object-text.js';
 import { wrapNotes } from '../../help-layout.js';
@@ -34,10 +34,7 @@ Examples:
 export function versionCommand(host: CliHost): Command {
   return new Command('version')
     .description('Show the versions of this program and of the running agent.')
-    .option(
-      '--socket <path>',
-      'Socket of the agent (default: PODLOOP_SOCKET, else the one in the default --root-dir)',
-    )
+    .addOption(socketOption())
     .option('--client', 'Do not ask an agent', false)
     .addOption(new Option('-o, --output <format>', 'json or yaml').argParser(stripEquals))
     .addHelpText('after', wrapNotes(HELP))

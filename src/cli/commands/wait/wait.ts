@@ -1,6 +1,5 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { type Clock } from '#base/time/clock.js';
-import { parseGoDuration } from '#base/time/go-duration.js';
 import { type KubeObject } from '#kube/columns/kube-object.js';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure, failure } from '../../command-failure.js';
@@ -16,6 +15,7 @@ import { followObject, type FollowedObject } from '../../shared/api/follow-objec
 import { selectorQuery, withKinds } from '../../shared/api/get-request.js';
 import { readSelection } from '../../shared/api/object-selection.js';
 import { pathOf } from '../../shared/api/resource-type.js';
+import { parseDurationFlag } from '../../shared/flag-values.js';
 import { selectorOption } from '../../shared/selector-option.js';
 import { readWaitCondition, type WaitCondition } from './wait-condition.js';
 import { wrapNotes } from '../../help-layout.js';
@@ -186,9 +186,5 @@ async function findAwaited(
 /** Less than zero is allowed, as with kubectl. */
 function parseTimeout(text: string): number {
   const [, sign, rest = ''] = /^(-?)(.*)$/s.exec(text) ?? [];
-  try {
-    return parseGoDuration(rest, 'timeout') * (sign === '-' ? -1 : 1);
-  } catch {
-    throw new InvalidArgumentError('use a duration such as 500ms, 20s or 1h30m');
-  }
+  return parseDurationFlag(rest) * (sign === '-' ? -1 : 1);
 }
