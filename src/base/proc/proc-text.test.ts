@@ -8,6 +8,7 @@ import {
   findSoftLimit,
   hasCapability,
   splitStatLine,
+  parseUptimeMs,
 } from './proc-text.js';
 
 const own = (name: string): string => readFileSync(`/proc/${name}`, 'latin1');
@@ -34,6 +35,12 @@ describe('a line of /proc/PID/stat', () => {
 });
 
 describe('the other files', () => {
+  it('say how long the machine has been up', () => {
+    expect(parseUptimeMs('350735.47 234388.90\n')).toBeCloseTo(350_735_470);
+    expect(parseUptimeMs('0')).toBe(0);
+    expect(parseUptimeMs('')).toBeNaN();
+  });
+
   it('have sizes by exactly that name', () => {
     const text =
       'MemTotal:        1000 kB\nInactive(anon):  7 kB\nInactive(file):   150 kB\nHugePages_Total: 3\n';

@@ -3,10 +3,18 @@
  * is undefined.
  *
  * Source: proc_pid_stat(5), proc_pid_status(5), proc_meminfo(5), proc_stat(5), proc_pid_limits(5),
- * proc_pid_net(5).
+ * proc_pid_net(5), proc_uptime(5).
  *
  * @module
  */
+
+/** The unit of start times and CPU times in /proc, in milliseconds: USER_HZ, the same on every machine. */
+export const TICK_MS = 10;
+
+/** How long the machine has been up, of /proc/uptime, in milliseconds. */
+export function parseUptimeMs(uptime: string): number {
+  return Number.parseFloat(uptime) * 1_000;
+}
 
 /** The fields of a line of /proc/PID/stat. */
 export interface StatLine {

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { parseUptimeMs, TICK_MS } from '#base/proc/proc-text.js';
 import { type ProcessIdentity } from './child-identity.js';
 
-/** In which start times of processes are counted, for all programs and on every machine: USER_HZ. */
-const TICK_MS = 10;
 /** What is known to two ticks: both clocks are read one after the other, and the kernel rounds. */
 const SLACK_TICKS = 2;
 
@@ -13,14 +12,10 @@ export function bootTicksAgo(agoMs: number): number {
 
 /** For how long a process has been there, in milliseconds, to two ticks. */
 export function processAgeMs({ startTicks }: Pick<ProcessIdentity, 'startTicks'>): number {
-  return parseUpMs(readFileSync('/proc/uptime', 'latin1')) - Number(startTicks) * TICK_MS;
+  return parseUptimeMs(readFileSync('/proc/uptime', 'latin1')) - Number(startTicks) * TICK_MS;
 }
 
 /** @param uptime the text of /proc/uptime: seconds, with suspensions. */
 export function computeBootTicks(uptime: string, agoMs: number): number {
-  return Math.ceil((parseUpMs(uptime) - Math.max(0, agoMs)) / TICK_MS) + SLACK_TICKS;
-}
-
-function parseUpMs(uptime: string): number {
-  return Number.parseFloat(uptime) * 1_000;
+  return Math.ceil((parseUptimeMs(uptime) - Math.max(0, agoMs)) / TICK_MS) + SLACK_TICKS;
 }

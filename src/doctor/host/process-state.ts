@@ -1,18 +1,16 @@
+import { parseUptimeMs, TICK_MS } from '#base/proc/proc-text.js';
 import { type HostFiles } from '../facts/host-files.js';
 import { type SeenProcess } from '../facts/process-table.js';
 import { type ProcessState } from './host-facts.js';
 
-/** How often a second the kernel counts the times of processes for its users, on every Linux. */
-const TICKS_PER_S = 100;
-
 /** Milliseconds since the machine started. */
 export async function readUptimeMs(files: HostFiles): Promise<number> {
-  return Number((await files.find('/proc/uptime'))?.split(' ')[0] ?? 0) * 1_000;
+  return parseUptimeMs((await files.find('/proc/uptime')) ?? '0');
 }
 
 /** How long a process has run, by the uptime of {@link readUptimeMs}. */
 export function ageOf({ startTicks }: Pick<SeenProcess, 'startTicks'>, uptimeMs: number): number {
-  return Math.max(0, uptimeMs - (Number(startTicks) / TICKS_PER_S) * 1_000);
+  return Math.max(0, uptimeMs - Number(startTicks) * TICK_MS);
 }
 
 /** What a process does now. */

@@ -1,4 +1,4 @@
-import { findBootSeconds, findSoftLimit, splitStatLine } from '#base/proc/proc-text.js';
+import { findBootSeconds, findSoftLimit, splitStatLine, TICK_MS } from '#base/proc/proc-text.js';
 import { type DirectionUsage, parseNetDev } from '#base/proc/usage/network-usage.js';
 import { readdir, readFile } from 'node:fs/promises';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
@@ -22,9 +22,6 @@ export interface ProcessMetricsOptions {
   /** Reads the kernel's facts (default: of this process). */
   readonly readFacts?: () => Promise<ProcessFacts>;
 }
-
-/** The unit of times in /proc, which Linux has shown to programs since 2.4. */
-const TICKS_PER_SECOND = 100;
 
 const FAMILIES = [
   ['counter', 'process_cpu_seconds_total', 'CPU time that the agent has used.', 'cpuSeconds'],
@@ -128,7 +125,7 @@ export async function readProcessFacts(): Promise<ProcessFacts> {
     residentBytes: process.memoryUsage.rss(),
     virtualLimitBytes: toMetric(findSoftLimit(limits, 'Max address space')),
     openFilesLimit: toMetric(findSoftLimit(limits, 'Max open files')),
-    startedAtSeconds: isKnown ? bootedAtSeconds + startedTicks / TICKS_PER_SECOND : undefined,
+    startedAtSeconds: isKnown ? bootedAtSeconds + (startedTicks * TICK_MS) / 1_000 : undefined,
     ...sumNetworkBytes(network),
   };
 }
