@@ -1,7 +1,7 @@
 /**
  * podloop: sees every change of every pod of a container runtime.
  *
- * In: options, most of which have good defaults. Out: events as they happen, and the health of the runtime with the
+ * In: options, most with good defaults. Out: events as they happen, and the health of the runtime with the
  * pods that are stuck in it, by name. This entry is for those who want it all wired; the parts are in
  * `podloop/cri`, `podloop/runtime`, `podloop/pleg`, `podloop/embedded` and `podloop/testing`.
  *

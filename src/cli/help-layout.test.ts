@@ -103,7 +103,7 @@ describe('the layout of help', () => {
     async (name) => {
       const lines = await help([name]);
       const groups = lines.filter(isHeading).map((heading) => flagsBelow(heading.slice(0, -1), lines).length);
-      // Those of the agent are grouped by what they are about, of which resources have more.
+      // The agent's flags are grouped by subject, and resources have more than that.
       if (name !== 'run') expect(groups.filter((count) => count > 15)).toEqual([]);
     },
   );

@@ -111,7 +111,7 @@ export class FakeClock implements Clock {
   }
 
   /**
-   * Moves time from timer to timer until `condition` holds. Rejects when `withinMs` (10 min unless told) have
+   * Moves time from timer to timer until `condition` holds. Rejects when `withinMs` (default: 10 min) have
    * gone by, or no timer is left, and it still does not hold.
    */
   async advanceUntil(condition: () => boolean, withinMs = 600_000): Promise<void> {

@@ -6,7 +6,7 @@ interface Reader {
   readonly break: (error: Error) => void;
 }
 
-/** The event stream of a fake runtime: any number of readers, each of which gets every event. */
+/** The event stream of a fake runtime: any number of readers, and each gets every event. */
 export class FakeEventStream {
   readonly #readers = new Set<Reader>();
   readonly #backlog: RuntimeEvent[] = [];

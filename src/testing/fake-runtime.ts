@@ -39,8 +39,8 @@ export interface FakeCall {
 /**
  * A runtime that holds the pods a test puts into it, and is slow, broken or silent when the test wants it to be.
  *
- * Answers show the state at the time of the answer, not of the call, unless told ({@link answerAsAsked}). While nothing in a pod changes, each list
- * holds the same object for it.
+ * Answers show the state at the time of the answer, or of the call after {@link answerAsAsked}. While nothing in a pod
+ * changes, each list holds the same object for it.
  */
 export class FakeRuntime implements Runtime {
   readonly #clock: Clock;

@@ -40,7 +40,7 @@ interface Way {
 const NEW_FOLDER_MODE = 0o755;
 const NEW_FILE_MODE = 0o644;
 /** As in the kernel. */
-const MOST_LINKS = 40;
+const MAX_LINKS = 40;
 
 /** See the module. */
 export class AllowedHostPaths {
@@ -161,7 +161,7 @@ async function foldersOnWay(path: string): Promise<string[]> {
       folder = join(folder, name);
       continue;
     }
-    if (++links > MOST_LINKS) throw new UnsafePathError(`${path} has too many links`);
+    if (++links > MAX_LINKS) throw new UnsafePathError(`${path} has too many links`);
     names.unshift(...namesOf(target));
     if (isAbsolute(target)) folder = '/';
   }

@@ -38,9 +38,9 @@ export interface RecordProxyOptions {
   readonly whenFull?: 'stop' | 'roll';
   /** What is recorded although it may be secret (default: as little as possible). */
   readonly rules?: Partial<RedactionRules>;
-  /** Said in the file: who asks. */
+  /** Who asks, for the head of the file. */
   readonly mode?: 'relay' | 'observe';
-  /** Said in the file: the version of what recorded it. */
+  /** The version of what records, for the head of the file. */
   readonly version?: string;
   readonly clock?: Clock;
   readonly logger?: Logger;
