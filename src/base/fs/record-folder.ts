@@ -80,7 +80,7 @@ export class RecordFolder<Value> {
     return { values, unreadable };
   }
 
-  /** The file of a key. */
+  /** The file of a key. A new object each time: only writes through the same one run one after another. */
   fileOf(key: string): RecordFile<Value> {
     const path = join(this.#options.folder, `${this.#names.toName(key)}${SUFFIX}`);
     return new RecordFile({ ...this.#options, path });

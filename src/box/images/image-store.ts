@@ -13,8 +13,9 @@
  * ```
  *
  * A pull searches the image folders first, and asks the registry (`../registry`) for what is in none of them; blob-store
- * has what came from there. Until an image is pulled it is not in the list. What is pulled stays usable without the layout. Nothing an image says is believed before its digest was checked,
- * and nothing it says leads out of the folder that its files are unpacked into.
+ * has what came from there. Until an image is pulled it is not in the list. What is pulled stays usable without the
+ * layout. Nothing an image says is believed before its digest was checked, and nothing it says leads out of the folder
+ * that its files are unpacked into.
  *
  * @module
  */
