@@ -3,7 +3,8 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { findClosure, patientVitest } from './payload.js';
+import { listFiles, REPOSITORY } from '../source-tree.js';
+import { findClosure, findImportedPackages, patientVitest } from './payload.js';
 
 it('packages come with all that they need, wherever that lies, and no others', () => {
   const packages = {
@@ -21,6 +22,31 @@ it('packages come with all that they need, wherever that lies, and no others', (
   expect(findClosure(packages, [])).toEqual(own);
   const runner = ['node_modules/below', 'node_modules/peer', 'node_modules/runner'];
   expect(findClosure(packages, ['runner'])).toEqual([...own, ...runner].sort());
+});
+
+it('every package that a source imports, in whatever form, is one of those that come along', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'podloop-imports-'));
+  await mkdir(join(folder, 'src/box'), { recursive: true });
+  await writeFile(
+    join(folder, 'src/box/a.ts'),
+    [
+      "import { a } from 'plain';",
+      "import type { b } from '@scope/name/deep/file.js';",
+      "import 'effects';",
+      "export { c } from 'again/part';",
+      "const d = await import('late');",
+      "import { e } from './near.js';",
+      "import { f } from '#watch';",
+      "import { g } from 'node:fs';",
+    ].join('\n'),
+  );
+  await writeFile(join(folder, 'src/box/a.test.ts'), "import { it } from 'runner';");
+  const found = await findImportedPackages(folder, ['src/box/a.ts', 'src/box/a.test.ts', 'docs/a.md']);
+  expect(found).toEqual(['@scope/name', 'again', 'effects', 'late', 'plain']);
+  await rm(folder, { recursive: true });
+
+  const sources = listFiles('src', '.ts').map((file) => `src/${file}`);
+  expect(await findImportedPackages(REPOSITORY, sources)).toContain('smol-toml');
 });
 
 it('the vitest of this project can be made patient', async () => {

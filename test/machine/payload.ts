@@ -21,19 +21,8 @@ export const CACHE_IN_MACHINE = '/srv/npm-cache';
 /** What `npm run test:e2e` runs, compiled. */
 const E2E = 'node_modules/.cache/podloop-e2e';
 
-/** Beside what users of podloop get, the packages that tests, the compiled sources and the build ask for. */
+/** Beside what the sources import, the packages that tests and the build ask for. */
 const DEVELOPMENT = [
-  ...[
-    '@bufbuild/protobuf',
-    '@grpc/grpc-js',
-    'asn1js',
-    'commander',
-    'find-my-way',
-    'pkijs',
-    'prom-client',
-    'ws',
-    'yaml',
-  ],
   'vitest',
   'fast-check',
   'kubernetes-types',
@@ -114,9 +103,8 @@ export async function copyProject(
   const tracked = await run('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard']);
   const files = await findExisting(project, tracked.split('\0'));
   const { packages } = await readLock(project);
-  const modules = everyModule
-    ? ['node_modules']
-    : await findExisting(project, findClosure(packages, DEVELOPMENT));
+  const needed = [...(await findImportedPackages(project, files)), ...DEVELOPMENT];
+  const modules = everyModule ? ['node_modules'] : await findExisting(project, findClosure(packages, needed));
   const list = `${target}.files`;
   await writeFile(list, [...files, 'dist', ...modules].join('\n'));
   const tar = `${target}.tar`;
@@ -128,6 +116,20 @@ export async function copyProject(
 
 async function readLock(project: string): Promise<Lock> {
   return JSON.parse(await readFile(path.join(project, 'package-lock.json'), 'utf8')) as Lock;
+}
+
+/**
+ * The packages that sources among these files import, sorted. The compiled sources ask for them in the machine; whoever installs the
+ * package does not, since they are bundled there.
+ */
+export async function findImportedPackages(project: string, files: readonly string[]): Promise<string[]> {
+  const sources = files.filter((file) => /^src\/.*(?<!\.test)\.ts$/.test(file));
+  const texts = await Promise.all(sources.map(async (file) => readFile(path.join(project, file), 'utf8')));
+  const imports = texts.flatMap((text) => [
+    ...text.matchAll(/(?:\bfrom |^import |\bimport\()'([^'.#][^']*)'/gm),
+  ]);
+  const packages = imports.map(([, name]) => /^(?:@[^/]+\/)?[^/]+/.exec(name!)![0]);
+  return [...new Set(packages.filter((name) => !name.startsWith('node:')))].sort();
 }
 
 /** The places of those packages and of all that they need, and of all that users of podloop get. */
