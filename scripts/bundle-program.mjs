@@ -24,6 +24,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
+import { minifySync } from 'rolldown/utils';
 import { SETTINGS } from './bundle-settings.mjs';
 import { describeLicenses } from './bundled-licenses.mjs';
 import { withoutIndents } from './without-indents.mjs';
@@ -32,12 +33,14 @@ const repository = path.resolve(import.meta.dirname, '..');
 const compiled = path.join(repository, 'dist');
 const target = path.join(compiled, 'program');
 
+const LIBRARY = /[\\/]node_modules[\\/]/;
 const ENTRY = { podloop: path.join(compiled, 'cli/main.js') };
 
 const build = await rolldown({
   input: ENTRY,
   plugins: [{ name: 'threads', transform: bundleThreads }],
   cwd: repository,
+  preserveEntrySignatures: 'allow-extension',
   ...SETTINGS,
 });
 const { output } = await build.generate({
@@ -46,6 +49,11 @@ const { output } = await build.generate({
   sourcemap: true,
   comments: false,
   minifyInternalExports: false,
+  // Libraries have files of their own, which can be minified: nobody reads a stack into their lines, ours keep theirs.
+  codeSplitting: {
+    includeDependenciesRecursively: false,
+    groups: [{ test: LIBRARY, name: libraryOf, debugName: 'libraries' }],
+  },
   chunkFileNames: '[name]-[hash].js',
 });
 await build.close();
@@ -56,6 +64,10 @@ const contents = new Map([
   ['LICENSES.txt', Buffer.from(describeLicenses(chunks.flatMap(({ moduleIds }) => moduleIds)))],
 ]);
 for (const chunk of chunks) {
+  if (chunk.moduleIds.length > 0 && chunk.moduleIds.every((id) => LIBRARY.test(id))) {
+    contents.set(chunk.fileName, Buffer.from(toAscii(minified(chunk.code))));
+    continue;
+  }
   const { code, indents } = withoutIndents(toAscii(withoutMap(chunk.code)));
   contents.set(chunk.fileName, Buffer.from(code));
   if (chunk.map) contents.set(chunk.fileName.replace(/\.js$/, '.parts'), describeParts(chunk, indents));
@@ -64,6 +76,23 @@ if (!isThere()) replaceTarget();
 // Newer than what the compiler has left, by which tests know that it is of the same sources.
 const now = new Date();
 utimesSync(path.join(target, 'podloop.js'), now, now);
+
+/** The name of the file that a library gets. */
+function libraryOf(id) {
+  const [, name] = /.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/.exec(id);
+  return name.replace(/^@/, '').replace(/[\\/]/, '-');
+}
+
+function minified(code) {
+  const { code: result, errors } = minifySync('library.js', code, {
+    module: true,
+    compress: { keepNames: { function: true, class: true } },
+    mangle: { keepNames: true, toplevel: false },
+    codegen: { removeWhitespace: true },
+  });
+  if (errors.length > 0) throw new Error(`a library cannot be minified: ${errors[0].message}`);
+  return result;
+}
 
 /** What a module of ours names by its own place is the code of a thread: it becomes a file of its own, whose name is put there. */
 function bundleThreads(code, id) {

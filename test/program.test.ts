@@ -206,7 +206,7 @@ async function withImports(first: string): Promise<ReadonlySet<string>> {
   const files = new Set([first]);
   for (const file of files) {
     const code = await readFile(path.join(path.dirname(program), file), 'utf8');
-    for (const [, other] of code.matchAll(/^import .*"\.\/([^"]+)";$/gm)) files.add(other!);
+    for (const [, other] of code.matchAll(/\bimport\b[^;"(]*"\.\/([^"]+)";/g)) files.add(other!);
   }
   return files;
 }
