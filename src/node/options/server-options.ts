@@ -210,7 +210,9 @@ export const SERVER_OPTIONS: OptionsTable<ServerOptions> = {
     flag: '--authorization-mode',
     group: 'Server and security',
     field: 'authorization.mode',
-    fromConfig: (config) => config.authorizationMode,
+    // As a kubelet with a file: the authority of a cluster vouches for many who may not do everything.
+    fromConfig: ({ authorizationMode, clientCAFile }) =>
+      authorizationMode ?? (clientCAFile === undefined ? undefined : 'Webhook'),
     doc: 'What authenticated clients of --port may do: everything (AlwaysAllow), or what the API server allows (Webhook; also the default of a file with a clientCAFile). Without a cluster, Webhook admits only certificates of the group system:masters',
   },
   authorizationWebhookCacheAuthorizedTtlMs: {

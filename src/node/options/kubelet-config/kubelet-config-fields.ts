@@ -1,4 +1,28 @@
 import { type FieldFacts, type FieldTable, ignored, supported } from '#kube/fields/field-facts.js';
+import { inRange } from '#kube/validation/problem-list.js';
+import { checkIp } from '#kube/validation/name-rules.js';
+import { checkSysctlPattern } from '#kube/validation/sysctl-names.js';
+import { findAllowlistProblem, type VerificationPolicy } from '../../images/verification-policy.js';
+import { checkCgroupRoot } from '../../runtime/config/pod-cgroup-names.js';
+import {
+  atLeastOneSecond,
+  between,
+  durationAtLeast,
+  by,
+  each,
+  eachEntry,
+  findCipherSuiteProblem,
+  findDomainProblem,
+  findGraceProblem,
+  findReclaimProblem,
+  findReservationProblem,
+  findThresholdProblem,
+  findUrlProblem,
+  MAX_PORT,
+  notNegative,
+} from './config-rules.js';
+import { duration, honoured, number, path, size } from './honoured-field.js';
+import { checkLogging, readLogging, type LoggingConfig } from './logging-config.js';
 
 const NO_API_SERVER = 'it is about an API server, and there is none';
 const NO_POD_LIMITS = 'podloop sets limits for containers and pods, and none for all pods together';
@@ -15,12 +39,20 @@ const NODE_SETTINGS = 'podloop leaves the machine’s own settings as they are';
 const SHUTDOWN = 'podloop leaves pods as they are when it ends; --stop-pods stops them';
 const DEBUGGING = 'podloop has no such handlers';
 
-/** A Go duration such as `1m30s`. */
-const duration = (): FieldFacts => supported('string');
+type TextMap = Readonly<Record<string, string>>;
+
+interface WrittenTaint {
+  readonly key: string;
+  readonly value?: string;
+  readonly effect: string;
+}
+
+const readTaints = (taints: readonly WrittenTaint[]): string[] =>
+  taints.map(({ key, value = '', effect }) => `${key}=${value}:${effect}`);
 
 /**
- * Every field of KubeletConfiguration: those that are `supported` work, those that are `ignored` are named in a
- * warning with the reason, values besides those of `only` are refused, and what stands in no table is a mistake.
+ * Every field of KubeletConfiguration, in a row that says all about it: what it becomes in a configuration and the rule for it, or
+ * why it is `ignored`, which a warning names. Values besides those of `only` are refused, and what stands in no table is a mistake.
  */
 export const KUBELET_CONFIG_TABLES = {
   KubeletConfiguration: {
@@ -34,58 +66,60 @@ export const KUBELET_CONFIG_TABLES = {
       only: ['KubeletConfiguration'],
       otherwise: 'use KubeletConfiguration',
     }),
-    enableServer: supported('boolean'),
-    staticPodPath: supported('string'),
-    podLogsDir: supported('string'),
-    syncFrequency: duration(),
-    fileCheckFrequency: duration(),
-    httpCheckFrequency: duration(),
-    staticPodURL: supported('string'),
-    staticPodURLHeader: supported('map[string][]string'),
-    address: supported('string'),
-    port: supported('int32'),
-    readOnlyPort: supported('int32'),
-    tlsCertFile: supported('string'),
-    tlsPrivateKeyFile: supported('string'),
-    tlsCipherSuites: supported('[]string'),
+    enableServer: honoured<boolean>('boolean'),
+    staticPodPath: path(),
+    podLogsDir: path(),
+    syncFrequency: duration('syncFrequencyMs', by(atLeastOneSecond)),
+    fileCheckFrequency: duration('fileCheckFrequencyMs', by(atLeastOneSecond)),
+    httpCheckFrequency: duration('httpCheckFrequencyMs', by(atLeastOneSecond)),
+    staticPodURL: honoured<string>('string', { check: by(findUrlProblem) }),
+    staticPodURLHeader: honoured<Readonly<Record<string, readonly string[]>>>('map[string][]string'),
+    address: honoured<string>('string', { check: by(checkIp) }),
+    port: number({ check: by(inRange(0, MAX_PORT)), zeroIsDefault: true }),
+    readOnlyPort: number({ check: by(inRange(0, MAX_PORT)) }),
+    tlsCertFile: path(),
+    tlsPrivateKeyFile: path(),
+    tlsCipherSuites: honoured<readonly string[]>('[]string', { check: each(findCipherSuiteProblem) }),
     tlsCurvePreferences: ignored('[]int32', 'the curves are OpenSSL’s usual ones'),
-    tlsMinVersion: supported('VersionTLS12|VersionTLS13'),
-    rotateCertificates: supported('boolean'),
-    serverTLSBootstrap: supported('boolean'),
+    tlsMinVersion: honoured<'VersionTLS12' | 'VersionTLS13'>('VersionTLS12|VersionTLS13'),
+    rotateCertificates: honoured<boolean>('boolean'),
+    serverTLSBootstrap: honoured<boolean>('boolean'),
     authentication: supported('KubeletAuthentication'),
     authorization: supported('KubeletAuthorization'),
     registryPullQPS: ignored('int32', 'pulls are limited by maxParallelImagePulls'),
     registryBurst: ignored('int32', 'pulls are limited by maxParallelImagePulls'),
-    imagePullCredentialsVerificationPolicy: supported(
+    imagePullCredentialsVerificationPolicy: honoured<VerificationPolicy>(
       'NeverVerify|NeverVerifyPreloadedImages|NeverVerifyAllowlistedImages|AlwaysVerify',
     ),
-    preloadedImagesVerificationAllowlist: supported('[]string'),
-    eventRecordQPS: supported('int32'),
-    eventBurst: supported('int32'),
-    enableDebuggingHandlers: supported('boolean'),
+    preloadedImagesVerificationAllowlist: honoured<readonly string[]>('[]string', {
+      check: each(findAllowlistProblem),
+    }),
+    eventRecordQPS: number({ check: by(inRange(0)) }),
+    eventBurst: number({ check: by(inRange(0)), zeroIsDefault: true }),
+    enableDebuggingHandlers: honoured<boolean>('boolean'),
     enableContentionProfiling: ignored('boolean', DEBUGGING),
-    healthzPort: supported('int32'),
-    healthzBindAddress: supported('string'),
+    healthzPort: number({ check: by(inRange(0, MAX_PORT)) }),
+    healthzBindAddress: honoured<string>('string', { check: by(checkIp) }),
     oomScoreAdj: ignored('int32', 'set OOMScoreAdjust in the unit of the service manager'),
-    clusterDomain: supported('string'),
-    clusterDNS: supported('[]string'),
+    clusterDomain: honoured<string>('string', { check: by(findDomainProblem) }),
+    clusterDNS: honoured<readonly string[]>('[]string', { check: each(checkIp) }),
     streamingConnectionIdleTimeout: ignored('string', 'it has no effect in a kubelet either'),
-    nodeStatusUpdateFrequency: duration(),
-    nodeStatusReportFrequency: duration(),
-    nodeLeaseDurationSeconds: supported('int32'),
-    imageMinimumGCAge: duration(),
+    nodeStatusUpdateFrequency: duration('nodeStatusUpdateFrequencyMs', by(atLeastOneSecond)),
+    nodeStatusReportFrequency: duration('nodeStatusReportFrequencyMs', by(atLeastOneSecond)),
+    nodeLeaseDurationSeconds: number({ check: by(inRange(1)), zeroIsDefault: true }),
+    imageMinimumGCAge: duration('imageMinimumGCAgeMs', by(notNegative)),
     imageMaximumGCAge: ignored('string', 'images go when the disk fills, not for their age'),
-    imageGCHighThresholdPercent: supported('int32'),
-    imageGCLowThresholdPercent: supported('int32'),
+    imageGCHighThresholdPercent: number({ check: by(inRange(0, 100)) }),
+    imageGCLowThresholdPercent: number({ check: by(inRange(0, 100)) }),
     volumeStatsAggPeriod: ignored(
       'string',
       'volumes are measured when somebody asks, and not again for two minutes',
     ),
     kubeletCgroups: ignored('string', 'the service manager gives the agent its cgroup'),
     systemCgroups: ignored('string', NODE_SETTINGS),
-    cgroupRoot: supported('string'),
-    cgroupsPerQOS: supported('boolean'),
-    cgroupDriver: supported('cgroupfs|systemd'),
+    cgroupRoot: honoured<string>('string', { check: by(checkCgroupRoot) }),
+    cgroupsPerQOS: honoured<boolean>('boolean'),
+    cgroupDriver: honoured<'cgroupfs' | 'systemd'>('cgroupfs|systemd'),
     cpuManagerPolicy: pinning(['none']),
     singleProcessOOMKill: ignored('boolean', NO_POD_LIMITS),
     cpuManagerPolicyOptions: ignored('map[string]string', NO_PINNING),
@@ -95,30 +129,31 @@ export const KUBELET_CONFIG_TABLES = {
     topologyManagerScope: ignored('string', NO_PINNING, { neutral: ['container'] }),
     topologyManagerPolicyOptions: ignored('map[string]string', NO_PINNING),
     qosReserved: ignored('map[string]string', NO_POD_LIMITS),
-    runtimeRequestTimeout: duration(),
+    runtimeRequestTimeout: duration('runtimeRequestTimeoutMs', by(atLeastOneSecond)),
     hairpinMode: ignored('string', 'the network of pods is the runtime’s'),
-    maxPods: supported('int32'),
+    maxPods: number({ check: by(inRange(0)), zeroIsDefault: true }),
     podCIDR: ignored('string', 'the network of pods is the runtime’s'),
-    podPidsLimit: supported('int64'),
-    resolvConf: supported('string', { default: '' }),
+    podPidsLimit: number({ type: 'int64' }),
+    resolvConf: path({ default: '' }),
     runOnce: ignored('boolean', 'use --exit-when-done'),
-    cpuCFSQuota: supported('boolean'),
-    cpuCFSQuotaPeriod: duration(),
-    nodeStatusMaxImages: supported('int32'),
+    cpuCFSQuota: honoured<boolean>('boolean'),
+    cpuCFSQuotaPeriod: duration('cpuCFSQuotaPeriodMs', by(between('1ms', '1s'))),
+    nodeStatusMaxImages: number({ check: by(inRange(-1)) }),
     maxOpenFiles: ignored('int64', 'set LimitNOFILE in the unit of the service manager'),
     contentType: ignored('string', 'API servers are sent JSON'),
-    kubeAPIQPS: supported('int32'),
-    kubeAPIBurst: supported('int32'),
-    serializeImagePulls: supported('boolean'),
-    maxParallelImagePulls: supported('int32'),
-    evictionHard: supported('map[string]string'),
-    evictionSoft: supported('map[string]string'),
-    evictionSoftGracePeriod: supported('map[string]string'),
-    evictionPressureTransitionPeriod: duration(),
-    evictionMaxPodGracePeriod: supported('int32'),
-    evictionMinimumReclaim: supported('map[string]string'),
-    mergeDefaultEvictionSettings: supported('boolean'),
-    podsPerCore: supported('int32'),
+    kubeAPIQPS: number({ zeroIsDefault: true }),
+    kubeAPIBurst: number({ check: by(inRange(0)), zeroIsDefault: true }),
+    serializeImagePulls: honoured<boolean>('boolean'),
+    maxParallelImagePulls: number({ check: by(inRange(1)) }),
+    evictionHard: honoured<TextMap>('map[string]string', { check: eachEntry(findThresholdProblem) }),
+    evictionSoft: honoured<TextMap>('map[string]string', { check: eachEntry(findThresholdProblem) }),
+    evictionSoftGracePeriod: honoured<TextMap>('map[string]string', { check: eachEntry(findGraceProblem) }),
+    evictionPressureTransitionPeriod: duration('evictionPressureTransitionPeriodMs'),
+    /** In seconds. */
+    evictionMaxPodGracePeriod: number({ check: by(inRange(0)) }),
+    evictionMinimumReclaim: honoured<TextMap>('map[string]string', { check: eachEntry(findReclaimProblem) }),
+    mergeDefaultEvictionSettings: honoured<boolean>('boolean'),
+    podsPerCore: number({ check: by(inRange(0)) }),
     enableControllerAttachDetach: ignored('boolean', 'podloop attaches no volumes', { neutral: [true] }),
     protectKernelDefaults: ignored('boolean', NODE_SETTINGS),
     makeIPTablesUtilChains: ignored('boolean', NODE_SETTINGS),
@@ -127,32 +162,32 @@ export const KUBELET_CONFIG_TABLES = {
     featureGates: ignored('map[string]boolean', 'podloop has no feature gates'),
     failSwapOn: ignored('boolean', NODE_SETTINGS),
     memorySwap: ignored('MemorySwapConfiguration', NO_POD_LIMITS),
-    containerLogMaxSize: supported('quantity'),
-    containerLogMaxFiles: supported('int32'),
+    containerLogMaxSize: size('containerLogMaxSizeBytes', by(inRange(1))),
+    containerLogMaxFiles: number({ check: by(inRange(2)) }),
     containerLogMaxWorkers: ignored(
       'int32',
       'logs are rotated one after another, and none waits for one that takes long',
     ),
-    containerLogMonitorInterval: duration(),
+    containerLogMonitorInterval: duration('containerLogMonitorIntervalMs', by(durationAtLeast('3s'))),
     configMapAndSecretChangeDetectionStrategy: ignored(
       'Get|Cache|Watch',
       'ConfigMaps and Secrets of an API server are always watched',
       { neutral: ['Watch'] },
     ),
-    systemReserved: supported('map[string]quantity'),
-    kubeReserved: supported('map[string]quantity'),
+    systemReserved: honoured<TextMap>('map[string]quantity', { check: eachEntry(findReservationProblem) }),
+    kubeReserved: honoured<TextMap>('map[string]quantity', { check: eachEntry(findReservationProblem) }),
     reservedSystemCPUs: ignored('string', NO_PINNING),
     showHiddenMetricsForVersion: ignored('string', 'podloop hides no metrics'),
     systemReservedCgroup: ignored('string', NO_POD_LIMITS),
     kubeReservedCgroup: ignored('string', NO_POD_LIMITS),
     enforceNodeAllocatable: ignored('[]string', NO_POD_LIMITS),
-    allowedUnsafeSysctls: supported('[]string'),
+    allowedUnsafeSysctls: honoured<readonly string[]>('[]string', { check: each(checkSysctlPattern) }),
     defaultPodSysctls: ignored('map[string]string', 'write them into the securityContext of the pods'),
     volumePluginDir: ignored('string', 'podloop has no volume plugins'),
-    providerID: supported('string'),
+    providerID: honoured<string>('string'),
     kernelMemcgNotification: ignored('boolean', 'what remains is checked every ten seconds'),
-    logging: supported('LoggingConfiguration'),
-    enableSystemLogHandler: supported('boolean'),
+    logging: honoured<LoggingConfig>('LoggingConfiguration', { read: readLogging, check: checkLogging }),
+    enableSystemLogHandler: honoured<boolean>('boolean'),
     enableSystemLogQuery: ignored('boolean', DEBUGGING),
     shutdownGracePeriod: ignored('string', SHUTDOWN),
     shutdownGracePeriodCriticalPods: ignored('string', SHUTDOWN),
@@ -161,17 +196,18 @@ export const KUBELET_CONFIG_TABLES = {
     reservedMemory: ignored('any', NO_PINNING),
     enableProfilingHandler: ignored('boolean', DEBUGGING),
     enableDebugFlagsHandler: ignored('boolean', DEBUGGING),
-    seccompDefault: supported('boolean'),
+    seccompDefault: honoured<boolean>('boolean'),
     memoryThrottlingFactor: ignored('any', NO_POD_LIMITS),
     memoryReservationPolicy: ignored('None|TieredReservation', NO_POD_LIMITS),
-    registerWithTaints: supported('[]Taint'),
-    registerNode: supported('boolean'),
+    /** Each becomes `key=value:Effect`. */
+    registerWithTaints: honoured<readonly string[]>('[]Taint', { read: readTaints }),
+    registerNode: honoured<boolean>('boolean'),
     tracing: ignored('any', 'podloop sends no traces'),
     localStorageCapacityIsolation: ignored(
       'boolean',
       'sizeLimit of a volume and limits of ephemeral-storage always hold: it cannot be switched off',
     ),
-    containerRuntimeEndpoint: supported('string'),
+    containerRuntimeEndpoint: honoured<string>('string'),
     imageServiceEndpoint: ignored('string', 'images are asked for at containerRuntimeEndpoint'),
     failCgroupV1: ignored('boolean', NODE_SETTINGS),
     userNamespaces: ignored('UserNamespaces', 'pods with user namespaces are refused'),
@@ -190,25 +226,33 @@ export const KUBELET_CONFIG_TABLES = {
     options: ignored('any', 'there is one stream, and it is not split', { neutral: [] }),
   },
   VModuleItem: { filePattern: supported('string', { required: true }), verbosity: supported('int32') },
-  CrashLoopBackOffConfig: { maxContainerRestartPeriod: duration() },
+  CrashLoopBackOffConfig: {
+    maxContainerRestartPeriod: duration('maxContainerRestartPeriodMs', by(between('1s', '300s'))),
+  },
   KubeletAuthentication: {
     x509: supported('KubeletX509Authentication'),
     webhook: supported('KubeletWebhookAuthentication'),
     anonymous: supported('KubeletAnonymousAuthentication'),
   },
-  KubeletX509Authentication: { clientCAFile: supported('string') },
+  KubeletX509Authentication: { clientCAFile: path() },
   KubeletWebhookAuthentication: {
-    enabled: supported('boolean'),
-    cacheTTL: duration(),
+    enabled: honoured<boolean, 'authenticationTokenWebhook'>('boolean', {
+      key: 'authenticationTokenWebhook',
+    }),
+    cacheTTL: duration('authenticationTokenWebhookCacheTtlMs', by(notNegative)),
   },
-  KubeletAnonymousAuthentication: { enabled: supported('boolean') },
+  KubeletAnonymousAuthentication: {
+    enabled: honoured<boolean, 'anonymousAuth'>('boolean', { key: 'anonymousAuth' }),
+  },
   KubeletAuthorization: {
-    mode: supported('AlwaysAllow|Webhook'),
+    mode: honoured<'AlwaysAllow' | 'Webhook', 'authorizationMode'>('AlwaysAllow|Webhook', {
+      key: 'authorizationMode',
+    }),
     webhook: supported('KubeletWebhookAuthorization'),
   },
   KubeletWebhookAuthorization: {
-    cacheAuthorizedTTL: duration(),
-    cacheUnauthorizedTTL: duration(),
+    cacheAuthorizedTTL: duration('authorizationWebhookCacheAuthorizedTtlMs', by(notNegative)),
+    cacheUnauthorizedTTL: duration('authorizationWebhookCacheUnauthorizedTtlMs', by(notNegative)),
   },
   MemorySwapConfiguration: { swapBehavior: ignored('string', NO_POD_LIMITS) },
   ShutdownGracePeriodByPodPriority: {

@@ -1,15 +1,14 @@
-import { dirname, isAbsolute, resolve } from 'node:path';
 import { decodeObject } from '#kube/fields/decode-object.js';
-import { type FieldFacts } from '#kube/fields/field-facts.js';
+import { type FieldFacts, type FieldTable } from '#kube/fields/field-facts.js';
 import { type FieldPath, formatFieldPath, toPlainPath } from '#kube/fields/field-path.js';
 import { type FieldProblem, invalid } from '#kube/fields/field-problem.js';
-import { findQuantity, toWholeUnits } from '#kube/fields/quantity.js';
+import { ProblemList } from '#kube/validation/problem-list.js';
 import { PodloopError } from '#base/errors/errors.js';
 import { parseYamlDocuments, type TextPlace } from '#base/text/yaml/yaml-document.js';
-import { checkKubeletConfig } from './check-kubelet-config.js';
+import { checkKubeletConfigPairs } from './check-kubelet-config-pairs.js';
+import { type HonouredField } from './honoured-field.js';
 import { CLUSTER_FIELDS, KUBELET_CONFIG_TABLES } from './kubelet-config-fields.js';
 import { type KubeletConfig } from './kubelet-config.js';
-import { readDuration } from './read-duration.js';
 
 /** The content of a configuration file. */
 export interface KubeletConfigReading {
@@ -44,12 +43,16 @@ export function readKubeletConfig(text: string, file: string, isInCluster = fals
   const placed = (path: FieldPath, message: string, of: 'key' | 'value'): string =>
     at(file, document.placeOf(toPlainPath(path), of), path, message);
   const decoded = decodeObject(document.value, 'KubeletConfiguration', KUBELET_CONFIG_TABLES, () => true);
-  const problems = decoded.problems.map(asDuration);
-  const config = convert((decoded.value ?? {}) as Readonly<Record<string, unknown>>, file, problems);
-  problems.push(...checkKubeletConfig(config));
-  if (problems.length > 0) {
+  const list = new ProblemList();
+  list.add(...decoded.problems.map(asDuration));
+  const config: KubeletConfig = {};
+  readFields((decoded.value ?? {}) as Written, 'KubeletConfiguration', { file, config, list });
+  list.add(...checkKubeletConfigPairs(config));
+  if (list.problems.length > 0) {
     throw invalidFile(
-      problems.map(({ kind, path, message }) => placed(path, message, kind === 'unknown' ? 'key' : 'value')),
+      list.problems.map(({ kind, path, message }) =>
+        placed(path, message, kind === 'unknown' ? 'key' : 'value'),
+      ),
     );
   }
   const idle = fieldsWithoutEffect(document.value as Written, 'KubeletConfiguration', isInCluster);
@@ -58,17 +61,19 @@ export function readKubeletConfig(text: string, file: string, isInCluster = fals
 
 /** Quotes alone would not turn a number into a duration. */
 function asDuration(problem: FieldProblem): FieldProblem {
-  const field = problem.path.at(-1);
-  const isDuration = [...DURATIONS, ...Object.keys(INNER_DURATIONS)].some(
-    (each) => each.split('.').at(-1) === field,
-  );
-  if (problem.kind !== 'type' || !isDuration) return problem;
+  if (problem.kind !== 'type' || !DURATIONS.has(problem.path.at(-1))) return problem;
   const message = problem.message.replace(
     'must be a string,',
     'must be a duration such as 500ms, 20s or 1m30s,',
   );
   return { ...problem, message: message.replace('; put it in quotes', '') };
 }
+
+const DURATIONS: ReadonlySet<unknown> = new Set(
+  Object.values<FieldTable>(KUBELET_CONFIG_TABLES).flatMap((table) =>
+    Object.keys(table).filter((field) => 'isDuration' in table[field]!),
+  ),
+);
 
 interface IdleField {
   readonly path: readonly string[];
@@ -105,165 +110,40 @@ const ZEROS: ReadonlySet<unknown> = new Set([null, '', '0', '0s']);
 
 type Written = Readonly<Record<string, unknown>>;
 
-const DURATIONS = [
-  'syncFrequency',
-  'fileCheckFrequency',
-  'httpCheckFrequency',
-  'runtimeRequestTimeout',
-  'cpuCFSQuotaPeriod',
-  'imageMinimumGCAge',
-  'containerLogMonitorInterval',
-  'nodeStatusUpdateFrequency',
-  'nodeStatusReportFrequency',
-  'evictionPressureTransitionPeriod',
-] as const;
-
-/** Durations in nested fields, with the option that each sets. */
-const INNER_DURATIONS = {
-  'crashLoopBackOff.maxContainerRestartPeriod': 'maxContainerRestartPeriodMs',
-  'authentication.webhook.cacheTTL': 'authenticationTokenWebhookCacheTtlMs',
-  'authorization.webhook.cacheAuthorizedTTL': 'authorizationWebhookCacheAuthorizedTtlMs',
-  'authorization.webhook.cacheUnauthorizedTTL': 'authorizationWebhookCacheUnauthorizedTtlMs',
-} as const satisfies Readonly<Record<string, keyof KubeletConfig>>;
-
-const AS_WRITTEN = [
-  'tlsMinVersion',
-  'tlsCipherSuites',
-  'enableDebuggingHandlers',
-  'enableSystemLogHandler',
-  'enableServer',
-  'address',
-  'readOnlyPort',
-  'healthzPort',
-  'healthzBindAddress',
-  'staticPodURL',
-  'staticPodURLHeader',
-  'containerRuntimeEndpoint',
-  'cgroupDriver',
-  'cgroupRoot',
-  'cgroupsPerQOS',
-  'podPidsLimit',
-  'cpuCFSQuota',
-  'clusterDNS',
-  'clusterDomain',
-  'seccompDefault',
-  'allowedUnsafeSysctls',
-  'podsPerCore',
-  'serializeImagePulls',
-  'maxParallelImagePulls',
-  'imagePullCredentialsVerificationPolicy',
-  'preloadedImagesVerificationAllowlist',
-  'imageGCHighThresholdPercent',
-  'imageGCLowThresholdPercent',
-  'containerLogMaxFiles',
-  'systemReserved',
-  'kubeReserved',
-  'evictionHard',
-  'evictionSoft',
-  'evictionSoftGracePeriod',
-  'evictionMaxPodGracePeriod',
-  'evictionMinimumReclaim',
-  'mergeDefaultEvictionSettings',
-  'eventRecordQPS',
-  'rotateCertificates',
-  'serverTLSBootstrap',
-  'registerNode',
-  'providerID',
-  'nodeStatusMaxImages',
-] as const satisfies readonly (keyof KubeletConfig)[];
-
-/** Zero means the default, as in a kubelet. */
-const NUMBERS_WITH_DEFAULTS = [
-  'port',
-  'maxPods',
-  'kubeAPIQPS',
-  'kubeAPIBurst',
-  'eventBurst',
-  'nodeLeaseDurationSeconds',
-] as const satisfies readonly (keyof KubeletConfig)[];
-
-const PATHS = [
-  'staticPodPath',
-  'resolvConf',
-  'podLogsDir',
-  'tlsCertFile',
-  'tlsPrivateKeyFile',
-] as const satisfies readonly (keyof KubeletConfig)[];
-
-interface WrittenTaint {
-  readonly key: string;
-  readonly value?: string;
-  readonly effect: string;
-}
-
-function convert(written: Written, file: string, problems: FieldProblem[]): KubeletConfig {
-  const config: Record<string, unknown> = {};
-  for (const field of AS_WRITTEN) if (written[field] !== undefined) config[field] = written[field];
-  for (const field of NUMBERS_WITH_DEFAULTS) {
-    if (written[field] !== undefined && written[field] !== 0) config[field] = written[field];
+/** The values of what is written, by the rows of a table and of those below it, with what is wrong with them. */
+function readFields(
+  written: Written,
+  table: keyof typeof KUBELET_CONFIG_TABLES,
+  { file, config, list }: Reading,
+  above: FieldPath = [],
+): void {
+  const fields: [string, FieldFacts | HonouredField<unknown, string>][] = Object.entries(
+    KUBELET_CONFIG_TABLES[table],
+  );
+  for (const [field, facts] of fields) {
+    const value = written[field];
+    if (value === undefined) continue;
+    const path = [...above, field];
+    if (!('read' in facts)) {
+      if (facts.type.kind === 'object' && facts.support === 'supported') {
+        const inner = facts.type.name as keyof typeof KUBELET_CONFIG_TABLES;
+        readFields(value as Written, inner, { file, config, list }, path);
+      }
+      continue;
+    }
+    const result = facts.read(value, file);
+    if ('problem' in result) list.add(invalid(path, value, result.problem));
+    else if (result.value !== undefined) {
+      config[facts.key === '' ? field : facts.key] = result.value;
+      facts.check?.(result.value, path, list);
+    }
   }
-  const taints = written['registerWithTaints'] as readonly WrittenTaint[] | undefined;
-  if (taints !== undefined) {
-    config['registerWithTaints'] = taints.map(({ key, value = '', effect }) => `${key}=${value}:${effect}`);
-  }
-  for (const field of PATHS) {
-    const path = written[field] as string | undefined;
-    // An empty resolvConf says that there is none to read.
-    if (path !== undefined) config[field] = besides(file, path);
-  }
-  if (written['logging'] !== undefined) config['logging'] = logging(written['logging'] as Written);
-  Object.assign(config, whoMayAsk(written, file));
-  const read = (path: readonly string[], to: string): void => {
-    const text = path.reduce<unknown>((value, field) => (value as Written | undefined)?.[field], written);
-    if (text === undefined) return;
-    const duration = readDuration(text as string);
-    if ('problem' in duration) problems.push(invalid(path, text, duration.problem));
-    // Zero means the default, as in a kubelet.
-    else if (duration.ms !== 0) config[to] = duration.ms;
-  };
-  for (const field of DURATIONS) read([field], `${field}Ms`);
-  for (const [path, to] of Object.entries(INNER_DURATIONS)) read(path.split('.'), to);
-  const logSize = findQuantity((written['containerLogMaxSize'] as string | undefined) ?? '');
-  if (logSize !== undefined) config['containerLogMaxSizeBytes'] = Number(toWholeUnits(logSize));
-  return config;
 }
 
-/** The log settings that podloop supports. A rule without a verbosity has the verbosity 0, as in a kubelet. */
-function logging({ format, verbosity, vmodule = [] }: Written): KubeletConfig['logging'] {
-  const rules = vmodule as readonly { readonly filePattern: string; readonly verbosity?: number }[];
-  return {
-    ...(format === undefined ? {} : { format: format as 'text' | 'json' }),
-    ...(verbosity === undefined ? {} : { verbosity: verbosity as number }),
-    vmodule: rules.map((rule) => ({ verbosity: 0, ...rule })),
-  };
-}
-
-/** Paths in a file are relative to the folder of that file. */
-function besides(file: string, path: string): string {
-  return path === '' || isAbsolute(path) ? path : resolve(dirname(file), path);
-}
-
-interface WhoMayAsk {
-  readonly authentication?: {
-    readonly x509?: { readonly clientCAFile?: string };
-    readonly anonymous?: { readonly enabled?: boolean };
-    readonly webhook?: { readonly enabled?: boolean };
-  };
-  readonly authorization?: { readonly mode?: KubeletConfig['authorizationMode'] };
-}
-
-function whoMayAsk({ authentication, authorization }: WhoMayAsk, file: string): Partial<KubeletConfig> {
-  const { clientCAFile } = authentication?.x509 ?? {};
-  const { enabled: anonymousAuth } = authentication?.anonymous ?? {};
-  const { enabled: tokens } = authentication?.webhook ?? {};
-  // As a kubelet with a file: the authority of a cluster vouches for many who may not do everything.
-  const { mode = clientCAFile === undefined ? undefined : 'Webhook' } = authorization ?? {};
-  return {
-    ...(clientCAFile === undefined ? {} : { clientCAFile: besides(file, clientCAFile) }),
-    ...(anonymousAuth === undefined ? {} : { anonymousAuth }),
-    ...(tokens === undefined ? {} : { authenticationTokenWebhook: tokens }),
-    ...(mode === undefined ? {} : { authorizationMode: mode }),
-  };
+interface Reading {
+  readonly file: string;
+  readonly config: Record<string, unknown>;
+  readonly list: ProblemList;
 }
 
 function at(file: string, { line, column }: TextPlace, path: FieldPath, message: string): string {

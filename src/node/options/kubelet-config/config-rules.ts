@@ -1,0 +1,104 @@
+import {
+  EVICTION_SIGNALS,
+  isEvictionSignal,
+  parseReclaims,
+  parseThresholds,
+  type WrittenThresholds,
+} from '#kube/node/eviction-thresholds.js';
+import { findQuantity } from '#kube/fields/quantity.js';
+import { checkSubdomain } from '#kube/validation/name-rules.js';
+import { type Rule } from '#kube/validation/problem-list.js';
+import { messageOf } from '#base/errors/errors.js';
+import { parseGoDuration } from '#base/time/go-duration.js';
+import { CIPHER_SUITES } from '../../api/tls/cipher-suites.js';
+import { type ValueCheck } from './honoured-field.js';
+import { readDuration } from './read-duration.js';
+
+/** The largest port. */
+export const MAX_PORT = 65_535;
+
+/** Checks a value by a rule. */
+export function by<Value>(rule: Rule<Value>): ValueCheck<Value> {
+  return (value, path, list) => list.check(path, value, rule);
+}
+
+/** Checks each value of a list by a rule. */
+export function each<Value>(rule: Rule<Value>): ValueCheck<readonly Value[]> {
+  return (values, path, list) => {
+    for (const [index, value] of values.entries()) list.check([...path, index], value, rule);
+  };
+}
+
+/** Checks each entry of a map by a rule, which gets its name and value. */
+export function eachEntry(
+  rule: (name: string, text: string) => string | undefined,
+): ValueCheck<Readonly<Record<string, string>>> {
+  return (entries, path, list) => {
+    for (const [name, text] of Object.entries(entries)) {
+      list.check([...path, { key: name }], text, () => rule(name, text));
+    }
+  };
+}
+
+/** A rule for milliseconds: from one Go duration to another. */
+export function between(least: string, most: string): Rule<number> {
+  const [from, to] = [parseGoDuration(least, 'least'), parseGoDuration(most, 'most')];
+  return (ms) => (ms >= from && ms <= to ? undefined : `must be from ${least} to ${most}`);
+}
+
+/** A rule for milliseconds: at least a Go duration. */
+export function durationAtLeast(least: string): Rule<number> {
+  const from = parseGoDuration(least, 'least');
+  return (ms) => (ms >= from ? undefined : `must be at least ${least}`);
+}
+
+export const atLeastOneSecond = durationAtLeast('1s');
+
+export const notNegative: Rule<number> = (value) => (value >= 0 ? undefined : 'must not be negative');
+
+const RESERVABLE = ['cpu', 'memory', 'ephemeral-storage', 'pid'];
+
+export function findReservationProblem(name: string, amount: string): string | undefined {
+  if (!RESERVABLE.includes(name))
+    return `cannot reserve ${name} resource; use one of ${RESERVABLE.join(', ')}`;
+  const isNegative = (findQuantity(amount)?.nanos ?? 0n) < 0n;
+  return isNegative ? 'must not be negative' : undefined;
+}
+
+export function findThresholdProblem(signal: string, text: string): string | undefined {
+  return findParseProblem(parseThresholds, { [signal]: text });
+}
+
+export function findReclaimProblem(signal: string, text: string): string | undefined {
+  return findParseProblem(parseReclaims, { [signal]: text });
+}
+
+function findParseProblem(
+  parse: (written: WrittenThresholds) => unknown,
+  written: WrittenThresholds,
+): string | undefined {
+  try {
+    parse(written);
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+export function findGraceProblem(signal: string, text: string): string | undefined {
+  if (!isEvictionSignal(signal)) return `use one of ${EVICTION_SIGNALS.join(', ')}`;
+  const read = readDuration(text);
+  return 'problem' in read ? read.problem : notNegative(read.ms);
+}
+
+export const findCipherSuiteProblem: Rule<string> = (value) =>
+  CIPHER_SUITES.includes(value) ? undefined : `must be one of ${CIPHER_SUITES.join(', ')}`;
+
+export const findUrlProblem: Rule<string> = (value) => {
+  const protocol = URL.canParse(value) ? new URL(value).protocol : '';
+  return protocol === 'http:' || protocol === 'https:' ? undefined : 'must be an http:// or https:// URL';
+};
+
+/** An empty domain is none. */
+export const findDomainProblem: Rule<string> = (domain) =>
+  domain === '' ? undefined : checkSubdomain(domain);
