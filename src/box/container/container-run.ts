@@ -31,8 +31,11 @@ export interface ContainerRunOptions {
 
 /** The supervisor's last deeds after the exit record: the output that is still in the pipes. */
 const LAST_OUTPUT_MS = 250;
-/** From the start of a supervisor to that of its container; ample, for a machine under load. */
-const START_MS = 30_000;
+/**
+ * From the start of a supervisor to that of its container; ample, for a machine under load, and for a container whose own CPU limit
+ * slows its set-up, which counts against it. Less than what agents wait for the answer, two minutes.
+ */
+export const START_MS = 100_000;
 const LOOK_AGAIN_MS = 20;
 /** Nothing depends on a killed supervisor's being gone; it is only good manners not to remove its folder before. */
 const DISMISS_MS = 1_000;

@@ -7,7 +7,7 @@ import { type ContainerRecord } from './container-record.js';
 import { ContainerEnding } from './container-ending.js';
 import { type ContainerHost } from './container-host.js';
 import { ContainerResources } from './container-resources.js';
-import { ContainerRun } from './container-run.js';
+import { ContainerRun, START_MS } from './container-run.js';
 import { ExitRecords } from './exit-records.js';
 import { streamsOf } from './output/container-streams.js';
 import {
@@ -200,7 +200,9 @@ export class Container implements StreamableContainer {
       if (fault === undefined) await this.#run.launch();
       else await this.#run.recordStartFailure(fault);
       if (this.#run.start !== undefined) return;
-      throw refused(`failed to start container "${this.id}": ${this.exit?.message ?? 'nothing happened'}`);
+      throw refused(
+        `failed to start container "${this.id}": ${this.exit?.message ?? `its process did not start within ${START_MS / 1_000} s`}`,
+      );
     });
   }
 
