@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { addAgentFlags, type AgentFlagChoices } from './agent-flags.js';
+import { addAgentFlags, type AgentFlagChoices, readAgentFlags } from './agent-flags.js';
 
 /** The description of a flag. */
 function describeFlag(flag: string, choices?: AgentFlagChoices): string {
@@ -31,5 +31,27 @@ describe('the help of a flag', () => {
 
   it('covers only the flags that were requested', () => {
     expect(describeFlag('--port', { only: ['forbid'] })).toBe('there is no such flag');
+  });
+});
+
+describe('amounts', () => {
+  const read = (...words: string[]): unknown => {
+    const command = new Command('run').exitOverride().configureOutput({ writeErr: () => undefined });
+    addAgentFlags(command);
+    command.parse(words, { from: 'user' });
+    return readAgentFlags(command.opts());
+  };
+
+  it('are separated by commas or given one by one, and the last of a name counts', () => {
+    expect(read('--system-reserved', 'cpu=200m, memory=500Mi')).toEqual({
+      systemReserved: { cpu: '200m', memory: '500Mi' },
+    });
+    expect(read('--kube-reserved=cpu=1', '--kube-reserved=pid=100', '--kube-reserved=cpu=2')).toEqual({
+      kubeReserved: { cpu: '2', pid: '100' },
+    });
+  });
+
+  it.each(['cpu', 'cpu=', '=1', 'cpu=1,,memory=1Gi', ''])('are refused with what is right: %j', (text) => {
+    expect(() => read('--system-reserved', text)).toThrow('use amounts such as cpu=200m,memory=500Mi');
   });
 });

@@ -81,6 +81,8 @@ function toOption(flag: string, { type, doc }: AgentOptionFacts<unknown>): Optio
       return new Option(`${flag} <size>`, doc).argParser(parseSize);
     case 'map':
       return new Option(`${flag} <name:value>`, doc).argParser(addHeader);
+    case 'amounts':
+      return new Option(`${flag} <name=amount,...>`, doc).argParser(addAmounts);
     case 'list':
       return new Option(`${flag} <words>`, doc).argParser(addWords);
     case 'count':
@@ -102,7 +104,8 @@ function describeDefaults(
   if (defaultInCluster !== undefined) {
     return `${formatValue(type, value)}; in a cluster ${formatValue(type, defaultInCluster)}`;
   }
-  if (isUntold(value) || type === 'map' || type === 'list' || value === false) return undefined;
+  if (isUntold(value) || type === 'map' || type === 'amounts' || type === 'list' || value === false)
+    return undefined;
   return formatValue(type, value);
 }
 
@@ -116,6 +119,20 @@ function parseSwitch(text: string): boolean {
   if (text === 'true') return true;
   if (text === 'false') return false;
   throw new InvalidArgumentError('use true or false');
+}
+
+/** As a kubelet: separated by commas, or given one by one. */
+function addAmounts(
+  text: string,
+  before: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const amounts = text.split(',').map((part): [string, string] => {
+    const [, name, amount] = /^\s*([^=\s]+)\s*=\s*(\S+)\s*$/.exec(part) ?? [];
+    if (name === undefined || amount === undefined)
+      throw new InvalidArgumentError('use amounts such as cpu=200m,memory=500Mi');
+    return [name, amount];
+  });
+  return { ...before, ...Object.fromEntries(amounts) };
 }
 
 function parseSize(text: string): number {

@@ -5,6 +5,7 @@ import { NODE_OPTIONS, type NodeOptions } from './node-options.js';
 import { type OptionsTable } from './options-table.js';
 import { POD_OPTIONS, type PodOptions } from './pod-options.js';
 import { PRESSURE_OPTIONS, type PressureOptions } from './pressure-options.js';
+import { RESERVE_OPTIONS, type ReserveOptions } from './reserve-options.js';
 import { SERVER_OPTIONS, type ServerOptions } from './server-options.js';
 
 /** The options of a node agent; {@link AGENT_OPTIONS} explains each. */
@@ -13,6 +14,7 @@ export interface AgentOptions
     NodeOptions,
     ClusterOptions,
     PodOptions,
+    ReserveOptions,
     PressureOptions,
     ImageAndLogOptions,
     JournalOptions,
@@ -27,6 +29,7 @@ export const AGENT_OPTIONS: OptionsTable<AgentOptions> = {
   ...NODE_OPTIONS,
   ...CLUSTER_OPTIONS,
   ...POD_OPTIONS,
+  ...RESERVE_OPTIONS,
   ...PRESSURE_OPTIONS,
   ...IMAGE_AND_LOG_OPTIONS,
   ...JOURNAL_OPTIONS,

@@ -161,3 +161,79 @@ describe('the options for the certificates of a node', () => {
     expect(() => resolveAgentOptions(given)).toThrow(message);
   });
 });
+
+describe('what is reserved and enforced', () => {
+  it('may come from the file of a kubelet', () => {
+    const { config, warnings } = readKubeletConfig(
+      `${HEAD}systemReserved: {memory: 1Gi, pid: "500"}\nkubeReserved: {cpu: 200m}\nsystemReservedCgroup: /system.slice\n` +
+        'enforceNodeAllocatable: [pods, system-reserved]\n',
+      'k.yaml',
+    );
+    expect(warnings).toEqual([]);
+    expect(resolveAgentOptions({}, config)).toMatchObject({
+      ...{ systemReserved: { memory: '1Gi', pid: '500' }, kubeReserved: { cpu: '200m' } },
+      ...{ systemReservedCgroup: '/system.slice', enforceNodeAllocatable: ['pods', 'system-reserved'] },
+    });
+    expect(resolveAgentOptions({})).toMatchObject({
+      enforceNodeAllocatable: ['pods'],
+      reservedSystemCpus: '',
+    });
+  });
+
+  it.each<[GivenAgentOptions, string]>([
+    [
+      { systemReserved: { cpu: 'much' } },
+      '--system-reserved: cpu: "much" is no amount, such as 200m or 500Mi',
+    ],
+    [
+      { kubeReserved: { gpu: '1' } },
+      '--kube-reserved: gpu: "1" cannot reserve gpu resource; use one of cpu, memory,',
+    ],
+    [{ kubeReserved: { memory: '-1Gi' } }, '--kube-reserved: memory: "-1Gi" must not be negative'],
+    [
+      { enforceNodeAllocatable: ['pod'] },
+      '--enforce-node-allocatable: "pod" is not one of pods, system-reserved,',
+    ],
+    [{ enforceNodeAllocatable: ['none', 'pods'] }, 'none does not go with other words'],
+    [
+      { enforceNodeAllocatable: ['system-reserved'] },
+      'system-reserved needs --system-reserved-cgroup, too: the cgroup to limit',
+    ],
+    [
+      { enforceNodeAllocatable: ['pods', 'kube-reserved-compressible'] },
+      'kube-reserved-compressible needs --kube-reserved-cgroup, too',
+    ],
+    [
+      {
+        enforceNodeAllocatable: ['kube-reserved', 'kube-reserved-compressible'],
+        kubeReservedCgroup: '/kube',
+      },
+      'kube-reserved and kube-reserved-compressible do not go together',
+    ],
+    [{ systemReservedCgroup: '/../x' }, '--system-reserved-cgroup: "/../x" must be the path of a cgroup'],
+    [
+      {
+        cgroupsPerQos: false,
+        enforceNodeAllocatable: ['pods', 'kube-reserved'],
+        kubeReservedCgroup: '/kube',
+      },
+      '--enforce-node-allocatable: does not go with --cgroups-per-qos=false',
+    ],
+    [{ reservedSystemCpus: '3-1' }, '--reserved-cpus: "3-1" is no list of processors, such as 0-1,4'],
+    [
+      { reservedSystemCpus: '0', kubeReservedCgroup: '/kube' },
+      '--reserved-cpus: does not go with --system-reserved-cgroup or --kube-reserved-cgroup',
+    ],
+  ])('is refused when it is wrong: %j', (given, message) => {
+    expect(() => resolveAgentOptions(given)).toThrow(message);
+  });
+
+  it.each<GivenAgentOptions>([
+    { enforceNodeAllocatable: [] },
+    { enforceNodeAllocatable: ['none'], cgroupsPerQos: false },
+    { cgroupsPerQos: false },
+    { reservedSystemCpus: '0-1', systemReserved: { memory: '1Gi' } },
+  ])('is taken when it is right: %j', (given) => {
+    expect(resolveAgentOptions(given)).toMatchObject(given);
+  });
+});

@@ -10,6 +10,7 @@ import { formatGoDuration } from '#base/time/go-duration.js';
 import { splitNodeIps } from '#base/wire/node-ip.js';
 import { type AgentOptions } from './agent-options.js';
 import { findPolicyProblem } from './read-node-policy.js';
+import { findReserveProblem } from './reserve-options.js';
 
 /**
  * Returns the first problem of options that have the right types, as `--flag: what and why`, or undefined.
@@ -41,6 +42,7 @@ export function findOptionProblem(options: AgentOptions): string | undefined {
     findWrongSocket(options),
     findWrongHeaders(options),
     findWrongCgroupRoot(options),
+    findReserveProblem(options),
     findEndlessBatch(options),
     findPolicyProblem(options),
     findWrongNameServer(options),

@@ -30,6 +30,8 @@ export type AgentOptionType =
   | 'switch'
   | 'size'
   | 'map'
+  /** Amounts by resource, as `cpu=200m,memory=500Mi`. */
+  | 'amounts'
   /** Words, separated by commas or given one by one. */
   | 'list'
   | readonly string[];

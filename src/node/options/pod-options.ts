@@ -6,8 +6,6 @@ import { type OptionsTable } from './options-table.js';
 export interface PodOptions {
   readonly maxPods: number;
   readonly podsPerCore: number;
-  readonly systemReserved: Readonly<Record<string, string>>;
-  readonly kubeReserved: Readonly<Record<string, string>>;
   /** Empty for the driver that the runtime reports. */
   readonly cgroupDriver: CgroupDriver | '';
   /** Empty for a cgroup of this agent alone. */
@@ -48,22 +46,6 @@ export const POD_OPTIONS: OptionsTable<PodOptions> = {
     field: 'podsPerCore',
     fromConfig: (config) => config.podsPerCore,
     doc: 'Maximum number of pods per CPU core; 0 for no such limit',
-  },
-  systemReserved: {
-    type: 'map',
-    default: {},
-    flag: '',
-    field: 'systemReserved',
-    fromConfig: (config) => config.systemReserved,
-    doc: 'CPU and memory reserved for the system, which pods cannot request',
-  },
-  kubeReserved: {
-    type: 'map',
-    default: {},
-    flag: '',
-    field: 'kubeReserved',
-    fromConfig: (config) => config.kubeReserved,
-    doc: 'CPU and memory reserved for agents and runtimes, which pods cannot request',
   },
   cgroupDriver: {
     type: ['', ...CGROUP_DRIVERS],

@@ -55,6 +55,7 @@ function expectation(type: AgentOptionType, value: unknown): string | undefined 
   switch (type) {
     case 'text':
     case 'map':
+    case 'amounts':
     case 'list':
     case 'switch':
       return undefined;

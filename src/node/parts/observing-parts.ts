@@ -34,7 +34,8 @@ export type ObservingParts = Awaited<ReturnType<typeof buildObservingParts>>;
  * Builds the parts that observe. Reads the runtime's status once; if the runtime is just away, that follows
  * later.
  *
- * Rejects with CGROUP_DRIVER_CONFLICT when the options name another cgroup driver than the runtime has.
+ * Rejects with CGROUP_DRIVER_CONFLICT when the options name another cgroup driver than the runtime has, and with OPTION_INVALID when a
+ * reserved cgroup that is to be limited is missing.
  */
 export async function buildObservingParts(given: ObservingPartsOptions) {
   const { options, identity, client, runtimeName, channels, clock, logger } = given;
@@ -50,12 +51,13 @@ export async function buildObservingParts(given: ObservingPartsOptions) {
    */
   const ownUids = (): string[] =>
     [...cache.uids()].filter((uid) => isOwnPod(cache.getLastKnown(uid), isOurs));
-  const { cgroupDriver, cgroups } = buildPodCgroups({
+  const { cgroupDriver, cgroups, allocatable } = buildPodCgroups({
     ...{ ...common, options, client, runtimeName, instanceId: identity.instanceId },
     record: await CgroupDriverRecord.open({ file: join(options.rootDir, 'cgroup-driver.json'), logger }),
     mountinfo: await readOwnMountinfo().catch(() => ''),
     ownUids,
   });
+  await allocatable.enforceReserved(new AbortController().signal);
   const security = await SecurityFacts.read();
   // Before pods are admitted by it. If the runtime is just away, its first status will bring it.
   const first = await client.status({}, { timeoutMs: FIRST_STATUS_MS }).catch(() => undefined);

@@ -32,6 +32,7 @@ async function makePodCgroups(versions: CgroupVersions, options: Partial<PodCgro
   const trees = await FolderCgroups.make(versions);
   const logger = new LogRecorder();
   const bench = {
+    allTogether: [] as string[],
     ...{ driver: 'cgroupfs' as CgroupDriver, conflict: undefined as string | undefined },
     ...{ stopped: [] as string[], wanted: new Set<string>() },
   };
@@ -53,6 +54,16 @@ async function makePodCgroups(versions: CgroupVersions, options: Partial<PodCgro
       },
       trees: new GroupTrees(trees.mountinfo, trees),
       limits: new GroupLimits(trees.mountinfo, trees),
+      allocatable: {
+        limitPods: (path, above) => {
+          bench.allTogether.push([...above, path].join(' '));
+          return Promise.resolve();
+        },
+        forget: (path) => {
+          bench.allTogether.push(`forget ${path}`);
+          return Promise.resolve();
+        },
+      },
       ...{ cpuCfsQuota: true, cpuCfsPeriodUs: 100_000, podPidsLimit: -1 },
       stopSlice: (slice) => {
         bench.stopped.push(slice);

@@ -176,13 +176,13 @@ describe('a KubeletConfiguration', () => {
 
   it('is warned of what would pin containers, with what to do, unless it pins nothing', () => {
     const { warnings } = read(
-      'topologyManagerPolicy: best-effort\nreservedSystemCPUs: 0-1\ncpuManagerPolicy: none\n',
+      'cpuManagerReconcilePeriod: 3s\ntopologyManagerPolicy: best-effort\ncpuManagerPolicy: none\n',
     );
     const why =
       'has no effect: podloop pins nothing to cores, memory nodes or devices; to keep all pods to some, give them a slice with AllowedCPUs= and AllowedMemoryNodes= as cgroupRoot';
     expect(warnings).toEqual([
-      `/etc/podloop/kubelet.yaml:3:1: topologyManagerPolicy: ${why}`,
-      `/etc/podloop/kubelet.yaml:4:1: reservedSystemCPUs: ${why}`,
+      `/etc/podloop/kubelet.yaml:3:1: cpuManagerReconcilePeriod: ${why}`,
+      `/etc/podloop/kubelet.yaml:4:1: topologyManagerPolicy: ${why}`,
     ]);
     const none = 'cpuManagerPolicy: none\nmemoryManagerPolicy: None\ntopologyManagerScope: container\n';
     expect(read(`${none}cpuManagerReconcilePeriod: 0s\n`).warnings).toEqual([]);

@@ -5,19 +5,24 @@ import { readCgroupParent } from '../../runtime/config/read-cgroup-parent.js';
 import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { type AgentOptions } from '../../options/agent-options.js';
+import { type ReserveOptions } from '../../options/reserve-options.js';
+import { readMachineAmounts } from '../facts/read-capacity-facts.js';
+import { AllocatableLimits } from './allocatable-limits.js';
 import { type CgroupDriverRecord } from './cgroup-driver-record.js';
 import { CgroupDriverWatch } from './cgroup-driver-watch.js';
 import { GroupLimits } from './group-limits.js';
 import { GroupTrees } from './group-trees.js';
 import { PodCgroups } from './pod-cgroups.js';
+import { setSlice } from './set-slice.js';
 import { stopSlice } from './stop-slice.js';
 
 /** What {@link buildPodCgroups} needs. */
 export interface PodCgroupsGiven {
-  readonly options: Pick<
-    AgentOptions,
-    'cgroupDriver' | 'cgroupRoot' | 'cgroupsPerQos' | 'cpuCfsQuota' | 'cpuCfsQuotaPeriodMs' | 'podPidsLimit'
-  >;
+  readonly options: ReserveOptions &
+    Pick<
+      AgentOptions,
+      'cgroupDriver' | 'cgroupRoot' | 'cgroupsPerQos' | 'cpuCfsQuota' | 'cpuCfsQuotaPeriodMs' | 'podPidsLimit'
+    >;
   readonly instanceId: string;
   readonly client: CriClient;
   /** The runtime's name for itself. */
@@ -33,29 +38,34 @@ export interface PodCgroupsGiven {
 /** Timeout for asking the driver: a runtime that has just returned its status answers that at once. */
 const ASK_TIMEOUT_MS = 5_000;
 
-/** The cgroups of pods as configured, and the part that detects the driver. */
+/** The cgroups of pods as configured, the limits of all pods together, and the part that detects the driver. */
 export function buildPodCgroups(given: PodCgroupsGiven): {
   readonly cgroupDriver: CgroupDriverWatch;
   readonly cgroups: PodCgroups;
+  readonly allocatable: AllocatableLimits;
 } {
   const { options, instanceId, client, runtimeName, record, mountinfo, ownUids, clock, logger } = given;
   const cgroupDriver = new CgroupDriverWatch({
     ...{ clock, logger, record, runtimeName, configured: options.cgroupDriver },
     ask: (signal) => readCgroupDriver(client, { signal, timeoutMs: ASK_TIMEOUT_MS }),
   });
+  const trees = new GroupTrees(mountinfo);
+  const limits = new GroupLimits(mountinfo);
+  const allocatable = new AllocatableLimits({
+    ...{ options, trees, limits, setSlice, clock, logger },
+    readMachine: async () => readMachineAmounts(runtimeName),
+  });
   const cgroups = new PodCgroups({
-    ...{ ownUids, stopSlice, logger, enabled: options.cgroupsPerQos },
+    ...{ ownUids, stopSlice, logger, trees, limits, allocatable, enabled: options.cgroupsPerQos },
     ownRoot: ownCgroupRoot(instanceId),
     root: options.cgroupRoot === '' ? undefined : toCgroupNames(options.cgroupRoot),
     driver: cgroupDriver,
-    trees: new GroupTrees(mountinfo),
-    limits: new GroupLimits(mountinfo),
     cpuCfsQuota: options.cpuCfsQuota,
     cpuCfsPeriodUs: Math.round(options.cpuCfsQuotaPeriodMs * 1_000),
     podPidsLimit: options.podPidsLimit,
     readParent: (sandboxId, signal, pod) => readCgroupParent(client, sandboxId, { signal, pod }),
   });
-  return { cgroupDriver, cgroups };
+  return { cgroupDriver, cgroups, allocatable };
 }
 
 /** The group above those of an agent's pods: no other agent has it, and no kubelet. */

@@ -56,6 +56,13 @@ export class GroupLayout {
     return path.startsWith(`${toCgroupPath(this.#all, driver)}/`);
   }
 
+  /** The group of all pods in a driver's form, and those above it that nobody else has, from the top downwards. */
+  allPods(driver: CgroupDriver): { readonly path: string; readonly above: readonly string[] } {
+    const own = this.isOwn ? this.#all.slice(0, -1) : [];
+    const above = own.map((_name, at) => toCgroupPath(own.slice(0, at + 1), driver));
+    return { path: toCgroupPath(this.#all, driver), above };
+  }
+
   /** Every group of a pod. */
   async findPods(): Promise<readonly PodGroup[]> {
     const found: PodGroup[] = [];

@@ -68,6 +68,16 @@ export class GroupLimits {
     return unset;
   }
 
+  /** Whether a group has a limit of memory or processes. */
+  isLimited(group: string): boolean {
+    const read = (controller: string, file: (version: 1 | 2) => string): bigint | undefined => {
+      const tree = this.#trees.get(controller);
+      return tree && readLimit(this.#io.read(join(tree.mountpoint, group, file(tree.version))));
+    };
+    const limits = [read('memory', (version) => MEMORY[version]), read('pids', () => 'pids.max')];
+    return limits.some((limit) => limit !== undefined);
+  }
+
   /** False where there is no such limit, like the other two. */
   async #setMemory(group: string, wanted: bigint | undefined, phase: LimitPhase): Promise<boolean> {
     const tree = await this.#open('memory', group, wanted);

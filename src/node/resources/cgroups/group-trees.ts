@@ -204,6 +204,6 @@ function findNotOffered(
  * Converts shares to weights as runtimes do. Source:
  * https://git.k8s.io/enhancements/keps/sig-node/2254-cgroup-v2
  */
-function toWeight(shares: number): number {
+export function toWeight(shares: number): number {
   return 1 + Math.floor(((shares - SHARES.least) * (WEIGHT.most - 1)) / (SHARES.most - SHARES.least));
 }

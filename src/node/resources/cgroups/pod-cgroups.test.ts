@@ -55,6 +55,28 @@ describe('the cgroups of pods', () => {
     ]);
   });
 
+  it('are limited all together where new pods go, before a pod has its group and again with each clean-up', async () => {
+    const bench = await makeHarness('v2');
+    const own = '/podloop /podloop/ab /podloop/ab/kubepods';
+    await bench.prepare(podThatAsksFor('p1', '500m'));
+    expect(bench.allTogether).toEqual([own]);
+    await bench.cleanUp();
+    expect(bench.allTogether).toEqual([own, own]);
+    bench.wanted.delete('p1');
+    await bench.cleanUp();
+    expect(bench.allTogether).toContain('forget /podloop/ab/kubepods');
+
+    const shared = await makeHarness('v2', { root: toCgroupNames('/pods') });
+    shared.driver = 'systemd';
+    await shared.prepare(podThatAsksFor('p1', '500m'));
+    expect(shared.allTogether).toEqual(['/pods.slice/pods-kubepods.slice']);
+
+    const off = await makeHarness('v2', { enabled: false });
+    await off.prepare(podThatAsksFor('p1', '500m'));
+    await off.cleanUp();
+    expect(off.allTogether.filter((each) => !each.startsWith('forget'))).toEqual([]);
+  });
+
   it('go with their pods, from all trees, with what a runtime has left empty in them', async () => {
     const bench = await makeHarness('hybrid');
     await makeGroups(bench, `${await bench.prepare(podThatAsksFor('p1', '1'))}/container`);

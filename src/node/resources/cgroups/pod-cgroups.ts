@@ -33,6 +33,7 @@ import { messageOf, PodloopError } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { RecentKeys } from '#base/async/recent-keys.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
+import { type AllocatableLimits } from './allocatable-limits.js';
 import { type CgroupDriverWatch } from './cgroup-driver-watch.js';
 import { CgroupProblems } from './cgroup-problems.js';
 import { GroupLayout, type PodGroup } from './group-layout.js';
@@ -50,6 +51,8 @@ export interface PodCgroupsOptions {
   readonly driver: Pick<CgroupDriverWatch, 'driver' | 'source' | 'conflict' | 'throwIfInConflict' | 'learn'>;
   readonly trees: GroupTrees;
   readonly limits: Pick<GroupLimits, 'set'>;
+  /** The limits of all pods together. */
+  readonly allocatable: Pick<AllocatableLimits, 'limitPods' | 'forget'>;
   /** Whether cpu limits of pods are enforced, and with which period. */
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsPeriodUs: number;
@@ -206,6 +209,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     for (const key of this.#own.keys()) if (!left.has(key) && !wanted.has(key)) this.#own.delete(key);
     await this.#checkSlices();
     await this.#balance();
+    await this.#limitAll(signal);
     await this.#removeRoots(signal);
     return [...left].some((key) => !wanted.has(key)) ? 'more' : undefined;
   }
@@ -245,16 +249,26 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     // Only systemd may write to a slice.
     if (driver === 'systemd') {
       this.#unchecked.add(path);
+      await this.#limitAll();
       return;
     }
     try {
       this.#problems.setMissing(await trees.make(path));
+      await this.#limitAll();
       await trees.weigh(path, computePodShares(pod));
       await limits.set(path, this.#limitsOf(pod), phase);
     } catch (error) {
       if (error instanceof PodloopError) this.#logProblem('Limits of pods are not set', error, 'info');
       else this.#problems.setFailure(error);
     }
+  }
+
+  /** Limits all pods together, where new ones go. */
+  async #limitAll(signal: AbortSignal = new AbortController().signal): Promise<void> {
+    const { enabled, allocatable, driver } = this.#options;
+    if (!enabled) return;
+    const { path, above } = this.#layouts.at(-1)!.allPods(driver.driver);
+    await allocatable.limitPods(path, above, signal);
   }
 
   /** systemd does not know all controllers, and enables those that it knows where a unit requests them. */
@@ -326,6 +340,10 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
       if (!layout.isOwn || isNeeded() || (await layout.findPods()).length > 0) continue;
       this.#mayHaveGroups = false;
       await layout.removeRoot(isNeeded, signal);
+      for (const { path, above } of CGROUP_DRIVERS.map((driver) => layout.allPods(driver))) {
+        for (const each of [...above, path])
+          if (!this.#options.trees.has(each)) await this.#options.allocatable.forget(each, signal);
+      }
     }
   }
 
