@@ -26,8 +26,9 @@ const env = { ...process.env, PATH: SEARCH_PATH };
 /** An emulated machine takes 75 s on an idle host, and several times that on a busy one. */
 const BOOT_LIMIT_MS = 20 * 60_000;
 const COMMAND_LIMIT_MS = 5 * 60_000;
-/** The kernel panics now and then in its first seconds under emulation, before any of the image's programs ran. */
+/** The kernel panics now and then in its first seconds under emulation, mostly before any of the image's programs ran. */
 const BOOT_ATTEMPTS = 3;
+const PANIC = 'Kernel panic - not syncing';
 /** More than this of a command's output is not collected; {@link RunOptions.onOutput} sees all of it. */
 const MAX_OUTPUT = 16 * 1024 * 1024;
 
@@ -92,6 +93,7 @@ export class Machine implements AsyncDisposable {
   readonly disk: string;
   readonly #options: BootOptions;
   #boots = 0;
+  #hasMadeDisk = false;
   #sshPort = 0;
   #emulator: ChildProcess | undefined;
   #exited: Promise<void> = Promise.resolve();
@@ -121,23 +123,33 @@ export class Machine implements AsyncDisposable {
       () => false,
     );
     if (isThere) return;
+    this.#hasMadeDisk = true;
+    await this.#makeDisk();
+  }
+
+  /** Replaces it by a new one. */
+  async #makeDisk(): Promise<void> {
     const backing = ['-b', this.image.disk, '-F', 'raw'];
     await execute('qemu-img', ['create', '-q', '-f', 'qcow2', ...backing, this.disk], { env });
   }
 
   /**
    * Starts the emulator on the disk as it is now, and waits until the machine is ready. A kernel that panics before it
-   * runs the first program has touched nothing: then it boots again.
+   * runs the first program has touched nothing: then it boots again. In the first boot of its disk nobody of ours has run yet, so that
+   * a panic at any time is the emulation's: then it boots again from a new disk.
    */
   async bootAgain(): Promise<void> {
+    const isFirst = this.#boots === 0 && this.#hasMadeDisk;
     for (let attempt = 1; ; attempt++) {
       await this.#startEmulator();
       try {
         await this.#untilReady();
         return;
       } catch (error) {
-        if (!(error instanceof EarlyPanic) || attempt === BOOT_ATTEMPTS) throw error;
+        const isHarmless = error instanceof KernelPanic && (error.isEarly || isFirst);
+        if (!isHarmless || attempt === BOOT_ATTEMPTS) throw error;
         await this.kill();
+        if (isFirst) await this.#makeDisk();
       }
     }
   }
@@ -233,7 +245,7 @@ export class Machine implements AsyncDisposable {
       // It also ends with an error when a unit has failed, which is for tests to judge.
       if (/^(?:running|degraded)$/m.test(state.stdout)) return;
       const console = await readFile(this.consoleLog, 'utf8').catch(() => '');
-      if (isEarlyPanic(console)) throw new EarlyPanic(`the kernel panicked: ${console.slice(-4_000)}`);
+      if (console.includes(PANIC)) throw new KernelPanic(console);
       const hasEnded = this.#emulator?.exitCode !== null;
       if (hasEnded || performance.now() > giveUpAt) {
         const why = hasEnded ? 'the emulator ended' : 'the machine did not get ready in time';
@@ -287,11 +299,18 @@ export class Machine implements AsyncDisposable {
   }
 }
 
-class EarlyPanic extends Error {}
+class KernelPanic extends Error {
+  readonly isEarly: boolean;
+
+  constructor(console: string) {
+    super(`the kernel panicked: ${console.slice(-4_000)}`);
+    this.isEarly = isEarlyPanic(console);
+  }
+}
 
 /** Whether a console ends with a panic of a kernel that has not run `init` yet. */
 export function isEarlyPanic(console: string): boolean {
-  return console.includes('Kernel panic - not syncing') && !/Run \/\S+ as init process/.test(console);
+  return console.includes(PANIC) && !/Run \/\S+ as init process/.test(console);
 }
 
 /** What the program wrote before it ended is read; nobody waits for writers that it left behind. */
