@@ -159,6 +159,12 @@ function unified({ unified: files }: LinuxContainerResources, version: 1 | 2): S
     if (version === 1 && file !== 'pids.max') {
       throw invalidArgument(`linux.resources.unified: "${file}" needs cgroup version 2, this machine has 1`);
     }
-    return { controller: file.slice(0, file.indexOf('.')), file, value, required: true };
+    // Agents send it for every container; where memory has no limit it is without effect.
+    return {
+      controller: file.slice(0, file.indexOf('.')),
+      file,
+      value,
+      required: file !== 'memory.oom.group',
+    };
   });
 }

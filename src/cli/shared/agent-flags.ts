@@ -69,6 +69,7 @@ function camelCase(flag: string): string {
 function toOption(flag: string, { type, doc }: AgentOptionFacts<unknown>): Option {
   switch (type) {
     case 'switch':
+    case 'choice':
       // As with a kubelet: --flag and --flag=false.
       return new Option(`${flag} [bool]`, doc).argParser(parseSwitch);
     case 'text':

@@ -28,6 +28,8 @@ export type AgentOptionType =
   /** From 0 to 65535; the option defines what undefined means. */
   | 'port'
   | 'switch'
+  /** A switch that may be left open: undefined. */
+  | 'choice'
   | 'size'
   | 'map'
   /** Amounts by resource, as `cpu=200m,memory=500Mi`. */

@@ -13,6 +13,8 @@ export interface PodOptions {
   readonly cgroupsPerQos: boolean;
   /** Not above 0: no limit. */
   readonly podPidsLimit: number;
+  /** Undefined for what the version of cgroups allows: false on version 2. */
+  readonly singleProcessOomKill: boolean | undefined;
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsQuotaPeriodMs: number;
   readonly resolvConf: string;
@@ -84,6 +86,15 @@ export const POD_OPTIONS: OptionsTable<PodOptions> = {
     field: 'podPidsLimit',
     fromConfig: (config) => config.podPidsLimit,
     doc: 'Maximum number of processes and threads in a pod; -1 for no limit',
+  },
+  singleProcessOomKill: {
+    type: 'choice',
+    default: undefined,
+    defaultText: 'false on cgroup v2, true on v1',
+    flag: '',
+    field: 'singleProcessOOMKill',
+    fromConfig: (config) => config.singleProcessOOMKill,
+    doc: 'When a container needs more memory than its limit, let the kernel kill one process alone instead of all of the container',
   },
   cpuCfsQuota: {
     type: 'switch',

@@ -58,6 +58,7 @@ function expectation(type: AgentOptionType, value: unknown): string | undefined 
     case 'amounts':
     case 'list':
     case 'switch':
+    case 'choice':
       return undefined;
     case 'path':
       return isAbsolute(value as string) ? undefined : 'an absolute path';

@@ -33,6 +33,8 @@ import { ToolMounter } from '../volumes/mounter.js';
 import { buildVolumes } from './build-volumes.js';
 import { computeDownwardFacts, type DownwardNode, findDiskBytes } from '../resources/facts/downward-facts.js';
 import { hideInCommands, hideInProbes } from '../telemetry/reports/hide-secrets.js';
+import { readOwnMountinfo } from '#base/proc/mountinfo.js';
+import { killsWholeContainer } from '../resources/cgroups/oom-kill-rule.js';
 import { memoryUsageOf } from '../resources/facts/memory-usage.js';
 import { type HostIps } from '../resources/facts/host-ips.js';
 import { MACHINE_PERIOD_MS, NodeFactsWatch } from '../resources/facts/node-facts-watch.js';
@@ -140,6 +142,10 @@ export async function buildActingParts(given: ActingPartsOptions) {
     seccompDir: join(options.rootDir, 'seccomp'),
     seccompDefault: options.seccompDefault,
     strictGroups: () => security.strictGroups,
+    oomKillsContainer: killsWholeContainer(
+      options.singleProcessOomKill,
+      await readOwnMountinfo().catch(() => ''),
+    ),
     cpuCfsQuota: options.cpuCfsQuota,
     cpuCfsQuotaPeriodMs: options.cpuCfsQuotaPeriodMs,
     others: [

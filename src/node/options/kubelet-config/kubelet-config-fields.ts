@@ -121,7 +121,7 @@ export const KUBELET_CONFIG_TABLES = {
     cgroupsPerQOS: honoured<boolean>('boolean'),
     cgroupDriver: honoured<'cgroupfs' | 'systemd'>('cgroupfs|systemd'),
     cpuManagerPolicy: pinning(['none']),
-    singleProcessOOMKill: ignored('boolean', NO_POD_LIMITS),
+    singleProcessOOMKill: honoured<boolean>('boolean'),
     cpuManagerPolicyOptions: ignored('map[string]string', NO_PINNING),
     cpuManagerReconcilePeriod: ignored('string', NO_PINNING, { neutral: ['0s', '10s'] }),
     memoryManagerPolicy: pinning(['None']),

@@ -18,6 +18,8 @@ export interface NodeFactsWatchOptions {
   readonly pageSizeBytes: number;
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsQuotaPeriodMs: number;
+  /** See {@link NodeFacts}. */
+  readonly oomKillsContainer: boolean;
   readonly isInCluster: boolean;
   readonly clusterDns: readonly string[];
   readonly clusterDomain: string;
@@ -76,6 +78,7 @@ export class NodeFactsWatch {
     const { nodeInstance, cpuCfsQuota, cpuCfsQuotaPeriodMs, canMount, strictGroups } = this.#options;
     const { isInCluster, clusterDns, clusterDomain, seccompDir, seccompDefault, pageSizeBytes } =
       this.#options;
+    const { oomKillsContainer } = this.#options;
     return {
       nodeInstance,
       hostname: hostname(),
@@ -88,6 +91,7 @@ export class NodeFactsWatch {
       hugePageSizes: this.#hugePageSizes,
       cpuCfsQuota,
       cpuCfsPeriodUs: Math.round(cpuCfsQuotaPeriodMs * 1_000),
+      oomKillsContainer,
       seccompDir,
       seccompDefault,
       maskedPaths: this.#maskedPaths,

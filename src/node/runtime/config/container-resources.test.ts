@@ -36,6 +36,19 @@ describe('the limits of a container', () => {
   });
 });
 
+describe('what goes when a container needs more memory than its limit', () => {
+  it('is all of it where the node has the kernel do so', () => {
+    const facts = someNodeFacts({ oomKillsContainer: true });
+    expect(resourcesOf({}, { memory: '64Mi' }, facts).unified).toEqual({ 'memory.oom.group': '1' });
+    // The limit of its pod, or of all pods, counts as well.
+    expect(resourcesOf({}, {}, facts).unified).toEqual({ 'memory.oom.group': '1' });
+  });
+
+  it('is one process otherwise', () => {
+    expect(resourcesOf({}, { memory: '64Mi' }).unified).toEqual({});
+  });
+});
+
 describe('who goes first when memory runs out', () => {
   it.each<[string, ResourceList, ResourceList, bigint]>([
     ['who asked for nothing', {}, {}, 1000n],

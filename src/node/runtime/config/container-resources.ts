@@ -10,13 +10,15 @@ import { type ContainerResources } from '../runtime-changes.js';
 
 type ResourceFacts = Pick<
   NodeFacts,
-  'memoryCapacityBytes' | 'cpuCfsQuota' | 'cpuCfsPeriodUs' | 'hugePageSizes'
+  'memoryCapacityBytes' | 'cpuCfsQuota' | 'cpuCfsPeriodUs' | 'hugePageSizes' | 'oomKillsContainer'
 >;
 
 const SHARES_PER_CPU = 1024n;
 const LEAST_SHARES = 2n;
 const MAX_SHARES = 262_144n;
 const LEAST_QUOTA_US = 1000n;
+/** The kernel ends all of a group with one process of it. Source: cgroup-v2 of the kernel’s documentation. */
+const OOM_GROUP_FILE = 'memory.oom.group';
 
 /** CRI's limits of a container: cpu by shares and quota, memory by its limit, and the OOM score. Pure. */
 export function computeContainerResources(
@@ -32,6 +34,7 @@ export function computeContainerResources(
     memoryLimitInBytes: amountOf(container, 'limits', 'memory'),
     oomScoreAdj: BigInt(computeOomScore(pod, container, facts.memoryCapacityBytes)),
     hugepageLimits: [...computeHugepageLimits(container, facts.hugePageSizes ?? [])],
+    ...(facts.oomKillsContainer === true ? { unified: { [OOM_GROUP_FILE]: '1' } } : {}),
   });
 }
 

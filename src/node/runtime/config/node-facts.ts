@@ -24,6 +24,8 @@ export interface NodeFacts {
   readonly cpuCfsQuota: boolean;
   /** In microseconds. */
   readonly cpuCfsPeriodUs: number;
+  /** Whether the kernel kills all of a container that needs more memory than its limit, and not one process alone. */
+  readonly oomKillsContainer?: boolean;
   /** The folder of seccomp profiles, for those with `Localhost`. */
   readonly seccompDir: string;
   /** Whether containers that ask for no seccomp profile get the runtime's default one. */
