@@ -24,6 +24,8 @@ export interface Setting {
 /** Values above are no quantity but a mistake: 2^53, where JSON's numbers end. */
 const MAX_VALUE = 2n ** 53n;
 const CPU_LIST = /^\d+(-\d+)?(,\d+(-\d+)?)*$/;
+/** Agents send these for every container; where memory has no limit they are without effect. */
+const ALWAYS_SENT: ReadonlySet<string> = new Set(['memory.oom.group', 'memory.swap.max']);
 /** A file of a controller: `memory.high`, `hugetlb.2MB.max`. Those of the group itself, `cgroup.*`, are not limits. */
 const UNIFIED_KEY = /^(?!cgroup\.)[a-z][a-z0-9_]*(\.[A-Za-z0-9_]+)+$/;
 
@@ -159,12 +161,6 @@ function unified({ unified: files }: LinuxContainerResources, version: 1 | 2): S
     if (version === 1 && file !== 'pids.max') {
       throw invalidArgument(`linux.resources.unified: "${file}" needs cgroup version 2, this machine has 1`);
     }
-    // Agents send it for every container; where memory has no limit it is without effect.
-    return {
-      controller: file.slice(0, file.indexOf('.')),
-      file,
-      value,
-      required: file !== 'memory.oom.group',
-    };
+    return { controller: file.slice(0, file.indexOf('.')), file, value, required: !ALWAYS_SENT.has(file) };
   });
 }

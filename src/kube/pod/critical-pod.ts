@@ -1,4 +1,5 @@
 import { type NodePod } from './node-pod.js';
+import { type Pod } from './pod.js';
 import { priorityOf } from './pod-priority.js';
 import { isStaticPod } from './static-pod.js';
 
@@ -12,5 +13,10 @@ const CRITICAL = 2_000_000_000;
  * Source: https://kubernetes.io/docs/tasks/administer-cluster/guaranteed-scheduling-critical-addon-pods/
  */
 export function isCriticalPod(pod: NodePod): boolean {
-  return isStaticPod(pod) || (priorityOf(pod) ?? 0) >= CRITICAL;
+  return isStaticPod(pod) || hasCriticalPriority(pod);
+}
+
+/** Whether a pod has one of the highest priorities. Pure. */
+export function hasCriticalPriority(pod: Pod): boolean {
+  return (priorityOf(pod) ?? 0) >= CRITICAL;
 }

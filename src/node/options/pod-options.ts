@@ -15,6 +15,7 @@ export interface PodOptions {
   readonly podPidsLimit: number;
   /** Undefined for what the version of cgroups allows: false on version 2. */
   readonly singleProcessOomKill: boolean | undefined;
+  readonly swapBehavior: 'NoSwap' | 'LimitedSwap';
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsQuotaPeriodMs: number;
   readonly resolvConf: string;
@@ -95,6 +96,14 @@ export const POD_OPTIONS: OptionsTable<PodOptions> = {
     field: 'singleProcessOOMKill',
     fromConfig: (config) => config.singleProcessOOMKill,
     doc: 'When a container needs more memory than its limit, let the kernel kill one process alone instead of all of the container',
+  },
+  swapBehavior: {
+    type: ['NoSwap', 'LimitedSwap'],
+    default: 'NoSwap',
+    flag: '',
+    field: 'memorySwap.swapBehavior',
+    fromConfig: (config) => config.swapBehavior,
+    doc: 'Whether burstable containers may use a share of the node’s swap (LimitedSwap) or nobody (NoSwap), on cgroup v2',
   },
   cpuCfsQuota: {
     type: 'switch',

@@ -42,6 +42,7 @@ import { AllocatableResources } from '../resources/facts/allocatable-resources.j
 import { openPullRecords } from './open-pull-records.js';
 import { type PodEventLog } from '../telemetry/reports/pod-event-log.js';
 import { type ClusterHooks } from '../cluster/cluster-hooks.js';
+import { readSwapFacts } from '../resources/facts/swap-facts.js';
 import { readKernelFacts } from '../resources/facts/read-capacity-facts.js';
 import { readNodePolicy } from '../options/read-node-policy.js';
 import { seedProbeResults } from '../telemetry/reports/seed-probe-results.js';
@@ -131,6 +132,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
     canMountRecursivelyReadOnly,
     ...(cluster && { cluster }),
   });
+  const mountinfo = await readOwnMountinfo().catch(() => '');
   const node = new NodeFactsWatch({
     ...common,
     nodeInstance: identity.instanceId,
@@ -142,10 +144,8 @@ export async function buildActingParts(given: ActingPartsOptions) {
     seccompDir: join(options.rootDir, 'seccomp'),
     seccompDefault: options.seccompDefault,
     strictGroups: () => security.strictGroups,
-    oomKillsContainer: killsWholeContainer(
-      options.singleProcessOomKill,
-      await readOwnMountinfo().catch(() => ''),
-    ),
+    oomKillsContainer: killsWholeContainer(options.singleProcessOomKill, mountinfo),
+    swap: await readSwapFacts(options.swapBehavior === 'LimitedSwap', { mountinfo }),
     cpuCfsQuota: options.cpuCfsQuota,
     cpuCfsQuotaPeriodMs: options.cpuCfsQuotaPeriodMs,
     others: [

@@ -161,7 +161,7 @@ export const KUBELET_CONFIG_TABLES = {
     iptablesDropBit: ignored('int32', NODE_SETTINGS),
     featureGates: ignored('map[string]boolean', 'podloop has no feature gates'),
     failSwapOn: ignored('boolean', NODE_SETTINGS),
-    memorySwap: ignored('MemorySwapConfiguration', NO_POD_LIMITS),
+    memorySwap: supported('MemorySwapConfiguration'),
     containerLogMaxSize: size('containerLogMaxSizeBytes', by(inRange(1))),
     containerLogMaxFiles: number({ check: by(inRange(2)) }),
     containerLogMaxWorkers: ignored(
@@ -254,7 +254,7 @@ export const KUBELET_CONFIG_TABLES = {
     cacheAuthorizedTTL: duration('authorizationWebhookCacheAuthorizedTtlMs', by(notNegative)),
     cacheUnauthorizedTTL: duration('authorizationWebhookCacheUnauthorizedTtlMs', by(notNegative)),
   },
-  MemorySwapConfiguration: { swapBehavior: ignored('string', NO_POD_LIMITS) },
+  MemorySwapConfiguration: { swapBehavior: honoured<'NoSwap' | 'LimitedSwap'>('NoSwap|LimitedSwap') },
   ShutdownGracePeriodByPodPriority: {
     priority: ignored('int32', SHUTDOWN),
     shutdownGracePeriodSeconds: ignored('int64', SHUTDOWN),

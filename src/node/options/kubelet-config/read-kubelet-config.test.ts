@@ -139,14 +139,14 @@ describe('a KubeletConfiguration', () => {
   it('explains why fields about an API server have no effect, with one and without', () => {
     const text =
       'contentType: application/json\nenableControllerAttachDetach: false\nvolumeStatsAggPeriod: 1m\n' +
-      'configMapAndSecretChangeDetectionStrategy: Cache\nimageMaximumGCAge: 12h\nmemorySwap: {swapBehavior: LimitedSwap}\n';
+      'configMapAndSecretChangeDetectionStrategy: Cache\nimageMaximumGCAge: 12h\nqosReserved: {memory: 10%}\n';
     const reasons = [
       'contentType: has no effect: API servers are sent JSON',
       'enableControllerAttachDetach: has no effect: podloop attaches no volumes',
       'volumeStatsAggPeriod: has no effect: volumes are measured when somebody asks, and not again for two minutes',
       'configMapAndSecretChangeDetectionStrategy: has no effect: ConfigMaps and Secrets of an API server are always watched',
       'imageMaximumGCAge: has no effect: images go when the disk fills, not for their age',
-      'memorySwap: has no effect: podloop sets limits for containers and pods, and none for all pods together',
+      'qosReserved: has no effect: podloop sets limits for containers and pods, and none for all pods together',
     ];
     for (const isInCluster of [true, false]) {
       const { warnings } = readKubeletConfig(HEAD + text, 'k.yaml', isInCluster);
@@ -197,6 +197,14 @@ describe('a KubeletConfiguration', () => {
   ])('is refused where pods would be promised what nobody keeps: %s: %s', (field, policy, instead) => {
     expect(failure(`${HEAD}${field}: ${policy}\n`)).toBe(
       `kubelet.yaml:3:${field.length + 3}: ${field}: "${policy}" is not supported: use ${instead}: podloop pins nothing to cores, memory nodes or devices; to keep all pods to some, give them a slice with AllowedCPUs= and AllowedMemoryNodes= as cgroupRoot`,
+    );
+  });
+
+  it('says who may swap', () => {
+    const { config, warnings } = read('memorySwap: {swapBehavior: LimitedSwap}\n');
+    expect([config, warnings]).toEqual([{ swapBehavior: 'LimitedSwap' }, []]);
+    expect(failure(`${HEAD}memorySwap: {swapBehavior: UnlimitedSwap}\n`)).toContain(
+      'memorySwap.swapBehavior: Unsupported value: "UnlimitedSwap"',
     );
   });
 

@@ -14,9 +14,12 @@ it.each([
   [undefined, V1 + V2.replace('/sys/fs/cgroup', '/sys/fs/cgroup/unified'), false],
   [undefined, '', false],
   [false, '', false],
-])('with singleProcessOOMKill %s and the mounts %j all of a container is killed: %s', (single, mounts, whole) => {
-  expect(killsWholeContainer(single, mounts)).toBe(whole);
-});
+])(
+  'with singleProcessOOMKill %s and the mounts %j all of a container is killed: %s',
+  (single, mounts, whole) => {
+    expect(killsWholeContainer(single, mounts)).toBe(whole);
+  },
+);
 
 it('what version 1 cannot do is refused with what to write', () => {
   expect(() => killsWholeContainer(false, V1)).toThrow(

@@ -18,7 +18,14 @@ function watch(resolvConf: string, others: readonly NodeReading[] = []) {
   const facts = new NodeFactsWatch({
     ...{ nodeInstance: 'me', resolvConf, behindStub: join(folder, 'behind'), seccompDir: '/profiles' },
     pageSizeBytes: 4_096,
-    ...{ cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100, oomKillsContainer: false, isInCluster: false, clusterDns: [], clusterDomain: '' },
+    ...{
+      cpuCfsQuota: true,
+      cpuCfsQuotaPeriodMs: 100,
+      oomKillsContainer: false,
+      isInCluster: false,
+      clusterDns: [],
+      clusterDomain: '',
+    },
     ...{ seccompDefault: false, strictGroups: () => undefined, canMount: () => true },
     ...{ others, clock, logger },
   });

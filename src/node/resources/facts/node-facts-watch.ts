@@ -20,6 +20,7 @@ export interface NodeFactsWatchOptions {
   readonly cpuCfsQuotaPeriodMs: number;
   /** See {@link NodeFacts}. */
   readonly oomKillsContainer: boolean;
+  readonly swap?: NodeFacts['swap'];
   readonly isInCluster: boolean;
   readonly clusterDns: readonly string[];
   readonly clusterDomain: string;
@@ -78,7 +79,7 @@ export class NodeFactsWatch {
     const { nodeInstance, cpuCfsQuota, cpuCfsQuotaPeriodMs, canMount, strictGroups } = this.#options;
     const { isInCluster, clusterDns, clusterDomain, seccompDir, seccompDefault, pageSizeBytes } =
       this.#options;
-    const { oomKillsContainer } = this.#options;
+    const { oomKillsContainer, swap } = this.#options;
     return {
       nodeInstance,
       hostname: hostname(),
@@ -92,6 +93,7 @@ export class NodeFactsWatch {
       cpuCfsQuota,
       cpuCfsPeriodUs: Math.round(cpuCfsQuotaPeriodMs * 1_000),
       oomKillsContainer,
+      swap,
       seccompDir,
       seccompDefault,
       maskedPaths: this.#maskedPaths,

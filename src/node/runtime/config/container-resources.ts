@@ -7,10 +7,11 @@ import { computeHugepageLimits } from './huge-pages.js';
 import { type NodeFacts } from './node-facts.js';
 import { amountOf, computeOomScore, computePodLimit } from './quality-of-service.js';
 import { type ContainerResources } from '../runtime-changes.js';
+import { computeSwapLimit } from './swap-limit.js';
 
 type ResourceFacts = Pick<
   NodeFacts,
-  'memoryCapacityBytes' | 'cpuCfsQuota' | 'cpuCfsPeriodUs' | 'hugePageSizes' | 'oomKillsContainer'
+  'memoryCapacityBytes' | 'cpuCfsQuota' | 'cpuCfsPeriodUs' | 'hugePageSizes' | 'oomKillsContainer' | 'swap'
 >;
 
 const SHARES_PER_CPU = 1024n;
@@ -19,6 +20,7 @@ const MAX_SHARES = 262_144n;
 const LEAST_QUOTA_US = 1000n;
 /** The kernel ends all of a group with one process of it. Source: cgroup-v2 of the kernel’s documentation. */
 const OOM_GROUP_FILE = 'memory.oom.group';
+const SWAP_FILE = 'memory.swap.max';
 
 /** CRI's limits of a container: cpu by shares and quota, memory by its limit, and the OOM score. Pure. */
 export function computeContainerResources(
@@ -34,7 +36,12 @@ export function computeContainerResources(
     memoryLimitInBytes: amountOf(container, 'limits', 'memory'),
     oomScoreAdj: BigInt(computeOomScore(pod, container, facts.memoryCapacityBytes)),
     hugepageLimits: [...computeHugepageLimits(container, facts.hugePageSizes ?? [])],
-    ...(facts.oomKillsContainer === true ? { unified: { [OOM_GROUP_FILE]: '1' } } : {}),
+    unified: {
+      ...(facts.oomKillsContainer === true ? { [OOM_GROUP_FILE]: '1' } : {}),
+      ...(facts.swap === undefined
+        ? {}
+        : { [SWAP_FILE]: String(computeSwapLimit(pod, container, { ...facts, swap: facts.swap })) }),
+    },
   });
 }
 

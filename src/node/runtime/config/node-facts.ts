@@ -1,4 +1,5 @@
 import { type ResolverConfig } from './resolver-config.js';
+import { type SwapFacts } from './swap-limit.js';
 
 /** What the configurations of sandboxes and containers need to know about the node. */
 export interface NodeFacts {
@@ -26,6 +27,8 @@ export interface NodeFacts {
   readonly cpuCfsPeriodUs: number;
   /** Whether the kernel kills all of a container that needs more memory than its limit, and not one process alone. */
   readonly oomKillsContainer?: boolean;
+  /** The node's swap; undefined where it cannot be limited (default: undefined). */
+  readonly swap?: SwapFacts | undefined;
   /** The folder of seccomp profiles, for those with `Localhost`. */
   readonly seccompDir: string;
   /** Whether containers that ask for no seccomp profile get the runtime's default one. */
