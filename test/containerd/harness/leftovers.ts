@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile, readdir, rm, rmdir } from 'node:fs/promises';
+import { readFile, readdir, rm, rmdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { type InstanceNames } from './config.js';
 import {
   findByArguments,
+  findByFolder,
   findDescendants,
   findProcess,
   isAlive,
@@ -33,10 +34,11 @@ const run = promisify(execFile);
 const SHIM_SOCKETS = '/run/containerd/s';
 
 /**
- * Removes everything of one instance: its processes (containerd, shims, containers), mounts, bridge, cgroups and
- * folder. Pods that still live are killed, so remove them through CRI first if it matters how they end.
+ * Removes everything of one instance: its processes (containerd, shims, containers, a kubelet or another program that
+ * was given a file of its folder), mounts, bridge, cgroups and folder. Pods that still live are killed, so remove them through CRI first if it matters how they end.
  */
 export async function removeInstance({ names, busybox }: OwnerFile): Promise<void> {
+  await thaw(names);
   await killProcesses(names);
   await removeShimSockets(names);
   await unmountBelow(names.folder, busybox);
@@ -78,11 +80,28 @@ export async function findLeftovers(names: InstanceNames): Promise<string[]> {
 async function findOwnProcesses(names: InstanceNames): Promise<ProcessIdentity[]> {
   const containerds = await findByArguments('--config', path.join(names.folder, 'config.toml'));
   const shims = await findByArguments('-address', names.socket);
-  return [...containerds, ...shims, ...(await findInCgroups(names))];
+  return [...containerds, ...shims, ...(await findInCgroups(names)), ...(await findAgents(names))];
+}
+
+/** Kubelets and other programs that were given a file of the instance, without its shims. */
+async function findAgents({ folder, socket }: InstanceNames): Promise<ProcessIdentity[]> {
+  const shims = new Set((await findByArguments('-address', socket)).map(({ pid }) => pid));
+  return (await findByFolder(folder)).filter(({ pid }) => !shims.has(pid));
+}
+
+/** Where a test freezes processes of an instance, on cgroup v1. */
+export function freezerOf({ id }: InstanceNames): string {
+  return `/sys/fs/cgroup/freezer/podloop-ice-${id}`;
+}
+
+/** A frozen process does not die before it is thawed. */
+async function thaw(names: InstanceNames): Promise<void> {
+  await writeFile(path.join(freezerOf(names), 'freezer.state'), 'THAWED').catch(() => undefined);
 }
 
 async function killProcesses(names: InstanceNames): Promise<void> {
-  // containerd first: it would start new shims.
+  // A kubelet would start pods again, and containerd shims: they are first.
+  await killAll(await findAgents(names));
   const containerds = await findByArguments('--config', path.join(names.folder, 'config.toml'));
   await killAll(containerds);
   const shims = await findByArguments('-address', names.socket);
@@ -177,7 +196,7 @@ async function findInCgroups(names: InstanceNames): Promise<ProcessIdentity[]> {
 }
 
 async function removeCgroups(names: InstanceNames): Promise<void> {
-  for (const folder of await cgroupFolders(names)) await removeCgroup(folder);
+  for (const folder of [...(await cgroupFolders(names)), freezerOf(names)]) await removeCgroup(folder);
 }
 
 async function removeCgroup(folder: string): Promise<void> {

@@ -62,6 +62,18 @@ export async function findByArguments(...args: readonly string[]): Promise<Proce
   return found;
 }
 
+/** The processes that have a file of this folder, or the folder itself, among their arguments; without this one. */
+export async function findByFolder(folder: string): Promise<ProcessIdentity[]> {
+  const found: ProcessIdentity[] = [];
+  for (const pid of (await allPids()).filter((each) => each !== process.pid)) {
+    const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0');
+    if (!words.some((word) => word === folder || word.startsWith(`${folder}/`))) continue;
+    const identity = await findProcess(pid);
+    if (identity !== undefined) found.push(identity);
+  }
+  return found;
+}
+
 /** All descendants of a process, children before grandchildren. */
 export async function findDescendants(root: ProcessIdentity): Promise<ProcessIdentity[]> {
   const children = new Map<number, ProcessFacts[]>();

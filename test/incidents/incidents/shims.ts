@@ -1,6 +1,7 @@
 import { mkdir, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { runtimeService } from '../../containerd/harness/cri-driver.js';
+import { freezerOf } from '../../containerd/harness/leftovers.js';
 import { signalProcess } from '../../containerd/harness/processes.js';
 import { type Incident, type Scene } from '../harness/incident.js';
 
@@ -13,14 +14,13 @@ async function stop({ pods: [pod], atEnd }: Scene): Promise<void> {
 
 /** Puts a process into a cgroup that is frozen. */
 export async function freeze(pid: number, { node, atEnd }: Scene): Promise<void> {
-  const root = '/sys/fs/cgroup/freezer';
-  const folder = path.join(root, `podloop-ice-${node.containerd.names.id}`);
+  const folder = freezerOf(node.containerd.names);
   await mkdir(folder, { recursive: true });
   await writeFile(path.join(folder, 'cgroup.procs'), String(pid));
   await writeFile(path.join(folder, 'freezer.state'), 'FROZEN');
   atEnd(async () => {
     await writeFile(path.join(folder, 'freezer.state'), 'THAWED');
-    await writeFile(path.join(root, 'cgroup.procs'), String(pid)).catch(() => undefined);
+    await writeFile(path.join(folder, '../cgroup.procs'), String(pid)).catch(() => undefined);
     await rmdir(folder).catch(() => undefined);
   });
 }
