@@ -83,6 +83,7 @@ const working = (changes: Partial<RuntimeWork>): NodeFactsChanges => ({
       calls: [],
       callCount: 0,
       endedCalls: [],
+      endedCallCount: 0,
       illShims: [],
       illShimCount: 0,
       asked: 1,

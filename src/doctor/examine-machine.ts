@@ -13,6 +13,7 @@ import { readLoad, readMemory } from './facts/read-load.js';
 import { readPressure } from './facts/read-pressure.js';
 import { askMounts, describeDeadMounts } from './host/dead-mounts.js';
 import { type DaemonFacts, MAX_NAMED, type OciCall, type RuntimeWork } from './host/host-facts.js';
+import { OciCallSampler } from './host/oci-call-sampler.js';
 import { findOciCalls } from './host/oci-calls.js';
 import { ProcessOwners } from './host/process-owners.js';
 import { readUptimeMs } from './host/process-state.js';
@@ -53,10 +54,13 @@ export class MachineExaminer {
   #first: Looked<FirstLook> = notKnown('it was not looked at');
   #answers: Promise<ShimReplies> = Promise.resolve(new Map());
   #calls: readonly OciCall[] = [];
+  readonly #sampler: OciCallSampler;
+  readonly #signal: AbortSignal;
 
   constructor(options: {
     readonly files: HostFiles;
     readonly clock: Clock;
+    readonly signal: AbortSignal;
     readonly mayWrite: boolean;
     readonly addresses: DaemonAddresses;
   }) {
@@ -64,6 +68,9 @@ export class MachineExaminer {
     this.#files = options.files;
     this.#clock = options.clock;
     this.#mayWrite = options.mayWrite;
+    this.#signal = options.signal;
+    const { socketPath } = options.addresses;
+    this.#sampler = new OciCallSampler({ files: options.files, clock: options.clock, socketPath });
   }
 
   /** The first reading, to compare the second with. */
@@ -81,6 +88,7 @@ export class MachineExaminer {
     const own = await findSameSocket(this.#files, this.#addresses.socketPath, addressesOf(shims));
     const ownShims = shims.filter((shim) => isOfCri(shim) && own.has(shim.address));
     this.#calls = await findOciCalls(this.#files, processes, ownShims, await readUptimeMs(this.#files));
+    this.#sampler.begin(processes, this.#signal);
     // The answers come while the runtime is examined.
     this.#answers = askShims(this.#files, ownShims).catch(() => new Map());
   }
@@ -89,6 +97,7 @@ export class MachineExaminer {
     const files = this.#files;
     // A shim that does not answer is judged by what is below it then.
     await this.#answers;
+    this.#calls = [...this.#calls, ...(await this.#sampler.end())];
     const { imageFilesystems } = examination;
     const images = imageFilesystems.known
       ? imageFilesystems.value.map(({ mountpoint }) => mountpoint).filter((path) => path.startsWith('/'))
@@ -193,10 +202,14 @@ export class MachineExaminer {
     const ill = await findIllShims(files, shims, scans, answers, uptimeMs);
     const calls = await findOciCalls(files, scans.after, shims, uptimeMs);
     const running = new Set(calls.map(({ pid }) => pid));
-    const ended = this.#calls.filter((call) => !running.has(call.pid));
+    // Of a call that was seen more than once, the last time counts.
+    const seen = new Map(this.#calls.map((call) => [`${call.pid} ${call.containerId}`, call]));
+    const ended = [...seen.values()]
+      .filter((call) => !running.has(call.pid))
+      .sort((a, b) => b.forMs - a.forMs);
     return {
       ...{ calls: calls.slice(0, MAX_NAMED), callCount: calls.length },
-      endedCalls: ended.slice(0, MAX_NAMED),
+      ...{ endedCalls: ended.slice(0, MAX_NAMED), endedCallCount: ended.length },
       ...{ illShims: ill.slice(0, MAX_NAMED), illShimCount: ill.length, asked: answers.size },
     };
   }

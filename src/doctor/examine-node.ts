@@ -55,7 +55,7 @@ export async function examineNode(options: ExamineNodeOptions): Promise<NodeFact
   const files = new HostFiles({ root: hostRoot, clock, signal });
   const kubelet = new KubeletExaminer({ addresses: options.kubelet, clock, signal, timeoutMs });
   const machine = new MachineExaminer({
-    ...{ files, clock, mayWrite: options.mayWrite },
+    ...{ files, clock, signal, mayWrite: options.mayWrite },
     addresses: {
       socketPath: runtime.endpoint.replace(/^unix:\/\//, ''),
       kubeletPort: portOf(options.kubelet.healthzUrl),

@@ -51,8 +51,9 @@ export interface RuntimeWork {
   /** Oldest first, at most {@link MAX_NAMED}, and how many there are. */
   readonly calls: readonly OciCall[];
   readonly callCount: number;
-  /** Calls that ran at the first scan and had ended by the second, at most {@link MAX_NAMED}. */
+  /** Calls that were seen and had ended by the last scan, oldest first, at most {@link MAX_NAMED}, and how many there were. */
   readonly endedCalls: readonly OciCall[];
+  readonly endedCallCount: number;
   readonly illShims: readonly IllShim[];
   readonly illShimCount: number;
   /** Shims that were asked at their socket. */

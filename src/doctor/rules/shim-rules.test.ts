@@ -29,7 +29,7 @@ const diagnoseWork = (
           ...{
             calls,
             callCount: calls.length,
-            endedCalls: [],
+            ...{ endedCalls: [], endedCallCount: 0 },
             illShims,
             illShimCount: illShims.length,
             asked: 100,
@@ -63,10 +63,41 @@ describe('calls of runc', () => {
     expect(findings).toMatchObject([{ code: 'OciRuntimeSlow', severity: 'warning' }]);
     expect(findings[0]!.pod).toBeUndefined();
     expect(diagnoseWork(calls.slice(0, 2))).toEqual([]);
-    // Some had ended by the second scan.
-    const split = { endedCalls: calls.slice(1), calls: calls.slice(0, 1), callCount: 1 };
+  });
+
+  const diagnoseEnded = (endedCalls: readonly OciCall[], calls: readonly OciCall[] = []): Finding[] => {
     const rest = { illShims: [], illShimCount: 0, asked: 100 };
-    expect(diagnose(aNode({ machine: { runtimeWork: known({ ...split, ...rest }) } }))).toMatchObject([
+    const work = { calls, callCount: calls.length, endedCalls, endedCallCount: endedCalls.length, ...rest };
+    return diagnose(aNode({ machine: { runtimeWork: known(work) } }));
+  };
+  const callsOf = (names: string, forMs: number): OciCall[] =>
+    [...names].map((name, at) => aCall({ pid: at, forMs, pod: podOf(name) }));
+
+  it.each([3_000, 4_000, 9_000, 15_000, 40_000])(
+    'that were slow for many pods and ended meanwhile are one, however long they took: %d ms',
+    (forMs) => {
+      expect(diagnoseEnded(callsOf('abcd', forMs))).toMatchObject([{ code: 'OciRuntimeSlow' }]);
+      expect(diagnoseEnded(callsOf('abc', forMs), callsOf('d', forMs))).toMatchObject([
+        { code: 'OciRuntimeSlow' },
+      ]);
+      expect(diagnoseEnded(callsOf('ab', forMs))).toEqual([]);
+      expect(diagnoseEnded(callsOf('aaaa', forMs))).toEqual([]);
+    },
+  );
+
+  it('that were fast are nobody’s fault, however many there were', () => {
+    expect(diagnoseEnded(callsOf('abcdefghij', 2_900))).toEqual([]);
+  });
+
+  it('that hang are named beside slow ones', () => {
+    const hung = aCall({ pid: 99, forMs: 80_000, pod: podOf('web') });
+    expect(diagnoseEnded(callsOf('abcd', 4_000), [hung])).toMatchObject([
+      { code: 'OciRuntimeHangs', pod: podOf('web') },
+      { code: 'OciRuntimeSlow' },
+    ]);
+    // Calls that have not ended yet do not show that a later one will.
+    expect(diagnoseEnded([], [...callsOf('abcd', 4_000), { ...hung, forMs: 25_000 }])).toMatchObject([
+      { code: 'OciRuntimeHangs', pod: podOf('web') },
       { code: 'OciRuntimeSlow' },
     ]);
   });

@@ -1,7 +1,13 @@
 import { formatPod } from '#kube/pod/pod-ref.js';
 import { type FindingCode } from '../finding-codes.js';
 import { type Finding } from '../finding.js';
-import { type ContainerOwner, type IllShim, type OciCall, type ProcessState } from '../host/host-facts.js';
+import {
+  type ContainerOwner,
+  type IllShim,
+  type OciCall,
+  type ProcessState,
+  type RuntimeWork,
+} from '../host/host-facts.js';
 import { valueOf } from '../looked.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
@@ -14,7 +20,8 @@ const ENDING =
 export const shimRules: Rule = ({ machine, atMs }) => {
   const work = valueOf(machine.runtimeWork);
   if (work === undefined) return [];
-  const late = work.calls.filter(({ forMs }) => forMs >= LIMITS.ociCallLateMs);
+  const endsLate = countPods(work.endedCalls.filter(isSlow)) >= LIMITS.ociCallSlowPods;
+  const late = work.calls.filter((call) => isLate(call, endsLate));
   const ofHungCalls = new Set(late.map(nameOwner));
   // A shim does not answer while the call that it made hangs; that call is the cause.
   const ill = work.illShims.filter(
@@ -23,9 +30,22 @@ export const shimRules: Rule = ({ machine, atMs }) => {
   return [
     ...ill.map((shim) => toIllShim(shim)),
     ...late.filter((call) => !isOfIllShim(call, ill)).map((call) => toHungCall(call, atMs)),
-    ...findSlowCalls([...work.calls, ...work.endedCalls].filter(({ forMs }) => forMs < LIMITS.ociCallLateMs)),
+    ...findSlowCalls(work, (call) => !isLate(call, endsLate)),
   ];
 };
+
+/** Where calls for many pods have ended late, another late one may well end, too. */
+function isLate({ forMs }: OciCall, endsLate: boolean): boolean {
+  return forMs >= (endsLate ? LIMITS.ociCallVeryLateMs : LIMITS.ociCallLateMs);
+}
+
+function isSlow({ forMs }: OciCall): boolean {
+  return forMs >= LIMITS.ociCallSlowMs;
+}
+
+function countPods(calls: readonly OciCall[]): number {
+  return new Set(calls.map(nameOwner)).size;
+}
 
 /** The pod, or a word for one that nobody can name. */
 function nameOwner({ pod }: ContainerOwner): string {
@@ -125,15 +145,18 @@ const REMEDIES: Readonly<Record<string, string>> = {
   delete: 'To end this call fails one attempt to remove this container, and the kubelet tries again',
 };
 
-/** Calls that are late for many pods at once are no illness of a pod. */
-function findSlowCalls(calls: readonly OciCall[]): Finding[] {
-  const slow = calls.filter(({ forMs }) => forMs >= LIMITS.ociCallSlowMs).sort((a, b) => b.forMs - a.forMs);
+/** Calls that are slow for many pods at once are no illness of a pod. Those that have ended count, however long they took. */
+function findSlowCalls(
+  { calls, callCount, endedCalls, endedCallCount }: RuntimeWork,
+  mayEnd: (call: OciCall) => boolean,
+): Finding[] {
+  const slow = [...calls.filter(mayEnd), ...endedCalls].filter(isSlow).sort((a, b) => b.forMs - a.forMs);
   const names = [...new Set(slow.map(nameOwner))];
   if (names.length < LIMITS.ociCallSlowPods) return [];
   return [
     {
       ...{ code: 'OciRuntimeSlow', severity: 'warning', operation: `runc ${slow[0]!.operation}` },
-      message: `runc is slow for all pods: ${slow.length} of its ${count(calls.length, 'call')} have taken more than ${formatMs(LIMITS.ociCallSlowMs)}, up to ${formatMs(slow[0]!.forMs)} (${nameSome(names)})`,
+      message: `runc is slow for all pods: ${slow.length} of the ${count(callCount + endedCallCount, 'call')} seen took more than ${formatMs(LIMITS.ociCallSlowMs)}, up to ${formatMs(slow[0]!.forMs)} (${nameSome(names)})`,
       evidence: slow.map(
         (call) =>
           `pid ${call.pid} runc ${call.operation} of ${describeOwner(call)}: ${formatMs(call.forMs)}, ${describeState(call.waitsFor ?? call)}`,

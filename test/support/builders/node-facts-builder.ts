@@ -130,6 +130,9 @@ const HEALTHY_MACHINE: MachineFacts = {
   plugins: known({ running: [], count: 0 }),
   daemons: known({}),
   deadMounts: known([]),
-  runtimeWork: known({ calls: [], callCount: 0, endedCalls: [], illShims: [], illShimCount: 0, asked: 100 }),
+  runtimeWork: known({
+    ...{ calls: [], callCount: 0, endedCalls: [], endedCallCount: 0 },
+    ...{ illShims: [], illShimCount: 0, asked: 100 },
+  }),
   shims: known({ count: 100, orphans: [], orphanCount: 0, gone: [], goneCount: 0 }),
 };
