@@ -63,6 +63,7 @@ export class KubeletExaminer {
   #before: Promise<Looked<Scrape>> = Promise.resolve(notKnown('it was not looked at'));
   #health: Promise<Looked<KubeletHealth>> = Promise.resolve(notKnown('it was not looked at'));
   #isSilent = false;
+  #pods: Looked<unknown> = notKnown('the kubelet was not asked');
 
   constructor(options: {
     readonly addresses: KubeletAddresses;
@@ -90,7 +91,10 @@ export class KubeletExaminer {
     const [health, after] = this.#isSilent
       ? [early, first]
       : await Promise.all([this.#askHealth(), this.#scrape()]);
-    if (!after.known) return { health, metrics: after, waiting: after };
+    if (!after.known) {
+      this.#pods = after;
+      return { health, metrics: after, waiting: after };
+    }
     const before = first.known ? first.value.samples : [];
     const { base, url, samples } = after.value;
     return {
@@ -100,12 +104,22 @@ export class KubeletExaminer {
     };
   }
 
+  /** The list of its pods, as it served it at the second reading. */
+  get pods(): Looked<unknown> {
+    return this.#pods;
+  }
+
   async #readWaiting(base: string, sandboxes: readonly ListedSandbox[]): Promise<KubeletFacts['waiting']> {
-    const url = `${base.replace(/\/$/, '')}/pods`;
+    this.#pods = await this.#readPods(`${base.replace(/\/$/, '')}/pods`);
+    return this.#pods.known
+      ? known(readWaitingPods(this.#pods.value, sandboxes, this.#clock.now()))
+      : this.#pods;
+  }
+
+  async #readPods(url: string): Promise<Looked<unknown>> {
     try {
       const { status, body } = await this.#get(url);
-      if (status !== 200) return notKnown(`${url} answers ${status}`);
-      return known(readWaitingPods(JSON.parse(body), sandboxes, this.#clock.now()));
+      return status === 200 ? known(JSON.parse(body)) : notKnown(`${url} answers ${status}`);
     } catch (error) {
       this.#signal.throwIfAborted();
       return notKnown(describe(url, error));

@@ -22,9 +22,11 @@ import { type KubeletAddresses, KubeletExaminer } from './examine-kubelet.js';
 import { MachineExaminer } from './examine-machine.js';
 import { type EventReading, examineRuntime, type RuntimeProgress } from './examine-runtime.js';
 import { HostFiles } from './facts/host-files.js';
-import { ask } from './looked.js';
+import { readWaitingPods } from './host/waiting-pods.js';
+import { ask, known } from './looked.js';
 import { type NodeFacts } from './facts/node-facts.js';
 import { readCertificates } from './facts/read-certificates.js';
+import { type SeenPods } from './pods/pick-pod.js';
 import { type RuntimePort } from './runtime-port.js';
 
 /** What {@link examineNode} works with. */
@@ -32,6 +34,8 @@ export interface ExamineNodeOptions {
   readonly runtime: RuntimePort;
   /** What podloop's own agent says; rejects where there is none. */
   readonly readAgent: (signal: AbortSignal) => Promise<PlegReport>;
+  /** Its list of pods; rejects where there is none. */
+  readonly readAgentPods: (signal: AbortSignal) => Promise<unknown>;
   readonly kubelet: KubeletAddresses;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -48,9 +52,15 @@ export interface ExamineNodeOptions {
   readonly onProgress?: (progress: RuntimeProgress) => void;
 }
 
-/** Looks at a node. Rejects only when the signal aborts. */
-export async function examineNode(options: ExamineNodeOptions): Promise<NodeFacts> {
-  const { runtime, readAgent, clock, signal, timeoutMs, hostRoot } = options;
+/** What was seen of a node: the facts, and the pods behind them. */
+export interface NodeExamination {
+  readonly facts: NodeFacts;
+  readonly pods: SeenPods;
+}
+
+/** Examines a node. Rejects only when the signal aborts. */
+export async function examineNode(options: ExamineNodeOptions): Promise<NodeExamination> {
+  const { runtime, readAgent, readAgentPods, clock, signal, timeoutMs, hostRoot } = options;
   const startedMs = clock.monotonicMs();
   const files = new HostFiles({ root: hostRoot, clock, signal });
   const kubelet = new KubeletExaminer({ addresses: options.kubelet, clock, signal, timeoutMs });
@@ -67,16 +77,26 @@ export async function examineNode(options: ExamineNodeOptions): Promise<NodeFact
   const examination = await examineRuntime({
     ...{ runtime, clock, signal, timeoutMs, watchMs, events, onProgress },
   });
-  const [machineFacts, certificates, kubeletFacts, agent] = await Promise.all([
+  const lists = examination.lastLists;
+  const [machineFacts, certificates, kubeletFacts, agent, ofAgent] = await Promise.all([
     machine.end(examination),
     readCertificates(files, options.certificateFolders),
-    kubelet.end(examination.lastLists?.sandboxes),
+    kubelet.end(lists?.sandboxes),
     ask(() => readAgent(signal)),
+    ask(() => readAgentPods(signal)),
   ]);
   signal.throwIfAborted();
+  const waiting =
+    kubelet.pods.known || !ofAgent.known
+      ? kubeletFacts.waiting
+      : known(readWaitingPods(ofAgent.value, lists?.sandboxes ?? [], clock.now()));
   return {
-    ...{ atMs: clock.now(), tookMs: clock.monotonicMs() - startedMs },
-    ...{ runtime: examination.facts, machine: machineFacts, ...certificates, kubelet: kubeletFacts, agent },
+    facts: {
+      ...{ atMs: clock.now(), tookMs: clock.monotonicMs() - startedMs },
+      ...{ runtime: examination.facts, machine: machineFacts, ...certificates, agent },
+      kubelet: { ...kubeletFacts, waiting },
+    },
+    pods: { ofAgent, ofKubelet: kubelet.pods, lists },
   };
 }
 

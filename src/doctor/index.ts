@@ -13,6 +13,10 @@ export { CERTIFICATE_FOLDERS } from './facts/read-certificates.js';
 export { FINDING_CODES, type FindingCode } from './finding-codes.js';
 export { type Finding, type Severity } from './finding.js';
 export { type Looked } from './looked.js';
+export { explainPod } from './pods/explain-pod.js';
+export { pickPod, type PickedPod, type PodName } from './pods/pick-pod.js';
+export { type PodCase, type PodDiagnosis, type RuntimeContainer } from './pods/pod-case.js';
+export { type EventObject } from './pods/pod-object.js';
 export { formatBytes, formatMs } from './rules/words.js';
 export {
   type CallLimits,

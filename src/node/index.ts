@@ -20,9 +20,12 @@ export { objectName } from './desired/manifests/source-object.js';
 export {
   CERTIFICATE_FOLDERS,
   type Diagnosis,
+  type DoctorOptions,
+  type EventObject,
   type EventReading,
   EXIT_CODES,
   exitCodeOf,
+  exitCodeOfPod,
   type Finding,
   formatBytes,
   formatMs,
@@ -30,7 +33,9 @@ export {
   isWholeReport,
   listUnseen,
   type NodeFacts,
+  type PodAnswer,
   runDoctor,
+  runPodDoctor,
   type RuntimeProgress,
 } from './doctor/doctor-run.js';
 export { EmbeddedRuntimeKeeper } from './embedded-runtime-keeper.js';

@@ -19,6 +19,7 @@ const optionsFor = (runtimeEndpoint: string): DoctorOptions => ({
   ...{ timeoutMs: 2_000, watchMs: 1_000, events: 'auto', mayWrite: true, certificateFolders: [] },
   kubelet: { urls: [], healthzUrl: '', credentials: {} },
   readAgent: () => Promise.reject(new Error('there is none')),
+  readAgentPods: () => Promise.reject(new Error('there is none')),
 });
 const ofTheRuntime = (findings: readonly Finding[]): Finding[] =>
   findings.filter(({ code }) => !OF_THE_MACHINE.includes(code));

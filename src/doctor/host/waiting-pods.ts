@@ -1,41 +1,19 @@
 import { formatPod } from '#kube/pod/pod-ref.js';
 import { type WaitingPod } from '../facts/kubelet-facts.js';
+import { podsOf } from '../pods/pod-object.js';
 import { type ListedSandbox } from '../runtime-port.js';
-
-/** As much of a pod as is read; a kubelet of another version may say less. */
-interface PodLike {
-  readonly metadata?: {
-    readonly uid?: string;
-    readonly namespace?: string;
-    readonly name?: string;
-    readonly deletionTimestamp?: string;
-    readonly creationTimestamp?: string;
-  };
-  readonly status?: {
-    readonly phase?: string;
-    readonly startTime?: string;
-    readonly initContainerStatuses?: readonly StatusLike[];
-    readonly containerStatuses?: readonly StatusLike[];
-  };
-}
-
-interface StatusLike {
-  readonly name?: string;
-  readonly state?: { readonly waiting?: { readonly reason?: string; readonly message?: string } };
-}
 
 /** Of a container that waits for an init container, which says itself why. */
 const FOLLOWS = 'PodInitializing';
 
-/** Reads the pods that wait out of what a kubelet serves at /pods; those that end or have ended are left out. */
+/** Reads the pods that wait out of what a kubelet or podloop's agent serves; those that end or have ended are left out. */
 export function readWaitingPods(
   page: unknown,
   sandboxes: readonly ListedSandbox[],
   nowMs: number,
 ): WaitingPod[] {
-  const { items } = page as { items?: readonly PodLike[] };
   const ready = new Set(sandboxes.filter((each) => each.ready).map(({ pod }) => formatPod(pod)));
-  return (items ?? []).flatMap(({ metadata = {}, status = {} }): WaitingPod[] => {
+  return podsOf(page).flatMap(({ metadata = {}, status = {} }): WaitingPod[] => {
     const { uid = '', namespace = '', name = '', deletionTimestamp, creationTimestamp } = metadata;
     if (deletionTimestamp !== undefined || ['Succeeded', 'Failed'].includes(status.phase ?? '')) return [];
     const pod = { uid, namespace, name };

@@ -14,12 +14,12 @@ const BEING_MADE = ['ContainerCreating', 'PodInitializing', 'Pending'];
 export const waitingRules: Rule = ({ kubelet, atMs }) => {
   const waiting = valueOf(kubelet.waiting);
   const metrics = valueOf(kubelet.metrics);
-  if (waiting === undefined || metrics === undefined) return [];
+  if (waiting === undefined) return [];
   const late = waiting.filter(({ forMs }) => forMs >= LIMITS.podWaitsMs);
   const isOfNode = ({ hasSandbox, reason }: WaitingPod): boolean =>
-    !hasSandbox && BEING_MADE.includes(reason) && metrics.sandboxErrors > 0;
+    !hasSandbox && BEING_MADE.includes(reason) && (metrics?.sandboxErrors ?? 0) > 0;
   return [
-    ...findFailing(late.filter(isOfNode), metrics, atMs),
+    ...(metrics === undefined ? [] : findFailing(late.filter(isOfNode), metrics, atMs)),
     ...findWaiting(late.filter((pod) => !isOfNode(pod) && isStuck(pod))),
   ];
 };
@@ -42,7 +42,7 @@ function findFailing(pods: readonly WaitingPod[], metrics: KubeletMetrics, atMs:
         call: 'RunPodSandbox',
       },
       ...{ pod: oldest.pod, pods: pods.map(({ pod }) => pod), sinceMs: atMs - oldest.forMs },
-      message: `${count(pods.length, 'pod')} do not start, as RunPodSandbox fails: ${nameSome(names, pods.length)}`,
+      message: `${pods.length === 1 ? '1 pod does' : `${pods.length} pods do`} not start, as RunPodSandbox fails: ${nameSome(names, pods.length)}`,
       evidence: [
         `${sandboxErrors} calls of run_podsandbox have failed since the kubelet started, ${sandboxErrorsLately} while this ran (${url})`,
         ...(podsWanted === undefined || podsRunning === undefined
@@ -63,7 +63,7 @@ function findWaiting(pods: readonly WaitingPod[]): Finding[] {
     {
       // The node is well: something is wrong with these pods.
       ...{ code: 'PodsWait', severity: 'info', pod: first.pod, pods: pods.map(({ pod }) => pod) },
-      message: `${count(pods.length, 'pod')} do not run, for reasons of their own: ${nameSome(names, pods.length)}`,
+      message: `${pods.length === 1 ? '1 pod does' : `${pods.length} pods do`} not run, for reasons of their own: ${nameSome(names, pods.length)}`,
       evidence: pods
         .slice(0, MAX_PODS)
         .map(
@@ -71,7 +71,7 @@ function findWaiting(pods: readonly WaitingPod[]): Finding[] {
             `${formatPod(pod)}${container === '' ? '' : `, container ${container}`}: ${reason} for ${formatMs(forMs)}${message === '' ? '' : `: ${message}`}`,
         ),
       remedy:
-        'See the last words of each: kubectl describe pod, kubectl logs --previous. An image that cannot be pulled is named wrong, needs a login, or its registry is not reached.',
+        `See at which step each stands, and why: podloop doctor pod ${first.pod.name} -n ${first.pod.namespace}. The node is not to blame.`,
     },
   ];
 }

@@ -6,6 +6,7 @@ import {
   type ListedContainer,
   type ListedSandbox,
   type RuntimeCondition,
+  type RuntimeContainer,
   type RuntimePort,
 } from '#doctor';
 import { type Clock } from '#base/time/clock.js';
@@ -73,6 +74,17 @@ export class DoctorRuntime implements RuntimePort {
 
   async containerStatus(containerId: string, limits: CallLimits): Promise<unknown> {
     return await this.#client.containerStatus({ containerId, verbose: false }, limits);
+  }
+
+  /** How a container ended; empty for one that has not. */
+  async readEnd(
+    containerId: string,
+    limits: CallLimits,
+  ): Promise<Pick<RuntimeContainer, 'exitCode' | 'reason' | 'message' | 'finishedAtMs'>> {
+    const { status } = await this.#client.containerStatus({ containerId, verbose: false }, limits);
+    if (status?.state !== cri.ContainerState.CONTAINER_EXITED) return {};
+    const { exitCode, reason, message, finishedAt } = status;
+    return { exitCode, reason, message, finishedAtMs: Number(finishedAt / NS_PER_MS) };
   }
 
   async imageFilesystems(limits: CallLimits): Promise<readonly ImageFilesystem[]> {

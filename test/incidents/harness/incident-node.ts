@@ -242,6 +242,7 @@ export class IncidentNode implements AsyncDisposable {
         ...{ healthzUrl: `http://127.0.0.1:${this.#healthzPort}/healthz`, credentials: {} },
       },
       readAgent: () => Promise.reject(new Error('there is none')),
+      readAgentPods: () => Promise.reject(new Error('there is none')),
     });
     return { ...diagnosis, tookMs: performance.now() - startedMs };
   }

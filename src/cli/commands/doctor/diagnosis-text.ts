@@ -27,7 +27,8 @@ export function toDiagnosisLines(diagnosis: Diagnosis, wide: boolean): string[] 
   return lines.map(escapeTerminal);
 }
 
-function toFindingLines(finding: Finding, wide: boolean): string[] {
+/** A finding in lines. */
+export function toFindingLines(finding: Finding, wide: boolean): string[] {
   const { severity, code, message, sinceMs, evidence, ids = [], remedy, follows = [] } = finding;
   return [
     `${WORDS[severity]} ${code}: ${oneLine(message)}`,
@@ -39,7 +40,7 @@ function toFindingLines(finding: Finding, wide: boolean): string[] {
 }
 
 /** What a runtime says may have any form. */
-function oneLine(text: string): string {
+export function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim();
 }
 
@@ -64,12 +65,13 @@ function judge(diagnosis: Diagnosis): string {
   }
 }
 
-function nameOf({ name, version, endpoint }: NodeFacts['runtime']): string {
+/** The runtime, as the first line has it. */
+export function nameOf({ name, version, endpoint }: NodeFacts['runtime']): string {
   return name === '' ? endpoint : `${name} ${version} at ${endpoint}`;
 }
 
 /** What could not be found out, and why, in one line for what has the same reason: silence about it is no good news. */
-function listUnseenLines(facts: NodeFacts, wide: boolean): string[] {
+export function listUnseenLines(facts: NodeFacts, wide: boolean): string[] {
   const namesByWhy = new Map<string, string[]>();
   for (const { what, why, isByDesign } of listUnseen(facts)) {
     if (isByDesign && !wide) continue;

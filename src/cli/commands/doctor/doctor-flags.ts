@@ -19,6 +19,7 @@ export interface DoctorFlags {
   readonly output: (typeof DOCTOR_FORMATS)[number];
   readonly watch?: number | true;
   readonly socket?: string;
+  readonly namespace?: string;
   readonly kubeletUrl?: readonly string[];
   readonly healthzUrl: string;
   readonly tokenFile?: string;
@@ -72,6 +73,7 @@ export function addDoctorFlags(command: Command): Command {
         'Repeat the examination at this interval (default interval: 30s)',
       ).argParser(parseInterval),
     )
+    .option('-n, --namespace <namespace>', 'Namespace of the pod (default: any, if the name is in one only)')
     .option(
       '--socket <path>',
       'Socket of podloop’s own agent (default: PODLOOP_SOCKET, else the one in the default --root-dir)',

@@ -154,4 +154,133 @@ describe('podloop doctor', () => {
     expect(stdout).toBe('');
     expect(code).toBe(3);
   });
+
+  describe('pod', () => {
+    const object = (name: string, status: object, namespace = 'default'): object => ({
+      ...{ metadata: { name, namespace, uid: `uid-${namespace}-${name}` } },
+      status: { phase: 'Pending', startTime: '2026-01-01T00:00:00Z', ...status },
+    });
+    const pulling = {
+      containerStatuses: [
+        { name: 'app', state: { waiting: { reason: 'ImagePullBackOff', message: 'no such image' } } },
+      ],
+    };
+
+    async function withPods(items: readonly object[], args: readonly string[]) {
+      await using agent = await FakeAgentServer.start();
+      agent.on('GET /debug/pleg', () => anAgentReport());
+      agent.on('GET /api/v1/pods', () => ({ kind: 'PodList', items }));
+      const message = 'Failed to pull image "x"';
+      const events = ['Scheduled', 'Failed'].map((reason) => ({
+        reason,
+        type: reason === 'Failed' ? 'Warning' : 'Normal',
+        message,
+      }));
+      agent.on('GET /api/v1/namespaces/default/events', () => ({ items: events }));
+      const said = await doctor([...args, ...absent(), '--socket', agent.socketPath]);
+      const asked = agent.requests.filter(({ path }) => path.endsWith('/events'));
+      return { ...said, asked };
+    }
+
+    it.each([[['pod', 'web']], [['pod/web']], [['pods', 'web', '-n', 'default']]])(
+      'says at which step it stands, since when, why, and what to do: %s',
+      async (words) => {
+        const { code, stdout, asked } = await withPods([object('web', pulling)], words);
+        const lines = stdout.split('\n');
+        expect(lines[0]).toMatch(
+          /^DOES NOT RUN at pull for .*: container app of pod default\/web stands at pull \(ImagePullBackOff\): no such image$/,
+        );
+        expect(lines[1]).toBe('  since: 2026-01-01T00:00:00.000Z');
+        expect(lines[2]).toBe('  evidence: event Failed (1 time): Failed to pull image "x"');
+        expect(lines[3]).toMatch(/^ {2}what to do: See whether the image is named right/);
+        expect(lines[4]).toMatch(/^ {2}seen by podloop’s agent and unix:/);
+        expect(asked[0]?.query).toEqual({ fieldSelector: 'involvedObject.uid=uid-default-web' });
+        // There is no runtime either.
+        expect(stdout).toMatch(/^CRITICAL RuntimeSocketMissing/m);
+        expect(code).toBe(2);
+      },
+    );
+
+    it('says the same as JSON', async () => {
+      const { stdout } = await withPods([object('web', pulling)], ['pod', 'web', '-o', 'json']);
+      expect(JSON.parse(stdout)).toMatchObject({
+        exitCode: 2,
+        pod: {
+          step: 'pull',
+          reason: 'ImagePullBackOff',
+          container: 'app',
+          findings: [{ code: 'RuntimeSocketMissing' }],
+        },
+      });
+    });
+
+    it('ends with 0 for a pod that runs', async () => {
+      const running = {
+        phase: 'Running',
+        containerStatuses: [{ name: 'app', ready: true, started: true, state: { running: {} } }],
+      };
+      const { code, stdout } = await withPods([object('web', running)], ['pod', 'web']);
+      expect(stdout).toMatch(/^RUNS: pod default\/web runs, and each of its containers is ready$/m);
+      expect(code).toBe(0);
+    });
+
+    it.each<[string, readonly string[], RegExp]>([
+      ['that is not there', ['pod', 'db'], /^error: there is no pod db on this node\n$/],
+      [
+        'of another namespace',
+        ['pod', 'web', '-n', 'x'],
+        /^error: there is no pod web in namespace x on this node; there is default\/web, prod\/web\n$/,
+      ],
+      [
+        'whose name is there twice',
+        ['pod', 'web'],
+        /^error: there is more than one pod web: default\/web, prod\/web; choose one with --namespace\n$/,
+      ],
+      [
+        'without its kind',
+        ['web'],
+        /^error: web is nothing to examine; a pod is named as in "podloop doctor pod web"\n$/,
+      ],
+      [
+        'of another kind',
+        ['node/web'],
+        /^error: node\/web is no pod; only the node and its pods can be examined\n$/,
+      ],
+      ['that are two', ['pod', 'web', 'db'], /^error: name one pod/],
+      ['of a namespace alone', ['-n', 'default'], /^error: --namespace needs a pod/],
+    ])('ends with 3 for a pod %s', async (_, words, complaint) => {
+      const { code, stdout, stderr } = await withPods([object('web', {}), object('web', {}, 'prod')], words);
+      expect(stderr).toMatch(complaint);
+      expect(stdout).toBe('');
+      expect(code).toBe(3);
+    });
+
+    it('says that it cannot know where nobody says which pods there are', async () => {
+      const { code, stdout } = await doctor(['pod', 'web', ...absent()]);
+      expect(stdout).toMatch(
+        /^NOT JUDGED: the runtime has nothing of pod web, and neither podloop’s agent nor a kubelet said which pods there are$/m,
+      );
+      expect(stdout).toMatch(/^CRITICAL RuntimeSocketMissing/m);
+      expect(code).toBe(4);
+    });
+  });
+
+  it('names pods that do not run apart from the health of the node', async () => {
+    await using agent = await FakeAgentServer.start();
+    agent.on('GET /debug/pleg', () => anAgentReport());
+    const status = {
+      startTime: '2026-01-01T00:00:00Z',
+      containerStatuses: [{ name: 'app', state: { waiting: { reason: 'ErrImagePull' } } }],
+    };
+    agent.on('GET /api/v1/pods', () => ({
+      items: [{ metadata: { name: 'web', namespace: 'default', uid: 'u' }, status }],
+    }));
+    const { stdout } = await doctor([...absent(), '--socket', agent.socketPath]);
+    expect(stdout).toMatch(
+      /^INFO PodsWait: 1 pod does not run, for reasons of their own: default\/web \(ErrImagePull\)$/m,
+    );
+    expect(stdout).toMatch(
+      /what to do: See at which step each stands, and why: podloop doctor pod web -n default/,
+    );
+  });
 });

@@ -1,0 +1,80 @@
+/**
+ * A v1 Pod as a kubelet's /pods or podloop's agent serves it, as far as the doctor reads it. Every field may be absent:
+ * who serves it may be of another version.
+ */
+export interface PodObject {
+  readonly metadata?: {
+    readonly uid?: string;
+    readonly namespace?: string;
+    readonly name?: string;
+    readonly deletionTimestamp?: string;
+    readonly deletionGracePeriodSeconds?: number;
+    readonly creationTimestamp?: string;
+  };
+  readonly spec?: {
+    readonly volumes?: readonly VolumeObject[];
+    readonly initContainers?: readonly ContainerObject[];
+    readonly containers?: readonly ContainerObject[];
+  };
+  readonly status?: {
+    readonly phase?: string;
+    readonly reason?: string;
+    readonly message?: string;
+    readonly startTime?: string;
+    readonly initContainerStatuses?: readonly StatusObject[];
+    readonly containerStatuses?: readonly StatusObject[];
+  };
+}
+
+/** A volume: its name, and its kind as the name of the other field. */
+export type VolumeObject = { readonly name?: string } & Readonly<Record<string, unknown>>;
+
+/** A container that is wanted. */
+export interface ContainerObject {
+  readonly name?: string;
+  readonly image?: string;
+  /** `Always` of an init container that goes on running. */
+  readonly restartPolicy?: string;
+}
+
+/** The status of a container. */
+export interface StatusObject {
+  readonly name?: string;
+  readonly ready?: boolean;
+  readonly started?: boolean;
+  readonly restartCount?: number;
+  readonly state?: StateObject;
+  readonly lastState?: StateObject;
+}
+
+/** The state of a container: one of the three. */
+export interface StateObject {
+  readonly waiting?: { readonly reason?: string; readonly message?: string };
+  readonly running?: { readonly startedAt?: string };
+  readonly terminated?: EndObject;
+}
+
+/** How a container ended. */
+export interface EndObject {
+  readonly exitCode?: number;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly finishedAt?: string;
+}
+
+/** An event about a pod, as podloop's agent serves it. */
+export interface EventObject {
+  readonly type?: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly count?: number;
+  readonly firstTimestamp?: string | null;
+  readonly lastTimestamp?: string | null;
+  readonly eventTime?: string | null;
+}
+
+/** The pods of a v1 PodList; empty when it is none. */
+export function podsOf(list: unknown): readonly PodObject[] {
+  const items = (list as { items?: unknown } | null | undefined)?.items;
+  return Array.isArray(items) ? (items as PodObject[]) : [];
+}
