@@ -106,6 +106,7 @@ const MAY_USE_PACKAGE: Readonly<Record<string, readonly string[]>> = {
   asn1js: ['base', 'node/api', 'testing'],
   'classic-level': ['history'],
   commander: ['cli'],
+  croner: ['kube'],
   'find-my-way': ['node/api'],
   fzstd: ['box'],
   'kubernetes-types': ['cluster'],

@@ -16,7 +16,7 @@ export {
 } from './desired/changes/validate-manifests.js';
 export { MANIFEST_ENDINGS, manifestNameKind } from './desired/manifests/manifest-names.js';
 export { readManifests } from './desired/manifests/manifest-reader.js';
-export { objectName } from './desired/manifests/source-object.js';
+export { isConfigObject, objectName } from './desired/manifests/source-object.js';
 export {
   CERTIFICATE_FOLDERS,
   type Diagnosis,

@@ -1,6 +1,6 @@
 import { type Container, type ResourceList, type ResourceRequirements } from '../container/container.js';
 import { type SupportRule } from '../fields/decode-object.js';
-import { type FieldType } from '../fields/field-facts.js';
+import { withTableDefaults } from '../fields/table-defaults.js';
 import { type Pod, type PodSpec } from './pod.js';
 import { POD_TABLES } from './pod-fields.js';
 import { priorityOfClass } from './pod-priority.js';
@@ -15,7 +15,7 @@ import { SUPPORTED_FIELDS } from './read-pod.js';
  * node's network, and volumes without a source (emptyDir).
  */
 export function applyPodDefaults(pod: Pod, isSupported: SupportRule = SUPPORTED_FIELDS): Pod {
-  const full = withTableDefaults(pod, { kind: 'object', name: 'Pod' }, isSupported) as Pod;
+  const full = withTableDefaults(pod, { kind: 'object', name: 'Pod' }, POD_TABLES, isSupported) as Pod;
   const { spec } = full;
   return { ...full, spec: { ...spec, ...withRules(spec) } };
 }
@@ -101,18 +101,3 @@ const DIGEST = '[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{
 const REFERENCE = new RegExp(
   `^(?:${HOST}(?::\\d+)?/)?${PART}(?:/${PART})*(?::(\\w[\\w.-]{0,127}))?(?:@(${DIGEST}))?$`,
 );
-
-function withTableDefaults(value: unknown, type: FieldType, isSupported: SupportRule): unknown {
-  if (type.kind === 'list') {
-    return (value as unknown[]).map((item) => withTableDefaults(item, type.of, isSupported));
-  }
-  if (type.kind !== 'object') return value;
-  const own = value as Record<string, unknown>;
-  const fields: [string, unknown][] = Object.entries(POD_TABLES[type.name]!).map(([name, facts]) => {
-    if (own[name] !== undefined) return [name, withTableDefaults(own[name], facts.type, isSupported)];
-    const isDefaulted = facts.support !== 'ignored' && isSupported(type.name, name, facts);
-    return [name, isDefaulted ? facts.default : undefined];
-  });
-  // Fields that the tables do not know (the node's name) stay.
-  return { ...own, ...Object.fromEntries(fields.filter(([, field]) => field !== undefined)) };
-}

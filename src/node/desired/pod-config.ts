@@ -13,7 +13,6 @@
  *
  * @module
  */
-import { type ConfigObject } from '#kube/objects/config-object.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type PodUpdate } from '#kube/pod/pod-update.js';
 import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
@@ -26,6 +25,8 @@ import { type ConfigProblem } from './config-problem.js';
 import { changedUids, diffPods, type PodSet } from './diff-pods.js';
 import { judgeByManifest, type PodJudge } from './manifests/judge-pod.js';
 import { type ManifestPlace } from './manifests/manifest-problem.js';
+import { type WrittenObject } from './manifests/manifest-reader.js';
+import { isConfigObject } from './manifests/source-object.js';
 import { ProblemBook } from './problem-book.js';
 import { type StoppedPods } from './stopped-pods.js';
 
@@ -36,10 +37,10 @@ export interface DeliveryOptions {
   /** Where a pod is written, for problems. */
   readonly placeOf?: (pod: NodePod) => ManifestPlace | undefined;
   /**
-   * All present ConfigMaps and Secrets of the source: available before any of its pods is handed out
-   * (default: none).
+   * All present objects of the source: its ConfigMaps and Secrets are available before any of its pods is handed
+   * out (default: none).
    */
-  readonly objects?: readonly ConfigObject[];
+  readonly objects?: readonly WrittenObject[];
 }
 
 /** The entry of one source. */
@@ -205,7 +206,7 @@ export class PodConfig {
   #deliver(source: Source, pods: readonly NodePod[], options: DeliveryOptions = {}): void {
     const { isComplete = true, placeOf = () => undefined, objects = [] } = options;
     this.#deliveries++;
-    this.objects.deliver(source.name, objects);
+    this.objects.deliver(source.name, objects.filter(isConfigObject));
     this.#logger.info('Setting pods for source', { source: source.name, pods: pods.length }, 4);
     const before = new Map(source.claims.map((claim) => [claimKey(claim.pod), claim.since]));
     source.claims = pods.map((pod) => ({

@@ -1,6 +1,7 @@
 import { FILE_SOURCE } from '../sources/file-source.js';
 import { type ManifestProblem, type ManifestProblemKind } from '../manifests/manifest-problem.js';
 import { type ManifestReading } from '../manifests/manifest-reader.js';
+import { isConfigObject } from '../manifests/source-object.js';
 import { type StoppedPods } from '../stopped-pods.js';
 import { hasSameContent } from '#kube/objects/config-object-update.js';
 import { type ConfigObject } from '#kube/objects/config-object.js';
@@ -67,9 +68,9 @@ function isSeen({ pods, objects: written }: ManifestReading, ports: ApplyManifes
     const isIt = known?.annotations?.[STATIC_POD_ANNOTATIONS.manifestHash] === hash;
     return isIt && known.deletionTimestamp === undefined;
   });
+  const configs = written.map(({ object }) => object).filter(isConfigObject);
   return (
-    areSeen &&
-    written.every(({ object }) => objects.all().some((known) => hasSameContent(known.object, object)))
+    areSeen && configs.every((object) => objects.all().some((known) => hasSameContent(known.object, object)))
   );
 }
 

@@ -8,19 +8,22 @@ import { formatValue } from '#kube/fields/field-problem.js';
 import { findForbidden, type NodePolicy } from '#kube/node/node-policy.js';
 import { toStaticPod } from '#kube/pod/static-pod.js';
 import { MANIFEST_ENDINGS, manifestNameKind } from '../manifests/manifest-names.js';
-import { type ManifestProblem } from '../manifests/manifest-problem.js';
+import { type ManifestPlace, type ManifestProblem } from '../manifests/manifest-problem.js';
 import {
   aboutFile,
   LARGEST_MANIFEST_BYTES,
   type ManifestObject,
   type ManifestPod,
   readManifests,
+  type WrittenObject,
 } from '../manifests/manifest-reader.js';
-import { objectName, objectTwinProblem } from '../manifests/source-object.js';
+import { isConfigObject, objectName, objectTwinProblem } from '../manifests/source-object.js';
 import { APPARMOR_PREFIX, SECCOMP_POD, SECCOMP_PREFIX } from '#kube/validation/validate-pod-annotations.js';
 import { messageOf } from '#base/errors/errors.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
+import { type Pod } from '#kube/pod/pod.js';
+import { findPodTemplate } from '#kube/workloads/workload.js';
 import { type PodReference, podReferences } from '#kube/pod/pod-references.js';
 
 /** Whether the file does not exist, so that no line can be named. */
@@ -54,12 +57,12 @@ export interface ValidPod {
   readonly hash: string;
 }
 
-/** A ConfigMap or Secret that pods could use. */
+/** An object that is no pod, and could be used here. */
 export interface ValidObject {
   readonly file: string;
   readonly line: number;
   readonly column: number;
-  readonly kind: ConfigObject['kind'];
+  readonly kind: WrittenObject['kind'];
   readonly name: string;
   readonly namespace: string;
 }
@@ -115,16 +118,48 @@ export async function validateManifests(options: ValidateOptions): Promise<Valid
     }
   }
   const { policy = NO_POLICY, nodeName } = options;
-  const forbidden = pods.flatMap((each) => findForbiddenFields(each, policy));
+  const templates = objects.flatMap(podsOfObject);
+  const forbidden = [...pods, ...templates].flatMap((each) => findForbiddenFields(each, policy));
   const allowed = pods.filter((each) => findForbiddenFields(each, policy).length === 0);
   const [identified, known] = [identifyPods(allowed, nodeName), identifyObjects(objects)];
   return {
     pods: identified.pods,
     objects: known.objects,
     problems: [...problems, ...forbidden, ...identified.problems, ...known.problems],
-    warnings: [...pods.flatMap(findPodWarnings), ...findMissingReferences(pods, objects)],
+    warnings: [
+      ...[...pods, ...templates].flatMap(findPodWarnings),
+      ...objects.flatMap(findObjectNotes),
+      ...findMissingReferences([...pods, ...templates], objects),
+    ],
     passedOver,
   };
+}
+
+/** The pod that an object would make, named after it: as far as its template says. */
+function podsOfObject({ object, place, placeOf }: ManifestObject): ManifestPod[] {
+  const found = isConfigObject(object) ? undefined : findPodTemplate(object);
+  if (found === undefined) return [];
+  const { template, path } = found;
+  const { name, namespace } = object.metadata;
+  const metadata = { ...template.metadata, name, namespace };
+  const pod: Pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec: template.spec };
+  const placeIn = (inner: FieldPath): ManifestPlace => placeOf([...path, ...inner]);
+  return [{ pod, place, placeOf: placeIn, findProblemsOfNew: () => [], leftOut: [] }];
+}
+
+/** What becomes of objects that only a cluster gives a meaning. */
+const NOTES: Partial<Record<WrittenObject['kind'], string>> = {
+  Namespace: 'accepted without effect: a namespace exists as soon as something is in it',
+  ServiceAccount: 'accepted without effect: no API server issues tokens for it',
+  Service:
+    'accepted, and not served yet: connect to the addresses of its pods, or give a container a hostPort',
+};
+
+function findObjectNotes({ object, place }: ManifestObject): ManifestProblem[] {
+  const message = NOTES[object.kind];
+  if (message === undefined) return [];
+  const about = `the ${object.kind} ${formatValue(object.metadata.name)} is ${message}`;
+  return [{ ...place, kind: 'unknown', path: '', message: about, pod: '', namespace: '' }];
 }
 
 function findForbiddenFields({ pod, place }: ManifestPod, policy: NodePolicy): ManifestProblem[] {
@@ -267,7 +302,8 @@ function findMissingReferences(
   pods: readonly ManifestPod[],
   objects: readonly ManifestObject[],
 ): ManifestProblem[] {
-  const known = new Map(objects.map(({ object }) => [keyOf(object.kind, object.metadata), object]));
+  const configs = objects.map(({ object }) => object).filter(isConfigObject);
+  const known = new Map(configs.map((object) => [keyOf(object.kind, object.metadata), object]));
   return pods.flatMap(({ pod, placeOf }) => {
     const { name, namespace = DEFAULT_NAMESPACE } = pod.metadata;
     const told = new Set<string>();

@@ -1,6 +1,7 @@
 import { type ConfigObject } from '#kube/objects/config-object.js';
 import { describeValue, type FieldProblem, formatValue, required } from '#kube/fields/field-problem.js';
 import { isRecord } from '#base/text/is-record.js';
+import { isWorkloadKind, type Workload, WORKLOAD_VERSIONS } from '#kube/workloads/workload.js';
 import { type YamlStep } from '#base/text/yaml/yaml-path.js';
 import { findSimilarWord } from '#base/text/similar-word.js';
 import { type ManifestProblemKind } from './manifest-problem.js';
@@ -10,7 +11,7 @@ export type FoundObject = FoundKind | FoundOther;
 
 /** An object that names its kind. Without a kind, its problems are best reported as those of a pod. */
 export interface FoundKind {
-  readonly kind: 'Pod' | ConfigObject['kind'];
+  readonly kind: 'Pod' | ConfigObject['kind'] | Workload['kind'];
   /** From the top of the document. */
   readonly path: readonly YamlStep[];
   readonly value: unknown;
@@ -30,15 +31,13 @@ const KINDS = ['Pod', 'ConfigMap', 'Secret'] as const;
 /** The kind of their items if these do not name it themselves. */
 const LISTS: Readonly<Record<string, FoundKind['kind'] | undefined>> = {
   List: undefined,
-  PodList: 'Pod',
-  ConfigMapList: 'ConfigMap',
-  SecretList: 'Secret',
+  ...Object.fromEntries(
+    [...KINDS, ...(Object.keys(WORKLOAD_VERSIONS) as Workload['kind'][])].map((kind) => [
+      `${kind}List`,
+      kind,
+    ]),
+  ),
 };
-/** Objects that contain a pod template. */
-const WITH_TEMPLATE = [
-  ...['Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet', 'Job', 'CronJob', 'ReplicationController'],
-  'PodTemplate',
-];
 const LIST_FIELDS = ['apiVersion', 'kind', 'metadata', 'items'];
 /** kubectl prints no nested lists, and they could nest without end. */
 const DEEPEST_LIST = 4;
@@ -51,8 +50,8 @@ export function findObjects(
 ): FoundObject[] {
   if (!isRecord(value)) return [{ kind: 'Pod', path, value }];
   const kind = value['kind'] ?? itemKind;
-  const apiVersion = value['apiVersion'] ?? (itemKind === undefined ? undefined : 'v1');
-  const known = KINDS.find((each) => each === kind);
+  const apiVersion = value['apiVersion'] ?? (itemKind === undefined ? undefined : versionOf(itemKind));
+  const known = KINDS.find((each) => each === kind) ?? (isWorkloadKind(kind) ? kind : undefined);
   if (kind === undefined && isComposeFile(value)) {
     const message =
       'a Compose file is no manifest; write a Pod for its services, kompose convert helps with that';
@@ -78,11 +77,12 @@ function listObjects(value: Record<string, unknown>, kind: string, path: readonl
       return { kind: 'unknown', path: [name], message: `unknown field, ${hint}` };
     });
   const { apiVersion, items } = value;
-  if (apiVersion !== 'v1') {
+  const version = versionOf(LISTS[kind]);
+  if (apiVersion !== version) {
     problems.push({
       kind: 'kind',
       path: ['apiVersion'],
-      message: `must be v1, not ${formatValue(apiVersion)}`,
+      message: `must be ${version}, not ${formatValue(apiVersion)}`,
     });
   }
   if (items === undefined || items === null) {
@@ -103,37 +103,40 @@ function listObjects(value: Record<string, unknown>, kind: string, path: readonl
   );
 }
 
+function versionOf(kind: FoundKind['kind'] | undefined): string {
+  return isWorkloadKind(kind) ? WORKLOAD_VERSIONS[kind] : 'v1';
+}
+
+const JOIN = 'or join a cluster with --kubeconfig';
+
 /** Cluster objects that people put beside their pods, and what to do instead. */
 const ALTERNATIVES: Readonly<Record<string, string>> = {
-  PersistentVolumeClaim: 'use a hostPath volume with type DirectoryOrCreate in the pod',
-  PersistentVolume: 'use a hostPath volume with type DirectoryOrCreate in the pod',
-  StorageClass: 'use a hostPath volume with type DirectoryOrCreate in the pod',
-  Service: 'give the container a hostPort, or connect to the address of the pod',
+  PersistentVolume: 'remove it: a claim gets a folder of its own; mount an existing one with hostPath',
+  StorageClass: 'remove it: every claim gets a folder of this node',
   Ingress: 'run a proxy in a pod with a hostPort',
   NetworkPolicy: 'filter with the firewall of this machine',
-  Namespace: 'remove it: a namespace exists as soon as a pod names it',
-  ServiceAccount: 'remove it: no API server issues tokens for it',
   Role: 'remove it: there is no API server to enforce it',
   RoleBinding: 'remove it: there is no API server to enforce it',
   ClusterRole: 'remove it: there is no API server to enforce it',
   ClusterRoleBinding: 'remove it: there is no API server to enforce it',
-  HorizontalPodAutoscaler: 'remove it, and write one Pod for each replica',
-  PodDisruptionBudget: 'remove it: pods of manifests are not evicted through an API server',
+  HorizontalPodAutoscaler: `write the replicas into the Deployment, ${JOIN}`,
+  PodDisruptionBudget: `remove it, as pods of manifests are not evicted through an API server, ${JOIN}`,
+  ResourceQuota: `remove it, ${JOIN}`,
+  LimitRange: `write limits into the pods, ${JOIN}`,
+  PodTemplate: 'write it as the template of a Deployment, or as a Pod',
   Kustomization: 'build it first: kubectl kustomize . > pods.yaml',
   KubeletConfiguration: 'give it to the agent with --config',
 };
 
 function whyNot(kind: string): string {
-  const words = [...KINDS, ...Object.keys(LISTS), ...WITH_TEMPLATE, ...Object.keys(ALTERNATIVES)];
+  const workloads = Object.keys(WORKLOAD_VERSIONS);
+  const words = [...KINDS, ...workloads, ...Object.keys(LISTS), ...Object.keys(ALTERNATIVES)];
   const guess = findSimilarWord(kind, words);
   const alternative = Object.hasOwn(ALTERNATIVES, kind) ? ALTERNATIVES[kind] : undefined;
   if (alternative !== undefined) return `${kind} is not supported; ${alternative}`;
-  if (WITH_TEMPLATE.includes(kind)) {
-    return `${kind} is not supported; write its template as a Pod, one for each replica`;
-  }
   const hint =
     guess === undefined
-      ? 'a manifest contains Pods, ConfigMaps, Secrets and Lists of them'
+      ? 'a manifest contains Pods, ConfigMaps, Secrets, claims, workloads such as Deployments and Jobs, and Lists of them'
       : `did you mean ${guess}?`;
   return `${formatValue(kind)} is not supported; ${hint}`;
 }

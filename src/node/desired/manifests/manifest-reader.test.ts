@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { toV1ConfigObject } from '#kube/objects/config-object-json.js';
+import { toPlainObject } from './source-object.js';
 import { formatManifestProblem } from './manifest-problem.js';
 import { LARGEST_MANIFEST_BYTES, type ManifestReading, readManifests } from './manifest-reader.js';
 
@@ -28,7 +28,7 @@ describe('a manifest of real shape', () => {
     expect(problems.map(formatManifestProblem)).toEqual([]);
     expect(pods.length + objects.length).toBeGreaterThan(0);
     for (const { object } of objects) {
-      const printed = readManifests(stringify(toV1ConfigObject(object), { version: '1.1' }), { file: 'f' });
+      const printed = readManifests(stringify(toPlainObject(object), { version: '1.1' }), { file: 'f' });
       expect(printed.objects.map((again) => again.object)).toEqual([object]);
     }
     for (const { pod } of pods) {

@@ -1,8 +1,8 @@
 /**
  * Reads the manifests of a file: YAML or JSON, one or many documents, Lists.
  *
- * In: the bytes of a file. Out: every runnable pod as written, every ConfigMap and Secret, and every problem
- * of the others with its line, column and path. One bad object does not affect others. kube/pod/static-pod.ts
+ * In: the bytes of a file. Out: every runnable pod as written, every other object, and every problem of the
+ * others with its line, column and path. One bad object does not affect others. kube/pod/static-pod.ts
  * turns the pods into pods of a node. What a missing file or a problem means for a running pod is up to the
  * caller that reads repeatedly. No problem contains a value of a Secret.
  *
@@ -14,6 +14,8 @@ import { type FieldPath, formatFieldPath, toPlainPath } from '#kube/fields/field
 import { describeValue } from '#kube/fields/field-problem.js';
 import { type Pod } from '#kube/pod/pod.js';
 import { readConfigObject } from '#kube/objects/read-config-object.js';
+import { readWorkload } from '#kube/workloads/read-workload.js';
+import { isWorkloadKind, type Workload } from '#kube/workloads/workload.js';
 import { readPod } from '#kube/pod/read-pod.js';
 import { checkStaticPod } from '#kube/pod/static-pod.js';
 import { validateNewPod } from '#kube/validation/validate-new-pod.js';
@@ -25,6 +27,12 @@ import { type ManifestPlace, type ManifestProblem, type ManifestProblemKind } fr
 
 /** An API server's limit for one object, rounded down; a file is read in one go. */
 export const LARGEST_MANIFEST_BYTES = 1024 * 1024;
+
+/** Kinds that no agent acts on so far. */
+const NOT_RUN_YET: ReadonlySet<Workload['kind']> = new Set([
+  ...(['Deployment', 'ReplicaSet', 'ReplicationController', 'StatefulSet', 'DaemonSet'] as const),
+  ...(['Job', 'CronJob', 'PersistentVolumeClaim'] as const),
+]);
 
 /** How to read manifests. */
 export interface ManifestOptions {
@@ -54,10 +62,15 @@ export interface ManifestPod {
   readonly leftOut: readonly string[];
 }
 
-/** A ConfigMap or Secret, and where it is written. */
-export interface ManifestObject {
-  readonly object: ConfigObject;
+/** Any object but a pod. */
+export type WrittenObject = ConfigObject | Workload;
+
+/** Such an object, and where it is written. */
+export interface ManifestObject<Each extends WrittenObject = WrittenObject> {
+  readonly object: Each;
   readonly place: ManifestPlace;
+  /** The position of a value in it, or of the nearest one around it. */
+  readonly placeOf: (path: FieldPath) => ManifestPlace;
 }
 
 /** Everything in one file. */
@@ -129,6 +142,7 @@ class ObjectReader {
   read(isConfidential: boolean): ObjectReading {
     const found = this.#found;
     if (found.kind === 'other') return { problems: found.problems.map((each) => this.#problem(each)) };
+    if (isWorkloadKind(found.kind)) return this.#readWorkload(found.value, found.kind);
     if (found.kind !== 'Pod') return this.#readConfigObject(found.value, found.kind);
     if (isConfidential && !isRecord(found.value)) {
       const message = `must be a mapping, not ${describeValue(found.value)}`;
@@ -155,7 +169,24 @@ class ObjectReader {
     const { object, problems } = readConfigObject(value, kind);
     return object === undefined
       ? { problems: problems.map((each) => this.#problem(each)) }
-      : { object: { object, place: this.#place([]) }, problems: [] };
+      : { object: this.#toObject(object), problems: [] };
+  }
+
+  #readWorkload(value: unknown, kind: Workload['kind']): ObjectReading {
+    const { nodeName, isSupported } = this.#options;
+    const toWritten = (pod: unknown): unknown => toWrittenPod(pod, nodeName).value;
+    const { object, problems } = readWorkload(value, kind, { toWritten, isSupported });
+    if (object !== undefined && NOT_RUN_YET.has(kind)) {
+      const message = `${kind} is valid, and not run yet; write its template as a Pod, one for each replica`;
+      return { problems: [this.#problem({ kind: 'kind', path: ['kind'], message })] };
+    }
+    return object === undefined
+      ? { problems: problems.map((each) => this.#problem(each)) }
+      : { object: this.#toObject(object), problems: [] };
+  }
+
+  #toObject(object: WrittenObject): ManifestObject {
+    return { object, place: this.#place([]), placeOf: (path) => this.#place(path) };
   }
 
   #place(path: FieldPath, of: 'key' | 'value' = 'value'): ManifestPlace {

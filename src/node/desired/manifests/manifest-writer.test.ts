@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { parse } from 'yaml';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { toV1ConfigObject } from '#kube/objects/config-object-json.js';
+import { toPlainObject } from './source-object.js';
 import { forbidden } from '#kube/fields/field-problem.js';
 import { type Pod } from '#kube/pod/pod.js';
 import { toStaticPod } from '#kube/pod/static-pod.js';
@@ -145,7 +145,7 @@ describe('an object that is applied', () => {
     const text = await readFile(join(folder, 'default_odd.configmap.yaml'), 'utf8');
     const { objects, problems } = readManifests(text, { file: 'odd.yaml', nodeName: 'node' });
     expect(problems).toEqual([]);
-    expect(toV1ConfigObject(objects[0]!.object)).toMatchObject({ metadata: { labels }, data });
+    expect(toPlainObject(objects[0]!.object)).toMatchObject({ metadata: { labels }, data });
   });
 
   it('is written once by two who apply it at the same time', async () => {

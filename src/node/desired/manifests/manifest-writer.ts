@@ -14,7 +14,6 @@ import { open, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
-import { toV1ConfigObject } from '#kube/objects/config-object-json.js';
 import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
 import { type FieldProblem } from '#kube/fields/field-problem.js';
 import { applyPodDefaults } from '#kube/pod/pod-defaults.js';
@@ -25,7 +24,7 @@ import { syncPath, writeWhole } from '#base/fs/whole-file.js';
 import { Mutex } from '#base/async/mutex.js';
 import { type ManifestProblem } from './manifest-problem.js';
 import { LARGEST_MANIFEST_BYTES, type ManifestReading, readManifests } from './manifest-reader.js';
-import { keepObjects, toSourceObject } from './source-object.js';
+import { keepObjects, toPlainObject, toSourceObject } from './source-object.js';
 import { toWrittenObject } from './written-object.js';
 
 /** What can be applied. */
@@ -206,7 +205,7 @@ function isSame(one: ManifestReading, other: ManifestReading): boolean {
   }
   const [object, nextObject] = [one.objects[0]?.object, other.objects[0]?.object];
   if (object === undefined || nextObject === undefined) return false;
-  return isDeepStrictEqual(toV1ConfigObject(object), toV1ConfigObject(nextObject));
+  return isDeepStrictEqual(toPlainObject(object), toPlainObject(nextObject));
 }
 
 /** Undefined for a missing file. A file that is no manifest by its size or type has other contents. */

@@ -6,31 +6,47 @@ import {
   type V1ConfigObject,
 } from '#kube/objects/config-object-json.js';
 import { formatFieldPath } from '#kube/fields/field-path.js';
-import { formatValue } from '#kube/fields/field-problem.js';
+import { type FieldProblem, formatValue } from '#kube/fields/field-problem.js';
 import { type ManifestPlace, type ManifestProblem } from './manifest-problem.js';
-import { type ManifestObject } from './manifest-reader.js';
+import { isWorkloadKind, type Workload } from '#kube/workloads/workload.js';
+import { checkWorkloadUpdate } from '#kube/workloads/workload-update.js';
+import { type ManifestObject, type WrittenObject } from './manifest-reader.js';
 
-/** A ConfigMap or Secret of a source. */
+/** A ConfigMap, a Secret or a workload of a source. */
 export interface SourceObject {
-  readonly object: ConfigObject;
+  readonly object: WrittenObject;
   /** The object in JSON on one line: for storage, and to compare versions. */
   readonly written: string;
   readonly place: ManifestPlace;
 }
 
 /** Turns a parsed object into one of a source. */
-export function toSourceObject({ object, place }: ManifestObject): SourceObject {
-  return { object, written: JSON.stringify(toV1ConfigObject(object)), place };
+export function toSourceObject({ object, place }: Pick<ManifestObject, 'object' | 'place'>): SourceObject {
+  return { object, written: JSON.stringify(toPlainObject(object)), place };
+}
+
+/** The object in JSON. */
+export function toPlainObject(object: WrittenObject): V1ConfigObject | Workload {
+  return isConfigObject(object) ? toV1ConfigObject(object) : object;
+}
+
+/** Whether an object is what pods find by its name as variables or files. */
+export function isConfigObject(object: WrittenObject): object is ConfigObject {
+  return !isWorkloadKind(object.kind);
 }
 
 /** Restores a stored object. Throws when it is invalid. */
 export function restoreSourceObject(written: string, place: ManifestPlace): SourceObject {
-  const object = fromV1ConfigObject(JSON.parse(written) as V1ConfigObject);
+  const plain = JSON.parse(written) as V1ConfigObject | Workload;
+  // It was validated before it was stored.
+  const object = isWorkloadKind(plain.kind)
+    ? (plain as Workload)
+    : fromV1ConfigObject(plain as V1ConfigObject);
   return { object, written, place };
 }
 
 /** `ConfigMap default/web`. */
-export function objectName({ kind, metadata }: ConfigObject): string {
+export function objectName({ kind, metadata }: WrittenObject): string {
   return `${kind} ${metadata.namespace}/${metadata.name}`;
 }
 
@@ -59,7 +75,7 @@ export function keepObjects(
   const objects: SourceObject[] = [];
   for (const each of read) {
     const old = known.get(objectName(each.object));
-    const refusals = old === undefined ? [] : checkConfigObjectUpdate(old.object, each.object);
+    const refusals = old === undefined ? [] : checkUpdate(old.object, each.object);
     if (refusals.length === 0) objects.push(each);
     for (const { path, ...refusal } of refusals) {
       problems.push({ ...each.place, ...refusal, path: formatFieldPath(path), pod: '', namespace: '' });
@@ -71,8 +87,16 @@ export function keepObjects(
   return { objects: [...objects, ...left], kept: left.map(({ object }) => objectName(object)), problems };
 }
 
+function checkUpdate(before: WrittenObject, next: WrittenObject): FieldProblem[] {
+  if (isConfigObject(before)) return isConfigObject(next) ? checkConfigObjectUpdate(before, next) : [];
+  return isConfigObject(next) ? [] : checkWorkloadUpdate(before, next);
+}
+
 /** The object already exists elsewhere. */
-export function objectTwinProblem({ object, place }: ManifestObject, first: ManifestPlace): ManifestProblem {
+export function objectTwinProblem(
+  { object, place }: Pick<ManifestObject, 'object' | 'place'>,
+  first: ManifestPlace,
+): ManifestProblem {
   const { kind, metadata } = object;
   return {
     ...{ ...place, kind: 'duplicate', path: 'metadata.name' },

@@ -12,6 +12,7 @@ import { expect, it } from 'vitest';
 import { aManifest } from '#support/builders/a-manifest.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { sourceLookEnded } from '#base/channels/config-channels.js';
+import { isConfigObject } from '../manifests/source-object.js';
 import { FileSource } from './file-source.js';
 import { type FileContent, type FolderLook, type ManifestFiles } from './manifest-folder.js';
 import { INLINE_PARSER } from '../manifests/parse-manifest.js';
@@ -184,6 +185,7 @@ it('the pods and objects of a folder are those of the last good version of each 
                 .sort()
                 .join();
               deliveredMaps = objects
+                .filter(isConfigObject)
                 .map(({ metadata, data }) => `${metadata.name}:${String(data.get('k'))}`)
                 .sort()
                 .join();

@@ -1,6 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { formatManifestProblem, MANIFEST_ENDINGS, manifestNameKind, objectName, readManifests } from '#node';
+import {
+  formatManifestProblem,
+  MANIFEST_ENDINGS,
+  manifestNameKind,
+  isConfigObject,
+  objectName,
+  readManifests,
+} from '#node';
 import { type ConfigObject } from '#kube/objects/config-object.js';
 import { toV1ConfigObject } from '#kube/objects/config-object-json.js';
 import { type Container } from '#kube/container/container.js';
@@ -42,6 +49,9 @@ export async function readDemoPods(folder: string, nodeName: string): Promise<De
       pods.push(pod);
     }
     for (const { object } of reading.objects) {
+      if (!isConfigObject(object)) {
+        throw invalid(`${file}: the demo shows Pods; podloop run takes a ${object.kind}`);
+      }
       const isTwin = objects.some((other) => objectName(other) === objectName(object));
       if (isTwin) throw invalid(`${file}: there is a ${objectName(object)} already`);
       objects.push(object);

@@ -1,0 +1,253 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { formatFieldProblem } from '../fields/field-problem.js';
+import { applyWorkloadDefaults, readWorkload } from './read-workload.js';
+import { type Workload, WORKLOAD_VERSIONS } from './workload.js';
+import { checkWorkloadUpdate } from './workload-update.js';
+
+type Kind = Workload['kind'];
+type Json = Readonly<Record<string, unknown>>;
+
+const LABELS = { app: 'web' };
+const template = (spec: Json = {}, labels: Json = LABELS) => ({
+  metadata: { labels },
+  spec: { containers: [{ name: 'a', image: 'a:1' }], ...spec },
+});
+const ONCE = template({ restartPolicy: 'Never' });
+const SELECTOR = { matchLabels: LABELS };
+const CLAIM = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
+
+/** A valid spec of each kind. */
+const SPECS: Readonly<Record<Kind, Json | undefined>> = {
+  Deployment: { selector: SELECTOR, template: template() },
+  ReplicaSet: { selector: SELECTOR, template: template() },
+  ReplicationController: { selector: LABELS, template: template() },
+  StatefulSet: {
+    ...{ selector: SELECTOR, template: template(), serviceName: 'web' },
+    volumeClaimTemplates: [{ metadata: { name: 'data' }, spec: CLAIM }],
+  },
+  DaemonSet: { selector: SELECTOR, template: template() },
+  Job: { template: ONCE },
+  CronJob: { schedule: '*/5 * * * *', jobTemplate: { spec: { template: ONCE } } },
+  PersistentVolumeClaim: CLAIM,
+  Namespace: undefined,
+  ServiceAccount: undefined,
+  Service: { ports: [{ port: 80 }] },
+};
+const KINDS = Object.keys(SPECS) as Kind[];
+const objectOf = (kind: Kind, spec: Json | undefined = SPECS[kind], name = 'web') => ({
+  ...{ apiVersion: WORKLOAD_VERSIONS[kind], kind, metadata: { name } },
+  ...(spec === undefined ? {} : { spec }),
+});
+const read = (kind: Kind, value: unknown) => readWorkload(value, kind, { toWritten: (pod) => pod });
+const problemsOf = (kind: Kind, change: Json) =>
+  read(kind, objectOf(kind, { ...SPECS[kind], ...change })).problems.map(formatFieldProblem);
+
+describe('an object that stands for pods, or for what they use', () => {
+  it.each(KINDS)('is read as it is written, and is the same when it is read again: %s', (kind) => {
+    const { object, problems } = read(kind, objectOf(kind));
+    expect(problems.map(formatFieldProblem)).toEqual([]);
+    expect(object!.metadata).toEqual({ name: 'web', namespace: 'default' });
+    expect(read(kind, JSON.parse(JSON.stringify(object))).object).toEqual(object);
+    expect(applyWorkloadDefaults(applyWorkloadDefaults(object!))).toEqual(applyWorkloadDefaults(object!));
+  });
+
+  it.each(KINDS)('has only fields that Kubernetes has: %s', (kind) => {
+    const { problems } = read(kind, { ...objectOf(kind), specc: {} });
+    expect(problems.map(formatFieldProblem)).toEqual([expect.stringMatching(/^specc: unknown field/)]);
+  });
+
+  it.each(KINDS)('has the version of its kind: %s', (kind) => {
+    const { problems } = read(kind, { ...objectOf(kind), apiVersion: 'extensions/v1beta1' });
+    expect(problems.map(({ path }) => path)).toEqual([['apiVersion']]);
+  });
+
+  it.each([
+    [
+      'Deployment',
+      { template: template({ containers: [{ name: 'a', imag: 'a' }] }) },
+      [
+        /^spec\.template\.spec\.containers\[0\]\.imag: unknown field, did you mean image/,
+        /^spec\.template\.spec\.containers\[0\]\.image: Required/,
+      ],
+    ],
+    [
+      'CronJob',
+      { jobTemplate: { spec: { template: template({ restartPolicy: 'Never', hostPit: true }) } } },
+      [/^spec\.jobTemplate\.spec\.template\.spec\.hostPit: unknown field/],
+    ],
+    [
+      'Job',
+      { template: template({ restartPolicy: 'Never', volumes: [{ name: 'V' }] }) },
+      [/^spec\.template\.spec\.volumes\[0\]\.name: Invalid/],
+    ],
+  ] as const)('has a template that is read like a Pod: %s', (kind, change, expected) => {
+    const found = problemsOf(kind, change).sort();
+    expect(found).toEqual([...expected].map((each) => expect.stringMatching(each) as string));
+  });
+
+  it.each([
+    [
+      'Deployment',
+      { selector: { matchLabels: { app: 'db' } } },
+      'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`',
+    ],
+    [
+      'Deployment',
+      { selector: {} },
+      'spec.selector: Invalid value: {}: empty selector is invalid for deployment',
+    ],
+    ['Deployment', { selector: undefined }, 'spec.selector: Required value'],
+    ['Deployment', { replicas: -1 }, 'spec.replicas: Invalid value: -1: must be at least 0'],
+    ['Deployment', { replicas: '3' }, 'spec.replicas: must be a whole number, not "3"; leave the quotes out'],
+    [
+      'Deployment',
+      { template: ONCE },
+      'spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"',
+    ],
+    [
+      'ReplicaSet',
+      { template: template({ activeDeadlineSeconds: 5 }) },
+      'spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in ReplicaSet is not Supported',
+    ],
+    [
+      'Deployment',
+      { strategy: { type: 'Recreate', rollingUpdate: { maxSurge: 1 } } },
+      "spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'",
+    ],
+    [
+      'Deployment',
+      { strategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: '0%' } } },
+      'spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "0%": may not be 0 when `maxSurge` is 0',
+    ],
+    [
+      'Deployment',
+      { strategy: { rollingUpdate: { maxUnavailable: '101%' } } },
+      'spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "101%": must not be greater than 100%',
+    ],
+    [
+      'StatefulSet',
+      { updateStrategy: { rollingUpdate: { partition: -1 } } },
+      'spec.updateStrategy.rollingUpdate.partition: Invalid value: -1: must be at least 0',
+    ],
+    [
+      'StatefulSet',
+      { persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Delete' } },
+      'spec.persistentVolumeClaimRetentionPolicy.whenDeleted: "Delete" is not supported: claims stay until podloop volumes rm removes them',
+    ],
+    [
+      'StatefulSet',
+      { volumeClaimTemplates: [{ metadata: { name: 'd' }, spec: { accessModes: ['ReadWriteOnce'] } }] },
+      'spec.volumeClaimTemplates[0].spec.resources[storage]: Required value',
+    ],
+    [
+      'DaemonSet',
+      { updateStrategy: { rollingUpdate: { maxUnavailable: 0 } } },
+      'spec.updateStrategy.rollingUpdate.maxUnavailable: Required value: cannot be 0 when maxSurge is 0',
+    ],
+    [
+      'Job',
+      { template: template() },
+      'spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"',
+    ],
+    [
+      'Job',
+      { completionMode: 'Indexed' },
+      'spec.completions: Required value: when completion mode is Indexed',
+    ],
+    [
+      'Job',
+      { successPolicy: {} },
+      'spec.successPolicy: not supported; let all indexes succeed; for that, join a cluster with --kubeconfig',
+    ],
+    [
+      'Job',
+      { podFailurePolicy: { rules: [{ action: 'FailJob' }] } },
+      'spec.podFailurePolicy.rules[0]: Invalid value: {}: specifying one of OnExitCodes and OnPodConditions is required',
+    ],
+    [
+      'CronJob',
+      { schedule: '* * * *' },
+      expect.stringMatching(/^spec\.schedule: Invalid value: "\* \* \* \*": use five fields/),
+    ],
+    [
+      'CronJob',
+      { timeZone: 'Mars/Base' },
+      'spec.timeZone: Invalid value: "Mars/Base": unknown time zone Mars/Base',
+    ],
+    [
+      'PersistentVolumeClaim',
+      { accessModes: [] },
+      'spec.accessModes: Required value: at least 1 access mode is required',
+    ],
+    [
+      'PersistentVolumeClaim',
+      { volumeMode: 'Block' },
+      expect.stringMatching(/^spec\.volumeMode: "Block" is not supported/),
+    ],
+  ] as [Kind, Json, string][])('is held to Kubernetes’ rules: %s %j', (kind, change, expected) => {
+    expect(problemsOf(kind, change)).toEqual([expected]);
+  });
+
+  it.each([
+    ['*/15 0-6,12 1,15 JAN-MAR mon-fri', true],
+    ['@daily', true],
+    ['@every 1h30m', true],
+    ['0 0 31 2 ? ', true],
+    ['0 0 L * *', false],
+    ['* * * * * *', false],
+    ['60 * * * *', false],
+    ['0 0 * * 7', false],
+    ['TZ=UTC 0 0 * * *', false],
+    ['@reboot', false],
+    ['', false],
+  ])('runs at times that Kubernetes can read: %s', (schedule, isFine) => {
+    expect(problemsOf('CronJob', { schedule }).length === 0).toBe(isFine);
+  });
+
+  it('is read without throwing, whatever is in it', () => {
+    fc.assert(
+      fc.property(
+        ...[fc.constantFrom(...KINDS), fc.object({ maxDepth: 3 }), fc.object({ maxDepth: 3 })],
+        (kind, spec, change) => {
+          const value = { ...objectOf(kind), spec: { ...SPECS[kind], ...spec }, ...change };
+          const { object, problems } = read(kind, value);
+          expect(object === undefined).toBe(problems.length > 0);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('an edit of such an object', () => {
+  const parse = (kind: Kind, change: Json = {}): Workload =>
+    read(kind, objectOf(kind, { ...SPECS[kind], ...change })).object!;
+
+  it.each([
+    ['Deployment', { replicas: 3, template: template({}, { app: 'web', tier: 'x' }) }, []],
+    [
+      'Deployment',
+      {
+        selector: { matchLabels: { app: 'web', tier: 'x' } },
+        template: template({}, { app: 'web', tier: 'x' }),
+      },
+      ['spec.selector'],
+    ],
+    ['StatefulSet', { replicas: 2, template: template({ hostname: 'x' }) }, []],
+    ['StatefulSet', { podManagementPolicy: 'Parallel' }, ['spec']],
+    ['StatefulSet', { podManagementPolicy: 'OrderedReady' }, []],
+    ['Job', { parallelism: 4, suspend: true }, []],
+    ['Job', { template: template({ restartPolicy: 'OnFailure' }) }, ['spec.template']],
+    ['PersistentVolumeClaim', { resources: { requests: { storage: '2Gi' } } }, []],
+    [
+      'PersistentVolumeClaim',
+      { resources: { requests: { storage: '1Mi' } } },
+      ['spec.resources.requests.storage'],
+    ],
+    ['PersistentVolumeClaim', { accessModes: ['ReadWriteMany'] }, ['spec']],
+  ] as [Kind, Json, string[]][])('changes what Kubernetes lets it change: %s %j', (kind, change, paths) => {
+    const found = checkWorkloadUpdate(parse(kind), parse(kind, change));
+    expect(found.map(({ path }) => path.join('.'))).toEqual(paths);
+  });
+});
