@@ -13,6 +13,7 @@ import { importsOf, listFiles, readText, type SourceImport } from './source-tree
 /** What an agent is made of: for those that put it together. */
 const PARTS = [
   ...['kube', 'watch/cri', 'watch/observed', 'watch/pleg', 'watch/report', 'history', 'doctor', 'cluster'],
+  'workloads',
   ...[
     'node/runtime',
     'node/images',
@@ -48,13 +49,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'watch/report': ['kube', 'watch/cri', 'watch/pleg'],
   history: ['kube', 'type watch/pleg/index', 'type watch/pleg/pod-lifecycle-event'],
   doctor: ['kube'],
+  workloads: ['kube'],
   cluster: ['kube'],
   'node/runtime': ['kube', 'watch/cri', 'watch/observed'],
   'node/images': ['kube', 'watch/observed', 'node/runtime'],
   'node/volumes': ['kube', 'watch/observed', 'node/runtime'],
   'node/probes': ['kube', 'watch/observed', 'node/runtime'],
   'node/status': ['kube', 'watch/observed', 'node/runtime'],
-  'node/desired': ['kube', 'watch/observed', 'node/runtime'],
+  'node/desired': ['kube', 'workloads', 'watch/observed', 'node/runtime'],
   'node/resources/eviction': ['kube'],
   'node/resources/gc': ['kube', 'watch/observed', 'node/runtime'],
   'node/resources/stats': ['kube', 'watch/observed', 'node/runtime'],

@@ -85,6 +85,11 @@ export const COMMANDS: readonly LazyCommand[] = [
     load: async (host) => (await import('./commands/restart/restart.js')).restartCommand(host),
   },
   {
+    name: 'volumes',
+    summary: 'List the volumes of claims on this node, or remove them',
+    load: async (host) => (await import('./commands/volumes/volumes.js')).volumesCommand(host),
+  },
+  {
     name: 'wait',
     summary: 'Wait until pods and other objects of a running agent are as wanted',
     load: async (host) => (await import('./commands/wait/wait.js')).waitCommand(host),

@@ -4,6 +4,7 @@ import { type NodePod } from '#kube/pod/node-pod.js';
 import { formatPod } from '#kube/pod/pod-ref.js';
 import { isTerminalPhase, type V1ContainerStatus, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { hasEndlessContainer } from '#kube/container/restart-rule.js';
+import { type JobEnd } from '#workloads';
 import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { type AgentParts } from './parts/agent-parts.js';
@@ -16,6 +17,8 @@ export interface BatchView {
   readonly isOver: (uid: string) => boolean;
   /** Pods that somebody has deleted although their manifests exist (default: none). */
   readonly stopped?: readonly { readonly namespace: string; readonly name: string }[];
+  /** Jobs of manifests, each with its end: their pods may fail on the way (default: none). */
+  readonly jobs?: readonly JobEnd[];
   /** The present problems of the manifests. */
   readonly problems: readonly ConfigProblem[];
 }
@@ -27,10 +30,15 @@ export interface BatchView {
  * It succeeds when there was a pod, every pod has succeeded, none was deleted, and every manifest gave a pod.
  */
 export function findBatchFailures(view: BatchView): string[] | undefined {
-  const { pods, findStatus, isOver, stopped = [], problems } = view;
+  const { pods, findStatus, isOver, stopped = [], jobs = [], problems } = view;
   const failures = stopped.map(({ namespace, name }) => `pod ${namespace}/${name} was deleted`);
-  let count = stopped.length;
+  let count = stopped.length + jobs.length;
+  for (const { name, end } of jobs) {
+    if (end === 'none') return undefined;
+    if (end !== 'good') failures.push(`job ${name} failed: ${end.why}`);
+  }
   for (const { metadata } of pods) {
+    if (metadata.ownerReferences?.some(({ kind }) => kind === 'Job') === true) continue;
     const status = findStatus(metadata.uid);
     if (status === undefined || !isTerminalPhase(status.phase) || !isOver(metadata.uid)) return undefined;
     count++;
@@ -44,7 +52,7 @@ export function findBatchFailures(view: BatchView): string[] | undefined {
 /** The parts of an agent that show the progress of a batch. */
 export type BatchParts = Pick<
   AgentParts,
-  'sources' | 'stopped' | 'desired' | 'manager' | 'workers' | 'seenAllSources'
+  'sources' | 'stopped' | 'desired' | 'manager' | 'workers' | 'workloads' | 'seenAllSources'
 >;
 
 /** How often to check whether every pod has ended, in milliseconds. */
@@ -76,7 +84,7 @@ export async function untilBatchEnds(
 }
 
 function findFailures(parts: BatchParts): string[] | undefined {
-  const { sources, stopped, desired, manager, workers, seenAllSources } = parts;
+  const { sources, stopped, desired, manager, workers, workloads, seenAllSources } = parts;
   if (!seenAllSources()) return undefined;
   // A pod that was edited after its end runs once more.
   const isThrough = (uid: string): boolean => workers.isFinished(uid) && !workers.isWantedAnew(uid);
@@ -85,6 +93,7 @@ function findFailures(parts: BatchParts): string[] | undefined {
     findStatus: (uid) => manager.find(uid)?.status,
     isOver: (uid) => isThrough(uid) || desired.findRejection(uid) !== undefined,
     stopped: stopped.heldBack(),
+    jobs: workloads.jobEnds(),
     problems: sources.config.problems(),
   });
 }

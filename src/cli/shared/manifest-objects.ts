@@ -142,10 +142,11 @@ function toItem(
   if (typeof apiVersion !== 'string') throw invalid('apiVersion not set');
   if (typeof kind !== 'string') throw invalid('kind not set');
   const { name, namespace } = metadata;
-  const type = apiVersion === 'v1' ? findTypeOfKind(kind) : undefined;
-  if (type === undefined || !['pods', 'configmaps', 'secrets'].includes(type.plural)) {
+  const found = findTypeOfKind(kind);
+  const type = apiVersion === (found?.apiVersion ?? 'v1') ? found : undefined;
+  if (type === undefined || ['events', 'nodes'].includes(type.plural)) {
     throw failure(
-      `resource mapping not found for name: ${JSON.stringify(name ?? '')} namespace: ${JSON.stringify(namespace ?? '')} from ${JSON.stringify(file)}: no matches for kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)}: an agent takes Pods, ConfigMaps and Secrets`,
+      `resource mapping not found for name: ${JSON.stringify(name ?? '')} namespace: ${JSON.stringify(namespace ?? '')} from ${JSON.stringify(file)}: no matches for kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)}: an agent takes Pods, ConfigMaps, Secrets, claims, and workloads such as Deployments and Jobs`,
     );
   }
   if (typeof name !== 'string' || name === '')

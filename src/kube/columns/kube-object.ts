@@ -27,6 +27,7 @@ export interface ObjectMetadata {
   readonly deletionGracePeriodSeconds?: number;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
+  readonly ownerReferences?: readonly { readonly kind?: string; readonly name?: string }[];
 }
 
 export interface PodObject extends KubeObject {

@@ -7,6 +7,7 @@ import {
 } from './kube-object.js';
 import { formatAge } from './human-age.js';
 import { podRow } from './pod-row.js';
+import { WORKLOAD_COLUMNS } from './workload-columns.js';
 
 /**
  * The columns of a kind of object, named as an API server names them (kubectl prints capitals), and a
@@ -92,7 +93,8 @@ const PLAIN: ResourceColumns = {
   row: (object, nowMs) => [nameOf(object), ageOf(object, nowMs)],
 };
 
-const COLUMNS = new Map([
+const COLUMNS = new Map<string, ResourceColumns>([
+  ...WORKLOAD_COLUMNS,
   ['pods', PODS],
   ['configmaps', CONFIG_MAPS],
   ['events', EVENTS],

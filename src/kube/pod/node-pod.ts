@@ -14,8 +14,20 @@ export interface NodePodMeta extends ObjectMeta {
   readonly manifestUid?: string;
   /** RFC 3339: the pod was deleted and must end. Only sources that have deletions set it. */
   readonly deletionTimestamp?: string;
+  /** The workload that made it, if it is in no manifest itself. */
+  readonly ownerReferences?: readonly OwnerReference[];
   /** Replaces the spec's grace period once there is a deletionTimestamp. */
   readonly deletionGracePeriodSeconds?: number;
+}
+
+/** A v1 OwnerReference. */
+export interface OwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean;
+  readonly blockOwnerDeletion?: boolean;
 }
 
 /** The uid of a pod in its source: its own, unless it was adopted under another one. */

@@ -9,6 +9,8 @@ export interface PodEvent {
   readonly message: string;
   /** The container that it is about; absent if it is about the pod. */
   readonly container?: string;
+  /** The kind of the object that it is about, if that is no pod. */
+  readonly about?: { readonly kind: string; readonly apiVersion: string };
 }
 
 /** Records pods' events. Never waits and never throws: an event is published or folded. */

@@ -112,7 +112,16 @@ describe('a pod as written', () => {
     expect(problems).toEqual([typeof message === 'string' ? message : expect.stringMatching(message)]);
   });
 
-  it.each(['csi', 'ephemeral', 'image', 'nfs', 'persistentVolumeClaim'])(
+  it.each([{}, [], '', { claimName: '' }, { claimName: '../etc' }, { claimName: 'a/b' }])(
+    'is refused for a claim without a name that one can have: %j',
+    (persistentVolumeClaim) => {
+      const found = problemsOf(podOf({ volumes: [{ name: 'v', persistentVolumeClaim }] }));
+      expect(found).toHaveLength(1);
+      expect(found[0]).toMatch(/^spec\.volumes\[0\]\.persistentVolumeClaim/);
+    },
+  );
+
+  it.each(['csi', 'ephemeral', 'image', 'nfs'])(
     'is refused for a volume %s without anything in it, which would be an emptyDir, and not for null',
     (source) => {
       const withSource = (value: unknown) => podOf({ volumes: [{ name: 'v', [source]: value }] });

@@ -53,10 +53,7 @@ export const VOLUME_TABLES = {
     secret: supported('SecretVolumeSource'),
     downwardAPI: supported('DownwardAPIVolumeSource'),
     projected: supported('ProjectedVolumeSource'),
-    persistentVolumeClaim: clustered(
-      refused('use hostPath with a folder of this node, and type DirectoryOrCreate'),
-      supported('PersistentVolumeClaimVolumeSource'),
-    ),
+    persistentVolumeClaim: supported('PersistentVolumeClaimVolumeSource'),
     csi: foreign('mount the volume on the node with the tools of its storage and use hostPath'),
     ephemeral: clustered(
       refused('use emptyDir; to keep what is in it, hostPath with type DirectoryOrCreate'),

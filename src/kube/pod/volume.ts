@@ -38,7 +38,7 @@ export interface Volume extends ForeignSources {
   readonly secret?: SecretVolume;
   readonly downwardAPI?: DownwardApiVolume;
   readonly projected?: ProjectedVolume;
-  /** Only of pods of an API server. */
+  /** In a manifest: a volume of this node by its name. */
   readonly persistentVolumeClaim?: PersistentVolumeClaimVolume;
   /** Only of pods of an API server: a claim that is made for the pod, and named after pod and volume. */
   readonly ephemeral?: EphemeralVolume;

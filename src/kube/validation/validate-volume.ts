@@ -16,7 +16,10 @@ import { getQuantity } from '../fields/quantity.js';
 import { exactlyOne, validateFileFieldRef, validateResourceFieldRef } from './validate-env.js';
 import { type DownwardApiFile, type KeyToPath, type Volume, type VolumeProjection } from '../pod/volume.js';
 
-const SOURCES = ['emptyDir', 'hostPath', 'configMap', 'secret', 'downwardAPI', 'projected'] as const;
+const SOURCES = [
+  ...(['emptyDir', 'hostPath', 'configMap', 'secret', 'downwardAPI', 'projected'] as const),
+  'persistentVolumeClaim',
+] as const;
 const mode = inRange(0, 0o777);
 
 /** Validates the volumes of a pod. */
@@ -42,7 +45,9 @@ export function validateVolumes(
 }
 
 function validateSource(volume: Draft<Volume>, path: FieldPath, list: ProblemList): void {
-  const { emptyDir, hostPath, configMap, secret, downwardAPI, projected } = volume;
+  const { emptyDir, hostPath, configMap, secret, downwardAPI, projected, persistentVolumeClaim } = volume;
+  const claim = persistentVolumeClaim?.claimName;
+  list.check([...path, 'persistentVolumeClaim', 'claimName'], claim, checkSubdomain);
   list.check([...path, 'emptyDir', 'sizeLimit'], emptyDir?.sizeLimit, (size) =>
     getQuantity(size).nanos < 0n ? 'must not be negative' : undefined,
   );

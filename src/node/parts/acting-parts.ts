@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClusterObjects } from '#cluster';
 import { PulledImages } from '../resources/gc/pulled-images.js';
@@ -29,6 +30,8 @@ import { PodPlanner } from '../pods/sync/sync-pod-planner.js';
 import { PodStatusUpdater } from '../pods/sync/sync-pod-status.js';
 import { SyncPod } from '../pods/sync/sync-pod.js';
 import { readPageSize } from '#base/proc/page-size.js';
+import { ClaimMarks } from '../volumes/claim-marks.js';
+import { LocalClaims } from '../volumes/claims/local-claims.js';
 import { ToolMounter } from '../volumes/mounter.js';
 import { buildVolumes } from './build-volumes.js';
 import { computeDownwardFacts, type DownwardNode, findDiskBytes } from '../resources/facts/downward-facts.js';
@@ -123,13 +126,19 @@ export async function buildActingParts(given: ActingPartsOptions) {
     return security.canMountRecursivelyReadOnly(handler ?? '');
   };
   const mounter = new ToolMounter({ clock });
+  const marks = new ClaimMarks(paths.podsDir);
+  const claimsFolder = join(options.rootDir, 'claims');
+  const localClaims = await LocalClaims.open({
+    ...{ folder: claimsFolder, clock, logger },
+    isUsed: async (path) => marks.isUsedByOther('', await realpath(path).catch(() => path)),
+  });
   const volumes = buildVolumes({
     mounter,
     ...{ ...common, policy, events, objects, podsFolder: paths.podsDir },
     memoryBytes: () => room.current().memoryBytes,
     downwardFacts: (pod) => computeDownwardFacts(pod, [], downwardNode()),
     onReady: (uid) => feedback.volumesReady.notify(uid),
-    canMountRecursivelyReadOnly,
+    ...{ canMountRecursivelyReadOnly, localClaims, claimsFolder },
     ...(cluster && { cluster }),
   });
   const mountinfo = await readOwnMountinfo().catch(() => '');
@@ -238,6 +247,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
       paths,
       room,
       mounter,
+      localClaims,
       volumes,
       node,
       memory,

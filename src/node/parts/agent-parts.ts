@@ -21,6 +21,7 @@ import { DesiredPods } from '../pods/loop/desired-pods.js';
 import { Feedback } from './feedback.js';
 import { PodEventLog } from '../telemetry/reports/pod-event-log.js';
 import { PodSources } from './pod-sources.js';
+import { buildWorkloads } from './build-workloads.js';
 import { buildActingParts } from './acting-parts.js';
 import { buildDecidingParts } from './deciding-parts.js';
 import { buildObservingParts } from './observing-parts.js';
@@ -85,8 +86,12 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     file: join(options.rootDir, 'created-objects.json'),
     ...common,
   });
+  const workloads = await buildWorkloads({
+    ...{ rootDir: options.rootDir, nodeName: identity.name, manager, stopped, events, feedback },
+    ...{ clock, logger },
+  });
   const sources = new PodSources({
-    ...{ options, nodeName: identity.name, stdin, parser, stopped, ...common },
+    ...{ options, nodeName: identity.name, stdin, parser, stopped, workloads, ...common },
     onObjectsChanged: (change) => feedback.objectsChanged.notify(change),
   });
   feedback.stopsChanged.subscribe(() => sources.config.refresh());
@@ -116,6 +121,13 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     ...{ ...common, options, client, events, sources, stopped, observing, acting, cluster, secrets },
     ...{ link: given.link, desired, manager, feedback },
   });
+  feedback.claimDeclared.subscribe(({ claim, spec }) => {
+    acting.localClaims.declare(claim, spec).catch((error: unknown) => {
+      logger.error('Volume of a claim cannot be made', error, { claim });
+    });
+  });
+  feedback.podFinished.subscribe((uid) => workloads.podsChanged(uid));
+  feedback.podEndChanged.subscribe((uid) => workloads.podsChanged(uid));
   // Statuses contain them.
   hostIps.onChange(() => feedback.syncSoon.notify([...desired.uids()]));
   return {
@@ -126,6 +138,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     events,
     sources,
     stopped,
+    workloads,
     objects,
     cluster,
     objectTimes,

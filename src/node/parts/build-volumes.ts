@@ -15,6 +15,7 @@ import { AllowedHostPaths } from '../volumes/allowed-host-paths.js';
 import { BoundedLooks } from '../volumes/bounded-looks.js';
 import { ClaimMarks } from '../volumes/claim-marks.js';
 import { ClaimedVolumes, type VolumeClaimSource } from '../volumes/claimed-volumes.js';
+import { claimsOf } from '../volumes/claims/claims-of.js';
 import { EmptyDirLimits } from '../volumes/empty-dir-limits.js';
 import { EmptyDir } from '../volumes/empty-dir.js';
 import { type FolderCounts } from '../volumes/folder-counts.js';
@@ -36,7 +37,11 @@ export interface VolumesOptions extends Publisher {
   readonly memoryBytes: () => bigint;
   /** Whether containers of a pod can have recursive read-only mounts. */
   readonly canMountRecursivelyReadOnly: (pod: NodePod) => boolean;
-  /** The API server; without it there are no tokens and no claims. */
+  /** The claims of pods of manifests. */
+  readonly localClaims: VolumeClaimSource;
+  /** Where their volumes are: absolute. */
+  readonly claimsFolder: string;
+  /** The API server; without it there are no tokens, and no claims but those of this node. */
   readonly cluster?: ServiceAccountTokenSource & VolumeClaimSource;
   readonly events: PodEventRecorder;
   /** What a pod waited for is available. */
@@ -48,7 +53,7 @@ export interface VolumesOptions extends Publisher {
 /** Builds the volumes of pods, of every kind that this node supports. */
 export function buildVolumes(given: VolumesOptions): PodVolumes {
   const { podsFolder, mounter, policy, objects, downwardFacts, memoryBytes, events, onReady } = given;
-  const { canMountRecursivelyReadOnly, cluster } = given;
+  const { canMountRecursivelyReadOnly, localClaims, claimsFolder, cluster } = given;
   const { channels, clock, logger } = given;
   const allowed = policy.allowedHostPaths && new AllowedHostPaths(policy.allowedHostPaths);
   const findPlace = async (path: string): Promise<LookPlace> => findLookPlace(path, await readOwnMounts());
@@ -62,7 +67,11 @@ export function buildVolumes(given: VolumesOptions): PodVolumes {
     },
   });
   const marks = new ClaimMarks(podsFolder);
-  const claimed = cluster && new ClaimedVolumes({ claims: cluster, hostPath, marks, events });
+  const ofCluster = cluster && new ClaimedVolumes({ claims: cluster, hostPath, marks, events });
+  // The agent's own folders are no paths that a node may forbid, and opened like those that it allows.
+  const ownPaths = [{ path: claimsFolder, readOnly: false }];
+  const own = new HostPath({ looks, allowed: allowed && new AllowedHostPaths(ownPaths) });
+  const ofNode = new ClaimedVolumes({ claims: localClaims, hostPath: own, marks, events });
   return new PodVolumes({
     ...{ ...ports, podsFolder, events, channels, clock, logger, onReady, canMountRecursivelyReadOnly },
     kinds: {
@@ -71,7 +80,8 @@ export function buildVolumes(given: VolumesOptions): PodVolumes {
         ...{ objects, downwardFacts, clock, logger, mounter },
         ...(cluster && { tokens: cluster }),
       }),
-      ...(claimed && { persistentVolumeClaim: claimed, ephemeral: claimed }),
+      persistentVolumeClaim: claimsOf({ ofNode, ofCluster }),
+      ...(ofCluster && { ephemeral: ofCluster }),
     },
   });
 }

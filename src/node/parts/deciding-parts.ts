@@ -1,7 +1,13 @@
 import { type Channels } from '#base/channels/publishing-channel.js';
 import type { ClusterObjects } from '#cluster';
 import { type StoppedPods } from '../desired/stopped-pods.js';
-import { type CriClient, emptyPodStatus, type ObservedPod, type PodStatus } from '#watch';
+import {
+  type CriClient,
+  emptyPodStatus,
+  isFirstRelistPending,
+  type ObservedPod,
+  type PodStatus,
+} from '#watch';
 import { manifestUidOf } from '#kube/pod/node-pod.js';
 import { POD_FORBIDDEN } from '#kube/node/node-policy.js';
 import { type SecretHider } from '#kube/objects/secret-hider.js';
@@ -12,6 +18,7 @@ import { admitSecurity, type SecurityFeatures } from '../pods/admission/admit-se
 import { toRunDefinition } from '../pods/loop/asks-for-new-run.js';
 import { type DesiredPods } from '../pods/loop/desired-pods.js';
 import { ForeignPodsWatch } from '../pods/admission/foreign-pods-watch.js';
+import { isRunning } from '../pods/loop/housekeeping-owner.js';
 import { Housekeeping, type PodCleaner } from '../pods/loop/housekeeping.js';
 import { readPodParts } from '../pods/loop/read-pod-parts.js';
 import { PodHandlers } from '../pods/loop/pod-handlers.js';
@@ -231,6 +238,15 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     handlers.handlePodUpdates([pod]);
   });
   feedback.resizeObstacle.answerWith((uid) => handlers.resizeObstacle(uid));
+  feedback.podRemains.answerWith((uid) => {
+    const observed = findObserved(uid);
+    const isWorkedOn = workers.isKnown(uid) && !workers.isFinished(uid);
+    const runs = observed !== undefined && isRunning(observed);
+    return {
+      isEnded: endedPods.isKept(uid),
+      isGone: !isFirstRelistPending(pleg.health()) && !desired.has(uid) && !isWorkedOn && !runs,
+    };
+  });
   feedback.admitAnew.answerWith((pod) => handlers.admitAnew(pod));
   const loop = new SyncLoop({
     ...common,

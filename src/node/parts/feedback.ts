@@ -1,4 +1,5 @@
 import { type NodePod } from '#kube/pod/node-pod.js';
+import { type ClaimSpec } from '#kube/workloads/workload.js';
 import { type ObjectChange } from '../desired/config-objects.js';
 import { type ResizeObstacle } from '../pods/admission/admit-pod.js';
 
@@ -50,6 +51,20 @@ export class Question<Subject, Answer> {
   }
 }
 
+/** A claim that pods of a workload will need, or that a manifest has. */
+interface DeclaredClaim {
+  readonly claim: { readonly namespace: string; readonly name: string };
+  readonly spec: ClaimSpec;
+}
+
+/** What is left of a pod. */
+export interface PodRemains {
+  /** That it ended is on the disk. */
+  readonly isEnded: boolean;
+  /** No source wants it, and nothing of it runs. */
+  readonly isGone: boolean;
+}
+
 /**
  * What flows against the order of the parts of an agent: earlier ones report here what later ones act on.
  *
@@ -74,6 +89,10 @@ export class Feedback {
   readonly podFinished = new Notifier<string>('finished pods');
   /** No other owner has a pod any more. */
   readonly podFree = new Notifier<NodePod>('free pods');
+  /** A claim that pods will need. */
+  readonly claimDeclared = new Notifier<DeclaredClaim>('declared claims');
+  /** What is left of a pod. */
+  readonly podRemains = new Question<string, PodRemains>('what is left of pods');
   /** Why a pod does not have the resources of its last edit; undefined when it has. */
   readonly resizeObstacle = new Question<string, ResizeObstacle | undefined>('pending resizes');
   /** Whether a pod may start again, after its former life. */

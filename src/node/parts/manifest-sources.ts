@@ -24,6 +24,8 @@ import { type Logger } from '#base/log/logger.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { RecordFile } from '#base/fs/record-file.js';
 import { type AgentOptions } from '../options/agent-options.js';
+import { nameOfWorkload, readWorkloadTrees, recordsOf } from '#workloads';
+import { WORKLOADS_FOLDER } from './build-workloads.js';
 import { LAST_GOOD_FOLDER } from './pod-sources.js';
 import { validateManifests } from '../desired/changes/validate-manifests.js';
 
@@ -150,9 +152,12 @@ async function findEndedPods(dropped: readonly ManifestSource[], claim: SourceCl
   );
   if (running.length === 0) return [];
   const wanted = await readWanted(options, nodeName);
+  const owners = await readOwners(options.rootDir);
   const former = await readFormer(options.rootDir, nodeName, kinds);
   const ended = running.filter(({ metadata, annotations }) => {
-    const hash = wanted.get(metadata?.uid ?? '');
+    const owner = owners.get(metadata?.uid ?? '');
+    if (owner !== undefined) return !wanted.objects.has(owner);
+    const hash = wanted.hashes.get(metadata?.uid ?? '');
     // An edit may have left the sandbox as it was.
     const hashes = [annotations[STATIC_POD_ANNOTATIONS.manifestHash], former.get(metadata?.uid ?? '')];
     return hash === undefined || !hashes.includes(hash);
@@ -161,17 +166,37 @@ async function findEndedPods(dropped: readonly ManifestSource[], claim: SourceCl
   return [...new Set(names)].sort();
 }
 
-/**
- * The pods of a folder as they would be: the hashes of their manifests by uid. Other sources are still
- * unknown.
- */
-async function readWanted(
-  { podManifestPath: path }: SourceOptions,
-  nodeName: string,
-): Promise<Map<string, string>> {
-  if (path === '' || path === '-') return new Map();
-  const { pods } = await validateManifests({ paths: [resolve(path)], nodeName, stdin: Readable.from([]) });
-  return new Map(pods.map(({ uid, hash }) => [uid, hash]));
+/** The workloads of running pods, by the uids of these. */
+async function readOwners(rootDir: string): Promise<Map<string, string>> {
+  const trees = await readWorkloadTrees(join(rootDir, WORKLOADS_FOLDER));
+  return new Map(
+    trees.flatMap((tree) =>
+      recordsOf(tree).flatMap(({ pods }) =>
+        pods.map(({ uid }) => [uid, nameOfWorkload(tree.root.object)] as const),
+      ),
+    ),
+  );
+}
+
+/** What a folder wants. Other sources are still unknown. */
+interface Wanted {
+  /** The hashes of pods’ manifests by uid. */
+  readonly hashes: ReadonlyMap<string, string>;
+  /** Workloads by kind, namespace and name. */
+  readonly objects: ReadonlySet<string>;
+}
+
+async function readWanted({ podManifestPath: path }: SourceOptions, nodeName: string): Promise<Wanted> {
+  if (path === '' || path === '-') return { hashes: new Map(), objects: new Set() };
+  const { pods, objects } = await validateManifests({
+    paths: [resolve(path)],
+    nodeName,
+    stdin: Readable.from([]),
+  });
+  return {
+    hashes: new Map(pods.map(({ uid, hash }) => [uid, hash])),
+    objects: new Set(objects.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`)),
+  };
 }
 
 /** What the previous agent read last: the hashes of its manifests by uid. */

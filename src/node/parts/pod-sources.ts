@@ -6,6 +6,8 @@ import { ConfigObjects, type ObjectChange } from '../desired/config-objects.js';
 import { FILE_SOURCE, FileSource } from '../desired/sources/file-source.js';
 import { HTTP_SOURCE, HttpSource } from '../desired/sources/http-source.js';
 import { judgeByContent } from '../desired/manifests/judge-pod.js';
+import { type WorkloadControllers } from '#workloads';
+import { workloadPort } from '../desired/workload-port.js';
 import { PodConfig, type PodSourcePort } from '../desired/pod-config.js';
 import { ProblemBook } from '../desired/problem-book.js';
 import { type StoppedPods } from '../desired/stopped-pods.js';
@@ -37,6 +39,8 @@ export interface PodSourcesOptions extends Publisher {
   readonly stdin: Readable;
   /** Objects that pods may refer to have changed. */
   readonly onObjectsChanged: (change: ObjectChange) => void;
+  /** Makes the pods of workloads. */
+  readonly workloads: Pick<WorkloadControllers, 'deliver'>;
   /** Default: small manifests are read at once, others in a thread. */
   readonly parser?: ManifestParser | undefined;
   readonly clock: Clock;
@@ -86,17 +90,19 @@ export class PodSources {
     const { podManifestPath: path, manifestUrl, manifestUrlHeader: headers } = options;
     const { fileCheckFrequencyMs, httpCheckFrequencyMs } = options;
     const sources: Source[] = [];
+    const portOf = (name: string): PodSourcePort =>
+      workloadPort(name, this.config.addSource(name), given.workloads);
     if (path === STDIN_PATH) {
-      const port = this.config.addSource(STDIN_SOURCE);
+      const port = portOf(STDIN_SOURCE);
       sources.push(new StdinSource({ ...common, stdin, port }));
     } else if (path !== '') {
-      const port = this.config.addSource(FILE_SOURCE);
+      const port = portOf(FILE_SOURCE);
       const files = new FileSource({ ...common, path, port, fileCheckFrequencyMs });
       sources.push(files);
       this.manifests = { path, findFile: (object) => files.findFile(object) };
     }
     if (manifestUrl !== '') {
-      const port = this.config.addSource(HTTP_SOURCE);
+      const port = portOf(HTTP_SOURCE);
       const url = new URL(manifestUrl);
       sources.push(new HttpSource({ ...common, url, headers, port, httpCheckFrequencyMs }));
     }

@@ -6,6 +6,7 @@ import { logFailedCalls } from '../telemetry/reports/log-failed-calls.js';
 import { logHealthChanges } from '../telemetry/reports/log-health-changes.js';
 import { notifyProbes } from '../telemetry/reports/notify-probes.js';
 import { type AgentParts } from './agent-parts.js';
+import { followPodsOfWorkloads } from './build-workloads.js';
 import { type Loop, loopsPart, type Part } from './part-list.js';
 import { type StartedParts } from './start-parts.js';
 
@@ -104,9 +105,11 @@ function settlingParts(parts: AgentParts): Part<void>[] {
 /** What decides and cleans up. */
 function decidersOf({ started, asked }: RunningPartsOptions): Loop[] {
   const { parts, link } = started;
-  const { sources, loop, collectors, volumes, volumeLimits, storageLimits } = parts;
+  const { sources, workloads, loop, collectors, volumes, volumeLimits, storageLimits } = parts;
   return [
     ['pod sources', async (signal) => sources.run(AbortSignal.any([asked, signal]))],
+    ['workloads', async (signal) => workloads.run(AbortSignal.any([asked, signal]))],
+    ['changes of pods', async (signal) => followPodsOfWorkloads(parts, signal)],
     ['sync loop', async (signal) => loop.run(signal)],
     ['container collector', async (signal) => collectors.containers.run(signal)],
     ['volumes', async (signal) => volumes.run(signal)],

@@ -99,8 +99,12 @@ describe('podloop apply', () => {
 
   it.each([
     [
-      '{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}}',
-      'no matches for kind "Deployment" in version "apps/v1"',
+      '{apiVersion: apps/v1beta1, kind: Deployment, metadata: {name: d}}',
+      'no matches for kind "Deployment" in version "apps/v1beta1"',
+    ],
+    [
+      '{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: d}}',
+      'no matches for kind "Ingress" in version "networking.k8s.io/v1"',
     ],
     ['{kind: Pod, metadata: {name: d}}', 'error validating data: apiVersion not set'],
     ['a: [', 'error parsing STDIN: line 1'],

@@ -7,6 +7,7 @@ import {
   type Ran,
 } from '#support/harness/agent-command-harness.js';
 import { type FakeAgentServer } from '#support/fakes/fake-agent-server.js';
+import { RESOURCE_TYPES } from '../../shared/api/resource-type.js';
 
 let agent: FakeAgentServer;
 let lab: AgentCommandHarness;
@@ -26,7 +27,7 @@ describe('completion', () => {
   it('knows commands, flags and kinds', async () => {
     expect(await complete('des')).toEqual(['describe', ':']);
     expect(await complete('get', '--show')).toEqual(['--show-labels', '--show-kind', ':']);
-    expect(await complete('get', '')).toEqual(['configmaps', 'events', 'nodes', 'pods', 'secrets', ':']);
+    expect(await complete('get', '')).toEqual([...RESOURCE_TYPES.map(({ plural }) => plural), ':']);
     expect(await complete('get', 'pods', '-o', 'j')).toEqual([
       'json',
       'jsonpath=',

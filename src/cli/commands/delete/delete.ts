@@ -47,6 +47,8 @@ interface Doomed {
 /** An object that goes, under the name that it has on its node. */
 interface Removed extends Doomed {
   readonly uid: string | undefined;
+  /** What makes another pod in its place. */
+  readonly ownerReferences?: NonNullable<KubeObject['metadata']>['ownerReferences'];
 }
 
 /** Below these headings in the help; the rest is below Options. */
@@ -65,8 +67,8 @@ const FLAG_GROUPS = {
 };
 
 const HELP = `
-A pod is stopped, and stays so until "podloop start", until its manifest changes, or is applied again. ConfigMaps and Secrets are removed
-with their files; one that stands in a file with others is left to whoever wrote that.
+A pod is stopped, and stays so until "podloop start", until its manifest changes, or is applied again. A pod of a Deployment or another workload is
+replaced. All other objects are removed with their files; one that stands in a file with others is left to whoever wrote that.
 
 Examples:
   # Stop a pod, and wait until it has ended
@@ -230,8 +232,8 @@ async function removeOne(
 /** Out of the answer: the object as it goes, or a Status that has no more than its uid. */
 function toRemoved(one: Doomed, answer: KubeObject): Removed {
   if (answer.kind !== 'Status') {
-    const { uid, name = one.name } = answer.metadata ?? {};
-    return { ...one, name, uid };
+    const { uid, name = one.name, ownerReferences = [] } = answer.metadata ?? {};
+    return { ...one, name, uid, ...(ownerReferences.length === 0 ? {} : { ownerReferences }) };
   }
   return { ...one, uid: (answer as { readonly details?: { readonly uid?: string } }).details?.uid };
 }

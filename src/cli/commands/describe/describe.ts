@@ -23,6 +23,7 @@ import { toYamlText } from '../../shared/print/object-text.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
 import { describeEvents } from './describe-events.js';
 import { describePod } from './describe-pod.js';
+import { describeWorkload, isWorkloadType } from './describe-workload.js';
 import { formatRfc1123 } from './rfc1123.js';
 import { cell, TabWriter } from './tab-writer.js';
 
@@ -120,6 +121,12 @@ function describeObject(
   if (type.plural === 'pods') return describePod(object, events, nowMs);
   if (type.plural === 'configmaps') return describeConfigMap(object, events, nowMs);
   if (type.plural === 'nodes') return describeNode(object, events, nowMs);
+  if (isWorkloadType(type.plural)) {
+    const writer = new TabWriter();
+    describeMetadata(object, writer);
+    describeWorkload(type.plural, object, { events, nowMs }, writer);
+    return writer.lines();
+  }
   return toYamlText(object)
     .split('\n')
     .map((line) => escapeTerminal(line));

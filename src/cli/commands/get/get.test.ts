@@ -109,7 +109,7 @@ describe('podloop get', () => {
 
   it.each([
     [['get'], 'error: You must specify the type of resource to get'],
-    [['get', 'deploy'], 'error: the server doesn\'t have a resource type "deploy"'],
+    [['get', 'ingress'], 'error: the server doesn\'t have a resource type "ingress"'],
     [['get', 'pod', 'a', '-l', 'x=y'], 'error: name cannot be provided when a selector is specified'],
     [['get', 'pod', 'a', '-A'], 'error: a resource cannot be retrieved by name across all namespaces'],
     [['get', 'pod/a', 'b'], 'error: there is no need to specify a resource type as a separate argument'],

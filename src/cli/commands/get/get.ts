@@ -33,7 +33,8 @@ const FLAG_GROUPS = {
 };
 
 const HELP = `
-Kinds: pods (pod, po), configmaps (cm), events (ev), nodes (no).
+Kinds: pods (po), deployments (deploy), replicasets (rs), statefulsets (sts), daemonsets (ds), jobs, cronjobs (cj), persistentvolumeclaims (pvc),
+replicationcontrollers (rc), configmaps (cm), events (ev), nodes (no).
 
 Examples:
   # The pods of the agent that runs on this machine
@@ -105,7 +106,7 @@ async function get(words: readonly string[], flags: GetFlags, host: CliHost): Pr
 }
 
 const MISSING_KIND =
-  'You must specify the type of resource to get, as in "podloop get pods": pods, configmaps, events or nodes.';
+  'You must specify the type of resource to get, as in "podloop get pods": pods, deployments, jobs, configmaps, events, nodes and others.';
 
 function checkFlags({ showLabels, labelColumns, output = '', ...flags }: GetFlags, isTable: boolean): void {
   if (showLabels && !isTable) throw failure(`--show-labels option cannot be used with ${output} printer`);

@@ -44,7 +44,7 @@ Examples:
 export function validateCommand(host: CliHost): Command {
   const command = new Command('validate')
     .description(
-      'Say of manifests of Pods, ConfigMaps and Secrets whether they could be run here, and all that is wrong.',
+      'Say of manifests of Pods, workloads and other objects whether they could be run here, and all that is wrong.',
     )
     .argument('<path...>', 'Files, folders of .yaml, .yml, .json and .manifest files, or -, standard input')
     .option(

@@ -14,10 +14,11 @@ function complaintOf(read: () => unknown): readonly string[] {
 
 const select = (...words: string[]) =>
   readSelection(words, { hasSelector: false, allNamespaces: false }, 'describe');
-const KINDS = 'There are configmaps, events, nodes, pods and secrets.';
+const KINDS =
+  'There are configmaps, cronjobs, daemonsets, deployments, events, jobs, nodes, persistentvolumeclaims, pods, replicasets, replicationcontrollers, secrets and statefulsets.';
 
 describe('a word that is no kind of object', () => {
-  it.each(['pds', 'web', 'deployments'])('%s alone is named, with the kinds that there are', (word) => {
+  it.each(['pds', 'web', 'ingresses'])('%s alone is named, with the kinds that there are', (word) => {
     expect(complaintOf(() => select(word))).toEqual([
       `error: the server doesn't have a resource type "${word}"`,
       KINDS,

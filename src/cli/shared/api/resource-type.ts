@@ -8,15 +8,34 @@ export interface ResourceType {
   readonly kind: string;
   readonly aliases: readonly string[];
   readonly namespaced: boolean;
+  /** The version of its API (default: `v1`). */
+  readonly apiVersion?: string;
 }
+
+const APPS = { namespaced: true, apiVersion: 'apps/v1' } as const;
+const BATCH = { namespaced: true, apiVersion: 'batch/v1' } as const;
 
 /** Every kind of object, in kubectl's order. */
 export const RESOURCE_TYPES: readonly ResourceType[] = [
   { plural: 'configmaps', singular: 'configmap', kind: 'ConfigMap', aliases: ['cm'], namespaced: true },
+  { plural: 'cronjobs', singular: 'cronjob', kind: 'CronJob', aliases: ['cj'], ...BATCH },
+  { plural: 'daemonsets', singular: 'daemonset', kind: 'DaemonSet', aliases: ['ds'], ...APPS },
+  { plural: 'deployments', singular: 'deployment', kind: 'Deployment', aliases: ['deploy'], ...APPS },
   { plural: 'events', singular: 'event', kind: 'Event', aliases: ['ev'], namespaced: true },
+  { plural: 'jobs', singular: 'job', kind: 'Job', aliases: [], ...BATCH },
   { plural: 'nodes', singular: 'node', kind: 'Node', aliases: ['no'], namespaced: false },
+  {
+    ...{ plural: 'persistentvolumeclaims', singular: 'persistentvolumeclaim' },
+    ...{ kind: 'PersistentVolumeClaim', aliases: ['pvc'], namespaced: true },
+  },
   { plural: 'pods', singular: 'pod', kind: 'Pod', aliases: ['po'], namespaced: true },
+  { plural: 'replicasets', singular: 'replicaset', kind: 'ReplicaSet', aliases: ['rs'], ...APPS },
+  {
+    ...{ plural: 'replicationcontrollers', singular: 'replicationcontroller' },
+    ...{ kind: 'ReplicationController', aliases: ['rc'], namespaced: true },
+  },
   { plural: 'secrets', singular: 'secret', kind: 'Secret', aliases: [], namespaced: true },
+  { plural: 'statefulsets', singular: 'statefulset', kind: 'StatefulSet', aliases: ['sts'], ...APPS },
 ];
 
 export const PODS = RESOURCE_TYPES.find(({ plural }) => plural === 'pods')!;
@@ -52,8 +71,11 @@ export function isResourceType(word: string): boolean {
   return isTypeGroup(word) || RESOURCE_TYPES.some((type) => isNameOf(type, word));
 }
 
-function isNameOf({ plural, singular, aliases }: ResourceType, word: string): boolean {
-  const name = word.toLowerCase().replace(/\.v1\.?$/, '');
+function isNameOf({ plural, singular, aliases, apiVersion = 'v1' }: ResourceType, word: string): boolean {
+  const group = apiVersion === 'v1' ? '' : apiVersion.split('/')[0]!;
+  let name = word.toLowerCase();
+  if (group !== '' && name.endsWith(`.${group}`)) name = name.slice(0, -group.length - 1);
+  name = name.replace(/\.v1\.?$/, '');
   return [plural, singular].includes(name) || aliases.includes(name);
 }
 
@@ -67,5 +89,7 @@ export function pathOf(type: ResourceType, namespace: string | undefined, name?:
   const scope =
     type.namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : '';
   const object = name === undefined ? '' : `/${encodeURIComponent(name)}`;
-  return `/api/v1${scope}/${type.plural}${object}`;
+  const { apiVersion = 'v1' } = type;
+  const base = apiVersion === 'v1' ? '/api/v1' : `/apis/${apiVersion}`;
+  return `${base}${scope}/${type.plural}${object}`;
 }

@@ -45,8 +45,10 @@ export async function askForPods(
   return answers;
 }
 
-/** Where a stopped pod is started, for people. */
+/** Where a stopped pod is started, or who replaces it, for people. */
 export function howToStart(pods: readonly KubeObject[]): string {
+  const [owner] = pods.flatMap(({ metadata }) => metadata?.ownerReferences ?? []);
+  if (owner !== undefined) return `The ${owner.kind} ${owner.name} makes another pod in its place`;
   const [first, other] = pods;
   if (first === undefined || other !== undefined)
     return 'To run them again: podloop start NAME, or podloop start --all';

@@ -10,10 +10,12 @@ import { containerActions } from './agent-actions.js';
 import { containerLogs } from './agent-logs.js';
 import { logFileLooks } from './log-file-looks.js';
 import { type NodeIdentity } from '../../resources/facts/node-identity.js';
+import { nodeVolumes } from './node-volumes.js';
 import { nodeReader } from '../../resources/facts/node-reader.js';
 import { type PolicyOptions, readNodePolicy } from '../../options/read-node-policy.js';
 import { removeManifests } from '../../desired/changes/remove-manifest.js';
 import { runningPods } from '../../running-pods.js';
+import { servedWorkloads } from './served-workloads.js';
 import { runtimeStreams } from './agent-streams.js';
 import { restartOnePod, stopOnePod } from '../../stop-one-pod.js';
 import { WritableManifests } from '../../desired/changes/writable-manifests.js';
@@ -37,7 +39,7 @@ export function buildApiPorts(
 ): Omit<ApiPorts, 'pages' | 'health' | 'journal'> {
   const { options, parts, identity, client, version, clock } = given;
   const { sources, desired, adoption, workers, stopped, closing, cache, events, paths, objectTimes } = parts;
-  const { loop, room, pleg } = parts;
+  const { loop, room, pleg, workloads } = parts;
   const { objects } = sources.config;
   const stopPorts = { clock, desired, workers, stopped, isEnding: () => closing.signal.aborted };
   const nodeName = identity.name;
@@ -49,8 +51,10 @@ export function buildApiPorts(
     stopPod: async (pod, graceSeconds) => stopOnePod(stopPorts, pod, graceSeconds),
     restartPod: async (pod, graceSeconds) => restartOnePod(stopPorts, pod, graceSeconds),
     stopped,
-    apply: applyManifests({ nodeName, manifests, desired, adoption, objects, stopped }),
-    remove: removeManifests({ manifests, objects }),
+    apply: applyManifests({ nodeName, manifests, desired, adoption, objects, stopped, workloads }),
+    remove: removeManifests({ manifests, objects: { all: () => [...objects.all(), ...workloads.roots()] } }),
+    workloads: () => servedWorkloads({ workloads, claims: parts.localClaims }),
+    volumes: nodeVolumes({ claims: parts.localClaims, pods: () => desired.all() }),
     configMaps: () =>
       objects.all().flatMap(({ source, object }): ServedConfigMap[] => {
         if (object.kind !== 'ConfigMap') return [];

@@ -29,6 +29,13 @@ import {
   startPod,
   type StoppedPodReader,
 } from './restart-pod.js';
+import {
+  addWorkloadRoutes,
+  type ServedWorkload,
+  workloadDiscovery,
+  workloadResources,
+} from '../workloads/workload-routes.js';
+import { listVolumes, type NodeVolumes, removeVolume } from '../workloads/volumes.js';
 import { withTables } from '../tables/answer-table.js';
 import {
   attachToContainer,
@@ -49,6 +56,8 @@ export interface ApiPorts extends NodePorts {
   readonly apply: ApplyObject;
   readonly remove: RemoveObject;
   readonly configMaps: ReadConfigMaps;
+  readonly volumes: NodeVolumes;
+  readonly workloads: () => readonly ServedWorkload[];
   readonly events: () => readonly ServedEvent[];
   /** The history of the node. */
   readonly journal: ServedJournal;
@@ -79,6 +88,8 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   router.answer('POST', `${PODS}/:name/restart`, restartPod({ table, findPod, restart: ports.restartPod }));
   router.answer('POST', `${PODS}/:name/start`, startPod(ports.node().name, ports.stopped));
   router.answer('GET', '/stopped', listStoppedPods(ports.stopped));
+  router.answer('GET', '/volumes', listVolumes(ports.volumes));
+  router.answer('DELETE', '/volumes/:namespace/:name', removeVolume(ports.volumes));
   router.answer('PATCH', `${PODS}/:name`, patchPod(findPod, ports.apply));
   router.answer('PATCH', `${NAMESPACE}/configmaps/:name`, patchConfigMap(ports.configMaps, ports.apply));
   const readLog = readPodLog({ clock, findPod, logs: ports.logs, places: followers });
@@ -91,6 +102,8 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
     router.answer('DELETE', `${NAMESPACE}/${plural}/:name`, deleteObject(kind, plural, ports.remove));
   }
   const version = (): number => table.version;
+  const { apply, remove, workloads: readWorkloads } = ports;
+  addWorkloadRoutes(router, { read: readWorkloads, apply, remove, version, clock });
   const read = (path: string, resource: string, handler: ApiHandler): void =>
     router.answer('GET', path, withTables(resource, clock, handler));
   for (const place of ['/api/v1', NAMESPACE]) {
@@ -169,6 +182,9 @@ const RESOURCES: readonly Resource[] = [
 /** The answers, by path. */
 const DISCOVERY: Readonly<Record<string, object>> = {
   '/api': { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] },
-  '/apis': { kind: 'APIGroupList', apiVersion: 'v1', groups: [] },
-  '/api/v1': { kind: 'APIResourceList', groupVersion: 'v1', resources: RESOURCES },
+  '/api/v1': {
+    ...{ kind: 'APIResourceList', groupVersion: 'v1' },
+    resources: [...RESOURCES, ...workloadResources('v1')],
+  },
+  ...workloadDiscovery(),
 };

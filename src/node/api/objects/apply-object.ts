@@ -1,11 +1,13 @@
 import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
+import { isWorkloadKind, type Workload, WORKLOAD_VERSIONS } from '#kube/workloads/workload.js';
 import { isRecord } from '#base/text/is-record.js';
 import { ApiError, type ApiStatusCause, badRequest, invalidError } from '../http/api-error.js';
 import { type ApiAnswer, type ApiHandler, type ApiRequest, jsonAnswer } from '../http/api-request.js';
 import { isDryRun } from './delete-pod.js';
 
 /** The kinds that clients can apply. */
-export type ApplicableKind = 'Pod' | 'ConfigMap' | 'Secret';
+export type ApplicableKind =
+  'Pod' | 'ConfigMap' | 'Secret' | Exclude<Workload['kind'], 'Namespace' | 'ServiceAccount' | 'Service'>;
 
 /** An object that a client applies. */
 export interface ObjectToApply {
@@ -74,9 +76,10 @@ interface GivenObject {
 
 function readObject({ params }: ApiRequest, kind: ApplicableKind, body: unknown): GivenObject {
   if (!isRecord(body)) throw badRequest('the body must be an object');
-  const { metadata = {}, apiVersion = 'v1', kind: said = kind } = body;
-  if (said !== kind || apiVersion !== 'v1') {
-    throw badRequest(`${JSON.stringify(said)} of ${JSON.stringify(apiVersion)} is not a v1 ${kind}`);
+  const version = isWorkloadKind(kind) ? WORKLOAD_VERSIONS[kind] : 'v1';
+  const { metadata = {}, apiVersion = version, kind: said = kind } = body;
+  if (said !== kind || apiVersion !== version) {
+    throw badRequest(`${JSON.stringify(said)} of ${JSON.stringify(apiVersion)} is not a ${version} ${kind}`);
   }
   if (!isRecord(metadata)) throw badRequest('metadata must be an object');
   const { name = params['name'], namespace } = metadata;

@@ -27,11 +27,11 @@ export interface ListEventsOptions {
 }
 
 const FIELDS: SelectableFields<ServedEvent> = {
-  'involvedObject.kind': () => 'Pod',
+  'involvedObject.kind': ({ about }) => about?.kind ?? 'Pod',
   'involvedObject.namespace': ({ pod }) => pod.namespace,
   'involvedObject.name': ({ pod }) => pod.name,
   'involvedObject.uid': ({ pod }) => pod.uid,
-  'involvedObject.apiVersion': () => 'v1',
+  'involvedObject.apiVersion': ({ about }) => about?.apiVersion ?? 'v1',
   'involvedObject.fieldPath': ({ fieldPath = '' }) => fieldPath,
   'metadata.namespace': ({ pod }) => pod.namespace,
   'metadata.name': (event) => nameOf(event),
@@ -63,6 +63,7 @@ export function listEvents({ read, nodeName, version }: ListEventsOptions): ApiH
 
 function render(event: ServedEvent, host: string): object {
   const { pod, type, reason, message, count, fieldPath } = event;
+  const { kind, apiVersion } = event.about ?? { kind: 'Pod', apiVersion: 'v1' };
   return {
     kind: 'Event',
     apiVersion: 'v1',
@@ -71,7 +72,7 @@ function render(event: ServedEvent, host: string): object {
       creationTimestamp: toV1Time(event.firstAtMs),
     },
     involvedObject: {
-      ...{ kind: 'Pod', apiVersion: 'v1', namespace: pod.namespace, name: pod.name, uid: pod.uid },
+      ...{ kind, apiVersion, namespace: pod.namespace, name: pod.name, uid: pod.uid },
       ...(fieldPath === undefined ? {} : { fieldPath }),
     },
     ...{ reason, message, source: { component: COMPONENT, host } },

@@ -1,4 +1,5 @@
 import { toV1Time, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
+import { type OwnerReference } from '#kube/pod/node-pod.js';
 import { type PodSpec } from '#kube/pod/pod.js';
 import { type ServedPod } from './served-pod.js';
 
@@ -22,6 +23,7 @@ export interface V1PodMeta {
   readonly deletionGracePeriodSeconds?: number;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
+  readonly ownerReferences?: readonly OwnerReference[];
 }
 
 /**
@@ -31,7 +33,7 @@ export interface V1PodMeta {
  * are, as in `kubectl get`.
  */
 export function renderPod({ pod, status, createdAtMs, deletion }: ServedPod, resourceVersion: number): V1Pod {
-  const { name, namespace, uid, labels, annotations } = pod.metadata;
+  const { name, namespace, uid, labels, annotations, ownerReferences } = pod.metadata;
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -42,6 +44,7 @@ export function renderPod({ pod, status, createdAtMs, deletion }: ServedPod, res
       ...deletion,
       ...(labels === undefined ? {} : { labels }),
       ...(annotations === undefined ? {} : { annotations }),
+      ...(ownerReferences === undefined ? {} : { ownerReferences }),
     },
     spec: pod.spec,
     status,

@@ -45,7 +45,12 @@ export async function buildClusterEvents(given: ClusterEventsParts): Promise<Bui
     ...(eventRecordQps === undefined ? {} : { eventRecordQps }),
     ...(eventBurst === undefined ? {} : { eventBurst }),
   });
-  const unfollow = log.follow(events);
+  // A server knows nothing of the workloads of manifests.
+  const unfollow = log.follow({
+    record: (pod, event) => {
+      if (event.about === undefined) events.record(pod, event);
+    },
+  });
   // Observers of nodes expect this reason after a restart, whatever program starts.
   events.recordNode({ type: 'Normal', reason: 'Starting', message: 'Starting kubelet.' });
   return {

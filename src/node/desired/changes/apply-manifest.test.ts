@@ -29,6 +29,7 @@ function applier(stopped = new Set<string>()): (...given: readonly object[]) => 
   const apply: ApplyObject = applyManifests({
     ...{ nodeName: 'node', manifests, desired: { find: () => undefined } },
     ...{ adoption: { uidOf: (uid) => uid }, objects: { all: () => [] } },
+    workloads: { roots: () => [] },
     stopped: {
       release: async (uid) => {
         stopped.add(uid);

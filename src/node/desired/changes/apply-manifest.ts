@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
+import { UNCONTROLLED_KINDS, type WorkloadControllers } from '#workloads';
 import { FILE_SOURCE } from '../sources/file-source.js';
 import { type ManifestProblem, type ManifestProblemKind } from '../manifests/manifest-problem.js';
-import { type ManifestReading } from '../manifests/manifest-reader.js';
+import { type ManifestReading, type WrittenObject } from '../manifests/manifest-reader.js';
 import { isConfigObject } from '../manifests/source-object.js';
 import { type StoppedPods } from '../stopped-pods.js';
 import { hasSameContent } from '#kube/objects/config-object-update.js';
@@ -21,6 +23,7 @@ export interface ApplyManifestsPorts {
   readonly desired: Pick<DesiredPods, 'find'>;
   readonly adoption: Pick<PodAdoption, 'uidOf'>;
   readonly objects: { all(): readonly { readonly source: string; readonly object: ConfigObject }[] };
+  readonly workloads: Pick<WorkloadControllers, 'roots'>;
   readonly stopped: Pick<StoppedPods, 'release'>;
 }
 
@@ -61,17 +64,20 @@ function uidOf({ pods }: ManifestReading, nodeName: string): string | undefined 
 
 /** Whether the agent has read what was written. */
 function isSeen({ pods, objects: written }: ManifestReading, ports: ApplyManifestsPorts): boolean {
-  const { desired, adoption, objects, nodeName } = ports;
+  const { desired, adoption, objects, workloads, nodeName } = ports;
   const areSeen = pods.every(({ pod }) => {
     const { pod: wanted, hash } = toStaticPod(pod, { source: FILE_SOURCE, nodeName });
     const known = desired.find(adoption.uidOf(wanted.metadata.uid))?.metadata;
     const isIt = known?.annotations?.[STATIC_POD_ANNOTATIONS.manifestHash] === hash;
     return isIt && known.deletionTimestamp === undefined;
   });
-  const configs = written.map(({ object }) => object).filter(isConfigObject);
-  return (
-    areSeen && configs.every((object) => objects.all().some((known) => hasSameContent(known.object, object)))
-  );
+  const roots = workloads.roots().map(({ object }) => object);
+  const isKnown = (object: WrittenObject): boolean => {
+    if (isConfigObject(object)) return objects.all().some((known) => hasSameContent(known.object, object));
+    // Of claims and of what only a cluster has nothing is waited for.
+    return UNCONTROLLED_KINDS.has(object.kind) || roots.some((root) => isDeepStrictEqual(root, object));
+  };
+  return areSeen && written.every(({ object }) => isKnown(object));
 }
 
 /** In the words of an API server. */

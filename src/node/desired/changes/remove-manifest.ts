@@ -1,15 +1,17 @@
-import { type ConfigObject } from '#kube/objects/config-object.js';
 import { type RemoveObject } from '../../api/objects/delete-object.js';
+import { type WrittenObject } from '../manifests/manifest-reader.js';
 import { explainObstacle } from './explain-obstacle.js';
 import { type WritableManifests } from './writable-manifests.js';
 
 /** What {@link removeManifests} needs. */
 export interface RemoveManifestsPorts {
   readonly manifests: WritableManifests;
-  readonly objects: { all(): readonly { readonly source: string; readonly object: ConfigObject }[] };
+  readonly objects: {
+    all(): readonly { readonly source: string; readonly object: Pick<WrittenObject, 'kind' | 'metadata'> }[];
+  };
 }
 
-/** Removes ConfigMaps and Secrets from the manifests of an agent. */
+/** Removes ConfigMaps, Secrets and workloads from the manifests of an agent. */
 export function removeManifests({ manifests, objects }: RemoveManifestsPorts): RemoveObject {
   return async ({ kind, namespace, name, isDryRun }, signal) => {
     const find = (): ReturnType<typeof objects.all> =>

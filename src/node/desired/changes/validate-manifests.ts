@@ -130,6 +130,7 @@ export async function validateManifests(options: ValidateOptions): Promise<Valid
       ...[...pods, ...templates].flatMap(findPodWarnings),
       ...objects.flatMap(findObjectNotes),
       ...findMissingReferences([...pods, ...templates], objects),
+      ...[...pods, ...templates].flatMap((each) => findMissingClaims(each, objects)),
     ],
     passedOver,
   };
@@ -317,6 +318,30 @@ function findMissingReferences(
         ...{ pod: name, namespace },
       }));
     });
+  });
+}
+
+/** Claims that are in none of these manifests: they get an empty volume. Pure. */
+function findMissingClaims(
+  { pod, placeOf }: ManifestPod,
+  objects: readonly ManifestObject[],
+): ManifestProblem[] {
+  const { name, namespace = DEFAULT_NAMESPACE } = pod.metadata;
+  const known = objects
+    .filter(({ object }) => object.kind === 'PersistentVolumeClaim')
+    .map(({ object }) => keyOf(object.kind, object.metadata));
+  return (pod.spec.volumes ?? []).flatMap(({ persistentVolumeClaim: claim }, index): ManifestProblem[] => {
+    if (claim === undefined) return [];
+    if (known.includes(keyOf('PersistentVolumeClaim', { namespace, name: claim.claimName }))) return [];
+    const path: FieldPath = ['spec', 'volumes', index, 'persistentVolumeClaim', 'claimName'];
+    const what = `the PersistentVolumeClaim ${formatValue(claim.claimName)} of the namespace ${namespace}`;
+    const message = `${what} is in none of these files: it gets an empty volume of this node`;
+    return [
+      {
+        ...{ ...placeOf(path), kind: 'not-found', path: formatFieldPath(path), message },
+        ...{ pod: name, namespace },
+      },
+    ];
   });
 }
 

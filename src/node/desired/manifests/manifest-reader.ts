@@ -28,12 +28,6 @@ import { type ManifestPlace, type ManifestProblem, type ManifestProblemKind } fr
 /** An API server's limit for one object, rounded down; a file is read in one go. */
 export const LARGEST_MANIFEST_BYTES = 1024 * 1024;
 
-/** Kinds that no agent acts on so far. */
-const NOT_RUN_YET: ReadonlySet<Workload['kind']> = new Set([
-  ...(['Deployment', 'ReplicaSet', 'ReplicationController', 'StatefulSet', 'DaemonSet'] as const),
-  ...(['Job', 'CronJob', 'PersistentVolumeClaim'] as const),
-]);
-
 /** How to read manifests. */
 export interface ManifestOptions {
   /** For messages. */
@@ -176,10 +170,6 @@ class ObjectReader {
     const { nodeName, isSupported } = this.#options;
     const toWritten = (pod: unknown): unknown => toWrittenPod(pod, nodeName).value;
     const { object, problems } = readWorkload(value, kind, { toWritten, isSupported });
-    if (object !== undefined && NOT_RUN_YET.has(kind)) {
-      const message = `${kind} is valid, and not run yet; write its template as a Pod, one for each replica`;
-      return { problems: [this.#problem({ kind: 'kind', path: ['kind'], message })] };
-    }
     return object === undefined
       ? { problems: problems.map((each) => this.#problem(each)) }
       : { object: this.#toObject(object), problems: [] };

@@ -67,6 +67,7 @@ export class PodEventLog implements PodEventRecorder {
     } = this.#options;
     const event = { ...told, message: hide(told.message, pod.namespace) };
     const { type, reason, message, container } = event;
+    const { kind, apiVersion } = event.about ?? { kind: 'Pod', apiVersion: 'v1' };
     const spec = container === undefined ? undefined : findPod(pod.uid)?.spec;
     const fieldPath = containerFieldPath(container, spec);
     logger.info(
@@ -75,8 +76,8 @@ export class PodEventLog implements PodEventRecorder {
         object: formatPod(pod),
         podUID: pod.uid,
         fieldPath,
-        kind: 'Pod',
-        apiVersion: 'v1',
+        kind,
+        apiVersion,
         type,
         reason,
         message,

@@ -1,0 +1,108 @@
+import { Command } from 'commander';
+import { formatAge } from '#kube/columns/human-age.js';
+import { type KubeObject } from '#kube/columns/kube-object.js';
+import { type CliHost } from '../../cli-host.js';
+import { CommandFailure, failure } from '../../command-failure.js';
+import {
+  addSessionFlags,
+  type AgentSession,
+  type SessionFlags,
+  withAgent,
+} from '../../shared/agent-session.js';
+import { ApiError } from '../../shared/api/api-status.js';
+import { layOutTabs, TABLE_LAYOUT } from '../../shared/print/tab-columns.js';
+import { escapeTerminal } from '../../shared/print/terminal-text.js';
+import { wrapNotes } from '../../help-layout.js';
+
+interface VolumesFlags extends SessionFlags {
+  readonly allNamespaces: boolean;
+}
+
+/** A volume as an agent lists it. */
+interface VolumeObject extends KubeObject {
+  readonly spec?: { readonly request?: string };
+  readonly status?: { readonly bytes?: number; readonly usedBy?: readonly string[] };
+}
+
+const HELP = `
+A claim of a pod is a folder of this node, which outlives pods and agents. Its size is shown, and not enforced.
+
+Examples:
+  # The volumes of the namespace default
+  podloop volumes
+
+  # Those of all namespaces
+  podloop volumes ls -A
+
+  # Remove one with all that is in it
+  podloop volumes rm data`;
+
+/** `podloop volumes`: the volumes of claims on this node. */
+export function volumesCommand(host: CliHost): Command {
+  const command = new Command('volumes')
+    .description('List the volumes of claims on this node with their sizes, or remove them.')
+    .argument('[action...]', 'ls, or rm and names of claims (default: ls)');
+  return addSessionFlags(command)
+    .option('-A, --all-namespaces', 'Claims of all namespaces', false)
+    .addHelpText('after', wrapNotes(HELP))
+    .action(async (words: string[], flags: VolumesFlags) => {
+      const [action = 'ls', ...names] = words;
+      if (action === 'ls' && names.length > 0) throw failure('ls takes no names');
+      if (action !== 'ls' && action !== 'rm') throw failure(`there is ls and rm, and no ${action}`);
+      if (action === 'rm' && names.length === 0)
+        throw failure('name the claims whose volumes are to be removed');
+      await withAgent(host, flags, async (session) =>
+        action === 'ls' ? list(flags, session, host) : remove(names, session, host),
+      );
+    });
+}
+
+async function list(flags: VolumesFlags, session: AgentSession, host: CliHost): Promise<void> {
+  const { items = [] } = await session.client.get('/volumes');
+  const { allNamespaces } = flags;
+  const shown = (items as readonly VolumeObject[]).filter(
+    ({ metadata = {} }) => allNamespaces || metadata.namespace === session.namespace,
+  );
+  if (shown.length === 0) {
+    await host.stderr.writeLine(
+      allNamespaces ? 'No volumes found' : `No volumes found in ${session.namespace} namespace.`,
+    );
+    return;
+  }
+  const nowMs = host.clock.now();
+  const head = [...(allNamespaces ? ['NAMESPACE'] : []), 'NAME', 'SIZE', 'REQUEST', 'USED BY', 'AGE'];
+  const rows = shown.map(({ metadata = {}, spec = {}, status = {} }) => [
+    ...(allNamespaces ? [metadata.namespace ?? ''] : []),
+    metadata.name ?? '',
+    status.bytes === undefined ? '<unknown>' : formatSize(status.bytes),
+    spec.request ?? '<none>',
+    (status.usedBy ?? []).join(',') || '<none>',
+    formatAge(metadata.creationTimestamp, nowMs),
+  ]);
+  const lines = [head, ...rows].map((cells) => cells.map((cell) => escapeTerminal(cell)).join('\t'));
+  for (const line of layOutTabs(lines, TABLE_LAYOUT)) await host.stdout.writeLine(line);
+}
+
+/** As du(1) -h shows it: in the largest unit that leaves a whole one. */
+function formatSize(bytes: number): string {
+  const exponent = bytes < 1024 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log2(bytes) / 10));
+  const amount = bytes / 1024 ** exponent;
+  return `${Number(amount.toFixed(amount < 10 ? 1 : 0))}${UNITS[exponent]}`;
+}
+
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+
+async function remove(names: readonly string[], session: AgentSession, host: CliHost): Promise<void> {
+  const failures: string[] = [];
+  for (const name of names) {
+    const path = `/volumes/${encodeURIComponent(session.namespace)}/${encodeURIComponent(name)}`;
+    try {
+      await session.client.send('DELETE', path);
+      await host.stdout.writeLine(`volume "${name}" removed`);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      failures.push(...error.lines);
+    }
+  }
+  if (failures.length > 0) throw new CommandFailure(failures);
+}

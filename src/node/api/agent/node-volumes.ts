@@ -1,0 +1,31 @@
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { isClusterPod } from '#kube/pod/static-pod.js';
+import { type LocalClaim, type LocalClaims } from '../../volumes/claims/local-claims.js';
+import { measureFolder } from '../../volumes/measure-folder.js';
+import { type NodeVolumes } from '../workloads/volumes.js';
+
+/** What {@link nodeVolumes} needs. */
+export interface NodeVolumesOptions {
+  readonly claims: Pick<LocalClaims, 'list' | 'pathOf' | 'remove'>;
+  readonly pods: () => Iterable<NodePod>;
+}
+
+/** The volumes of claims as the API shows them. */
+export function nodeVolumes({ claims, pods }: NodeVolumesOptions): NodeVolumes {
+  const usersOf = ({ namespace, name }: Pick<LocalClaim, 'namespace' | 'name'>): string[] =>
+    [...pods()]
+      .filter((pod) => pod.metadata.namespace === namespace && !isClusterPod(pod))
+      .filter(({ spec }) =>
+        (spec.volumes ?? []).some(({ persistentVolumeClaim: claim }) => claim?.claimName === name),
+      )
+      .map(({ metadata }) => metadata.name);
+  return {
+    list: () =>
+      claims.list().map((claim) => ({ ...claim, path: claims.pathOf(claim), usedBy: usersOf(claim) })),
+    measure: async (path, signal) => measureFolder(path, signal),
+    remove: async (namespace, name) => {
+      if (usersOf({ namespace, name }).length > 0) return 'in use';
+      return claims.remove({ namespace, name });
+    },
+  };
+}

@@ -1,0 +1,156 @@
+import { type Clock } from '#base/time/clock.js';
+import { WORKLOAD_VERSIONS } from '#kube/workloads/workload.js';
+import { ApiError, notFoundError } from '../http/api-error.js';
+import { type ApiHandler, type ApiRequest, isTrue, jsonAnswer } from '../http/api-request.js';
+import { type ApiRouter } from '../http/api-router.js';
+import { type ApplicableKind, applyObject, type ApplyObject, refusal } from '../objects/apply-object.js';
+import { deleteObject, type RemoveObject } from '../objects/delete-object.js';
+import { parseFieldSelector, type SelectableFields } from '../objects/field-selector.js';
+import { readLabelSelector } from '../objects/label-selector.js';
+import { withTables } from '../tables/answer-table.js';
+
+/** A workload or a claim as it is shown. */
+export interface ServedWorkload {
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly ownerReferences?: readonly { readonly kind?: string; readonly name?: string }[];
+  };
+}
+
+/** The kinds that can be listed, by their plural names. */
+export const WORKLOAD_PLURALS = {
+  deployments: 'Deployment',
+  replicasets: 'ReplicaSet',
+  statefulsets: 'StatefulSet',
+  daemonsets: 'DaemonSet',
+  replicationcontrollers: 'ReplicationController',
+  jobs: 'Job',
+  cronjobs: 'CronJob',
+  persistentvolumeclaims: 'PersistentVolumeClaim',
+} as const;
+
+const SHORT_NAMES: Partial<Record<keyof typeof WORKLOAD_PLURALS, string>> = {
+  deployments: 'deploy',
+  replicasets: 'rs',
+  statefulsets: 'sts',
+  daemonsets: 'ds',
+  replicationcontrollers: 'rc',
+  cronjobs: 'cj',
+  persistentvolumeclaims: 'pvc',
+};
+
+type WorkloadPlural = keyof typeof WORKLOAD_PLURALS;
+
+/** What {@link addWorkloadRoutes} needs. */
+export interface WorkloadRoutesOptions {
+  readonly read: () => readonly ServedWorkload[];
+  readonly apply: ApplyObject;
+  readonly remove: RemoveObject;
+  readonly version: () => number;
+  readonly clock: Clock;
+}
+
+const FIELDS: SelectableFields<ServedWorkload> = {
+  'metadata.name': ({ metadata }) => metadata.name,
+  'metadata.namespace': ({ metadata }) => metadata.namespace,
+};
+
+/** Lists, gets, applies and removes workloads and claims. */
+export function addWorkloadRoutes(router: ApiRouter, options: WorkloadRoutesOptions): void {
+  const { apply, remove, clock } = options;
+  for (const [name, kind] of Object.entries(WORKLOAD_PLURALS)) {
+    const plural = name as WorkloadPlural;
+    const base = basePath(WORKLOAD_VERSIONS[kind]);
+    const collection = `${base}/namespaces/:namespace/${plural}`;
+    const read = (path: string, handler: ApiHandler): void =>
+      router.answer('GET', path, withTables(plural, clock, handler));
+    read(`${base}/${plural}`, listOf(plural, options));
+    read(collection, listOf(plural, options));
+    read(`${collection}/:name`, (request) => jsonAnswer(find(plural, options, request)));
+    const take = applyObject(kind, plural, apply);
+    router.answer('POST', collection, take);
+    router.answer('PUT', `${collection}/:name`, take);
+    const drop = deleteObject(kind, plural, remove);
+    router.answer('DELETE', `${collection}/:name`, async (request) => {
+      const [owner] = find(plural, options, request).metadata.ownerReferences ?? [];
+      if (owner === undefined) return drop(request);
+      const why = `it is made by the ${owner.kind} ${owner.name}: change or delete that`;
+      throw refusal(plural, request.params['name'] ?? '', 'Conflict', why);
+    });
+  }
+}
+
+/** What programs that ask first learn of these kinds, by path. */
+export function workloadDiscovery(): Readonly<Record<string, object>> {
+  const groups = ['apps', 'batch'].map((name) => {
+    const version = { groupVersion: `${name}/v1`, version: 'v1' };
+    return { name, versions: [version], preferredVersion: version };
+  });
+  return {
+    '/apis': { kind: 'APIGroupList', apiVersion: 'v1', groups },
+    '/apis/apps/v1': toResourceList('apps/v1'),
+    '/apis/batch/v1': toResourceList('batch/v1'),
+  };
+}
+
+/** The resources of a version, as discovery lists them. */
+export function workloadResources(version: string): object[] {
+  return Object.entries(WORKLOAD_PLURALS)
+    .filter(([, kind]) => WORKLOAD_VERSIONS[kind] === version)
+    .map(([name, kind]) => {
+      const short = SHORT_NAMES[name as WorkloadPlural];
+      return {
+        ...{ name, singularName: kind.toLowerCase(), namespaced: true, kind },
+        verbs: ['create', 'delete', 'get', 'list', 'update'],
+        ...(short === undefined ? {} : { shortNames: [short] }),
+        ...(kind === 'PersistentVolumeClaim' ? {} : { categories: ['all'] }),
+      };
+    });
+}
+
+function toResourceList(groupVersion: string): object {
+  return {
+    ...{ kind: 'APIResourceList', apiVersion: 'v1', groupVersion },
+    resources: workloadResources(groupVersion),
+  };
+}
+
+function basePath(version: string): string {
+  return version === 'v1' ? '/api/v1' : `/apis/${version}`;
+}
+
+function listOf(plural: WorkloadPlural, { read, version }: WorkloadRoutesOptions): ApiHandler {
+  const kind: ApplicableKind = WORKLOAD_PLURALS[plural];
+  return ({ params, query }) => {
+    if (isTrue(query, 'watch')) throw new ApiError('MethodNotAllowed', `${plural} cannot be watched`);
+    const { namespace } = params;
+    const hasLabels = readLabelSelector(query);
+    const hasFields = parseFieldSelector(query.get('fieldSelector') ?? '', FIELDS);
+    const items = read().filter(
+      (each) =>
+        each.kind === kind &&
+        (namespace === undefined || each.metadata.namespace === namespace) &&
+        hasLabels(each.metadata.labels ?? {}) &&
+        hasFields(each),
+    );
+    const metadata = { resourceVersion: String(version()) };
+    return jsonAnswer({ kind: `${kind}List`, apiVersion: WORKLOAD_VERSIONS[kind], metadata, items });
+  };
+}
+
+function find(
+  plural: WorkloadPlural,
+  { read }: WorkloadRoutesOptions,
+  { params }: Pick<ApiRequest, 'params'>,
+): ServedWorkload {
+  const { namespace, name = '' } = params;
+  const found = read().find(
+    ({ kind, metadata }) =>
+      kind === WORKLOAD_PLURALS[plural] && metadata.namespace === namespace && metadata.name === name,
+  );
+  if (found === undefined) throw notFoundError(plural, name);
+  return found;
+}

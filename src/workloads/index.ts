@@ -1,0 +1,10 @@
+/**
+ * Workloads without a control plane: what makes pods of Deployments, Jobs and the other kinds.
+ *
+ * @module
+ */
+export { type JobEnd } from './job.js';
+export { type PodProgress, type WorkloadEvent } from './reconciling.js';
+export { type V1Workload } from './v1-workload.js';
+export { readWorkloadTrees, UNCONTROLLED_KINDS, WorkloadControllers } from './workload-controllers.js';
+export { nameOfWorkload, recordsOf, type WorkloadRecord } from './workload-record.js';
