@@ -20,7 +20,7 @@ import { hashTemplate } from './workload-names.js';
 import { type WorkloadRecord, type WorkloadTree } from './workload-record.js';
 
 /** On each pod of a ReplicaSet, and in its selector. */
-export const TEMPLATE_HASH_LABEL = 'pod-template-hash';
+const TEMPLATE_HASH_LABEL = 'pod-template-hash';
 
 /** Changes the tree. */
 export function reconcileDeployment(tree: WorkloadTree, work: Reconciling): void {

@@ -62,7 +62,7 @@ export function toJobEnd({ object, progress }: WorkloadRecord): JobEnd {
 }
 
 /** How many must succeed, and how many run at a time; without a number any success ends the Job. */
-export function sizeOf({ parallelism, completions }: JobSpec): {
+function sizeOf({ parallelism, completions }: JobSpec): {
   readonly parallelism: number;
   readonly completions: number | undefined;
 } {

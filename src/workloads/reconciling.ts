@@ -117,9 +117,9 @@ function createdMessage({ object: { kind, metadata } }: WorkloadRecord, name: st
 /** Forgets templates that no pod is of. */
 export function dropUnusedRevisions(record: WorkloadRecord): void {
   const used = new Set(record.pods.map(({ revision }) => revision));
-  for (const revision of Object.keys(record.revisions)) {
-    if (!used.has(revision)) delete record.revisions[revision];
-  }
+  record.revisions = Object.fromEntries(
+    Object.entries(record.revisions).filter(([revision]) => used.has(revision)),
+  );
 }
 
 /** A number, or a percentage of a whole. */

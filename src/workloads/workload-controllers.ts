@@ -17,6 +17,7 @@
  */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
 import { type RecordFile } from '#base/fs/record-file.js';
 import { RecordFolder } from '#base/fs/record-folder.js';
 import { makeFolder } from '#base/fs/make-folder.js';
@@ -24,7 +25,7 @@ import { Wakeup } from '#base/async/wakeup.js';
 import { type Logger } from '#base/log/logger.js';
 import { type Clock } from '#base/time/clock.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
-import { type ClaimSpec, type StatefulSet, type Workload } from '#kube/workloads/workload.js';
+import { type ClaimSpec, type Workload } from '#kube/workloads/workload.js';
 import { type JobEnd, toJobEnd } from './job.js';
 import { makePod } from './make-pod.js';
 import { type PodProgress, type WorkloadEvent } from './reconciling.js';
@@ -114,16 +115,15 @@ export class WorkloadControllers {
     this.#records = records;
   }
 
-  /** Reads what earlier agents have stored. Rejects if that cannot be listed: pods would run twice. */
+  /** Reads what earlier agents have stored. Rejects with FOLDER_UNUSABLE if it cannot: Jobs would run twice. */
   static async open(options: WorkloadControllersOptions): Promise<WorkloadControllers> {
-    const { folder, logger } = options;
+    const { folder } = options;
     const records = new RecordFolder<WorkloadTree>({ folder, parse: parseTree });
     const { values, unreadable } = await records.load();
     const [first] = unreadable;
     if (first !== undefined) {
-      logger.error('Record of a workload cannot be read, it begins from nothing', first.error, {
-        path: first.path,
-      });
+      const why = `${first.path} cannot be read: ${messageOf(first.error)}`;
+      throw new PodloopError('FOLDER_UNUSABLE', `${why}; remove it to have its workload begin from nothing`);
     }
     const controllers = new WorkloadControllers(options, records);
     for (const tree of values.values()) controllers.#store(tree, true);
@@ -348,7 +348,7 @@ export class WorkloadControllers {
 
   #declareClaims({ root: { object, pods } }: WorkloadTree): void {
     if (object.kind !== 'StatefulSet') return;
-    const { metadata, spec } = object as StatefulSet;
+    const { metadata, spec } = object;
     for (const { index } of pods) {
       for (const claim of spec.volumeClaimTemplates ?? []) {
         const name = claimNameOf(claim.metadata.name, metadata.name, index!);

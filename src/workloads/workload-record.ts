@@ -99,13 +99,17 @@ export function nameOfWorkload({ kind, metadata }: Pick<Workload, 'kind' | 'meta
 /** Throws if the content is not a whole tree. */
 export function parseTree(content: Readonly<Record<string, unknown>>): WorkloadTree {
   const { source, root, owned } = content as Partial<WorkloadTree>;
-  const isRecord = (value: WorkloadRecord | undefined): boolean =>
-    typeof value?.uid === 'string' &&
-    typeof value.createdAtMs === 'number' &&
-    typeof value.object?.metadata?.name === 'string' &&
-    Array.isArray(value.pods) &&
-    value.pods.every(({ uid, name, revision }) => value.revisions[revision] !== undefined && !!uid && !!name);
-  if (typeof source !== 'string' || !Array.isArray(owned) || ![root, ...owned].every(isRecord)) {
+  const isWhole = (value: Partial<WorkloadRecord> = {}): boolean => {
+    const { uid, createdAtMs, object, pods, revisions = {} } = value;
+    const meta = (object as Partial<ControlledWorkload> | undefined)?.metadata;
+    return (
+      [uid, meta?.name, meta?.namespace].every((each) => typeof each === 'string') &&
+      typeof createdAtMs === 'number' &&
+      Array.isArray(pods) &&
+      pods.every(({ revision }) => Object.hasOwn(revisions, revision))
+    );
+  };
+  if (typeof source !== 'string' || !Array.isArray(owned) || ![root, ...owned].every(isWhole)) {
     throw new Error('it is not what was written');
   }
   return content as unknown as WorkloadTree;

@@ -81,7 +81,7 @@ export function readWorkload(
     ...(annotations === undefined ? {} : { annotations }),
   };
   const head = { ...kept, apiVersion: WORKLOAD_VERSIONS[kind], kind, metadata } as Workload;
-  const object = path === undefined ? head : withValueAt(head, path, toTemplate(template!.pod!));
+  const object = path === undefined ? head : withValueAt(head, path, toTemplate(template!.pod));
   return { object: object as Workload, name, namespace, problems: [] };
 }
 

@@ -24,14 +24,12 @@ import { isTimeZone, parseCronSchedule } from './cron-schedule.js';
 import { matchesPodSelector } from './pod-selector.js';
 import {
   type ClaimSpec,
-  type ClaimTemplate,
   type CronJob,
   type DaemonSet,
   type Deployment,
   type IntOrPercent,
   type JobSpec,
   type LabelSelector,
-  type PersistentVolumeClaim,
   type StatefulSet,
   type Workload,
 } from './workload.js';
@@ -54,7 +52,7 @@ export function validateWorkload(workload: Draft<Workload>): FieldProblem[] {
   const name = metadata?.name;
   switch (kind) {
     case 'Deployment':
-      validateDeployment(spec as Draft<Deployment['spec']>, list);
+      validateDeployment(spec, list);
       break;
     case 'ReplicaSet':
     case 'ReplicationController':
@@ -62,22 +60,22 @@ export function validateWorkload(workload: Draft<Workload>): FieldProblem[] {
       break;
     case 'StatefulSet':
       if (name !== undefined) list.check(['metadata', 'name'], name, checkLabel);
-      validateStatefulSet(spec as Draft<StatefulSet['spec']>, list);
+      validateStatefulSet(spec, list);
       break;
     case 'DaemonSet':
-      validateDaemonSet(spec as Draft<DaemonSet['spec']>, list);
+      validateDaemonSet(spec, list);
       break;
     case 'Job':
-      validateJob(spec as Draft<JobSpec>, ['spec'], list);
+      validateJob(spec, ['spec'], list);
       break;
     case 'CronJob':
       if (name !== undefined && name.length > MAX_CRON_NAME) {
         list.add(invalid(['metadata', 'name'], name, `must be no more than ${MAX_CRON_NAME} characters`));
       }
-      validateCronJob(spec as Draft<CronJob['spec']>, list);
+      validateCronJob(spec, list);
       break;
     case 'PersistentVolumeClaim':
-      validateClaim(spec as Draft<PersistentVolumeClaim['spec']>, ['spec'], list);
+      validateClaim(spec, ['spec'], list);
       break;
     default:
   }
@@ -185,7 +183,7 @@ function validateStatefulSet(spec: Draft<StatefulSet['spec']>, list: ProblemList
   }
   const names = new Set<string>();
   for (const [index, claim] of entriesOf(volumeClaimTemplates)) {
-    const { metadata, spec: claimSpec } = claim as Draft<ClaimTemplate>;
+    const { metadata, spec: claimSpec } = claim;
     const at = ['spec', 'volumeClaimTemplates', index];
     const { name } = metadata ?? {};
     list.check([...at, 'metadata', 'name'], name, checkLabel);
@@ -312,8 +310,7 @@ function validateCronJob(spec: Draft<CronJob['spec']>, list: ProblemList): void 
     'failedJobsHistoryLimit',
   ] as const;
   for (const name of numbers) list.check(['spec', name], spec[name], inRange(0));
-  if (jobTemplate?.spec !== undefined)
-    validateJob(jobTemplate.spec as Draft<JobSpec>, ['spec', 'jobTemplate', 'spec'], list);
+  if (jobTemplate?.spec !== undefined) validateJob(jobTemplate.spec, ['spec', 'jobTemplate', 'spec'], list);
 }
 
 function validateClaim(spec: Draft<ClaimSpec>, path: FieldPath, list: ProblemList): void {

@@ -54,7 +54,7 @@ function checkClaim(
     return [forbidden(['spec'], why)];
   }
   const sizeOf = ({ resources }: Sized): bigint => getQuantity(resources?.requests?.storage ?? '0').nanos;
-  if (sizeOf(wanted as Sized) >= sizeOf(old as Sized)) return [];
+  if (sizeOf(wanted) >= sizeOf(old)) return [];
   const path = ['spec', 'resources', 'requests', 'storage'];
   return [forbidden(path, `field can not be less than previous value; ${WAY_OUT}`)];
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SILENT_LOGGER } from '#base/log/logger.js';
@@ -56,7 +56,7 @@ export class WorkloadNode implements AsyncDisposable {
   /** Another agent goes on with what is on the disk. */
   async restart(): Promise<void> {
     this.#controllers = await WorkloadControllers.open({
-      ...{ folder: join(this.#root, 'workloads'), nodeName: 'n1', clock: this.clock, logger: SILENT_LOGGER },
+      ...{ folder: this.#folder, nodeName: 'n1', clock: this.clock, logger: SILENT_LOGGER },
       progressOf: (pod) => this.#progressOf(pod),
       onEvent: ({ object }, event) => this.events.push({ ...event, object: object.metadata.name }),
       onClaim: ({ name }) => void this.claims.push(name),
@@ -90,6 +90,25 @@ export class WorkloadNode implements AsyncDisposable {
       ...{ pods: [], workloads: this.#workloads, isComplete },
       hand: (pods, isWhole) => this.#hand(pods, isWhole),
     });
+  }
+
+  /** Nothing can be written until {@link mendDisk}. */
+  async breakDisk(): Promise<void> {
+    await rename(this.#folder, `${this.#folder}-aside`).catch(() => undefined);
+    await writeFile(this.#folder, '');
+  }
+
+  async mendDisk(): Promise<void> {
+    await rm(this.#folder);
+    await rename(`${this.#folder}-aside`, this.#folder).catch(() => undefined);
+  }
+
+  async damageRecords(): Promise<void> {
+    for (const name of await readdir(this.#folder)) await writeFile(join(this.#folder, name), '{"root":');
+  }
+
+  get #folder(): string {
+    return join(this.#root, 'workloads');
   }
 
   /** The source has read nothing so far, and goes on. */

@@ -57,8 +57,9 @@ export function describeWorkload(
     if (!SAID_ELSEWHERE.has(name)) writer.field(0, name, cells[index]!);
   }
   for (const [name, value] of Object.entries(spec)) {
-    if (typeof value === 'object' || SHOWN.has(name)) continue;
-    writer.field(0, toTitle(name), String(value));
+    if (SHOWN.has(name)) continue;
+    if (typeof value === 'string' || typeof value === 'number') writer.field(0, toTitle(name), value);
+    if (typeof value === 'boolean') writer.field(0, toTitle(name), value ? 'true' : 'false');
   }
   describeTemplate(spec.template ?? spec.jobTemplate?.spec?.template, writer);
   const { conditions = [] } = status;

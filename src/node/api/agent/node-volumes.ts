@@ -2,7 +2,7 @@ import { type NodePod } from '#kube/pod/node-pod.js';
 import { isClusterPod } from '#kube/pod/static-pod.js';
 import { type LocalClaim, type LocalClaims } from '../../volumes/claims/local-claims.js';
 import { measureFolder } from '../../volumes/measure-folder.js';
-import { type NodeVolumes } from '../workloads/volumes.js';
+import { type NodeVolumes } from '../workloads/claim-volumes.js';
 
 /** What {@link nodeVolumes} needs. */
 export interface NodeVolumesOptions {

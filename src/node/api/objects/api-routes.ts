@@ -35,7 +35,7 @@ import {
   workloadDiscovery,
   workloadResources,
 } from '../workloads/workload-routes.js';
-import { listVolumes, type NodeVolumes, removeVolume } from '../workloads/volumes.js';
+import { listVolumes, type NodeVolumes, removeVolume } from '../workloads/claim-volumes.js';
 import { withTables } from '../tables/answer-table.js';
 import {
   attachToContainer,

@@ -21,7 +21,7 @@ export interface ServedWorkload {
 }
 
 /** The kinds that can be listed, by their plural names. */
-export const WORKLOAD_PLURALS = {
+const WORKLOAD_PLURALS = {
   deployments: 'Deployment',
   replicasets: 'ReplicaSet',
   statefulsets: 'StatefulSet',
