@@ -1,6 +1,7 @@
 import { CLUSTER_OPTIONS, type ClusterOptions } from './cluster-options.js';
 import { IMAGE_AND_LOG_OPTIONS, type ImageAndLogOptions } from './image-and-log-options.js';
 import { JOURNAL_OPTIONS, type JournalOptions } from './journal-options.js';
+import { MACHINE_OPTIONS, type MachineOptions } from './machine-options.js';
 import { NODE_OPTIONS, type NodeOptions } from './node-options.js';
 import { type OptionsTable } from './options-table.js';
 import { POD_OPTIONS, type PodOptions } from './pod-options.js';
@@ -15,6 +16,7 @@ export interface AgentOptions
     ClusterOptions,
     PodOptions,
     ReserveOptions,
+    MachineOptions,
     PressureOptions,
     ImageAndLogOptions,
     JournalOptions,
@@ -30,6 +32,7 @@ export const AGENT_OPTIONS: OptionsTable<AgentOptions> = {
   ...CLUSTER_OPTIONS,
   ...POD_OPTIONS,
   ...RESERVE_OPTIONS,
+  ...MACHINE_OPTIONS,
   ...PRESSURE_OPTIONS,
   ...IMAGE_AND_LOG_OPTIONS,
   ...JOURNAL_OPTIONS,

@@ -13,6 +13,7 @@ import { type AgentOptions } from '../options/agent-options.js';
 import { findTlsPort } from '../options/port-address.js';
 import { readOptionFile } from '../options/read-option-file.js';
 import { HostIps, readNodeIpFacts } from '../resources/facts/host-ips.js';
+import { checkMachine } from '../resources/facts/machine-requirements.js';
 import { type NodeIdentity, readInstanceId, resolveNodeName } from '../resources/facts/node-identity.js';
 import { AgentMetrics } from '../telemetry/collected/agent-metrics.js';
 import { type LogState } from '../telemetry/metrics/log-metrics.js';
@@ -74,6 +75,7 @@ export async function startParts(
   const { log = WELL, version = 'unknown' } = ports;
   const start = async <Made>(part: Part<Made>): Promise<Made> => list.start(part, signal);
 
+  await start({ name: 'requirements of the machine', start: async () => checkMachine(options) });
   await start({ name: 'files of the servers', start: async () => checkServerFiles(options) });
   const nodeName = resolveNodeName(options.nodeName === '' ? undefined : options.nodeName);
   const link = await start(connectionPart(options, ports, nodeName, channels));

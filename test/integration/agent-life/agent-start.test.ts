@@ -18,6 +18,7 @@ import { type Belongings, CountingClock, findCommands, findLeft, readBelongings 
 
 /** The life of an agent, as {@link Agent.start} and {@link Agent.run} begin it. */
 const STARTING = [
+  'requirements of the machine',
   'files of the servers',
   'connection to the cluster',
   'root folder',

@@ -23,7 +23,12 @@ import { systemCodeOf } from '#base/errors/system-code.js';
 import { syncPath, writeWhole } from '#base/fs/whole-file.js';
 import { Mutex } from '#base/async/mutex.js';
 import { type ManifestProblem } from './manifest-problem.js';
-import { LARGEST_MANIFEST_BYTES, type ManifestReading, readManifests, type WrittenObject } from './manifest-reader.js';
+import {
+  LARGEST_MANIFEST_BYTES,
+  type ManifestReading,
+  readManifests,
+  type WrittenObject,
+} from './manifest-reader.js';
 import { keepObjects, toPlainObject, toSourceObject } from './source-object.js';
 import { toWrittenObject } from './written-object.js';
 
