@@ -15,6 +15,7 @@ import { diagnose, exitCodeOf } from './diagnose.js';
 import { type WaitingPod } from './facts/kubelet-facts.js';
 import { type FindingCode } from './finding-codes.js';
 import { type Daemon, type RuntimeWork } from './host/host-facts.js';
+import { summarizeKernelLog } from './host/kernel-log.js';
 import { known, notKnown } from './looked.js';
 import { type RunningPlugin } from './facts/machine-facts.js';
 
@@ -90,6 +91,10 @@ const working = (changes: Partial<RuntimeWork>): NodeFactsChanges => ({
       ...changes,
     }),
   },
+});
+/** A line of the kernel's log, of five seconds ago. */
+const logged = (text: string): NodeFactsChanges => ({
+  machine: { kernelLog: known(summarizeKernelLog([`4,1,15000000,-;${text}\n`], 20_000)) },
 });
 const certified = (leftMs: number, lifeMs = 365 * DAY_MS): NodeFactsChanges => ({
   rest: {
@@ -189,6 +194,11 @@ const CASES: readonly Case[] = [
   { when: 'zombies pile up', node: running({ zombies: 400, zombieParents: [{ pid: 9, command: 'app', zombies: 399 }] }), finds: 'Zombies', severity: 'warning', says: /399 of app \(9\)/ },
   { when: 'the disk of the images is read-only', node: { machine: { disks: [{ ...machine.disks[0]!, isReadOnly: true }] } }, finds: 'DiskReadOnly', severity: 'critical', says: /nothing can be written to the disk of \/var\/lib\/containerd/ },
   { when: 'a mount does not answer', node: { machine: { deadMounts: known([{ path: '/data', fsType: 'nfs4', source: 'files:/x', silentForMs: 5_000, pods: [WEB], servers: [] }]) } }, finds: 'MountHangs', severity: 'critical', says: /\/data \(nfs4\) of default\/web/ },
+  { when: 'a CPU is stuck', node: logged('watchdog: BUG: soft lockup - CPU#1 stuck for 22s! [a:1]'), finds: 'KernelLockup', severity: 'critical', says: /kernel: watchdog: BUG: soft lockup/ },
+  { when: 'the kernel’s log has a hung task', node: logged('INFO: task runc:12 blocked for more than 122 seconds.'), finds: 'KernelTasksHung', severity: 'warning', says: /runc:12 \(5s ago/ },
+  { when: 'a network device is not released', node: logged('unregister_netdevice: waiting for lo to become free. Usage count = 1'), finds: 'KernelTrouble', severity: 'warning', says: /cannot release a network device: lo/ },
+  { when: 'a disk has errors', node: logged('I/O error, dev sda, sector 1 op 0x0:(READ)'), finds: 'DiskErrors', severity: 'warning', says: /the disk has errors: sda/ },
+  { when: 'the machine has no memory left', node: logged('Out of memory: Killed process 7 (java) total-vm:1kB'), finds: 'OutOfMemory', severity: 'warning', says: /killed java \(pid 7\).*the machine had none left/ },
   { when: 'one task of a pod hangs in the kernel', node: running({ blocked: [{ pid: 7, command: 'ls', pod: WEB, container: 'app', waitsIn: 'wait_for_vfork' }], blockedCount: 1 }), finds: 'TasksBlocked', severity: 'warning', says: /ls \(7 of container app of pod default\/web\)/ },
   { when: 'no sandbox is made', node: measured({ sandboxErrors: 123, podsWanted: 30, podsRunning: 0 }, [WAITING]), finds: 'SandboxesFail', severity: 'critical', says: /123 calls of run_podsandbox.*30 pods wanted, 0 run/s },
   { when: 'a pod has no image', node: measured({}, [{ ...WAITING, hasSandbox: true, reason: 'ImagePullBackOff', message: 'Back-off pulling image' }]), finds: 'PodsWait', severity: 'info', says: /default\/web, container app: ImagePullBackOff for 40s: Back-off/ },

@@ -8,6 +8,7 @@ import { daemonRules } from './rules/daemon-rules.js';
 import { diskRules } from './rules/disk-rules.js';
 import { eventRules } from './rules/event-rules.js';
 import { foldFindings } from './rules/fold-findings.js';
+import { kernelRules } from './rules/kernel-rules.js';
 import { kubeletRules } from './rules/kubelet-rules.js';
 import { mountRules } from './rules/mount-rules.js';
 import { podRules } from './rules/pod-rules.js';
@@ -29,6 +30,7 @@ const RULES: readonly Rule[] = [
     connectionRules,
     pressureRules,
     mountRules,
+    kernelRules,
     diskRules,
     readinessRules,
     shimRules,

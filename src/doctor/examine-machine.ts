@@ -13,6 +13,7 @@ import { readLoad, readMemory } from './facts/read-load.js';
 import { readPressure } from './facts/read-pressure.js';
 import { askMounts, describeDeadMounts } from './host/dead-mounts.js';
 import { type DaemonFacts, MAX_NAMED, type OciCall, type RuntimeWork } from './host/host-facts.js';
+import { readKernelLog } from './host/kernel-log.js';
 import { OciCallSampler } from './host/oci-call-sampler.js';
 import { findOciCalls } from './host/oci-calls.js';
 import { ProcessOwners } from './host/process-owners.js';
@@ -109,6 +110,7 @@ export class MachineExaminer {
     return {
       pressure: await readPressure(files),
       load: await readLoad(files),
+      kernelLog: await ask(() => readKernelLog(files)),
       memory: await readMemory(files),
       ...(await this.#compareProcesses(examination)),
       ...(await measureDisks(files, [...disks, ...OTHER_DISKS])),

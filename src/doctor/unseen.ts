@@ -35,6 +35,7 @@ export function listUnseen(facts: NodeFacts): Unseen[] {
     ['what shims and runc are at', machine.runtimeWork, isLive],
     ['the processes of the runtime and the kubelet', machine.daemons, false],
     ['mounts with a server', machine.deadMounts, false],
+    ['the kernel’s log', machine.kernelLog, false],
     ['disk latency', machine.fsync, false],
     ...certificatesUnread.map(({ path, why }): Row => [
       `certificates in ${path}`,

@@ -6,6 +6,7 @@ import {
   type RuntimeWork,
   type NamedProcess,
 } from '../host/host-facts.js';
+import { type KernelLogFacts } from '../host/kernel-log.js';
 import { type Looked } from '../looked.js';
 
 /** What was found out about the machine itself. */
@@ -26,6 +27,7 @@ export interface MachineFacts {
   readonly daemons: Looked<DaemonFacts>;
   /** Mounts by network and FUSE whose server does not answer. */
   readonly deadMounts: Looked<readonly DeadMount[]>;
+  readonly kernelLog: Looked<KernelLogFacts>;
 }
 
 /** Shares of time in percent in which some tasks, or all that are not idle, waited: the kernel's PSI. */

@@ -176,7 +176,8 @@ export function summarizeKernelLog(records: readonly string[], uptimeMs: number)
 function match(text: string): { readonly kind: KernelTroubleKind; readonly name: string } | undefined {
   for (const [kind, pattern] of PATTERNS) {
     const found = pattern.exec(text);
-    if (found !== null) return { kind, name: found.slice(1).find((group) => group !== undefined) ?? '' };
+    // Of two groups the one that has taken part.
+    if (found !== null) return { kind, name: found[1] ?? found[2] ?? '' };
   }
   return undefined;
 }

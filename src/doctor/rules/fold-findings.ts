@@ -5,6 +5,8 @@ import { type Finding, sortFindings } from '../finding.js';
 /** What follows from a cause on the whole node, or for the same pod alone. */
 interface Consequence {
   readonly causes: readonly FindingCode[];
+  /** Which of these findings lead to it (default: all). */
+  readonly isCause?: (finding: Finding) => boolean;
   readonly ofNode?: readonly FindingCode[];
   readonly ofPod?: readonly FindingCode[];
 }
@@ -41,8 +43,30 @@ const STUCK_POD: readonly FindingCode[] = [
 /** In this order: the first cause that explains a finding gets it. */
 const CONSEQUENCES: readonly Consequence[] = [
   {
+    causes: ['DiskErrors'],
+    ofNode: ['DiskReadOnly', 'DiskHangs', 'DiskSlow', 'IoPressure', 'KernelTasksHung', 'TasksBlocked'],
+  },
+  {
+    causes: ['OutOfMemory'],
+    isCause: ({ process }) => /^(containerd|crio|dockerd|cri-dockerd)$/.test(process?.command ?? ''),
+    ofNode: [
+      ...LATE_NODE,
+      ...OF_RUNTIME,
+      'RuntimeSocketMissing',
+      'MemoryUsedUp',
+      'ShimsAbandoned',
+      'ShimHangs',
+      'SandboxesFail',
+    ],
+  },
+  {
+    causes: ['OutOfMemory'],
+    isCause: ({ process }) => process?.command === 'kubelet',
+    ofNode: [...LATE_KUBELET, 'KubeletNotRunning', 'MemoryUsedUp'],
+  },
+  {
     causes: ['MountHangs'],
-    ofNode: ['DiskHangs'],
+    ofNode: ['DiskHangs', 'KernelTasksHung', 'KernelTrouble'],
     ofPod: [...STUCK_POD, 'TasksBlocked', 'ShimStopped', 'ShimHangs', 'OciRuntimeHangs'],
   },
   {
@@ -58,6 +82,7 @@ const CONSEQUENCES: readonly Consequence[] = [
     causes: ['RuntimeNotRunning', 'RuntimeSocketMissing', 'RuntimeFlapping'],
     ofNode: [...LATE_KUBELET, ...OF_RUNTIME, 'ShimsAbandoned', 'ShimHangs', 'SandboxesFail'],
   },
+  { causes: ['TasksBlocked', 'DiskHangs', 'KernelLockup'], ofNode: ['KernelTasksHung'] },
   { causes: ['DiskReadOnly'], ofNode: [...STUCK_POD, 'CallFails'] },
   { causes: ['OciRuntimeSlow'], ofNode: ['SandboxesFail'] },
   { causes: ['SandboxHangs', 'SandboxesFail'], ofPod: ['SandboxStorm', 'SandboxesFail'] },
@@ -67,12 +92,13 @@ const CONSEQUENCES: readonly Consequence[] = [
 /** Puts what follows from a cause below it, so that one cause is one finding. Worst first. Pure. */
 export function foldFindings(findings: readonly Finding[]): Finding[] {
   const causeOf = new Map<Finding, Finding>();
-  for (const { causes, ofNode = [], ofPod = [] } of CONSEQUENCES) {
+  for (const { causes, isCause = () => true, ofNode = [], ofPod = [] } of CONSEQUENCES) {
     for (const finding of findings) {
       if (causeOf.has(finding)) continue;
       const cause = findings.find(
         (other) =>
           causes.includes(other.code) &&
+          isCause(other) &&
           !causeOf.has(other) &&
           other !== finding &&
           (ofNode.includes(finding.code) || (ofPod.includes(finding.code) && isSamePod(other, finding))),

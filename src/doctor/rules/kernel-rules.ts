@@ -1,4 +1,5 @@
 import { type Finding } from '../finding.js';
+import { type DaemonFacts } from '../host/host-facts.js';
 import {
   type KernelLogFacts,
   type KernelTrouble,
@@ -19,7 +20,7 @@ const NO_DISK = /^(fd|sr|loop|nbd)\d/;
 export const kernelRules: Rule = ({ machine, atMs }) => {
   const log = valueOf(machine.kernelLog);
   if (log === undefined) return [];
-  return [...findLost(log, atMs), ...findHung(log, atMs), ...findKilled(log, atMs)];
+  return [...findLost(log, atMs), ...findHung(log, atMs), ...findKilled(log, atMs, valueOf(machine.daemons))];
 };
 
 /** Disks and file systems that lost something: one finding, as the one leads to the other. */
@@ -108,20 +109,22 @@ function findHung({ troubles }: KernelLogFacts, atMs: number): Finding[] {
 }
 
 /** Kills of what the node needs, and those for want of memory of the whole machine. */
-function findKilled({ killed }: KernelLogFacts, atMs: number): Finding[] {
+function findKilled({ killed }: KernelLogFacts, atMs: number, daemons: DaemonFacts = {}): Finding[] {
+  // Another program of that name was killed where ours has run since before.
+  const wasOther = ({ command, agoMs }: KilledProcess): boolean =>
+    [daemons.runtime, daemons.kubelet].some((daemon) => daemon?.command === command && daemon.forMs > agoMs);
   const bad = killed.filter(
-    ({ command, cgroup, agoMs }) =>
-      agoMs <= LIMITS.kernelLostRecentMs && (cgroup === undefined || NEEDED.test(command)),
+    (each) =>
+      each.agoMs <= LIMITS.kernelLostRecentMs &&
+      (each.cgroup === undefined || (NEEDED.test(each.command) && !wasOther(each))),
   );
   const [last] = bad;
   if (last === undefined) return [];
   const { command, pid, cgroup, agoMs } = last;
   return [
     {
-      ...{
-        code: 'OutOfMemory',
-        severity: NEEDED.test(command) && !command.startsWith('containerd-shim') ? 'critical' : 'warning',
-      },
+      // Who was killed may run again; where it does not, that makes this critical.
+      ...{ code: 'OutOfMemory', severity: 'warning' },
       ...{ process: { pid, command }, sinceMs: atMs - agoMs },
       message: `the kernel killed ${command} (pid ${pid}) for want of memory ${formatMs(agoMs)} ago: ${cgroup === undefined ? 'the machine had none left' : `its cgroup ${cgroup} was at its limit`}`,
       evidence: bad.map(describeKill),

@@ -63,6 +63,9 @@ export const LIMITS = {
   spentGoneShare: 0.97,
   cpuThrottledShare: 0.25,
   cpuPeriods: 10,
+  /** Of the kernel's log: what goes on says so again within minutes, what was lost stays lost for longer. */
+  kernelHungRecentMs: 600_000,
+  kernelLostRecentMs: 3_600_000,
   zombies: 100,
   blockedTasks: 3,
   certificateLeftMs: 7 * 24 * 3_600_000,

@@ -70,8 +70,7 @@ function findWaiting(pods: readonly WaitingPod[]): Finding[] {
           ({ pod, container = '', reason, message, forMs }) =>
             `${formatPod(pod)}${container === '' ? '' : `, container ${container}`}: ${reason} for ${formatMs(forMs)}${message === '' ? '' : `: ${message}`}`,
         ),
-      remedy:
-        `See at which step each stands, and why: podloop doctor pod ${first.pod.name} -n ${first.pod.namespace}. The node is not to blame.`,
+      remedy: `See at which step each stands, and why: podloop doctor pod ${first.pod.name} -n ${first.pod.namespace}. The node is not to blame.`,
     },
   ];
 }

@@ -49,6 +49,7 @@ export interface Judgement {
 const OF_THE_MACHINE: readonly string[] = [
   ...['CpuPressure', 'IoPressure', 'MemoryPressure', 'MemoryLow', 'DiskSlow', 'DiskFull', 'InodesUsedUp'],
   ...['TasksBlocked', 'Zombies', 'PidsUsedUp', 'ShimsAbandoned', 'KernelTrouble'],
+  ...['KernelLockup', 'KernelTasksHung', 'DiskErrors', 'OutOfMemory'],
 ];
 
 /** Findings that are about the node of the incident. */

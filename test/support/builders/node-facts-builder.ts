@@ -130,6 +130,7 @@ const HEALTHY_MACHINE: MachineFacts = {
   plugins: known({ running: [], count: 0 }),
   daemons: known({}),
   deadMounts: known([]),
+  kernelLog: known({ records: 900, reachesMs: 86_400_000, troubles: [], killed: [] }),
   runtimeWork: known({
     ...{ calls: [], callCount: 0, endedCalls: [], endedCallCount: 0 },
     ...{ illShims: [], illShimCount: 0, asked: 100 },
