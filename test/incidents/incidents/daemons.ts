@@ -1,4 +1,8 @@
+import { mkdir, rmdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { type Incident, type Scene } from '../harness/incident.js';
+import { until } from '../harness/incident-node.js';
+import { runtimeService } from '../../containerd/harness/cri-driver.js';
 import { freeze } from './shims.js';
 
 const PODS = [{ name: 'web' }, { name: 'db' }];
@@ -6,6 +10,29 @@ const PODS = [{ name: 'web' }, { name: 'db' }];
 function stop(pid: number, { atEnd }: Scene): void {
   process.kill(pid, 'SIGSTOP');
   atEnd(() => process.kill(pid, 'SIGCONT'));
+}
+
+/** Leaves a process next to no memory, so that the kernel kills it, and waits until that has happened. */
+async function starve(pid: number, busy: () => Promise<unknown>, { node, atEnd }: Scene): Promise<void> {
+  const folder = `/sys/fs/cgroup/memory/podloop-lean-${node.containerd.names.id}`;
+  await mkdir(folder, { recursive: true });
+  atEnd(() => rmdir(folder).catch(() => undefined));
+  await writeFile(path.join(folder, 'memory.limit_in_bytes'), String(256 * 1024));
+  await writeFile(path.join(folder, 'cgroup.procs'), String(pid));
+  await until(`the kernel has killed ${pid}`, 60_000, async () => {
+    await busy();
+    return !isThere(pid);
+  });
+}
+
+/** A process that its parent has not waited for yet is gone, too. */
+function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The runtime's own process and that of the kubelet. */
@@ -61,6 +88,47 @@ export const DAEMON_INCIDENTS: readonly Incident[] = [
       await node.containerd.kill();
       atEnd(() => node.containerd.start());
       return { codes: ['RuntimeNotRunning', 'RuntimeSocketMissing'], remedy: /^Start it/ };
+    },
+  },
+  {
+    name: 'containerd is killed at the memory limit of its cgroup',
+    pods: PODS,
+    make: async (scene) => {
+      const { node } = scene;
+      const pid = node.containerd.pid!;
+      scene.atEnd(async () => {
+        await node.containerd.kill();
+        await node.containerd.start();
+      });
+      const list = () => node.containerd.driver.call(runtimeService.listContainers, { filter: undefined });
+      await starve(pid, () => list().catch(() => undefined), scene);
+      return {
+        codes: ['OutOfMemory'],
+        pid,
+        pods: ['podloop-lean'],
+        remedy: /^Raise the limit of its unit/,
+        hasSince: true,
+      };
+    },
+  },
+  {
+    name: 'the kubelet is killed at the memory limit of its cgroup',
+    pods: PODS,
+    make: async (scene) => {
+      const { node } = scene;
+      const pid = node.kubeletPid;
+      scene.atEnd(async () => {
+        await node.endKubelet();
+        await node.startKubelet();
+      });
+      await starve(pid, () => node.readMetrics().catch(() => ''), scene);
+      return {
+        codes: ['OutOfMemory'],
+        pid,
+        pods: ['podloop-lean'],
+        remedy: /^Raise the limit of its unit/,
+        hasSince: true,
+      };
     },
   },
   {
