@@ -90,6 +90,16 @@ describe('examineRuntime', () => {
     expect(examination.facts.inspections).toEqual({ known: false, why: 'the runtime was not reached' });
   });
 
+  it('knows whose share of a large list is the largest, where that was measured', async () => {
+    const sizeOf = (id: string): number => (id.startsWith('p3') ? 9_000 : 10);
+    runtime.sandboxes = runtime.sandboxes.map((each) => ({ ...each, bytes: sizeOf(each.id) }));
+    runtime.containers = runtime.containers.map((each) => ({ ...each, bytes: sizeOf(each.id) }));
+    const [sandboxes, containers] = (await examine()).facts.lists;
+    expect(sandboxes!.largest?.[0]).toMatchObject({ pod: { name: 'p3' }, bytes: 9_000, items: 1 });
+    expect(containers!.largest?.[0]).toMatchObject({ pod: { name: 'p3' }, bytes: 18_000, items: 2 });
+    expect(containers!.largest).toHaveLength(5);
+  });
+
   it('tells of changes that no event announced', async () => {
     clock.setTimer(1_000, () => {
       runtime.tell('p0-c0');

@@ -1,3 +1,4 @@
+import { formatPod, type PodRef } from '#kube/pod/pod-ref.js';
 import { type Clock } from '#base/time/clock.js';
 import { CallMeter, type CallUnderWay } from './facts/call-meter.js';
 import { ConnectionWatch } from './facts/connection-watch.js';
@@ -5,7 +6,7 @@ import { EventWitness, type ListedNode, tellsEveryReader } from './facts/event-w
 import { inspectPods } from './inspect-pods.js';
 import { known, type Looked, notKnown } from './looked.js';
 import { percentileOf } from '#base/text/percentile.js';
-import { type EventFacts, type ListFacts, type RuntimeFacts } from './facts/runtime-facts.js';
+import { type EventFacts, type LargePod, type ListFacts, type RuntimeFacts } from './facts/runtime-facts.js';
 import {
   type CallLimits,
   type ImageFilesystem,
@@ -53,6 +54,7 @@ export interface RuntimeExamination {
 
 const LIST_ROUNDS = 3;
 const TICK_MS = 500;
+const MAX_LARGEST = 5;
 
 /**
  * Measures a container runtime with calls that only read. Each has a deadline, at most 64 are under way at once, and
@@ -188,6 +190,20 @@ async function judgeEvents(
   return known(await witness.testify(before, after, signal));
 }
 
+/** The pods with the largest shares of a list; nothing where shares were not measured. */
+function findLargest(
+  items: readonly { readonly pod: PodRef; readonly bytes?: number | undefined }[],
+): Pick<ListFacts, 'largest'> {
+  const byPod = new Map<string, LargePod>();
+  for (const { pod, bytes } of items) {
+    if (bytes === undefined) continue;
+    const before = byPod.get(formatPod(pod)) ?? { pod, bytes: 0, items: 0 };
+    byPod.set(formatPod(pod), { pod, bytes: before.bytes + bytes, items: before.items + 1 });
+  }
+  const largest = [...byPod.values()].sort((a, b) => b.bytes - a.bytes).slice(0, MAX_LARGEST);
+  return largest.length === 0 ? {} : { largest };
+}
+
 /** Both lists, several times. */
 class ListRounds {
   readonly #runtime: RuntimePort;
@@ -223,9 +239,15 @@ class ListRounds {
   }
 
   facts(): ListFacts[] {
+    const sandboxes = this.#sandboxes?.items ?? [];
+    const podOf = new Map(sandboxes.map(({ id, pod }) => [id, pod]));
+    const containers = (this.#containers?.items ?? []).flatMap(({ sandboxId, bytes }) => {
+      const pod = podOf.get(sandboxId);
+      return pod === undefined ? [] : [{ pod, bytes }];
+    });
     return [
-      this.#factsOf('ListPodSandbox', this.#sandboxes),
-      this.#factsOf('ListContainers', this.#containers),
+      { ...this.#factsOf('ListPodSandbox', this.#sandboxes), ...findLargest(sandboxes) },
+      { ...this.#factsOf('ListContainers', this.#containers), ...findLargest(containers) },
     ];
   }
 

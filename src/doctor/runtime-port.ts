@@ -16,6 +16,8 @@ export interface ListedSandbox {
   readonly ready: boolean;
   /** Milliseconds since the epoch. */
   readonly createdAtMs: number;
+  /** Of a list that is large: how many bytes of it are this one's. */
+  readonly bytes?: number;
 }
 
 /** A container as the runtime lists it. */
@@ -26,6 +28,8 @@ export interface ListedContainer {
   readonly attempt: number;
   readonly state: 'created' | 'running' | 'exited' | 'unknown';
   readonly createdAtMs: number;
+  /** As for {@link ListedSandbox.bytes}. */
+  readonly bytes?: number;
 }
 
 /** A list, and how many bytes its answer had. */

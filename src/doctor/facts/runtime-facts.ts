@@ -43,8 +43,18 @@ export interface ListFacts {
   /** Of the answer; absent when none came. */
   readonly bytes?: number;
   readonly items?: number;
+  /** Of a large answer: the pods with the largest share, at most five. */
+  readonly largest?: readonly LargePod[];
   readonly error?: string;
   readonly code?: string;
+}
+
+/** A pod's share of a list. */
+export interface LargePod {
+  readonly pod: PodRef;
+  readonly bytes: number;
+  /** Sandboxes or containers of it. */
+  readonly items: number;
 }
 
 /** What the lists show. */

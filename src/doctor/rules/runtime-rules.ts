@@ -1,4 +1,5 @@
 import { NOT_RECORDED } from '#base/channels/recording-words.js';
+import { formatPod } from '#kube/pod/pod-ref.js';
 import { type OperationFacts } from '../facts/call-meter.js';
 import { type Finding } from '../finding.js';
 import { valueOf } from '../looked.js';
@@ -6,7 +7,7 @@ import { type RuntimeFacts } from '../facts/runtime-facts.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
 import { findRuntimeSlowness, judgeSeries } from './slowness.js';
-import { formatBytes, formatMs } from './words.js';
+import { count, formatBytes, formatMs } from './words.js';
 
 const LISTS = ['ListPodSandbox', 'ListContainers'];
 /** Calls about single pods, which other rules report. */
@@ -88,7 +89,7 @@ function findFailures(runtime: RuntimeFacts): Finding[] {
 
 function findLargeLists({ lists }: RuntimeFacts): Finding[] {
   return lists.flatMap((list): Finding[] => {
-    const { method, bytes = 0, items = 0, code, error = '' } = list;
+    const { method, bytes = 0, items = 0, largest = [], code, error = '' } = list;
     const isRefused = code === 'CRI_RESOURCE_EXHAUSTED';
     if (!isRefused && bytes < LIMITS.messageNearBytes) return [];
     const isTooLarge = isRefused || bytes > LIMITS.messageBytes;
@@ -98,9 +99,15 @@ function findLargeLists({ lists }: RuntimeFacts): Finding[] {
         message: isTooLarge
           ? `the answer to ${method} is larger than the ${formatBytes(LIMITS.messageBytes)} that a kubelet accepts: it sees no pod of this node any more`
           : `the answer to ${method} is near the ${formatBytes(LIMITS.messageBytes)} that a kubelet accepts`,
-        evidence: isRefused ? [error] : [`${method}: ${formatBytes(bytes)} for ${items} items`],
+        evidence: [
+          isRefused ? error : `${method}: ${formatBytes(bytes)} for ${items} items`,
+          ...largest.map(
+            (share) =>
+              `pod ${formatPod(share.pod)}: ${formatBytes(share.bytes)} for ${count(share.items, 'item')}`,
+          ),
+        ],
         remedy:
-          'Remove dead containers and sandboxes (crictl rm, crictl rmp), see why nobody collects them, and look for pods with very large labels or annotations.',
+          'Remove dead containers and sandboxes (crictl rm, crictl rmp), see why nobody collects them, and make the labels and annotations of the largest pods smaller.',
       },
     ];
   });

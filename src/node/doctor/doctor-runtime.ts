@@ -13,6 +13,8 @@ import { type Clock } from '#base/time/clock.js';
 
 /** Allows a list that a kubelet would refuse, so that it can be measured. */
 const MAX_BYTES = 256 * 1024 * 1024;
+/** A list from where on it matters whose share is large: half of what a kubelet accepts. */
+const LARGE_BYTES = 8 * 1024 * 1024;
 const NS_PER_MS = 1_000_000n;
 
 const STATES: Readonly<Record<number, ListedContainer['state']>> = {
@@ -58,14 +60,23 @@ export class DoctorRuntime implements RuntimePort {
     const method = CRI_METHODS.listPodSandbox;
     const bytes = await this.#client.callForBytes(method, {}, limits);
     const { items } = this.#client.decodeMessage(method, bytes);
-    return { bytes: bytes.length, items: items.map(toSandbox) };
+    const isLarge = bytes.length >= LARGE_BYTES;
+    const sizeOf = (item: cri.PodSandbox) =>
+      isLarge ? { bytes: cri.PodSandbox.encode(item).finish().length } : {};
+    return { bytes: bytes.length, items: items.map((item) => ({ ...toSandbox(item), ...sizeOf(item) })) };
   }
 
   async listContainers(limits: CallLimits): Promise<ListAnswer<ListedContainer>> {
     const method = CRI_METHODS.listContainers;
     const bytes = await this.#client.callForBytes(method, {}, limits);
     const { containers } = this.#client.decodeMessage(method, bytes);
-    return { bytes: bytes.length, items: containers.map(toContainer) };
+    const isLarge = bytes.length >= LARGE_BYTES;
+    const sizeOf = (item: cri.Container) =>
+      isLarge ? { bytes: cri.Container.encode(item).finish().length } : {};
+    return {
+      bytes: bytes.length,
+      items: containers.map((item) => ({ ...toContainer(item), ...sizeOf(item) })),
+    };
   }
 
   async sandboxStatus(podSandboxId: string, limits: CallLimits): Promise<unknown> {
