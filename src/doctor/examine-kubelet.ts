@@ -60,8 +60,8 @@ export class KubeletExaminer {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
   readonly #timeoutMs: number;
-  #before: Promise<Looked<Scrape>> = Promise.resolve(notKnown('it was not looked at'));
-  #health: Promise<Looked<KubeletHealth>> = Promise.resolve(notKnown('it was not looked at'));
+  #before: Promise<Looked<Scrape>> = Promise.resolve(notKnown('it was not examined'));
+  #health: Promise<Looked<KubeletHealth>> = Promise.resolve(notKnown('it was not examined'));
   #isSilent = false;
   #pods: Looked<unknown> = notKnown('the kubelet was not asked');
 
@@ -128,7 +128,7 @@ export class KubeletExaminer {
 
   async #askHealth(): Promise<Looked<KubeletHealth>> {
     const url = this.#addresses.healthzUrl;
-    if (url === '') return notKnown('it was told not to ask for it');
+    if (url === '') return notKnown('no address was given');
     try {
       const { status, body } = await this.#get(url);
       if (status === 401 || status === 403) return notKnown(`${url} answers ${status}`);
@@ -157,7 +157,7 @@ export class KubeletExaminer {
         failures.push(describe(url, error));
       }
     }
-    return notKnown(failures.length === 0 ? 'it was told not to ask for them' : failures.join('; '));
+    return notKnown(failures.length === 0 ? 'no address was given' : failures.join('; '));
   }
 
   async #get(url: string): Promise<HttpAnswer> {

@@ -50,9 +50,9 @@ export class MachineExaminer {
   readonly #addresses: DaemonAddresses;
   #daemons: DaemonFacts = {};
   #mounts: Promise<Looked<Awaited<ReturnType<typeof askMounts>>>> = Promise.resolve(
-    notKnown('it was not looked at'),
+    notKnown('it was not examined'),
   );
-  #first: Looked<FirstLook> = notKnown('it was not looked at');
+  #first: Looked<FirstLook> = notKnown('it was not examined');
   #answers: Promise<ShimReplies> = Promise.resolve(new Map());
   #calls: readonly OciCall[] = [];
   readonly #sampler: OciCallSampler;
@@ -116,7 +116,7 @@ export class MachineExaminer {
       ...(await measureDisks(files, [...disks, ...OTHER_DISKS])),
       fsync: this.#mayWrite
         ? await measureFsync(files, folders[0]!, this.#clock)
-        : notKnown('it was told not to write'),
+        : notKnown('writing is switched off'),
     };
   }
 

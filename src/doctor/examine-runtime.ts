@@ -165,7 +165,7 @@ function notConnected(runtime: RuntimePort, connection: ConnectionWatch): Runtim
 
 /** Why the events of that runtime are not read; undefined when they are. */
 function whyNoEvents(events: EventReading, name: string, version: string): string | undefined {
-  if (events === 'never') return 'it was told not to read events';
+  if (events === 'never') return 'reading events is switched off';
   const everyReader = tellsEveryReader(name, version);
   if (everyReader === false)
     return `${name} ${version} gives each event to one reader alone, and to read them is to take them from others`;

@@ -115,7 +115,7 @@ function judgeRelists({ relists }: PlegReport): Finding[] {
   return [
     {
       ...{ code: 'AgentRelistSlow', severity: 'warning' },
-      message: `looks of podloop’s agent at all pods take ${formatMs(median)} (median of ${times.length})`,
+      message: `relists of podloop’s agent take ${formatMs(median)} (median of ${times.length})`,
       evidence: [
         `list ${of(({ listMs }) => listMs)}, compare ${of(({ diffMs }) => diffMs)}, inspect ${of(({ inspectMs }) => inspectMs)}`,
       ],
@@ -134,7 +134,7 @@ function judgeEvents({ stream, runtime }: PlegReport): Finding[] {
       message: `${count(missed, 'change')} that podloop’s agent found by looking came without an event of ${runtime.name} ${runtime.version}`,
       evidence: [`${announced} were announced, ${missed} were not`],
       remedy:
-        'podloop looks by itself and loses nothing. Beside a kubelet with EventedPLEG on containerd 1.7 each of the two gets a part.',
+        'podloop relists by itself and loses nothing. Beside a kubelet with EventedPLEG on containerd 1.7 each of the two gets a part.',
     },
   ];
 }

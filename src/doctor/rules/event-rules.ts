@@ -15,7 +15,7 @@ export const eventRules: Rule = ({ runtime }) => {
         message: 'the runtime’s event stream breaks while it is read',
         evidence: [`after ${formatMs(watchedMs)} and ${count(received, 'event')}: ${ended}`],
         remedy:
-          'See that events are on (CRI-O: enable_pod_events = true). A kubelet with EventedPLEG gives up after five breaks; podloop goes on and looks every second meanwhile.',
+          'See that events are on (CRI-O: enable_pod_events = true). A kubelet with EventedPLEG gives up after five breaks; podloop goes on relisting every second meanwhile.',
       },
     ];
   }
@@ -33,7 +33,7 @@ export const eventRules: Rule = ({ runtime }) => {
         `${count(received, 'event')} in ${formatMs(watchedMs)}`,
       ],
       remedy:
-        'Keep the generic PLEG (no EventedPLEG) with this runtime, and see its log for discarded events; podloop looks by itself and loses nothing.',
+        'Keep the generic PLEG (no EventedPLEG) with this runtime, and see its log for discarded events; podloop relists by itself and loses nothing.',
     },
   ];
 };

@@ -67,7 +67,7 @@ function judgeMetrics(metrics: KubeletMetrics): Finding[] {
         code: 'KubeletRelistSlow',
         severity: relistP99Ms >= LIMITS.relistVerySlowMs ? 'critical' : 'warning',
       },
-      message: `one in a hundred of the kubelet’s looks at the pods takes ${formatMs(relistP99Ms)} or more`,
+      message: `one in a hundred of the kubelet’s relists takes ${formatMs(relistP99Ms)} or more`,
       evidence: [
         `kubelet_pleg_relist_duration_seconds at ${url}: p99 of ${relists} relists ${isRecent ? 'while this ran' : 'since it started'}`,
       ],

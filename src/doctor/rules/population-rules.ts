@@ -53,7 +53,7 @@ function findDead({
   if (exited >= LIMITS.deadContainers) {
     findings.push({
       ...{ code: 'DeadContainers', severity: 'warning', call: 'ListContainers' },
-      message: `${exited} dead containers are kept, and every list carries them`,
+      message: `${exited} dead containers have not been removed, and every list carries them`,
       evidence: [`${exited} of ${containers} containers have exited`],
       remedy:
         'See that the kubelet collects them (maximum-dead-containers-per-container, --minimum-container-ttl-duration); meanwhile crictl rm those of pods that are gone.',
@@ -62,7 +62,7 @@ function findDead({
   if (sandboxesNotReady >= LIMITS.deadSandboxes) {
     findings.push({
       ...{ code: 'DeadSandboxes', severity: 'warning', call: 'ListPodSandbox' },
-      message: `${sandboxesNotReady} sandboxes are kept that are not ready`,
+      message: `${sandboxesNotReady} sandboxes that are not ready have not been removed`,
       evidence: [`${sandboxesNotReady} of ${sandboxes} sandboxes are NotReady`],
       remedy:
         'Remove them: crictl rmp of what crictl pods --state NotReady -q lists; and see why nobody does.',

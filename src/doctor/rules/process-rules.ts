@@ -38,7 +38,7 @@ function findBlocked({ blocked, blockedCount }: ProcessFacts): Finding[] {
       message: `${count(blockedCount, 'task')} hang in the kernel: ${nameSome(names, blockedCount)}`,
       evidence: blocked.map(
         (task) =>
-          `pid ${task.pid}${task.thread === undefined ? '' : ` thread ${task.thread}`} ${task.command}${ofOwner(task)}: state D, not run between two looks${task.waitsIn === '' || task.waitsIn === '0' ? '' : `, in ${task.waitsIn}`}`,
+          `pid ${task.pid}${task.thread === undefined ? '' : ` thread ${task.thread}`} ${task.command}${ofOwner(task)}: state D, and it has not run between two scans${task.waitsIn === '' || task.waitsIn === '0' ? '' : `, in ${task.waitsIn}`}`,
       ),
       remedy:
         'They wait for a disk or for a server whose files are mounted: cat /proc/PID/stack, dmesg, mount -t nfs. A dead mount is released with umount -f or -l.',

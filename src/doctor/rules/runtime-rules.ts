@@ -143,7 +143,7 @@ function findSlowList({ lists }: RuntimeFacts, evidence: readonly string[]): Fin
     {
       ...{ code: 'ListSlow', call: worst.method, evidence },
       severity: worst.p50Ms >= LIMITS.listVerySlowMs ? 'critical' : 'warning',
-      message: `${worst.method} takes ${formatMs(worst.p50Ms)}${items}, while the kubelet looks every second`,
+      message: `${worst.method} takes ${formatMs(worst.p50Ms)}${items}, while the kubelet lists every second`,
       remedy:
         'Remove dead containers; see what the runtime waits for: its disk (iostat -x), the CPU (top), a lock (kill -USR1 and its log).',
     },
