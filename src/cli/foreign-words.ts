@@ -10,7 +10,6 @@ const FOREIGN_WORDS: Readonly<Record<string, string>> = {
   cordon: 'a cluster schedules pods: "kubectl cordon"; without one, move manifests out of the folder',
   create: 'podloop apply -f FILE',
   diff: 'podloop apply -f FILE --dry-run=server',
-  down: 'podloop stop --all, or Ctrl-C where "podloop run" runs with --stop-pods',
   drain: 'podloop stop --all; for a node of a cluster "kubectl drain"',
   edit: 'change the manifest in the folder of the agent, which reads it, or podloop apply -f FILE',
   explain: 'podloop validate FILE names wrong fields; docs/reference/pod-spec.md lists all',
@@ -26,7 +25,6 @@ const FOREIGN_WORDS: Readonly<Record<string, string>> = {
   patch: 'podloop apply -f FILE',
   play: 'podloop run FOLDER, or podloop apply -f FILE',
   pods: 'podloop get pods -A',
-  ps: 'podloop get pods -A',
   pull: 'an image is pulled when a pod needs it; crictl pull IMAGE pulls it before',
   reload: 'nothing: the agent reads changed manifests by itself',
   rm: 'podloop delete pod NAME',
@@ -36,7 +34,6 @@ const FOREIGN_WORDS: Readonly<Record<string, string>> = {
   stats: 'podloop top for the agent itself; the metrics of pods are at /metrics/resource',
   status: 'podloop get pods -A, or podloop doctor',
   statsp: 'podloop top for the agent itself; the metrics of pods are at /metrics/resource',
-  up: 'podloop run FOLDER',
 };
 
 /** What to type instead of a command that podloop does not have; undefined for a word that nobody else has either. */

@@ -25,6 +25,21 @@ export const COMMANDS: readonly LazyCommand[] = [
     load: async (host) => (await import('./commands/run/run.js')).runCommand(host),
   },
   {
+    name: 'up',
+    summary: 'Run the pods of a folder of manifests in the background',
+    load: async (host) => (await import('./commands/up/up.js')).upCommand(host),
+  },
+  {
+    name: 'down',
+    summary: 'End the pods of a folder of manifests, and the agent that runs them',
+    load: async (host) => (await import('./commands/down/down.js')).downCommand(host),
+  },
+  {
+    name: 'ps',
+    summary: 'List the node agents that run on this machine',
+    load: async (host) => (await import('./commands/ps/ps.js')).psCommand(host),
+  },
+  {
     name: 'watch',
     summary: 'Show what happens to every pod of a container runtime, as it happens; changes nothing',
     load: async (host) => (await import('./commands/watch/watch.js')).watchCommand(host),

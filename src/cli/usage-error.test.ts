@@ -12,9 +12,9 @@ describe('complaints about the command line', () => {
   });
 
   it('name what to type for a command of kubectl or docker, not one that is spelled like it', () => {
-    const complaint = "error: unknown command 'ps'\n(Did you mean cp?)\n";
+    const complaint = "error: unknown command 'ls'\n(Did you mean ps?)\n";
     expect(toUsageError(complaint, 'podloop')).toBe(
-      'error: unknown command "ps" for "podloop"\n\nInstead: podloop get pods -A\n\nSee \'podloop --help\' for usage.',
+      'error: unknown command "ls" for "podloop"\n\nInstead: podloop get pods\n\nSee \'podloop --help\' for usage.',
     );
     expect(toUsageError("error: unknown command 'toString'", 'podloop')).not.toContain('Instead');
   });

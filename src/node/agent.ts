@@ -15,7 +15,7 @@
  */
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Subscription } from '#watch';
+import { cri, LABELS, type Subscription } from '#watch';
 import { type PodStatusRecord, type StatusChanges } from './status/status-changes.js';
 import { type SyncLoopState } from './pods/loop/sync-loop.js';
 import { aboutFolder } from '#base/errors/errors.js';
@@ -44,6 +44,8 @@ export interface AgentEnd {
 
 /** How long everything together may take to settle at the end, in milliseconds. */
 const SETTLE_LIMIT_MS = 30_000;
+/** How long the runtime may take to list pods. */
+const LIST_MS = 10_000;
 
 /** A node agent. */
 export class Agent implements AsyncDisposable {
@@ -155,16 +157,21 @@ export class Agent implements AsyncDisposable {
     let failures: AgentEnd['failures'];
     let pods: AgentEnd['pods'] = 'left as they are';
     try {
-      const given = { options, started, asked: signal, onFailure, version, clock, logger };
+      const { ending } = started;
+      const asked = AbortSignal.any([signal, ending.signal]);
+      const given = { options, started, asked, onFailure, version, clock, logger };
       for (const part of runningParts(given)) await this.#list.start(part, signal);
-      const end = AbortSignal.any([signal, failed.signal]);
+      const end = AbortSignal.any([asked, failed.signal]);
       // A part that cannot start at all has failed by then.
       await nextTurn();
       if (!end.aborted) onRunning();
       failures = await this.#untilEnd(end);
-      if (options.stopPods) {
+      if (options.stopPods || ending.signal.aborted) {
         await started.link?.leave();
         pods = (await stopPods({ parts, clock, logger })) ? 'stopped' : 'not all stopped';
+        ending.answer(pods);
+        // Those who wait for it get the outcome before the API closes.
+        await nextTurn();
       }
     } finally {
       await this.#list.stop(keep);
@@ -172,6 +179,23 @@ export class Agent implements AsyncDisposable {
     // The first part that failed, before all were asked to end or after.
     failed.signal.throwIfAborted();
     return { failures, pods };
+  }
+
+  /** Its pods that run by what the runtime says, as `namespace/name`; also before {@link Agent.run}. */
+  async listRunningPods(): Promise<string[]> {
+    const { connected, identity } = this.#started;
+    const labelSelector = { [LABELS.nodeInstance]: identity.instanceId };
+    const { items } = await connected.client.listPodSandbox(
+      { filter: { labelSelector } },
+      { timeoutMs: LIST_MS },
+    );
+    const running = items.filter(({ state }) => state === cri.PodSandboxState.SANDBOX_READY);
+    return running.map(({ metadata }) => `${metadata?.namespace}/${metadata?.name}`).sort();
+  }
+
+  /** Has {@link Agent.run} stop all pods and end, as when a client asks for it. Idempotent. */
+  endWithPods(): void {
+    this.#started.ending.ask();
   }
 
   /** Closes the connection and releases the root folder. Idempotent. */

@@ -67,7 +67,12 @@ export {
 export { readNodePolicy } from './options/read-node-policy.js';
 export { type GivenAgentOptions, resolveAgentOptions } from './options/resolve-agent-options.js';
 export { BATCHES_FOLDER, SOCKET_NAME, USUAL_ROOT_DIR } from './options/usual-places.js';
-export { findMissingManifests, nameBatch } from './parts/manifest-sources.js';
+export {
+  findMissingManifests,
+  hasSameManifests,
+  nameBatch,
+  readManifestPlaces,
+} from './parts/manifest-sources.js';
 export { RuntimeProcess } from './runtime-process.js';
 export { type PodStatusRecord } from './status/status-changes.js';
 export { type RecordedPodEvent } from './telemetry/reports/pod-event-log.js';

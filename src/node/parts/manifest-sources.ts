@@ -72,9 +72,7 @@ export async function claimManifestSources(claim: SourceClaim): Promise<void> {
   const { options, logger } = claim;
   const given = await describeSources(options);
   if (given.length === 0) return;
-  const file = new RecordFile<readonly ManifestSource[]>({
-    ...{ path: join(options.rootDir, SOURCES_FILE), parse, format: (sources) => ({ sources }) },
-  });
+  const file = recordIn(options.rootDir);
   const recorded = await readRecord(file, logger);
   const dropped = recorded.filter((each) => !given.some((other) => isSame(each, other)));
   if (dropped.length > 0) {
@@ -97,6 +95,24 @@ export async function nameBatch(options: SourceOptions): Promise<string> {
   return names.join('-');
 }
 
+/** The places of the manifests that the last agent of a root folder had; none if there was no agent. */
+export async function readManifestPlaces(rootDir: string): Promise<readonly string[]> {
+  const recorded = await recordIn(rootDir)
+    .read()
+    .catch(() => undefined);
+  return (recorded ?? []).map(({ place }) => place);
+}
+
+/** Whether the last agent of a root folder had these manifests alone, by this spelling of their place or another. */
+export async function hasSameManifests(rootDir: string, options: SourceOptions): Promise<boolean> {
+  const given = await describeSources(options);
+  const recorded = await recordIn(rootDir)
+    .read()
+    .catch(() => undefined);
+  if (recorded === undefined || recorded.length !== given.length) return false;
+  return recorded.every((each) => given.some((other) => isSame(each, other)));
+}
+
 /** Why no agent can start with a path of manifests; undefined when it exists, or no path is given. */
 export async function findMissingManifests({
   podManifestPath: path,
@@ -109,6 +125,12 @@ export async function findMissingManifests({
         ? `${path} does not exist: make that folder or file first, or name another one`
         : undefined,
   );
+}
+
+function recordIn(rootDir: string): RecordFile<readonly ManifestSource[]> {
+  return new RecordFile({
+    ...{ path: join(rootDir, SOURCES_FILE), parse, format: (sources) => ({ sources }) },
+  });
 }
 
 async function describeSources({

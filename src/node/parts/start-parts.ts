@@ -6,6 +6,7 @@ import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { type AgentRuntime, connectAgentRuntime } from '../agent-runtime.js';
 import { AgentApi } from '../api/agent/agent-api.js';
+import { EndRequest } from '../api/node/serve-agent.js';
 import { type ClusterLink, openClusterLink } from '../cluster/cluster-link.js';
 import { type ManifestParser } from '../desired/manifests/parse-manifest.js';
 import { AgentHistory } from '../history/agent-history.js';
@@ -53,6 +54,8 @@ export interface StartedParts {
   readonly parts: AgentParts;
   readonly history: AgentHistory;
   readonly api: AgentApi;
+  /** Where a client asks for the end of the agent and its pods. */
+  readonly ending: EndRequest;
   /** Undefined for an agent without a cluster. */
   readonly link: ClusterLink | undefined;
 }
@@ -108,12 +111,17 @@ export async function startParts(
     start: async () => AgentMetrics.start({ ...common, history, log, cluster: link }),
     release: (made) => made[Symbol.dispose](),
   });
+  const ending = new EndRequest();
+  const { environment = {} } = ports;
+  // Only the process that systemd itself started gets this variable.
+  const serviceManager = (environment['NOTIFY_SOCKET'] ?? '') === '' ? undefined : 'systemd';
   const findLogProblem = (): string | undefined => log.findProblem();
   const api = await start({
     name: 'API',
     start: async () =>
       AgentApi.start({
         ...{ ...common, metrics, history, options, findLogProblem, cluster: link?.auth },
+        ...{ ending, serviceManager },
         readCluster: link && (() => link.report()),
       }),
     // Clients can watch how pods end, as it has started last.
@@ -124,7 +132,7 @@ export async function startParts(
     name: 'parts of the cluster',
     start: async () => link?.join({ parts, client, runtimeName, kubeletPort }, signal),
   });
-  return { channels, identity, connected, parts, history, api, link };
+  return { channels, identity, connected, parts, history, api, ending, link };
 }
 
 /** Fails before anything is created or started for an agent that cannot serve. */

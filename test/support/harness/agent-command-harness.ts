@@ -35,10 +35,13 @@ export class AgentCommandHarness implements AsyncDisposable {
     return new AgentCommandHarness(await FakeAgentServer.start());
   }
 
-  /** Starts podloop with these arguments (default: its environment names the agent's socket). */
+  /**
+   * Starts podloop with these arguments (default: its environment names the agent's socket); `more` replaces parts of
+   * its host.
+   */
   start(
     args: readonly string[],
-    { env, stdin }: { env?: Record<string, string>; stdin?: string } = {},
+    { env, stdin, more }: { env?: Record<string, string>; stdin?: string; more?: Partial<CliHost> } = {},
   ): Running {
     const output = { stdout: '', stderr: '' };
     const looks = new Set<() => void>();
@@ -59,6 +62,7 @@ export class AgentCommandHarness implements AsyncDisposable {
       ...{ stdin: input, stdout: collect('stdout'), stderr: collect('stderr') },
       listenForInterrupts: () => interrupted.signal,
       onUserSignal: () => () => undefined,
+      ...more,
     };
     return {
       ended: runProgram(args, host).then((code) => ({ code, ...output })),

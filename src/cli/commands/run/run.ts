@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import {
   Agent,
   type AgentEnd,
+  type AgentOptions,
   findMissingManifests,
   type GivenAgentOptions,
   type KubeletConfig,
@@ -16,9 +17,11 @@ import { addAgentFlags, readAgentFlags, toHeading } from '../../shared/agent-fla
 import { AgentScreen } from '../../shared/screen/agent-screen.js';
 import { type CliHost } from '../../cli-host.js';
 import { packageVersion } from '../../package-version.js';
+import { escapeTerminal } from '../../shared/print/terminal-text.js';
 import { createLog, verbosityOption } from '../../shared/log/log-output.js';
 import { claimSharedFolder, SHARED_ROOT_DIR } from '../../shared/own-root-dir.js';
-import { machineDefaults, resolveRunOptions } from './run-options.js';
+import { howToEnd, machineDefaults } from '../../shared/agents/agent-places.js';
+import { resolveRunOptions } from './run-options.js';
 import { runForSystemd } from './run-for-systemd.js';
 import { wrapNotes } from '../../help-layout.js';
 
@@ -30,6 +33,8 @@ interface RunFlags extends Readonly<Record<string, unknown>> {
   readonly isolation: string;
   readonly network: string;
   readonly summary: boolean;
+  readonly rootDir?: string;
+  readonly runtimeEndpoint?: string;
   readonly verbosity?: number;
   readonly loggingFormat?: LogSettings['format'];
   readonly vmodule?: readonly VModuleRule[];
@@ -165,6 +170,7 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
   const registry = configFolders === undefined ? [] : ['--registry-config-path', configFolders.join(':')];
   const runtimeFlags = ['--isolation', isolation, '--network', network, ...images, ...registry];
   let end: AgentEnd | undefined;
+  let left: readonly string[] = [];
   try {
     using screen = openScreen(flags, host, logger);
     // Log lines on the same terminal would break the screen.
@@ -185,6 +191,7 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
     const stopPrinting =
       screen === undefined ? host.onUserSignal(() => void printStatuses(agent, host)) : undefined;
     end = await runForSystemd(agent, host, agentLogger, interrupted);
+    left = listUnfinished(agent);
     stopPrinting?.();
     await showing;
   } catch (error) {
@@ -193,6 +200,9 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
   }
   const { failures = [], pods = 'left as they are' } = end ?? {};
   logger.info('Ended', { pods });
+  if (pods === 'left as they are' && left.length > 0 && isAtTerminal(host)) {
+    for (const line of describeLeft(left, options, flags)) await host.stderr.writeLine(escapeTerminal(line));
+  }
   if (failures.length > 0) throw new PodloopError('PODS_FAILED', describeFailures(failures));
   if (pods === 'not all stopped') {
     throw new PodloopError(
@@ -200,6 +210,27 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
       'not every pod could be stopped; the log names those that are left',
     );
   }
+}
+
+/** The pods of which something may run, as `namespace/name`. */
+function listUnfinished(agent: Agent): string[] {
+  const left = agent.statuses().filter(({ status: { phase }, isFinished }) => {
+    return !isFinished && phase !== 'Succeeded' && phase !== 'Failed';
+  });
+  return left.map(({ pod }) => `${pod.namespace}/${pod.name}`).sort();
+}
+
+/** Which pods stay after the end of the agent, and what ends them. */
+function describeLeft(
+  left: readonly string[],
+  { podManifestPath: folder, kubeconfig }: AgentOptions,
+  { rootDir, runtimeEndpoint }: RunFlags,
+): string[] {
+  const shown = left.slice(0, MAX_NAMED_PODS);
+  if (left.length > shown.length) shown.push(`and ${left.length - shown.length} more`);
+  const first = `These pods stay (${left.length}): ${shown.join(', ')}`;
+  if (kubeconfig !== '' || folder === '' || folder === '-') return [first];
+  return [first, `To end them: ${howToEnd(folder, { rootDir, runtimeEndpoint })}`];
 }
 
 /** Prints one JSON object per line: each pod with its status, then each problem of a manifest. */
@@ -213,6 +244,7 @@ async function printStatuses(agent: Agent, { stdout }: CliHost): Promise<void> {
 }
 
 const MAX_FAILURES = 10;
+const MAX_NAMED_PODS = 10;
 
 function describeFailures(failures: readonly string[]): string {
   const shown = failures.slice(0, MAX_FAILURES);

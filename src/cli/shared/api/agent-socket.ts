@@ -48,12 +48,18 @@ export function findAgentSocket(
   if (batches.length > 1 && whenSeveral === 'throw') {
     throw new PodloopError(
       'OPTION_INVALID',
-      `several batches run; name one with --socket: ${batches.join(', ')}`,
+      `several agents run; name one with --socket: ${batches.join(', ')}`,
     );
   }
   return (
     (batches.length === 1 ? batches[0] : undefined) ?? usual.find((path) => existsSync(path)) ?? usual[0]!
   );
+}
+
+/** Where the sockets of agents are that no flag has placed. */
+export function listUsualSockets(env: Environment, uid: number): readonly string[] {
+  const rootDirs = defaultRootDirs(env, uid);
+  return [...rootDirs.map((rootDir) => join(rootDir, SOCKET_NAME)), ...rootDirs.flatMap(listBatchSockets)];
 }
 
 function defaultRootDirs(env: Environment, uid: number): readonly string[] {
@@ -75,8 +81,11 @@ function listBatchSockets(rootDir: string): string[] {
   }
 }
 
-/** An agent that was killed leaves its socket behind; the kernel knows which ones are open. */
-function readListening(): ReadonlySet<string> | undefined {
+/**
+ * Paths of the sockets at which somebody listens: an agent that was killed leaves its own behind. Undefined where the
+ * system does not say.
+ */
+export function readListening(): ReadonlySet<string> | undefined {
   try {
     const rows = readFileSync('/proc/net/unix', 'utf8').trim().split('\n').slice(1);
     return new Set(rows.flatMap((row) => /^(?:\S+\s+){7}(\/.*)$/.exec(row)?.[1] ?? []));

@@ -1,6 +1,6 @@
 import { type Channels } from '#base/channels/publishing-channel.js';
 import { lstat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { ApiServer } from '../http/api-server.js';
 import { type ApiPorts, buildApiRouter } from '../objects/api-routes.js';
 import { type ApiRouter } from '../http/api-router.js';
@@ -21,6 +21,7 @@ import { buildHealthChecks } from './health-checks.js';
 import { type AgentHistory } from '../../history/agent-history.js';
 import { serveHistory } from '../../history/serve-history.js';
 import { buildNodePages } from './agent-pages.js';
+import { type AgentFacts, type EndRequest } from '../node/serve-agent.js';
 import {
   startPlegReporter,
   type StartPlegReporterOptions,
@@ -40,6 +41,10 @@ export interface AgentApiOptions extends ApiPortsOptions {
   readonly cluster?: AgentServersOptions['cluster'] | undefined;
   /** The state of the connection to the API server; absent without a cluster. */
   readonly readCluster?: StartPlegReporterOptions['readCluster'];
+  /** Where clients ask for the end of the agent and its pods. */
+  readonly ending: EndRequest;
+  /** Starts the agent again when it ends; undefined when nobody does. */
+  readonly serviceManager?: AgentFacts['serviceManager'];
   /** Why the log cannot be written; undefined when it can. */
   readonly findLogProblem: () => string | undefined;
 }
@@ -98,6 +103,7 @@ export class AgentApi {
       pages: nodePageHandlers(pages, clock),
       health: buildHealthChecks(options),
       journal: serveHistory(options.history, options.identity.name),
+      agent: this.#facts(),
     };
     this.#router = buildApiRouter(this.#ports);
     this.#server = new ApiServer({
@@ -132,6 +138,30 @@ export class AgentApi {
     await this.#creations.flush();
     await this.#options.parts.objectTimes.flush();
     await this.#versions.settled();
+  }
+
+  /** What the agent says about itself. */
+  #facts(): AgentFacts {
+    const { options, identity, runtime, version, ending, serviceManager, clock, parts } = this.#options;
+    const { sources, ownUids, desired, manager } = parts;
+    // A pod is forgotten a moment before its last container is gone.
+    const names = new Map<string, string>();
+    const nameOf = (uid: string): string => {
+      const { metadata } = desired.find(uid) ?? manager.findPod(uid) ?? {};
+      if (metadata !== undefined) names.set(uid, `${metadata.namespace}/${metadata.name}`);
+      return names.get(uid) ?? uid;
+    };
+    const { rootDir, podManifestPath: path, manifestUrl, kubeconfig } = options;
+    const folder = path === '' || path === '-' ? path : resolve(path);
+    return {
+      ...{ rootDir: resolve(rootDir), kubeconfig: kubeconfig && resolve(kubeconfig) },
+      manifests: [folder, manifestUrl].filter((each) => each !== ''),
+      ...{ runtime, version, ending, serviceManager, clock, socket: resolve(this.socket) },
+      ...{ pid: process.pid, nodeName: identity.name, startedAtMs: clock.now() },
+      hasReadManifests: () => sources.config.seenAllSources(),
+      problems: () => sources.config.problems().map((problem) => sources.format(problem)),
+      runningPods: () => ownUids().map(nameOf).sort(),
+    };
   }
 
   /** Removes an earlier agent's entries for pods and objects that disappeared while none ran. */

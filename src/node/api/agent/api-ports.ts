@@ -36,7 +36,7 @@ export interface ApiPortsOptions {
 export function buildApiPorts(
   given: ApiPortsOptions,
   pods: PodTable,
-): Omit<ApiPorts, 'pages' | 'health' | 'journal'> {
+): Omit<ApiPorts, 'pages' | 'health' | 'journal' | 'agent'> {
   const { options, parts, identity, client, version, clock } = given;
   const { sources, desired, adoption, workers, stopped, closing, cache, events, paths, objectTimes } = parts;
   const { loop, room, pleg, workloads } = parts;

@@ -6,6 +6,7 @@
  * @module
  */
 import { type Clock } from '#base/time/clock.js';
+import { type AgentFacts, agentHandlers } from '../node/serve-agent.js';
 import { type ApiHandler, jsonAnswer } from '../http/api-request.js';
 import { ApiRouter } from '../http/api-router.js';
 import { APPLICABLE_KINDS, applyObject, type ApplyObject } from './apply-object.js';
@@ -66,6 +67,8 @@ export interface ApiPorts extends NodePorts {
   readonly logs: ContainerLogs;
   /** podloop's. */
   readonly version: string;
+  /** The agent itself. */
+  readonly agent: AgentFacts;
 }
 
 const NAMESPACE = '/api/v1/namespaces/:namespace';
@@ -90,6 +93,9 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   router.answer('GET', '/stopped', listStoppedPods(ports.stopped));
   router.answer('GET', '/volumes', listVolumes(ports.volumes));
   router.answer('DELETE', '/volumes/:namespace/:name', removeVolume(ports.volumes));
+  const agent = agentHandlers(ports.agent);
+  router.answer('GET', '/agent', agent.show);
+  router.answer('POST', '/agent/end', agent.end);
   router.answer('PATCH', `${PODS}/:name`, patchPod(findPod, ports.apply));
   router.answer('PATCH', `${NAMESPACE}/configmaps/:name`, patchConfigMap(ports.configMaps, ports.apply));
   const readLog = readPodLog({ clock, findPod, logs: ports.logs, places: followers });

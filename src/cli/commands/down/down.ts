@@ -1,0 +1,224 @@
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Command } from 'commander';
+import { Agent, hasSameManifests, readManifestPlaces, resolveAgentOptions } from '#node';
+import { SILENT_LOGGER } from '#base/log/logger.js';
+import { type CliHost } from '../../cli-host.js';
+import { CommandFailure, failure } from '../../command-failure.js';
+import { EXIT_INTERRUPTED } from '../../interrupts.js';
+import { wrapNotes } from '../../help-layout.js';
+import { socketOption } from '../../shared/agent-session.js';
+import { chooseAgentPlace, machineDefaults, quoteWord } from '../../shared/agents/agent-places.js';
+import { agentsOf, findAgents, type RunningAgent } from '../../shared/agents/find-agents.js';
+import { AgentAbsent, AgentClient } from '../../shared/api/agent-client.js';
+import { readLines } from '../../shared/api/watch-objects.js';
+import { createLogger } from '../../shared/log/log-output.js';
+import { escapeTerminal } from '../../shared/print/terminal-text.js';
+import { isTerminalInput } from '../../shared/streaming/raw-terminal.js';
+
+interface DownFlags {
+  readonly socket?: string;
+  readonly rootDir?: string;
+  readonly runtimeEndpoint?: string;
+  readonly yes: boolean;
+}
+
+const HELP = `
+First it shows what will end, and asks at a terminal. Each pod gets its grace period. The manifests stay where they are.
+
+When no agent runs, it ends the pods that the last agent of the folder has left.
+
+Examples:
+  # End the pods of a folder and their agent
+  podloop down ./pods
+
+  # The only agent that runs, in a script
+  podloop down --yes
+
+  # One of several
+  podloop ps
+  podloop down --socket /var/lib/podloop/podloop.sock`;
+
+/** `podloop down`: ends the pods of a folder, then their agent. */
+export function downCommand(host: CliHost): Command {
+  return new Command('down')
+    .description('End the pods of a folder of manifests, and the agent that runs them.')
+    .argument('[folder]', 'Folder of Pod manifests, as for "podloop up" (default: that of the only agent)')
+    .addOption(socketOption())
+    .option('--root-dir <path>', 'Root folder of pods that an agent has left (default: as for "podloop up")')
+    .option(
+      '--runtime-endpoint <endpoint>',
+      'Runtime of pods that an agent has left (default: as for "podloop run")',
+    )
+    .option('-y, --yes', 'Do not ask', false)
+    .addHelpText('after', wrapNotes(HELP))
+    .action(async (folder: string | undefined, flags: DownFlags) => {
+      const interrupted = host.listenForInterrupts();
+      try {
+        await down(folder, flags, host, AbortSignal.any([interrupted, host.stdout.ended]));
+      } catch (error) {
+        if (!interrupted.aborted || error instanceof CommandFailure) throw error;
+        throw new CommandFailure([], EXIT_INTERRUPTED);
+      }
+    });
+}
+
+async function down(
+  folder: string | undefined,
+  flags: DownFlags,
+  host: CliHost,
+  signal: AbortSignal,
+): Promise<void> {
+  const { agents } = await findAgents(host, signal);
+  const found = await chooseAgents(folder, flags, agents, host);
+  if (found.length > 1) {
+    const words = found.map(({ socket }) => `  podloop down --socket ${quoteWord(socket)}`);
+    throw new CommandFailure(['error: several agents run; name the folder of one, or its socket:', ...words]);
+  }
+  const [agent] = found;
+  if (agent !== undefined) return endAgent(agent, flags, host, signal);
+  if (flags.socket !== undefined) throw new AgentAbsent(flags.socket);
+  await endLeftPods(folder, flags, host, signal);
+}
+
+/** The agents that may be meant. */
+async function chooseAgents(
+  folder: string | undefined,
+  { socket, rootDir }: DownFlags,
+  agents: readonly RunningAgent[],
+  { env }: CliHost,
+): Promise<readonly RunningAgent[]> {
+  const named = socket ?? (folder === undefined && rootDir === undefined ? env['PODLOOP_SOCKET'] : undefined);
+  if (named !== undefined && named !== '') {
+    const path = resolve(named.replace(/^unix:(\/\/)?/, ''));
+    return agents.filter((agent) => agent.socket === path);
+  }
+  const there = rootDir === undefined ? agents : agents.filter((agent) => agent.rootDir === resolve(rootDir));
+  return folder === undefined ? there : agentsOf(folder, there);
+}
+
+async function endAgent(
+  agent: RunningAgent,
+  flags: DownFlags,
+  host: CliHost,
+  signal: AbortSignal,
+): Promise<void> {
+  const { pid, manifests, pods, socket, serviceManager, kubeconfig } = agent;
+  if (serviceManager !== undefined) {
+    throw failure(
+      `${serviceManager} runs the agent (pid ${pid}) and may start it again; end its unit: systemctl stop $(ps -o unit= -p ${pid})`,
+    );
+  }
+  const what = [...manifests, ...(kubeconfig === undefined ? [] : [`the cluster of ${kubeconfig}`])];
+  const names = pods.map(({ metadata = {} }) => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`);
+  await confirm({ what: what.join(' and '), pid, names }, flags, host, signal);
+  const client = new AgentClient({ socketPath: socket, clock: host.clock, signal });
+  const answer = await client.open('POST', '/agent/end');
+  let left: readonly string[] | undefined;
+  let outcome: string | undefined;
+  const say = (name: string): Promise<void> => host.stdout.writeLine(escapeTerminal(`pod ${name} ended`));
+  for await (const line of readLines(client.read(answer))) {
+    const report = JSON.parse(line) as { readonly left?: readonly string[]; readonly pods?: string };
+    outcome = report.pods ?? outcome;
+    const now = report.left ?? [];
+    for (const name of left ?? []) if (!now.includes(name)) await say(name);
+    left = now;
+  }
+  if (outcome !== 'stopped') {
+    throw failure(
+      `not every pod could be stopped, and the agent (pid ${pid}) ends; its log names those that are left`,
+    );
+  }
+  // It lets go of its root folder, so that another agent can start at once.
+  while (isAlive(pid)) await host.clock.sleep(LOOK_MS, signal);
+  await host.stdout.writeLine(`The agent (pid ${pid}) ended`);
+}
+
+const LOOK_MS = 100;
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Ends what the last agent of a folder has left: by an agent in this process that takes it up and wants nothing. */
+async function endLeftPods(
+  folder: string | undefined,
+  flags: DownFlags,
+  host: CliHost,
+  signal: AbortSignal,
+): Promise<void> {
+  const usual = flags.rootDir === undefined ? machineDefaults(host.env).rootDir! : resolve(flags.rootDir);
+  const [recorded] = await readManifestPlaces(usual);
+  const manifests = folder ?? recorded;
+  if (manifests === undefined || manifests === 'standard input')
+    throw failure(
+      'no agent runs, and none has left pods in the default root folder; name its folder of manifests',
+    );
+  const place =
+    flags.rootDir === undefined
+      ? await chooseAgentPlace(manifests, host.env)
+      : { rootDir: usual, podLogsDir: undefined };
+  const { rootDir, podLogsDir } = place;
+  const nothing = `no agent of ${manifests} runs, and none has left pods in ${rootDir}`;
+  if (!(await hasSameManifests(rootDir, { podManifestPath: manifests, manifestUrl: '' })))
+    throw failure(nothing);
+  const { runtimeEndpoint } = flags;
+  const options = resolveAgentOptions(
+    {
+      ...{ podManifestPath: manifests, rootDir, readOnlyPort: 0, healthzPort: 0 },
+      ...(podLogsDir === undefined ? {} : { podLogsDir }),
+      ...(runtimeEndpoint === undefined ? {} : { runtimeEndpoint }),
+    },
+    {},
+    machineDefaults(host.env),
+  );
+  const { clock, stdin, selfCommand } = host;
+  const log = createLogger(host, 0);
+  const logger = { ...SILENT_LOGGER, warn: log.warn.bind(log), error: log.error.bind(log) };
+  const ports = { clock, stdin, logger, podloopCommand: selfCommand };
+  await using agent = await Agent.start(options, ports, signal);
+  const names = await agent.listRunningPods();
+  if (names.length === 0) throw failure(nothing);
+  await confirm({ what: manifests, pid: undefined, names }, flags, host, signal);
+  agent.endWithPods();
+  const { pods } = await agent.run(signal);
+  if (pods !== 'stopped') throw failure('not every pod could be stopped');
+  for (const name of names) await host.stdout.writeLine(escapeTerminal(`pod ${name} ended`));
+}
+
+interface Ending {
+  readonly what: string;
+  /** Undefined when no agent runs. */
+  readonly pid: number | undefined;
+  readonly names: readonly string[];
+}
+
+/** Shows what will end, and asks. Rejects with a CommandFailure when the answer is no, or nobody can be asked. */
+async function confirm(
+  { what, pid, names }: Ending,
+  { yes }: DownFlags,
+  { stdin, stderr }: CliHost,
+  signal: AbortSignal,
+): Promise<void> {
+  const agent = pid === undefined ? 'No agent runs.' : `The agent of ${what} (pid ${pid}) will end.`;
+  const pods = names.length === 0 ? 'It has no pods.' : `These pods will end (${names.length}):`;
+  for (const line of [agent, pods, ...names.map((name) => `  ${name}`)])
+    await stderr.writeLine(escapeTerminal(line));
+  if (yes) return;
+  if (!isTerminalInput(stdin))
+    throw failure('nobody can be asked, as standard input is no terminal; add --yes');
+  await stderr.write('End them? [y/N] ');
+  const lines = createInterface({ input: stdin });
+  try {
+    const [answer = ''] = (await once(lines, 'line', { signal })) as [string?];
+    if (!/^y(es)?$/i.test(answer.trim())) throw failure('nothing was ended');
+  } finally {
+    lines.close();
+  }
+}

@@ -1,0 +1,91 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { open, readFile, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type CliHost } from '../../cli-host.js';
+import { CommandFailure } from '../../command-failure.js';
+import { type AgentFacts, readAgent } from '../../shared/agents/find-agents.js';
+import { AgentClient } from '../../shared/api/agent-client.js';
+
+/** What {@link startAgent} starts. */
+export interface AgentStart {
+  /** Of `podloop run`, without that word. */
+  readonly args: readonly string[];
+  /** There already. */
+  readonly rootDir: string;
+  /** Where the agent will listen. */
+  readonly socket: string;
+  /** How long it may take until it answers. */
+  readonly limitMs: number;
+}
+
+/** In the root folder; the one of the agent before has `.1` behind its name. */
+export const AGENT_LOG = 'agent.log';
+
+const ASK_AGAIN_MS = 200;
+/** Of the log, when the agent did not start. */
+const SHOWN_LINES = 10;
+
+/**
+ * Starts an agent in the background: in a session of its own, so that no terminal ends it, with its log in a file.
+ *
+ * Resolves once its socket answers. Rejects with a CommandFailure that has the last lines of the log when it ends
+ * before. When the signal aborts, or the time is up, the agent goes on.
+ */
+export async function startAgent(
+  { args, rootDir, socket, limitMs }: AgentStart,
+  { selfCommand, clock }: CliHost,
+  signal: AbortSignal,
+): Promise<AgentFacts> {
+  const log = join(rootDir, AGENT_LOG);
+  await rename(log, `${log}.1`).catch(() => undefined);
+  const file = await open(log, 'a', 0o600);
+  const [program, ...before] = selfCommand;
+  let child: ChildProcess;
+  try {
+    child = spawn(program, [...before, 'run', ...args], {
+      detached: true,
+      stdio: ['ignore', file.fd, file.fd],
+    });
+  } finally {
+    await file.close();
+  }
+  const ended = new AbortController();
+  child.once('exit', () => ended.abort());
+  // Only what cannot be started at all has an error, and no exit.
+  child.once('error', () => ended.abort());
+  const stopped = AbortSignal.any([signal, ended.signal]);
+  const client = new AgentClient({ socketPath: socket, clock, signal: stopped });
+  const untilMs = clock.monotonicMs() + limitMs;
+  try {
+    for (;;) {
+      const facts = await readAgent(client, clock).catch(() => undefined);
+      if (facts?.pid === child.pid) return facts!;
+      if (ended.signal.aborted) throw await describeEnd(child, log);
+      if (signal.aborted) throw signal.reason;
+      if (clock.monotonicMs() >= untilMs) {
+        throw new CommandFailure([
+          `error: the agent (pid ${child.pid!}) does not answer after ${limitMs / 1_000}s; it goes on, and its log is ${log}`,
+        ]);
+      }
+      await clock.sleep(ASK_AGAIN_MS, stopped).catch(() => undefined);
+    }
+  } finally {
+    child.unref();
+  }
+}
+
+async function describeEnd(child: ChildProcess, log: string): Promise<CommandFailure> {
+  if (child.pid === undefined) {
+    const [error] = (await once(child, 'error').catch((reason: unknown) => [reason])) as [Error];
+    return new CommandFailure([`error: the agent cannot be started: ${error.message}`]);
+  }
+  const text = await readFile(log, 'utf8').catch(() => '');
+  const lines = text.trimEnd().split('\n');
+  const errors = lines.filter((line) => line.startsWith('error: '));
+  const how = child.signalCode === null ? `with ${child.exitCode ?? 0}` : `by ${child.signalCode}`;
+  return new CommandFailure([
+    ...(errors.length > 0 ? errors : lines.slice(-SHOWN_LINES)),
+    `The agent ended ${how}. Its log: ${log}`,
+  ]);
+}

@@ -1,0 +1,159 @@
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SystemClock } from '#base/time/clock.js';
+import { AgentCommandHarness, type Ran, type Running } from '#support/harness/agent-command-harness.js';
+
+let lab: AgentCommandHarness;
+let home: string;
+let pods: string;
+
+beforeEach(async () => {
+  lab = await AgentCommandHarness.open();
+  home = await realpath(await mkdtemp(join(tmpdir(), 'podloop-up-')));
+  pods = join(home, 'pods');
+  await mkdir(pods);
+});
+afterEach(async () => {
+  const pid = Number(await readFile(join(home, 'pid'), 'utf8').catch(() => ''));
+  if (pid > 0) process.kill(pid);
+  await lab[Symbol.asyncDispose]();
+  await rm(home, { recursive: true });
+});
+
+/** Stands for `podloop run`: answers as an agent does, with what the test wants. */
+const STAND_IN = `
+import { createServer } from 'node:http';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+const [home, facts, pods, , folder, , rootDir] = process.argv.slice(2);
+console.error('started with', process.argv.slice(5).join(' '));
+if (facts === 'fails') { console.error('error: unknown option'); process.exit(1); }
+writeFileSync(home + '/pid', String(process.pid));
+const socket = rootDir + '/podloop.sock';
+const agent = { kind: 'Agent', pid: process.pid, rootDir, socket, manifests: [folder], hasReadManifests: true,
+  problems: [], startedAt: '', runtime: {}, ...JSON.parse(facts) };
+const step = () => existsSync(home + '/step') ? Number(readFileSync(home + '/step')) : 0;
+createServer((request, answer) => {
+  const items = JSON.parse(pods)[step()];
+  answer.end(JSON.stringify(request.url === '/agent' ? agent : { kind: 'PodList', items }));
+}).listen(socket);
+`;
+
+const aPod = (name: string, status: object): object => ({
+  metadata: { name, namespace: 'default', uid: name },
+  status,
+});
+const READY = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+const PULLING = { phase: 'Pending', containerStatuses: [{ state: { waiting: { reason: 'Pulling' } } }] };
+
+interface StandIn {
+  readonly facts?: object | 'fails';
+  /** Its pods, one list after the other as {@link goOn} is called. */
+  readonly lists?: readonly (readonly object[])[];
+}
+
+async function start(args: readonly string[], { facts = {}, lists = [[]] }: StandIn = {}): Promise<Running> {
+  const program = join(home, 'stand-in.mjs');
+  await writeFile(program, STAND_IN);
+  const told = [home, facts === 'fails' ? facts : JSON.stringify(facts), JSON.stringify(lists)];
+  return lab.start(['up', pods, '--root-dir', join(home, 'root'), ...args], {
+    env: { HOME: home },
+    more: { clock: new SystemClock(), selfCommand: [process.execPath, program, ...told] },
+  });
+}
+
+const up = async (args: readonly string[], standIn?: StandIn): Promise<Ran> =>
+  (await start(args, standIn)).ended;
+const goOn = (step: number): Promise<void> => writeFile(join(home, 'step'), String(step));
+
+describe('podloop up', () => {
+  it('starts an agent of the folder, and says where its log is and what ends it', async () => {
+    const { code, stdout, stderr } = await up(['--runtime-endpoint', 'embedded']);
+    expect([code, stderr]).toEqual([0, '']);
+    const root = join(home, 'root');
+    const pid = await readFile(join(home, 'pid'), 'utf8');
+    expect(stdout.split('\n')).toEqual([
+      `The agent of ${pods} runs in the background (pid ${pid})`,
+      `Its log:      ${root}/agent.log`,
+      `To watch it:  podloop get pods -A -w --socket ${root}/podloop.sock`,
+      `To end it:    podloop down ${pods}`,
+      '',
+    ]);
+    expect(await readFile(join(root, 'agent.log'), 'utf8')).toContain(
+      `run ${pods} --root-dir ${root} --runtime-endpoint embedded`,
+    );
+  });
+
+  it('says why the agent does not start, and keeps the log of the one before', async () => {
+    await mkdir(join(home, 'root'));
+    await writeFile(join(home, 'root', 'agent.log'), 'the one before');
+    const { code, stderr } = await up(['--nosuch'], { facts: 'fails' });
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      `error: unknown option\nThe agent ended with 1. Its log: ${join(home, 'root', 'agent.log')}\n`,
+    );
+    expect(await readFile(join(home, 'root', 'agent.log.1'), 'utf8')).toBe('the one before');
+  });
+
+  it('waits until all pods are ready, and says which ones become so', async () => {
+    const job = aPod('job', { phase: 'Succeeded' });
+    const lists = [[aPod('web', PULLING)], [aPod('web', PULLING), job], [aPod('web', READY), job]];
+    const running = await start(['--wait'], { lists });
+    await running.sees('is not ready: Pulling');
+    await goOn(1);
+    await running.sees('has succeeded');
+    await goOn(2);
+    const { code, stdout } = await running.ended;
+    expect(code).toBe(0);
+    expect(stdout.split('\n').slice(4)).toEqual([
+      'default/web is not ready: Pulling',
+      'default/job has succeeded',
+      'default/web is ready',
+      '2/2 pods are ready',
+      '',
+    ]);
+  });
+
+  it.each([
+    ['a pod has failed', [aPod('job', { phase: 'Failed' })], 'error: pods have failed: default/job\n'],
+    [
+      'the time is up',
+      [aPod('web', PULLING)],
+      'not ready after 0.001s: default/web (is not ready: Pulling)\n',
+    ],
+  ])('fails when %s', async (_, list, words) => {
+    const { code, stderr } = await up(['--wait', '--timeout', '1ms'], { lists: [list] });
+    expect(code).toBe(1);
+    expect(stderr).toContain(words);
+  });
+
+  it('shows what is wrong with manifests', async () => {
+    const { code, stderr } = await up(['--wait'], { facts: { problems: ['a.yaml:1:1: no'] } });
+    expect(code).toBe(1);
+    expect(stderr).toContain('Warning: a.yaml:1:1: no\n');
+  });
+
+  it('starts no second agent of a folder', async () => {
+    await up([]);
+    const before = await readFile(join(home, 'pid'), 'utf8');
+    const env = { HOME: home, PODLOOP_SOCKET: join(home, 'root', 'podloop.sock') };
+    const { code, stdout } = await lab.start(['up', `${pods}/.`], { env, more: { clock: new SystemClock() } })
+      .ended;
+    expect([code, stdout]).toEqual([0, `The agent of ${pods} runs already (pid ${before})\n`]);
+  });
+});
+
+describe('podloop up refuses', () => {
+  it.each([
+    [['/nosuch'], 'error: /nosuch does not exist: make that folder or file first, or name another one\n'],
+    [
+      ['--image-dir', 'x'],
+      'error: name the folder before the flags of "podloop run": podloop up FOLDER --image-dir\n',
+    ],
+    [['a', 'b'], 'error: one folder is one agent; for another one: podloop up b\n'],
+  ])('%j', async (args, words) => {
+    const { code, stderr } = await lab.start(['up', ...args]).ended;
+    expect([code, stderr]).toEqual([1, words]);
+  });
+});

@@ -1,0 +1,198 @@
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { Command, Option } from 'commander';
+import { findMissingManifests, SOCKET_NAME } from '#node';
+import { type KubeObject, type PodObject } from '#kube/columns/kube-object.js';
+import { type CliHost } from '../../cli-host.js';
+import { CommandFailure, failure } from '../../command-failure.js';
+import { EXIT_INTERRUPTED } from '../../interrupts.js';
+import { wrapNotes } from '../../help-layout.js';
+import { chooseAgentPlace, howToEnd, quoteWord } from '../../shared/agents/agent-places.js';
+import {
+  type AgentFacts,
+  agentsOf,
+  countReady,
+  findAgents,
+  findFlag,
+  isReady,
+  readAgent,
+} from '../../shared/agents/find-agents.js';
+import { AgentClient } from '../../shared/api/agent-client.js';
+import { resolveAgentSocket } from '../../shared/api/agent-socket.js';
+import { pathOf, PODS } from '../../shared/api/resource-type.js';
+import { parseDurationFlag } from '../../shared/flag-values.js';
+import { claimSharedFolder, SHARED_ROOT_DIR } from '../../shared/own-root-dir.js';
+import { escapeTerminal } from '../../shared/print/terminal-text.js';
+import { AGENT_LOG, startAgent } from './start-agent.js';
+
+interface UpFlags {
+  readonly rootDir?: string;
+  readonly wait: boolean;
+  /** In milliseconds; 0 for no limit. */
+  readonly timeout: number;
+}
+
+const HELP = `
+The agent goes on when the terminal is closed, until "podloop down", and not over a restart of the machine: a unit of
+systemd is for that. It has the default root folder, or one of its own below it if that has the manifests of another folder.
+When an agent of the folder runs already, that one stays.
+
+Flags behind the folder that are not listed here are those of "podloop run".
+
+Examples:
+  # Run the pods of a folder in the background, and wait until they are ready
+  podloop up ./pods --wait
+
+  # On the embedded runtime
+  podloop up ./pods --runtime-endpoint embedded --image-dir ./images
+
+  # What runs, and its end
+  podloop ps
+  podloop down ./pods`;
+
+/** How long an agent may take until its socket answers. */
+const START_LIMIT_MS = 60_000;
+const LOOK_MS = 500;
+
+/** `podloop up`: the agent of a folder in the background. */
+export function upCommand(host: CliHost): Command {
+  return new Command('up')
+    .description('Run the pods of a folder of manifests in the background.')
+    .argument('<folder>', 'Folder of Pod manifests, or one file')
+    .argument('[flags...]', 'Flags of "podloop run"')
+    .addOption(
+      new Option(
+        '--root-dir <path>',
+        'Root folder of the agent (default: the one of "podloop run", or one of its own below it)',
+      ),
+    )
+    .option('--wait', 'Wait until every pod is ready or has succeeded', false)
+    .addOption(
+      new Option('--timeout <duration>', 'Maximum time that --wait waits; 0 for no limit')
+        .argParser(parseDurationFlag)
+        .default(300_000, '5m'),
+    )
+    .allowUnknownOption()
+    .addHelpText('after', wrapNotes(HELP))
+    .action(async (folder: string, more: string[], flags: UpFlags) => up(folder, more, flags, host));
+}
+
+async function up(folder: string, more: readonly string[], flags: UpFlags, host: CliHost): Promise<void> {
+  if (folder.startsWith('-')) {
+    throw failure(
+      folder === '-'
+        ? 'an agent in the background has no standard input; name a folder, or use "podloop run -"'
+        : `name the folder before the flags of "podloop run": podloop up FOLDER ${folder}`,
+    );
+  }
+  if (more[0] !== undefined && !more[0].startsWith('-'))
+    throw failure(`one folder is one agent; for another one: podloop up ${quoteWord(more[0])}`);
+  const missing = await findMissingManifests({ podManifestPath: folder, manifestUrl: '' });
+  if (missing !== undefined) throw failure(missing);
+  const interrupted = host.listenForInterrupts();
+  const signal = AbortSignal.any([interrupted, host.stdout.ended]);
+  try {
+    const facts = await findOrStart(resolve(folder), more, flags, host, signal);
+    for (const problem of facts.problems) await host.stderr.writeLine(`Warning: ${escapeTerminal(problem)}`);
+    if (flags.wait) await waitForPods(facts, flags.timeout, host, signal);
+  } catch (error) {
+    if (!interrupted.aborted) throw error;
+    throw new CommandFailure(
+      [`The agent goes on. To end it: ${howToEnd(folder, { rootDir: flags.rootDir })}`],
+      EXIT_INTERRUPTED,
+    );
+  }
+}
+
+async function findOrStart(
+  folder: string,
+  more: readonly string[],
+  flags: UpFlags,
+  host: CliHost,
+  signal: AbortSignal,
+): Promise<AgentFacts> {
+  const [running] = await agentsOf(folder, (await findAgents(host, signal)).agents);
+  if (running !== undefined) {
+    await host.stdout.writeLine(`The agent of ${folder} runs already (pid ${running.pid})`);
+    if (more.length > 0)
+      await host.stderr.writeLine(`It keeps its flags; to change them: ${howToEnd(folder)}, then up again`);
+    return running;
+  }
+  const place =
+    flags.rootDir === undefined
+      ? await chooseAgentPlace(folder, host.env)
+      : { rootDir: resolve(flags.rootDir), podLogsDir: undefined };
+  const { rootDir, podLogsDir } = place;
+  if (rootDir.startsWith(`${SHARED_ROOT_DIR}/`) || rootDir === SHARED_ROOT_DIR)
+    await claimSharedFolder(SHARED_ROOT_DIR);
+  await mkdir(rootDir, { recursive: true, mode: 0o700 });
+  const logs = podLogsDir === undefined ? [] : ['--pod-logs-dir', podLogsDir];
+  const args = [folder, '--root-dir', rootDir, ...logs, ...more];
+  const socket = resolve(findFlag(more, '--socket') ?? join(rootDir, SOCKET_NAME));
+  const facts = await startAgent({ args, rootDir, socket, limitMs: START_LIMIT_MS }, host, signal);
+  const found = resolveAgentSocket(undefined, host.env, process.getuid?.() ?? 0, 'usual');
+  const at = found === facts.socket ? '' : ` --socket ${quoteWord(facts.socket)}`;
+  for (const line of [
+    `The agent of ${folder} runs in the background (pid ${facts.pid})`,
+    `Its log:      ${join(rootDir, AGENT_LOG)}`,
+    `To watch it:  podloop get pods -A -w${at}`,
+    `To end it:    ${howToEnd(folder)}`,
+  ])
+    await host.stdout.writeLine(line);
+  return facts;
+}
+
+/**
+ * Resolves once every pod is ready or has succeeded, and says which ones become so. Rejects with a CommandFailure when
+ * one has failed, or the time is up.
+ */
+async function waitForPods(
+  { socket }: AgentFacts,
+  timeoutMs: number,
+  host: CliHost,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, stdout } = host;
+  const client = new AgentClient({ socketPath: socket, clock, signal });
+  const untilMs = timeoutMs === 0 ? Infinity : clock.monotonicMs() + timeoutMs;
+  const said = new Map<string, string>();
+  for (;;) {
+    const { hasReadManifests, problems } = await readAgent(client, clock);
+    const { items = [] } = await client.get(pathOf(PODS, undefined));
+    const pods: readonly PodObject[] = items;
+    for (const pod of pods) {
+      const { uid = '' } = pod.metadata ?? {};
+      const state = describeState(pod);
+      if (said.get(uid) === state) continue;
+      said.set(uid, state);
+      await stdout.writeLine(escapeTerminal(`${nameOf(pod)} ${state}`));
+    }
+    const failed = pods.filter(({ status }) => status?.phase === 'Failed');
+    if (failed.length > 0) throw failure(`pods have failed: ${failed.map(nameOf).join(', ')}`);
+    if (hasReadManifests && pods.every(isReady)) {
+      if (problems.length > 0)
+        throw failure(`${problems.length} manifests have problems; see "podloop validate"`);
+      return stdout.writeLine(`${countReady(pods)} pods are ready`);
+    }
+    if (clock.monotonicMs() >= untilMs) {
+      const late = pods.filter((pod) => !isReady(pod)).map((pod) => `${nameOf(pod)} (${describeState(pod)})`);
+      throw failure(escapeTerminal(`not ready after ${timeoutMs / 1_000}s: ${late.join(', ')}`));
+    }
+    await clock.sleep(LOOK_MS, signal);
+  }
+}
+
+function nameOf({ metadata = {} }: KubeObject): string {
+  return `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+}
+
+/** `ready`, `succeeded`, or what it waits for. */
+function describeState(pod: PodObject): string {
+  const { status = {} } = pod;
+  if (status.phase === 'Succeeded') return 'has succeeded';
+  if (isReady(pod)) return 'is ready';
+  const states = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
+  const waiting = states.map(({ state }) => state?.waiting?.reason).find((reason) => reason !== undefined);
+  const phase = status.reason ?? status.phase ?? 'Pending';
+  return `is not ready: ${waiting ?? phase}`;
+}

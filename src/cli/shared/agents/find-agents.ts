@@ -1,0 +1,133 @@
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { SOCKET_NAME } from '#node';
+import { type KubeObject, type PodObject } from '#kube/columns/kube-object.js';
+import { type CliHost } from '../../cli-host.js';
+import { AgentClient } from '../api/agent-client.js';
+import { listUsualSockets, readListening } from '../api/agent-socket.js';
+import { askAgent } from '../api/ask-agent.js';
+import { pathOf, PODS } from '../api/resource-type.js';
+
+/** What an agent says about itself. */
+export interface AgentFacts {
+  readonly kind: 'Agent';
+  readonly pid: number;
+  readonly rootDir: string;
+  readonly socket: string;
+  readonly nodeName: string;
+  readonly version: string;
+  readonly runtime: { readonly name: string; readonly version: string; readonly url: string };
+  /** RFC 3339. */
+  readonly startedAt: string;
+  /** Folders and files, absolute, and URLs; `-` is standard input. */
+  readonly manifests: readonly string[];
+  readonly kubeconfig?: string;
+  /** Starts the agent again when it ends, as systemd may do. */
+  readonly serviceManager?: string;
+  readonly hasReadManifests: boolean;
+  readonly problems: readonly string[];
+}
+
+/** An agent that runs, and its pods. */
+export interface RunningAgent extends AgentFacts {
+  readonly pods: readonly PodObject[];
+}
+
+/** All agents that could be found. */
+export interface FoundAgents {
+  readonly agents: readonly RunningAgent[];
+  /** Sockets that only another user may open. */
+  readonly closed: readonly string[];
+}
+
+/** An agent that takes longer is left out. */
+const LIMIT_MS = 3_000;
+
+/**
+ * The agents of this machine: those with a default root folder, those whose command line or `PODLOOP_SOCKET` names their
+ * socket, and any that listens at a socket of the usual name. Never rejects.
+ */
+export async function findAgents(
+  { env, clock }: Pick<CliHost, 'env' | 'clock'>,
+  signal: AbortSignal,
+): Promise<FoundAgents> {
+  const listening = [...(readListening() ?? [])].filter((path) => basename(path) === SOCKET_NAME);
+  const named = [env['PODLOOP_SOCKET'] ?? '', ...namedSockets()].filter((path) => path !== '');
+  const usual = listUsualSockets(env, process.getuid?.() ?? 0);
+  const candidates = new Set([...listening, ...usual, ...named].filter((path) => existsSync(path)));
+  const closed: string[] = [];
+  const asked = [...candidates].sort().map(async (socketPath) => {
+    const client = new AgentClient({ socketPath, clock, signal });
+    try {
+      const facts = await readAgent(client, clock);
+      const { items = [] } = (await askAgent(client, pathOf(PODS, undefined), {
+        clock,
+        limitMs: LIMIT_MS,
+      })) as KubeObject;
+      return [{ ...facts, pods: items }];
+    } catch (error) {
+      if (/only the user who started it/.test((error as Error).message)) closed.push(socketPath);
+      return [];
+    }
+  });
+  const found = (await Promise.all(asked)).flat();
+  const agents = [...new Map(found.map((agent) => [agent.pid, agent])).values()];
+  return { agents: agents.sort((one, other) => one.startedAt.localeCompare(other.startedAt)), closed };
+}
+
+/** What the agent of a socket says about itself. Rejects with an Error that says why there is nothing. */
+export async function readAgent(client: AgentClient, clock: CliHost['clock']): Promise<AgentFacts> {
+  const facts = (await askAgent(client, '/agent', { clock, limitMs: LIMIT_MS })) as AgentFacts;
+  if ((facts.kind as string) !== 'Agent')
+    throw new Error(`whoever listens at ${client.socketPath} is no agent`);
+  return facts;
+}
+
+/** Those whose manifests are in that folder or file, by any spelling. */
+export async function agentsOf(folder: string, agents: readonly RunningAgent[]): Promise<RunningAgent[]> {
+  const real = async (path: string): Promise<string> => realpath(path).catch(() => resolve(path));
+  const wanted = await real(folder);
+  const all = await Promise.all(
+    agents.map(async (agent) => ({ agent, places: await Promise.all(agent.manifests.map(real)) })),
+  );
+  return all.filter(({ places }) => places.includes(wanted)).map(({ agent }) => agent);
+}
+
+/** How many of the pods are ready or have succeeded, and how many there are. */
+export function countReady(pods: readonly PodObject[]): string {
+  return `${pods.filter(isReady).length}/${pods.length}`;
+}
+
+/** Whether a pod does what it is for: it is ready, or it has succeeded. */
+export function isReady({ status = {}, metadata = {} }: PodObject): boolean {
+  if (metadata.deletionTimestamp !== undefined) return false;
+  if (status.phase === 'Succeeded') return true;
+  return (status.conditions ?? []).some(({ type, status: state }) => type === 'Ready' && state === 'True');
+}
+
+/** Where the sockets of every running `podloop run` are by its command line, with a default root folder or another. */
+function namedSockets(): string[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.flatMap((pid) => {
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+      if (!words.includes('run')) return [];
+      const socket = findFlag(words, '--socket');
+      const rootDir = findFlag(words, '--root-dir');
+      const path = socket ?? (rootDir === undefined ? undefined : join(rootDir, SOCKET_NAME));
+      return path === undefined ? [] : [resolve(readlinkSync(`/proc/${pid}/cwd`), path)];
+    } catch {
+      // It has ended, or belongs to somebody else.
+      return [];
+    }
+  });
+}
+
+/** The last value of a flag, as `--flag VALUE` or `--flag=VALUE`. */
+export function findFlag(words: readonly string[], flag: string): string | undefined {
+  const at = words.findLastIndex((word) => word === flag || word.startsWith(`${flag}=`));
+  if (at < 0) return undefined;
+  const word = words[at]!;
+  return word === flag ? words[at + 1] : word.slice(flag.length + 1);
+}
