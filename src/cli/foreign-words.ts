@@ -8,7 +8,6 @@ const FOREIGN_WORDS: Readonly<Record<string, string>> = {
   build: 'another tool builds images; "podloop run" finds them in the folders of --image-dir',
   config: 'podloop get pods --socket PATH, as no kubeconfig is needed for the agent of this machine',
   cordon: 'a cluster schedules pods: "kubectl cordon"; without one, move manifests out of the folder',
-  create: 'podloop apply -f FILE',
   diff: 'podloop apply -f FILE --dry-run=server',
   drain: 'podloop stop --all; for a node of a cluster "kubectl drain"',
   edit: 'change the manifest in the folder of the agent, which reads it, or podloop apply -f FILE',
@@ -28,12 +27,10 @@ const FOREIGN_WORDS: Readonly<Record<string, string>> = {
   pull: 'an image is pulled when a pod needs it; crictl pull IMAGE pulls it before',
   reload: 'nothing: the agent reads changed manifests by itself',
   rm: 'podloop delete pod NAME',
-  rollout: 'podloop restart POD',
   scale: 'one manifest is one pod; a cluster has Deployments',
   serve: 'podloop run FOLDER',
-  stats: 'podloop top for the agent itself; the metrics of pods are at /metrics/resource',
   status: 'podloop get pods -A, or podloop doctor',
-  statsp: 'podloop top for the agent itself; the metrics of pods are at /metrics/resource',
+  statsp: 'podloop stats',
 };
 
 /** What to type instead of a command that podloop does not have; undefined for a word that nobody else has either. */

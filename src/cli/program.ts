@@ -46,8 +46,13 @@ export const COMMANDS: readonly LazyCommand[] = [
   },
   {
     name: 'top',
-    summary: 'Show live where relists spend their time: slow pods, calls that hang, the rate of events',
+    summary: 'Show what pods or the node use, or live where relists spend their time',
     load: async (host) => (await import('./commands/top/top.js')).topCommand(host),
+  },
+  {
+    name: 'stats',
+    summary: 'Show live what pods use: CPU, memory, network, disks and processes',
+    load: async (host) => (await import('./commands/stats/show-stats.js')).statsCommand(host),
   },
   {
     name: 'demo',
@@ -80,6 +85,11 @@ export const COMMANDS: readonly LazyCommand[] = [
     load: async (host) => (await import('./commands/apply/apply.js')).applyCommand(host),
   },
   {
+    name: 'create',
+    summary: 'Create objects of a running agent from manifests; fails for those that are there',
+    load: async (host) => (await import('./commands/apply/apply.js')).createCommand(host),
+  },
+  {
     name: 'delete',
     summary: 'Stop pods of a running agent until their manifests change',
     load: async (host) => (await import('./commands/delete/delete.js')).deleteCommand(host),
@@ -105,13 +115,18 @@ export const COMMANDS: readonly LazyCommand[] = [
     load: async (host) => (await import('./commands/volumes/volumes.js')).volumesCommand(host),
   },
   {
+    name: 'rollout',
+    summary: 'Restart pods, in the words of kubectl',
+    load: async (host) => (await import('./commands/restart/restart.js')).rolloutCommand(host),
+  },
+  {
     name: 'wait',
     summary: 'Wait until pods and other objects of a running agent are as wanted',
     load: async (host) => (await import('./commands/wait/wait.js')).waitCommand(host),
   },
   {
     name: 'logs',
-    summary: 'Print the log of a container',
+    summary: 'Print the logs of containers, of one pod or several',
     load: async (host) => (await import('./commands/logs/logs.js')).logsCommand(host),
   },
   {

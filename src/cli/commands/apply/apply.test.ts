@@ -55,6 +55,32 @@ describe('podloop apply', () => {
     });
   });
 
+  describe('podloop create', () => {
+    const create = (...args: string[]): Promise<Ran> =>
+      lab.start(['create', '-f', '-', ...args], { stdin: WEB }).ended;
+
+    it('creates what is not there', async () => {
+      agent.on(`POST ${PODS_PATH}`, () => aKubePod('web-n1'));
+      expect(await create()).toMatchObject({ code: 0, stdout: 'pod/web-n1 created\n' });
+    });
+
+    it.each([[[]], [['--dry-run=server']], [['--dry-run=client']]])(
+      'fails for what is there, and changes nothing, with %j',
+      async (flags) => {
+        agent.on(`GET ${PODS_PATH}/web`, () => aKubePod('web-n1'));
+        agent.on(`POST ${PODS_PATH}`, (_, answer) =>
+          sendStatus(answer, 409, 'AlreadyExists', 'pods "web" already exists'),
+        );
+        const { code, stdout, stderr } = await create(...flags);
+        expect([code, stdout]).toEqual([1, '']);
+        expect(stderr).toBe(
+          'Error from server (AlreadyExists): error when creating "STDIN": pods "web" already exists\n',
+        );
+        expect(agent.requests.filter(({ method }) => method === 'PUT')).toEqual([]);
+      },
+    );
+  });
+
   it.each(['created', 'configured', 'unchanged'])('says what the agent says: %s', async (result) => {
     agent.on(`POST ${PODS_PATH}`, (_, answer) => {
       answer.setHeader('podloop-result', result);

@@ -36,11 +36,36 @@ Examples:
   # Whether the agent would take it, and what would happen
   podloop apply -f pods/ --dry-run=server`;
 
+const CREATE_HELP = `
+An object that is there already is an error, and stays as it is: "podloop apply" changes it.
+
+Examples:
+  # Create what a file says
+  podloop create -f web.yaml
+
+  # Whether the agent would take it
+  podloop create -f pods/ --dry-run=server`;
+
 /** `podloop apply`: hands manifests to a running agent. */
 export function applyCommand(host: CliHost): Command {
-  const command = new Command('apply').description(
-    'Create or change objects of a running agent from manifests.',
-  );
+  const description = 'Create or change objects of a running agent from manifests.';
+  return buildCommand('apply', { description, help: HELP }, host);
+}
+
+/** `podloop create`: the same for objects that are not there yet. */
+export function createCommand(host: CliHost): Command {
+  const description = 'Create objects of a running agent from manifests; fails for those that are there.';
+  return buildCommand('create', { description, help: CREATE_HELP }, host);
+}
+
+type Verb = 'apply' | 'create';
+
+function buildCommand(
+  verb: Verb,
+  { description, help }: { readonly description: string; readonly help: string },
+  host: CliHost,
+): Command {
+  const command = new Command(verb).description(description);
   for (const option of fileOptions()) command.addOption(option);
   return addSessionFlags(command)
     .addOption(
@@ -51,9 +76,9 @@ export function applyCommand(host: CliHost): Command {
     .addOption(
       new Option('-o, --output <format>', 'Print each object as name, json or yaml').argParser(parseOutput),
     )
-    .addHelpText('after', wrapNotes(HELP))
+    .addHelpText('after', wrapNotes(help))
     .action(async (flags: ApplyFlags) => {
-      await withAgent(host, flags, (session) => apply(flags, session, host));
+      await withAgent(host, flags, (session) => apply(verb, flags, session, host));
     });
 }
 
@@ -65,15 +90,15 @@ function parseOutput(text: string): string {
   );
 }
 
-async function apply(flags: ApplyFlags, session: AgentSession, host: CliHost): Promise<void> {
+async function apply(verb: Verb, flags: ApplyFlags, session: AgentSession, host: CliHost): Promise<void> {
   const { filename: paths, recursive } = flags;
   const { signal, namespace, namespaceTold } = session;
   const items = await readManifestObjects({ paths, recursive, host, signal, namespace, namespaceTold });
-  if (items.length === 0) throw failure('no objects passed to apply');
+  if (items.length === 0) throw failure(`no objects passed to ${verb}`);
   const failures: ApiError[] = [];
   for (const item of items) {
     try {
-      const { object, result } = await applyOne(item, flags, session);
+      const { object, result } = await (verb === 'create' ? createOne : applyOne)(item, flags, session);
       await print(item, object, result, flags, host);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -112,6 +137,30 @@ async function applyOne(
     return { object: answer.object, result: answer.result ?? 'configured' };
   } catch (error) {
     throw error instanceof ApiError ? error.when('applying patch to', file) : error;
+  }
+}
+
+async function createOne(
+  { type, namespace, name, object, file }: ManifestItem,
+  { dryRun }: ApplyFlags,
+  { client }: AgentSession,
+): Promise<Applied> {
+  if (dryRun === 'client') {
+    const there = await client.get(pathOf(type, namespace, name)).then(() => true, mayBeThere);
+    const found = {
+      kind: 'Status',
+      reason: 'AlreadyExists',
+      message: `${type.plural} "${name}" already exists`,
+    };
+    if (there && type.plural !== 'secrets') throw new ApiError(409, found).when('creating', file);
+    return { object, result: 'created' };
+  }
+  try {
+    const query = dryRun === 'server' ? { dryRun: 'All' } : {};
+    const answer = await client.send('POST', pathOf(type, namespace), { query, body: object });
+    return { object: answer.object, result: answer.result ?? 'created' };
+  } catch (error) {
+    throw error instanceof ApiError ? error.when('creating', file) : error;
   }
 }
 

@@ -81,7 +81,13 @@ async function completeOperand(
       return completeObject(first, last, names);
     case 'stop':
     case 'restart':
+    case 'stats':
       return only(await names.objects(podType()), last);
+    case 'top':
+      if (first === undefined) return only(['pods', 'node', 'pleg'], last);
+      return only(/^po/.test(first) ? await names.objects(podType()) : [], last);
+    case 'rollout':
+      return only(first === undefined ? ['restart'] : await names.objects(podType()), last);
     case 'start':
       return only(await names.stoppedPods(), last);
     case 'logs':

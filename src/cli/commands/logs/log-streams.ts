@@ -1,6 +1,7 @@
 import { type AgentSession, type SessionFlags } from '../../shared/agent-session.js';
 import { type Query } from '../../shared/api/agent-client.js';
 import { ApiError } from '../../shared/api/api-status.js';
+import { type PodObject } from '#kube/columns/kube-object.js';
 import { pathOf, PODS } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure } from '../../command-failure.js';
@@ -10,6 +11,7 @@ import { messageOf } from '#base/errors/errors.js';
 /** The flags of `podloop logs`. Durations are in milliseconds. */
 export interface LogFlags extends SessionFlags {
   readonly follow: boolean;
+  readonly throughRestarts: boolean;
   readonly previous: boolean;
   readonly container?: string;
   readonly allContainers: boolean;
@@ -64,14 +66,55 @@ export class LogStreams {
     for (const source of sources) await this.#printOne(source).catch((error: unknown) => this.#tell(error));
   }
 
-  /** A container that has not started yet is waited for. */
   async #followOne(source: LogSource): Promise<void> {
+    if (!this.#options.flags.throughRestarts) return this.#followContainer(source);
+    // Read before its log, so that no restart is missed.
+    let before = await this.#readRestarts(source);
+    await this.#followContainer(source);
+    for (;;) {
+      const now = await this.#untilRestarted(source, before ?? 0);
+      if (now === undefined) return;
+      before = now;
+      await this.#followContainer(source, { isNext: true });
+    }
+  }
+
+  /** How often a container was restarted; undefined when it will not be any more, or its pod is gone. */
+  async #readRestarts({ pod, container }: LogSource): Promise<number | undefined> {
+    const { client, namespace } = this.#options.session;
+    try {
+      const { status = {} }: PodObject = await client.get(pathOf(PODS, namespace, pod));
+      if (status.phase === 'Succeeded' || status.phase === 'Failed') return undefined;
+      const all = [
+        ...(status.initContainerStatuses ?? []),
+        ...(status.containerStatuses ?? []),
+        ...(status.ephemeralContainerStatuses ?? []),
+      ];
+      return all.find(({ name }) => name === container)?.restartCount ?? 0;
+    } catch (error) {
+      if (error instanceof ApiError && error.reason === 'NotFound') return undefined;
+      throw error;
+    }
+  }
+
+  /** Resolves with the count of restarts once it is above `before`; undefined when there will be none. */
+  async #untilRestarted(source: LogSource, before: number): Promise<number | undefined> {
+    const { session, host } = this.#options;
+    for (;;) {
+      const now = await this.#readRestarts(source);
+      if (now === undefined || now > before) return now;
+      await host.clock.sleep(RETRY_MS, session.signal);
+    }
+  }
+
+  /** A container that has not started yet is waited for. */
+  async #followContainer(source: LogSource, { isNext = false } = {}): Promise<void> {
     const { flags, session, host } = this.#options;
     const { clock, stderr } = host;
     const beganMs = clock.monotonicMs();
     for (;;) {
       try {
-        await this.#printOne(source);
+        await this.#printOne(source, isNext);
         return;
       } catch (error) {
         if (flags.ignoreErrors) return this.#tell(error);
@@ -91,11 +134,14 @@ export class LogStreams {
     await host.stdout.writeLine(`error: ${escapeTerminal(text)}`);
   }
 
-  async #printOne({ pod, container }: LogSource): Promise<void> {
+  /** `isNext`: of a container that was started while its log is followed, so all of it. */
+  async #printOne({ pod, container }: LogSource, isNext = false): Promise<void> {
     const { flags, session, host } = this.#options;
     const { client, namespace, signal } = session;
     const path = `${pathOf(PODS, namespace, pod)}/log`;
-    const answer = await client.open('GET', path, { query: toQuery(flags, container) });
+    const answer = await client.open('GET', path, {
+      query: isNext ? { container, follow: true, timestamps: flags.timestamps } : toQuery(flags, container),
+    });
     const prefix = Buffer.from(flags.prefix || flags.allPods ? `[pod/${pod}/${container}] ` : '');
     try {
       for await (const lines of wholeLines(client.read(answer))) {

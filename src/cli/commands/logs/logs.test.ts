@@ -6,6 +6,7 @@ import {
   PODS_PATH,
   type Ran,
 } from '#support/harness/agent-command-harness.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { type FakeAgentServer, sendStatus } from '#support/fakes/fake-agent-server.js';
 
 let agent: FakeAgentServer;
@@ -87,6 +88,108 @@ describe('podloop logs', () => {
       ...['[pod/web/side] ab', '[pod/web/side] cd of side'],
     ]);
     expect(agent.requests.at(-1)?.query['tailLines']).toBe('10');
+  });
+
+  it.each([
+    [
+      ['pod/web', 'pod/db'],
+      ['web/main', 'db/main'],
+    ],
+    [
+      ['web', 'pod/db', '-f'],
+      ['web/main', 'db/main'],
+    ],
+    [
+      ['web', 'db', 'web', 'db'],
+      ['web/main', 'db/main'],
+    ],
+    [
+      ['pod/web', 'pod/db', '-c', 'side'],
+      ['web/side', 'db/side'],
+    ],
+    [
+      ['pod/web', 'pod/db', '--all-containers'],
+      ['web/main', 'web/side', 'db/main', 'db/side'],
+    ],
+  ])(
+    'prints the logs of all pods that %j names, each line with where it comes from',
+    async (args, sources) => {
+      for (const name of ['web', 'db']) {
+        agent.on(`GET ${PODS_PATH}/${name}`, () => aKubePod(name, two));
+        agent.on(`GET ${PODS_PATH}/${name}/log`, (_, answer) => void answer.end('line\n'));
+      }
+      const { code, stdout } = await podloop('logs', ...args);
+      expect(code).toBe(0);
+      const lines = stdout.trimEnd().split('\n');
+      expect(lines.sort()).toEqual(sources.map((source) => `[pod/${source}] line`).sort());
+    },
+  );
+
+  describe('through restarts', () => {
+    const running = (restartCount: number, phase = 'Running'): object =>
+      aKubePod('web', { status: { phase, containerStatuses: [{ name: 'main', restartCount }] } });
+
+    async function follow(states: readonly (object | undefined)[]): Promise<string> {
+      const clock = new FakeClock();
+      let at = 0;
+      agent.on(`GET ${PODS_PATH}/web`, (_, answer) => {
+        const state = states[Math.min(at++, states.length - 1)];
+        if (state === undefined) sendStatus(answer, 404, 'NotFound', 'pods "web" not found');
+        return state;
+      });
+      let life = 0;
+      agent.on(`GET ${PODS_PATH}/web/log`, ({ query }, answer) => {
+        answer.end(`life ${++life}, tail ${query['tailLines'] ?? 'all'}\n`);
+        return undefined;
+      });
+      const args = ['logs', '-f', '--through-restarts', '--tail', '3', 'web'];
+      const { ended } = lab.start(args, { more: { clock } });
+      let isOver = false;
+      void ended.then(() => (isOver = true));
+      await expect
+        .poll(async () => {
+          await clock.advance(1_000);
+          return isOver;
+        })
+        .toBe(true);
+      const { code, stdout } = await ended;
+      expect(code).toBe(0);
+      return stdout;
+    }
+
+    it.each([
+      [
+        'goes on with each container',
+        [running(0), running(0), running(0), running(1), running(2), running(2, 'Failed')],
+        3,
+      ],
+      ['ends with a pod that has succeeded', [running(0), running(0), running(0, 'Succeeded')], 1],
+      ['ends with a pod that is gone', [running(4), running(4), undefined], 1],
+      [
+        'does not print the log twice of a container that was restarted before',
+        [running(7), running(7), running(7), running(7, 'Failed')],
+        1,
+      ],
+    ])('%s', async (_, states, lives) => {
+      const all = ['life 1, tail 3', 'life 2, tail all', 'life 3, tail all'];
+      expect(await follow(states)).toBe(`${all.slice(0, lives).join('\n')}\n`);
+    });
+
+    it.each([[['--through-restarts']], [['--through-restarts', '-f', '-p']]])(
+      'is refused with %j',
+      async (flags) => {
+        const { code, stderr } = await podloop('logs', 'web', ...flags);
+        expect([code, stderr]).toEqual([1, 'error: --through-restarts is for -f, and not for --previous\n']);
+      },
+    );
+  });
+
+  it('fails when one of several pods is not there, before it prints anything', async () => {
+    agent.on(`GET ${PODS_PATH}/web`, () => aKubePod('web'));
+    agent.on(`GET ${PODS_PATH}/web/log`, (_, answer) => void answer.end('line\n'));
+    const { code, stdout, stderr } = await podloop('logs', 'pod/web', 'pod/nope');
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toContain('pods "nope" not found');
   });
 
   it.each([

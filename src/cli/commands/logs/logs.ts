@@ -21,7 +21,7 @@ const FLAG_GROUPS = {
     '--all-pods',
     '--previous',
   ],
-  'Which lines': ['--follow', '--since', '--since-time', '--tail', '--limit-bytes'],
+  'Which lines': ['--follow', '--through-restarts', '--since', '--since-time', '--tail', '--limit-bytes'],
   'How lines are printed': ['--timestamps', '--prefix'],
 };
 
@@ -36,6 +36,12 @@ Examples:
   # Why it crashed: what the container before the last restart has written
   podloop logs -p web
 
+  # A pod that crashes again and again
+  podloop logs -f --through-restarts web
+
+  # Several pods, each line with where it comes from
+  podloop logs -f pod/web pod/db
+
   # All containers of all pods with a label, each line with where it comes from
   podloop logs -l app=web --all-containers --prefix`;
 
@@ -46,10 +52,13 @@ const USAGE =
 export function logsCommand(host: CliHost): Command {
   const command = new Command('logs')
     .description('Print the log of a container.')
-    .argument('[pod]', 'Name of the pod, as in "web" or "pod/web"')
-    .argument('[container]', 'Name of the container, as -c');
+    .argument(
+      '[pod...]',
+      'Name of the pod, as in "web" or "pod/web", and of the container, as -c; or several pods: pod/web pod/db',
+    );
   addSessionFlags(command)
     .option('-f, --follow', 'Keep printing what the container writes', false)
+    .option('--through-restarts', 'With -f: go on with the next container when one is restarted', false)
     .option('-p, --previous', 'Print the log of the container before its last restart', false)
     .addOption(new Option('-c, --container <name>', 'Name of the container').argParser(stripEquals))
     .option('--all-containers', 'All containers of the pod', false)
@@ -82,11 +91,28 @@ export function logsCommand(host: CliHost): Command {
     );
   return groupFlags(command, FLAG_GROUPS)
     .addHelpText('after', wrapNotes(HELP))
-    .action(async (pod: string | undefined, container: string | undefined, flags: LogFlags) => {
-      checkFlags(pod, container, flags);
-      const given = container === undefined ? flags : { ...flags, container };
-      await withAgent(host, flags, (session) => logs(pod, given, session, host));
+    .action(async (words: string[], flags: LogFlags) => {
+      const { pods, container } = readWords(words);
+      checkFlags(pods[0], container, flags);
+      const given = {
+        ...flags,
+        ...(container === undefined ? {} : { container }),
+        // Otherwise nobody knows whose lines these are.
+        prefix: flags.prefix || pods.length > 1,
+      };
+      await withAgent(host, flags, (session) => logs(pods, given, session, host));
     });
+}
+
+/** kubectl's `POD CONTAINER`, or several pods: more than two words, or a kind in front of the second. */
+function readWords(words: readonly string[]): {
+  readonly pods: readonly string[];
+  readonly container?: string | undefined;
+} {
+  const [pod, second] = words;
+  if (pod === undefined) return { pods: [] };
+  const isSeveral = words.length > 2 || second?.includes('/') === true;
+  return isSeveral ? { pods: [...new Set(words)] } : { pods: [pod], container: second };
 }
 
 function checkFlags(pod: string | undefined, inline: string | undefined, flags: LogFlags): void {
@@ -102,6 +128,8 @@ function checkFlags(pod: string | undefined, inline: string | undefined, flags: 
   if (allContainers && named !== undefined) {
     throw failure(`--all-containers=true should not be specified with container name ${named}`);
   }
+  if (flags.throughRestarts && (!flags.follow || flags.previous))
+    throw failure('--through-restarts is for -f, and not for --previous');
   if (since !== undefined && sinceTime !== undefined) {
     throw failure('at most one of `sinceTime` or `sinceSeconds` may be specified');
   }
@@ -117,12 +145,12 @@ function checkFlags(pod: string | undefined, inline: string | undefined, flags: 
 }
 
 async function logs(
-  word: string | undefined,
+  words: readonly string[],
   flags: LogFlags,
   session: AgentSession,
   host: CliHost,
 ): Promise<void> {
-  const pods = await findPods(word, flags, session);
+  const pods = await findPods(words, flags, session);
   if (pods.length === 0) {
     await host.stderr.writeLine(`No resources found in ${session.namespace} namespace.`);
     return;
@@ -142,11 +170,12 @@ async function logs(
 }
 
 async function findPods(
-  word: string | undefined,
+  words: readonly string[],
   { selector }: LogFlags,
   { client, namespace }: AgentSession,
 ): Promise<readonly PodObject[]> {
-  if (word !== undefined) return [await client.get(pathOf(PODS, namespace, readPodName(word)))];
+  if (words.length > 0)
+    return Promise.all(words.map((word) => client.get(pathOf(PODS, namespace, readPodName(word)))));
   const { items = [] } = await client.get(pathOf(PODS, namespace), { labelSelector: selector });
   return items;
 }

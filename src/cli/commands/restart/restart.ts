@@ -22,6 +22,39 @@ Examples:
   # All pods with a label, without waiting
   podloop restart -l app=web --no-wait`;
 
+const ROLLOUT_HELP = `
+The same as "podloop restart". Of kubectl's words there is no other: "podloop wait" waits for a pod, and histories of what
+ran before are for a cluster.
+
+Examples:
+  # Restart a pod
+  podloop rollout restart pod/web
+
+  # All pods with a label
+  podloop rollout restart pods -l app=web`;
+
+/** `podloop rollout restart`: what hands type that know kubectl. */
+export function rolloutCommand(host: CliHost): Command {
+  const command = new Command('rollout')
+    .description('Restart pods, in the words of kubectl.')
+    .argument('<action>', 'restart');
+  return addEndFlags(addPodsFlags(command), 'have ended and run again')
+    .addHelpText('after', wrapNotes(ROLLOUT_HELP))
+    .action(async (action: string, words: string[], flags: RestartFlags) => {
+      if (action !== 'restart')
+        throw failure(
+          action === 'status'
+            ? 'there is no "rollout status"; podloop wait pod/NAME --for=condition=Ready waits for a pod'
+            : `there is no "rollout ${action}"; there is "rollout restart"`,
+        );
+      // kubectl names the kind where a selector chooses.
+      const [only] = words;
+      const isKind =
+        words.length === 1 && /^(?:pods?|po)$/.test(only!) && (flags.selector !== undefined || flags.all);
+      await withAgent(host, flags, (session) => restart(isKind ? [] : words, flags, session, host));
+    });
+}
+
 /** `podloop restart`: ends pods of a running agent and runs them again. */
 export function restartCommand(host: CliHost): Command {
   const command = new Command('restart').description(

@@ -155,3 +155,29 @@ describe('podloop restart', () => {
     expect(asked()).toEqual([`POST ${PODS_PATH}/web/restart`]);
   });
 });
+
+describe('podloop rollout', () => {
+  it.each([
+    [['pod/web'], ['web']],
+    [['pod', 'web', '--no-wait'], ['web']],
+    [['pods', '-l', 'app=web'], ['web']],
+  ])('restarts the pods of %j', async (args, names) => {
+    agent.on(`GET ${PODS_PATH}`, () => aKubeList(aKubePod('web')));
+    agent.on(`POST ${PODS_PATH}/web/restart`, () => aPod('web'));
+    const { code } = await podloop('rollout', 'restart', ...args, '--no-wait');
+    expect(code).toBe(0);
+    const restarted = asked().filter((one) => one.startsWith('POST'));
+    expect(restarted).toEqual(names.map((name) => `POST ${PODS_PATH}/${name}/restart`));
+  });
+
+  it.each([
+    ['status', 'there is no "rollout status"; podloop wait pod/NAME --for=condition=Ready waits for a pod'],
+    ['undo', 'there is no "rollout undo"; there is "rollout restart"'],
+  ])('says what there is instead of %s', async (action, words) => {
+    expect(await podloop('rollout', action, 'pod/web')).toMatchObject({
+      code: 1,
+      stderr: `error: ${words}\n`,
+    });
+    expect(asked()).toEqual([]);
+  });
+});

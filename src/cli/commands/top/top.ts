@@ -2,7 +2,10 @@ import { existsSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { plegReportJson } from '#watch';
 import { AgentClient } from '../../shared/api/agent-client.js';
-import { socketOption } from '../../shared/agent-session.js';
+import { addSessionFlags } from '../../shared/agent-session.js';
+import { failure } from '../../command-failure.js';
+import { selectorOption } from '../../shared/selector-option.js';
+import { topNode, topPods, type UsageFlags } from './top-usage.js';
 import { resolveAgentSocket } from '../../shared/api/agent-socket.js';
 import { type CliHost } from '../../cli-host.js';
 import { chooseRuntimeEndpoint } from '../../shared/find-runtime-endpoint.js';
@@ -15,43 +18,72 @@ import { runTop } from './run-top.js';
 import { POD_ORDERS, type PodOrder } from './sort-pods.js';
 import { plainTopRows } from './top-rows.js';
 import { INITIAL_VIEW, type TopView } from './top-view.js';
-import { wrapNotes } from '../../help-layout.js';
+import { groupFlags, wrapNotes } from '../../help-layout.js';
 
-interface TopFlags {
-  readonly socket?: string;
+interface TopFlags extends Omit<UsageFlags, 'sortBy'> {
   readonly runtimeEndpoint?: string;
   readonly containerRuntimeEndpoint?: string;
   readonly interval: number;
-  readonly sortBy: PodOrder;
+  readonly sortBy?: string;
   readonly filter: string;
   readonly once: boolean;
   readonly output: 'text' | 'json';
 }
 
+/** Below these headings in the help; the rest is below Options. */
+const FLAG_HEADINGS = {
+  'With pods': ['--namespace', '--all-namespaces', '--selector', '--containers', '--sum'],
+  'With node': ['--show-capacity'],
+  'With pleg': [
+    ...['--runtime-endpoint', '--container-runtime-endpoint', '--interval', '--filter', '--once', '--output'],
+  ],
+};
+
 const HELP = `
-It only reads. Without a flag it shows the agent whose socket is there, else the runtime that is found on this machine.
-On a terminal press ? for the keys; when output goes elsewhere it is printed once.
+"top pods" and "top node" show what pods and the node use. "top pleg" shows where the event generator's time goes: of the
+agent whose socket is there, else of the runtime that is found on this machine. On a terminal press ? for its keys.
+
+Without a word it shows pleg; that ends with the next release.
 
 Examples:
-  # The agent of this machine, or its container runtime
-  podloop top
+  # CPU and memory of the pods of the default namespace, the largest first
+  podloop top pods --sort-by memory
+
+  # Of a pod's containers, and of the node
+  podloop top pod web --containers
+  podloop top node
 
   # Beside a kubelet: which pod, or which call, makes the list of pods slow
-  podloop top --runtime-endpoint unix:///run/containerd/containerd.sock
-
-  # The ten pods that containerd takes longest for
-  podloop top --once --sort-by longest | head -25
+  podloop top pleg --runtime-endpoint unix:///run/containerd/containerd.sock
 
   # Calls that hang now, for a program to read
-  podloop top -o json | jq '.callsInFlight[] | select(.ageMs > 10000)'`;
+  podloop top pleg -o json | jq '.callsInFlight[] | select(.ageMs > 10000)'`;
 
-/** `podloop top`: where the time of the event generator goes, live. */
+/** What can be shown, by kubectl's words for it. */
+const SUBJECTS: Readonly<Record<string, 'pods' | 'node' | 'pleg'>> = {
+  ...{ pods: 'pods', pod: 'pods', po: 'pods' },
+  ...{ node: 'node', nodes: 'node', no: 'node' },
+  pleg: 'pleg',
+};
+const USAGE_ORDERS = ['cpu', 'memory'];
+
+/** `podloop top`: what pods and the node use, and where the time of the event generator goes. */
 export function topCommand(host: CliHost): Command {
-  return new Command('top')
-    .description(
-      'Show live where relists spend their time: which pods and which calls of the runtime are slow.',
+  const command = new Command('top')
+    .description('Show what pods or the node use, or live where relists spend their time.')
+    .argument('[what]', 'pods, node or pleg')
+    .argument('[name...]', 'Name of a pod or of the node');
+  addSessionFlags(command)
+    .option('-A, --all-namespaces', 'Pods of all namespaces', false)
+    .addOption(selectorOption())
+    .option('--containers', 'A row for each container', false)
+    .option('--sum', 'Print the sums as well', false)
+    .option('--no-headers', 'With pods and node: print no line of headings')
+    .option('--show-capacity', 'Shares of all that the node has, not of what pods may have', false)
+    .option(
+      '--sort-by <order>',
+      `Sort order of pods: ${USAGE_ORDERS.join(' or ')}; with pleg ${POD_ORDERS.join(', ')} (default: by name; with pleg worst)`,
     )
-    .addOption(socketOption())
     .addOption(
       new Option(
         '--runtime-endpoint <endpoint>',
@@ -64,19 +96,43 @@ export function topCommand(host: CliHost): Command {
         .argParser(parsePositiveDuration)
         .default(1_000, '1s'),
     )
-    .addOption(new Option('--sort-by <order>', 'Sort order of pods').choices(POD_ORDERS).default('worst'))
     .option('--filter <text>', 'Only pods and calls with this text in their names', '')
     .option('--once', 'Print the screen once as plain text, even on a terminal', false)
     .addOption(
       new Option('-o, --output <format>', 'json prints the whole report once, as /debug/pleg has it')
         .choices(['text', 'json'])
         .default('text'),
-    )
+    );
+  return groupFlags(command, FLAG_HEADINGS)
     .addHelpText('after', wrapNotes(HELP))
-    .action(async (flags: TopFlags) => top(flags, host));
+    .action(async (what: string | undefined, names: string[], flags: TopFlags) => {
+      const subject = what === undefined ? 'pleg' : readSubject(what);
+      const { sortBy } = flags;
+      const orders: readonly string[] = subject === 'pleg' ? POD_ORDERS : USAGE_ORDERS;
+      if (sortBy !== undefined && !orders.includes(sortBy))
+        throw failure(`--sort-by of ${subject} is ${orders.join(', ')}, not ${JSON.stringify(sortBy)}`);
+      const given = sortBy === undefined ? {} : { sortBy };
+      if (subject === 'pods') return topPods(names, { ...flags, ...given }, host);
+      if (subject === 'node') return topNode(names, { ...flags, ...given }, host);
+      if (names.length > 0) throw failure('pleg has no names; for some pods alone use --filter');
+      if (what === undefined) await host.stderr.writeLine(NOTE);
+      await topPleg({ ...flags, sortBy: (sortBy ?? 'worst') as PodOrder }, host);
+    });
 }
 
-async function top(flags: TopFlags, host: CliHost): Promise<void> {
+const NOTE =
+  'Note: this screen is "podloop top pleg" from the next release on; CPU and memory: podloop top pods, podloop top node';
+
+function readSubject(word: string): 'pods' | 'node' | 'pleg' {
+  if (Object.hasOwn(SUBJECTS, word)) return SUBJECTS[word]!;
+  throw failure(
+    `there is no "top ${word}"; there are top pods, top node and top pleg. For one pod: top pod ${word}`,
+  );
+}
+
+type PlegFlags = TopFlags & { readonly sortBy: PodOrder };
+
+async function topPleg(flags: PlegFlags, host: CliHost): Promise<void> {
   const { stdout } = host;
   const signal = AbortSignal.any([host.listenForInterrupts(), stdout.ended]);
   const view: TopView = { ...INITIAL_VIEW, order: flags.sortBy, filter: flags.filter };
@@ -115,7 +171,7 @@ async function openSource(
 }
 
 interface PrintOptions {
-  readonly flags: TopFlags;
+  readonly flags: PlegFlags;
   readonly view: TopView;
   readonly host: CliHost;
   readonly signal: AbortSignal;

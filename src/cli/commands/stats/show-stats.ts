@@ -1,0 +1,228 @@
+import { Command, Option } from 'commander';
+import { getQuantity, toNumber } from '#kube/fields/quantity.js';
+import { type ContainerObject, type KubeObject, type PodObject } from '#kube/columns/kube-object.js';
+import { type CliHost } from '../../cli-host.js';
+import { failure } from '../../command-failure.js';
+import { wrapNotes } from '../../help-layout.js';
+import {
+  addSessionFlags,
+  type AgentSession,
+  type SessionFlags,
+  stripEquals,
+  withAgent,
+} from '../../shared/agent-session.js';
+import { readPodName } from '../../shared/api/object-selection.js';
+import { pathOf, PODS } from '../../shared/api/resource-type.js';
+import { parsePositiveDuration } from '../../shared/flag-values.js';
+import { layOutTabs, TABLE_LAYOUT } from '../../shared/print/tab-columns.js';
+import { toCell } from '../../shared/print/terminal-text.js';
+import { LiveScreen } from '../../shared/screen/live-screen.js';
+import { cut } from '../../shared/screen/screen-text.js';
+import { selectorOption } from '../../shared/selector-option.js';
+import { type PodUsage, type Usage, UsageReader } from '../../shared/usage/read-usage.js';
+
+interface StatsFlags extends SessionFlags {
+  readonly allNamespaces: boolean;
+  readonly selector?: string;
+  readonly containers: boolean;
+  /** The contrary of `--no-stream`. */
+  readonly stream: boolean;
+  readonly interval: number;
+  readonly output?: string;
+}
+
+const HELP = `
+CPU is a share of one CPU: 200% are two. Memory is the working set, beside the limit of the pod or, without one, the memory of
+the node. At a terminal the table is drawn again and again until Ctrl-C; into a pipe it is printed once.
+
+Examples:
+  # What the pods of the default namespace use, live
+  podloop stats
+
+  # All containers of two pods, once
+  podloop stats web db --containers --no-stream
+
+  # For a program
+  podloop stats -A -o json | jq '.[] | select(.cpuPercent > 50) | .pod'`;
+
+/** `podloop stats`: what pods use, as docker and podman show it of containers. */
+export function statsCommand(host: CliHost): Command {
+  const command = new Command('stats')
+    .description('Show live what pods use: CPU, memory, network, disks and processes.')
+    .argument('[pod...]', 'Names of pods (default: all of the namespace)');
+  return addSessionFlags(command)
+    .option('-A, --all-namespaces', 'Pods of all namespaces', false)
+    .addOption(selectorOption())
+    .option('--containers', 'A row for each container', false)
+    .option('--no-stream', 'Print the table once, even on a terminal')
+    .addOption(
+      new Option('-i, --interval <duration>', 'Time between two updates')
+        .argParser(parsePositiveDuration)
+        .default(2_000, '2s'),
+    )
+    .addOption(new Option('-o, --output <format>', 'json: print once, for a program').argParser(stripEquals))
+    .addHelpText('after', wrapNotes(HELP))
+    .action(async (names: string[], flags: StatsFlags) => {
+      if (flags.output !== undefined && flags.output !== 'json')
+        throw failure(`unexpected -o output mode: ${flags.output}. We only support '-o json'`);
+      if (names.length > 0 && (flags.selector !== undefined || flags.allNamespaces))
+        throw failure('name the pods, or choose them by --selector or --all-namespaces, not both');
+      await withAgent(host, flags, (session) => stats(names, flags, session, host));
+    });
+}
+
+/** A row of the table. */
+interface Row {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly container?: string;
+  readonly usage: Usage & Partial<Pick<PodUsage, 'receivedBytes' | 'sentBytes'>>;
+  /** Undefined when neither the limit nor the memory of the node is known. */
+  readonly limitBytes: number | undefined;
+}
+
+async function stats(
+  names: readonly string[],
+  flags: StatsFlags,
+  session: AgentSession,
+  host: CliHost,
+): Promise<void> {
+  const reader = new UsageReader(session.client, host.clock);
+  const read = async (): Promise<Row[]> => {
+    const pods = await listPods(names, flags, session);
+    const { pods: usages } = await reader.read({ withDisks: true });
+    const memoryBytes = await readNodeMemory(session);
+    return usages.flatMap((usage) => {
+      const pod = pods.find(
+        ({ metadata }) => metadata?.namespace === usage.namespace && metadata.name === usage.name,
+      );
+      return pod === undefined ? [] : toRows(usage, pod, flags.containers, memoryBytes);
+    });
+  };
+  const { terminal, clock, stdout } = host;
+  const rows = await read();
+  if (flags.output === 'json') return stdout.writeLine(JSON.stringify(rows.map(toItem), undefined, 2));
+  if (terminal === undefined || !flags.stream) {
+    for (const line of toTable(rows, flags)) await stdout.writeLine(line);
+    return;
+  }
+  let shown = toTable(rows, flags);
+  using screen = new LiveScreen({
+    ...{ terminal, clock },
+    render: ({ columns, rows: height }) => shown.slice(0, height).map((line) => cut(line, columns)),
+  });
+  for (;;) {
+    await clock.sleep(flags.interval, session.signal);
+    shown = toTable(await read(), flags);
+    screen.draw();
+  }
+}
+
+async function listPods(
+  names: readonly string[],
+  { allNamespaces, selector }: StatsFlags,
+  { client, namespace }: AgentSession,
+): Promise<readonly PodObject[]> {
+  if (names.length > 0)
+    return Promise.all(names.map((name) => client.get(pathOf(PODS, namespace, readPodName(name)))));
+  const { items = [] } = await client.get(pathOf(PODS, allNamespaces ? undefined : namespace), {
+    labelSelector: selector,
+  });
+  return items;
+}
+
+async function readNodeMemory({ client }: AgentSession): Promise<number | undefined> {
+  const { items = [] } = await client.get('/api/v1/nodes');
+  const [node] = items as readonly (KubeObject & {
+    readonly status?: { readonly capacity?: { memory?: string } };
+  })[];
+  return toBytes(node?.status?.capacity?.memory);
+}
+
+function toBytes(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : toNumber(getQuantity(text));
+}
+
+function toRows(
+  usage: PodUsage,
+  pod: PodObject,
+  ofContainers: boolean,
+  nodeBytes: number | undefined,
+): Row[] {
+  const { namespace, name } = usage;
+  const { containers = [], initContainers = [] } = pod.spec ?? {};
+  if (ofContainers) {
+    return usage.containers.map((container) => {
+      const spec = [...containers, ...initContainers].find((each) => each.name === container.name);
+      const limitBytes = limitOf(spec) ?? nodeBytes;
+      return { namespace, pod: name, container: container.name, usage: container, limitBytes };
+    });
+  }
+  // A pod has a limit when each of its containers has one.
+  const limits = containers.map(limitOf);
+  const known = limits.flatMap((limit) => limit ?? []);
+  const sum = known.reduce((all, each) => all + each, 0);
+  const limitBytes = known.length > 0 && known.length === limits.length ? sum : nodeBytes;
+  return [{ namespace, pod: name, usage, limitBytes }];
+}
+
+function limitOf(container: ContainerObject | undefined): number | undefined {
+  const limit = container?.resources?.limits?.['memory'];
+  return limit === undefined ? undefined : toBytes(String(limit));
+}
+
+function toTable(rows: readonly Row[], { allNamespaces, containers }: StatsFlags): string[] {
+  const head = [
+    ...(allNamespaces ? ['NAMESPACE'] : []),
+    ...(containers ? ['POD', 'CONTAINER'] : ['POD']),
+    ...['CPU %', 'MEM USAGE / LIMIT', 'MEM %', ...(containers ? [] : ['NET I/O']), 'BLOCK I/O', 'PIDS'],
+  ];
+  const lines = rows.map(({ namespace, pod, container = '', usage, limitBytes }) => [
+    ...(allNamespaces ? [namespace] : []),
+    ...(containers ? [pod, container] : [pod]),
+    usage.nanoCores === undefined ? NONE : percent(usage.nanoCores / 1e9),
+    `${binary(usage.memoryBytes)} / ${binary(limitBytes)}`,
+    usage.memoryBytes === undefined || limitBytes === undefined
+      ? NONE
+      : percent(usage.memoryBytes / limitBytes),
+    ...(containers ? [] : [`${decimal(usage.receivedBytes)} / ${decimal(usage.sentBytes)}`]),
+    `${decimal(usage.readBytes)} / ${decimal(usage.writtenBytes)}`,
+    usage.processes === undefined ? NONE : String(usage.processes),
+  ]);
+  return layOutTabs(
+    [head, ...lines].map((line) => line.map(toCell).join('\t')),
+    TABLE_LAYOUT,
+  );
+}
+
+/** As docker writes what is not known. */
+const NONE = '--';
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(2)}%`;
+}
+
+/** Four significant digits, as docker has them: `796KiB`, `1.5GiB`. */
+function binary(bytes: number | undefined): string {
+  return inUnits(bytes, 1_024, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']);
+}
+
+function decimal(bytes: number | undefined): string {
+  return inUnits(bytes, 1_000, ['B', 'kB', 'MB', 'GB', 'TB', 'PB']);
+}
+
+function inUnits(bytes: number | undefined, step: number, units: readonly string[]): string {
+  if (bytes === undefined) return NONE;
+  let [value, at] = [bytes, 0];
+  for (; value >= step && at < units.length - 1; at++) value /= step;
+  return `${Number(value.toPrecision(4))}${units[at]!}`;
+}
+
+function toItem({ namespace, pod, container, usage, limitBytes }: Row): object {
+  const { nanoCores, memoryBytes, readBytes, writtenBytes, processes, receivedBytes, sentBytes } = usage;
+  const cpuPercent = nanoCores === undefined ? undefined : Number((nanoCores / 1e7).toFixed(2));
+  return {
+    ...{ namespace, pod, container, cpuPercent, memoryBytes, limitBytes },
+    ...{ receivedBytes, sentBytes, readBytes, writtenBytes, processes },
+  };
+}
