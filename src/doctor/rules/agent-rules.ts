@@ -39,7 +39,7 @@ function judgeHealth({ health, relists }: PlegReport): Finding[] {
       message: `podloop’s agent is not healthy${message === '' ? '' : `: ${message}`}`,
       evidence: [`${count(done, 'relist')} succeeded${now}`, reason, error].filter((line) => line !== ''),
       remedy:
-        'What stands above and below in this report is the likely cause; podloop top shows it as it goes.',
+        'What stands above and below in this report is the likely cause; podloop top pleg shows it as it goes.',
     },
   ];
 }
@@ -96,7 +96,7 @@ function judgeCalls({ callsInFlight, stuckPods }: PlegReport, known: ReadonlySet
         `${count(callsInFlight.length, 'call')} in flight`,
         ...(containerId === '' ? [] : [`container ${containerId}`]),
       ],
-      remedy: 'See what the runtime waits for; podloop top shows every call in flight.',
+      remedy: 'See what the runtime waits for; podloop top pleg shows every call in flight.',
     },
   ];
 }
@@ -120,7 +120,7 @@ function judgeRelists({ relists }: PlegReport): Finding[] {
         `list ${of(({ listMs }) => listMs)}, compare ${of(({ diffMs }) => diffMs)}, inspect ${of(({ inspectMs }) => inspectMs)}`,
       ],
       remedy:
-        'Where the list takes the time it is the runtime; where the inspections do, see the slowest pods in podloop top.',
+        'Where the list takes the time it is the runtime; where the inspections do, see the slowest pods in podloop top pleg.',
     },
   ];
 }

@@ -130,7 +130,7 @@ function findKilled({ killed }: KernelLogFacts, atMs: number, daemons: DaemonFac
       evidence: bad.map(describeKill),
       remedy:
         cgroup === undefined
-          ? 'See who uses it (podloop top, ps --sort=-rss), give pods limits of memory, and reserve some for the system (--system-reserved, --kube-reserved).'
+          ? 'See who uses it (podloop top pods, ps --sort=-rss), give pods limits of memory, and reserve some for the system (--system-reserved, --kube-reserved).'
           : `Raise the limit of its unit, which interrupts nothing (systemctl set-property ${command} MemoryMax=infinity), and start it if it does not run. If it grows again, it leaks.`,
     },
   ];

@@ -1,5 +1,5 @@
 /**
- * Builds the report that `/debug/pleg` returns and `podloop top` shows.
+ * Builds the report that `/debug/pleg` returns and `podloop top pleg` shows.
  *
  * In: the present state of the event generator and of the calls to the runtime, and the messages of the
  * diagnostics channels since the reporter was made. Out: a {@link PlegReport}, plain JSON. A hang shows in it
