@@ -45,6 +45,11 @@ export const COMMANDS: readonly LazyCommand[] = [
     load: async (host) => (await import('./commands/watch/watch.js')).watchCommand(host),
   },
   {
+    name: 'observe',
+    summary: 'Watch a node for good, beside any kubelet: history, metrics and a socket; changes nothing',
+    load: async (host) => (await import('./commands/observe/observe.js')).observeCommand(host),
+  },
+  {
     name: 'top',
     summary: 'Show what pods or the node use, or live where relists spend their time',
     load: async (host) => (await import('./commands/top/top.js')).topCommand(host),

@@ -66,6 +66,7 @@ export {
 } from './options/options.js';
 export { readNodePolicy } from './options/read-node-policy.js';
 export { type GivenAgentOptions, resolveAgentOptions } from './options/resolve-agent-options.js';
+export { resolveNodeName } from './resources/facts/node-identity.js';
 export { BATCHES_FOLDER, SOCKET_NAME, USUAL_ROOT_DIR } from './options/usual-places.js';
 export {
   findMissingManifests,

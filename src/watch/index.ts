@@ -10,12 +10,18 @@ export {
   cri,
   CRI_METHODS,
   CriClient,
+  type CriMethodName,
   findEndpoint,
   GrpcStatusError,
+  GrpcTransport,
   parseEndpoint,
   probeEndpoint,
   type ProbeOptions,
   readContainerEvents,
+  type StreamCall,
+  type StreamHandlers,
+  type Transport,
+  type UnaryCall,
 } from './cri/index.js';
 export { AdaptiveBound, type AdaptiveBoundOptions } from './observed/adaptive-bound.js';
 export { composePodStatus } from './observed/compose-pod-status.js';

@@ -81,6 +81,7 @@ const OPTION_NAMES: Readonly<Record<keyof PlegOptions, true>> = {
   stretchedPeriodMs: true,
   longestStretchedPeriodMs: true,
   provenAfter: true,
+  maxListShare: true,
   inspectConcurrency: true,
   inspectDeadlineMs: true,
   inspectBudgetMs: true,
@@ -143,7 +144,11 @@ export function resolvePlegOptions(options: PlegOptions): ResolvedPlegOptions {
     stretchedPeriodMs: positive('stretchedPeriodMs', DEFAULT_CADENCE.stretchedPeriodMs),
     longestStretchedPeriodMs: positive('longestStretchedPeriodMs', DEFAULT_CADENCE.longestStretchedPeriodMs),
     provenAfter: whole('provenAfter', DEFAULT_CADENCE.provenAfter),
+    maxListShare: positive('maxListShare', DEFAULT_CADENCE.maxListShare),
   };
+  if (cadence.maxListShare > 1) {
+    throw new PodloopError('OPTION_INVALID', `maxListShare: ${cadence.maxListShare} is more than 1`);
+  }
   if (cadence.relistThresholdMs <= cadence.relistPeriodMs) {
     throw new PodloopError(
       'OPTION_INVALID',

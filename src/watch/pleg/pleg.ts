@@ -281,12 +281,15 @@ export class Pleg {
     let byProvenStream = false;
     for (;;) {
       const startedMs = this.#clock.monotonicMs();
+      const noteList = (): void => this.#period.noteList(this.#clock.monotonicMs() - startedMs);
       try {
         const { inspections } = await this.#looks.listAll({ signal, byHand: false });
+        noteList();
         if (byProvenStream) this.#period.noteQuietRelist(this.#clock.monotonicMs() - startedMs);
         await this.#giveTime(inspections, signal);
       } catch (error) {
         if (signal.aborted) return;
+        noteList();
         this.#period.noteFailedRelist();
         this.#logger.error('GenericPLEG: Unable to retrieve pods', error);
       }

@@ -5,9 +5,7 @@ import {
   nameBatch,
   resolveAgentOptions,
 } from '#node';
-import { machineDefaults } from '../../shared/agents/agent-places.js';
-
-type Environment = Readonly<Record<string, string | undefined>>;
+import { type Environment, machineDefaults } from '../../shared/machine-defaults.js';
 
 /** Resolves the options of `podloop run`. A batch without --root-dir gets its own below the default one. */
 export async function resolveRunOptions(

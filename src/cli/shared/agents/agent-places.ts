@@ -1,29 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  BATCHES_FOLDER,
-  type GivenAgentOptions,
-  hasSameManifests,
-  nameBatch,
-  readManifestPlaces,
-  SOCKET_NAME,
-  USUAL_ROOT_DIR,
-} from '#node';
+import { hasSameManifests, nameBatch, readManifestPlaces, SOCKET_NAME } from '#node';
 import { readListening } from '../api/agent-socket.js';
-import { ownRootDir } from '../own-root-dir.js';
-
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Users other than root get their own folders. */
-export function machineDefaults(
-  env: Environment,
-  uid = process.getuid?.() ?? 0,
-  batch?: string,
-): GivenAgentOptions {
-  const usual = uid === 0 ? USUAL_ROOT_DIR : ownRootDir(env);
-  const rootDir = batch === undefined ? usual : join(usual, BATCHES_FOLDER, batch);
-  return uid === 0 ? { rootDir } : { rootDir, podLogsDir: join(rootDir, 'logs') };
-}
+import { type Environment, machineDefaults } from '../machine-defaults.js';
 
 /** The options that place an agent of a folder of manifests that runs in the background. */
 export interface AgentPlace {

@@ -15,14 +15,14 @@ import { listEvents, type ServedEvent } from './list-events.js';
 import { getNode, listNodes, type ServedNode } from '../node/serve-node.js';
 import { deleteObject, type RemoveObject } from './delete-object.js';
 import { deletePod, type DeletePodOptions } from './delete-pod.js';
-import { journalEvents, type ServedJournal } from './journal-events.js';
+import { type ServedJournal } from './journal-events.js';
 import { kubeletPodFinder } from '../node/find-kubelet-pod.js';
 import { addKubeletStreams } from '../node/kubelet-streams.js';
-import { getPod, listPods, podFinder } from './list-pods.js';
 import { addNodeRoutes, type NodePorts } from '../node/node-routes.js';
-import { type ContainerLogs, readPodLog } from './pod-log.js';
+import { type ContainerLogs } from './pod-log.js';
 import { patchConfigMap, patchPod } from './patch-object.js';
 import { type PodTable } from './pod-table.js';
+import { addReadingRoutes } from './reading-routes.js';
 import {
   listStoppedPods,
   restartPod,
@@ -44,8 +44,6 @@ import {
   forwardPorts,
   type RuntimeStreams,
 } from '../node/stream-container.js';
-import { MAX_FOLLOWED_LOGS, MAX_WATCHES } from '../http/server-bounds.js';
-import { WatchPlaces } from '../http/watch-answer.js';
 
 /** The inputs of the API: readers, and a few actions. */
 export interface ApiPorts extends NodePorts {
@@ -78,14 +76,7 @@ const PODS = `${NAMESPACE}/pods`;
 export function buildApiRouter(ports: ApiPorts): ApiRouter {
   const { clock, pods: table } = ports;
   const router = new ApiRouter();
-  const watches = new WatchPlaces({ clock, limit: MAX_WATCHES });
-  const followers = new WatchPlaces({ clock, limit: MAX_FOLLOWED_LOGS, what: 'followed logs' });
-  const findPod = podFinder(table);
-  router.answer('GET', '/version', () => jsonAnswer({ gitVersion: `podloop v${ports.version}` }));
-  const list = listPods({ table, watches });
-  router.answer('GET', '/api/v1/pods', list);
-  router.answer('GET', PODS, list);
-  router.answer('GET', `${PODS}/:name`, getPod(findPod, clock));
+  const { listPods: list, readLog, findPod } = addReadingRoutes(router, ports);
   for (const [path, body] of Object.entries(DISCOVERY)) router.answer('GET', path, () => jsonAnswer(body));
   router.answer('DELETE', `${PODS}/:name`, deletePod({ table, findPod, stop: ports.stopPod }));
   router.answer('POST', `${PODS}/:name/restart`, restartPod({ table, findPod, restart: ports.restartPod }));
@@ -98,8 +89,6 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   router.answer('POST', '/agent/end', agent.end);
   router.answer('PATCH', `${PODS}/:name`, patchPod(findPod, ports.apply));
   router.answer('PATCH', `${NAMESPACE}/configmaps/:name`, patchConfigMap(ports.configMaps, ports.apply));
-  const readLog = readPodLog({ clock, findPod, logs: ports.logs, places: followers });
-  router.answer('GET', `${PODS}/:name/log`, readLog);
   for (const [plural, kind] of Object.entries(APPLICABLE_KINDS)) {
     const handler = applyObject(kind, plural, ports.apply);
     router.answer('POST', `${NAMESPACE}/${plural}`, handler);
@@ -122,7 +111,6 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   read('/api/v1/nodes/:name', 'nodes', getNode(ports.node, ports.version));
   const findKubeletPod = kubeletPodFinder(findPod);
   addNodeRoutes(router, ports, { listPods: list, readLog, findPod: findKubeletPod });
-  router.answer('GET', '/events', journalEvents({ clock, journal: ports.journal, places: watches }));
   const streaming = { streams: ports.streams, findPod };
   const exec = execInContainer(streaming);
   const attach = attachToContainer(streaming);

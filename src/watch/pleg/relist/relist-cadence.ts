@@ -35,6 +35,11 @@ export interface CadenceOptions {
   readonly longestStretchedPeriodMs: number;
   /** How many changes in a row must have been announced before `auto` stretches. */
   readonly provenAfter: number;
+  /**
+   * The largest share of the time that lists of all pods may take, up to 1 (no limit): the pause after a slow
+   * list is so much longer, up to a quarter of the threshold.
+   */
+  readonly maxListShare: number;
 }
 
 /** The defaults of every mode. */
@@ -47,6 +52,7 @@ export const DEFAULT_CADENCE: Omit<CadenceOptions, 'mode'> = {
   // A third of the threshold: two relists in a row may hang for a minute each before the node is unhealthy.
   longestStretchedPeriodMs: 60_000,
   provenAfter: 10,
+  maxListShare: 1,
 };
 
 /** The longest health threshold that the mode can have. */
@@ -61,6 +67,14 @@ export interface Cadence {
   readonly periodMs: number;
   /** The node is unhealthy when the last success is older than this. */
   readonly thresholdMs: number;
+}
+
+/** The pause after a list that took so long, in milliseconds; 0 if it need not be longer than usual. */
+export function computeListPause(
+  { maxListShare, relistThresholdMs }: CadenceOptions,
+  listMs: number,
+): number {
+  return Math.min(listMs * (1 / maxListShare - 1), relistThresholdMs / 4);
 }
 
 /** The input of the period. */

@@ -2,15 +2,15 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { FakeClock } from '#testing/fake-clock.js';
 import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { type StreamState } from '../announced/event-hints.js';
-import { DEFAULT_CADENCE, type PlegMode } from './relist-cadence.js';
+import { type CadenceOptions, DEFAULT_CADENCE, type PlegMode } from './relist-cadence.js';
 import { RelistPeriod } from './relist-period.js';
 
-function setUp(mode: PlegMode = 'auto') {
+function setUp(mode: PlegMode = 'auto', options: Partial<CadenceOptions> = {}) {
   const clock = new FakeClock();
   const logger = new LogRecorder();
   const stream = { info: { state: 'off' as StreamState }, announcedInARow: 0 };
   const looks: { lastListError: string | undefined } = { lastListError: undefined };
-  const cadence = { ...DEFAULT_CADENCE, mode };
+  const cadence = { ...DEFAULT_CADENCE, mode, ...options };
   const period = new RelistPeriod({ clock, logger, cadence, stream, looks });
   const stopping = new AbortController();
   onTestFinished(() => stopping.abort());
@@ -151,6 +151,30 @@ describe('the period', () => {
     period.noteQuietRelist(5);
     become('up', PROVEN);
     expect(period.periodMs).toBe(1_000);
+  });
+});
+
+describe('the pause after a slow list', () => {
+  it.each([
+    [0, 1_000],
+    [100, 1_000],
+    [500, 4_500],
+    [4_000, 36_000],
+    [120_000, 45_000],
+  ])('keeps lists that take %i ms to a tenth of the time, with a pause of %i ms', async (listMs, pauseMs) => {
+    const { period, waitOne, looks } = setUp('generic', { maxListShare: 0.1 });
+    period.noteList(listMs);
+    expect(await waitOne()).toEqual({ lastedMs: pauseMs, isProven: false });
+    looks.lastListError = 'it was not answered in time';
+    expect(await waitOne()).toEqual({ lastedMs: pauseMs, isProven: false });
+    period.noteList(1);
+    expect(await waitOne()).toEqual({ lastedMs: 1_000, isProven: false });
+  });
+
+  it('is as long as any other by default', async () => {
+    const { period, waitOne } = setUp('generic');
+    period.noteList(60_000);
+    expect(await waitOne()).toEqual({ lastedMs: 1_000, isProven: false });
   });
 });
 

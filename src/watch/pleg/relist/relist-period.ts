@@ -3,7 +3,13 @@ import { type Logger } from '#base/log/logger.js';
 import { Wakeup } from '#base/async/wakeup.js';
 import { type EventStream } from '../event-stream.js';
 import { type PodLists } from './pod-lists.js';
-import { type Cadence, type CadenceOptions, computeCadence, provesComplete } from './relist-cadence.js';
+import {
+  type Cadence,
+  type CadenceOptions,
+  computeCadence,
+  computeListPause,
+  provesComplete,
+} from './relist-cadence.js';
 
 /** The ports of a {@link RelistPeriod}; the stream and the lists are read each time. */
 export interface RelistPeriodOptions {
@@ -28,6 +34,8 @@ export class RelistPeriod {
   #cadence: Cadence;
   /** See {@link CadenceInput}. */
   #quietRelists = 0;
+  /** See {@link computeListPause}. */
+  #listPauseMs = 0;
   /** Monotonic milliseconds. */
   #thresholdSinceMs: number;
 
@@ -83,6 +91,11 @@ export class RelistPeriod {
     this.#quietRelists = Math.min(1, this.#quietRelists);
   }
 
+  /** Notes how long the last list took, whether it succeeded or not: the pause after a slow one is longer. */
+  noteList(durationMs: number): void {
+    this.#listPauseMs = computeListPause(this.#options.cadence, durationMs);
+  }
+
   /**
    * Waits for the end of the period that begins now, which may change meanwhile.
    *
@@ -94,7 +107,8 @@ export class RelistPeriod {
     for (;;) {
       this.reconsider();
       const listFailed = looks.lastListError !== undefined;
-      const periodMs = listFailed ? cadence.relistPeriodMs : this.#cadence.periodMs;
+      const usualMs = listFailed ? cadence.relistPeriodMs : this.#cadence.periodMs;
+      const periodMs = Math.max(usualMs, this.#listPauseMs);
       const leftMs = beganMs + periodMs - clock.monotonicMs();
       if (leftMs <= 0 || signal.aborted) return this.#eventsProveComplete && !listFailed;
       try {

@@ -1,0 +1,90 @@
+import { Command, Option } from 'commander';
+import { getRuntime, resolveAgentOptions, resolveNodeName } from '#node';
+import { NodeObserver, type ObserveOptions } from '#observe';
+import { addAgentFlags, readAgentFlags } from '../../shared/agent-flags.js';
+import { type CliHost } from '../../cli-host.js';
+import { chooseRuntimeEndpoint } from '../../shared/find-runtime-endpoint.js';
+import { createLog, verbosityOption } from '../../shared/log/log-output.js';
+import { machineDefaults } from '../../shared/machine-defaults.js';
+import { packageVersion } from '../../package-version.js';
+import { kubeletsEndpointOption, RUNTIME_ENDPOINT_HELP } from '../../shared/runtime-endpoint.js';
+import { wrapNotes } from '../../help-layout.js';
+import { type BindAddress, parseBindAddress } from './bind-address.js';
+
+interface ObserveFlags extends Readonly<Record<string, unknown>> {
+  readonly runtimeEndpoint?: string;
+  readonly containerRuntimeEndpoint?: string;
+  readonly metricsBindAddress: BindAddress | undefined;
+  readonly verbosity: number;
+}
+
+const HELP = `
+It only reads: no call that could change a pod, and none that waits for a shim, is ever sent. It lists the
+pods each second, one list at a time, and less often when the answers get slow. It waits for a runtime that
+is not there. Ctrl-C and SIGTERM end it.
+
+While it runs, "podloop events", "top", "get pods", "logs" and "doctor" work with its socket. After it has
+ended, "podloop events" reads the history in its root folder.
+
+Examples:
+  # Beside the kubelet of this node
+  podloop observe --runtime-endpoint unix:///run/containerd/containerd.sock
+
+  # What happened to a pod since yesterday
+  podloop events --pod web --since 24h
+
+  # Beside podloop’s own agent, which has the default root folder
+  podloop observe --root-dir /var/lib/podloop-observe`;
+
+const DEFAULT_METRICS_ADDRESS = '127.0.0.1:10247';
+
+/** `podloop observe`: watches a node until it is ended. */
+export function observeCommand(host: CliHost): Command {
+  const command = new Command('observe')
+    .description('Watch a node for good, beside any kubelet: history, metrics and a socket; changes nothing.')
+    .option('--runtime-endpoint <endpoint>', RUNTIME_ENDPOINT_HELP)
+    .addOption(kubeletsEndpointOption());
+  addAgentFlags(command, {
+    only: ['rootDir', 'socket', 'podLogsDir', 'nodeName', 'journalMaxSizeBytes', 'journalMaxAgeMs'],
+    machine: machineDefaults(host.env),
+  });
+  return command
+    .addOption(
+      new Option('--metrics-bind-address <address>', 'Where to serve /metrics and /healthz; 0 for nowhere')
+        .argParser(parseBindAddress)
+        .default(parseBindAddress(DEFAULT_METRICS_ADDRESS), DEFAULT_METRICS_ADDRESS),
+    )
+    .addOption(verbosityOption('Log level, as the kubelet’s -v; 4 is for debugging').default(2))
+    .addHelpText('after', wrapNotes(HELP))
+    .action(async (flags: ObserveFlags) => observe(flags, host));
+}
+
+async function observe(flags: ObserveFlags, host: CliHost): Promise<void> {
+  const { clock, env } = host;
+  const { logger, lines } = createLog(host, flags);
+  const interrupted = host.listenForInterrupts();
+  try {
+    const endpoint = flags.runtimeEndpoint ?? flags.containerRuntimeEndpoint;
+    const runtimeEndpoint = await getRuntime(await chooseRuntimeEndpoint(endpoint, host, interrupted));
+    const ports = { clock, logger, log: lines, version: packageVersion() };
+    await using observer = await NodeObserver.start(
+      toOptions(flags, runtimeEndpoint, env),
+      ports,
+      interrupted,
+    );
+    await observer.run(interrupted);
+  } catch (error) {
+    if (!interrupted.aborted || error !== interrupted.reason) throw error;
+  }
+  logger.info('Ended');
+}
+
+function toOptions(flags: ObserveFlags, runtimeEndpoint: string, env: CliHost['env']): ObserveOptions {
+  const given = resolveAgentOptions(readAgentFlags(flags), {}, machineDefaults(env));
+  const { rootDir, socket, podLogsDir, nodeName, journalMaxSizeBytes, journalMaxAgeMs } = given;
+  return {
+    ...{ runtimeEndpoint, rootDir, socket, podLogsDir, journalMaxSizeBytes, journalMaxAgeMs },
+    nodeName: resolveNodeName(nodeName === '' ? undefined : nodeName),
+    metricsAddress: flags.metricsBindAddress,
+  };
+}

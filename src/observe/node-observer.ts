@@ -1,0 +1,217 @@
+/**
+ * The composition root of `podloop observe`: one quiet process that watches a node for good.
+ *
+ * ```
+ * runtime ◄─ reading transport ◄─ client ◄─ event generator ─► history ─► disk
+ *                                               └─► pods, report, metrics ─► socket and port
+ * ```
+ *
+ * In: options. Out: what happened to every pod, on the disk and over a socket. It starts, stops and removes nothing, and
+ * needs nothing of a kubelet. It runs whatever state the runtime is in, and when its root folder
+ * cannot be written it keeps the history in memory, says so, and tries again.
+ *
+ * @module
+ */
+import { join } from 'node:path';
+import { Channels } from '#base/channels/publishing-channel.js';
+import { DisposalStack } from '#base/async/disposal-stack.js';
+import { type FolderLock, lockFolder, NODE_ROOT_LOCK } from '#base/fs/folder-lock.js';
+import { type Clock } from '#base/time/clock.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
+import { type Logger } from '#base/log/logger.js';
+import { type PlegReport } from '#kube/node/pleg-report.js';
+import { type LogState } from '#node/telemetry';
+import { CriClient, CriRuntime, GrpcTransport, parseEndpoint, Pleg, PlegReporter } from '#watch';
+import { ObserverApi } from './node/observer-api.js';
+import { ObserverHistory } from './node/observer-history.js';
+import { makeObserverMetrics } from './node/observer-metrics.js';
+import { SeenPods } from './node/seen-pods.js';
+import { type ObserveOptions } from './observe-options.js';
+import { ReadingTransport } from './runtime/reading-transport.js';
+import { RuntimeIdentity } from './runtime/runtime-identity.js';
+
+/** What a {@link NodeObserver} gets besides its options. */
+export interface NodeObserverPorts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly log: LogState;
+  /** podloop's. */
+  readonly version: string;
+}
+
+/** The name of the socket in the root folder; the same as an agent's, so that the same commands find it. */
+const SOCKET_NAME = 'podloop.sock';
+/** Calls that read are answered within milliseconds: one that takes so long hangs. */
+const REQUEST_TIMEOUT_MS = 120_000;
+/** A kubelet asks one after another; so few are no burden, and a pod that hangs delays hardly anybody. */
+const INSPECT_CONCURRENCY = 4;
+/** Lists of all pods take at most this share of the time, however slow they get. */
+const MAX_LIST_SHARE = 0.1;
+/** Errors of a disk that may be mended while an observer runs. */
+const UNWRITABLE = new Set(['EROFS', 'ENOSPC', 'EDQUOT', 'EIO']);
+/** How often an unwritable root folder is tried again. */
+const RETRY_MS = 30_000;
+
+/** See the module. */
+export class NodeObserver implements AsyncDisposable {
+  readonly #options: ObserveOptions;
+  readonly #ports: NodeObserverPorts;
+  readonly #disposal = new DisposalStack();
+  readonly #pleg: Pleg;
+  readonly #identity: RuntimeIdentity;
+  readonly #history: ObserverHistory;
+  readonly #api: ObserverApi;
+  #isClaimed = false;
+
+  /**
+   * Claims the root folder and listens.
+   *
+   * Rejects with NODE_ROOT_IN_USE, ENDPOINT_IN_USE, ENDPOINT_INVALID or PORT_UNUSABLE.
+   */
+  static async start(
+    options: ObserveOptions,
+    ports: NodeObserverPorts,
+    signal: AbortSignal,
+  ): Promise<NodeObserver> {
+    const observer = new NodeObserver(options, ports);
+    try {
+      await observer.#claim(signal);
+      if (options.metricsAddress !== undefined) await observer.#api.listenAtPort(options.metricsAddress);
+      return observer;
+    } catch (error) {
+      await observer[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  private constructor(options: ObserveOptions, ports: NodeObserverPorts) {
+    const { clock, logger, log, version } = ports;
+    const {
+      nodeName,
+      rootDir,
+      podLogsDir,
+      journalMaxSizeBytes: maxBytes,
+      journalMaxAgeMs: maxAgeMs,
+    } = options;
+    this.#options = options;
+    this.#ports = ports;
+    const channels = new Channels();
+    const { socketPath, url: endpoint } = parseEndpoint(options.runtimeEndpoint);
+    const transport = new ReadingTransport(new GrpcTransport({ socketPath, clock }));
+    const client = new CriClient({
+      ...{ endpoint, transport, channels, clock, logger, timeoutMs: REQUEST_TIMEOUT_MS },
+    });
+    this.#disposal.defer(() => client.close());
+    const runtime = new CriRuntime({ client, clock, logger });
+    const pleg = new Pleg({
+      ...{ runtime, channels, clock, logger, mode: 'generic' },
+      ...{ maxListShare: MAX_LIST_SHARE, inspectConcurrency: INSPECT_CONCURRENCY },
+    });
+    this.#pleg = pleg;
+    this.#disposal.defer(() => pleg.closeSubscriptions());
+    this.#identity = new RuntimeIdentity({
+      ...{ client, channels },
+      onKnown: (name, runtimeVersion) =>
+        logger.info('Runtime found', { endpoint, runtime: `${name} ${runtimeVersion}` }),
+    });
+    this.#disposal.defer(() => this.#identity[Symbol.dispose]());
+    this.#history = new ObserverHistory({
+      ...{ rootDir, maxBytes, maxAgeMs, nodeName, version, client, pleg, channels, clock, logger },
+      requestTimeoutMs: REQUEST_TIMEOUT_MS,
+    });
+    this.#disposal.defer(() => this.#history[Symbol.dispose]());
+    const identity = this.#identity;
+    const { registry, loopDelay } = makeObserverMetrics({
+      ...{ client, pleg, history: this.#history, runtime: identity, log, nodeName, version, channels, clock },
+    });
+    this.#disposal.defer(() => registry[Symbol.dispose]());
+    const reporter = new PlegReporter({
+      ...{ channels, clock, pleg, loopDelay, runtime: reportedRuntime(identity) },
+      ...{ uids: () => pleg.cache.uids(), callsInFlight: () => client.callsInFlight() },
+    });
+    this.#disposal.defer(() => reporter[Symbol.dispose]());
+    const place = {
+      nodeName,
+      get runtimeName() {
+        return identity.name;
+      },
+    };
+    this.#api = new ObserverApi({
+      ...{
+        history: this.#history,
+        pleg,
+        pods: new SeenPods({ pleg, place }),
+        podLogsDir,
+        registry,
+        reporter,
+      },
+      ...{ findLogProblem: () => log.findProblem(), nodeName, version, channels, clock, logger },
+    });
+    this.#disposal.use(this.#api);
+  }
+
+  /** Observes until the signal aborts; then writes the rest of the history and resolves. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#identity.ask(signal);
+    const observing = new AbortController();
+    const history = this.#history.run(observing.signal);
+    await Promise.all([this.#pleg.run(signal), this.#api.run(signal), this.#claimLater(signal)]);
+    // The history ends last: it records what the others have still seen.
+    observing.abort();
+    await history;
+  }
+
+  /** Ends all connections and releases the root folder. Idempotent. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#disposal[Symbol.asyncDispose]();
+  }
+
+  /** Claims the root folder and opens the socket in it; an unwritable disk is reported and claimed later. */
+  async #claim(signal: AbortSignal): Promise<void> {
+    const { rootDir, socket } = this.#options;
+    const { clock, logger } = this.#ports;
+    let lock: FolderLock | undefined;
+    try {
+      lock = await lockFolder(rootDir, NODE_ROOT_LOCK, { clock, signal });
+      await this.#api.listenAtSocket(socket === '' ? join(rootDir, SOCKET_NAME) : socket);
+      this.#disposal.use(lock);
+      this.#isClaimed = true;
+    } catch (error) {
+      await lock?.release();
+      if (!isUnwritable(error)) throw error;
+      logger.error('Root directory cannot be written: the history stays in memory for now', error, {
+        path: rootDir,
+      });
+    }
+  }
+
+  async #claimLater(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#ports;
+    const rests = async (): Promise<boolean> =>
+      clock.sleep(RETRY_MS, signal).then(
+        () => true,
+        () => false,
+      );
+    while (!this.#isClaimed && (await rests())) await this.#claim(signal);
+  }
+}
+
+function isUnwritable(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (UNWRITABLE.has(systemCodeOf(cause))) return true;
+  }
+  return false;
+}
+
+/** Read at each report, as the runtime may be found later. */
+function reportedRuntime(identity: RuntimeIdentity): PlegReport['runtime'] {
+  return {
+    endpoint: identity.endpoint,
+    get name() {
+      return identity.name;
+    },
+    get version() {
+      return identity.version;
+    },
+  };
+}

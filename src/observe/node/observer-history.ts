@@ -1,0 +1,181 @@
+/**
+ * The history of a node that an observer watches: the same journal that an agent keeps, in the same folder.
+ *
+ * In: lifecycle events, and what the client and the event generator publish. Out: records on the disk. After
+ * a kill the next observer records from when to when nobody watched.
+ *
+ * @module
+ */
+import { stat, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { untilNextBeatMs } from '#base/async/beat.js';
+import { type Channels } from '#base/channels/publishing-channel.js';
+import { type Logger } from '#base/log/logger.js';
+import { type Clock } from '#base/time/clock.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
+import {
+  CallRecords,
+  historyFolder,
+  Journal,
+  type JournalEntry,
+  type JournalFacts,
+  type JournalPod,
+  type JournalQuery,
+  type JournalRecord,
+  type RecordMaker,
+  RepeatFolder,
+  toLifecycleRecord,
+} from '#history';
+import { RuntimeRecords } from '#node/history';
+import { type CriClient, type Pleg } from '#watch';
+
+/** What an {@link ObserverHistory} listens to. */
+export interface ObserverHistoryOptions {
+  readonly rootDir: string;
+  readonly maxBytes: number;
+  readonly maxAgeMs: number;
+  readonly nodeName: string;
+  /** podloop's. */
+  readonly version: string;
+  readonly client: Pick<CriClient, 'callsInFlight' | 'endpoint' | 'connectionState'>;
+  readonly pleg: Pick<Pleg, 'subscribe' | 'health' | 'findObserved'>;
+  readonly requestTimeoutMs: number;
+  readonly channels: Channels;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** How often to check what hangs. */
+const CHECK_MS = 1_000;
+/** How often the file is touched by whose time a later observer knows since when nobody has watched. */
+const ALIVE_MS = 10_000;
+const ALIVE_FILE = 'observed';
+
+/** See the module. */
+export class ObserverHistory implements Disposable {
+  readonly #options: ObserverHistoryOptions;
+  readonly #journal: Journal;
+  readonly #repeats: RepeatFolder;
+  readonly #calls: CallRecords;
+  readonly #runtime: RuntimeRecords;
+
+  constructor(options: ObserverHistoryOptions) {
+    const { rootDir, maxBytes, maxAgeMs, nodeName, client, pleg, channels, clock, logger } = options;
+    this.#options = options;
+    this.#journal = new Journal({
+      ...{ folder: historyFolder(rootDir), nodeName, limits: { maxBytes, maxAgeMs } },
+      ...{ channels, clock, logger },
+    });
+    const append = (record: JournalRecord): void => this.append(record);
+    this.#repeats = new RepeatFolder({ clock, append });
+    const findPod = (uid: string): JournalPod | undefined => pleg.findObserved(uid);
+    const maker: RecordMaker = { channels, clock, append, repeats: this.#repeats, findPod };
+    this.#calls = new CallRecords({
+      ...{ ...maker, requestTimeoutMs: options.requestTimeoutMs },
+      callsInFlight: () => client.callsInFlight(),
+    });
+    this.#runtime = new RuntimeRecords({
+      ...{ ...maker, endpoint: client.endpoint },
+      health: () => pleg.health(),
+      isRuntimeThere: () => client.connectionState === 'ready',
+    });
+  }
+
+  /** Its present state. */
+  get facts(): JournalFacts {
+    return this.#journal.facts;
+  }
+
+  /** Adds a record. Never waits, never throws. */
+  append(record: JournalRecord): void {
+    const { pod, ...rest } = record;
+    const about = pod === undefined ? { node: this.#options.nodeName } : { pod: toJournalPod(pod) };
+    this.#journal.append({ ...rest, ...about });
+  }
+
+  /** See {@link Journal.read}. */
+  read(query: JournalQuery, signal: AbortSignal): AsyncGenerator<JournalEntry, void, undefined> {
+    return this.#journal.read(query, signal);
+  }
+
+  /** Stores records until the signal aborts, and then the remaining ones. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, version, client } = this.#options;
+    const file = join(this.#options.rootDir, ALIVE_FILE);
+    await this.#recordGap(file);
+    this.#appendOwn('ObserverStarted', `podloop ${version} observes ${client.endpoint}`);
+    const writing = new AbortController();
+    const written = this.#journal.run(writing.signal);
+    const listening = this.#recordEvents(signal);
+    let touchMs = -Infinity;
+    while (!signal.aborted) {
+      this.#calls.look();
+      this.#runtime.look();
+      this.#repeats.look();
+      if (clock.monotonicMs() - touchMs >= ALIVE_MS) {
+        touchMs = clock.monotonicMs();
+        await this.#touch(file, clock.now());
+      }
+      await clock.sleep(untilNextBeatMs(clock, CHECK_MS), signal).catch(() => undefined);
+    }
+    await listening;
+    this.#repeats.end('');
+    this.#appendOwn('ObserverStopped', `podloop ${version} ended`);
+    writing.abort();
+    await written;
+    // What ended in order leaves no gap without a name: the epoch says so.
+    await this.#touch(file, 0);
+  }
+
+  /** Stops listening. Idempotent. */
+  [Symbol.dispose](): void {
+    this.#calls[Symbol.dispose]();
+    this.#runtime[Symbol.dispose]();
+  }
+
+  async #recordGap(file: string): Promise<void> {
+    const { clock } = this.#options;
+    const lastMs = (await stat(file).catch(() => undefined))?.mtimeMs ?? 0;
+    if (lastMs === 0) return;
+    const nowMs = clock.now();
+    const from = new Date(lastMs).toISOString();
+    const forMs = Math.max(0, nowMs - lastMs);
+    const length = formatGoDuration(Math.round(forMs / 1_000) * 1_000);
+    this.append({
+      ...{ atMs: nowMs, kind: 'journal', type: 'Warning', reason: 'HistoryGap' },
+      message: `The observer before was killed: nothing is on record from about ${from} until now, ${length}; what came and went meanwhile is missing`,
+      details: { from, forMs },
+    });
+  }
+
+  /** A disk that cannot be written is reported by the journal. */
+  async #touch(file: string, ms: number): Promise<void> {
+    const seconds = ms / 1_000;
+    await utimes(file, seconds, seconds)
+      .catch(async () => {
+        await writeFile(file, '', { mode: 0o600 });
+        await utimes(file, seconds, seconds);
+      })
+      .catch(() => undefined);
+  }
+
+  async #recordEvents(signal: AbortSignal): Promise<void> {
+    await using events = this.#options.pleg.subscribe();
+    signal.addEventListener('abort', () => events.close(), { once: true });
+    for await (const event of events) {
+      const record = toLifecycleRecord(event);
+      if (record !== undefined) this.append(record);
+    }
+  }
+
+  #appendOwn(reason: string, message: string): void {
+    const { clock, version, client } = this.#options;
+    const details = { pid: process.pid, version, endpoint: client.endpoint };
+    this.append({ atMs: clock.now(), kind: 'agent', type: 'Normal', reason, message, details });
+  }
+}
+
+/** An observed pod has more fields than belong into a record. */
+function toJournalPod({ uid, namespace, name }: JournalPod): JournalPod {
+  return { uid, namespace, name };
+}

@@ -1,0 +1,53 @@
+import { type Channels } from '#base/channels/publishing-channel.js';
+import { type Clock } from '#base/time/clock.js';
+import {
+  addEventGeneratorMetrics,
+  addEventLoopMetrics,
+  addHttpServerMetrics,
+  addJournalMetrics,
+  addLogMetrics,
+  addNodeMetrics,
+  addProcessMetrics,
+  addRelistMetrics,
+  addRuntimeOperationMetrics,
+  type LogState,
+  MetricsRegistry,
+} from '#node/telemetry';
+import { type CriClient, EventLoopDelay, type Pleg } from '#watch';
+import { type RuntimeIdentity } from '../runtime/runtime-identity.js';
+import { type ObserverHistory } from './observer-history.js';
+
+/** What {@link makeObserverMetrics} reads. */
+export interface ObserverMetricsOptions {
+  readonly client: Pick<CriClient, 'callsInFlight' | 'counters' | 'connectionState' | 'connectionGeneration'>;
+  readonly pleg: Pick<Pleg, 'health' | 'state'>;
+  readonly history: Pick<ObserverHistory, 'facts'>;
+  readonly runtime: Pick<RuntimeIdentity, 'name' | 'version'>;
+  readonly log: LogState;
+  readonly nodeName: string;
+  /** podloop's. */
+  readonly version: string;
+  readonly channels: Channels;
+  readonly clock: Clock;
+}
+
+/** The metrics of an observer: those of an agent about the runtime and itself. Counts from now on. */
+export function makeObserverMetrics(options: ObserverMetricsOptions): {
+  readonly registry: MetricsRegistry;
+  readonly loopDelay: EventLoopDelay;
+} {
+  const { client, pleg, history, runtime, log, nodeName, version, channels, clock } = options;
+  const registry = new MetricsRegistry({ clock, channels });
+  const loopDelay = new EventLoopDelay({ clock });
+  registry.onDispose(() => loopDelay[Symbol.dispose]());
+  addNodeMetrics(registry, { nodeName, version, runtime, cgroupVersion: undefined });
+  addProcessMetrics(registry);
+  addEventLoopMetrics(registry, () => loopDelay.read());
+  addJournalMetrics(registry, () => history.facts);
+  addLogMetrics(registry, log);
+  addRelistMetrics(registry, () => pleg.health());
+  addEventGeneratorMetrics(registry, () => pleg.state());
+  addRuntimeOperationMetrics(registry, client);
+  addHttpServerMetrics(registry);
+  return { registry, loopDelay };
+}
