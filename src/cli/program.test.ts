@@ -21,7 +21,10 @@ async function run(args: readonly string[], failure?: Error): Promise<{ code: nu
   return { code, stderr: await text(stderr) };
 }
 
-const ONLY_PRINTED = [[], ['--help'], ['--version'], ['get', '--help'], ['completion', 'bash']];
+const ONLY_PRINTED = [
+  ...[[], ['--help'], ['--version'], ['get', '--help'], ['completion', 'bash']],
+  ['incident', 'show', '--help'],
+];
 
 it.each(ONLY_PRINTED)('what podloop only prints ends with 0 when it was written: %s %s', async (...args) => {
   expect(await run(args)).toEqual({ code: 0, stderr: '' });

@@ -50,6 +50,16 @@ export const COMMANDS: readonly LazyCommand[] = [
     load: async (host) => (await import('./commands/observe/observe.js')).observeCommand(host),
   },
   {
+    name: 'incidents',
+    summary: 'List what was wrong with a node, from begin to end, as "podloop observe" recorded it',
+    load: async (host) => (await import('./commands/incidents/incidents.js')).incidentsCommand(host),
+  },
+  {
+    name: 'incident',
+    summary: 'Show or export an incident that "podloop observe" recorded',
+    load: async (host) => (await import('./commands/incident/incident.js')).incidentCommand(host),
+  },
+  {
     name: 'top',
     summary: 'Show what pods or the node use, or live where relists spend their time',
     load: async (host) => (await import('./commands/top/top.js')).topCommand(host),
@@ -285,8 +295,12 @@ async function buildProgram(args: readonly string[], host: CliHost): Promise<Com
     });
   const called = findCalled(args);
   for (const command of COMMANDS) {
-    if (command === called) program.addCommand((await command.load(host)).copyInheritedSettings(program));
-    else program.command(command.name).description(command.summary);
+    if (command === called) {
+      const loaded = (await command.load(host)).copyInheritedSettings(program);
+      // A command of a command ends and prints like its parent.
+      for (const nested of loaded.commands) nested.copyInheritedSettings(loaded);
+      program.addCommand(loaded);
+    } else program.command(command.name).description(command.summary);
   }
   return program;
 }

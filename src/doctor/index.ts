@@ -4,12 +4,15 @@
  * @module
  */
 export { diagnose, EXIT_CODES, exitCodeOf } from './diagnose.js';
-export { examineNode, type ExamineNodeOptions } from './examine-node.js';
+export { type KubeletAddresses } from './examine-kubelet.js';
+export { examineNode, type ExamineNodeOptions, type NodeExamination } from './examine-node.js';
 export { type EventReading, type RuntimeProgress } from './examine-runtime.js';
 export { isWholeReport } from './facts/agent-report.js';
-export { type HttpCredentials } from './facts/http-get.js';
+export { HostFiles } from './facts/host-files.js';
+export { httpGet, type HttpCredentials } from './facts/http-get.js';
 export { type NodeFacts } from './facts/node-facts.js';
 export { CERTIFICATE_FOLDERS } from './facts/read-certificates.js';
+export { readPressure } from './facts/read-pressure.js';
 export { FINDING_CODES, type FindingCode } from './finding-codes.js';
 export { type Finding, type Severity } from './finding.js';
 export { type Looked } from './looked.js';

@@ -22,3 +22,11 @@ export { toLifecycleRecord } from './records/lifecycle-records.js';
 export { placeInRecord } from './records/place-in-record.js';
 export { RepeatFolder } from './records/repeat-folder.js';
 export { type RecordMaker, recordSyncs } from './records/sync-records.js';
+export {
+  type Incident,
+  INCIDENT_VERSION,
+  type IncidentFinding,
+  type IncidentPod,
+  parseIncident,
+} from './incidents/incident.js';
+export { IncidentStore } from './incidents/incident-store.js';

@@ -5,3 +5,4 @@
  */
 export { NodeObserver } from './node-observer.js';
 export { type ObserveOptions } from './observe-options.js';
+export { type Incident, type IncidentFinding, IncidentStore } from '#history';

@@ -22,6 +22,14 @@ import { type Logger } from '#base/log/logger.js';
 import { type PlegReport } from '#kube/node/pleg-report.js';
 import { type LogState } from '#node/telemetry';
 import { CriClient, CriRuntime, GrpcTransport, parseEndpoint, Pleg, PlegReporter } from '#watch';
+import { addFindingMetrics } from './findings/finding-metrics.js';
+import { toFindingRecords } from './findings/finding-records.js';
+import { FindingWatch } from './findings/finding-watch.js';
+import { ObservedPort } from './findings/observed-port.js';
+import { QuickLook } from './findings/quick-look.js';
+import { CallRing } from './incidents/call-ring.js';
+import { IncidentKeeper } from './incidents/incident-keeper.js';
+import { addIncidentRoutes } from './node/incident-routes.js';
 import { ObserverApi } from './node/observer-api.js';
 import { ObserverHistory } from './node/observer-history.js';
 import { makeObserverMetrics } from './node/observer-metrics.js';
@@ -47,6 +55,10 @@ const REQUEST_TIMEOUT_MS = 120_000;
 const INSPECT_CONCURRENCY = 4;
 /** Lists of all pods take at most this share of the time, however slow they get. */
 const MAX_LIST_SHARE = 0.1;
+/** The flight recorder: the calls of the last minutes, in memory. */
+const RING = { maxBytes: 16 * 2 ** 20, maxAgeMs: 5 * 60_000 };
+/** How many calls in flight a sample names. */
+const SAMPLED_CALLS = 10;
 /** Errors of a disk that may be mended while an observer runs. */
 const UNWRITABLE = new Set(['EROFS', 'ENOSPC', 'EDQUOT', 'EIO']);
 /** How often an unwritable root folder is tried again. */
@@ -61,7 +73,10 @@ export class NodeObserver implements AsyncDisposable {
   readonly #identity: RuntimeIdentity;
   readonly #history: ObserverHistory;
   readonly #api: ObserverApi;
-  #isClaimed = false;
+  readonly #findings: FindingWatch;
+  readonly #incidents: IncidentKeeper;
+  /** Of the root folder; undefined while that cannot be written. */
+  #lock: FolderLock | undefined;
 
   /**
    * Claims the root folder and listens.
@@ -97,7 +112,8 @@ export class NodeObserver implements AsyncDisposable {
     this.#ports = ports;
     const channels = new Channels();
     const { socketPath, url: endpoint } = parseEndpoint(options.runtimeEndpoint);
-    const transport = new ReadingTransport(new GrpcTransport({ socketPath, clock }));
+    const ring = new CallRing({ ...RING, clock });
+    const transport = new ReadingTransport(new GrpcTransport({ socketPath, clock }), ring);
     const client = new CriClient({
       ...{ endpoint, transport, channels, clock, logger, timeoutMs: REQUEST_TIMEOUT_MS },
     });
@@ -148,6 +164,28 @@ export class NodeObserver implements AsyncDisposable {
       ...{ findLogProblem: () => log.findProblem(), nodeName, version, channels, clock, logger },
     });
     this.#disposal.use(this.#api);
+    const { hostRoot, readKubelet, healthzUrl } = options;
+    const reported = reportedRuntime(identity);
+    this.#incidents = new IncidentKeeper({
+      ...{ rootDir, ring, hostRoot, nodeName, version, clock, logger },
+      runtime: () => ({ ...reported }),
+    });
+    this.#disposal.use(this.#incidents);
+    addIncidentRoutes(this.#api.router, this.#incidents);
+    const port = new ObservedPort({ client, pleg, channels, clock });
+    this.#disposal.defer(() => port[Symbol.dispose]());
+    const quickLook = new QuickLook({ pleg, client, channels, healthzUrl, hostRoot, clock });
+    this.#disposal.defer(() => quickLook[Symbol.dispose]());
+    const countChanges = addFindingMetrics(registry, () => this.#findings);
+    this.#findings = new FindingWatch({
+      ...{ port, quickLook, readKubelet, hostRoot, clock, logger },
+      onLooked: (facts) => this.#incidents.looked(facts, { callsInFlight: sampleCalls(client, clock) }),
+      onExamined: (examination) => {
+        countChanges(examination.changes);
+        for (const record of toFindingRecords(examination.changes)) this.#history.append(record);
+        this.#incidents.examined(examination, this.#findings.active);
+      },
+    });
   }
 
   /** Observes until the signal aborts; then writes the rest of the history and resolves. */
@@ -155,7 +193,11 @@ export class NodeObserver implements AsyncDisposable {
     await this.#identity.ask(signal);
     const observing = new AbortController();
     const history = this.#history.run(observing.signal);
-    await Promise.all([this.#pleg.run(signal), this.#api.run(signal), this.#claimLater(signal)]);
+    await this.#incidents.start();
+    await Promise.all([
+      ...[this.#pleg.run(signal), this.#api.run(signal), this.#findings.run(signal)],
+      this.#claimLater(signal),
+    ]);
     // The history ends last: it records what the others have still seen.
     observing.abort();
     await history;
@@ -163,7 +205,12 @@ export class NodeObserver implements AsyncDisposable {
 
   /** Ends all connections and releases the root folder. Idempotent. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#disposal[Symbol.asyncDispose]();
+    try {
+      await this.#disposal[Symbol.asyncDispose]();
+    } finally {
+      // Nothing of this observer writes there any more.
+      await this.#lock?.release();
+    }
   }
 
   /** Claims the root folder and opens the socket in it; an unwritable disk is reported and claimed later. */
@@ -174,8 +221,7 @@ export class NodeObserver implements AsyncDisposable {
     try {
       lock = await lockFolder(rootDir, NODE_ROOT_LOCK, { clock, signal });
       await this.#api.listenAtSocket(socket === '' ? join(rootDir, SOCKET_NAME) : socket);
-      this.#disposal.use(lock);
-      this.#isClaimed = true;
+      this.#lock = lock;
     } catch (error) {
       await lock?.release();
       if (!isUnwritable(error)) throw error;
@@ -192,7 +238,7 @@ export class NodeObserver implements AsyncDisposable {
         () => true,
         () => false,
       );
-    while (!this.#isClaimed && (await rests())) await this.#claim(signal);
+    while (this.#lock === undefined && (await rests())) await this.#claim(signal);
   }
 }
 
@@ -201,6 +247,17 @@ function isUnwritable(error: unknown): boolean {
     if (UNWRITABLE.has(systemCodeOf(cause))) return true;
   }
   return false;
+}
+
+/** The calls that have no answer yet, the oldest first. */
+function sampleCalls(client: Pick<CriClient, 'callsInFlight'>, clock: Clock): readonly object[] {
+  const nowMs = clock.monotonicMs();
+  return client
+    .callsInFlight()
+    .slice(0, SAMPLED_CALLS)
+    .map(({ method, pod, containerId, startedAtMonotonicMs }) => ({
+      ...{ method, pod, containerId, ageMs: Math.round(nowMs - startedAtMonotonicMs) },
+    }));
 }
 
 /** Read at each report, as the runtime may be found later. */

@@ -1,3 +1,4 @@
+import { type KubeletAddresses } from '#doctor';
 import { type ListenAddress } from './node/observer-api.js';
 
 /** What an operator decides about an observer. */
@@ -11,6 +12,12 @@ export interface ObserveOptions {
   readonly nodeName: string;
   /** Where metrics and health are served; undefined for nowhere. */
   readonly metricsAddress: ListenAddress | undefined;
+  /** Where the kubelet is; called for each examination. */
+  readonly readKubelet: () => Promise<KubeletAddresses>;
+  /** Health check of the kubelet; empty for none. */
+  readonly healthzUrl: string;
+  /** The root of the machine: `/`, or where it is mounted. */
+  readonly hostRoot: string;
   readonly journalMaxSizeBytes: number;
   readonly journalMaxAgeMs: number;
 }

@@ -15,6 +15,8 @@ export const JOURNAL_KINDS = [
   /** A change of the connection to the runtime. */
   'connection',
   'health',
+  /** Something that the doctor's rules found wrong with the node, at its begin and at its end. */
+  'finding',
   /** The agent's own start and end. */
   'agent',
   /** The history itself: records that were lost. */

@@ -5,6 +5,8 @@
  */
 export { allowOwnHosts } from './access/check-host.js';
 export { authorizeOwner } from './access/authorize-owner.js';
+export { ApiError } from './http/api-error.js';
+export { type ApiHandler, jsonAnswer } from './http/api-request.js';
 export { ApiRouter } from './http/api-router.js';
 export { ApiServer } from './http/api-server.js';
 export { type HealthChecks, healthHandlers } from './node/health.js';

@@ -14,7 +14,7 @@ function setUp(tap?: CallTap) {
   const call = async (name: CriMethodName, request: object = {}): Promise<unknown> => {
     const method: (request: object) => unknown = client[name].bind(client);
     const answer = method(request);
-    if (!CRI_METHODS[name].streaming) return await (answer as Promise<unknown>);
+    if (!CRI_METHODS[name].streaming) return await answer;
     for await (const message of answer as AsyncIterable<unknown>) return message;
     return undefined;
   };

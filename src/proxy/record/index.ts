@@ -19,6 +19,7 @@
  *
  * @module
  */
+export { type CallEnding, CallRecording, type CallRecordingOptions } from './call-recording.js';
 export { DEFAULT_MAX_BYTES, RecordProxy, type RecordProxyOptions } from './record-proxy.js';
 export { type RecordCounts } from './recorder.js';
 export { KEPT_ANNOTATIONS, type RedactionRules } from './redaction/redaction-rules.js';

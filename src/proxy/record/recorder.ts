@@ -152,6 +152,12 @@ export class Recorder {
     this.#push({ kind: 'end', call, method, atMs, how: missing > 0 ? { ...how, missing } : how }, 0);
   }
 
+  /** Writes all that has come by now. */
+  async flush(): Promise<void> {
+    await this.#working;
+    await this.#options.parts.flush();
+  }
+
   /** Writes what waits, and the last frame. Calls that are open stay open in it. */
   async close(): Promise<void> {
     this.#isTaking = false;

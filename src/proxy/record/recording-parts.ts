@@ -31,6 +31,8 @@ export interface RecordingPartsOptions {
   readonly clock: Clock;
   /** How many calls and messages one file may have (default: as many as are read again). */
   readonly most?: RecordingLimits;
+  /** When the recording began, in milliseconds of the clock that does not jump (default: now). */
+  readonly startMs?: number;
 }
 
 /** Different messages of which it is known that they are in the file already. */
@@ -81,7 +83,7 @@ export class RecordingParts {
     this.#options = options;
     this.#writer = writer;
     this.#draft = draft;
-    this.#startMs = options.clock.monotonicMs();
+    this.#startMs = options.startMs ?? options.clock.monotonicMs();
   }
 
   /** Throws OPTION_INVALID when the file cannot be made. */
@@ -173,6 +175,11 @@ export class RecordingParts {
   async lost(atMs: number, lost: Omit<LostFrame, 'at'>): Promise<void> {
     const frame: LostFrame = { at: this.#toTime(atMs), ...lost };
     await this.#writer.add([encodeJsonFrame(FrameKind.LOST, frame)], frame.at);
+  }
+
+  /** Writes what waits to be packed: a kill costs none of it. */
+  async flush(): Promise<void> {
+    await this.#writer.flush();
   }
 
   /**

@@ -81,6 +81,39 @@ describe('podloop observe beside a runtime', { timeout: patiently(180_000) }, ()
     expect(await readdir(root)).not.toContain('podloop.sock');
   });
 
+  it('names a runtime that stands still, and has the calls from before it on record', async () => {
+    const own = join(node.folder, 'incident');
+    const flags = ['--root-dir', own, '--kubelet-url', '', '--healthz-url', ''];
+    const exported = join(node.folder, 'incident.plrec');
+    await using observer = new PodloopProcess([
+      ...['observe', '--runtime-endpoint', node.listen, '--metrics-bind-address', '0', ...flags],
+    ]);
+    await observer.line('stderr', /Runtime found/);
+    runtime.child.kill('SIGSTOP');
+    try {
+      await observer.line('stderr', /"Incident began"/);
+      await observer.line('stderr', /"Finding began" code="RuntimeHung"/);
+    } finally {
+      runtime.child.kill('SIGCONT');
+    }
+    const place = ['--root-dir', own, '--socket', join(own, 'podloop.sock')];
+    const shown = await runPodloop(['incident', 'show', '1', ...place]);
+    expect(shown.stdout).toContain('CRITICAL RuntimeHung');
+    const recording = join(own, 'incidents/1/calls.plrec');
+    await expect.poll(async () => (await stat(recording)).size).toBeGreaterThan(100);
+    // What is on the disk by now outlives any end.
+    await observer.end('SIGKILL');
+    const listed = await runPodloop(['incidents', ...place]);
+    expect(listed.stdout).toMatch(/1 +\S+ +\S+ +open +critical/);
+    expect(await runPodloop(['incident', 'export', '1', '-f', exported, ...place])).toMatchObject({
+      code: 0,
+    });
+    const { stdout } = await runPodloop(['replay', '--summary', exported]);
+    expect(stdout).toMatch(/^StreamPodSandboxes +[1-9]/m);
+    const { stdout: events } = await runPodloop(['events', '-A', '--kinds', 'finding', '--root-dir', own]);
+    expect(events).toContain('RuntimeHung');
+  });
+
   it('waits for a runtime that is not there, and says so', async () => {
     const other = join(node.folder, 'other');
     await using observer = new PodloopProcess([

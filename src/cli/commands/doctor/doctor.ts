@@ -26,13 +26,8 @@ import { pathOf, PODS } from '../../shared/api/resource-type.js';
 import { CommandFailure } from '../../command-failure.js';
 import { toDiagnosisLines } from './diagnosis-text.js';
 import { toPodLines } from './pod-diagnosis-text.js';
-import {
-  addDoctorFlags,
-  type DoctorFlags,
-  KUBELET_URLS,
-  readCredentials,
-  WATCH_INTERVAL_MS,
-} from './doctor-flags.js';
+import { KUBELET_URLS, readCredentials } from '../../shared/kubelet-flags.js';
+import { addDoctorFlags, type DoctorFlags, WATCH_INTERVAL_MS } from './doctor-flags.js';
 import { ProgressLine } from './progress-line.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
 import { findRuntimeEndpoint } from '../../shared/find-runtime-endpoint.js';

@@ -7,11 +7,17 @@ import { chooseRuntimeEndpoint } from '../../shared/find-runtime-endpoint.js';
 import { createLog, verbosityOption } from '../../shared/log/log-output.js';
 import { machineDefaults } from '../../shared/machine-defaults.js';
 import { packageVersion } from '../../package-version.js';
+import {
+  addKubeletFlags,
+  KUBELET_URLS,
+  type KubeletFlags,
+  readCredentials,
+} from '../../shared/kubelet-flags.js';
 import { kubeletsEndpointOption, RUNTIME_ENDPOINT_HELP } from '../../shared/runtime-endpoint.js';
 import { wrapNotes } from '../../help-layout.js';
 import { type BindAddress, parseBindAddress } from './bind-address.js';
 
-interface ObserveFlags extends Readonly<Record<string, unknown>> {
+interface ObserveFlags extends KubeletFlags, Readonly<Record<string, unknown>> {
   readonly runtimeEndpoint?: string;
   readonly containerRuntimeEndpoint?: string;
   readonly metricsBindAddress: BindAddress | undefined;
@@ -22,6 +28,10 @@ const HELP = `
 It only reads: no call that could change a pod, and none that waits for a shim, is ever sent. It lists the
 pods each second, one list at a time, and less often when the answers get slow. It waits for a runtime that
 is not there. Ctrl-C and SIGTERM end it.
+
+It examines the node with the rules of "podloop doctor": every two minutes, and at once when something seems
+wrong. What they find is in the history, the metrics and the log. Findings make an incident, which has the
+calls and measurements from some minutes before it until three minutes after it: see "podloop incidents".
 
 While it runs, "podloop events", "top", "get pods", "logs" and "doctor" work with its socket. After it has
 ended, "podloop events" reads the history in its root folder.
@@ -48,7 +58,7 @@ export function observeCommand(host: CliHost): Command {
     only: ['rootDir', 'socket', 'podLogsDir', 'nodeName', 'journalMaxSizeBytes', 'journalMaxAgeMs'],
     machine: machineDefaults(host.env),
   });
-  return command
+  return addKubeletFlags(command)
     .addOption(
       new Option('--metrics-bind-address <address>', 'Where to serve /metrics and /healthz; 0 for nowhere')
         .argParser(parseBindAddress)
@@ -85,6 +95,10 @@ function toOptions(flags: ObserveFlags, runtimeEndpoint: string, env: CliHost['e
   return {
     ...{ runtimeEndpoint, rootDir, socket, podLogsDir, journalMaxSizeBytes, journalMaxAgeMs },
     nodeName: resolveNodeName(nodeName === '' ? undefined : nodeName),
-    metricsAddress: flags.metricsBindAddress,
+    ...{ metricsAddress: flags.metricsBindAddress, healthzUrl: flags.healthzUrl, hostRoot: flags.hostRoot },
+    readKubelet: async () => ({
+      ...{ urls: flags.kubeletUrl ?? KUBELET_URLS, healthzUrl: flags.healthzUrl },
+      credentials: await readCredentials(flags),
+    }),
   };
 }

@@ -1,0 +1,53 @@
+import { type Incident, type IncidentFinding } from '#observe';
+import { formatGoDuration } from '#base/time/go-duration.js';
+import { formatPod } from '#kube/pod/pod-ref.js';
+import { escapeTerminal } from '../../shared/print/terminal-text.js';
+
+/** An incident in lines for people: what was first, what came with it and from it, and what ended it. */
+export function toIncidentLines(incident: Incident): string[] {
+  const { id, state, node, runtime, beganAt, endedAt, recordedFrom, findings, recurrences, gaps } = incident;
+  const until = endedAt === undefined ? 'it lasts' : `until ${endedAt} (${between(beganAt, endedAt)})`;
+  const lines = [
+    `Incident ${id} of node ${node}: ${state}`,
+    `From ${beganAt} ${until}; calls are recorded from ${recordedFrom}`,
+    `Runtime: ${runtime.name} ${runtime.version} at ${runtime.endpoint}`,
+    ...findings.flatMap((finding, index) => ['', ...toFindingLines(finding, index, beganAt)]),
+    ...(recurrences.length === 0
+      ? []
+      : [
+          '',
+          `It came back after its end (${recurrences.length}), the last time at ${recurrences.at(-1)!.at}`,
+        ]),
+    ...(gaps.length === 0 ? [] : ['', ...gaps.map((gap) => `Missing: ${gap}`)]),
+  ];
+  return lines.map(escapeTerminal);
+}
+
+function toFindingLines(finding: IncidentFinding, index: number, incidentBeganAt: string): string[] {
+  const { code, severity, message, evidence, follows, remedy, beganAt, endedAt, spells, ending } = finding;
+  const { pod, container, process } = finding;
+  const when = index === 0 ? 'First' : `After ${between(incidentBeganAt, beganAt)}`;
+  const repeated = spells > 1 ? `; it began ${spells} times` : '';
+  return [
+    `${when}: ${severity.toUpperCase()} ${code}: ${oneLine(message)}`,
+    ...(pod === undefined
+      ? []
+      : [`  pod: ${formatPod(pod)}${container === undefined ? '' : `, container ${container}`}`]),
+    ...(process === undefined ? [] : [`  process: ${process.command} (pid ${process.pid})`]),
+    ...evidence.map((line) => `  evidence: ${oneLine(line)}`),
+    ...follows.map((line) => `  follows from it: ${oneLine(line)}`),
+    `  what to do: ${remedy}`,
+    endedAt === undefined
+      ? `  it lasts${repeated}`
+      : `  over at ${endedAt}, after ${between(beganAt, endedAt)}${repeated}${ending === undefined ? '' : `: ${ending}`}`,
+  ];
+}
+
+function between(from: string, to: string): string {
+  return formatGoDuration(Math.max(0, Math.round((Date.parse(to) - Date.parse(from)) / 1_000) * 1_000));
+}
+
+/** What a runtime says may have any form. */
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim();
+}

@@ -1,0 +1,87 @@
+import { open } from 'node:fs/promises';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { messageOf } from '#base/errors/errors.js';
+import { type CliHost } from '../../cli-host.js';
+import { failure } from '../../command-failure.js';
+import { wrapNotes } from '../../help-layout.js';
+import { socketOption, withAgent } from '../../shared/agent-session.js';
+import { incidentRootOption, IncidentSource } from '../../shared/incidents/incident-source.js';
+import { toIncidentLines } from './incident-text.js';
+
+interface PlaceFlags {
+  readonly socket?: string;
+  readonly rootDir?: string;
+}
+
+interface ShowFlags extends PlaceFlags {
+  readonly output: 'text' | 'json';
+}
+
+interface ExportFlags extends PlaceFlags {
+  readonly file: string;
+}
+
+const HELP = `
+Examples:
+  # Who was first, what followed from it, and what ended it
+  podloop incident show 3
+
+  # Its calls as a recording, to look at the node as it was
+  podloop incident export 3 -f incident-3.plrec
+  podloop replay incident-3.plrec`;
+
+/** `podloop incident`: one incident of a node. */
+export function incidentCommand(host: CliHost): Command {
+  const show = new Command('show')
+    .description('Show what happened in an incident: who was first, what followed, what ended it.')
+    .argument('<id>', 'Number of the incident, as podloop incidents lists it', parseId)
+    .addOption(socketOption())
+    .addOption(incidentRootOption())
+    .addOption(new Option('-o, --output <format>', 'Output format').choices(['text', 'json']).default('text'))
+    .action(async (id: number, flags: ShowFlags) => showIncident(id, flags, host));
+  const toFile = new Command('export')
+    .description('Write the calls of an incident to a recording, which podloop replay serves.')
+    .argument('<id>', 'Number of the incident, as podloop incidents lists it', parseId)
+    .requiredOption('-f, --file <file>', 'File to write; only its owner may read it')
+    .addOption(socketOption())
+    .addOption(incidentRootOption())
+    .action(async (id: number, flags: ExportFlags) => exportIncident(id, flags, host));
+  return new Command('incident')
+    .description('Show or export an incident that podloop observe recorded.')
+    .addCommand(show)
+    .addCommand(toFile)
+    .addHelpText('after', wrapNotes(HELP));
+}
+
+async function showIncident(id: number, flags: ShowFlags, host: CliHost): Promise<void> {
+  await withAgent(host, flags, async ({ client }) => {
+    const incident = await new IncidentSource({ client, rootDir: flags.rootDir }).get(id);
+    const lines =
+      flags.output === 'json' ? [JSON.stringify(incident, undefined, 2)] : toIncidentLines(incident);
+    for (const line of lines) await host.stdout.writeLine(line);
+  });
+}
+
+async function exportIncident(id: number, flags: ExportFlags, host: CliHost): Promise<void> {
+  await withAgent(host, flags, async ({ client }) => {
+    const pieces = await new IncidentSource({ client, rootDir: flags.rootDir }).recording(id);
+    const file = await open(flags.file, 'wx', 0o600).catch((error: unknown) => {
+      throw failure(`${flags.file} cannot be written: ${messageOf(error)}`);
+    });
+    let bytes = 0;
+    try {
+      for await (const piece of pieces) {
+        await file.writeFile(piece);
+        bytes += piece.length;
+      }
+    } finally {
+      await file.close();
+    }
+    await host.stdout.writeLine(`${flags.file}: the calls of incident ${id}, ${bytes} bytes`);
+  });
+}
+
+function parseId(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('use the number of an incident, such as 3');
+}

@@ -1,0 +1,80 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { Option } from 'commander';
+import { type Incident, IncidentStore } from '#observe';
+import { messageOf } from '#base/errors/errors.js';
+import { AgentAbsent, type AgentClient } from '../api/agent-client.js';
+import { failure } from '../../command-failure.js';
+
+/** Where a command reads incidents. */
+export interface IncidentSourceOptions {
+  readonly client: AgentClient;
+  /** Root folder of the observer, which is read while it does not run (default: the folder of its socket). */
+  readonly rootDir?: string | undefined;
+}
+
+/** `--root-dir` of commands that read incidents. */
+export function incidentRootOption(): Option {
+  return new Option(
+    '--root-dir <path>',
+    'Root folder of the observer, which is read while it does not run (default: the folder of the socket)',
+  );
+}
+
+/** The incidents of a node: of the observer that runs, else on the disk. Every method rejects with a CommandFailure. */
+export class IncidentSource {
+  readonly #client: AgentClient;
+  readonly #store: IncidentStore;
+
+  constructor({ client, rootDir = dirname(client.socketPath) }: IncidentSourceOptions) {
+    this.#client = client;
+    this.#store = new IncidentStore(rootDir);
+  }
+
+  /** In the order of their begin. */
+  async list(): Promise<readonly Incident[]> {
+    return await this.#ask(
+      async () => {
+        const { items } = (await this.#client.get('/incidents')) as { readonly items?: readonly Incident[] };
+        return items ?? [];
+      },
+      async () => this.#store.list(),
+    );
+  }
+
+  async get(id: number): Promise<Incident> {
+    return await this.#ask(
+      async () => (await this.#client.get(`/incidents/${id}`)) as unknown as Incident,
+      async () => {
+        const found = await this.#store.find(id).catch((error: unknown) => {
+          throw failure(`incident ${id} in ${this.#store.folder} cannot be read: ${messageOf(error)}`);
+        });
+        if (found === undefined) throw failure(`there is no incident ${id} in ${this.#store.folder}`);
+        return found;
+      },
+    );
+  }
+
+  /** The recording of its calls, piece by piece. */
+  async recording(id: number): Promise<AsyncIterable<Buffer>> {
+    return await this.#ask<AsyncIterable<Buffer>>(
+      async () => this.#client.read(await this.#client.open('GET', `/incidents/${id}/recording`)),
+      async () => {
+        const file = this.#store.recordingOf(id);
+        const found = await stat(file).catch(() => undefined);
+        if (found === undefined) throw failure(`there is no recording of incident ${id}: ${file} is missing`);
+        return createReadStream(file);
+      },
+    );
+  }
+
+  async #ask<Answer>(ofAgent: () => Promise<Answer>, ofDisk: () => Promise<Answer>): Promise<Answer> {
+    try {
+      return await ofAgent();
+    } catch (error) {
+      if (error instanceof AgentAbsent) return await ofDisk();
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * The incidents of a node on the disk: a folder for each, with `incident.json`, `calls.plrec` and `samples.jsonl`.
+ *
+ * A file of an incident is replaced as a whole, so that a kill leaves the old one or the new one. The oldest incidents go
+ * when there are too many or they take too much room.
+ *
+ * @module
+ */
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makeFolder } from '#base/fs/make-folder.js';
+import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
+import { type Incident, parseIncident } from './incident.js';
+
+/** How much is kept of past incidents. */
+export interface IncidentLimits {
+  readonly maxCount: number;
+  readonly maxBytes: number;
+}
+
+const INCIDENT_FILE = 'incident.json';
+
+/** See the module. */
+export class IncidentStore {
+  /** The folder of all incidents. */
+  readonly folder: string;
+
+  constructor(rootDir: string) {
+    this.folder = join(rootDir, 'incidents');
+  }
+
+  /** The recording of the calls of an incident. */
+  recordingOf(id: number): string {
+    return join(this.folder, String(id), 'calls.plrec');
+  }
+
+  /** What was measured during an incident, one JSON object a line. */
+  samplesOf(id: number): string {
+    return join(this.folder, String(id), 'samples.jsonl');
+  }
+
+  /** The ids of all incidents, in their order; none if there is no folder. */
+  async ids(): Promise<number[]> {
+    const names = await readdir(this.folder).catch(() => []);
+    return names
+      .filter((name) => /^[1-9]\d{0,8}$/.test(name))
+      .map(Number)
+      .sort((one, other) => one - other);
+  }
+
+  /** An incident; undefined if there is none of that id. Throws RangeError for one that cannot be read. */
+  async find(id: number): Promise<Incident | undefined> {
+    const text = await readIfThere(join(this.folder, String(id), INCIDENT_FILE));
+    return text === undefined ? undefined : parseIncident(text);
+  }
+
+  /** All that can be read, in their order. */
+  async list(): Promise<Incident[]> {
+    const found = await Promise.all(
+      (await this.ids()).map(async (id) => this.find(id).catch(() => undefined)),
+    );
+    return found.flatMap((incident) => incident ?? []);
+  }
+
+  /** Makes the folder of a new incident. */
+  async create(id: number): Promise<void> {
+    await makeFolder(this.folder, 0o700);
+    await makeFolder(join(this.folder, String(id)), 0o700);
+  }
+
+  /** Replaces what is stored of an incident. */
+  async write(incident: Incident): Promise<void> {
+    await writeWhole(
+      join(this.folder, String(incident.id), INCIDENT_FILE),
+      `${JSON.stringify(incident, undefined, 2)}\n`,
+    );
+  }
+
+  /** Removes the oldest incidents beyond the limits, but never `keep`. */
+  async prune({ maxCount, maxBytes }: IncidentLimits, keep: number | undefined): Promise<void> {
+    const sizes = await Promise.all(
+      (await this.ids()).map(async (id) => ({ id, bytes: await this.#bytesOf(id) })),
+    );
+    let count = sizes.length;
+    let bytes = sizes.reduce((sum, each) => sum + each.bytes, 0);
+    for (const each of sizes) {
+      if (count <= maxCount && bytes <= maxBytes) return;
+      if (each.id === keep) continue;
+      await rm(join(this.folder, String(each.id)), { recursive: true, force: true });
+      count--;
+      bytes -= each.bytes;
+    }
+  }
+
+  async #bytesOf(id: number): Promise<number> {
+    const folder = join(this.folder, String(id));
+    const names = await readdir(folder).catch(() => []);
+    const sizes = await Promise.all(
+      names.map(async (name) => (await stat(join(folder, name)).catch(() => undefined))?.size ?? 0),
+    );
+    return sizes.reduce((sum, size) => sum + size, 0);
+  }
+}

@@ -1,0 +1,94 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type NodeFacts } from '#doctor';
+import { aNode } from '#support/builders/node-facts-builder.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { type QuickFacts } from './find-suspicions.js';
+import { type Examination, FindingWatch } from './finding-watch.js';
+import { type ObservedPort } from './observed-port.js';
+
+const WELL: QuickFacts = {
+  health: { healthy: true, listInFlightMs: undefined, stuckPodCount: 0 },
+  ...{
+    isConnected: true,
+    longestListMs: 8,
+    usualListMs: 5,
+    ioFull: 0,
+    memoryFull: 0,
+    isKubeletHealthy: true,
+  },
+};
+const AWAY: NodeFacts = aNode({
+  runtime: {
+    connection: {
+      ...{ connected: false, attempts: 3, failures: 3, watchedMs: 3_000 },
+      ...{ error: 'connection refused', code: 'CRI_UNAVAILABLE' },
+    },
+  },
+});
+
+function setUp() {
+  const clock = new FakeClock();
+  const logger = new LogRecorder();
+  const node = { quick: WELL, facts: aNode() };
+  const examinedAt: number[] = [];
+  const examinations: Examination[] = [];
+  const startedMs = clock.monotonicMs();
+  const watch = new FindingWatch({
+    port: { beginExamination: () => undefined } as unknown as ObservedPort,
+    quickLook: { read: async () => Promise.resolve(node.quick) },
+    readKubelet: async () => Promise.resolve({ urls: [], healthzUrl: '', credentials: {} }),
+    ...{ hostRoot: '/', clock, logger, onLooked: () => undefined },
+    onExamined: (examination) => void examinations.push(examination),
+    examine: async () => {
+      examinedAt.push(Math.round((clock.monotonicMs() - startedMs) / 1_000));
+      return Promise.resolve({ facts: node.facts });
+    },
+  });
+  const stopping = new AbortController();
+  const running = watch.run(stopping.signal);
+  onTestFinished(async () => {
+    stopping.abort();
+    await running;
+  });
+  /** Passes so many seconds. */
+  const pass = async (seconds: number): Promise<void> => {
+    for (let second = 0; second < seconds; second++) await clock.advance(1_000);
+  };
+  return { watch, node, examinedAt, examinations, logger, pass };
+}
+
+describe('the rules of the doctor, all the time', () => {
+  it('are applied every two minutes while nothing seems wrong', async () => {
+    const { examinedAt, pass } = setUp();
+    await pass(300);
+    expect(examinedAt).toEqual([10, 130, 250]);
+  });
+
+  it('are applied at once when something seems wrong, and less and less often while nothing changes', async () => {
+    const { node, examinedAt, pass } = setUp();
+    await pass(60);
+    node.quick = { ...WELL, isConnected: false };
+    await pass(300);
+    expect(examinedAt).toEqual([10, 65, 95, 155, 215, 275, 335]);
+  });
+
+  it('report what began and what ended, with its time, in the log as well', async () => {
+    const { watch, node, examinations, logger, pass } = setUp();
+    await pass(20);
+    node.quick = { ...WELL, isConnected: false };
+    node.facts = AWAY;
+    await pass(10);
+    expect(watch.active.map(({ finding }) => finding.code)).toEqual(['RuntimeNotRunning']);
+    node.quick = WELL;
+    node.facts = aNode();
+    await pass(120);
+    expect(watch.active).toEqual([]);
+    const [ended] = examinations.flatMap(({ changes }) => changes.ended);
+    expect(ended!.endedAtMs! - ended!.beganAtMs).toBeGreaterThan(0);
+    const words = logger.lines
+      .map(({ message }) => message)
+      .filter((message) => message.startsWith('Finding'));
+    expect(words).toEqual(['Finding began', 'Finding is over']);
+  });
+});

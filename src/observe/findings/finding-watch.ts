@@ -1,0 +1,159 @@
+/**
+ * The doctor's rules, all the time and at a bounded cost.
+ *
+ * ```
+ * quick look ─► suspicions ─┐
+ *               routine ────┴► examination ─► tracker ─► begins and ends
+ * ```
+ *
+ * A look of a moment comes every five seconds. A whole examination comes when it raises a suspicion, and every two
+ * minutes without one. While a suspicion lasts and nothing changes, examinations come less and less often.
+ *
+ * @module
+ */
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
+import {
+  CERTIFICATE_FOLDERS,
+  diagnose,
+  examineNode,
+  type KubeletAddresses,
+  type NodeExamination,
+  type NodeFacts,
+} from '#doctor';
+import { findSuspicions, type QuickFacts } from './find-suspicions.js';
+import { type FindingChanges, type FindingSpell, FindingTracker } from './finding-tracker.js';
+import { type ObservedPort } from './observed-port.js';
+import { type QuickLook } from './quick-look.js';
+
+/** One examination: what was seen, and what of it is news. */
+export interface Examination {
+  readonly facts: NodeFacts;
+  readonly changes: FindingChanges;
+}
+
+/** What {@link FindingWatch} works with. */
+export interface FindingWatchOptions {
+  readonly port: ObservedPort;
+  readonly quickLook: Pick<QuickLook, 'read'>;
+  /** Where the kubelet is; read for each examination, as tokens are renewed. */
+  readonly readKubelet: () => Promise<KubeletAddresses>;
+  /** The root of the machine: `/`, or where it is mounted. */
+  readonly hostRoot: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Called after each look. */
+  readonly onLooked: (facts: QuickFacts) => void;
+  /** Called after each examination, before the next look. */
+  readonly onExamined: (examination: Examination) => void;
+  /** Examines a node (default: the doctor); for tests. */
+  readonly examine?: (options: Parameters<typeof examineNode>[0]) => Promise<Pick<NodeExamination, 'facts'>>;
+}
+
+/** Counts for metrics. */
+export interface FindingWatchStats {
+  readonly examinations: number;
+  /** Milliseconds since the epoch; undefined before the first. */
+  readonly lastExaminedAtMs: number | undefined;
+}
+
+const LOOK_MS = 5_000;
+const ROUTINE_MS = 120_000;
+const SUSPICIOUS_MS = 15_000;
+const CALM_MS = 60_000;
+/** The lists have to come first. */
+const FIRST_AFTER_MS = 10_000;
+/** How long the runtime is watched in an examination. */
+const WATCH_MS = 3_000;
+/** After how long a call counts as hung. */
+const HUNG_MS = 5_000;
+
+/** See the module. */
+export class FindingWatch {
+  readonly #options: FindingWatchOptions;
+  readonly #tracker = new FindingTracker();
+  #examinations = 0;
+  #lastExaminedAtMs: number | undefined;
+  /** Examinations in a row that changed nothing although something seemed wrong. */
+  #unchanged = 0;
+
+  constructor(options: FindingWatchOptions) {
+    this.#options = options;
+  }
+
+  /** What is wrong now, in the order of the begin. */
+  get active(): readonly FindingSpell[] {
+    return this.#tracker.active;
+  }
+
+  get stats(): FindingWatchStats {
+    return { examinations: this.#examinations, lastExaminedAtMs: this.#lastExaminedAtMs };
+  }
+
+  /** Looks and examines until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, quickLook, logger, onLooked } = this.#options;
+    let dueMs = clock.monotonicMs() + FIRST_AFTER_MS;
+    let routineMs = dueMs;
+    while (await this.#rests(signal)) {
+      // One look that fails is made up for by the next.
+      const facts = await quickLook.read(signal).catch(() => undefined);
+      if (facts === undefined) continue;
+      onLooked(facts);
+      const suspicions = findSuspicions(facts);
+      const isWorthIt = suspicions.length > 0 || this.active.length > 0;
+      const nowMs = clock.monotonicMs();
+      if (nowMs < (isWorthIt ? dueMs : routineMs)) continue;
+      if (suspicions.length > 0) logger.info('Examining the node', { because: suspicions.join(', ') }, 4);
+      await this.#examine(signal, isWorthIt).catch((error: unknown) => {
+        if (!signal.aborted) logger.error('The node could not be examined', error);
+      });
+      routineMs = clock.monotonicMs() + ROUTINE_MS;
+      dueMs = clock.monotonicMs() + Math.min(CALM_MS, SUSPICIOUS_MS * 2 ** Math.min(this.#unchanged, 2));
+    }
+  }
+
+  /** Resolves with false as soon as the signal aborts. */
+  async #rests(signal: AbortSignal): Promise<boolean> {
+    return await this.#options.clock.sleep(LOOK_MS, signal).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async #examine(signal: AbortSignal, isSuspicious: boolean): Promise<void> {
+    const { port, readKubelet, hostRoot, clock, onExamined, examine = examineNode } = this.#options;
+    const kubelet = await readKubelet();
+    port.beginExamination();
+    const { facts } = await examine({
+      ...{ runtime: port, kubelet, hostRoot, clock, signal },
+      readAgent: async () => askNoAgent(),
+      readAgentPods: async () => askNoAgent(),
+      ...{ timeoutMs: HUNG_MS, watchMs: WATCH_MS, events: 'never', mayWrite: false },
+      certificateFolders: CERTIFICATE_FOLDERS,
+    });
+    this.#examinations++;
+    this.#lastExaminedAtMs = clock.now();
+    const changes = this.#tracker.update(diagnose(facts), clock.now());
+    const isNews = changes.began.length + changes.ended.length > 0;
+    this.#unchanged = isNews || !isSuspicious ? 0 : this.#unchanged + 1;
+    this.#log(changes);
+    onExamined({ facts, changes });
+  }
+
+  #log({ began, ended }: FindingChanges): void {
+    const { logger } = this.#options;
+    for (const { finding } of began) {
+      const { code, severity, message, pod, remedy } = finding;
+      logger.warn('Finding began', { code, severity, message, pod, remedy });
+    }
+    for (const { finding, beganAtMs, endedAtMs = beganAtMs } of ended) {
+      const { code, pod } = finding;
+      logger.info('Finding is over', { code, pod, lastedMs: endedAtMs - beganAtMs });
+    }
+  }
+}
+
+async function askNoAgent(): Promise<never> {
+  return await Promise.reject(new Error('an observer asks no agent'));
+}

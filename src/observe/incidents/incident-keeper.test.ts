@@ -1,0 +1,189 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type Finding, type FindingCode } from '#doctor';
+import { type Incident, IncidentStore } from '#history';
+import { type RecordedFrame, RecordingFile } from '#proxy/record';
+import { aNode } from '#support/builders/node-facts-builder.js';
+import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { cri, GrpcStatusError } from '#watch';
+import { FindingTracker } from '../findings/finding-tracker.js';
+import { CallRing } from './call-ring.js';
+import { IncidentKeeper } from './incident-keeper.js';
+
+const STATUS = '/runtime.v1.RuntimeService/ContainerStatus';
+const SECRET = 'hunter2-and-more';
+const MINUTE = 60_000;
+
+async function setUp(isWritable = true) {
+  const folder = await mkdtemp(join(tmpdir(), 'podloop-incidents-'));
+  onTestFinished(async () => rm(folder, { recursive: true, force: true }));
+  const rootDir = isWritable ? folder : join(folder, 'a-file', 'below');
+  if (!isWritable) await writeFile(join(folder, 'a-file'), '');
+  const clock = new FakeClock();
+  const logger = new LogRecorder();
+  const ring = new CallRing({ clock, maxBytes: 2 ** 20, maxAgeMs: 5 * MINUTE });
+  const tracker = new FindingTracker();
+  const make = async (): Promise<IncidentKeeper> => {
+    const keeper = new IncidentKeeper({
+      ...{ rootDir, ring, hostRoot: '/', nodeName: 'node', version: '0.1.0', clock, logger },
+      runtime: () => ({ endpoint: 'unix:///run/cri.sock', name: 'containerd', version: '2.1.9' }),
+    });
+    await keeper.start();
+    return keeper;
+  };
+  const keeper = await make();
+  onTestFinished(async () => keeper[Symbol.asyncDispose]());
+  const examine = async (...codes: readonly FindingCode[]): Promise<void> => {
+    const findings = codes.map((code): Finding => ({
+      ...{ code, severity: 'critical', message: `${code} is wrong`, evidence: [], remedy: 'mend it' },
+    }));
+    const changes = tracker.update(findings, clock.now());
+    keeper.examined({ facts: aNode(), changes }, tracker.active);
+    await keeper.settled();
+  };
+  /** A status whose answer has a secret. */
+  const call = (id: string, error?: GrpcStatusError): void => {
+    const request = cri.ContainerStatusRequest.encode(
+      cri.ContainerStatusRequest.fromPartial({ containerId: id }),
+    );
+    const sent = ring.sent(STATUS, request.finish());
+    const answer = cri.ContainerStatusResponse.fromPartial({
+      status: { id, annotations: { password: SECRET }, metadata: { name: 'main' } },
+    });
+    if (error === undefined) sent.message(Buffer.from(cri.ContainerStatusResponse.encode(answer).finish()));
+    sent.ended(error);
+  };
+  return { rootDir, clock, logger, keeper, make, examine, call, store: new IncidentStore(rootDir) };
+}
+
+describe('an incident on the disk', () => {
+  it('has the calls from before it, those while it lasted, and none from after it, without secrets', async () => {
+    const { clock, keeper, examine, call, store } = await setUp();
+    call('before');
+    await clock.advance(MINUTE);
+    await examine('ListHangs');
+    call('while');
+    call('failing', new GrpcStatusError(14, 'the runtime is gone'));
+    await clock.advance(MINUTE);
+    await examine();
+    await examine();
+    await clock.advance(3 * MINUTE);
+    call('at the end');
+    await examine();
+    call('after');
+    await keeper.settled();
+
+    const [incident] = await store.list();
+    expect(incident).toMatchObject({
+      id: 1,
+      state: 'over',
+      gaps: [],
+      findings: [{ code: 'ListHangs', spells: 1 }],
+    });
+    expect(Date.parse(incident!.recordedFrom)).toBe(Date.parse(incident!.beganAt) - MINUTE);
+    const bytes = await readFile(store.recordingOf(1));
+    await using file = await RecordingFile.open(store.recordingOf(1));
+    const frames: RecordedFrame[] = [];
+    for await (const block of file.readFrames()) frames.push(...block);
+    const begins = frames.filter(({ kind }) => kind === 'begin');
+    expect(begins.map((frame) => Math.round(('at' in frame ? frame.at : 0) / 1_000_000))).toEqual([
+      0, 60, 60, 300,
+    ]);
+    expect(frames.filter(({ kind }) => kind === 'end')).toMatchObject([
+      { code: 0 },
+      { code: 0 },
+      { code: 14, message: 'the runtime is gone' },
+      { code: 0 },
+    ]);
+    expect(frames.at(-1)).toMatchObject({ kind: 'close', reason: 'stopped' });
+    const blobs = await Promise.all(
+      frames.flatMap((frame) => (frame.kind === 'blob' ? [file.readBlob(frame.blob)] : [])),
+    );
+    expect(Buffer.concat([bytes, ...blobs]).includes(SECRET)).toBe(false);
+  });
+
+  it('has samples from before and while it lasted', async () => {
+    const { clock, keeper, examine, store } = await setUp();
+    const looked = (): void =>
+      keeper.looked(
+        {
+          health: { healthy: true, listInFlightMs: undefined, stuckPodCount: 0 },
+          ...{ isConnected: true, longestListMs: 1, usualListMs: 1, ioFull: 3, memoryFull: 0 },
+          isKubeletHealthy: undefined,
+        },
+        { callsInFlight: [] },
+      );
+    looked();
+    await examine('DiskFull');
+    await clock.advance(5_000);
+    looked();
+    await keeper.settled();
+    const text = await readFile(store.samplesOf(1), 'utf8');
+    const samples = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { kind: string; ioFull?: number });
+    expect(samples.map(({ kind }) => kind)).toEqual(['look', 'examination', 'look']);
+    expect(samples[0]).toMatchObject({ ioFull: 3, callsInFlight: [] });
+  });
+
+  it('is cut off when its observer ends, and the next one says so and goes on counting', async () => {
+    const { clock, keeper, make, examine, call, store } = await setUp();
+    call('before');
+    await examine('ListHangs');
+    // As after a kill: nothing was closed, and the calls from before are there.
+    await using file = await RecordingFile.open(store.recordingOf(1));
+    const kinds: string[] = [];
+    for await (const block of file.readFrames()) kinds.push(...block.map(({ kind }) => kind));
+    expect(kinds).toEqual(['meta', 'blob', 'begin', 'blob', 'message', 'end']);
+    await keeper[Symbol.asyncDispose]();
+    await clock.advance(MINUTE);
+    const next = await make();
+    expect(await store.find(1)).toMatchObject({
+      state: 'cut off',
+      gaps: [expect.stringContaining('the observer ended before the incident did')],
+    });
+    const changes = new FindingTracker().update(
+      [{ code: 'DiskFull', severity: 'warning', message: '', evidence: [], remedy: '' }],
+      clock.now(),
+    );
+    next.examined({ facts: aNode(), changes }, changes.began);
+    await next.settled();
+    expect((await next.list()).map(({ id }) => id)).toEqual([1, 2]);
+    await next[Symbol.asyncDispose]();
+  });
+
+  it('stays in memory while nothing can be written, and says so once', async () => {
+    const { keeper, examine, logger } = await setUp(false);
+    await examine('ListHangs');
+    await examine('ListHangs', 'DiskFull');
+    expect(await keeper.list()).toMatchObject([
+      {
+        findings: [{ code: 'ListHangs' }, { code: 'DiskFull' }],
+        gaps: [expect.stringContaining('could not be recorded')],
+      },
+    ]);
+    expect(await keeper.find(1)).toMatchObject({ state: 'open' });
+    const failures = logger.lines.filter(({ message }) => message.includes('cannot be written'));
+    expect(failures).toHaveLength(1);
+  });
+});
+
+it('the store removes the oldest incidents beyond its limits, and keeps the one that lasts', async () => {
+  const { store } = await setUp();
+  const incident = (id: number): Incident => ({
+    ...{ version: 1, id, state: 'over', node: 'node', podloop: '', beganAt: '', recordedFrom: '' },
+    ...{ runtime: { endpoint: '', name: '', version: '' }, findings: [], recurrences: [], gaps: [] },
+  });
+  for (const id of [1, 2, 3, 4]) {
+    await store.create(id);
+    await store.write(incident(id));
+  }
+  await store.prune({ maxCount: 2, maxBytes: 2 ** 20 }, 1);
+  expect(await store.ids()).toEqual([1, 4]);
+  await store.prune({ maxCount: 9, maxBytes: 1 }, undefined);
+  expect(await store.ids()).toEqual([]);
+});

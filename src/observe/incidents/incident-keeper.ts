@@ -1,0 +1,290 @@
+/**
+ * Keeps incidents: the calls and samples before, during and after, on the disk.
+ *
+ * In: examinations, looks, and the calls of the flight recorder. Out: a folder for each incident. Nothing waits for the
+ * disk. While it cannot be written, incidents stay in memory without their calls, and say so.
+ *
+ * @module
+ */
+import { existsSync } from 'node:fs';
+import { appendFile } from 'node:fs/promises';
+import { messageOf } from '#base/errors/errors.js';
+import { type Clock } from '#base/time/clock.js';
+import { type Logger } from '#base/log/logger.js';
+import { type Finding } from '#doctor';
+import { type Incident, IncidentStore } from '#history';
+import { type CallEnding, CallRecording } from '#proxy/record';
+import { GrpcStatusError } from '#watch';
+import { type QuickFacts } from '../findings/find-suspicions.js';
+import { type FindingSpell } from '../findings/finding-tracker.js';
+import { type Examination } from '../findings/finding-watch.js';
+import { type CallRing, type RingCall } from './call-ring.js';
+import { type BookUpdate, IncidentBook } from './incident-book.js';
+import { SampleRing } from './sample-ring.js';
+
+/** What an {@link IncidentKeeper} works with. */
+export interface IncidentKeeperOptions {
+  readonly rootDir: string;
+  readonly ring: Pick<CallRing, 'calls' | 'follow'>;
+  readonly hostRoot: string;
+  readonly nodeName: string;
+  /** podloop's. */
+  readonly version: string;
+  readonly runtime: () => Incident['runtime'];
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Of all incidents; the oldest go first. */
+const LIMITS = { maxCount: 50, maxBytes: 256 * 2 ** 20 };
+/** Of one recording. */
+const MAX_RECORDING_BYTES = 32 * 2 ** 20;
+/** An incident that lasts longer is not recorded to its end. */
+const MAX_RECORDED_MS = 60 * 60_000;
+const SAMPLES = { maxBytes: 2 * 2 ** 20, maxAgeMs: 10 * 60_000 };
+/** Incidents that could not be written. */
+const MAX_IN_MEMORY = 20;
+/** Calls that wait until the file of their recording is there. */
+const MAX_WAITING = 10_000;
+const CANCELLED = 1;
+const NOTHING_WRITTEN = Symbol('nothing written');
+
+/** A recording under way. */
+interface OpenRecording {
+  readonly id: number;
+  readonly recording: CallRecording;
+  readonly numbers: Map<RingCall, number>;
+  readonly leave: () => void;
+  readonly untilMs: number;
+}
+
+/** See the module. */
+export class IncidentKeeper implements AsyncDisposable {
+  readonly #options: IncidentKeeperOptions;
+  readonly #store: IncidentStore;
+  readonly #samples = new SampleRing(SAMPLES);
+  /** By id: what could not be written. */
+  readonly #unwritten = new Map<number, Incident>();
+  #book: IncidentBook | undefined;
+  #recording: OpenRecording | undefined;
+  /** Writes come one after another. */
+  #writing: Promise<void> = Promise.resolve();
+  #isFailing = false;
+
+  constructor(options: IncidentKeeperOptions) {
+    this.#options = options;
+    this.#store = new IncidentStore(options.rootDir);
+  }
+
+  /** Reads what earlier observers have left, and closes the incident that one of them left open. */
+  async start(): Promise<void> {
+    const { nodeName: node, version: podloop, runtime, clock } = this.#options;
+    const ids = await this.#store.ids();
+    this.#book = new IncidentBook({ node, podloop, runtime }, (ids.at(-1) ?? 0) + 1);
+    for (const incident of await this.#store.list()) {
+      if (incident.state !== 'open') continue;
+      const gap = `the observer ended before the incident did; the next one began at ${new Date(clock.now()).toISOString()}`;
+      this.#write({ ...incident, state: 'cut off', gaps: [...incident.gaps, gap] });
+    }
+    await this.settled();
+  }
+
+  /** The incident that lasts. */
+  get open(): Incident | undefined {
+    return this.#book?.open;
+  }
+
+  /** All incidents, those that could not be written among them, in their order. */
+  async list(): Promise<Incident[]> {
+    const stored = await this.#store.list();
+    const all = new Map([...stored, ...this.#unwritten.values()].map((incident) => [incident.id, incident]));
+    return [...all.values()].sort((one, other) => one.id - other.id);
+  }
+
+  async find(id: number): Promise<Incident | undefined> {
+    return this.#unwritten.get(id) ?? (await this.#store.find(id));
+  }
+
+  /** The file with the calls of an incident. */
+  recordingOf(id: number): string {
+    return this.#store.recordingOf(id);
+  }
+
+  looked(facts: QuickFacts, sample: object): void {
+    const { health, ...rest } = facts;
+    const { healthy, listInFlightMs, stuckPodCount } = health;
+    this.#sample('look', { ...rest, healthy, listInFlightMs, stuckPodCount, ...sample });
+  }
+
+  examined({ facts, changes }: Examination, active: readonly FindingSpell[]): void {
+    const { clock, ring } = this.#options;
+    const nowMs = clock.now();
+    const [oldest] = ring.calls;
+    const recordedFromMs = nowMs - (oldest === undefined ? 0 : clock.monotonicMs() - oldest.beganMs);
+    const explainEnd = (finding: Finding): string | undefined => this.#explainEnd(finding);
+    this.#sample('examination', { facts });
+    const update = this.#book?.examined({ changes, active, nowMs, recordedFromMs, explainEnd });
+    if (update !== undefined) this.#apply(update);
+  }
+
+  /** Resolves once everything so far was written, or could not be. */
+  async settled(): Promise<void> {
+    await this.#writing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#endRecording();
+    await this.settled();
+  }
+
+  #apply({ opened, closed, changed }: BookUpdate): void {
+    const { logger, clock } = this.#options;
+    if (opened !== undefined) {
+      const { id, findings } = opened;
+      logger.warn('Incident began', { id, first: findings[0]?.code });
+      this.#enqueue(async () => this.#store.create(id));
+      this.#beginRecording(opened);
+    }
+    if (closed !== undefined) {
+      logger.info('Incident is over', { id: closed.id, began: closed.beganAt, ended: closed.endedAt });
+      this.#endRecording();
+    } else if (this.#recording !== undefined && clock.monotonicMs() > this.#recording.untilMs) {
+      this.#endRecording();
+      this.#noteGap('it lasts longer than an hour, and only its first hour is recorded');
+    }
+    for (const incident of changed) this.#write(incident);
+    if (closed !== undefined) this.#enqueue(async () => this.#store.prune(LIMITS, undefined));
+    // What could not be written is tried again whenever something is news.
+    if (changed.length > 0) for (const incident of this.#unwritten.values()) this.#write(incident);
+  }
+
+  #beginRecording({ id }: Incident): void {
+    const { ring, clock, logger, version } = this.#options;
+    const { endpoint: upstream } = this.#options.runtime();
+    // Taken now: what is in the ring may be gone when the disk has answered.
+    const calls = new Set(ring.calls);
+    const [oldest] = calls;
+    const startMs = oldest?.beganMs ?? clock.monotonicMs();
+    const path = this.#store.recordingOf(id);
+    const lines = this.#samples.lines.join('');
+    const open: { recording?: OpenRecording } = {};
+    const leave = ring.follow((call, what) => {
+      if (open.recording !== undefined) record(open.recording, call, what);
+      else if (what === 'began' && calls.size < MAX_WAITING) calls.add(call);
+    });
+    this.#enqueue(async () => {
+      try {
+        const recording = await CallRecording.create({
+          ...{ path, maxBytes: MAX_RECORDING_BYTES, startMs, upstream, version, clock, logger },
+        });
+        const untilMs = clock.monotonicMs() + MAX_RECORDED_MS;
+        open.recording = { id, recording, numbers: new Map(), leave, untilMs };
+        this.#recording = open.recording;
+        // Each as it is by now, and from here on as it goes on.
+        for (const call of calls) recordWhole(open.recording, call);
+        calls.clear();
+        // Only memory has what came before the incident: bring it to the disk first.
+        await recording.flush();
+        await appendFile(this.#store.samplesOf(id), lines, { mode: 0o600 });
+      } catch (error) {
+        leave();
+        calls.clear();
+        this.#noteGap(`its calls could not be recorded: ${messageOf(error)}`);
+        throw error;
+      }
+    });
+  }
+
+  #endRecording(): void {
+    this.#enqueue(async () => {
+      const open = this.#recording;
+      this.#recording = undefined;
+      open?.leave();
+      await open?.recording[Symbol.asyncDispose]();
+      return NOTHING_WRITTEN;
+    });
+  }
+
+  #sample(kind: 'look' | 'examination', sample: object): void {
+    const line = this.#samples.add(this.#options.clock.now(), kind, sample);
+    const { id } = this.#recording ?? {};
+    if (id === undefined) return;
+    this.#enqueue(async () => appendFile(this.#store.samplesOf(id), line, { mode: 0o600 }));
+  }
+
+  #noteGap(gap: string): void {
+    const incident = this.#book?.noteGap(gap);
+    if (incident !== undefined) this.#write(incident);
+  }
+
+  #write(incident: Incident): void {
+    this.#unwritten.set(incident.id, incident);
+    if (this.#unwritten.size > MAX_IN_MEMORY) this.#unwritten.delete(this.#unwritten.keys().next().value!);
+    this.#enqueue(async () => {
+      // A newer one waits behind it, or it is written already.
+      if (this.#unwritten.get(incident.id) !== incident) return NOTHING_WRITTEN;
+      await this.#store.create(incident.id);
+      await this.#store.write(incident);
+      if (this.#unwritten.get(incident.id) === incident) this.#unwritten.delete(incident.id);
+      return undefined;
+    });
+  }
+
+  #enqueue(write: () => Promise<unknown>): void {
+    const { logger } = this.#options;
+    this.#writing = this.#writing.then(async () => {
+      try {
+        // What had nothing to write says nothing of the disk.
+        if ((await write()) === NOTHING_WRITTEN) return;
+        if (this.#isFailing) logger.info('Incidents are written again', { folder: this.#store.folder });
+        this.#isFailing = false;
+      } catch (error) {
+        if (!this.#isFailing)
+          logger.error('Incidents cannot be written and stay in memory', error, {
+            folder: this.#store.folder,
+          });
+        this.#isFailing = true;
+      }
+    });
+  }
+
+  #explainEnd({ process }: Finding): string | undefined {
+    if (process === undefined) return undefined;
+    const { pid, command } = process;
+    const { hostRoot } = this.#options;
+    const isAlive = existsSync(`${hostRoot === '/' ? '' : hostRoot}/proc/${pid}`);
+    return isAlive ? `${command} (pid ${pid}) goes on` : `${command} (pid ${pid}) has ended`;
+  }
+}
+
+/** A call with all that has happened to it. */
+function recordWhole(open: OpenRecording, call: RingCall): void {
+  const number = open.recording.begin(call.path, call.beganMs, call.request);
+  if (number === undefined) return;
+  for (const { atMs, bytes } of call.messages) open.recording.message(number, call.path, atMs, bytes);
+  if (call.end === undefined) open.numbers.set(call, number);
+  else open.recording.end(number, call.path, call.end.atMs, toEnding(call.end.error));
+}
+
+function record(open: OpenRecording, call: RingCall, what: 'began' | 'message' | 'ended'): void {
+  if (what === 'began') {
+    recordWhole(open, call);
+    return;
+  }
+  const number = open.numbers.get(call);
+  if (number === undefined) return;
+  if (what === 'message') {
+    const { atMs, bytes } = call.messages.at(-1)!;
+    open.recording.message(number, call.path, atMs, bytes);
+    return;
+  }
+  open.numbers.delete(call);
+  const { atMs, error } = call.end!;
+  open.recording.end(number, call.path, atMs, toEnding(error));
+}
+
+function toEnding(error: unknown): CallEnding {
+  if (error === undefined) return { code: 0 };
+  if (!(error instanceof GrpcStatusError) || error.status === CANCELLED) return { by: 'client' };
+  return { code: error.status, message: error.details };
+}
