@@ -4,9 +4,10 @@ import { toIncidentRows } from './incidents.js';
 
 it('each incident is a row with its first finding, and how long it has lasted by now', () => {
   const finding = {
-    ...{ key: '', code: 'DiskFull', severity: 'warning', message: '', evidence: [], remedy: '', follows: [] },
+    ...{ key: '', code: 'DiskFull', severity: 'warning' as const, message: '' },
+    ...{ evidence: [], remedy: '', follows: [] },
     ...{ beganAt: '2026-01-02T03:00:00.000Z', spells: 1 },
-  } as const;
+  };
   const incident: Incident = {
     ...{ version: 1, id: 1, state: 'over', node: '', podloop: '', recordedFrom: '' },
     runtime: { endpoint: '', name: '', version: '' },
