@@ -9,8 +9,8 @@
 //
 //   node scripts/bundle-program.mjs
 //
-// Lines of the log name the file and the line that wrote them (src/base/log/source-places.ts). Beside each file here is one that
-// tells where its parts come from.
+// Lines of the log name the file and the line that wrote them (src/base/log/source-places.ts). podloop.parts says where the parts of
+// each file come from.
 import {
   existsSync,
   mkdirSync,
@@ -60,6 +60,7 @@ await build.close();
 // The maps are files of their own, too, which nobody gets.
 const chunks = output.filter(({ type }) => type === 'chunk');
 
+const parts = new Map();
 const contents = new Map([
   ['LICENSES.txt', Buffer.from(describeLicenses(chunks.flatMap(({ moduleIds }) => moduleIds)))],
 ]);
@@ -70,8 +71,9 @@ for (const chunk of chunks) {
   }
   const { code, indents } = withoutIndents(toAscii(withoutMap(chunk.code)));
   contents.set(chunk.fileName, Buffer.from(code));
-  if (chunk.map) contents.set(chunk.fileName.replace(/\.js$/, '.parts'), describeParts(chunk, indents));
+  if (chunk.map) parts.set(chunk.fileName, describeParts(chunk, indents));
 }
+contents.set('podloop.parts', indexParts(parts));
 if (!isThere()) replaceTarget();
 // Newer than what the compiler has left, by which tests know that it is of the same sources.
 const now = new Date();
@@ -161,6 +163,23 @@ function describeParts({ code, map }, indents) {
   const count = Buffer.alloc(4);
   count.writeUInt32LE(parts.length);
   return Buffer.concat([count, ...parts, Buffer.from(sources.join('\n'))]);
+}
+
+/**
+ * All parts in one file, as `src/base/log/file-parts.ts` reads it: the length of a table in bytes, the table in JSON (where those of each
+ * file begin behind it, and how many bytes they are), and they themselves.
+ */
+function indexParts(parts) {
+  const table = {};
+  let at = 0;
+  for (const [name, bytes] of parts) {
+    table[name] = [at, bytes.length];
+    at += bytes.length;
+  }
+  const text = Buffer.from(JSON.stringify(table));
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(text.length);
+  return Buffer.concat([length, text, ...parts.values()]);
 }
 
 /** Nobody gets the map that the last line names. */

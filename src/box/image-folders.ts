@@ -1,7 +1,7 @@
 import { type ContainerRecord, volumeRootId } from './container/container-record.js';
 import { type ContainerRoot } from './images/container-roots.js';
 import { type ImageStore } from './images/image-store.js';
-import { resolveImagePath } from './isolation/mounts/volumes.js';
+import { resolveImagePath } from './isolation/mounts/container-volumes.js';
 
 /**
  * Takes the images that a container mounts as volumes into use, and finds their files: by the mount's place in the

@@ -1,5 +1,8 @@
 import { expect, it } from 'vitest';
-import { findPart, readFileParts } from './file-parts.js';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findPart, readFileParts, readPartsOf } from './file-parts.js';
 
 type Part = readonly [line: number, column: number, source: number, sourceLine: number];
 
@@ -32,4 +35,24 @@ it.each([
 
 it('finds nothing in a file without parts', () => {
   expect(findPart(readFileParts(write([])), 1, 1)).toBeUndefined();
+});
+
+it('finds the parts of one file among those of all', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'podloop-parts-'));
+  const index = join(folder, 'podloop.parts');
+  try {
+    const [first, second] = [write(['a.js'], [1, 1, 1, 7]), write(['b.js', 'c.js'], [1, 1, 2, 9])];
+    const table = Buffer.from(
+      JSON.stringify({ 'one-ä.js': [0, first.length], 'two.js': [first.length, second.length] }),
+    );
+    const length = Buffer.alloc(4);
+    length.writeUInt32LE(table.length);
+    writeFileSync(index, Buffer.concat([length, table, first, second]));
+    expect(findPart(readPartsOf('one-ä.js', index)!, 3, 1)).toEqual({ file: 'a.js', line: 9 });
+    expect(findPart(readPartsOf('two.js', index)!, 1, 1)).toEqual({ file: 'c.js', line: 9 });
+    for (const name of ['three.js', 'toString', '']) expect(readPartsOf(name, index)).toBeUndefined();
+    expect(() => readPartsOf('one.js', join(folder, 'none'))).toThrow('ENOENT');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -1,3 +1,4 @@
+import { closeSync, openSync, readSync } from 'node:fs';
 import { type SourcePlace } from './source-place.js';
 
 /** The parts of a bundled file: the index that `scripts/bundle-program.mjs` has written. */
@@ -15,6 +16,29 @@ export interface FileParts {
 
 const PART_BYTES = 10;
 const COUNT_BYTES = 4;
+
+/**
+ * Reads the parts of one bundled file from the file with those of all: the length of a table (four bytes), the table in JSON, which says
+ * where the parts of each file begin behind it and how many bytes they are, and the parts. Undefined for a file that is not in the
+ * table. Throws what the file system says.
+ */
+export function readPartsOf(name: string, index: string): FileParts | undefined {
+  const file = openSync(index, 'r');
+  try {
+    const read = (at: number, length: number): Buffer => {
+      const bytes = Buffer.alloc(length);
+      return bytes.subarray(0, readSync(file, bytes, 0, length, at));
+    };
+    const length = read(0, COUNT_BYTES).readUInt32LE(0);
+    const table = JSON.parse(read(COUNT_BYTES, length).toString()) as Readonly<
+      Record<string, [number, number]>
+    >;
+    const place = Object.hasOwn(table, name) ? table[name] : undefined;
+    return place && readFileParts(read(COUNT_BYTES + length + place[0], place[1]));
+  } finally {
+    closeSync(file);
+  }
+}
 
 /** Parses an index: the number of parts (four bytes), the parts, then the sources, one per line. */
 export function readFileParts(bytes: Buffer): FileParts {

@@ -1,10 +1,13 @@
-import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type FileParts, findPart, readFileParts } from './file-parts.js';
+import { type FileParts, findPart, readPartsOf } from './file-parts.js';
 import { type SourcePlace } from './source-place.js';
 
 /** The folder of this file; in a bundled program, that of one of its few large files. */
 const OWN_FOLDER = new URL('.', import.meta.url).href;
+
+/** Beside the bundled files. It knows all but podloop.js by names that change with what is in them. */
+const INDEX_NAME = 'podloop.parts';
 
 /** `at URL:1:2`, or after a name and in parentheses; the URL has no spaces, but may contain parentheses. */
 const LAST_FRAME = /\n\s*at (?:.* )?\(?(\S+):(\d+):(\d+)\)?$/;
@@ -12,8 +15,8 @@ const LAST_FRAME = /\n\s*at (?:.* )?\(?(\S+):(\d+):(\d+)\)?$/;
 /**
  * Finds positions in the compiled files by stack traces.
  *
- * This also works for a program that was bundled into a few large files (`scripts/bundle-program.mjs`). Each
- * of these has an index file beside it that maps its parts to their sources.
+ * This also works for a program that was bundled into a few large files (`scripts/bundle-program.mjs`). Beside them is an index that maps
+ * their parts to their sources.
  */
 export class SourcePlaces {
   /** By bundled file; undefined for a file without an index. */
@@ -56,7 +59,7 @@ export class SourcePlaces {
 
 function readParts(url: string): FileParts | undefined {
   try {
-    return readFileParts(readFileSync(fileURLToPath(url.replace(/\.js$/, '.parts'))));
+    return readPartsOf(basename(fileURLToPath(url)), fileURLToPath(new URL(INDEX_NAME, OWN_FOLDER)));
   } catch {
     // The file was not bundled, so its name is right; and logging must never fail because of a name.
     return undefined;

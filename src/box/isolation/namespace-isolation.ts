@@ -26,7 +26,7 @@ import { type ToolKit } from './script/tool-kit.js';
 import { invalidArgument, refused } from '../rpc-error.js';
 import { computeCapabilities } from './script/capabilities.js';
 import { checkDevice } from './mounts/devices.js';
-import { checkMount } from './mounts/volumes.js';
+import { checkMount } from './mounts/container-volumes.js';
 
 /** What a {@link NamespaceIsolation} needs. */
 export interface NamespaceIsolationOptions {

@@ -28,7 +28,7 @@ import { findProtectedPaths } from './mounts/protected-paths.js';
 import { refusesKeyrings, type SessionKeyring } from './session-keyring.js';
 import { renderSetup } from './script/setup-script.js';
 import { type ToolKit } from './script/tool-kit.js';
-import { findVolumes, type Volume } from './mounts/volumes.js';
+import { findVolumes, type Volume } from './mounts/container-volumes.js';
 import { findWorkingDir } from './script/working-dir.js';
 
 /** What {@link renderNamespaceLaunch} needs besides the request. */

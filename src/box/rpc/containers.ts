@@ -34,7 +34,7 @@ import { type RpcContext } from './rpc-context.js';
 import { type ContainerRecord } from '../container/container-record.js';
 import { HOST, HOST_IMAGE } from '../images/host-image.js';
 import { type ImageStore } from '../images/image-store.js';
-import { isImageVolume } from '../isolation/mounts/volumes.js';
+import { isImageVolume } from '../isolation/mounts/container-volumes.js';
 import { resolveLogPath } from '../container/output/log-path.js';
 import { type PodRegistry } from '../pods/pod-registry.js';
 import { computeArgv } from '../container/resolve-command.js';

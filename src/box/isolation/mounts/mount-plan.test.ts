@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { planMounts, type MountRequest } from './mount-plan.js';
-import { type Volume } from './volumes.js';
+import { type Volume } from './container-volumes.js';
 
 const REQUEST: MountRequest = {
   base: '/var/lib/r/stage',

@@ -19,7 +19,7 @@ import { type ContainerRoot } from '../../images/container-roots.js';
 import { type FstabEntry } from './fstab.js';
 import { isBelow } from '#base/proc/mountinfo.js';
 import { planSubmountRules, type SubmountRule } from './submount-rules.js';
-import { type Volume } from './volumes.js';
+import { type Volume } from './container-volumes.js';
 
 /** A file of the sandbox, bound into a container. */
 export interface BoundFile {

@@ -6,7 +6,7 @@ import { findLinkFreePath } from './link-free-path.js';
 import { API_FOLDERS, type BoundFile } from './mount-plan.js';
 import { isBelow } from '#base/proc/mountinfo.js';
 import { SANDBOX_FILES, sandboxFilePath } from './sandbox-files.js';
-import { type Volume } from './volumes.js';
+import { type Volume } from './container-volumes.js';
 
 /**
  * Puts the pod's files for /etc where the container will see them, as an image may have links there. Throws UNKNOWN

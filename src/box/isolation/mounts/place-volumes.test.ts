@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { placeVolumes } from './place-volumes.js';
-import { type Volume } from './volumes.js';
+import { type Volume } from './container-volumes.js';
 
 const volumeAt = (target: string): Volume => ({
   ...{ source: '/v', target, folder: true, readonly: false, propagation: 'rprivate', restrictions: [] },

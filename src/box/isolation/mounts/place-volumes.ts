@@ -3,7 +3,7 @@ import { findLinkFreePath } from './link-free-path.js';
 import { API_FOLDERS, isInOurDev } from './mount-plan.js';
 import { isBelow } from '#base/proc/mountinfo.js';
 import { DEV_LINKS } from '../script/tool-kit.js';
-import { inOrderOfDepth, type Volume } from './volumes.js';
+import { inOrderOfDepth, type Volume } from './container-volumes.js';
 
 /**
  * Puts volumes where the container will see them, as an image may have links where they are to be mounted; those on

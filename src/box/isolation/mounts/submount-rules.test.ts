@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseMountinfo } from '#base/proc/mountinfo.js';
 import { planSubmountRules, renderSubmountRules, type SubmountRule } from './submount-rules.js';
-import { type Volume } from './volumes.js';
+import { type Volume } from './container-volumes.js';
 
 const volume = (target: string, more: Partial<Volume> = {}): Volume => ({
   source: '/host',

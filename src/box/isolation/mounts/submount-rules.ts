@@ -14,7 +14,7 @@
  */
 import { type ContainerRoot } from '../../images/container-roots.js';
 import { quoteWord } from '../script/shell-words.js';
-import { type Volume } from './volumes.js';
+import { type Volume } from './container-volumes.js';
 
 /** What mounts at a path, or also below it, must have; the first rule that fits counts. */
 export interface SubmountRule {

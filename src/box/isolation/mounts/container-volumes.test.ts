@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Mount, MountPropagation } from '../../../watch/cri/generated/runtime/v1/cri.js';
-import { checkMount } from './volumes.js';
+import { checkMount } from './container-volumes.js';
 
 const GOOD = { hostPath: '/a', containerPath: '/b' };
 
