@@ -28,5 +28,5 @@ export {
   type IncidentFinding,
   type IncidentPod,
   parseIncident,
-} from './incidents/incident.js';
+} from './incidents/incident-record.js';
 export { IncidentStore } from './incidents/incident-store.js';

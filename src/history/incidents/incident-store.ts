@@ -10,7 +10,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '#base/fs/make-folder.js';
 import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
-import { type Incident, parseIncident } from './incident.js';
+import { type Incident, parseIncident } from './incident-record.js';
 
 /** How much is kept of past incidents. */
 export interface IncidentLimits {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { INCIDENT_VERSION, parseIncident } from './incident.js';
+import { INCIDENT_VERSION, parseIncident } from './incident-record.js';
 
 const INCIDENT = {
   ...{ version: INCIDENT_VERSION, id: 3, state: 'over', node: 'node', podloop: '0.1.0' },
