@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Finding, type FindingCode } from '#doctor';
 import { type Incident, IncidentStore } from '#history';
-import { type RecordedFrame, RecordingFile } from '#proxy/record';
+import { type RecordedFrame, RecordingFile, ReplayServer } from '#proxy/record';
 import { aNode } from '#support/builders/node-facts-builder.js';
 import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { FakeClock } from '#testing/fake-clock.js';
-import { cri, GrpcStatusError } from '#watch';
+import { cri, CriClient, GrpcStatusError } from '#watch';
 import { FindingTracker } from '../findings/finding-tracker.js';
 import { CallRing } from './call-ring.js';
 import { IncidentKeeper } from './incident-keeper.js';
@@ -103,6 +103,20 @@ describe('an incident on the disk', () => {
       frames.flatMap((frame) => (frame.kind === 'blob' ? [file.readBlob(frame.blob)] : [])),
     );
     expect(Buffer.concat([bytes, ...blobs]).includes(SECRET)).toBe(false);
+  });
+
+  it('is a recording that replays: a client finds the answers of then', async () => {
+    const { clock, keeper, examine, call, store } = await setUp();
+    call('one');
+    await examine('ListHangs');
+    await clock.advance(2_000);
+    await keeper[Symbol.asyncDispose]();
+    const listen = `unix://${store.folder}/replay.sock`;
+    await using replay = await ReplayServer.start({ file: store.recordingOf(1), listen });
+    await using client = new CriClient({ endpoint: replay.endpoint });
+    const { status } = await client.containerStatus({ containerId: 'one' });
+    expect([status?.id, status?.metadata?.name]).toEqual(['one', 'main']);
+    expect(status?.annotations).toEqual({ password: '[redacted]' });
   });
 
   it('has samples from before and while it lasted', async () => {

@@ -28,7 +28,7 @@ Examples:
 
   # Its calls as a recording, to look at the node as it was
   podloop incident export 3 -f incident-3.plrec
-  podloop replay incident-3.plrec`;
+  podloop replay incident-3.plrec --listen unix:///tmp/replay/cri.sock`;
 
 /** `podloop incident`: one incident of a node. */
 export function incidentCommand(host: CliHost): Command {
