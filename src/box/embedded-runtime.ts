@@ -29,6 +29,8 @@ import { makeContext, type PartChoices } from './make-context.js';
 import { removeOne } from './rpc/containers.js';
 import { removePodSandbox } from './rpc/sandboxes.js';
 import { type RpcContext } from './rpc/rpc-context.js';
+import { imageTransferService } from './rpc/images/transfer-images.js';
+import { IMAGE_TRANSFER } from './transfer/image-transfer.js';
 import { imageService, runtimeService } from './rpc/cri-services.js';
 
 /** What {@link EmbeddedRuntime.start} takes. */
@@ -114,6 +116,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
       });
       server.addService(RuntimeServiceService, runtimeService(context));
       server.addService(ImageServiceService, imageService(context));
+      server.addService(IMAGE_TRANSFER, imageTransferService(context));
       const socket = await listenAt(server, options.listen);
       streams.move();
       return new EmbeddedRuntime({ clock, server, socket, lock, context, ends: made.move() });

@@ -17,3 +17,6 @@ export { EmbeddedRuntime, type EmbeddedRuntimeOptions } from './embedded-runtime
 export { waitForAgentEnd, type AgentWatchOptions } from './agent-watch.js';
 export { waitForProcessEnd, type ProcessWatchOptions } from './parent-watch.js';
 export { closeInheritedDescriptors } from './container/close-inherited.js';
+export { ImageTransferClient } from './transfer/image-transfer-client.js';
+export { type LayerState, type LoadNews, type PullNews } from './transfer/image-transfer.js';
+export { RpcError } from './rpc-error.js';

@@ -5,7 +5,7 @@
  */
 const FOREIGN_WORDS: Readonly<Record<string, string>> = {
   annotate: 'change the annotations in the manifest; the running agent reads it',
-  build: 'another tool builds images; "podloop run" finds them in the folders of --image-dir',
+  build: 'another tool builds images; "podloop load" takes the archive that it writes',
   config: 'podloop get pods --socket PATH, as no kubeconfig is needed for the agent of this machine',
   cordon: 'a cluster schedules pods: "kubectl cordon"; without one, move manifests out of the folder',
   diff: 'podloop apply -f FILE --dry-run=server',
@@ -13,9 +13,9 @@ const FOREIGN_WORDS: Readonly<Record<string, string>> = {
   edit: 'change the manifest in the folder of the agent, which reads it, or podloop apply -f FILE',
   explain: 'podloop validate FILE names wrong fields; docs/reference/pod-spec.md lists all',
   expose: 'hostPort in the manifest, or podloop port-forward POD PORT',
-  images: 'crictl images; of the runtime in the box, the folders of --image-dir',
   info: 'podloop doctor, or podloop version',
-  inspect: 'podloop get pod NAME -o yaml, or podloop describe pod NAME',
+  inspect: 'podloop get pod NAME -o yaml, podloop describe pod NAME, or podloop image inspect IMAGE',
+  inspecti: 'podloop image inspect IMAGE',
   kill: 'podloop stop NAME -t 1, or podloop delete pod NAME --force',
   kube: 'podloop run FOLDER, or podloop apply -f FILE',
   label: 'change the labels in the manifest; the running agent reads it',
@@ -24,7 +24,6 @@ const FOREIGN_WORDS: Readonly<Record<string, string>> = {
   patch: 'podloop apply -f FILE',
   play: 'podloop run FOLDER, or podloop apply -f FILE',
   pods: 'podloop get pods -A',
-  pull: 'an image is pulled when a pod needs it; crictl pull IMAGE pulls it before',
   reload: 'nothing: the agent reads changed manifests by itself',
   rm: 'podloop delete pod NAME',
   scale: 'one manifest is one pod; a cluster has Deployments',

@@ -165,6 +165,41 @@ export const COMMANDS: readonly LazyCommand[] = [
     load: async (host) => (await import('./commands/cp/cp.js')).cpCommand(host),
   },
   {
+    name: 'images',
+    summary: 'List the images of a container runtime',
+    load: async (host) => (await import('./commands/image/image-list.js')).imagesCommand(host),
+  },
+  {
+    name: 'pull',
+    summary: 'Pull an image into a container runtime',
+    load: async (host) => (await import('./commands/image/image-pull.js')).pullCommand(host),
+  },
+  {
+    name: 'load',
+    summary: 'Load images from an archive into the runtime in the box',
+    load: async (host) => (await import('./commands/image/image-load.js')).loadCommand(host),
+  },
+  {
+    name: 'save',
+    summary: 'Save images of the runtime in the box into an archive',
+    load: async (host) => (await import('./commands/image/image-save.js')).saveCommand(host),
+  },
+  {
+    name: 'rmi',
+    summary: 'Remove images from a container runtime',
+    load: async (host) => (await import('./commands/image/image-remove.js')).removeImageCommand(host),
+  },
+  {
+    name: 'prune',
+    summary: 'Remove images that no container uses',
+    load: async (host) => (await import('./commands/image/image-remove.js')).pruneCommand(host),
+  },
+  {
+    name: 'image',
+    summary: 'Inspect images; and the commands above under docker’s other names',
+    load: async (host) => (await import('./commands/image/image-inspect.js')).imageCommand(host),
+  },
+  {
     name: 'doctor',
     summary: 'Report what is wrong with this node, with evidence and remedies',
     // 1 says that there are warnings.

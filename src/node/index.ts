@@ -74,7 +74,9 @@ export {
   nameBatch,
   readManifestPlaces,
 } from './parts/manifest-sources.js';
+export { findImageUsers, type ImageUser, type RuntimeImage, RuntimeImages } from './runtime-images.js';
 export { RuntimeProcess } from './runtime-process.js';
 export { type PodStatusRecord } from './status/status-changes.js';
 export { type RecordedPodEvent } from './telemetry/reports/pod-event-log.js';
 export { type PodLine } from './telemetry/reports/pod-lines.js';
+export { describeRuntimeError } from '#watch';

@@ -46,6 +46,8 @@ export class BlobStore {
   readonly #sizes = new Map<string, number>();
   readonly #leases = new Map<string, number>();
   readonly #flights = new SingleFlight<void>();
+  /** Those that are being fetched, for {@link storedBytes}. */
+  readonly #open = new Map<string, OpenBlob>();
   /** Whoever wants such a blob again waits for the end of it. */
   readonly #removals = new Map<string, Promise<void>>();
 
@@ -77,6 +79,11 @@ export class BlobStore {
   find(digest: string): FileRegion | undefined {
     const size = this.#sizes.get(digest);
     return size === undefined ? undefined : { path: this.#pathOf(digest), start: 0, size };
+  }
+
+  /** How many bytes of a blob are there, also while it is being fetched. */
+  storedBytes(digest: string): number {
+    return this.#sizes.get(digest) ?? this.#open.get(digest)?.size ?? 0;
   }
 
   /** What all of them take, those that are still coming not counted. */
@@ -168,6 +175,7 @@ export class BlobStore {
     await using file = await open(`${path}${PARTIAL}`, 'a+', 0o600);
     const meter = new UnpackMeter(this.#limits, this.#folder);
     const blob = await OpenBlob.take(file, descriptor, meter);
+    this.#open.set(digest, blob);
     try {
       await download(blob, signal);
       if (!blob.isFinished) throw new Error(`the blob ${digest} was not fetched`);
@@ -176,6 +184,8 @@ export class BlobStore {
       // A full disk has no room for what may be gone on with.
       if (isFull(error)) await rm(`${path}${PARTIAL}`, { force: true });
       throw error;
+    } finally {
+      this.#open.delete(digest);
     }
     await rename(`${path}${PARTIAL}`, path);
     await syncPath(this.#folder);

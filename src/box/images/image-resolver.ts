@@ -26,6 +26,8 @@ export interface ResolvedImage {
   readonly id: string;
   readonly configText: string;
   readonly config: ImageConfigDocument;
+  /** What names config and layers. */
+  readonly manifest: { readonly descriptor: Descriptor; readonly text: string };
   readonly layers: readonly Layer[];
   /** Of manifest, config and layers as they are stored, in bytes. */
   readonly size: number;
@@ -214,6 +216,7 @@ async function toResolved(
     id: manifest.config.digest,
     configText: text,
     config,
+    manifest: { descriptor, text: await readDocument(layout, descriptor) },
     layers: layers.map((layer, at) => ({
       descriptor: layer,
       diffId: config.diffIds[at]!,

@@ -5,6 +5,7 @@ import { type Logger } from '#base/log/logger.js';
 import { RpcError } from '../rpc-error.js';
 import { HOST } from './host-image.js';
 import { ImageFinder } from './image-finder.js';
+import { type Platform } from './archive/oci-documents.js';
 import { type ImageLayout } from './archive/image-layout.js';
 import { resolveImage, type ResolvedImage, type Wanted } from './image-resolver.js';
 import { toPlatform } from './platform.js';
@@ -27,16 +28,20 @@ export class ImageSearch {
   }
 
   /**
-   * The image in the first layout that has it for this machine; `reference` is what errors call it. Throws NOT_FOUND,
+   * The image in the first layout that has it for the platform (default: this machine's); `reference` is what errors call it. Throws NOT_FOUND,
    * which says what was searched, what could not be read, and which names there are; what {@link resolveImage} throws of
    * a layout that has it; and the signal's reason when that aborts.
    *
    * By digest it is the same image wherever it lies, so that a layout in which it is damaged hides no other. By name it
    * is not: what lies behind is another image, perhaps an older one.
    */
-  async find(reference: string, wanted: Wanted, signal: AbortSignal): Promise<ResolvedImage> {
+  async find(
+    reference: string,
+    wanted: Wanted,
+    signal: AbortSignal,
+    platform: Platform = toPlatform(process.arch),
+  ): Promise<ResolvedImage> {
     const { layouts, searched } = await this.#finder.look(signal);
-    const platform = toPlatform(process.arch);
     const passedOver: string[] = [];
     const failures: unknown[] = [];
     for (const layout of layouts) {

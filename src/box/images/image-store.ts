@@ -31,19 +31,26 @@ import { resolveFromRegistry } from '../registry/registry-image.js';
 import { type Login } from '../registry/docker-logins.js';
 import { RegistryClient, type RegistryOptions } from '../registry/registry-client.js';
 import { ChainStore } from './archive/chain-store.js';
-import { type BlobLease, BlobStore } from './blob-store.js';
+import { BlobStore } from './blob-store.js';
+import { findSaved, ImageArchive, type SavedImage, type StoreInto, writeArchive } from './image-archive.js';
+import { type Layer } from './archive/layer-stream.js';
 import { ContainerRoots, type ContainerRoot, type CopyTree } from './container-roots.js';
 import { addUsage, NO_USAGE, type FolderUsage } from './folder-usage.js';
 import { HOST, HOST_IMAGE, isHostImage } from './host-image.js';
 import { ImageCatalog } from './image-catalog.js';
 import { ImageCleanup } from './image-cleanup.js';
 import { ImageRecords } from './image-records.js';
-import { type ImageReference, parseReference, toReferenceText } from './image-reference.js';
+import {
+  type ImageReference,
+  parseReference,
+  toReferenceText,
+  tryParseReference,
+} from './image-reference.js';
 import { type ResolvedImage } from './image-resolver.js';
 import { toPlatform } from './platform.js';
 import { ImageSearch } from './image-search.js';
 import { isDigest } from './archive/digest.js';
-import { type ImageConfig } from './archive/oci-documents.js';
+import { type ImageConfig, type Platform } from './archive/oci-documents.js';
 import { OverlayProbe } from './overlay-probe.js';
 import { referencesFor } from './pulled-references.js';
 import { Trash } from './trash.js';
@@ -67,6 +74,38 @@ export interface ImageStoreOptions {
   readonly copyTree?: CopyTree;
 }
 
+/** What may be said of one pull. */
+export interface PullChoices {
+  /** For the registry alone. */
+  readonly login?: Login | undefined;
+  /** What the image is for (default: this machine). */
+  readonly platform?: Platform | undefined;
+  /** Called once the image is found, with what says how far its layers are from then on. */
+  readonly onFound?: (progress: () => readonly LayerProgress[]) => void;
+}
+
+/** What may be said of one {@link ImageStore.load}. */
+export interface LoadChoices {
+  readonly name?: string | undefined;
+  readonly platform?: Platform | undefined;
+  /** Called for each image once it is found in the archive, with what says how far its layers are. */
+  readonly onFound?: (progress: () => readonly LayerProgress[]) => void;
+  readonly onImage?: (image: Image, names: readonly string[]) => void;
+}
+
+/** How far a layer is, in bytes as they are stored. */
+export interface LayerProgress {
+  readonly digest: string;
+  readonly size: number;
+  readonly fetched: number;
+  readonly unpacked: number;
+}
+
+interface PullUnderWay {
+  readonly image: string;
+  layers: readonly Layer[];
+}
+
 interface Parts {
   readonly search: ImageSearch;
   readonly registries: RegistryClient | undefined;
@@ -87,8 +126,12 @@ export class ImageStore {
   /** Changes of records and uses, one after another; unpacking is not among them. */
   readonly #changes = new Mutex();
 
-  private constructor(parts: Parts) {
+  readonly #limits: UnpackLimits;
+  readonly #pulls = new Set<PullUnderWay>();
+
+  private constructor(parts: Parts, limits: UnpackLimits) {
     this.#parts = parts;
+    this.#limits = limits;
   }
 
   /** Takes up what an earlier runtime has left, and clears away what it had not finished. */
@@ -127,7 +170,7 @@ export class ImageStore {
       meter,
       overlay,
     };
-    const store = new ImageStore(parts);
+    const store = new ImageStore(parts, limits);
     await store.#changes.run(() => store.#collect());
     return store;
   }
@@ -149,20 +192,94 @@ export class ImageStore {
 
   /**
    * Finds an image in the image folders, else in its registry, and unpacks it. What is pulled already is looked for again,
-   * since its name may mean another image by now; that costs no unpacking. `login` is for the registry alone.
+   * since its name may mean another image by now; that costs no unpacking.
    *
    * Throws NOT_FOUND, which says what was searched, INVALID_ARGUMENT for what is no reference, FAILED_PRECONDITION
    * where a digest is wrong, UNIMPLEMENTED for formats that are not supported, RESOURCE_EXHAUSTED where the image is
    * too large, and UNKNOWN for a damaged one, or a registry that does not answer.
    */
-  async pull(reference: string, signal: AbortSignal, login?: Login): Promise<Image> {
+  async pull(reference: string, signal: AbortSignal, choices: PullChoices = {}): Promise<Image> {
     const parsed = isDigest(reference) ? undefined : parseReference(reference);
     const name = parsed === undefined ? reference : toReferenceText(parsed);
     if (isHostImage(name)) return HOST;
+    const { login, platform = toPlatform(process.arch), onFound } = choices;
     const lease = this.#parts.blobs.lease();
+    const pull: PullUnderWay = { image: name, layers: [] };
+    this.#pulls.add(pull);
     try {
-      const found = await this.#find(name, parsed, { login, lease, signal });
+      const found = await this.#find(name, parsed, { login, lease, platform, signal });
+      pull.layers = found.layers;
+      onFound?.(() => this.#progressOf(found.layers));
       return await this.#unpack(found, referencesFor(found, parsed?.name, parsed?.tag), signal);
+    } finally {
+      this.#pulls.delete(pull);
+      lease.release();
+    }
+  }
+
+  /** The pulls that are under way, oldest first, and how far each of them is. */
+  get pulls(): readonly { readonly image: string; readonly layers: readonly LayerProgress[] }[] {
+    return [...this.#pulls].map(({ image, layers }) => ({ image, layers: this.#progressOf(layers) }));
+  }
+
+  #progressOf(layers: readonly Layer[]): readonly LayerProgress[] {
+    const { blobs, chains } = this.#parts;
+    return layers.map(({ descriptor }) => {
+      const { digest, size } = descriptor;
+      const unpacked = chains.unpackedBytes(layers, descriptor);
+      // What an image folder has is not fetched.
+      return { digest, size, unpacked, fetched: Math.max(unpacked, blobs.storedBytes(digest)) };
+    });
+  }
+
+  /**
+   * Stores and unpacks the images of an archive, as `docker save` and tools for OCI layouts write it, also compressed
+   * with gzip or zstd. `name` is that of its file: with a tag alone it makes a reference. Calls `onImage` with each image
+   * and the names that the archive gives it. Throws INVALID_ARGUMENT for what is no such archive, and what {@link pull} does.
+   */
+  async load(chunks: AsyncGenerator<Buffer>, signal: AbortSignal, choices: LoadChoices = {}): Promise<void> {
+    const { blobs, trash } = this.#parts;
+    const { name = '', platform = toPlatform(process.arch), onFound, onImage } = choices;
+    const folder = await trash.makeFolder();
+    const lease = blobs.lease();
+    try {
+      const archive = await ImageArchive.open(chunks, { folder, name, limits: this.#limits, signal });
+      for (const entry of archive.entries) {
+        const onLayers = (layers: readonly Layer[]): void => onFound?.(() => this.#progressOf(layers));
+        const found = await archive.store(entry, { blobs, lease, platform, signal }, onLayers);
+        const references = entry.names.flatMap((each) => {
+          const parsed = parseReference(each);
+          return referencesFor(found, parsed.name, parsed.tag);
+        });
+        onImage?.(await this.#unpack(found, [...new Set(references)], signal), entry.names);
+      }
+    } finally {
+      lease.release();
+      await trash.discard(folder);
+    }
+  }
+
+  /**
+   * Images in one archive: an OCI layout that is one of `docker save`, too. A name goes with its image, an id goes without
+   * one. Throws NOT_FOUND, and FAILED_PRECONDITION for an image whose layers are not stored any more.
+   */
+  async *save(references: readonly string[], signal: AbortSignal): AsyncGenerator<Buffer> {
+    const { blobs, records, search } = this.#parts;
+    const lease = blobs.lease();
+    try {
+      const wanted = new Map<string, SavedImage>();
+      for (const reference of references) {
+        const { id } = this.get(reference);
+        const record = records.find(id);
+        if (record === undefined)
+          throw new RpcError(status.FAILED_PRECONDITION, `image ${HOST_IMAGE} is built in: it has no files`);
+        const parsed = tryParseReference(reference);
+        const name = parsed === undefined ? '' : toReferenceText(parsed);
+        const names = record.references.filter((each) => each === name && !each.includes('@'));
+        const known = wanted.get(id) ?? (await findSaved(record, { blobs, lease, search, signal }));
+        wanted.set(id, { ...known, names: [...new Set([...known.names, ...names])] });
+      }
+      yield* writeArchive([...wanted.values()], signal);
     } finally {
       lease.release();
     }
@@ -171,13 +288,13 @@ export class ImageStore {
   async #find(
     name: string,
     parsed: ImageReference | undefined,
-    { login, lease, signal }: { login: Login | undefined; lease: BlobLease; signal: AbortSignal },
+    { login, lease, platform, signal }: { login: Login | undefined } & Omit<StoreInto, 'blobs'>,
   ): Promise<ResolvedImage> {
     const { search, registries, blobs } = this.#parts;
     const digest = parsed === undefined ? name : parsed.digest;
     let searched = '';
     try {
-      return await search.find(name, digest === undefined ? { name } : { digest }, signal);
+      return await search.find(name, digest === undefined ? { name } : { digest }, signal, platform);
     } catch (error) {
       const isMissing = error instanceof RpcError && error.code === status.NOT_FOUND;
       if (!isMissing || parsed === undefined || registries === undefined) throw error;
@@ -185,7 +302,6 @@ export class ImageStore {
     }
     try {
       const repository = await registries.open(parsed.name, login, signal);
-      const platform = toPlatform(process.arch);
       return await resolveFromRegistry(parsed, { repository, blobs, lease, platform, signal });
     } catch (error) {
       signal.throwIfAborted();

@@ -1,3 +1,4 @@
+import { invalidArgument } from '../rpc-error.js';
 import { type Platform } from './archive/oci-documents.js';
 
 /** Node's names of processors as images have them. */
@@ -12,6 +13,32 @@ const ARCHITECTURES: Readonly<Record<string, Platform>> = {
 /** What images for this machine are called. */
 export function toPlatform(nodeArchitecture: string): Platform {
   return { os: 'linux', ...(ARCHITECTURES[nodeArchitecture] ?? { architecture: nodeArchitecture }) };
+}
+
+/** Names of processors that people and uname(1) use for those of {@link ARCHITECTURES}. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  x86_64: 'amd64',
+  'x86-64': 'amd64',
+  aarch64: 'arm64',
+  armhf: 'arm',
+  i386: '386',
+};
+const USUAL_VARIANTS: Readonly<Record<string, string>> = { arm64: 'v8', arm: 'v7' };
+
+/**
+ * `linux/arm64`, `linux/arm/v6`, or `arm64` alone, as `docker pull --platform` takes it. Throws INVALID_ARGUMENT.
+ *
+ * Source: https://github.com/containerd/platforms
+ */
+export function parsePlatform(text: string): Platform {
+  const parts = text.toLowerCase().split('/');
+  if (parts.length === 1) parts.unshift('linux');
+  const [os = '', named = '', given] = parts;
+  if (parts.length > 3 || !parts.every((part) => /^[a-z0-9_.-]+$/.test(part)))
+    throw invalidArgument(`"${text.slice(0, 100)}" is no platform such as linux/arm64 or linux/arm/v7`);
+  const architecture = OTHER_NAMES[named] ?? named;
+  const variant = given ?? USUAL_VARIANTS[architecture];
+  return { os, architecture, ...(variant !== undefined && { variant }) };
 }
 
 /**

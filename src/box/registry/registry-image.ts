@@ -60,6 +60,7 @@ export async function resolveFromRegistry(
     id: manifest.config.digest,
     configText,
     config,
+    manifest: document,
     layers: layers.map((layer, at) => ({
       descriptor: layer,
       diffId: config.diffIds[at]!,

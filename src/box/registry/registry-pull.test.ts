@@ -73,7 +73,7 @@ function add(more: Partial<ImageToMake> = {}, tag = 'app:1'): MadeImage {
 }
 
 function pull(name = 'app:1', login?: Login, signal = NEVER): Promise<Image> {
-  return store.pull(`${registry.host}/${name}`, signal, login);
+  return store.pull(`${registry.host}/${name}`, signal, { login });
 }
 
 async function readRoot(id: string, path: string): Promise<Buffer> {

@@ -34,7 +34,7 @@ async function pull(image: string, login?: Login): Promise<string> {
   const clock = new SystemClock();
   const store = await ImageStore.open({ rootDir, imageDirs: [], registry, logger: SILENT_LOGGER, clock });
   try {
-    return (await store.pull(image, NEVER, login)).id;
+    return (await store.pull(image, NEVER, { login })).id;
   } finally {
     await store.close();
   }

@@ -44,7 +44,8 @@ export function parts<Q, R>(
   };
 }
 
-async function sendParts<Q, R>(
+/** Sends answers at the caller's pace, and ends the stream. */
+export async function sendParts<Q, R>(
   call: ServerWritableStream<Q, R>,
   answers: Iterable<R> | AsyncIterable<R>,
 ): Promise<void> {
@@ -67,7 +68,8 @@ function drained<Q, R>(call: ServerWritableStream<Q, R>): Promise<void> {
   });
 }
 
-function toStatus(context: RpcContext, operation: string, error: unknown) {
+/** What a caller sees of an error. */
+export function toStatus(context: RpcContext, operation: string, error: unknown) {
   const code = error instanceof RpcError ? error.code : status.UNKNOWN;
   const message = clip(messageOf(error));
   context.logger.info('Call refused', { operation, code: status[code], err: message }, 2);

@@ -41,7 +41,11 @@ export class AgentCommandHarness implements AsyncDisposable {
    */
   start(
     args: readonly string[],
-    { env, stdin, more }: { env?: Record<string, string>; stdin?: string; more?: Partial<CliHost> } = {},
+    {
+      env,
+      stdin,
+      more,
+    }: { env?: Record<string, string>; stdin?: string | Uint8Array; more?: Partial<CliHost> } = {},
   ): Running {
     const output = { stdout: '', stderr: '' };
     const looks = new Set<() => void>();

@@ -45,6 +45,8 @@ export class ChainStore {
   readonly #damaged: Set<string>;
   readonly #flights = new SingleFlight<void>();
   readonly #holds = new Map<string, number>();
+  /** Of chains that are being unpacked: how many bytes of each layer were read, by its digest. */
+  readonly #read = new Map<string, Map<string, number>>();
 
   private constructor(
     options: ChainStoreOptions,
@@ -96,6 +98,12 @@ export class ChainStore {
     return [...this.#usages.values()];
   }
 
+  /** How many of its stored bytes were unpacked of a layer, by its digest; all of it once the chain is there. */
+  unpackedBytes(layers: readonly Layer[], { digest, size }: Layer['descriptor']): number {
+    const chainId = computeChainId(layers.map(({ diffId }) => diffId));
+    return this.has(chainId) ? size : (this.#read.get(chainId)?.get(digest) ?? 0);
+  }
+
   /** Unpacks the layers unless they are, and holds them while `use` runs: {@link collect} leaves them alone. */
   async hold<T>(
     layers: readonly Layer[],
@@ -130,12 +138,14 @@ export class ChainStore {
     const { trash, folder, logger, privileged, limits } = this.#options;
     if (this.has(chainId)) return;
     const temporary = await trash.makeFolder();
+    const read = new Map<string, number>();
+    this.#read.set(chainId, read);
     try {
       const root = join(temporary, 'root');
       await mkdir(root, 0o755);
       const builder = new RootBuilder({ root, privileged, limits, signal });
       const bounds = { mostBytes: archiveLimit(limits), signal };
-      for (const layer of layers) await builder.addLayer(readLayer(layer, bounds));
+      for (const layer of layers) await builder.addLayer(readLayer(counting(layer, read), bounds));
       const report = await builder.finish();
       if (report.devices + report.attributes > 0)
         logger.warn('Parts of an image were left out', { ...report });
@@ -153,8 +163,26 @@ export class ChainStore {
     } catch (error) {
       await trash.discard(temporary);
       throw error;
+    } finally {
+      this.#read.delete(chainId);
     }
   }
+}
+
+/** The layer, whose bytes are counted as they are read. */
+function counting(layer: Layer, read: Map<string, number>): Layer {
+  const { digest } = layer.descriptor;
+  return {
+    ...layer,
+    async *read(signal) {
+      let bytes = 0;
+      for await (const chunk of layer.read(signal)) {
+        bytes += chunk.length;
+        read.set(digest, bytes);
+        yield chunk;
+      }
+    },
+  };
 }
 
 /** Brings a tree to the disk with one call for its whole file system: a call for each file would take minutes. */

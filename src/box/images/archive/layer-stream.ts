@@ -29,6 +29,12 @@ export interface Layer {
 
 const GZIP = Buffer.from([0x1f, 0x8b]);
 const ZSTD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
+/** Ways to compress that are recognized, to name them. */
+const OTHERS: readonly (readonly [Buffer, string])[] = [
+  [Buffer.from('BZh'), 'bzip2'],
+  [Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00]), 'xz'],
+];
+const MAGIC_BYTES = 512;
 const PIECE = 256 * 1024;
 
 /**
@@ -87,14 +93,35 @@ async function* decompress(
   try {
     const first = await stored.next();
     if (first.done === true) return;
-    const decoder = makeDecoder(first.value, digest);
+    const what = `the layer ${digest}`;
+    const decoder = makeDecoder(first.value, what);
     const whole = startingWith(first.value, stored);
     const check = new DigestCheck(`the archive of layer ${digest}`, diffId);
     // What is stored is the archive itself where nothing decodes it; the same digest need not be computed twice.
     if (decoder === undefined) yield* digest === diffId ? whole : checked(whole, check);
-    else yield* checked(decode(whole, decoder, digest), check);
+    else yield* checked(decode(whole, decoder, what), check);
   } finally {
     // Also where it cannot be decompressed, or the reader stops at the first piece: else nobody would close the file.
+    await stored.return(undefined);
+  }
+}
+
+/**
+ * Bytes without their compression by gzip or zstd, or as they are; `what` names them in errors. Closes what it reads from.
+ * Throws UNKNOWN where they cannot be decompressed, or are compressed in another way.
+ */
+export async function* decompressed(stored: AsyncGenerator<Buffer>, what: string): AsyncGenerator<Buffer> {
+  const source = new StreamSource(stored);
+  try {
+    // Streams come in pieces of any size.
+    const first = await source.read(MAGIC_BYTES);
+    const other = OTHERS.find(([magic]) => first.subarray(0, magic.length).equals(magic));
+    if (other !== undefined) throw refused(`${what} is compressed by ${other[1]}: decompress it first`);
+    const decoder = makeDecoder(first, what);
+    const whole = startingWith(first, source.pieces(Number.MAX_SAFE_INTEGER));
+    if (decoder === undefined) yield* whole;
+    else yield* decode(whole, decoder, what);
+  } finally {
     await stored.return(undefined);
   }
 }
@@ -102,7 +129,7 @@ async function* decompress(
 async function* decode(
   whole: AsyncGenerator<Buffer>,
   decoder: Transform,
-  digest: string,
+  what: string,
 ): AsyncGenerator<Buffer> {
   // Errors of either side end the other and come out of the loop below.
   pipeline(Readable.from(whole, { objectMode: false }), decoder, () => undefined);
@@ -110,21 +137,19 @@ async function* decode(
     for await (const chunk of decoder as AsyncIterable<Buffer>) yield chunk;
   } catch (error) {
     if (/^Z(STD)?_/.test(systemCodeOf(error)))
-      throw refused(`the layer ${digest} cannot be decompressed: ${(error as Error).message}`);
+      throw refused(`${what} cannot be decompressed: ${(error as Error).message}`);
     throw error;
   }
 }
 
-function makeDecoder(first: Buffer, digest: string): Transform | undefined {
+function makeDecoder(first: Buffer, what: string): Transform | undefined {
   if (first.subarray(0, 2).equals(GZIP)) return zlib.createGunzip({ chunkSize: PIECE });
   if (!first.subarray(0, 4).equals(ZSTD)) return undefined;
   if (windowOf(first) > MAX_WINDOW_BYTES)
-    throw refused(
-      `the layer ${digest} cannot be decompressed: it wants more than 128 MiB of memory for that`,
-    );
+    throw refused(`${what} cannot be decompressed: it wants more than 128 MiB of memory for that`);
   // Node has it from 22.15 on.
   const { createZstdDecompress } = zlib as { createZstdDecompress?: () => Transform };
-  return createZstdDecompress === undefined ? makeZstdDecoder(digest) : createZstdDecompress();
+  return createZstdDecompress === undefined ? makeZstdDecoder(what) : createZstdDecompress();
 }
 
 /** As the zstd program and Node allow it. */
@@ -141,7 +166,7 @@ function windowOf(frame: Buffer): number {
 }
 
 /** For Node without zstd of its own: slower, and in small pieces, as each is decompressed in one go. */
-function makeZstdDecoder(digest: string): Transform {
+function makeZstdDecoder(what: string): Transform {
   const decoder = new Decompress((chunk) => {
     if (chunk.length > 0) transform.push(chunk);
   });
@@ -150,7 +175,7 @@ function makeZstdDecoder(digest: string): Transform {
       work();
       done();
     } catch (error) {
-      done(refused(`the layer ${digest} cannot be decompressed: ${(error as Error).message}`));
+      done(refused(`${what} cannot be decompressed: ${(error as Error).message}`));
     }
   };
   const transform = new Transform({

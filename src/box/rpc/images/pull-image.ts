@@ -16,11 +16,11 @@ export async function pullImage(
   signal: AbortSignal,
 ): Promise<PullImageResponse> {
   const wanted = requireImage(image);
-  return { imageRef: (await images.pull(wanted, signal, toPullLogin(wanted, auth))).id };
+  return { imageRef: (await images.pull(wanted, signal, { login: toPullLogin(wanted, auth) })).id };
 }
 
 /** Undefined for credentials that are for another server. Throws INVALID_ARGUMENT for what cannot be read. */
-function toPullLogin(image: string, auth: AuthConfig | undefined): Login | undefined {
+export function toPullLogin(image: string, auth: AuthConfig | undefined): Login | undefined {
   if (auth === undefined) return undefined;
   const registry = tryParseReference(image)?.name.split('/')[0] ?? '';
   if (auth.serverAddress !== '' && !isPlaceOf(auth.serverAddress, registry)) return undefined;

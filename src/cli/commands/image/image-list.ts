@@ -1,0 +1,111 @@
+import { Command, Option } from 'commander';
+import { type RuntimeImage } from '#node';
+import { type KubeObject } from '#kube/columns/kube-object.js';
+import { type CliHost } from '../../cli-host.js';
+import { toJsonText, toYamlText } from '../../shared/print/object-text.js';
+import { layOutTabs, TABLE_LAYOUT } from '../../shared/print/tab-columns.js';
+import { toCell } from '../../shared/print/terminal-text.js';
+import { wrapNotes } from '../../help-layout.js';
+import { addImageFlags, type ImageFlags, toSizeText, withImages } from './image-session.js';
+
+interface ListFlags extends ImageFlags {
+  readonly quiet: boolean;
+  readonly digests: boolean;
+  readonly trunc: boolean;
+  readonly output?: 'json' | 'yaml' | 'table';
+}
+
+const HELP = `
+Examples:
+  # What is here, in the runtime of podloop's own agent or the one of this machine
+  podloop images
+
+  # All tags of one repository
+  podloop images nginx
+
+  # Ids alone, for a script
+  podloop images -q`;
+
+const NONE = '<none>';
+/** As crictl cuts them. */
+const ID_LENGTH = 13;
+
+/** `podloop images`: the images of a runtime. */
+export function imagesCommand(host: CliHost): Command {
+  const command = new Command('images')
+    .description('List the images of a container runtime.')
+    .argument(
+      '[repository]',
+      'Only images of this repository, as "nginx", or this one image, as "nginx:1.27"',
+    )
+    .option('-q, --quiet', 'Print only the ids', false)
+    .option('--digests', 'Show digests', false)
+    .option('--no-trunc', 'Show ids and digests in full')
+    .option('-a, --all', 'As without it; for those who are used to it from docker', false)
+    .addOption(new Option('-o, --output <format>', 'Output format').choices(['json', 'yaml', 'table']));
+  return addImageFlags(command)
+    .addHelpText('after', wrapNotes(HELP))
+    .action((repository: string | undefined, flags: ListFlags) =>
+      withImages(host, flags, async ({ images }) => {
+        const found = (await images.list()).filter((image) => isNamed(image, repository));
+        await print(found, flags, host);
+      }),
+    );
+}
+
+async function print(
+  images: readonly RuntimeImage[],
+  { quiet, digests, trunc, output }: ListFlags,
+  { stdout }: CliHost,
+): Promise<void> {
+  if (quiet) {
+    for (const { id } of images) await stdout.writeLine(id);
+    return;
+  }
+  if (output === 'json' || output === 'yaml') {
+    const list = { images: images.map(toCriJson) } as KubeObject;
+    await stdout.writeLine(output === 'json' ? toJsonText(list) : toYamlText(list));
+    return;
+  }
+  const header = ['IMAGE', 'TAG', ...(digests ? ['DIGEST'] : []), 'IMAGE ID', 'SIZE'];
+  const rows = images.flatMap((image) => {
+    const cut = (digest: string): string =>
+      trunc ? digest.replace(/^sha256:/, '').slice(0, ID_LENGTH) : digest;
+    const digestOf = (name: string): string =>
+      image.repoDigests.find((each) => each.startsWith(`${name}@`))?.split('@')[1] ?? NONE;
+    return namesOf(image).map(([name, tag]) => [
+      ...[name, tag, ...(digests ? [cut(digestOf(name))] : [])],
+      ...[cut(image.id), toSizeText(image.size)],
+    ]);
+  });
+  const lines = [header, ...rows].map((cells) => cells.map((cell) => toCell(cell)).join('\t'));
+  for (const line of layOutTabs(lines, TABLE_LAYOUT)) await stdout.writeLine(line);
+}
+
+/** Repository and tag of each name of an image; one without a tag has the name of its digest. */
+function namesOf({ repoTags, repoDigests }: RuntimeImage): readonly (readonly [string, string])[] {
+  if (repoTags.length === 0) return [[repoDigests[0]?.split('@')[0] ?? NONE, NONE]];
+  return repoTags.map((name) => {
+    const colon = name.lastIndexOf(':');
+    return [name.slice(0, colon), name.slice(colon + 1)];
+  });
+}
+
+/** Whether an image has this name: a repository, a reference, or an id, as people shorten them. */
+function isNamed(image: RuntimeImage, wanted: string | undefined): boolean {
+  if (wanted === undefined) return true;
+  const digits = wanted.replace(/^sha256:/, '');
+  if (/^[0-9a-f]{4,64}$/.test(digits) && image.id.replace(/^sha256:/, '').startsWith(digits)) return true;
+  const wholes = [wanted, `docker.io/${wanted}`, `docker.io/library/${wanted}`];
+  const names = [...image.repoTags, ...image.repoDigests];
+  const repositories = namesOf(image).map(([name]) => name);
+  return wholes.some((whole) => names.includes(whole) || repositories.includes(whole));
+}
+
+/** As CRI's messages are written in JSON, and crictl prints them. */
+export function toCriJson({ id, repoTags, repoDigests, size, uid, username, pinned }: RuntimeImage): object {
+  return {
+    ...{ id, repoTags, repoDigests, size: String(size), username, pinned, spec: null },
+    uid: uid === undefined ? null : { value: String(uid.value) },
+  };
+}
