@@ -110,6 +110,20 @@ client = [["client.cert", "client.key"], "both.pem"]
   });
 
   it.each([
+    ['1m30s', 90_000],
+    ['.5s', 500],
+    ['2h', 7_200_000],
+    ['250000us', 250],
+    ['100h', 24 * 3_600_000],
+    ['0', undefined],
+    ['0s', undefined],
+  ])('are connected to within any duration of Go: %s', async (text, dialTimeoutMs) => {
+    await save({ 'a.lab/hosts.toml': `[host."https://b.lab"]\ndial_timeout = "${text}"` });
+    const [host] = await findRegistryHosts('a.lab', [folder]);
+    expect(host?.dialTimeoutMs).toBe(dialTimeoutMs);
+  });
+
+  it.each([
     ['server = ', 'hosts.toml is wrong'],
     ['server = 7', '"server" is no text'],
     ['[host."https://"]', 'no address of a host'],
@@ -118,6 +132,8 @@ client = [["client.cert", "client.key"], "both.pem"]
     ['[host."https://b.lab"]\nca = "none.pem"', 'none.pem cannot be read'],
     ['[host."https://b.lab"]\ncapabilities = "pull"', '"capabilities" is no list'],
     ['[host."https://b.lab"]\ndial_timeout = "soon"', '"dial_timeout" is no duration'],
+    ['[host."https://b.lab"]\ndial_timeout = "-1s"', '"dial_timeout" is no duration'],
+    ['[host."https://b.lab"]\ndial_timeout = 10', '"dial_timeout" is no duration'],
     ['[host."https://b.lab".header]\n"a b" = "c"', '"header" has something'],
     ['host = 1', '"host" is no table'],
   ])('are none where the file is wrong: %j', async (text, words) => {

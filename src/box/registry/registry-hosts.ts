@@ -14,6 +14,7 @@ import { join, resolve } from 'node:path';
 import { parse as parseToml } from 'smol-toml';
 import { isLoopback } from '#base/wire/is-loopback.js';
 import { messageOf } from '#base/errors/errors.js';
+import { parseGoDuration } from '#base/time/go-duration.js';
 import { isRecord } from '#base/text/is-record.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { refused } from '../rpc-error.js';
@@ -50,7 +51,6 @@ const NO_TLS: HostTls = { authorities: [], clients: [], skipVerify: false };
 const EVERYTHING: readonly HostCapability[] = ['pull', 'resolve'];
 const DOCKER_HUB = 'docker.io';
 const MAX_FILE_BYTES = 1024 * 1024;
-const DURATION_UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
 /** The hosts of a registry, as `docker.io` or `localhost:5000`. Throws UNKNOWN, naming a file that is wrong. */
 export async function findRegistryHosts(
@@ -130,8 +130,9 @@ async function toHost(
   folder: string,
 ): Promise<RegistryHost> {
   const settings = asTable(value, known.base);
-  const { capabilities = EVERYTHING, dial_timeout: dialTimeout } = settings;
+  const { capabilities = EVERYTHING, dial_timeout: dialTimeout = '0' } = settings;
   if (!Array.isArray(capabilities)) throw new Error('"capabilities" is no list');
+  const dialTimeoutMs = toMilliseconds(dialTimeout);
   return {
     ...{ base: known.base, isOrigin: known.isOrigin },
     capabilities: EVERYTHING.filter((each) => (capabilities as unknown[]).includes(each)),
@@ -141,7 +142,7 @@ async function toHost(
       clients: await readClients(settings['client'], folder),
       skipVerify: settings['skip_verify'] === true,
     },
-    ...(dialTimeout !== undefined && { dialTimeoutMs: toMilliseconds(dialTimeout) }),
+    ...(dialTimeoutMs > 0 && { dialTimeoutMs }),
   };
 }
 
@@ -200,10 +201,17 @@ function toHeaders(table: Readonly<Record<string, unknown>>): Record<string, str
   );
 }
 
+/** Any duration of Go; 0 means the usual limit. */
 function toMilliseconds(value: unknown): number {
-  const [, digits, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(String(value)) ?? [];
-  if (digits === undefined) throw new Error('"dial_timeout" is no duration such as "10s"');
-  return Math.min(Number(digits) * DURATION_UNITS_MS[unit]!, 24 * 3_600_000);
+  const wrong = new Error('"dial_timeout" is no duration such as "10s" or "1m30s"');
+  let milliseconds: number;
+  try {
+    milliseconds = parseGoDuration(String(value), 'dial_timeout');
+  } catch {
+    throw wrong;
+  }
+  if (milliseconds < 0) throw wrong;
+  return Math.min(milliseconds, 24 * 3_600_000);
 }
 
 function asTable(value: unknown, what: string): Readonly<Record<string, unknown>> {
