@@ -4,7 +4,7 @@ import { type Finding } from '../finding.js';
 import { valueOf } from '../looked.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
-import { count, formatMs, nameSome } from './words.js';
+import { formatMs, nameSome } from './words.js';
 
 const MAX_PODS = 10;
 /** A container that is about to be made says no more than that. */
