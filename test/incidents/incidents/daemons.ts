@@ -12,12 +12,12 @@ function stop(pid: number, { atEnd }: Scene): void {
   atEnd(() => process.kill(pid, 'SIGCONT'));
 }
 
-/** Leaves a process next to no memory, so that the kernel kills it, and waits until that has happened. */
+/** Leaves a process no memory that it does not have yet, so that the kernel kills it, and waits until that has happened. */
 async function starve(pid: number, busy: () => Promise<unknown>, { node, atEnd }: Scene): Promise<void> {
   const folder = `/sys/fs/cgroup/memory/podloop-lean-${node.containerd.names.id}`;
   await mkdir(folder, { recursive: true });
   atEnd(() => rmdir(folder).catch(() => undefined));
-  await writeFile(path.join(folder, 'memory.limit_in_bytes'), String(256 * 1024));
+  await writeFile(path.join(folder, 'memory.limit_in_bytes'), '0');
   await writeFile(path.join(folder, 'cgroup.procs'), String(pid));
   await until(`the kernel has killed ${pid}`, 60_000, async () => {
     await busy();
