@@ -41,6 +41,18 @@ describe('a batch', () => {
     expect(findBatchFailures({ pods: [], ...view })).toEqual(['pod default/gone was deleted']);
   });
 
+  it.each([
+    ['none', undefined],
+    ['good', []],
+    [{ why: 'DeadlineExceeded: too late' }, ['job default/sum failed: DeadlineExceeded: too late']],
+  ] as const)('goes by the end of a Job, not by that of each of its pods: %j', (end, expected) => {
+    const owner = { apiVersion: 'batch/v1', kind: 'Job', name: 'sum', uid: 'u' };
+    const pods = [{ ...POD, metadata: { ...POD.metadata, ownerReferences: [owner] } }];
+    const jobs = [{ name: 'default/sum', end }];
+    const view = { findStatus: () => aStatus({ phase: 'Failed' }), isOver: () => true, problems: [] };
+    expect(findBatchFailures({ pods, jobs, ...view })).toEqual(expected);
+  });
+
   it('names the containers that failed, and what they said', () => {
     const ends = {
       initContainerStatuses: [anEnd('i', 0)],

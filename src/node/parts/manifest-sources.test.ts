@@ -107,6 +107,49 @@ describe('an agent with other manifests than the one before', () => {
   });
 });
 
+describe('pods of a workload', () => {
+  const owner = { apiVersion: 'v1', kind: 'ReplicationController', metadata: { name: 'web' } };
+  const template = {
+    metadata: { labels: { app: 'web' } },
+    spec: { containers: [{ name: 'c', image: 'i' }] },
+  };
+  const writeOwner = async (path: string) => {
+    await mkdir(at(path), { recursive: true });
+    await writeFile(join(at(path), 'web.json'), JSON.stringify({ ...owner, spec: { template } }));
+  };
+
+  beforeEach(async () => {
+    await writeOwner('pods');
+    await claim(at('pods'));
+    const object = { ...owner, metadata: { name: 'web', namespace: 'default' }, spec: { template } };
+    const entry = { name: 'web-x', uid: 'made', createdAtMs: 0, revision: 'r' };
+    const root = {
+      ...{ uid: 'rc', createdAtMs: 0, generation: 1, object, progress: {} },
+      ...{ revisions: { r: template }, pods: [entry] },
+    };
+    await mkdir(join(at('root'), 'workloads'), { recursive: true });
+    const record = JSON.stringify({ version: 1, source: 'file', root, owned: [] });
+    await writeFile(join(at('root'), 'workloads', 'any.json'), record);
+    running.push(
+      cri.PodSandbox.fromPartial({
+        ...{ id: 'made', metadata: { uid: 'made', name: 'web-x', namespace: 'default' } },
+        state: cri.PodSandboxState.SANDBOX_READY,
+        annotations: { 'kubernetes.io/config.source': 'file' },
+      }),
+    );
+  });
+
+  it('go on with other manifests that have the workload', async () => {
+    await writeOwner('others');
+    await claim(at('others'));
+  });
+
+  it('are named where other manifests have it not', async () => {
+    await write('others', 'job');
+    await expect(claim(at('others'))).rejects.toThrow(/would end them: default\/web-x\./);
+  });
+});
+
 describe('the same manifests', () => {
   beforeEach(async () => {
     await write('pods', 'web');

@@ -54,6 +54,32 @@ async function write(name: string, text: string): Promise<string> {
 }
 
 describe('podloop validate', () => {
+  it('reads workloads, their templates, and what only a cluster has', async () => {
+    const template =
+      '{ metadata: { labels: { a: b } }, spec: { hostPID: true, containers: [{ name: a, image: b }], volumes: [{ name: v, persistentVolumeClaim: { claimName: data } }] } }';
+    const deployment = `apiVersion: apps/v1\nkind: Deployment\nmetadata: { name: web }\nspec:\n  selector: { matchLabels: { a: b } }\n  template: ${template}\n`;
+    const service =
+      'apiVersion: v1\nkind: Service\nmetadata: { name: web }\nspec: { ports: [{ port: 80 }] }\n';
+    const file = await write('web.yaml', `${deployment}---\n${service}`);
+    const { code, stdout, stderr } = await validate([file]);
+    expect([code, stdout]).toEqual([
+      0,
+      'DIR/web.yaml:1: deployment/web in namespace default is valid\nDIR/web.yaml:8: service/web in namespace default is valid\n',
+    ]);
+    expect(stderr).toContain('the Service "web" is accepted, and not served yet');
+    expect(stderr).toContain(
+      'spec.template.spec.volumes[0].persistentVolumeClaim.claimName: the PersistentVolumeClaim "data" of the namespace default is in none of these files: it gets an empty volume of this node',
+    );
+    const refused = await validate([file, '--forbid', 'hostPID']);
+    expect([refused.code, refused.stdout]).toEqual([
+      1,
+      'DIR/web.yaml:8: service/web in namespace default is valid\n',
+    ]);
+    expect(refused.stderr).toContain(
+      'spec.template.spec.hostPID: Forbidden: this node runs with --forbid=hostPID',
+    );
+  });
+
   it('says what a node would not let a pod have, by the flags of that node', async () => {
     const text = POD.replace('image: b', 'image: b, securityContext: { privileged: true }');
     const file = await write('web.yaml', text.replace('spec: {', 'spec: { hostPID: true,'));

@@ -121,7 +121,10 @@ export async function validateManifests(options: ValidateOptions): Promise<Valid
   const templates = objects.flatMap(podsOfObject);
   const forbidden = [...pods, ...templates].flatMap((each) => findForbiddenFields(each, policy));
   const allowed = pods.filter((each) => findForbiddenFields(each, policy).length === 0);
-  const [identified, known] = [identifyPods(allowed, nodeName), identifyObjects(objects)];
+  const isAllowed = (object: ManifestObject): boolean =>
+    podsOfObject(object).every((each) => findForbiddenFields(each, policy).length === 0);
+  const known = identifyObjects(objects.filter(isAllowed));
+  const identified = identifyPods(allowed, nodeName);
   return {
     pods: identified.pods,
     objects: known.objects,
@@ -136,8 +139,15 @@ export async function validateManifests(options: ValidateOptions): Promise<Valid
   };
 }
 
+/** A pod of a manifest, or of a template: its fields are those below `inside`. */
+type CheckedPod = ManifestPod & { readonly inside?: FieldPath };
+
+function pathIn(inside: FieldPath | undefined, path: FieldPath): string {
+  return formatFieldPath([...(inside ?? []), ...path]);
+}
+
 /** The pod that an object would make, named after it: as far as its template says. */
-function podsOfObject({ object, place, placeOf }: ManifestObject): ManifestPod[] {
+function podsOfObject({ object, place, placeOf }: ManifestObject): CheckedPod[] {
   const found = isConfigObject(object) ? undefined : findPodTemplate(object);
   if (found === undefined) return [];
   const { template, path } = found;
@@ -145,7 +155,7 @@ function podsOfObject({ object, place, placeOf }: ManifestObject): ManifestPod[]
   const metadata = { ...template.metadata, name, namespace };
   const pod: Pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec: template.spec };
   const placeIn = (inner: FieldPath): ManifestPlace => placeOf([...path, ...inner]);
-  return [{ pod, place, placeOf: placeIn, findProblemsOfNew: () => [], leftOut: [] }];
+  return [{ pod, place, placeOf: placeIn, findProblemsOfNew: () => [], leftOut: [], inside: path }];
 }
 
 /** What becomes of objects that only a cluster gives a meaning. */
@@ -163,19 +173,19 @@ function findObjectNotes({ object, place }: ManifestObject): ManifestProblem[] {
   return [{ ...place, kind: 'unknown', path: '', message: about, pod: '', namespace: '' }];
 }
 
-function findForbiddenFields({ pod, place }: ManifestPod, policy: NodePolicy): ManifestProblem[] {
+function findForbiddenFields({ pod, place, inside }: CheckedPod, policy: NodePolicy): ManifestProblem[] {
   const { name, namespace = '' } = pod.metadata;
   return findForbidden(pod, policy).map(({ kind, path, message }) => ({
-    ...{ ...place, kind, message, path: formatFieldPath(path) },
+    ...{ ...place, kind, message, path: pathIn(inside, path) },
     ...{ pod: name, namespace },
   }));
 }
 
 /** The warnings about a valid pod. */
-function findPodWarnings({ pod, place, placeOf, leftOut }: ManifestPod): ManifestProblem[] {
+function findPodWarnings({ pod, place, placeOf, leftOut, inside }: CheckedPod): ManifestProblem[] {
   const { name, namespace = '', annotations = {} } = pod.metadata;
   const about = (path: FieldPath, message: string): ManifestProblem => ({
-    ...{ ...placeOf(path), kind: 'unknown', path: formatFieldPath(path), message },
+    ...{ ...placeOf(path), kind: 'unknown', path: pathIn(inside, path), message },
     ...{ pod: name, namespace },
   });
   const dumped: ManifestProblem[] =
@@ -300,12 +310,12 @@ function identifyObjects(found: readonly ManifestObject[]): Pick<Validation, 'ob
  * This is no error: a pod waits for such an object, and it may come from another file.
  */
 function findMissingReferences(
-  pods: readonly ManifestPod[],
+  pods: readonly CheckedPod[],
   objects: readonly ManifestObject[],
 ): ManifestProblem[] {
   const configs = objects.map(({ object }) => object).filter(isConfigObject);
   const known = new Map(configs.map((object) => [keyOf(object.kind, object.metadata), object]));
-  return pods.flatMap(({ pod, placeOf }) => {
+  return pods.flatMap(({ pod, placeOf, inside }) => {
     const { name, namespace = DEFAULT_NAMESPACE } = pod.metadata;
     const told = new Set<string>();
     return podReferences(pod).flatMap((reference): ManifestProblem[] => {
@@ -314,7 +324,7 @@ function findMissingReferences(
       const messages = missingOf(reference, found, namespace).filter((message) => !told.has(message));
       for (const message of messages) told.add(message);
       return messages.map((message) => ({
-        ...{ ...placeOf(path), kind: 'not-found', path: formatFieldPath(path), message },
+        ...{ ...placeOf(path), kind: 'not-found', path: pathIn(inside, path), message },
         ...{ pod: name, namespace },
       }));
     });
@@ -323,7 +333,7 @@ function findMissingReferences(
 
 /** Claims that are in none of these manifests: they get an empty volume. Pure. */
 function findMissingClaims(
-  { pod, placeOf }: ManifestPod,
+  { pod, placeOf, inside }: CheckedPod,
   objects: readonly ManifestObject[],
 ): ManifestProblem[] {
   const { name, namespace = DEFAULT_NAMESPACE } = pod.metadata;
@@ -338,7 +348,7 @@ function findMissingClaims(
     const message = `${what} is in none of these files: it gets an empty volume of this node`;
     return [
       {
-        ...{ ...placeOf(path), kind: 'not-found', path: formatFieldPath(path), message },
+        ...{ ...placeOf(path), kind: 'not-found', path: pathIn(inside, path), message },
         ...{ pod: name, namespace },
       },
     ];
