@@ -18,7 +18,7 @@ export interface ReserveOptions {
 }
 
 /** Whose limits can be enforced; `…-compressible` enforces the share of the CPU alone. */
-export const ENFORCEABLE = [
+const ENFORCEABLE = [
   'pods',
   'system-reserved',
   'kube-reserved',
