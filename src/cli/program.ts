@@ -167,37 +167,37 @@ export const COMMANDS: readonly LazyCommand[] = [
   {
     name: 'images',
     summary: 'List the images of a container runtime',
-    load: async (host) => (await import('./commands/image/image-list.js')).imagesCommand(host),
+    load: async (host) => (await import('./commands/image/image-commands.js')).imagesCommand(host),
   },
   {
     name: 'pull',
     summary: 'Pull an image into a container runtime',
-    load: async (host) => (await import('./commands/image/image-pull.js')).pullCommand(host),
+    load: async (host) => (await import('./commands/image/image-commands.js')).pullCommand(host),
   },
   {
     name: 'load',
     summary: 'Load images from an archive into the runtime in the box',
-    load: async (host) => (await import('./commands/image/image-load.js')).loadCommand(host),
+    load: async (host) => (await import('./commands/image/image-commands.js')).loadCommand(host),
   },
   {
     name: 'save',
     summary: 'Save images of the runtime in the box into an archive',
-    load: async (host) => (await import('./commands/image/image-save.js')).saveCommand(host),
+    load: async (host) => (await import('./commands/image/image-commands.js')).saveCommand(host),
   },
   {
     name: 'rmi',
     summary: 'Remove images from a container runtime',
-    load: async (host) => (await import('./commands/image/image-remove.js')).removeImageCommand(host),
+    load: async (host) => (await import('./commands/image/image-commands.js')).removeImageCommand(host),
   },
   {
     name: 'prune',
     summary: 'Remove images that no container uses',
-    load: async (host) => (await import('./commands/image/image-remove.js')).pruneCommand(host),
+    load: async (host) => (await import('./commands/image/image-commands.js')).pruneCommand(host),
   },
   {
     name: 'image',
     summary: 'Inspect images; and the commands above under docker’s other names',
-    load: async (host) => (await import('./commands/image/image-inspect.js')).imageCommand(host),
+    load: async (host) => (await import('./commands/image/image-commands.js')).imageCommand(host),
   },
   {
     name: 'doctor',
