@@ -58,13 +58,15 @@ export function observeCommand(host: CliHost): Command {
     only: ['rootDir', 'socket', 'podLogsDir', 'nodeName', 'journalMaxSizeBytes', 'journalMaxAgeMs'],
     machine: machineDefaults(host.env),
   });
-  return addKubeletFlags(command)
+  command
     .addOption(
       new Option('--metrics-bind-address <address>', 'Where to serve /metrics and /healthz; 0 for nowhere')
         .argParser(parseBindAddress)
         .default(parseBindAddress(DEFAULT_METRICS_ADDRESS), DEFAULT_METRICS_ADDRESS),
     )
     .addOption(verbosityOption('Log level, as the kubelet’s -v; 4 is for debugging').default(2))
+    .optionsGroup('Kubelet:');
+  return addKubeletFlags(command)
     .addHelpText('after', wrapNotes(HELP))
     .action(async (flags: ObserveFlags) => observe(flags, host));
 }
