@@ -103,7 +103,7 @@ function isNamed(image: RuntimeImage, wanted: string | undefined): boolean {
 }
 
 /** As CRI's messages are written in JSON, and crictl prints them. */
-export function toCriJson({ id, repoTags, repoDigests, size, uid, username, pinned }: RuntimeImage): object {
+function toCriJson({ id, repoTags, repoDigests, size, uid, username, pinned }: RuntimeImage): object {
   return {
     ...{ id, repoTags, repoDigests, size: String(size), username, pinned, spec: null },
     uid: uid === undefined ? null : { value: String(uid.value) },
