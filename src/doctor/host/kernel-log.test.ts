@@ -5,15 +5,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SystemClock } from '#base/time/clock.js';
 import { aNode } from '#support/builders/node-facts-builder.js';
 import { diagnose } from '../diagnose.js';
+import { parseKernelRecord } from '#base/proc/kernel-log/kernel-records.js';
 import { HostFiles } from '../facts/host-files.js';
 import { type Finding } from '../finding.js';
 import { ask, known } from '../looked.js';
-import {
-  type KernelTroubleKind,
-  parseKernelRecord,
-  readKernelLog,
-  summarizeKernelLog,
-} from './kernel-log.js';
+import { type KernelTroubleKind, readKernelLog, summarizeKernelLog } from './kernel-log.js';
 
 const UPTIME_MS = 10_000_000;
 /** A record as the kernel gives it, from so long ago. */

@@ -1,17 +1,15 @@
-import { constants, readSync } from 'node:fs';
+import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { systemCodeOf } from '#base/errors/system-code.js';
+import {
+  KERNEL_LOG_DEVICE,
+  type KernelRecord,
+  parseKernelRecord,
+  readKernelRecords,
+} from '#base/proc/kernel-log/kernel-records.js';
+import { OomKillReader } from '#base/proc/kernel-log/oom-kills.js';
 import { type HostFiles } from '../facts/host-files.js';
 import { readUptimeMs } from './process-state.js';
 
-const DEVICE = '/dev/kmsg';
-/** A record has at most 8 KiB; the kernel refuses a smaller buffer for a larger one. */
-const RECORD_BYTES = 16 * 1024;
-/** More than the largest ring has. */
-const MAX_RECORDS = 100_000;
-/** Records that are read without a pause: it takes a millisecond or two. */
-const SLICE = 500;
 /** Lines of one kind that are kept, the newest. */
 const MAX_LINES = 5;
 
@@ -59,12 +57,6 @@ export interface KilledProcess {
   readonly cgroup?: string;
 }
 
-/** A line of the log, and when it was written after the start of the machine. */
-interface KernelRecord {
-  readonly atMs: number;
-  readonly text: string;
-}
-
 /** The words of each kind; the first group is whom it names. */
 const PATTERNS: readonly (readonly [KernelTroubleKind, RegExp])[] = [
   ['hungTask', /^INFO: task (.+:\d+)(?: \S+)? blocked for more than \d+ seconds/],
@@ -101,38 +93,13 @@ const PATTERNS: readonly (readonly [KernelTroubleKind, RegExp])[] = [
  * Rejects where it cannot be opened: that takes root or CAP_SYSLOG, and in a container the machine's /dev/kmsg.
  */
 export async function readKernelLog(files: HostFiles): Promise<KernelLogFacts> {
-  const path = await files.locate(DEVICE);
+  const path = await files.locate(KERNEL_LOG_DEVICE);
   const device = await files.within(open(path, constants.O_RDONLY | constants.O_NONBLOCK));
   try {
-    return summarizeKernelLog(await readRecords(device.fd), await readUptimeMs(files));
+    return summarizeKernelLog(await readKernelRecords(device.fd), await readUptimeMs(files));
   } finally {
     await device.close();
   }
-}
-
-/** Each read gives one record at once, and EAGAIN says that there is no more. */
-async function readRecords(fd: number): Promise<string[]> {
-  const buffer = Buffer.alloc(RECORD_BYTES);
-  const records: string[] = [];
-  for (let reads = 1; reads <= MAX_RECORDS; reads++) {
-    if (reads % SLICE === 0) await nextTurn();
-    try {
-      const bytes = readSync(fd, buffer, 0, RECORD_BYTES, null);
-      if (bytes === 0) break;
-      records.push(buffer.toString('utf8', 0, bytes));
-    } catch (error) {
-      if (systemCodeOf(error) === 'EAGAIN') break;
-      // The ring has gone on over the record that was next: those behind it can be read.
-      if (systemCodeOf(error) !== 'EPIPE') throw error;
-    }
-  }
-  return records;
-}
-
-/** Reads `6,1234,98765432,-;text` with lines of keys behind it; undefined for anything else. */
-export function parseKernelRecord(record: string): KernelRecord | undefined {
-  const found = /^\d+,\d+,(\d+),[^;]*;([^\n]*)/.exec(record);
-  return found === null ? undefined : { atMs: Number(found[1]) / 1_000, text: found[2]! };
 }
 
 /** What the records complain about. Pure. */
@@ -140,26 +107,20 @@ export function summarizeKernelLog(records: readonly string[], uptimeMs: number)
   const parsed = records.flatMap((record) => parseKernelRecord(record) ?? []);
   const byKind = new Map<KernelTroubleKind, { records: KernelRecord[]; names: string[] }>();
   const killed: KilledProcess[] = [];
-  let constraint: { readonly pid: number; readonly cgroup: string } | undefined;
+  const kills = new OomKillReader();
   const agoOf = ({ atMs }: KernelRecord): number => Math.max(0, uptimeMs - atMs);
   for (const record of parsed) {
-    constraint = readConstraint(record.text) ?? constraint;
+    const kill = kills.take(record.text);
+    if (kill !== undefined) {
+      const { pid, command, limitedGroup: cgroup } = kill;
+      killed.unshift({ pid, command, agoMs: agoOf(record), ...(cgroup === undefined ? {} : { cgroup }) });
+    }
     const found = match(record.text);
     if (found === undefined) continue;
     const of = byKind.get(found.kind) ?? { records: [], names: [] };
     byKind.set(found.kind, of);
     of.records.push(record);
     if (found.name !== '') of.names = [found.name, ...of.names.filter((name) => name !== found.name)];
-    const [, pid, command = ''] =
-      /^(\d+) \((.*)\)$/.exec(found.kind === 'outOfMemory' ? found.name : '') ?? [];
-    if (pid === undefined) continue;
-    const cgroup = constraint?.pid === Number(pid) ? constraint.cgroup : undefined;
-    killed.unshift({
-      pid: Number(pid),
-      command,
-      agoMs: agoOf(record),
-      ...(cgroup === undefined ? {} : { cgroup }),
-    });
   }
   return {
     records: parsed.length,
@@ -180,10 +141,4 @@ function match(text: string): { readonly kind: KernelTroubleKind; readonly name:
     if (found !== null) return { kind, name: found[1] ?? found[2] ?? '' };
   }
   return undefined;
-}
-
-/** The line before a kill says whose limit was reached: `oom-kill:constraint=CONSTRAINT_MEMCG,…,oom_memcg=/x,…,pid=7,uid=0`. */
-function readConstraint(text: string): { readonly pid: number; readonly cgroup: string } | undefined {
-  const found = /^oom-kill:constraint=CONSTRAINT_MEMCG,.*\boom_memcg=([^,]*),.*\bpid=(\d+),/.exec(text);
-  return found === null ? undefined : { cgroup: found[1]!, pid: Number(found[2]) };
 }

@@ -275,7 +275,7 @@ export class ClusterLink implements ClusterHooks {
         leaseDurationMs: options.nodeLeaseDurationSeconds * 1_000,
         maxImages: options.nodeStatusMaxImages,
       },
-      onEvent: (event) => this.#tell(event),
+      onEvent: (event) => this.recordEvent(event),
       onSupplies: (supplies) => this.#eviction?.noteSupplies(supplies),
       onReached: () => {
         for (const part of [this.#objects, pods, events]) part?.retryNow();
@@ -289,7 +289,7 @@ export class ClusterLink implements ClusterHooks {
         ...{ options, parts, clock, logger },
         node: () => this.#node?.node,
         findTold: (uid) => this.findTold(uid),
-        onEvent: (event) => this.#tell(event),
+        onEvent: (event) => this.recordEvent(event),
       }),
     );
     this.#node.node.onNode((node) => {
@@ -307,7 +307,7 @@ export class ClusterLink implements ClusterHooks {
       this.#serving = openServingCertificate({
         ...{ certFolder: certFolderOf(options), nodeName, client: api, channels, clock, logger },
         addresses: () => this.node?.addresses ?? [],
-        onEvent: (event) => this.#tell(event),
+        onEvent: (event) => this.recordEvent(event),
       });
     }
   }
@@ -317,7 +317,7 @@ export class ClusterLink implements ClusterHooks {
     const { enrollment } = this.#loaded;
     const parts = [this.#objects, this.#pods, this.#node, this.#events, this.#serving];
     await Promise.all([
-      enrollment.run(signal, (event) => this.#tell(event)),
+      enrollment.run(signal, (event) => this.recordEvent(event)),
       // Sends no request before the node has something to show; existing pods run on meanwhile.
       enrollment.whenKnown(signal).then(
         async () => Promise.all(parts.map(async (part) => part?.run(signal))),
@@ -361,7 +361,8 @@ export class ClusterLink implements ClusterHooks {
     this.#loaded.clients.close();
   }
 
-  #tell(event: NodeEvent): void {
+  /** Sends an event of the Node, and logs it. */
+  recordEvent(event: NodeEvent): void {
     const { nodeName, logger } = this.#given;
     const { type, reason, message } = event;
     this.#events?.recordNode(event);

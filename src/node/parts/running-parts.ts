@@ -5,6 +5,7 @@ import { recordProbeFailures } from '../telemetry/reports/probe-events.js';
 import { logFailedCalls } from '../telemetry/reports/log-failed-calls.js';
 import { logHealthChanges } from '../telemetry/reports/log-health-changes.js';
 import { notifyProbes } from '../telemetry/reports/notify-probes.js';
+import { OomWatcher } from '../resources/oom/oom-watcher.js';
 import { type AgentParts } from './agent-parts.js';
 import { followPodsOfWorkloads } from './build-workloads.js';
 import { type Loop, loopsPart, type Part } from './part-list.js';
@@ -66,7 +67,8 @@ function reportsPart({ started, version, logger }: RunningPartsOptions): Part<re
 }
 
 /** What sees and shows the node; it goes on until everything has settled. */
-function observersOf({ options, started, clock, logger }: RunningPartsOptions): Loop[] {
+function observersOf(given: RunningPartsOptions): Loop[] {
+  const { options, started, clock, logger } = given;
   const { connected, parts, api, link } = started;
   const { keeper, client } = connected;
   const { pleg, runtimeState, node, probes } = parts;
@@ -79,9 +81,23 @@ function observersOf({ options, started, clock, logger }: RunningPartsOptions): 
     ['health report', async (signal) => logHealthChanges(health, signal)],
     ['API', async (signal) => api.run(signal)],
     ['node facts', async (signal) => node.run(signal)],
+    ['kills for want of memory', async (signal) => buildOomWatcher(given).run(signal)],
     ['cluster', async (signal) => link?.run(signal)],
     ['probe targets', async (signal) => notifyProbes({ pleg, probes }, signal)],
   ];
+}
+
+function buildOomWatcher({ started, clock, logger }: RunningPartsOptions): OomWatcher {
+  const { parts, link, identity } = started;
+  const { cache, ownUids, events } = parts;
+  return new OomWatcher({
+    ...{ events, clock, logger },
+    pods: () => [...ownUids()].map((uid) => cache.getLastKnown(uid)),
+    onSystemOom: (event) => {
+      if (link === undefined) logger.warn('Event of the node', { node: identity.name, ...event });
+      else link.recordEvent(event);
+    },
+  });
 }
 
 /** What has nothing to start, and settles when nothing new is decided. */
