@@ -28,4 +28,14 @@ describe('an agent that is not there', () => {
     const { code } = await lab.start(['get', 'pods', '--socket', socket], { env }).ended;
     expect(code).toBe(0);
   });
+
+  it('is the one in the root folder of the flag, and no other, whatever the environment says', async () => {
+    const env = { PODLOOP_SOCKET: agent.socketPath };
+    for (const command of ['events', 'incidents']) {
+      await lab.start([command, '--root-dir', '/nowhere'], { env }).ended;
+      expect(agent.requests, command).toEqual([]);
+    }
+    const { code, stderr } = await lab.start(['events', '--root-dir', '/nowhere'], { env }).ended;
+    expect([code, stderr]).toEqual([1, expect.stringContaining('/nowhere/podloop.sock')]);
+  });
 });

@@ -1,4 +1,6 @@
+import { join, resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { SOCKET_NAME } from '#node';
 import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
 import { AgentClient } from './api/agent-client.js';
 import { resolveAgentSocket } from './api/agent-socket.js';
@@ -9,6 +11,8 @@ import { EXIT_INTERRUPTED } from '../interrupts.js';
 /** The flags of every command that talks to a running agent. */
 export interface SessionFlags {
   readonly socket?: string;
+  /** The root folder of the agent, for commands that read it, too: without `socket` the agent is the one there. */
+  readonly rootDir?: string;
   readonly namespace?: string;
 }
 
@@ -62,7 +66,8 @@ export async function withAgent(
   const { stdout, env, clock } = host;
   const interrupted = host.listenForInterrupts();
   const signal = AbortSignal.any([interrupted, stdout.ended]);
-  const socketPath = resolveAgentSocket(flags.socket, env, process.getuid?.() ?? 0);
+  const { rootDir, socket = rootDir === undefined ? undefined : join(resolve(rootDir), SOCKET_NAME) } = flags;
+  const socketPath = resolveAgentSocket(socket, env, process.getuid?.() ?? 0);
   const client = new AgentClient({ socketPath, clock, signal });
   const { namespace = DEFAULT_NAMESPACE } = flags;
   try {

@@ -52,7 +52,7 @@ describe('podloop observe beside a runtime', { timeout: patiently(180_000) }, ()
 
     await expect.poll(() => ask('get', 'pods', '-n', 'test', '--no-headers')).toMatch(/web +1\/2 +Error +0/);
     expect(await ask('logs', '-n', 'test', 'web', '-c', 'main')).toBe('hello');
-    expect(await ask('top', '--once', '-o', 'json')).toContain('"endpoint"');
+    expect(await ask('top', 'pleg', '--once', '-o', 'json')).toContain('"endpoint"');
     await node.client.removeContainer({ containerId: job });
     const again = await node.run(sandbox, 'again', 'exit 4');
     await expect

@@ -91,7 +91,7 @@ export function eventsCommand(host: CliHost): Command {
     .option('--no-headers', 'Do not print the column names')
     .option(
       '--root-dir <path>',
-      'Root folder of the agent, which is read while the agent is down (default: the folder of the socket)',
+      'Root folder of the agent: its socket is there, and the folder is read while the agent is down (default: the folder of the socket)',
     );
   return command
     .addHelpText('after', wrapNotes(HELP))
