@@ -40,10 +40,10 @@ describe('the socket of an agent that nobody has named', () => {
     expect(find(names)).toBe(expected);
   });
 
-  it('has to be named where several batches run', () => {
+  it('has to be named where several agents run', () => {
     const names = ['own/batches/a', 'shared/batches/b'];
     expect(() => find(names)).toThrow(
-      /several batches run; name one with --socket: .*a\/podloop.sock, .*b\/pod/,
+      /several agents run; name one with --socket: .*a\/podloop.sock, .*b\/pod/,
     );
     expect(find(names, 'usual')).toBe('own');
   });
