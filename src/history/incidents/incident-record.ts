@@ -10,6 +10,8 @@ import { isRecord } from '#base/text/is-record.js';
 /** The version of the format. It grows when an older reader would misunderstand a newer file. */
 export const INCIDENT_VERSION = 1;
 
+const STATES: readonly unknown[] = ['open', 'over', 'cut off'] satisfies readonly IncidentState[];
+
 /** `open`: it lasts; `over`: it ended; `cut off`: the observer ended before it. */
 export type IncidentState = 'open' | 'over' | 'cut off';
 
@@ -36,7 +38,10 @@ export interface IncidentFinding {
   readonly process?: { readonly pid: number; readonly command: string };
   /** What followed from it, as sentences that begin with a code. */
   readonly follows: readonly string[];
+  /** When it was found first. */
   readonly beganAt: string;
+  /** Since when it was so, where that is known: a call may have hung before it was found. */
+  readonly since?: string;
   /** Of its last spell; absent while it lasts. */
   readonly endedAt?: string;
   /** How often it began within the incident. */
@@ -80,12 +85,47 @@ export function parseIncident(text: string): Incident {
     throw new RangeError(
       `it has version ${fields['version']} of the format, and this podloop knows ${INCIDENT_VERSION}`,
     );
-  const { id, state, beganAt, findings, recurrences = [], gaps = [] } = fields;
+  const { id, state, beganAt, endedAt, findings, recurrences = [], gaps = [] } = fields;
   const isWhole =
     typeof id === 'number' &&
-    typeof state === 'string' &&
-    typeof beganAt === 'string' &&
-    Array.isArray(findings);
+    STATES.includes(state) &&
+    isTime(beganAt) &&
+    (endedAt === undefined || isTime(endedAt)) &&
+    isListOf(findings, isFinding) &&
+    isListOf(recurrences, (each) => isRecord(each) && isTime(each['at'])) &&
+    isListOf(gaps, isText);
   if (!isWhole) throw new RangeError('it is no incident');
-  return { ...fields, recurrences, gaps } as unknown as Incident;
+  const { node = '', podloop = '', recordedFrom = beganAt, runtime } = fields;
+  const of = isRecord(runtime) ? runtime : {};
+  const { endpoint = '', name = '', version = '' } = of;
+  const words = [node, podloop, recordedFrom, endpoint, name, version];
+  if (!words.every(isText)) throw new RangeError('it is no incident');
+  const whole = { node, podloop, recordedFrom, runtime: { ...of, endpoint, name, version } };
+  return { ...fields, ...whole, recurrences, gaps } as unknown as Incident;
+}
+
+/** Whether it has what a reader relies on. */
+function isFinding(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { pod, process, beganAt, endedAt } = value;
+  return (
+    ['code', 'severity', 'message', 'remedy'].every((key) => isText(value[key])) &&
+    [value['evidence'], value['follows']].every((lines) => isListOf(lines, isText)) &&
+    isTime(beganAt) &&
+    (endedAt === undefined || isTime(endedAt)) &&
+    (pod === undefined || (isRecord(pod) && isText(pod['namespace']) && isText(pod['name']))) &&
+    (process === undefined || isRecord(process))
+  );
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isTime(value: unknown): boolean {
+  return isText(value) && !Number.isNaN(Date.parse(value));
+}
+
+function isListOf(value: unknown, isOne: (each: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every((each) => isOne(each));
 }

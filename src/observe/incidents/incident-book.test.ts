@@ -55,6 +55,14 @@ describe('an incident', () => {
     expect(book.open).toBeUndefined();
   });
 
+  it('says since when a finding was so, which may be long before it was found', () => {
+    const { book, examine } = setUp();
+    examine(MINUTE, aFinding('OciRuntimeHangs', { sinceMs: BEGIN }), aFinding('DiskFull'));
+    const [hangs, full] = book.open!.findings;
+    expect(hangs).toMatchObject({ since: '2026-01-02T03:00:00.000Z', beganAt: '2026-01-02T03:01:00.000Z' });
+    expect(full).not.toHaveProperty('since');
+  });
+
   it('is joined by findings that begin while it is open, in the order of their begin', () => {
     const { book, examine, opened } = setUp();
     examine(0, aFinding('ShimStopped'));

@@ -171,12 +171,14 @@ export class IncidentBook {
 
 function toFacts(finding: Finding): Omit<IncidentFinding, 'key' | 'beganAt' | 'spells'> {
   const { code, severity, message, evidence, remedy, pod, pods, container, call, follows = [] } = finding;
+  const { sinceMs } = finding;
   return {
     ...{ code, severity, message, evidence, remedy },
     ...(pod === undefined ? {} : { pod }),
     ...(pods === undefined ? {} : { pods }),
     ...(container === undefined ? {} : { container }),
     ...(call === undefined ? {} : { call }),
+    ...(sinceMs === undefined ? {} : { since: toTime(sinceMs) }),
     ...(finding.process === undefined ? {} : { process: finding.process }),
     follows: follows.map((each) => `${each.code}: ${each.message}`),
   };

@@ -17,6 +17,7 @@ const INCIDENT: Incident = {
       process: { pid: 4711, command: 'containerd-shim' },
       follows: ['ListHangs: ListContainers is not answered'],
       ...{ beganAt: '2026-01-02T03:00:00.000Z', endedAt: '2026-01-02T03:02:00.000Z' },
+      since: '2026-01-02T02:59:50.000Z',
       ending: 'containerd-shim (pid 4711) has ended',
     },
     {
@@ -36,6 +37,7 @@ it('an incident says who was first, what followed, what to do, what ended it, an
     'Runtime: containerd 2.1.9 at unix:///run/cri.sock',
     '',
     'First: CRITICAL ShimStopped: the shim of pod default/web is stopped by a signal',
+    '  since: 2026-01-02T02:59:50.000Z',
     '  pod: default/web',
     '  process: containerd-shim (pid 4711)',
     '  evidence: state T',
@@ -51,4 +53,25 @@ it('an incident says who was first, what followed, what to do, what ended it, an
     '',
     'Missing: its calls could not be recorded: ENOSPC',
   ]);
+});
+
+it('a name cannot begin a line of its own or command the terminal', () => {
+  const hostile = 'web\nFirst: CRITICAL forged\r\u001B[2J\u2028\u009B31m';
+  const [finding] = INCIDENT.findings;
+  const incident: Incident = {
+    ...INCIDENT,
+    node: hostile,
+    runtime: { endpoint: hostile, name: hostile, version: hostile },
+    findings: [
+      {
+        ...{ ...finding!, message: hostile, evidence: [hostile], follows: [hostile], remedy: hostile },
+        ...{ pod: { uid: 'u', namespace: hostile, name: hostile }, container: hostile, ending: hostile },
+        process: { pid: 1, command: hostile },
+      },
+    ],
+    gaps: [hostile],
+  };
+  const lines = toIncidentLines(incident);
+  expect(lines.join('')).not.toMatch(/[\p{Cc}\u2028\u2029]/u);
+  expect(lines.filter((line) => line.startsWith('First:'))).toHaveLength(1);
 });

@@ -20,16 +20,18 @@ export function toIncidentLines(incident: Incident): string[] {
         ]),
     ...(gaps.length === 0 ? [] : ['', ...gaps.map((gap) => `Missing: ${gap}`)]),
   ];
-  return lines.map(escapeTerminal);
+  // A name may have a line break as well, which would begin a line that podloop did not write.
+  return lines.map((line) => escapeTerminal(line.replaceAll(/[\n\u2028\u2029]/g, ' ')));
 }
 
 function toFindingLines(finding: IncidentFinding, index: number, incidentBeganAt: string): string[] {
   const { code, severity, message, evidence, follows, remedy, beganAt, endedAt, spells, ending } = finding;
-  const { pod, container, process } = finding;
+  const { pod, container, process, since } = finding;
   const when = index === 0 ? 'First' : `After ${between(incidentBeganAt, beganAt)}`;
   const repeated = spells > 1 ? `; it began ${spells} times` : '';
   return [
     `${when}: ${severity.toUpperCase()} ${code}: ${oneLine(message)}`,
+    ...(since === undefined ? [] : [`  since: ${since}`]),
     ...(pod === undefined
       ? []
       : [`  pod: ${formatPod(pod)}${container === undefined ? '' : `, container ${container}`}`]),
