@@ -10,6 +10,8 @@ const WELL: QuickFacts = {
     ioFull: 0,
     memoryFull: 0,
     isKubeletHealthy: true,
+    stoppedShims: 0,
+    longOciCalls: 0,
   },
 };
 
@@ -31,6 +33,8 @@ it.each<[string, Partial<QuickFacts>]>([
   ['processes wait for disks', { ioFull: 11 }],
   ['processes wait for memory', { memoryFull: 11 }],
   ['the kubelet is not healthy', { isKubeletHealthy: false }],
+  ['a shim is stopped', { stoppedShims: 1 }],
+  ['a call of the OCI runtime takes long', { longOciCalls: 1 }],
 ])('says that %s', (reason, change) => {
   expect(findSuspicions({ ...WELL, ...change })).toEqual([reason]);
 });

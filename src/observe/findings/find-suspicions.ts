@@ -13,6 +13,9 @@ export interface QuickFacts {
   readonly memoryFull: number | undefined;
   /** Undefined where no kubelet was asked, or none listens. */
   readonly isKubeletHealthy: boolean | undefined;
+  /** Shims that a signal has stopped, and calls of an OCI runtime that take long; both 0 where /proc cannot be read. */
+  readonly stoppedShims: number;
+  readonly longOciCalls: number;
 }
 
 const LIST_HANGS_MS = 3_000;
@@ -33,6 +36,8 @@ export function findSuspicions(facts: QuickFacts): string[] {
     [ioFull >= PRESSURE_PERCENT, 'processes wait for disks'],
     [memoryFull >= PRESSURE_PERCENT, 'processes wait for memory'],
     [facts.isKubeletHealthy === false, 'the kubelet is not healthy'],
+    [facts.stoppedShims > 0, 'a shim is stopped'],
+    [facts.longOciCalls > 0, 'a call of the OCI runtime takes long'],
   ];
   return reasons.flatMap(([is, why]) => (is ? [why] : []));
 }

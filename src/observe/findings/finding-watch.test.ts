@@ -16,6 +16,8 @@ const WELL: QuickFacts = {
     ioFull: 0,
     memoryFull: 0,
     isKubeletHealthy: true,
+    stoppedShims: 0,
+    longOciCalls: 0,
   },
 };
 const AWAY: NodeFacts = aNode({

@@ -2,7 +2,7 @@ import { relistEnded } from '#base/channels/pleg-channels.js';
 import { type Channels } from '#base/channels/publishing-channel.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { type Clock } from '#base/time/clock.js';
-import { HostFiles, httpGet, readPressure } from '#doctor';
+import { HostFiles, httpGet, readPressure, ShimGlancer } from '#doctor';
 import { type CriClient, type Pleg } from '#watch';
 import { type QuickFacts } from './find-suspicions.js';
 
@@ -29,6 +29,7 @@ export class QuickLook implements Disposable {
   #longestListMs = 0;
   #usualListMs: number | undefined;
   #hadKubelet = false;
+  readonly #shims = new ShimGlancer();
 
   constructor(options: QuickLookOptions) {
     this.#options = options;
@@ -44,7 +45,11 @@ export class QuickLook implements Disposable {
   async read(signal: AbortSignal): Promise<QuickFacts> {
     const { pleg, client, hostRoot, clock } = this.#options;
     const files = new HostFiles({ root: hostRoot, clock, signal });
-    const [pressure, isKubeletHealthy] = await Promise.all([readPressure(files), this.#askKubelet(signal)]);
+    const [pressure, isKubeletHealthy, shims] = await Promise.all([
+      readPressure(files),
+      this.#askKubelet(signal),
+      this.#shims.glance(files).catch(() => ({ stopped: 0, longCalls: 0 })),
+    ]);
     const longestListMs = this.#longestListMs;
     this.#longestListMs = 0;
     return {
@@ -52,6 +57,7 @@ export class QuickLook implements Disposable {
       ...{ longestListMs, usualListMs: this.#usualListMs ?? 0, isKubeletHealthy },
       ioFull: pressure.known ? pressure.value.io.fullAvg10 : undefined,
       memoryFull: pressure.known ? pressure.value.memory.fullAvg10 : undefined,
+      ...{ stoppedShims: shims.stopped, longOciCalls: shims.longCalls },
     };
   }
 

@@ -127,6 +127,8 @@ describe('an incident on the disk', () => {
           health: { healthy: true, listInFlightMs: undefined, stuckPodCount: 0 },
           ...{ isConnected: true, longestListMs: 1, usualListMs: 1, ioFull: 3, memoryFull: 0 },
           isKubeletHealthy: undefined,
+          stoppedShims: 0,
+          longOciCalls: 0,
         },
         { callsInFlight: [] },
       );
