@@ -90,6 +90,11 @@ export const COMMANDS: readonly LazyCommand[] = [
     load: async (host) => (await import('./commands/events/events.js')).eventsCommand(host),
   },
   {
+    name: 'blame',
+    summary: 'Show where the starts of pods spent their time, the longest first',
+    load: async (host) => (await import('./commands/blame/blame.js')).blameCommand(host),
+  },
+  {
     name: 'describe',
     summary: 'Show everything that a running agent knows about a pod',
     load: async (host) => (await import('./commands/describe/describe.js')).describeCommand(host),

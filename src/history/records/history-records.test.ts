@@ -5,6 +5,7 @@ import { FakeClock } from '#testing/fake-clock.js';
 import { type CriCall, criCallEnded, criConnectionChanged } from '#base/channels/channels.js';
 import { OLDEST_STAMP } from '#base/time/clock.js';
 import { type RelistEnd, relistEnded } from '#base/channels/pleg-channels.js';
+import { podAdded } from '#base/channels/start-channels.js';
 import { podSyncEnded } from '#base/channels/worker-channels.js';
 import { SILENT_LOGGER } from '#base/log/logger.js';
 import { PodEventLog } from '../../node/telemetry/reports/pod-event-log.js';
@@ -102,6 +103,37 @@ describe('syncs', () => {
       'Warning SyncFailed: SyncPod (sync) failed after 1.2s: no room',
       'Normal CleanedUp: TerminatedPod (sync) ended after 1.2s',
     ]);
+  });
+
+  it('say when a pod arrived, when work on it began and when each call was made, until it has a sandbox', async () => {
+    leave = recordSyncs(maker());
+    const arrivedAtMs = clock.now();
+    channels.publish(podAdded, { uid: 'u1', containers: 1, hasNetwork: true });
+    await clock.advance(3 * SECOND);
+    end({ waitedMs: 200, durationMs: 2_500, error: new Error('no volume') });
+    const run = call('RunPodSandbox');
+    await clock.advance(2 * SECOND);
+    endCall(run);
+    end({ durationMs: 2_000 });
+    endCall(call('StartContainer'));
+    end();
+    const callTimes = [`${run.startedAtMs}+2000`];
+    expect(records.map(({ details }) => [details?.['arrivedAtMs'], details?.['workedAtMs']])).toEqual([
+      [undefined, undefined],
+      [arrivedAtMs, arrivedAtMs + 700],
+      [undefined, undefined],
+    ]);
+    expect(records[1]!.details).toMatchObject({ calls: ['RunPodSandbox'], callTimes });
+  });
+
+  it('say nothing of the arrival of a pod that an earlier agent started', async () => {
+    leave = recordSyncs(maker());
+    channels.publish(podAdded, { uid: 'u1', containers: 1, hasNetwork: true });
+    end();
+    await clock.advance(SECOND);
+    endCall(call('RunPodSandbox'));
+    end();
+    expect(records.map(({ details }) => details?.['arrivedAtMs'])).toEqual([undefined]);
   });
 
   it('that repeatedly fail in the same way are recorded once a minute with their count', async () => {

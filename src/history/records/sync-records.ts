@@ -4,6 +4,7 @@ import { type CriCallEnd, criCallEnded } from '#base/channels/channels.js';
 import { type Clock } from '#base/time/clock.js';
 import { messageOf } from '#base/errors/errors.js';
 import { formatGoDuration } from '#base/time/go-duration.js';
+import { podAdded } from '#base/channels/start-channels.js';
 import { type PodSyncEnd, podSyncEnded } from '#base/channels/worker-channels.js';
 import { type RepeatFolder } from './repeat-folder.js';
 
@@ -30,6 +31,21 @@ const WORDS: Readonly<Record<string, string>> = {
   TerminatedPod: 'CleanedUp',
 };
 
+/** The calls since the last piece of work that was recorded. */
+interface MadeCalls {
+  readonly methods: string[];
+  /** For each call, when it began and how long it took, in milliseconds: `1767225600000+250`. */
+  readonly times: string[];
+}
+
+/** A pod that arrived and has no sandbox yet. */
+interface Arrival {
+  /** Wall-clock milliseconds. */
+  readonly atMs: number;
+  /** When the first work on it began. */
+  workedAtMs: number | undefined;
+}
+
 /**
  * Records each piece of work on a pod that failed or changed something in the runtime, with its calls.
  *
@@ -37,24 +53,38 @@ const WORDS: Readonly<Record<string, string>> = {
  */
 export function recordSyncs({ channels, clock, repeats, append, findPod }: RecordMaker): () => void {
   /** For each pod, the calls since its last piece of work. */
-  const calls = new Map<string, string[]>();
+  const calls = new Map<string, MadeCalls>();
+  const arrivals = new Map<string, Arrival>();
   /** Pods whose last work failed, in order of the failure. */
   const failing = new Set<string>();
-  const leaveCalls = channels.subscribe(criCallEnded, ({ call }: CriCallEnd) => {
+  const leaveCalls = channels.subscribe(criCallEnded, ({ call, durationMs }: CriCallEnd) => {
     const uid = call.pod?.uid;
     if (uid === undefined || !CHANGES.test(call.method)) return;
-    const made = calls.get(uid) ?? [];
-    if (made.length < MAX_CALLS) made.push(call.method);
+    const made = calls.get(uid) ?? { methods: [], times: [] };
+    if (made.methods.length < MAX_CALLS) {
+      made.methods.push(call.method);
+      made.times.push(`${call.startedAtMs}+${Math.round(durationMs)}`);
+    }
     calls.delete(uid);
     calls.set(uid, made);
     if (calls.size > MAX_PODS) calls.delete(calls.keys().next().value!);
   });
+  const leaveArrivals = channels.subscribe(podAdded, ({ uid }) => {
+    arrivals.delete(uid);
+    arrivals.set(uid, { atMs: clock.now(), workedAtMs: undefined });
+    if (arrivals.size > MAX_PODS) arrivals.delete(arrivals.keys().next().value!);
+  });
   const leaveSyncs = channels.subscribe(podSyncEnded, (end: PodSyncEnd) => {
     const { uid, workType, reason, error } = end;
+    const arrival = arrivals.get(uid);
+    if (arrival !== undefined) arrival.workedAtMs ??= clock.now() - end.durationMs + end.waitedMs;
     // Its calls are attributed to the newer work that interrupted it.
     if (end.isOvertaken === true) return;
-    const made = calls.get(uid) ?? [];
+    const { methods: made, times } = calls.get(uid) ?? { methods: [], times: [] };
     calls.delete(uid);
+    const hasStarted = made.includes('RunPodSandbox');
+    // Work that needs no sandbox found one: the pod was started by an earlier agent.
+    if (hasStarted || error === undefined) arrivals.delete(uid);
     // Most work succeeds, and ending all repeats is a search through them.
     if (failing.delete(uid) && error === undefined) repeats.end(failureOf(uid));
     if (error !== undefined) failing.add(uid);
@@ -64,7 +94,11 @@ export function recordSyncs({ channels, clock, repeats, append, findPod }: Recor
     if (pod === undefined || !isNews) return;
     const base = {
       ...({ atMs: clock.now(), kind: 'sync', pod } as const),
-      details: { workType, trigger: reason, calls: made, durationMs: Math.round(end.durationMs) },
+      details: {
+        ...{ workType, trigger: reason, calls: made, durationMs: Math.round(end.durationMs) },
+        ...(made.length === 0 ? {} : { callTimes: times }),
+        ...(hasStarted && arrival !== undefined ? toDetails(arrival) : {}),
+      },
     };
     if (error === undefined) {
       const message = describe(end, made, undefined);
@@ -78,8 +112,13 @@ export function recordSyncs({ channels, clock, repeats, append, findPod }: Recor
   });
   return () => {
     leaveCalls();
+    leaveArrivals();
     leaveSyncs();
   };
+}
+
+function toDetails({ atMs, workedAtMs = atMs }: Arrival): { arrivedAtMs: number; workedAtMs: number } {
+  return { arrivedAtMs: atMs, workedAtMs: Math.round(workedAtMs) };
 }
 
 /** The prefix of the keys of a pod's failures. */

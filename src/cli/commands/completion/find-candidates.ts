@@ -79,6 +79,8 @@ async function completeOperand(
     case 'delete':
     case 'wait':
       return completeObject(first, last, names);
+    case 'blame':
+      return only(first === undefined ? await names.objects(podType()) : [], last);
     case 'stop':
     case 'restart':
     case 'stats':

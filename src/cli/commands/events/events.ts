@@ -14,7 +14,7 @@ import { readPodName } from '../../shared/api/object-selection.js';
 import { findResourceType } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { failure } from '../../command-failure.js';
-import { HistoryReader, type HistoryRecord } from './history-reader.js';
+import { HistoryReader, type HistoryRecord } from '../../shared/history/history-reader.js';
 import { toEventObject } from './to-event-object.js';
 import { ObjectPrinter } from '../../shared/print/object-printer.js';
 import { type OutputFormat, readOutputFormat } from '../../shared/print/output-format.js';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { toEventObject } from './to-event-object.js';
-import { type HistoryRecord } from './history-reader.js';
+import { type HistoryRecord } from '../../shared/history/history-reader.js';
 
 const RECORD: HistoryRecord = {
   ...{ id: '1000-1', atMs: 1_000, kind: 'restart', type: 'Normal', reason: 'Restarted', message: 'again' },

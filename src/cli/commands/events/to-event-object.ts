@@ -2,7 +2,7 @@ import { containerFieldPath } from '#kube/container/container-field-path.js';
 import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
 import { toV1Time } from '#kube/pod/v1-pod-status.js';
 import { type EventObject } from '#kube/columns/kube-object.js';
-import { type HistoryRecord } from './history-reader.js';
+import { type HistoryRecord } from '../../shared/history/history-reader.js';
 
 /** The label that has the kind of a record. */
 const KIND_LABEL = 'podloop.dev/kind';

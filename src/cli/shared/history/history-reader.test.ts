@@ -7,7 +7,7 @@ import { FakeAgentServer } from '#support/fakes/fake-agent-server.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { untilTrue } from '#support/until-true.js';
 import { JournalStore } from '../../../history/journal/journal-store.js';
-import { AgentAbsent, AgentClient } from '../../shared/api/agent-client.js';
+import { AgentAbsent, AgentClient } from '../api/agent-client.js';
 import { HistoryReader } from './history-reader.js';
 
 it('a history that an agent has taken as it started is read from that agent', async () => {

@@ -2,8 +2,8 @@ import { readHistoryOnDisk, type JournalEntry } from '#node';
 import { type HistoryFilter } from '#kube/node/history-filter.js';
 import { type Clock } from '#base/time/clock.js';
 import { hasCode, messageOf } from '#base/errors/errors.js';
-import { AgentAbsent, type AgentClient, ANSWER_LIMIT_MS } from '../../shared/api/agent-client.js';
-import { readLines } from '../../shared/api/watch-objects.js';
+import { AgentAbsent, type AgentClient, ANSWER_LIMIT_MS } from '../api/agent-client.js';
+import { readLines } from '../api/watch-objects.js';
 import { CommandFailure, failure } from '../../command-failure.js';
 
 /** A record of the history, wherever it was read. */
