@@ -29,6 +29,7 @@ import { ObservedPort } from './findings/observed-port.js';
 import { QuickLook } from './findings/quick-look.js';
 import { CallRing } from './incidents/call-ring.js';
 import { IncidentKeeper } from './incidents/incident-keeper.js';
+import { sampleCalls } from './incidents/sample-calls.js';
 import { addIncidentRoutes } from './node/incident-routes.js';
 import { ObserverApi } from './node/observer-api.js';
 import { ObserverHistory } from './node/observer-history.js';
@@ -57,8 +58,6 @@ const INSPECT_CONCURRENCY = 4;
 const MAX_LIST_SHARE = 0.1;
 /** The flight recorder: the calls of the last minutes, in memory. */
 const RING = { maxBytes: 16 * 2 ** 20, maxAgeMs: 5 * 60_000 };
-/** How many calls in flight a sample names. */
-const SAMPLED_CALLS = 10;
 /** Errors of a disk that may be mended while an observer runs. */
 const UNWRITABLE = new Set(['EROFS', 'ENOSPC', 'EDQUOT', 'EIO']);
 /** How often an unwritable root folder is tried again. */
@@ -247,17 +246,6 @@ function isUnwritable(error: unknown): boolean {
     if (UNWRITABLE.has(systemCodeOf(cause))) return true;
   }
   return false;
-}
-
-/** The calls that have no answer yet, the oldest first. */
-function sampleCalls(client: Pick<CriClient, 'callsInFlight'>, clock: Clock): readonly object[] {
-  const nowMs = clock.monotonicMs();
-  return client
-    .callsInFlight()
-    .slice(0, SAMPLED_CALLS)
-    .map(({ method, pod, containerId, startedAtMonotonicMs }) => ({
-      ...{ method, pod, containerId, ageMs: Math.round(nowMs - startedAtMonotonicMs) },
-    }));
 }
 
 /** Read at each report, as the runtime may be found later. */

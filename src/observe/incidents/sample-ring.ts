@@ -17,11 +17,16 @@ export class SampleRing {
 
   /** Adds a sample of that time (milliseconds since the epoch); returns its line. */
   add(atMs: number, kind: 'look' | 'examination', sample: object): string {
-    const line = `${JSON.stringify({ at: new Date(atMs).toISOString(), kind, ...sample })}\n`;
+    const line = `${JSON.stringify({ at: new Date(atMs).toISOString(), kind, ...sample }, toPlain)}\n`;
     this.#lines.push({ atMs, line });
     this.#bytes += line.length;
     while (this.#bytes > this.#maxBytes || (this.#lines[0]?.atMs ?? atMs) < atMs - this.#maxAgeMs)
       this.#bytes -= this.#lines.shift()!.line.length;
     return line;
   }
+}
+
+/** JSON has no numbers of that size. */
+function toPlain(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
 }
