@@ -29,7 +29,7 @@ const AWAY: NodeFacts = aNode({
   },
 });
 
-function setUp() {
+function setUp({ onLooked = () => undefined }: { readonly onLooked?: () => void } = {}) {
   const clock = new FakeClock();
   const logger = new LogRecorder();
   const node = { quick: WELL, facts: aNode() };
@@ -40,7 +40,7 @@ function setUp() {
     port: { beginExamination: () => undefined } as unknown as ObservedPort,
     quickLook: { read: async () => Promise.resolve(node.quick) },
     readKubelet: async () => Promise.resolve({ urls: [], healthzUrl: '', credentials: {} }),
-    ...{ hostRoot: '/', clock, logger, onLooked: () => undefined },
+    ...{ hostRoot: '/', clock, logger, onLooked },
     onExamined: (examination) => void examinations.push(examination),
     examine: async () => {
       examinedAt.push(Math.round((clock.monotonicMs() - startedMs) / 1_000));
@@ -65,6 +65,16 @@ describe('the rules of the doctor, all the time', () => {
     const { examinedAt, pass } = setUp();
     await pass(300);
     expect(examinedAt).toEqual([10, 130, 250]);
+  });
+
+  it('are applied although what was seen at a look cannot be kept, which is said', async () => {
+    const onLooked = (): void => {
+      throw new Error('no room');
+    };
+    const { examinedAt, logger, pass } = setUp({ onLooked });
+    await pass(130);
+    expect(examinedAt).toEqual([10, 130]);
+    expect(logger.complaints[0]!.message).toBe('What was seen at a look could not be kept');
   });
 
   it('are applied at once when something seems wrong, and less and less often while nothing changes', async () => {

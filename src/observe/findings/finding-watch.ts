@@ -99,7 +99,11 @@ export class FindingWatch {
       // One look that fails is made up for by the next.
       const facts = await quickLook.read(signal).catch(() => undefined);
       if (facts === undefined) continue;
-      onLooked(facts);
+      try {
+        onLooked(facts);
+      } catch (error) {
+        logger.error('What was seen at a look could not be kept', error);
+      }
       const suspicions = findSuspicions(facts);
       const isWorthIt = suspicions.length > 0 || this.active.length > 0;
       const nowMs = clock.monotonicMs();

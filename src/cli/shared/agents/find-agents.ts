@@ -42,7 +42,7 @@ export interface FoundAgents {
 }
 
 /** An agent that takes longer is left out. */
-const LIMIT_MS = 3_000;
+const LIMIT_MS = 5_000;
 
 /**
  * The agents of this machine: those with a default root folder, those whose command line or `PODLOOP_SOCKET` names their
