@@ -206,6 +206,61 @@ describe('an object that stands for pods, or for what they use', () => {
     expect(problemsOf('CronJob', { schedule }).length === 0).toBe(isFine);
   });
 
+  describe('a StatefulSet with claims', () => {
+    const mounting = (mounts: readonly string[], volumes?: readonly string[]) =>
+      template({
+        containers: [
+          {
+            name: 'a',
+            image: 'a:1',
+            volumeMounts: mounts.map((name) => ({ name, mountPath: `/m/${name}` })),
+          },
+        ],
+        ...(volumes === undefined ? {} : { volumes: volumes.map((name) => ({ name, emptyDir: {} })) }),
+      });
+    const claimsOf = (names: readonly string[]) => names.map((name) => ({ metadata: { name }, spec: CLAIM }));
+    const NAMES = fc.uniqueArray(fc.constantFrom('data', 'logs', 'wal', 'cache'));
+
+    it('mounts each of its claims and volumes, and nothing else', () => {
+      fc.assert(
+        fc.property(NAMES, NAMES, NAMES, (claims, volumes, mounts) => {
+          const written = mounting(mounts, volumes);
+          const value = objectOf('StatefulSet', {
+            ...SPECS.StatefulSet,
+            ...{ template: written, volumeClaimTemplates: claimsOf(claims) },
+          });
+          const unknown = mounts.flatMap((name, index) =>
+            claims.includes(name) || volumes.includes(name)
+              ? []
+              : [
+                  `spec.template.spec.containers[0].volumeMounts[${index}].name: Not found: ${JSON.stringify(name)}`,
+                ],
+          );
+          const { object, problems } = read('StatefulSet', value);
+          expect(problems.map(formatFieldProblem)).toEqual(unknown);
+          // The claims' volumes are those of each pod, and no part of the template.
+          if (unknown.length === 0) expect(object).toMatchObject({ spec: { template: written } });
+        }),
+      );
+    });
+
+    it('has no volumes in its template when it has claims alone', () => {
+      const change = { template: mounting(['data']) };
+      const { object } = read('StatefulSet', objectOf('StatefulSet', { ...SPECS.StatefulSet, ...change }));
+      expect(object).toMatchObject({ spec: { template: change.template } });
+      expect(object).not.toHaveProperty('spec.template.spec.volumes');
+    });
+
+    it.each(['Deployment', 'ReplicaSet', 'DaemonSet'] as const)(
+      'is the only kind whose template may mount them: %s',
+      (kind) => {
+        expect(problemsOf(kind, { template: mounting(['data']) })).toEqual([
+          'spec.template.spec.containers[0].volumeMounts[0].name: Not found: "data"',
+        ]);
+      },
+    );
+  });
+
   it('is read without throwing, whatever is in it', () => {
     fc.assert(
       fc.property(

@@ -9,6 +9,7 @@ import { DEFAULT_NAMESPACE } from '../objects/default-namespace.js';
 import { type Pod } from '../pod/pod.js';
 import { readPod } from '../pod/read-pod.js';
 import { findWrongServerFields } from '../fields/server-written-fields.js';
+import { checkLabel } from '../validation/name-rules.js';
 import { validateNewPod } from '../validation/validate-new-pod.js';
 import { validateSelector, validateTemplateEnds, validateWorkload } from './validate-workload.js';
 import {
@@ -119,10 +120,16 @@ function readTemplate(
   const own = isRecord(metadata) ? withoutNames(metadata) : metadata;
   const meta = own === undefined || own === null ? {} : own;
   const named = isRecord(meta) ? { ...meta, name: ANY_NAME } : meta;
-  const written = toWritten({ apiVersion: 'v1', kind: 'Pod', metadata: named, spec });
+  const claims = claimVolumesOf(draft, spec);
+  const written = toWritten({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: named,
+    spec: withVolumes(spec, claims),
+  });
   const reading = readPod(written, isSupported);
-  const pod = reading.pod;
-  const found = [...reading.problems, ...(pod === undefined ? [] : validateNewPod(pod))];
+  const pod = reading.pod === undefined ? undefined : withoutVolumes(reading.pod, claims, spec);
+  const found = [...reading.problems, ...(reading.pod === undefined ? [] : validateNewPod(reading.pod))];
   problems.push(...found.map((problem) => ({ ...problem, path: [...path, ...problem.path] })));
   const kind = draft.kind!;
   if (isRecord(spec)) {
@@ -134,6 +141,46 @@ function readTemplate(
   const selector = selectorOf(draft, kind);
   if (pod !== undefined) problems.push(...validateSelector(kind, selector, labels));
   return { pod: pod ?? null, problems };
+}
+
+interface ClaimVolume {
+  readonly name: string;
+  readonly persistentVolumeClaim: { readonly claimName: string };
+}
+
+/** The volumes that a StatefulSet's pods get from its claims, and its template may mount: those it lacks. */
+function claimVolumesOf(draft: Draft<Workload>, spec: unknown): ClaimVolume[] {
+  if (draft.kind !== 'StatefulSet') return [];
+  const own = new Set(listAt(spec, ['volumes']).map((volume) => valueAt(volume, ['name'])));
+  const names = listAt(draft, ['spec', 'volumeClaimTemplates']).map((claim) =>
+    valueAt(claim, ['metadata', 'name']),
+  );
+  return [...new Set(names)]
+    .filter((name) => typeof name === 'string')
+    .filter((name) => !own.has(name) && checkLabel(name) === undefined)
+    .map((name) => ({ name, persistentVolumeClaim: { claimName: name } }));
+}
+
+/** Behind the others, so that problems name the places of what is written. */
+function withVolumes(spec: unknown, more: readonly ClaimVolume[]): unknown {
+  if (more.length === 0 || !isRecord(spec)) return spec;
+  const { volumes = [] } = spec;
+  const isList = volumes === null || Array.isArray(volumes);
+  return isList ? { ...spec, volumes: [...listAt(spec, ['volumes']), ...more] } : spec;
+}
+
+function withoutVolumes(pod: Pod, more: readonly ClaimVolume[], written: unknown): Pod {
+  if (more.length === 0) return pod;
+  const names = new Set(more.map(({ name }) => name));
+  const { volumes = [], ...spec } = pod.spec;
+  const others = volumes.filter(({ name }) => !names.has(name));
+  const hasOwn = Array.isArray(valueAt(written, ['volumes']));
+  return { ...pod, spec: hasOwn ? { ...spec, volumes: others } : spec };
+}
+
+function listAt(value: unknown, path: FieldPath): readonly unknown[] {
+  const found = valueAt(value, path);
+  return Array.isArray(found) ? found : [];
 }
 
 function withoutNames(metadata: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
