@@ -9,7 +9,7 @@ import path from 'node:path';
 import { rolldown } from 'rolldown';
 import { rollup } from 'rollup';
 import { dts } from 'rollup-plugin-dts';
-import { SETTINGS } from './bundle-settings.mjs';
+import { MINIFIED, SETTINGS } from './bundle-settings.mjs';
 import { listLibraries } from './bundled-licenses.mjs';
 
 const repository = path.resolve(import.meta.dirname, '..');
@@ -41,12 +41,7 @@ async function bundleCode(dir) {
     dir,
     format: 'esm',
     comments: false,
-    // Names of functions and classes stay, for stacks.
-    minify: {
-      compress: { keepNames: { function: true, class: true } },
-      mangle: { keepNames: true, toplevel: false },
-      codegen: { removeWhitespace: true },
-    },
+    minify: MINIFIED,
     chunkFileNames: '[name]-[hash].js',
   });
   await build.close();

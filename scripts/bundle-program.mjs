@@ -25,7 +25,7 @@ import {
 import path from 'node:path';
 import { rolldown } from 'rolldown';
 import { minifySync } from 'rolldown/utils';
-import { SETTINGS } from './bundle-settings.mjs';
+import { MINIFIED, SETTINGS } from './bundle-settings.mjs';
 import { describeLicenses } from './bundled-licenses.mjs';
 import { withoutIndents } from './without-indents.mjs';
 
@@ -86,12 +86,7 @@ function libraryOf(id) {
 }
 
 function minified(code) {
-  const { code: result, errors } = minifySync('library.js', code, {
-    module: true,
-    compress: { keepNames: { function: true, class: true } },
-    mangle: { keepNames: true, toplevel: false },
-    codegen: { removeWhitespace: true },
-  });
+  const { code: result, errors } = minifySync('library.js', code, { module: true, ...MINIFIED });
   if (errors.length > 0) throw new Error(`a library cannot be minified: ${errors[0].message}`);
   return result;
 }

@@ -8,6 +8,7 @@ import {
   status,
 } from '@grpc/grpc-js';
 import { parseSocketPath } from '#base/wire/private-socket.js';
+import { UNIX_CHANNEL_OPTIONS } from '#base/wire/unix-channel-options.js';
 import { RpcError } from '../rpc-error.js';
 import {
   ARCHIVE_NAME,
@@ -37,12 +38,7 @@ export class ImageTransferClient implements Disposable {
   /** `endpoint` is `unix:///path`. Nothing is sent before the first call. */
   constructor(endpoint: string) {
     const path = parseSocketPath(endpoint, 'runtime endpoint');
-    this.#client = new Client(`unix:${path}`, credentials.createInsecure(), {
-      'grpc.default_authority': 'localhost',
-      'grpc.use_local_subchannel_pool': 1,
-      'grpc.enable_retries': 0,
-      'grpc.enable_http_proxy': 0,
-    });
+    this.#client = new Client(`unix:${path}`, credentials.createInsecure(), UNIX_CHANNEL_OPTIONS);
   }
 
   /** Pulls an image: often says how far its layers are, and last which image it is. */

@@ -36,7 +36,6 @@ import { ToolMounter } from '../volumes/mounter.js';
 import { buildVolumes } from './build-volumes.js';
 import { computeDownwardFacts, type DownwardNode, findDiskBytes } from '../resources/facts/downward-facts.js';
 import { hideInCommands, hideInProbes } from '../telemetry/reports/hide-secrets.js';
-import { readOwnMountinfo } from '#base/proc/mountinfo.js';
 import { killsWholeContainer } from '../resources/cgroups/oom-kill-rule.js';
 import { memoryUsageOf } from '../resources/facts/memory-usage.js';
 import { type HostIps } from '../resources/facts/host-ips.js';
@@ -84,7 +83,7 @@ export type ActingParts = Awaited<ReturnType<typeof buildActingParts>>;
 export async function buildActingParts(given: ActingPartsOptions) {
   const { options, identity, client, runtimeName, runtimeUrl, objects, events, secrets, observing } = given;
   const { cluster, link, manager, feedback, channels, clock, logger } = given;
-  const { runtime, cache, adopted, isOurs, cgroups, security, runtimeState } = observing;
+  const { runtime, cache, adopted, isOurs, mountinfo, cgroups, security, runtimeState } = observing;
   const common = { channels, clock, logger };
   const changes = new CriRuntimeChanges({ client, ...common });
   const commands = hideInCommands(changes, secrets);
@@ -141,7 +140,6 @@ export async function buildActingParts(given: ActingPartsOptions) {
     ...{ canMountRecursivelyReadOnly, localClaims, claimsFolder },
     ...(cluster && { cluster }),
   });
-  const mountinfo = await readOwnMountinfo().catch(() => '');
   const node = new NodeFactsWatch({
     ...common,
     nodeInstance: identity.instanceId,

@@ -51,11 +51,11 @@ export async function buildObservingParts(given: ObservingPartsOptions) {
    */
   const ownUids = (): string[] =>
     [...cache.uids()].filter((uid) => isOwnPod(cache.getLastKnown(uid), isOurs));
+  const mountinfo = await readOwnMountinfo().catch(() => '');
   const { cgroupDriver, cgroups, allocatable } = buildPodCgroups({
     ...{ ...common, options, client, runtimeName, instanceId: identity.instanceId },
     record: await CgroupDriverRecord.open({ file: join(options.rootDir, 'cgroup-driver.json'), logger }),
-    mountinfo: await readOwnMountinfo().catch(() => ''),
-    ownUids,
+    ...{ mountinfo, ownUids },
   });
   await allocatable.enforceReserved(new AbortController().signal);
   const security = await SecurityFacts.read();
@@ -81,5 +81,5 @@ export async function buildObservingParts(given: ObservingPartsOptions) {
       },
     ],
   });
-  return { runtime, cache, pleg, adopted, isOurs, ownUids, cgroups, security, runtimeState };
+  return { runtime, cache, pleg, adopted, isOurs, ownUids, mountinfo, cgroups, security, runtimeState };
 }

@@ -1,6 +1,7 @@
 import { type ChannelOptions } from '@grpc/grpc-js';
 
 import { type Clock } from '#base/time/clock.js';
+import { UNIX_CHANNEL_OPTIONS } from '#base/wire/unix-channel-options.js';
 
 /** How to reach a gRPC server on a unix socket. */
 export interface GrpcTransportOptions {
@@ -31,13 +32,7 @@ export function toChannelOptions(options: GrpcTransportOptions): ChannelOptions 
     'grpc.initial_reconnect_backoff_ms': RECONNECT_BACKOFF_MS,
     'grpc.max_reconnect_backoff_ms': RECONNECT_BACKOFF_MS,
     'grpc.primary_user_agent': options.userAgent ?? 'podloop',
-    // A unix socket's path is not a valid :authority; Go servers reject it.
-    'grpc.default_authority': 'localhost',
-    // A separate pool, so that closing one client does not affect another one of the same runtime.
-    'grpc.use_local_subchannel_pool': 1,
-    // A call that changes something must never be sent twice by the library.
-    'grpc.enable_retries': 0,
-    'grpc.enable_http_proxy': 0,
+    ...UNIX_CHANNEL_OPTIONS,
     'grpc.enable_channelz': 0,
     'grpc.service_config_disable_resolution': 1,
   };

@@ -33,6 +33,11 @@ export function findCgroupMounts(mountinfo: string): readonly Hierarchy[] {
   return found.sort((a, b) => rank(a) - rank(b));
 }
 
+/** The tree of version 2 where there is none of version 1 beside it; otherwise undefined. */
+export function findUnifiedAlone(trees: readonly Hierarchy[]): Hierarchy | undefined {
+  return trees.length === 1 && trees[0]!.version === 2 ? trees[0] : undefined;
+}
+
 /** The mount points of all trees, including those without a controller that is used here. */
 export function findCgroupMountpoints(mountinfo: string): readonly string[] {
   return [...new Set(readCgroupMounts(mountinfo).map(({ mountpoint }) => mountpoint))];

@@ -137,7 +137,7 @@ describe('the group of all pods', () => {
     await nothing.limitPods(PODS, ABOVE, NEVER);
     expect(bench.folders.show('unified', PODS, 'cpu.weight') ?? '100').toBe('100');
     await bench.limits.limitPods(PODS, [], NEVER);
-    await nothing.limitPods(PODS, ABOVE, NEVER);
+    await bench.open(optionsWith({})).limitPods(PODS, ABOVE, NEVER);
     expect(bench.folders.show('unified', PODS, 'memory.max')).toBe('max');
     expect(bench.folders.show('unified', PODS, 'pids.max')).toBe('max');
   });

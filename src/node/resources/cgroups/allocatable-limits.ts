@@ -11,13 +11,14 @@
  * @module
  */
 import { posix } from 'node:path';
-import { findQuantity, toMilliUnits, toWholeUnits } from '#kube/fields/quantity.js';
+import { toMilliUnits, toWholeUnits } from '#kube/fields/quantity.js';
 import { RecentKeys } from '#base/async/recent-keys.js';
 import { messageOf, PodloopError } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { type Clock } from '#base/time/clock.js';
 import { type ReserveOptions } from '../../options/reserve-options.js';
-import { computeReserved, type ReservedAmounts } from '../facts/reserved-amounts.js';
+import { toShares } from '../../runtime/config/container-resources.js';
+import { computeReserved, leftOf, type ReservedAmounts, sumReserved } from '../facts/reserved-amounts.js';
 import { type GroupLimits } from './group-limits.js';
 import { type GroupTrees, toWeight } from './group-trees.js';
 
@@ -51,10 +52,9 @@ export interface AllocatableLimitsOptions {
 const SLICE = '.slice';
 /** How often the machine is read again: it may be given more or less while it runs. */
 const MACHINE_PERIOD_MS = 60_000;
-const SHARES = { least: 2n, most: 262_144n, perCore: 1_024n } as const;
 const PERIOD_US = 100_000n;
 /** What a new group has. */
-const NO_LIMITS: GroupAmounts = { cpuShares: SHARES.perCore, memoryBytes: 'max', pids: 'max' };
+const NO_LIMITS: GroupAmounts = { cpuShares: toShares(1_000n), memoryBytes: 'max', pids: 'max' };
 /** How many problems are remembered, so that each is logged once. */
 const MAX_LOGGED = 20;
 
@@ -64,6 +64,8 @@ export class AllocatableLimits {
   readonly #logged = new RecentKeys({ maxKeys: MAX_LOGGED });
   /** What each group has got, by its path. */
   readonly #settled = new Map<string, string>();
+  /** Groups without limits of an earlier run. */
+  readonly #free = new Set<string>();
   #ofPods: GroupAmounts | undefined;
   #readAtMs = -Infinity;
 
@@ -98,9 +100,9 @@ export class AllocatableLimits {
       );
     }
     const limits: GroupAmounts = {
-      cpuShares: toShares(amountOf([amounts], 'cpu', toMilliUnits)),
-      memoryBytes: isWhole ? positive(amountOf([amounts], 'memory', toWholeUnits)) : undefined,
-      pids: isWhole ? positive(amountOf([amounts], 'pid', toWholeUnits)) : undefined,
+      cpuShares: toShares(sumReserved([amounts], 'cpu', toMilliUnits)),
+      memoryBytes: isWhole ? positive(sumReserved([amounts], 'memory', toWholeUnits)) : undefined,
+      pids: isWhole ? positive(sumReserved([amounts], 'pid', toWholeUnits)) : undefined,
     };
     try {
       await this.#apply(path, limits, signal);
@@ -119,7 +121,7 @@ export class AllocatableLimits {
     try {
       await this.#refresh();
       if (this.#ofPods === undefined) {
-        if (this.#options.limits.isLimited(path)) await this.#apply(path, NO_LIMITS, signal);
+        await this.#takeBack(path, signal);
         return;
       }
       const { cpuShares } = this.#ofPods;
@@ -132,8 +134,16 @@ export class AllocatableLimits {
     }
   }
 
+  /** Once for a group: nobody limits it later. */
+  async #takeBack(path: string, signal: AbortSignal): Promise<void> {
+    if (this.#free.has(path)) return;
+    if (this.#options.limits.isLimited(path)) await this.#apply(path, NO_LIMITS, signal);
+    this.#free.add(path);
+  }
+
   /** Call it when a group was removed: the next one of its name has no limits, and systemd is to forget those of a slice. */
   async forget(path: string, signal: AbortSignal): Promise<void> {
+    this.#free.delete(path);
     if (!this.#settled.delete(path) || !path.endsWith(SLICE)) return;
     await this.#options.setSlice(posix.basename(path), [], signal).catch((error: unknown) => {
       this.#options.logger.info('Limits of a slice stay until the next boot', {
@@ -174,18 +184,15 @@ export function computeForPods(options: ReserveOptions, machine: MachineAmounts)
   if (!options.enforceNodeAllocatable.includes('pods')) return undefined;
   const { system, kube } = computeReserved(options);
   const reservedOf = (name: string, unit: typeof toWholeUnits): bigint =>
-    amountOf([system, kube], name, unit);
-  const [cpu, memory, pids] = [
-    reservedOf('cpu', toMilliUnits),
-    reservedOf('memory', toWholeUnits),
-    reservedOf('pid', toWholeUnits),
-  ];
+    sumReserved([system, kube], name, unit);
+  const cpu = reservedOf('cpu', toMilliUnits);
+  const memory = reservedOf('memory', toWholeUnits);
+  const pids = reservedOf('pid', toWholeUnits);
   if (cpu === 0n && memory === 0n && pids === 0n) return undefined;
-  const left = (all: bigint, gone: bigint): bigint => (gone < all ? all - gone : 0n);
   return {
-    cpuShares: toShares(left(BigInt(machine.cores) * 1_000n, cpu)),
-    memoryBytes: memory === 0n ? 'max' : left(machine.memoryBytes, memory),
-    pids: pids === 0n ? 'max' : left(machine.pids, pids),
+    cpuShares: toShares(leftOf(BigInt(machine.cores) * 1_000n, cpu)),
+    memoryBytes: memory === 0n ? 'max' : leftOf(machine.memoryBytes, memory),
+    pids: pids === 0n ? 'max' : leftOf(machine.pids, pids),
   };
 }
 
@@ -200,21 +207,8 @@ export function toGroupPath(group: string): string {
   return `/${parts.map((_part, at) => `${parts.slice(0, at + 1).join('-')}${SLICE}`).join('/')}`;
 }
 
-function amountOf(lists: readonly ReservedAmounts[], name: string, unit: typeof toWholeUnits): bigint {
-  return lists
-    .map((list) => findQuantity(list[name] ?? '0'))
-    .reduce((sum, quantity) => sum + (quantity === undefined ? 0n : unit(quantity)), 0n);
-}
-
 function positive(amount: bigint): bigint | undefined {
   return amount > 0n ? amount : undefined;
-}
-
-/** As a kubelet converts them. */
-function toShares(milli: bigint): bigint {
-  const shares = (milli * SHARES.perCore) / 1_000n;
-  if (shares < SHARES.least) return SHARES.least;
-  return shares > SHARES.most ? SHARES.most : shares;
 }
 
 function describe({ cpuShares, memoryBytes, pids }: GroupAmounts): Record<string, string> {

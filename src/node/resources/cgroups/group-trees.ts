@@ -4,6 +4,7 @@ import { CgroupLayout } from '#base/proc/cgroups/cgroup-layout.js';
 import {
   findCgroupMountpoints,
   findCgroupMounts,
+  findUnifiedAlone,
   type Hierarchy,
   V2_CONTROLLERS,
 } from '#base/proc/cgroups/cgroup-mounts.js';
@@ -194,7 +195,7 @@ function findNotOffered(
   trees: readonly Hierarchy[],
   unified: Hierarchy | undefined,
 ): readonly MissingController[] {
-  if (trees.length !== 1 || trees[0]?.version !== 2) return [];
+  if (findUnifiedAlone(trees) === undefined) return [];
   return V2_CONTROLLERS.filter((name) => unified?.controllers.includes(name) !== true).map((controller) => ({
     ...{ controller, group: '/', reason: 'not offered', code: '' },
   }));

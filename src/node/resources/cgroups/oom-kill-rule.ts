@@ -1,5 +1,5 @@
 import { PodloopError } from '#base/errors/errors.js';
-import { findCgroupMounts } from '#base/proc/cgroups/cgroup-mounts.js';
+import { findCgroupMounts, findUnifiedAlone } from '#base/proc/cgroups/cgroup-mounts.js';
 
 /**
  * Whether the kernel is to kill all of a container that needs more memory than its limit, as a kubelet decides: on cgroup v2 unless
@@ -9,8 +9,7 @@ import { findCgroupMounts } from '#base/proc/cgroups/cgroup-mounts.js';
  */
 export function killsWholeContainer(singleProcessOomKill: boolean | undefined, mountinfo: string): boolean {
   const mounts = findCgroupMounts(mountinfo);
-  const isUnified = mounts.length > 0 && mounts.every(({ version }) => version === 2);
-  if (isUnified) return singleProcessOomKill !== true;
+  if (findUnifiedAlone(mounts) !== undefined) return singleProcessOomKill !== true;
   if (singleProcessOomKill === false && mounts.length > 0)
     throw new PodloopError(
       'OPTION_INVALID',

@@ -27,6 +27,8 @@ export const KERNEL_SETTINGS: Readonly<Record<string, string>> = {
 
 /** Rejects with OPTION_INVALID when this machine is one that the options refuse, with what to do. */
 export async function checkMachine(options: MachineOptions): Promise<void> {
+  const { failSwapOn, failCgroupV1, protectKernelDefaults } = options;
+  if (!failSwapOn && !failCgroupV1 && !protectKernelDefaults) return;
   const problems = findUnmetRequirements(options, await readFacts());
   if (problems.length > 0) throw new PodloopError('OPTION_INVALID', problems.join('; '));
 }

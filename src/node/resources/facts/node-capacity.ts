@@ -1,6 +1,7 @@
 import { type NodeCapacity } from '../../pods/admission/admit-pod.js';
 import { type EvictionThreshold, reservedByThresholds } from '#kube/node/eviction-thresholds.js';
-import { findQuantity, formatBytes, toMilliUnits, toWholeUnits } from '#kube/fields/quantity.js';
+import { formatBytes, toMilliUnits, toWholeUnits } from '#kube/fields/quantity.js';
+import { leftOf, sumReserved } from './reserved-amounts.js';
 
 const NO_PAGES: ReadonlyMap<bigint, bigint> = new Map();
 
@@ -40,24 +41,20 @@ export function computeCapacity(facts: CapacityFacts): NodeCapacity {
     thresholds = [],
   } = facts;
   const kept = reservedByThresholds(thresholds, { memory: memoryBytes, 'ephemeral-storage': storageBytes });
-  const amountOf = (name: string, unit: typeof toWholeUnits): bigint =>
-    reserved
-      .map((list) => findQuantity(list[name] ?? '0'))
-      .reduce((sum, quantity) => sum + (quantity === undefined ? 0n : unit(quantity)), 0n);
-  const left = (all: bigint, gone: bigint): bigint => (gone < all ? all - gone : 0n);
-  const leftOf = (name: string, all: bigint): bigint =>
-    left(all, amountOf(name, toWholeUnits) + (kept[name] ?? 0n));
+  const withoutKept = (name: string, all: bigint): bigint =>
+    leftOf(all, sumReserved(reserved, name, toWholeUnits) + (kept[name] ?? 0n));
   const inHugePages = [...hugePages.values()].reduce((sum, bytes) => sum + bytes, 0n);
   const others = new Map<string, bigint>();
-  if (storageBytes !== undefined) others.set('ephemeral-storage', leftOf('ephemeral-storage', storageBytes));
+  if (storageBytes !== undefined)
+    others.set('ephemeral-storage', withoutKept('ephemeral-storage', storageBytes));
   for (const [size, bytes] of hugePages) {
     const name = `hugepages-${formatBytes(size)}`;
-    others.set(name, leftOf(name, bytes));
+    others.set(name, withoutKept(name, bytes));
   }
   return {
     pods: podsPerCore > 0 ? Math.min(maxPods, podsPerCore * cores) : maxPods,
-    cpuMilli: left(BigInt(cores) * 1_000n, amountOf('cpu', toMilliUnits)),
-    memoryBytes: left(leftOf('memory', memoryBytes), inHugePages),
+    cpuMilli: leftOf(BigInt(cores) * 1_000n, sumReserved(reserved, 'cpu', toMilliUnits)),
+    memoryBytes: leftOf(withoutKept('memory', memoryBytes), inHugePages),
     others,
   };
 }

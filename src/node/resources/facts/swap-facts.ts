@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findCgroupMounts } from '#base/proc/cgroups/cgroup-mounts.js';
+import { findCgroupMounts, findUnifiedAlone } from '#base/proc/cgroups/cgroup-mounts.js';
 import { type SwapFacts } from '../../runtime/config/swap-limit.js';
 
 /** What {@link readSwapFacts} reads from; the defaults are the machine's. */
@@ -21,8 +21,8 @@ export async function readSwapFacts(
   isLimited: boolean,
   { mountinfo, meminfo = '/proc/meminfo' }: SwapSources,
 ): Promise<SwapFacts | undefined> {
-  const [tree, ...others] = findCgroupMounts(mountinfo);
-  if (tree?.version !== 2 || others.length > 0 || !(await countsSwap(tree.mountpoint))) return undefined;
+  const tree = findUnifiedAlone(findCgroupMounts(mountinfo));
+  if (tree === undefined || !(await countsSwap(tree.mountpoint))) return undefined;
   const text = await readFile(meminfo, 'latin1').catch(() => '');
   return { isLimited, capacityBytes: BigInt(/^SwapTotal:\s+(\d+) kB$/m.exec(text)?.[1] ?? 0) * KIB };
 }

@@ -20,6 +20,7 @@ import {
 } from '#base/proc/kernel-log/kernel-records.js';
 import { type OomKill, OomKillReader } from '#base/proc/kernel-log/oom-kills.js';
 import { type Clock } from '#base/time/clock.js';
+import { escapeForSystemd } from '../../runtime/config/pod-cgroup-names.js';
 
 /** An event of the Node, as an agent sends it. */
 export interface SystemOomEvent {
@@ -132,7 +133,7 @@ function describeLimit(
     : `the cgroup ${limitedGroup} was at its memory limit`;
 }
 
-/** In the name of a slice the dashes of a uid are underscores. */
+/** In the forms of both drivers. */
 function isGroupOf(group: string, { uid }: PodStatus): boolean {
-  return group.includes(`pod${uid}`) || group.includes(`pod${uid.replaceAll('-', '_')}`);
+  return group.includes(`pod${uid}`) || group.includes(`pod${escapeForSystemd(uid)}`);
 }
