@@ -1,4 +1,4 @@
-import { cri, CriClient, findEndpoint, parseEndpoint, probeEndpoint } from '#watch';
+import { cri, CriClient, findEndpoint, LABELS, parseEndpoint, probeEndpoint } from '#watch';
 import { type Clock } from '#base/time/clock.js';
 
 /** An image of a runtime, as CRI lists it. */
@@ -70,7 +70,7 @@ export class RuntimeImages implements Disposable {
   async listUsers(): Promise<readonly ImageUser[]> {
     const { containers } = await this.#client.listContainers({}, { signal: this.#signal });
     return containers.map(({ id, imageRef, imageId, image, labels, metadata, state }) => {
-      const pod = `${labels['io.kubernetes.pod.namespace'] ?? ''}/${labels['io.kubernetes.pod.name'] ?? ''}`;
+      const pod = `${labels[LABELS.podNamespace] ?? ''}/${labels[LABELS.podName] ?? ''}`;
       const known = pod === '/' ? id.slice(0, 13) : `"${metadata?.name ?? ''}" of pod ${pod}`;
       return {
         images: [imageRef, imageId, image?.image ?? ''].filter((each) => each !== ''),

@@ -1,5 +1,5 @@
 /**
- * Rolls a Deployment out: a ReplicaSet for each template, of which the newest gets the pods.
+ * Rolls a Deployment out: a ReplicaSet for each template; the newest gets the pods.
  *
  * ```
  *   edit ─► new ReplicaSet with 0 pods ─► up by what maxSurge leaves ─► its pods are ready

@@ -139,7 +139,7 @@ describe('a Job', () => {
     expect(countPods(root()).failed).toBe(failed);
   });
 
-  it('is forgotten after its time, and does not begin anew while its manifest is the same', async () => {
+  it('is forgotten after its time, and does not begin again while its manifest is the same', async () => {
     await node.apply(jobOf({ ttlSecondsAfterFinished: 100 }));
     await endOne('Succeeded');
     await node.pass(99);

@@ -31,7 +31,7 @@ describe('the workloads of an agent', () => {
     expect(node.events.map(({ reason }) => reason)).toEqual(['SuccessfulCreate', 'Completed']);
   });
 
-  it('do not begin anew where a record is damaged', async () => {
+  it('do not begin again where a record is damaged', async () => {
     await node.apply(JOB);
     await node.damageRecords();
     await expect(node.restart()).rejects.toMatchObject({

@@ -29,7 +29,7 @@ const REMEDIES: Partial<Readonly<Record<PodStep, string>>> = {
   volume: 'This node cannot mount that kind of volume: use another one, or a node that can.',
 };
 
-/** Containers of which the agent itself says why they wait. */
+/** Containers that wait, where the agent itself says why. */
 export function explainTold({ object, pod, facts, source }: PodCase): Standing | undefined {
   for (const status of listStatuses({ object })) {
     const { name = '', state, lastState, restartCount = 0 } = status;

@@ -280,7 +280,7 @@ describe('a pod that is well', () => {
   });
 });
 
-describe('a pod of which the runtime alone knows', () => {
+describe('a pod that the runtime alone knows', () => {
   const container = (changes: Partial<RuntimeContainer> = {}): RuntimeContainer => ({
     ...{ id: 'c1', name: 'app', sandboxId: 's1', attempt: 0, state: 'running', createdAtMs: NOW - 40_000 },
     ...changes,

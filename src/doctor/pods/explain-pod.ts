@@ -114,7 +114,7 @@ function explainEnd({ object, pod }: PodCase): Standing | undefined {
       ...{ step: 'admission', reason: reason === '' ? phase : reason, ...since },
       message: `pod ${name} was refused: ${message === '' ? reason || 'without a reason' : message}`,
       remedy:
-        'Mend what the reason names: the room that is left (kubectl describe node), the node’s labels, taints and ports. A refused pod is not tried again: delete it and create it anew, which interrupts nothing.',
+        'Mend what the reason names: the room that is left (kubectl describe node), the node’s labels, taints and ports. A refused pod is not tried again: delete it and create it again, which interrupts nothing.',
     };
   return {
     ...{

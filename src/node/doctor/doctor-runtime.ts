@@ -60,23 +60,14 @@ export class DoctorRuntime implements RuntimePort {
     const method = CRI_METHODS.listPodSandbox;
     const bytes = await this.#client.callForBytes(method, {}, limits);
     const { items } = this.#client.decodeMessage(method, bytes);
-    const isLarge = bytes.length >= LARGE_BYTES;
-    const sizeOf = (item: cri.PodSandbox) =>
-      isLarge ? { bytes: cri.PodSandbox.encode(item).finish().length } : {};
-    return { bytes: bytes.length, items: items.map((item) => ({ ...toSandbox(item), ...sizeOf(item) })) };
+    return toAnswer(bytes.length, items, toSandbox, cri.PodSandbox);
   }
 
   async listContainers(limits: CallLimits): Promise<ListAnswer<ListedContainer>> {
     const method = CRI_METHODS.listContainers;
     const bytes = await this.#client.callForBytes(method, {}, limits);
     const { containers } = this.#client.decodeMessage(method, bytes);
-    const isLarge = bytes.length >= LARGE_BYTES;
-    const sizeOf = (item: cri.Container) =>
-      isLarge ? { bytes: cri.Container.encode(item).finish().length } : {};
-    return {
-      bytes: bytes.length,
-      items: containers.map((item) => ({ ...toContainer(item), ...sizeOf(item) })),
-    };
+    return toAnswer(bytes.length, containers, toContainer, cri.Container);
   }
 
   async sandboxStatus(podSandboxId: string, limits: CallLimits): Promise<unknown> {
@@ -113,6 +104,17 @@ export class DoctorRuntime implements RuntimePort {
       { signal },
     );
   }
+}
+
+/** The items of a list of so many bytes; where that is large, each with its share. */
+function toAnswer<Item, Listed>(
+  bytes: number,
+  items: readonly Item[],
+  convert: (item: Item) => Listed,
+  codec: { encode(item: Item): { finish(): Uint8Array } },
+): ListAnswer<Listed & { readonly bytes?: number }> {
+  const sizeOf = (item: Item) => (bytes >= LARGE_BYTES ? { bytes: codec.encode(item).finish().length } : {});
+  return { bytes, items: items.map((item) => ({ ...convert(item), ...sizeOf(item) })) };
 }
 
 function toSandbox({ id, metadata, state, createdAt }: cri.PodSandbox): ListedSandbox {

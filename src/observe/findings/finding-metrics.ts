@@ -9,8 +9,7 @@ export interface MeasuredFindings {
 }
 
 /**
- * Reports what is wrong with the node. Series are by code alone, of which there is a fixed number; the pods are in the
- * history.
+ * Reports what is wrong with the node. Series are by code alone, and the number of codes is fixed; the pods are in the history.
  *
  * Returns a function that counts what an examination has changed.
  */

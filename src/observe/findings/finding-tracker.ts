@@ -37,7 +37,7 @@ export class FindingTracker {
     return [...this.#active.values()];
   }
 
-  /** @param findings all of one examination, of which none means that nothing was found */
+  /** @param findings all of one examination; an empty list means that nothing was found */
   update(findings: readonly Finding[], nowMs: number): FindingChanges {
     const top = new Map(findings.filter(isWorthIt).map((finding) => [keyOf(finding), finding]));
     const all = new Map([...findings.flatMap(({ follows = [] }) => follows).map(keyed), ...top]);

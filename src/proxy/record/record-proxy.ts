@@ -38,7 +38,7 @@ export interface RecordProxyOptions {
   readonly whenFull?: 'stop' | 'roll';
   /** What is recorded although it may be secret (default: as little as possible). */
   readonly rules?: Partial<RedactionRules>;
-  /** Who asks, for the head of the file. */
+  /** Who makes the calls; the head of the file says so. */
   readonly mode?: 'relay' | 'observe';
   /** The version of what records, for the head of the file. */
   readonly version?: string;

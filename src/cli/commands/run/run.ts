@@ -213,7 +213,7 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
   }
 }
 
-/** The pods of which something may run, as `namespace/name`. */
+/** The pods that may have something running, as `namespace/name`. */
 function listUnfinished(agent: Agent): string[] {
   const left = agent.statuses().filter(({ status: { phase }, isFinished }) => {
     return !isFinished && phase !== 'Succeeded' && phase !== 'Failed';

@@ -73,7 +73,7 @@ export interface AgentFacts {
   readonly hasReadManifests: () => boolean;
   /** The present problems of manifests, one sentence each. */
   readonly problems: () => readonly string[];
-  /** Names of the pods of which something runs, as `namespace/name`. */
+  /** Names of the pods that have something running, as `namespace/name`. */
   readonly runningPods: () => readonly string[];
   readonly ending: EndRequest;
   readonly clock: Clock;

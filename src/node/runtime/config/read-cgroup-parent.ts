@@ -20,10 +20,10 @@ export async function readCgroupParent(
 
 /** Finds the parent in the text of `info`; see {@link readCgroupParent}. Pure. */
 export function parentInInfo(text: string): string {
-  const told = parseJsonObject(text) ?? {};
-  const config = told['config'];
+  const info = parseJsonObject(text) ?? {};
+  const config = info['config'];
   if (isRecord(config)) return stringAt(config, 'linux', 'cgroup_parent');
-  const path = stringAt(told, 'runtimeSpec', 'linux', 'cgroupsPath');
+  const path = stringAt(info, 'runtimeSpec', 'linux', 'cgroupsPath');
   // With systemd: SLICE:PREFIX:ID.
   const [slice = '', ...rest] = path.split(':');
   if (rest.length === 2) return slice;
