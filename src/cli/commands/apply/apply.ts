@@ -98,7 +98,7 @@ async function apply(verb: Verb, flags: ApplyFlags, session: AgentSession, host:
   const failures: ApiError[] = [];
   for (const item of items) {
     try {
-      const { object, result } = await (verb === 'create' ? createOne : applyOne)(item, flags, session);
+      const { object, result } = await sendOne(verb, item, flags, session);
       await print(item, object, result, flags, host);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -113,7 +113,9 @@ interface Applied {
   readonly result: string;
 }
 
-async function applyOne(
+/** A Secret may be there and not be shown: only the server says whether it can be created. */
+async function sendOne(
+  verb: Verb,
   item: ManifestItem,
   { dryRun }: ApplyFlags,
   { client }: AgentSession,
@@ -122,7 +124,11 @@ async function applyOne(
   const path = pathOf(type, namespace, name);
   if (dryRun === 'client') {
     const there = await client.get(path).then(() => true, mayBeThere);
-    return { object, result: there ? 'configured' : 'created' };
+    if (verb === 'create' && there && type.plural !== 'secrets') {
+      const message = `${type.plural} "${name}" already exists`;
+      throw new ApiError(409, { kind: 'Status', reason: 'AlreadyExists', message }).when('creating', file);
+    }
+    return { object, result: verb === 'apply' && there ? 'configured' : 'created' };
   }
   const query = dryRun === 'server' ? { dryRun: 'All' } : {};
   try {
@@ -130,37 +136,13 @@ async function applyOne(
     return { object: answer.object, result: answer.result ?? 'created' };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (error.reason !== 'AlreadyExists') throw error.when('creating', file);
+    if (verb === 'create' || error.reason !== 'AlreadyExists') throw error.when('creating', file);
   }
   try {
     const answer = await client.send('PUT', path, { query, body: object });
     return { object: answer.object, result: answer.result ?? 'configured' };
   } catch (error) {
     throw error instanceof ApiError ? error.when('applying patch to', file) : error;
-  }
-}
-
-async function createOne(
-  { type, namespace, name, object, file }: ManifestItem,
-  { dryRun }: ApplyFlags,
-  { client }: AgentSession,
-): Promise<Applied> {
-  if (dryRun === 'client') {
-    const there = await client.get(pathOf(type, namespace, name)).then(() => true, mayBeThere);
-    const found = {
-      kind: 'Status',
-      reason: 'AlreadyExists',
-      message: `${type.plural} "${name}" already exists`,
-    };
-    if (there && type.plural !== 'secrets') throw new ApiError(409, found).when('creating', file);
-    return { object, result: 'created' };
-  }
-  try {
-    const query = dryRun === 'server' ? { dryRun: 'All' } : {};
-    const answer = await client.send('POST', pathOf(type, namespace), { query, body: object });
-    return { object: answer.object, result: answer.result ?? 'created' };
-  } catch (error) {
-    throw error instanceof ApiError ? error.when('creating', file) : error;
   }
 }
 

@@ -4,6 +4,7 @@ import { describeRuntimeError, RuntimeImages } from '#node';
 import { messageOf } from '#base/errors/errors.js';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure, failure } from '../../command-failure.js';
+import { EXIT_INTERRUPTED } from '../../interrupts.js';
 import { chooseRuntimeEndpoint } from '../../shared/find-runtime-endpoint.js';
 import { kubeletsEndpointOption, RUNTIME_ENDPOINT_HELP } from '../../shared/runtime-endpoint.js';
 
@@ -46,7 +47,7 @@ export async function withImages(
     await host.stdout.assertWritten();
   } catch (error) {
     // As a shell counts a command that Ctrl-C has ended.
-    if (signal.aborted) throw new CommandFailure([], 130);
+    if (signal.aborted) throw new CommandFailure([], EXIT_INTERRUPTED);
     if (error instanceof CommandFailure) throw error;
     throw failure(describeRuntimeError(error).replaceAll(/\s+/g, ' '));
   }

@@ -23,7 +23,7 @@ Examples:
   podloop restart -l app=web --no-wait`;
 
 const ROLLOUT_HELP = `
-The same as "podloop restart". Of kubectl's words there is no other: "podloop wait" waits for a pod, and histories of what
+The same as "podloop restart". No other rollout command of kubectl exists here: "podloop wait" waits for a pod, and histories of what
 ran before are for a cluster.
 
 Examples:
@@ -33,7 +33,7 @@ Examples:
   # All pods with a label
   podloop rollout restart pods -l app=web`;
 
-/** `podloop rollout restart`: what hands type that know kubectl. */
+/** `podloop rollout restart`: for users of kubectl. */
 export function rolloutCommand(host: CliHost): Command {
   const command = new Command('rollout')
     .description('Restart pods, in the words of kubectl.')

@@ -43,7 +43,7 @@ const HELP = `
 "top pods" and "top node" show what pods and the node use. "top pleg" shows where the event generator's time goes: of the
 agent whose socket is there, else of the runtime that is found on this machine. On a terminal press ? for its keys.
 
-Without a word it shows pleg; that ends with the next release.
+Without an argument it shows pleg, until the next release.
 
 Examples:
   # CPU and memory of the pods of the default namespace, the largest first

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure } from '../../command-failure.js';
 import { type AgentFacts, readAgent } from '../../shared/agents/find-agents.js';
+import { messageOf } from '#base/errors/errors.js';
 import { AgentClient } from '../../shared/api/agent-client.js';
 
 /** What {@link startAgent} starts. */
@@ -41,27 +41,27 @@ export async function startAgent(
   await rename(log, `${log}.1`).catch(() => undefined);
   const file = await open(log, 'a', 0o600);
   const [program, ...before] = selfCommand;
+  const ended = new AbortController();
   let child: ChildProcess;
   try {
     child = spawn(program, [...before, 'run', ...args], {
       detached: true,
       stdio: ['ignore', file.fd, file.fd],
     });
+    child.once('exit', () => ended.abort());
+    // Only what cannot be started at all has an error, and no exit.
+    child.once('error', (error) => ended.abort(error));
   } finally {
     await file.close();
   }
-  const ended = new AbortController();
-  child.once('exit', () => ended.abort());
-  // Only what cannot be started at all has an error, and no exit.
-  child.once('error', () => ended.abort());
   const stopped = AbortSignal.any([signal, ended.signal]);
   const client = new AgentClient({ socketPath: socket, clock, signal: stopped });
   const untilMs = clock.monotonicMs() + limitMs;
   try {
     for (;;) {
       const facts = await readAgent(client, clock).catch(() => undefined);
-      if (facts?.pid === child.pid) return facts!;
-      if (ended.signal.aborted) throw await describeEnd(child, log);
+      if (facts !== undefined && facts.pid === child.pid) return facts;
+      if (ended.signal.aborted) throw await describeEnd(child, log, ended.signal.reason);
       if (signal.aborted) throw signal.reason;
       if (clock.monotonicMs() >= untilMs) {
         throw new CommandFailure([
@@ -75,10 +75,9 @@ export async function startAgent(
   }
 }
 
-async function describeEnd(child: ChildProcess, log: string): Promise<CommandFailure> {
+async function describeEnd(child: ChildProcess, log: string, reason: unknown): Promise<CommandFailure> {
   if (child.pid === undefined) {
-    const [error] = (await once(child, 'error').catch((reason: unknown) => [reason])) as [Error];
-    return new CommandFailure([`error: the agent cannot be started: ${error.message}`]);
+    return new CommandFailure([`error: the agent cannot be started: ${messageOf(reason)}`]);
   }
   const text = await readFile(log, 'utf8').catch(() => '');
   const lines = text.trimEnd().split('\n');

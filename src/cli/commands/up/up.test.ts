@@ -56,10 +56,10 @@ interface StandIn {
 async function start(args: readonly string[], { facts = {}, lists = [[]] }: StandIn = {}): Promise<Running> {
   const program = join(home, 'stand-in.mjs');
   await writeFile(program, STAND_IN);
-  const told = [home, facts === 'fails' ? facts : JSON.stringify(facts), JSON.stringify(lists)];
+  const programArgs = [home, facts === 'fails' ? facts : JSON.stringify(facts), JSON.stringify(lists)];
   return lab.start(['up', pods, '--root-dir', join(home, 'root'), ...args], {
     env: { HOME: home },
-    more: { clock: new SystemClock(), selfCommand: [process.execPath, program, ...told] },
+    more: { clock: new SystemClock(), selfCommand: [process.execPath, program, ...programArgs] },
   });
 }
 
@@ -94,6 +94,17 @@ describe('podloop up', () => {
       `error: unknown option\nThe agent ended with 1. Its log: ${join(home, 'root', 'agent.log')}\n`,
     );
     expect(await readFile(join(home, 'root', 'agent.log.1'), 'utf8')).toBe('the one before');
+  });
+
+  it('says so when the program itself cannot be started', async () => {
+    const selfCommand: readonly [string, ...string[]] = [join(home, 'no-program')];
+    const more = { clock: new SystemClock(), selfCommand };
+    const args = ['up', pods, '--root-dir', join(home, 'root')];
+    const { code, stderr } = await lab.start(args, { env: { HOME: home }, more }).ended;
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^error: the agent cannot be started: .*ENOENT/),
+    ]);
   });
 
   it('waits until all pods are ready, and says which ones become so', async () => {

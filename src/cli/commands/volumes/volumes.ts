@@ -12,6 +12,7 @@ import {
 import { ApiError } from '../../shared/api/api-status.js';
 import { layOutTabs, TABLE_LAYOUT } from '../../shared/print/tab-columns.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
+import { formatBytes } from '#node';
 import { wrapNotes } from '../../help-layout.js';
 
 interface VolumesFlags extends SessionFlags {
@@ -74,7 +75,7 @@ async function list(flags: VolumesFlags, session: AgentSession, host: CliHost): 
   const rows = shown.map(({ metadata = {}, spec = {}, status = {} }) => [
     ...(allNamespaces ? [metadata.namespace ?? ''] : []),
     metadata.name ?? '',
-    status.bytes === undefined ? '<unknown>' : formatSize(status.bytes),
+    status.bytes === undefined ? '<unknown>' : formatBytes(status.bytes),
     spec.request ?? '<none>',
     (status.usedBy ?? []).join(',') || '<none>',
     formatAge(metadata.creationTimestamp, nowMs),
@@ -82,15 +83,6 @@ async function list(flags: VolumesFlags, session: AgentSession, host: CliHost): 
   const lines = [head, ...rows].map((cells) => cells.map((cell) => escapeTerminal(cell)).join('\t'));
   for (const line of layOutTabs(lines, TABLE_LAYOUT)) await host.stdout.writeLine(line);
 }
-
-/** As du(1) -h shows it: in the largest unit that leaves a whole one. */
-function formatSize(bytes: number): string {
-  const exponent = bytes < 1024 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log2(bytes) / 10));
-  const amount = bytes / 1024 ** exponent;
-  return `${Number(amount.toFixed(amount < 10 ? 1 : 0))}${UNITS[exponent]}`;
-}
-
-const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
 async function remove(names: readonly string[], session: AgentSession, host: CliHost): Promise<void> {
   const failures: string[] = [];
