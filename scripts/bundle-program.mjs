@@ -23,6 +23,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
+import { brotliCompressSync } from 'node:zlib';
 import { rolldown } from 'rolldown';
 import { minifySync } from 'rolldown/utils';
 import { MINIFIED, SETTINGS } from './bundle-settings.mjs';
@@ -71,7 +72,7 @@ for (const chunk of chunks) {
   }
   const { code, indents } = withoutIndents(toAscii(withoutMap(chunk.code)));
   contents.set(chunk.fileName, Buffer.from(code));
-  if (chunk.map) parts.set(chunk.fileName, describeParts(chunk, indents));
+  if (chunk.map) parts.set(chunk.fileName, brotliCompressSync(describeParts(chunk, indents)));
 }
 contents.set('podloop.parts', indexParts(parts));
 if (!isThere()) replaceTarget();
@@ -162,7 +163,7 @@ function describeParts({ code, map }, indents) {
 
 /**
  * All parts in one file, as `src/base/log/file-parts.ts` reads it: the length of a table in bytes, the table in JSON (where those of each
- * file begin behind it, and how many bytes they are), and they themselves.
+ * file begin behind it, and how many bytes they are), and they themselves, compressed: they would be a tenth of the program.
  */
 function indexParts(parts) {
   const table = {};

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { brotliCompressSync } from 'node:zlib';
 import { join } from 'node:path';
 import { findPart, readFileParts, readPartsOf } from './file-parts.js';
 
@@ -41,7 +42,10 @@ it('finds the parts of one file among those of all', () => {
   const folder = mkdtempSync(join(tmpdir(), 'podloop-parts-'));
   const index = join(folder, 'podloop.parts');
   try {
-    const [first, second] = [write(['a.js'], [1, 1, 1, 7]), write(['b.js', 'c.js'], [1, 1, 2, 9])];
+    const [first, second] = [
+      brotliCompressSync(write(['a.js'], [1, 1, 1, 7])),
+      brotliCompressSync(write(['b.js', 'c.js'], [1, 1, 2, 9])),
+    ] as const;
     const table = Buffer.from(
       JSON.stringify({ 'one-ä.js': [0, first.length], 'two.js': [first.length, second.length] }),
     );

@@ -1,4 +1,5 @@
 import { closeSync, openSync, readSync } from 'node:fs';
+import { brotliDecompressSync } from 'node:zlib';
 import { type SourcePlace } from './source-place.js';
 
 /** The parts of a bundled file: the index that `scripts/bundle-program.mjs` has written. */
@@ -19,8 +20,8 @@ const COUNT_BYTES = 4;
 
 /**
  * Reads the parts of one bundled file from the file with those of all: the length of a table (four bytes), the table in JSON, which says
- * where the parts of each file begin behind it and how many bytes they are, and the parts. Undefined for a file that is not in the
- * table. Throws what the file system says.
+ * where the parts of each file begin behind it and how many bytes they are, and the parts, compressed by brotli. Undefined for a file
+ * that is not in the table. Throws what the file system says.
  */
 export function readPartsOf(name: string, index: string): FileParts | undefined {
   const file = openSync(index, 'r');
@@ -34,7 +35,7 @@ export function readPartsOf(name: string, index: string): FileParts | undefined 
       Record<string, [number, number]>
     >;
     const place = Object.hasOwn(table, name) ? table[name] : undefined;
-    return place && readFileParts(read(COUNT_BYTES + length + place[0], place[1]));
+    return place && readFileParts(brotliDecompressSync(read(COUNT_BYTES + length + place[0], place[1])));
   } finally {
     closeSync(file);
   }
