@@ -21,12 +21,14 @@ import { runtimeRules } from './rules/runtime-rules.js';
 import { sandboxRules } from './rules/sandbox-rules.js';
 import { shimRules } from './rules/shim-rules.js';
 import { waitingRules } from './rules/waiting-rules.js';
+import { unitRules } from './rules/unit-rules.js';
 import { listUnseen } from './unseen.js';
 
 /** Causes before what follows from them: of two findings that are as bad, the first is the better explanation. */
 const RULES: readonly Rule[] = [
   ...[
     daemonRules,
+    unitRules,
     connectionRules,
     pressureRules,
     mountRules,

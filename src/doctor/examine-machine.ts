@@ -12,13 +12,20 @@ import { summarizeProcesses } from './summarize-processes.js';
 import { readLoad, readMemory } from './facts/read-load.js';
 import { readPressure } from './facts/read-pressure.js';
 import { askMounts, describeDeadMounts } from './host/dead-mounts.js';
-import { type DaemonFacts, MAX_NAMED, type OciCall, type RuntimeWork } from './host/host-facts.js';
+import {
+  type DaemonFacts,
+  MAX_NAMED,
+  type OciCall,
+  type RuntimeWork,
+  type SystemdFacts,
+} from './host/host-facts.js';
 import { readKernelLog } from './host/kernel-log.js';
 import { OciCallSampler } from './host/oci-call-sampler.js';
 import { findOciCalls } from './host/oci-calls.js';
 import { ProcessOwners } from './host/process-owners.js';
 import { readUptimeMs } from './host/process-state.js';
 import { type DaemonAddresses, readDaemons, sinceFirst } from './host/read-daemons.js';
+import { readUnits } from './host/read-units.js';
 import { askShims, findIllShims, type ShimReplies } from './host/shim-health.js';
 import { findDeadAddresses, findSameSocket } from './facts/shim-addresses.js';
 
@@ -52,6 +59,7 @@ export class MachineExaminer {
   #mounts: Promise<Looked<Awaited<ReturnType<typeof askMounts>>>> = Promise.resolve(
     notKnown('it was not examined'),
   );
+  #systemd: Promise<Looked<SystemdFacts>> = Promise.resolve(notKnown('it was not examined'));
   #first: Looked<FirstLook> = notKnown('it was not examined');
   #answers: Promise<ShimReplies> = Promise.resolve(new Map());
   #calls: readonly OciCall[] = [];
@@ -76,6 +84,8 @@ export class MachineExaminer {
 
   /** The first reading, to compare the second with. */
   async begin(): Promise<void> {
+    const [files, clock, signal] = [this.#files, this.#clock, this.#signal];
+    this.#systemd = ask(() => readUnits({ files, clock, signal }));
     this.#first = await ask(async () => {
       const look = await this.#lookAtProcesses();
       return { ...look, blocked: await readBlocked(this.#files, look.processes) };
@@ -112,6 +122,7 @@ export class MachineExaminer {
       load: await readLoad(files),
       kernelLog: await ask(() => readKernelLog(files)),
       memory: await readMemory(files),
+      systemd: await this.#systemd,
       ...(await this.#compareProcesses(examination)),
       ...(await measureDisks(files, [...disks, ...OTHER_DISKS])),
       fsync: this.#mayWrite

@@ -29,6 +29,8 @@ export interface Finding {
   readonly operation?: string;
   /** The process that is to blame. */
   readonly process?: NamedProcess;
+  /** The unit of systemd that it is about: `kubelet.service`. */
+  readonly unit?: string;
   /** Since when, in milliseconds since the epoch; absent where nobody knows. */
   readonly sinceMs?: number;
   /** What follows from it and needs no mending of its own. */

@@ -34,6 +34,7 @@ export function listUnseen(facts: NodeFacts): Unseen[] {
     ['network plugins', machine.plugins, false],
     ['what shims and runc are at', machine.runtimeWork, isLive],
     ['the processes of the runtime and the kubelet', machine.daemons, false],
+    ['systemd’s units', machine.systemd, false],
     ['mounts with a server', machine.deadMounts, false],
     ['the kernel’s log', machine.kernelLog, false],
     ['disk latency', machine.fsync, false],

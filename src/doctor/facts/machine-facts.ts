@@ -3,8 +3,9 @@ import {
   type ContainerOwner,
   type DaemonFacts,
   type DeadMount,
-  type RuntimeWork,
   type NamedProcess,
+  type RuntimeWork,
+  type SystemdFacts,
 } from '../host/host-facts.js';
 import { type KernelLogFacts } from '../host/kernel-log.js';
 import { type Looked } from '../looked.js';
@@ -25,6 +26,7 @@ export interface MachineFacts {
   /** What the runtime's shims and OCI runtime are at, and which of them hang. */
   readonly runtimeWork: Looked<RuntimeWork>;
   readonly daemons: Looked<DaemonFacts>;
+  readonly systemd: Looked<SystemdFacts>;
   /** Mounts by network and FUSE whose server does not answer. */
   readonly deadMounts: Looked<readonly DeadMount[]>;
   readonly kernelLog: Looked<KernelLogFacts>;

@@ -87,6 +87,32 @@ export interface DaemonFacts {
   readonly kubeletConfigured?: string;
 }
 
+/** How systemd sees a unit: the values are those of its properties. */
+export interface UnitFacts {
+  /** `kubelet.service`. */
+  readonly name: string;
+  /** active, inactive, failed, activating, deactivating, reloading. */
+  readonly activeState: string;
+  /** running, dead, auto-restart and others. */
+  readonly subState: string;
+  /** How its last run ended: success, exit-code, signal, oom-kill, timeout, watchdog, start-limit-hit and others. */
+  readonly result: string;
+  /** Of its last main process: the exit status, or the number of the signal. */
+  readonly exitStatus: number;
+  /** How often systemd has started it again by itself since somebody started it. */
+  readonly restarts: number;
+  /** How long it has been in this state; absent when it was never started. */
+  readonly forMs?: number;
+}
+
+/** What systemd answers about the units of the node. */
+export interface SystemdFacts {
+  /** That are installed; none where systemd is not the machine's init. */
+  readonly units: readonly UnitFacts[];
+  /** For how long it was waited for an answer that did not come; absent when it came. */
+  readonly silentForMs?: number;
+}
+
 /** A mount whose server does not answer. */
 export interface DeadMount {
   readonly path: string;

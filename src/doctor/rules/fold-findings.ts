@@ -53,6 +53,7 @@ const CONSEQUENCES: readonly Consequence[] = [
       ...LATE_NODE,
       ...OF_RUNTIME,
       'RuntimeSocketMissing',
+      'UnitFails',
       'MemoryUsedUp',
       'ShimsAbandoned',
       'ShimHangs',
@@ -62,7 +63,28 @@ const CONSEQUENCES: readonly Consequence[] = [
   {
     causes: ['OutOfMemory'],
     isCause: ({ process }) => process?.command === 'kubelet',
-    ofNode: [...LATE_KUBELET, 'KubeletNotRunning', 'MemoryUsedUp'],
+    ofNode: [...LATE_KUBELET, 'KubeletNotRunning', 'UnitFails', 'MemoryUsedUp'],
+  },
+  {
+    causes: ['SystemdHangs'],
+    ofNode: [...LATE_NODE, ...STUCK_POD, 'OciRuntimeHangs', 'OciRuntimeSlow', 'ShimHangs'],
+  },
+  {
+    causes: ['UnitFails'],
+    isCause: ({ unit }) => unit === 'kubelet.service',
+    ofNode: [...LATE_KUBELET, 'KubeletNotRunning'],
+  },
+  {
+    causes: ['UnitFails'],
+    isCause: ({ unit }) => /^(containerd|crio|docker|cri-docker|podloop-runtime)\.service$/.test(unit ?? ''),
+    ofNode: [
+      ...LATE_NODE,
+      ...OF_RUNTIME,
+      'RuntimeSocketMissing',
+      'ShimsAbandoned',
+      'ShimHangs',
+      'SandboxesFail',
+    ],
   },
   {
     causes: ['MountHangs'],

@@ -61,6 +61,9 @@ export const LIMITS = {
   /** Of what a daemon may use. */
   spentShare: 0.9,
   spentGoneShare: 0.97,
+  /** Restarts by systemd itself; one that has run for this long since is well again. */
+  unitRestarts: 3,
+  unitYoungMs: 300_000,
   cpuThrottledShare: 0.25,
   cpuPeriods: 10,
   /** Of the kernel's log: what goes on says so again within minutes, what was lost stays lost for longer. */

@@ -129,6 +129,7 @@ const HEALTHY_MACHINE: MachineFacts = {
   abandonedShims: known({ count: 0, shims: [], addresses: [] }),
   plugins: known({ running: [], count: 0 }),
   daemons: known({}),
+  systemd: known({ units: [] }),
   deadMounts: known([]),
   kernelLog: known({ records: 900, reachesMs: 86_400_000, troubles: [], killed: [] }),
   runtimeWork: known({

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import {
   type CallLimits,
   type ImageFilesystem,
@@ -93,6 +94,8 @@ export class FakeRuntimePort implements RuntimePort {
 
   async #call(method: string, about: string, { signal, timeoutMs }: CallLimits): Promise<void> {
     this.calls.set(method, (this.calls.get(method) ?? 0) + 1);
+    // Dozens of calls run at once, and each waits for it.
+    setMaxListeners(0, signal);
     const behaviour = this.behave(method, about);
     if (behaviour instanceof PodloopError) throw behaviour;
     const takesMs = behaviour === 'hang' ? Number.POSITIVE_INFINITY : behaviour;
