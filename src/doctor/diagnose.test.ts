@@ -237,6 +237,7 @@ const CASES: readonly Case[] = [
   { when: 'the agent is not healthy', node: reported({ health: { healthy: false, thresholdMs: 180_000, message: 'pleg was last seen active 3m5s ago; threshold is 3m0s' } }), finds: 'AgentUnhealthy', severity: 'critical', says: /3m5s/ },
   { when: 'a pod of the agent is stuck', node: reported({ stuckPods: [{ pod: WEB, state: 'hung', sinceMs: 1, forMs: 65_000, failures: 2 }], stuckPodCount: 1 }), finds: 'AgentPodStuck', severity: 'warning', says: /default\/web for 1m5s/ },
   { when: 'a stuck pod of the agent has a call in flight', node: reported({ stuckPods: [{ pod: WEB, state: 'hung', sinceMs: 1, forMs: 65_000, failures: 2 }], stuckPodCount: 1, callsInFlight: [{ method: 'ContainerStatus', operation: 'container_status', pod: WEB, containerId: 'c1', startedAtMs: 1, ageMs: 42_000 }] }), finds: 'AgentPodStuck', severity: 'warning', says: /ContainerStatus hangs[^]*ContainerStatus of container c1: not answered for 42s/ },
+  { when: 'images are locked', node: operating(anOperation('Version'), anOperation('ListImages', { count: 1, hung: 1 })), finds: 'CallHangs', severity: 'critical', says: /ListImages is not answered while pods are listed/ },
   { when: 'a call of the agent hangs', node: reported({ callsInFlight: [{ method: 'ContainerStatus', operation: 'container_status', pod: WEB, startedAtMs: 1, ageMs: 42_000 }] }), finds: 'AgentCallHangs', severity: 'warning', says: /ContainerStatus of pod default\/web .* 42s/ },
   { when: 'a list of the agent hangs behind a long pull', node: reported({ callsInFlight: [{ method: 'PullImage', operation: 'pull_image', startedAtMs: 1, ageMs: 90_000 }, { method: 'ListContainers', operation: 'list_containers', startedAtMs: 1, ageMs: 42_000 }] }), finds: 'AgentCallHangs', severity: 'warning', says: /ListContainers of podloop’s agent .* 42s/ },
   { when: 'the agent’s relists are slow', node: reported({ relists: { count: 3, ofOnePod: 0, history: [{ startedAtMs: 1, trigger: 'relist', durationMs: 2_500, listMs: 2_400, diffMs: 1, inspectMs: 99, pods: 9, due: 0 }] } }), finds: 'AgentRelistSlow', severity: 'warning', says: /list 2\.4s/ },
@@ -257,7 +258,7 @@ const notRecorded = (method: string) => ({
   lastError: `${method} fails: this is a recording: nobody asked for ${method} in it`,
 });
 
-it.each(['Status', 'Version', 'ListPodSandbox', 'ImageFsInfo'])(
+it.each(['Status', 'Version', 'ListPodSandbox', 'ImageFsInfo', 'ListImages'])(
   'finds nothing in a recording without %s, and much in a runtime without it',
   (method) => {
     const { lastError, ...facts } = notRecorded(method);
@@ -265,7 +266,7 @@ it.each(['Status', 'Version', 'ListPodSandbox', 'ImageFsInfo'])(
       diagnose(aNode(operating(anOperation(method, { ...facts, lastError: error })))),
     );
     expect(recorded).toEqual([]);
-    expect(real!.length).toBe(method === 'ImageFsInfo' ? 0 : 1);
+    expect(real!.length).toBe(method.includes('Image') ? 0 : 1);
   },
 );
 

@@ -67,6 +67,7 @@ describe('examineRuntime', () => {
     ['every call', (method) => (method === 'connect' ? 0 : 'hang'), 'RuntimeHung', 'Version'],
     ['a list', (method) => (method === 'ListContainers' ? 'hang' : 0), 'ListHangs', 'ListContainers'],
     ['Status', (method) => (method === 'Status' ? 'hang' : 0), 'CallHangs', 'Status'],
+    ['the image store', (method) => (method === 'ListImages' ? 'hang' : 0), 'CallHangs', 'ListImages'],
     ['one pod', (_, about) => (about === 'p3-c1' ? 'hang' : 0), 'PodHung', 'ContainerStatus'],
   ])('names the call when what hangs is %s', async (_, behave, code, call) => {
     runtime.behave = behave;

@@ -91,6 +91,10 @@ export async function examineRuntime(options: ExamineRuntimeOptions): Promise<Ru
       rounds.run(),
       meter.run({ method: 'Status' }, signal, () => runtime.status(limits)),
       meter.run({ method: 'ImageFsInfo' }, signal, () => runtime.imageFilesystems(limits)),
+      // Images have locks of their own: they can hang while pods are listed as ever.
+      ...(runtime.listImages === undefined
+        ? []
+        : [meter.run({ method: 'ListImages' }, signal, () => runtime.listImages!(limits))]),
       // The pings end with the examination, and one that hangs shows only when its time is over.
       meter.run({ method: 'Version' }, signal, () => runtime.version(limits)),
     ]);

@@ -66,6 +66,8 @@ export interface RuntimePort {
   listContainers(limits: CallLimits): Promise<ListAnswer<ListedContainer>>;
   sandboxStatus(id: string, limits: CallLimits): Promise<unknown>;
   containerStatus(id: string, limits: CallLimits): Promise<unknown>;
+  /** Asks for the list of images; absent where that is not asked. */
+  listImages?(limits: CallLimits): Promise<unknown>;
   imageFilesystems(limits: CallLimits): Promise<readonly ImageFilesystem[]>;
   /** Reads the ids of containers out of the event stream until it ends or the signal aborts. */
   readEvents(onEvent: (containerId: string) => void, signal: AbortSignal): Promise<void>;

@@ -12,6 +12,14 @@ import { count, formatBytes, formatMs } from './words.js';
 const LISTS = ['ListPodSandbox', 'ListContainers'];
 /** Calls about single pods, which other rules report. */
 const STATUS_CALLS = ['PodSandboxStatus', 'ContainerStatus'];
+/** What does not work while a call hangs. */
+const HUNG: Readonly<Record<string, string>> = {
+  ListImages:
+    ' while pods are listed: the image store of the runtime is locked, so no pod starts that needs an image, and no image is removed',
+  Status: ': the kubelet calls the runtime down, and the node goes NotReady',
+};
+/** Calls of CRI's ImageService. */
+const IMAGE_CALLS = ['ImageFsInfo', 'ListImages'];
 /** The connection has a finding of its own. */
 const GONE = ['CRI_UNAVAILABLE', 'CRI_CANCELLED'];
 const DUMP =
@@ -63,7 +71,7 @@ function findHangs(runtime: RuntimeFacts): Finding[] {
   return hung.map((operation) => ({
     ...{ code: 'CallHangs', severity: operation.method === 'ImageFsInfo' ? 'warning' : 'critical' },
     ...{ call: operation.method, evidence: [describe(operation)], remedy: DUMP },
-    message: `${operation.method} is not answered`,
+    message: `${operation.method} is not answered${HUNG[operation.method] ?? ''}`,
   }));
 }
 
@@ -76,10 +84,10 @@ function findFailures(runtime: RuntimeFacts): Finding[] {
       .filter(({ lastError = '' }) => !lastError.includes(NOT_RECORDED))
       // Another rule reports lists that are too large.
       .filter(({ lastCode }) => lastCode !== 'CRI_RESOURCE_EXHAUSTED')
-      // Not every runtime reports its images.
-      .filter(({ method, lastCode }) => !(method === 'ImageFsInfo' && lastCode === 'CRI_UNIMPLEMENTED'))
+      // Images may be served at a socket of their own.
+      .filter(({ method, lastCode }) => !(IMAGE_CALLS.includes(method) && lastCode === 'CRI_UNIMPLEMENTED'))
       .map((operation) => ({
-        ...{ code: 'CallFails', severity: operation.method === 'ImageFsInfo' ? 'warning' : 'critical' },
+        ...{ code: 'CallFails', severity: IMAGE_CALLS.includes(operation.method) ? 'warning' : 'critical' },
         ...{ call: operation.method, evidence: [describe(operation), operation.lastError ?? ''] },
         message: `${operation.method} fails`,
         remedy: 'The last line of the evidence is the runtime’s own word; its log has the rest.',

@@ -89,6 +89,10 @@ export class DoctorRuntime implements RuntimePort {
     return { exitCode, reason, message, finishedAtMs: Number(finishedAt / NS_PER_MS) };
   }
 
+  async listImages(limits: CallLimits): Promise<void> {
+    await this.#client.listImages({ filter: undefined }, limits);
+  }
+
   async imageFilesystems(limits: CallLimits): Promise<readonly ImageFilesystem[]> {
     const { imageFilesystems, containerFilesystems } = await this.#client.imageFsInfo({}, limits);
     const mountpoints = [...imageFilesystems, ...containerFilesystems]

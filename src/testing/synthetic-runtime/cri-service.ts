@@ -16,6 +16,7 @@ import {
   type ListPodSandboxRequest,
   type PodSandboxFilter,
   type PodSandboxStatusRequest,
+  ImageServiceService,
   RuntimeServiceService,
   StatusResponse,
   type VersionResponse,
@@ -64,6 +65,7 @@ export const SYNTHETIC_SERVICE: ServiceDefinition = {
   containerStatus: { ...RuntimeServiceService.containerStatus, ...asBytes },
   podSandboxStatus: { ...RuntimeServiceService.podSandboxStatus, ...asBytes },
   getContainerEvents: RuntimeServiceService.getContainerEvents,
+  listImages: ImageServiceService.listImages,
 };
 
 /** Items in one message of a streamed list. */
@@ -177,6 +179,8 @@ export function createCriService(parts: CriServiceParts): UntypedServiceImplemen
       if (pod?.sandboxId !== request.podSandboxId) throw notFound('sandbox', request.podSandboxId);
       return statuses.sandbox(pod);
     }),
+    // Its containers have images by name alone.
+    listImages: unary('ListImages', () => Promise.resolve({ images: [] })),
     getContainerEvents: (call: ServerWritableStream<GetEventsRequest, ContainerEventResponse>): void => {
       const end = counters.begin('GetContainerEvents');
       const kind = gate.faults.events;

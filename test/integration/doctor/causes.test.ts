@@ -30,6 +30,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
   'Hung runtime': {},
   'Runtime that is not there': {},
   'Deadlock in the runtime': {},
+  'Image store that is locked': {},
   'Slow lists': { flags: ['--timeout', '10s'] },
   'Slow status calls': { pods: { pods: 3, containersPerPod: 1 }, flags: ['--timeout', '10s'] },
   'One slow pod': { pods: { pods: 3, containersPerPod: 1 }, flags: ['--timeout', '10s'], namesPod: true },

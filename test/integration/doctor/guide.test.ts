@@ -4,7 +4,7 @@ import { RuntimeState } from '../../../src/node/pods/loop/runtime-state.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { readGuide } from './guide.js';
 
-const COMMANDS = /^crictl (ps|version)$/;
+const COMMANDS = /^crictl (ps|version|images)$/;
 /** Words that a kubelet passes on from its gRPC library. */
 const OF_GRPC =
   /^rpc error: code = (Unavailable|ResourceExhausted desc = grpc: received message larger than max)$/;

@@ -79,6 +79,10 @@ export class FakeRuntimePort implements RuntimePort {
     await this.#call('ContainerStatus', id, limits);
   }
 
+  async listImages(limits: CallLimits): Promise<void> {
+    await this.#call('ListImages', '', limits);
+  }
+
   async imageFilesystems(limits: CallLimits): Promise<readonly ImageFilesystem[]> {
     await this.#call('ImageFsInfo', '', limits);
     return [{ mountpoint: '/var/lib/fake' }];
