@@ -7,6 +7,7 @@ import { toDiagnosisLines } from '../../src/cli/commands/doctor/diagnosis-text.j
 import { findClusterBinaries } from '../cluster/harness/cluster-binaries.js';
 import { type Incident, judge, ofTheNode, type Scene, type Verdict } from './harness/incident.js';
 import { IncidentNode } from './harness/incident-node.js';
+import { findTraces } from './harness/kubelet-traces.js';
 import { describeCommit, writeResult } from './harness/results.js';
 import { CERTIFICATE_INCIDENTS } from './incidents/certificates.js';
 import { DAEMON_INCIDENTS } from './incidents/daemons.js';
@@ -29,6 +30,8 @@ const ONLY = process.env['PODLOOP_INCIDENTS'] ?? '';
 const ROUNDS = 3;
 const BETWEEN_MS = 20_000;
 const USUAL_AGE_MS = 2_000;
+const CHURN_MINUTES = Number(process.env['PODLOOP_CHURN_MINUTES'] ?? 1);
+const PODS_PER_ROUND = 10;
 
 const found = findClusterBinaries();
 const kubelet = 'binaries' in found ? found.binaries.kubelet : undefined;
@@ -58,6 +61,47 @@ describe.each(RELEASES)('beside a kubelet on containerd %s', (release) => {
     expect(ofTheNode(findings)).toEqual([]);
   });
 
+  it(
+    `blames nothing in ${CHURN_MINUTES} min of pods that come and go and daemons that are restarted`,
+    { timeout: (CHURN_MINUTES + 5) * 60_000 },
+    async () => {
+      const untilMs = performance.now() + CHURN_MINUTES * 60_000;
+      const [wrong, counts] = [[] as string[], { pods: 0, examinations: 0 }];
+      let tookMs = 0;
+      for (let round = 1; round === 1 || performance.now() < untilMs; round++) {
+        const names = Array.from({ length: PODS_PER_ROUND }, (_, at) => `churn-${round}-${at}`);
+        for (const name of names) await node.want({ name, spec: { hostNetwork: false } });
+        counts.pods += names.length;
+        // While they are made, while they run, and while they are deleted.
+        for (const step of [() => undefined, () => findAll(node, names), () => node.unwantAll()]) {
+          await step();
+          const { findings, tookMs: took } = await node.examine();
+          tookMs = took;
+          counts.examinations++;
+          wrong.push(
+            ...ofTheNode(findings).map(({ code, message }) => `round ${round}: ${code}: ${message}`),
+          );
+        }
+        for (const name of names) await node.gone(name);
+        if (round % 3 === 0) await node.containerd.killAndRestart();
+        if (round % 4 === 0) {
+          await node.endKubelet('SIGTERM');
+          await node.startKubelet();
+        }
+      }
+      await writeResult({
+        ...{ incident: `nothing: ${CHURN_MINUTES} min of churn`, containerd: release },
+        ...{ verdict: wrong.length === 0 ? 'right' : 'missed', why: wrong.slice(0, 3).join('; ') },
+        ...{
+          tookS: tookMs / 1_000,
+          said: `${counts.pods} pods made and deleted, ${counts.examinations} examinations`,
+        },
+        ...{ date: new Date().toISOString().slice(0, 10), commit: describeCommit() },
+      });
+      expect(wrong).toEqual([]);
+    },
+  );
+
   it.each(INCIDENTS.filter(({ name }) => new RegExp(ONLY).test(name)))('names: $name', async (incident) => {
     const undos: (() => unknown)[] = [];
     const names = (incident.pods ?? []).map(({ name }) => name);
@@ -74,6 +118,7 @@ describe.each(RELEASES)('beside a kubelet on containerd %s', (release) => {
   });
 
   async function play(incident: Incident, scene: Scene): Promise<{ verdict: Verdict; why: string }> {
+    const before = await node.readTraces();
     const expected = await incident.make(scene);
     await sleep(incident.ageMs ?? USUAL_AGE_MS);
     let first = '';
@@ -90,6 +135,7 @@ describe.each(RELEASES)('beside a kubelet on containerd %s', (release) => {
         continue;
       }
       const whole: Verdict = verdict === 'right' && round > 1 ? 'late' : verdict;
+      const kubelet = findTraces(before, await node.readTraces(), Date.now());
       const said = ofTheNode(examination.findings, expected.codes)[0];
       await writeResult({
         ...{ incident: incident.name, containerd: release, verdict: whole, why: first },
@@ -97,12 +143,16 @@ describe.each(RELEASES)('beside a kubelet on containerd %s', (release) => {
           tookS: examination.tookMs / 1_000,
           said: said === undefined ? '' : `${said.code}: ${said.message}`,
         },
-        ...{ date: new Date().toISOString().slice(0, 10), commit: describeCommit() },
+        ...{ kubelet, date: new Date().toISOString().slice(0, 10), commit: describeCommit() },
       });
       return { verdict: whole, why: first };
     }
   }
 });
+
+async function findAll(node: IncidentNode, names: readonly string[]): Promise<void> {
+  for (const name of names) await node.find(name);
+}
 
 /** Takes all pods away that an incident left. */
 async function clear(node: IncidentNode, names: readonly string[]): Promise<void> {

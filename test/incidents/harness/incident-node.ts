@@ -156,8 +156,10 @@ export class IncidentNode implements AsyncDisposable {
     return (await answer?.text()) ?? '';
   }
 
-  async readKubeletLog(): Promise<string> {
-    return await readFile(this.kubeletLog, 'utf8').catch(() => '');
+  /** What the kubelet has written and counted until now. */
+  async readTraces(): Promise<{ log: string; metrics: string }> {
+    const log = await readFile(this.kubeletLog, 'utf8').catch(() => '');
+    return { log, metrics: await this.readMetrics() };
   }
 
   /** Gives the kubelet a pod. */

@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { type Verdict } from './incident.js';
+import { type KubeletTraces } from './kubelet-traces.js';
 
 /** How the doctor did at one incident on one release. */
 export interface Result {
@@ -15,6 +16,8 @@ export interface Result {
   readonly tookS: number;
   /** What it said: code and message of the first finding. */
   readonly said: string;
+  /** What the kubelet showed when the doctor was asked. */
+  readonly kubelet?: KubeletTraces;
   readonly date: string;
   readonly commit: string;
 }

@@ -1,4 +1,4 @@
-import { mkdir, rmdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Incident, type Scene } from '../harness/incident.js';
 import { until } from '../harness/incident-node.js';
@@ -23,6 +23,27 @@ async function starve(pid: number, busy: () => Promise<unknown>, { node, atEnd }
     await busy();
     return !isThere(pid);
   });
+}
+
+/** Leaves a process room for one more task in a cgroup of its own. */
+async function crowd(pid: number, { node, atEnd }: Scene): Promise<void> {
+  const folder = `/sys/fs/cgroup/pids/podloop-crowd-${node.containerd.names.id}`;
+  await mkdir(folder, { recursive: true });
+  const before = await findPidsCgroup(pid);
+  atEnd(async () => {
+    await writeFile(path.join(folder, 'pids.max'), 'max');
+    for (const each of (await readFile(path.join(folder, 'cgroup.procs'), 'utf8')).trim().split('\n'))
+      await writeFile(path.join(before, 'cgroup.procs'), each).catch(() => undefined);
+    await rmdir(folder).catch(() => undefined);
+  });
+  await writeFile(path.join(folder, 'cgroup.procs'), String(pid));
+  const used = Number(await readFile(path.join(folder, 'pids.current'), 'utf8'));
+  await writeFile(path.join(folder, 'pids.max'), String(used + 1));
+}
+
+async function findPidsCgroup(pid: number): Promise<string> {
+  const line = /^\d+:pids:(.*)$/m.exec(await readFile(`/proc/${pid}/cgroup`, 'utf8'));
+  return path.join('/sys/fs/cgroup/pids', line?.[1] ?? '/');
 }
 
 /** A process that its parent has not waited for yet is gone, too. */
@@ -129,6 +150,15 @@ export const DAEMON_INCIDENTS: readonly Incident[] = [
         remedy: /^Raise the limit of its unit/,
         hasSince: true,
       };
+    },
+  },
+  {
+    name: 'containerd has nearly all the tasks that its cgroup may have',
+    pods: PODS,
+    make: async (scene) => {
+      const pid = scene.node.containerd.pid!;
+      await crowd(pid, scene);
+      return { codes: ['TasksUsedUp'], pid, remedy: /^Raise TasksMax of its unit, which interrupts nothing/ };
     },
   },
   {

@@ -1,4 +1,5 @@
 import { chmod, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { PAUSE_IMAGE } from '../../containerd/harness/image.js';
 import { findByArguments, findDescendants, signalProcess } from '../../containerd/harness/processes.js';
@@ -64,6 +65,32 @@ export const SANDBOX_INCIDENTS: readonly Incident[] = [
       scene.atEnd(() => containerd.importImages());
       return { codes: ['SandboxesFail'], pods: await wantFour(scene), hasSince: true };
     },
+  },
+  {
+    name: 'a registry takes connections and never answers, one pod waits',
+    pods: [{ name: 'db' }],
+    ageMs: 40_000,
+    make: async ({ node, atEnd }) => {
+      const silent = createServer();
+      await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+      atEnd(() => silent.close());
+      const { port } = silent.address() as AddressInfo;
+      await node.want({ name: 'slow', container: { image: `127.0.0.1:${port}/nothing:1` } });
+      atEnd(() => node.unwant('slow'));
+      return { codes: ['PodsWait'], pods: [node.fullNameOf('slow')] };
+    },
+  },
+  {
+    name: 'the processes of a pod die and nobody collects them',
+    pods: [
+      {
+        name: 'web',
+        script: 'i=0; while [ $i -lt 150 ]; do sleep 2 & i=$((i+1)); done; exec sleep 100000',
+      },
+      { name: 'db' },
+    ],
+    make: ({ pods: [pod] }) =>
+      Promise.resolve({ codes: ['Zombies'], pods: [pod!.fullName], container: 'app', remedy: /init|wait/ }),
   },
   {
     name: 'an image is not there, one pod waits',

@@ -61,6 +61,18 @@ export const SHIM_INCIDENTS: readonly Incident[] = [
     },
   },
   {
+    name: 'containerd is started again while a shim is stopped',
+    pods: [{ name: 'web' }, { name: 'db' }],
+    ageMs: 5_000,
+    make: async (scene) => {
+      await stop(scene);
+      const starting = scene.node.containerd.killAndRestart().catch(() => undefined);
+      scene.atEnd(() => starting);
+      scene.atEnd(() => signalProcess(scene.pods[0]!.shim, 'SIGCONT'));
+      return expectShim(scene, /kill -CONT/);
+    },
+  },
+  {
     name: 'the list of containers is locked by a stopped shim whose container is updated',
     pods: [{ name: 'web' }, { name: 'db' }],
     ageMs: 5_000,
