@@ -49,13 +49,18 @@ export class SickNode implements AsyncDisposable {
 
   /** Runs the built `podloop doctor -o json` in front of chaos. */
   async examine(...flags: string[]): Promise<DoctorRun> {
-    const { code, stdout, stderr } = await runPodloop([
-      ...['doctor', '-o', 'json', '-r', this.node.proxy.endpoint, '--host-root', this.#root],
+    const { code, stdout, stderr } = await this.examineAsText('-o', 'json', ...flags);
+    if (stdout === '') throw new Error(`the doctor said nothing: ${stderr}`);
+    return { code, diagnosis: JSON.parse(stdout) as PrintedDiagnosis };
+  }
+
+  /** Runs the built `podloop doctor` in front of chaos. */
+  async examineAsText(...flags: string[]): ReturnType<typeof runPodloop> {
+    return await runPodloop([
+      ...['doctor', '-r', this.node.proxy.endpoint, '--host-root', this.#root],
       ...['--timeout', '2s', '--for', '1s', '--events', 'always', '--no-disk-write'],
       ...['--kubelet-url', '', '--healthz-url', '', '--socket', join(this.#root, 'no.sock'), ...flags],
     ]);
-    if (stdout === '') throw new Error(`the doctor said nothing: ${stderr}`);
-    return { code, diagnosis: JSON.parse(stdout) as PrintedDiagnosis };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
