@@ -1,4 +1,5 @@
 import { formatPod, type PodRef } from '#kube/pod/pod-ref.js';
+import { linkAbort } from '#base/async/linked-abort.js';
 import { type Clock } from '#base/time/clock.js';
 import { CallMeter, type CallUnderWay } from './facts/call-meter.js';
 import { ConnectionWatch } from './facts/connection-watch.js';
@@ -79,9 +80,9 @@ export async function examineRuntime(options: ExamineRuntimeOptions): Promise<Ru
   // While something hangs, nothing else says so.
   const ticker = startTicker(clock, retell);
 
-  const watched = new AbortController();
+  const watched = linkAbort(signal);
   const startedMs = clock.monotonicMs();
-  const pinging = connection.ping(meter, watched.signal, limits);
+  const pinging = connection.ping(meter, { ...limits, signal: watched.signal });
   const witness = whyNoEvents(events, name, version) === undefined ? new EventWitness(clock) : undefined;
   try {
     await witness?.open(runtime, signal);
@@ -136,6 +137,7 @@ export async function examineRuntime(options: ExamineRuntimeOptions): Promise<Ru
   } finally {
     ticker.cancel();
     watched.abort();
+    watched.unlink();
     meter.stop();
     await pinging;
     await witness?.close();

@@ -26,7 +26,7 @@ import { addFindingMetrics } from './findings/finding-metrics.js';
 import { toFindingRecords } from './findings/finding-records.js';
 import { FindingWatch } from './findings/finding-watch.js';
 import { ObservedPort } from './findings/observed-port.js';
-import { QuickLook } from './findings/quick-look.js';
+import { QuickCheck } from './findings/quick-check.js';
 import { CallRing } from './incidents/call-ring.js';
 import { IncidentKeeper } from './incidents/incident-keeper.js';
 import { sampleCalls } from './incidents/sample-calls.js';
@@ -173,12 +173,12 @@ export class NodeObserver implements AsyncDisposable {
     addIncidentRoutes(this.#api.router, this.#incidents);
     const port = new ObservedPort({ client, pleg, channels, clock });
     this.#disposal.defer(() => port[Symbol.dispose]());
-    const quickLook = new QuickLook({ pleg, client, channels, healthzUrl, hostRoot, clock });
-    this.#disposal.defer(() => quickLook[Symbol.dispose]());
+    const quickCheck = new QuickCheck({ pleg, client, channels, healthzUrl, hostRoot, clock });
+    this.#disposal.defer(() => quickCheck[Symbol.dispose]());
     const countChanges = addFindingMetrics(registry, () => this.#findings);
     this.#findings = new FindingWatch({
-      ...{ port, quickLook, readKubelet, hostRoot, clock, logger },
-      onLooked: (facts) => this.#incidents.looked(facts, { callsInFlight: sampleCalls(client, clock) }),
+      ...{ port, quickCheck, readKubelet, hostRoot, clock, logger },
+      onChecked: (facts) => this.#incidents.checked(facts, { callsInFlight: sampleCalls(client, clock) }),
       onExamined: (examination) => {
         countChanges(examination.changes);
         for (const record of toFindingRecords(examination.changes)) this.#history.append(record);

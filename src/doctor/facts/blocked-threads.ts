@@ -1,7 +1,7 @@
 import { type HostFiles } from './host-files.js';
 import { type NamedProcess } from '../host/host-facts.js';
 import { findFrozenCgroup } from '../host/process-state.js';
-import { parseProcess, type SeenProcess } from './process-table.js';
+import { inBatches, parseProcess, type SeenProcess } from './process-table.js';
 
 /** A thread in uninterruptible sleep. */
 export interface BlockedThread extends NamedProcess {
@@ -14,8 +14,6 @@ export interface BlockedThread extends NamedProcess {
 
 /** Maximum of further threads of processes to read; a large node has some thousands. */
 const MOST_THREADS = 10_000;
-/** Files that are read at once. */
-const BATCH = 64;
 /** Programs whose threads are read first, if there are more. */
 const FIRST = /^(containerd|crio|conmon|dockerd|runc|crun|kubelet)/;
 
@@ -50,10 +48,8 @@ export async function readBlocked(
       .filter((tid) => tid !== pid)
       .slice(0, MOST_THREADS - looked);
     looked += tids.length;
-    for (let from = 0; from < tids.length; from += BATCH) {
-      const batch = tids.slice(from, from + BATCH).map((tid) => readThread(files, { pid, command, tid }));
-      blocked.push(...(await Promise.all(batch)).filter((thread) => thread !== undefined));
-    }
+    const threads = await inBatches(tids, async (tid) => readThread(files, { pid, command, tid }));
+    blocked.push(...threads.filter((thread) => thread !== undefined));
   }
   return blocked;
 }

@@ -42,7 +42,7 @@ describe('ConnectionWatch', () => {
     const meter = new CallMeter(clock);
     const until = new AbortController();
     await watch.connect(1_000, limits);
-    const pinging = watch.ping(meter, until.signal, limits);
+    const pinging = watch.ping(meter, { ...limits, signal: until.signal });
     await clock.advance(950);
     runtime.behave = () => gone;
     await clock.advance(400);
@@ -60,7 +60,7 @@ describe('ConnectionWatch', () => {
     const meter = new CallMeter(clock);
     const until = new AbortController();
     runtime.behave = () => 'hang';
-    const pinging = watch.ping(meter, until.signal, limits);
+    const pinging = watch.ping(meter, { ...limits, signal: until.signal });
     await clock.advance(100);
     until.abort(new Error('it is over'));
     await pinging;

@@ -55,14 +55,14 @@ export class ConnectionWatch {
     }
   }
 
-  /** Asks again and again until `until` aborts. */
-  async ping(meter: CallMeter, until: AbortSignal, limits: CallLimits): Promise<void> {
-    const signal = AbortSignal.any([until, limits.signal]);
+  /** Asks again and again until the signal of the limits aborts. */
+  async ping(meter: CallMeter, limits: CallLimits): Promise<void> {
+    const { signal } = limits;
     while (!signal.aborted) {
       const call = async (): Promise<void> => {
         this.#attempts++;
         try {
-          await this.#runtime.version({ ...limits, signal });
+          await this.#runtime.version(limits);
         } catch (error) {
           if (!signal.aborted && error instanceof PodloopError && MAY_PASS.includes(error.code))
             this.#count(error);

@@ -1,4 +1,5 @@
 import { type PodRef } from '#kube/pod/pod-ref.js';
+import { linkAbort } from '#base/async/linked-abort.js';
 import { type Clock } from '#base/time/clock.js';
 import { EMBEDDED_RUNTIME_NAME } from '#base/channels/embedded-runtime-name.js';
 import { hasCode, messageOf } from '#base/errors/errors.js';
@@ -24,7 +25,7 @@ export interface ListedNode {
 export class EventWitness {
   readonly #clock: Clock;
   readonly #announced = new Set<string>();
-  readonly #stop = new AbortController();
+  #stop = linkAbort(undefined);
   readonly #startedMs: number;
   #received = 0;
   #isSupported = true;
@@ -42,11 +43,12 @@ export class EventWitness {
       this.#received++;
       if (this.#announced.size < MOST_IDS) this.#announced.add(containerId);
     };
-    const both = AbortSignal.any([signal, this.#stop.signal]);
-    this.#stream = runtime.readEvents(onEvent, both).then(
+    this.#stop = linkAbort(signal);
+    const { signal: stop } = this.#stop;
+    this.#stream = runtime.readEvents(onEvent, stop).then(
       () => void (this.#ended ??= 'the runtime ended the stream'),
       (error: unknown) => {
-        if (both.aborted) return;
+        if (stop.aborted) return;
         this.#isSupported = !hasCode(error, 'CRI_UNIMPLEMENTED');
         this.#ended ??= messageOf(error);
       },
@@ -77,6 +79,7 @@ export class EventWitness {
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#stream;
+    this.#stop.unlink();
   }
 }
 

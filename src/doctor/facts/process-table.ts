@@ -12,24 +12,37 @@ export interface SeenProcess extends NamedProcess {
 }
 
 /** More processes than any node has. */
-const MOST_PROCESSES = 100_000;
+const MAX_PROCESSES = 100_000;
 /** Files that are read at once. */
 const BATCH = 64;
 
 /** Every process that there is now; those that end meanwhile are left out. Rejects when there is no /proc. */
 export async function readProcesses(files: HostFiles): Promise<SeenProcess[]> {
-  const pids = (await files.list('/proc')).filter((name) => /^\d+$/.test(name)).slice(0, MOST_PROCESSES);
-  const seen: SeenProcess[] = [];
-  for (let from = 0; from < pids.length; from += BATCH) {
-    const lines = await Promise.all(
-      pids.slice(from, from + BATCH).map((pid) => files.find(`/proc/${pid}/stat`)),
-    );
-    for (const line of lines) {
-      const process = line === undefined ? undefined : parseProcess(line);
-      if (process !== undefined) seen.push(process);
-    }
+  return await readProcessesOf(files, await listPids(files));
+}
+
+/** The ids of all processes, in the order of the kernel. Rejects when there is no /proc. */
+export async function listPids(files: HostFiles): Promise<number[]> {
+  const names = (await files.list('/proc')).filter((name) => /^\d+$/.test(name));
+  return names.slice(0, MAX_PROCESSES).map(Number);
+}
+
+/** These processes, without those that have ended. */
+export async function readProcessesOf(files: HostFiles, pids: readonly number[]): Promise<SeenProcess[]> {
+  const lines = await inBatches(pids, async (pid) => files.find(`/proc/${pid}/stat`));
+  return lines.flatMap((line) => (line === undefined ? [] : (parseProcess(line) ?? [])));
+}
+
+/** Reads for each item, a few dozen files at once; the results are in the order of the items. */
+export async function inBatches<Item, Result>(
+  items: readonly Item[],
+  read: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (let from = 0; from < items.length; from += BATCH) {
+    results.push(...(await Promise.all(items.slice(from, from + BATCH).map(async (item) => read(item)))));
   }
-  return seen;
+  return results;
 }
 
 /** Reads a line of /proc/PID/stat; undefined when it is not whole. */

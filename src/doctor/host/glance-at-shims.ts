@@ -1,5 +1,5 @@
 import { type HostFiles } from '../facts/host-files.js';
-import { parseProcess, type SeenProcess } from '../facts/process-table.js';
+import { listPids, readProcessesOf, type SeenProcess } from '../facts/process-table.js';
 import { parseOciCommand } from './oci-calls.js';
 import { ageOf, isStopped, readUptimeMs } from './process-state.js';
 
@@ -26,12 +26,11 @@ export class ShimGlancer {
 
   /** Reads what is new, and what was of interest before. Rejects when there is no /proc. */
   async glance(files: HostFiles): Promise<ShimGlance> {
-    const pids = (await files.list('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+    const pids = await listPids(files);
     const there = new Set(pids);
     for (const pid of this.#seen.keys()) if (!there.has(pid)) this.#seen.delete(pid);
     const wanted = pids.filter((pid) => this.#seen.get(pid) !== 'other');
-    const lines = await Promise.all(wanted.map((pid) => files.find(`/proc/${pid}/stat`)));
-    const read = lines.flatMap((line) => (line === undefined ? [] : (parseProcess(line) ?? [])));
+    const read = await readProcessesOf(files, wanted);
     // The kernel keeps fifteen characters of a name.
     const shims = read.filter(({ command }) => command.startsWith('containerd-shim'));
     for (const { pid } of shims) this.#seen.set(pid, 'shim');

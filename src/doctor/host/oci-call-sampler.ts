@@ -1,7 +1,8 @@
+import { linkAbort } from '#base/async/linked-abort.js';
 import { type Clock } from '#base/time/clock.js';
 import { CRI_NAMESPACE, readShims, type Shim } from '../facts/find-shims.js';
 import { type HostFiles } from '../facts/host-files.js';
-import { parseProcess, type SeenProcess } from '../facts/process-table.js';
+import { listPids, readProcessesOf, type SeenProcess } from '../facts/process-table.js';
 import { findSameSocket } from '../facts/shim-addresses.js';
 import { type OciCall } from './host-facts.js';
 import { findOciCalls } from './oci-calls.js';
@@ -28,7 +29,7 @@ export class OciCallSampler {
   readonly #shims = new Map<number, Shim>();
   /** As last seen, by pid and start. */
   readonly #calls = new Map<string, OciCall>();
-  readonly #stop = new AbortController();
+  #stop = linkAbort(undefined);
   #running: Promise<void> = Promise.resolve();
 
   constructor(options: { readonly files: HostFiles; readonly clock: Clock; readonly socketPath: string }) {
@@ -40,7 +41,8 @@ export class OciCallSampler {
   /** Samples until {@link end}. @param processes of a scan that was just made */
   begin(processes: readonly SeenProcess[], signal: AbortSignal): void {
     this.know(processes);
-    this.#running = this.#run(AbortSignal.any([this.#stop.signal, signal])).catch(() => undefined);
+    this.#stop = linkAbort(signal);
+    this.#running = this.#run(this.#stop.signal).catch(() => undefined);
   }
 
   /** Takes over what a scan has read, so that a sample does not read it again. */
@@ -52,6 +54,7 @@ export class OciCallSampler {
   async end(): Promise<readonly OciCall[]> {
     this.#stop.abort();
     await this.#running;
+    this.#stop.unlink();
     return [...this.#calls.values()];
   }
 
@@ -75,7 +78,7 @@ export class OciCallSampler {
 
   /** Reads new processes and young ones, and forgets those that have ended. */
   async #readYoung(uptimeMs: number): Promise<SeenProcess[]> {
-    const pids = (await this.#files.list('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+    const pids = await listPids(this.#files);
     const there = new Set(pids);
     for (const pid of [...this.#processes.keys()]) {
       if (there.has(pid)) continue;
@@ -87,10 +90,7 @@ export class OciCallSampler {
       const before = this.#processes.get(pid);
       return before === undefined || isYoung(before);
     });
-    const lines = await Promise.all(
-      wanted.slice(-MAX_NEW).map((pid) => this.#files.find(`/proc/${pid}/stat`)),
-    );
-    const read = lines.flatMap((line) => (line === undefined ? [] : (parseProcess(line) ?? [])));
+    const read = await readProcessesOf(this.#files, wanted.slice(-MAX_NEW));
     for (const process of read) this.#processes.set(process.pid, process);
     return read.filter(isYoung);
   }

@@ -1,11 +1,11 @@
 import { type PlegHealth } from '#watch';
 
-/** What a look of a moment shows: nothing of it costs more than some small files. */
+/** What a quick check shows: nothing of it costs more than some small files. */
 export interface QuickFacts {
   readonly health: Pick<PlegHealth, 'healthy' | 'listInFlightMs' | 'stuckPodCount'>;
   /** Whether the connection to the runtime is up. */
   readonly isConnected: boolean;
-  /** The longest of the lists since the last look, and what a list usually takes. */
+  /** The longest of the lists since the last check, and what a list usually takes. */
   readonly longestListMs: number;
   readonly usualListMs: number;
   /** Percent of time in which all tasks waited, over ten seconds; undefined where the kernel does not say. */

@@ -29,7 +29,7 @@ const AWAY: NodeFacts = aNode({
   },
 });
 
-function setUp({ onLooked = () => undefined }: { readonly onLooked?: () => void } = {}) {
+function setUp({ onChecked = () => undefined }: { readonly onChecked?: () => void } = {}) {
   const clock = new FakeClock();
   const logger = new LogRecorder();
   const node = { quick: WELL, facts: aNode() };
@@ -38,9 +38,9 @@ function setUp({ onLooked = () => undefined }: { readonly onLooked?: () => void 
   const startedMs = clock.monotonicMs();
   const watch = new FindingWatch({
     port: { beginExamination: () => undefined } as unknown as ObservedPort,
-    quickLook: { read: async () => Promise.resolve(node.quick) },
+    quickCheck: { read: async () => Promise.resolve(node.quick) },
     readKubelet: async () => Promise.resolve({ urls: [], healthzUrl: '', credentials: {} }),
-    ...{ hostRoot: '/', clock, logger, onLooked },
+    ...{ hostRoot: '/', clock, logger, onChecked },
     onExamined: (examination) => void examinations.push(examination),
     examine: async () => {
       examinedAt.push(Math.round((clock.monotonicMs() - startedMs) / 1_000));
@@ -67,14 +67,14 @@ describe('the rules of the doctor, all the time', () => {
     expect(examinedAt).toEqual([10, 130, 250]);
   });
 
-  it('are applied although what was seen at a look cannot be kept, which is said', async () => {
-    const onLooked = (): void => {
+  it('are applied although the result of a quick check cannot be stored, which is logged', async () => {
+    const onChecked = (): void => {
       throw new Error('no room');
     };
-    const { examinedAt, logger, pass } = setUp({ onLooked });
+    const { examinedAt, logger, pass } = setUp({ onChecked });
     await pass(130);
     expect(examinedAt).toEqual([10, 130]);
-    expect(logger.complaints[0]!.message).toBe('What was seen at a look could not be kept');
+    expect(logger.complaints[0]!.message).toBe('The result of a quick check could not be stored');
   });
 
   it('are applied at once when something seems wrong, and less and less often while nothing changes', async () => {

@@ -2,11 +2,11 @@
  * The doctor's rules, all the time and at a bounded cost.
  *
  * ```
- * quick look ─► suspicions ─┐
- *               routine ────┴► examination ─► tracker ─► begins and ends
+ * quick check ─► suspicions ─┐
+ *                routine ────┴► examination ─► tracker ─► begins and ends
  * ```
  *
- * A look of a moment comes every five seconds. A whole examination comes when it raises a suspicion, and every two
+ * A quick check is made every five seconds. A whole examination comes when it raises a suspicion, and every two
  * minutes without one. While a suspicion lasts and nothing changes, examinations come less and less often.
  *
  * @module
@@ -24,7 +24,7 @@ import {
 import { findSuspicions, type QuickFacts } from './find-suspicions.js';
 import { type FindingChanges, type FindingSpell, FindingTracker } from './finding-tracker.js';
 import { type ObservedPort } from './observed-port.js';
-import { type QuickLook } from './quick-look.js';
+import { type QuickCheck } from './quick-check.js';
 
 /** One examination: what was seen, and what of it is news. */
 export interface Examination {
@@ -35,16 +35,16 @@ export interface Examination {
 /** What {@link FindingWatch} works with. */
 export interface FindingWatchOptions {
   readonly port: ObservedPort;
-  readonly quickLook: Pick<QuickLook, 'read'>;
+  readonly quickCheck: Pick<QuickCheck, 'read'>;
   /** Where the kubelet is; read for each examination, as tokens are renewed. */
   readonly readKubelet: () => Promise<KubeletAddresses>;
   /** The root of the machine: `/`, or where it is mounted. */
   readonly hostRoot: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called after each look. */
-  readonly onLooked: (facts: QuickFacts) => void;
-  /** Called after each examination, before the next look. */
+  /** Called after each quick check. */
+  readonly onChecked: (facts: QuickFacts) => void;
+  /** Called after each examination, before the next quick check. */
   readonly onExamined: (examination: Examination) => void;
   /** Examines a node (default: the doctor); for tests. */
   readonly examine?: (options: Parameters<typeof examineNode>[0]) => Promise<Pick<NodeExamination, 'facts'>>;
@@ -57,7 +57,7 @@ export interface FindingWatchStats {
   readonly lastExaminedAtMs: number | undefined;
 }
 
-const LOOK_MS = 5_000;
+const CHECK_MS = 5_000;
 const ROUTINE_MS = 120_000;
 const SUSPICIOUS_MS = 15_000;
 const CALM_MS = 60_000;
@@ -90,19 +90,19 @@ export class FindingWatch {
     return { examinations: this.#examinations, lastExaminedAtMs: this.#lastExaminedAtMs };
   }
 
-  /** Looks and examines until the signal aborts. */
+  /** Checks and examines until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, quickLook, logger, onLooked } = this.#options;
+    const { clock, quickCheck, logger, onChecked } = this.#options;
     let dueMs = clock.monotonicMs() + FIRST_AFTER_MS;
     let routineMs = dueMs;
     while (await this.#rests(signal)) {
-      // One look that fails is made up for by the next.
-      const facts = await quickLook.read(signal).catch(() => undefined);
+      // The next check makes up for one that fails.
+      const facts = await quickCheck.read(signal).catch(() => undefined);
       if (facts === undefined) continue;
       try {
-        onLooked(facts);
+        onChecked(facts);
       } catch (error) {
-        logger.error('What was seen at a look could not be kept', error);
+        logger.error('The result of a quick check could not be stored', error);
       }
       const suspicions = findSuspicions(facts);
       const isWorthIt = suspicions.length > 0 || this.active.length > 0;
@@ -119,7 +119,7 @@ export class FindingWatch {
 
   /** Resolves with false as soon as the signal aborts. */
   async #rests(signal: AbortSignal): Promise<boolean> {
-    return await this.#options.clock.sleep(LOOK_MS, signal).then(
+    return await this.#options.clock.sleep(CHECK_MS, signal).then(
       () => true,
       () => false,
     );

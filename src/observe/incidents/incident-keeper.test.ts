@@ -121,8 +121,8 @@ describe('an incident on the disk', () => {
 
   it('has samples from before and while it lasted', async () => {
     const { clock, keeper, examine, store } = await setUp();
-    const looked = (): void =>
-      keeper.looked(
+    const checked = (): void =>
+      keeper.checked(
         {
           health: { healthy: true, listInFlightMs: undefined, stuckPodCount: 0 },
           ...{ isConnected: true, longestListMs: 1, usualListMs: 1, ioFull: 3, memoryFull: 0 },
@@ -132,17 +132,17 @@ describe('an incident on the disk', () => {
         },
         { callsInFlight: [] },
       );
-    looked();
+    checked();
     await examine('DiskFull');
     await clock.advance(5_000);
-    looked();
+    checked();
     await keeper.settled();
     const text = await readFile(store.samplesOf(1), 'utf8');
     const samples = text
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as { kind: string; ioFull?: number });
-    expect(samples.map(({ kind }) => kind)).toEqual(['look', 'examination', 'look']);
+    expect(samples.map(({ kind }) => kind)).toEqual(['check', 'examination', 'check']);
     expect(samples[0]).toMatchObject({ ioFull: 3, callsInFlight: [] });
   });
 

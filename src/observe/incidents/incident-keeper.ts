@@ -1,7 +1,7 @@
 /**
  * Keeps incidents: the calls and samples before, during and after, on the disk.
  *
- * In: examinations, looks, and the calls of the flight recorder. Out: a folder for each incident. Nothing waits for the
+ * In: examinations, checks, and the calls of the flight recorder. Out: a folder for each incident. Nothing waits for the
  * disk. While it cannot be written, incidents stay in memory without their calls, and say so.
  *
  * @module
@@ -110,10 +110,10 @@ export class IncidentKeeper implements AsyncDisposable {
     return this.#store.recordingOf(id);
   }
 
-  looked(facts: QuickFacts, sample: object): void {
+  checked(facts: QuickFacts, sample: object): void {
     const { health, ...rest } = facts;
     const { healthy, listInFlightMs, stuckPodCount } = health;
-    this.#sample('look', { ...rest, healthy, listInFlightMs, stuckPodCount, ...sample });
+    this.#sample('check', { ...rest, healthy, listInFlightMs, stuckPodCount, ...sample });
   }
 
   examined({ facts, changes }: Examination, active: readonly FindingSpell[]): void {
@@ -205,7 +205,7 @@ export class IncidentKeeper implements AsyncDisposable {
     });
   }
 
-  #sample(kind: 'look' | 'examination', sample: object): void {
+  #sample(kind: 'check' | 'examination', sample: object): void {
     const line = this.#samples.add(this.#options.clock.now(), kind, sample);
     const { id } = this.#recording ?? {};
     if (id === undefined) return;

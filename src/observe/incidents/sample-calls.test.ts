@@ -24,6 +24,6 @@ it('a call about a pod that was listed is sampled by the names of the pod alone'
 });
 
 it('a sample with a large number of the runtime becomes a line', () => {
-  const line = new SampleRing({ maxBytes: 1_000, maxAgeMs: 1_000 }).add(0, 'look', { createdAtNs: 7n });
+  const line = new SampleRing({ maxBytes: 1_000, maxAgeMs: 1_000 }).add(0, 'check', { createdAtNs: 7n });
   expect(JSON.parse(line)).toMatchObject({ createdAtNs: '7' });
 });

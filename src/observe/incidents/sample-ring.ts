@@ -16,7 +16,7 @@ export class SampleRing {
   }
 
   /** Adds a sample of that time (milliseconds since the epoch); returns its line. */
-  add(atMs: number, kind: 'look' | 'examination', sample: object): string {
+  add(atMs: number, kind: 'check' | 'examination', sample: object): string {
     const line = `${JSON.stringify({ at: new Date(atMs).toISOString(), kind, ...sample }, toPlain)}\n`;
     this.#lines.push({ atMs, line });
     this.#bytes += line.length;

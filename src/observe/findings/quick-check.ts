@@ -1,13 +1,14 @@
 import { relistEnded } from '#base/channels/pleg-channels.js';
 import { type Channels } from '#base/channels/publishing-channel.js';
+import { withinTime } from '#base/async/within-time.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { type Clock } from '#base/time/clock.js';
 import { HostFiles, httpGet, readPressure, ShimGlancer } from '#doctor';
 import { type CriClient, type Pleg } from '#watch';
 import { type QuickFacts } from './find-suspicions.js';
 
-/** What {@link QuickLook} reads. */
-export interface QuickLookOptions {
+/** What {@link QuickCheck} reads. */
+export interface QuickCheckOptions {
   readonly pleg: Pick<Pleg, 'health'>;
   readonly client: Pick<CriClient, 'connectionState'>;
   readonly channels: Channels;
@@ -23,15 +24,15 @@ const KUBELET_TIMEOUT_MS = 3_000;
 const NEWEST_SHARE = 0.1;
 
 /** Reads {@link QuickFacts}: some small files, one request to the kubelet, and nothing of the runtime. */
-export class QuickLook implements Disposable {
-  readonly #options: QuickLookOptions;
+export class QuickCheck implements Disposable {
+  readonly #options: QuickCheckOptions;
   readonly #leave: () => void;
   #longestListMs = 0;
   #usualListMs: number | undefined;
   #hadKubelet = false;
   readonly #shims = new ShimGlancer();
 
-  constructor(options: QuickLookOptions) {
+  constructor(options: QuickCheckOptions) {
     this.#options = options;
     this.#leave = options.channels.subscribe(relistEnded, ({ scope, listMs, error }) => {
       if (scope !== 'all' || error !== undefined) return;
@@ -68,17 +69,15 @@ export class QuickLook implements Disposable {
   async #askKubelet(signal: AbortSignal): Promise<boolean | undefined> {
     const { healthzUrl, clock } = this.#options;
     if (healthzUrl === '') return undefined;
-    const late = new AbortController();
-    const timer = clock.setTimer(KUBELET_TIMEOUT_MS, () => late.abort(), { unref: true });
     try {
-      const { status } = await httpGet(healthzUrl, {}, AbortSignal.any([signal, late.signal]));
+      const { status } = await withinTime({ clock, limitMs: KUBELET_TIMEOUT_MS, signal }, async (limited) =>
+        httpGet(healthzUrl, {}, limited),
+      );
       this.#hadKubelet = true;
       return status === 200;
     } catch (error) {
       // Where there never was one, nothing is wrong with it.
       return this.#hadKubelet || systemCodeOf(error) !== 'ECONNREFUSED' ? false : undefined;
-    } finally {
-      timer.cancel();
     }
   }
 }
