@@ -36,6 +36,16 @@ describe('line output', () => {
     expect(stream.lines).toEqual(['one\n']);
   });
 
+  it('shows characters that would reorder text on a terminal, and gives a program the text as it is', () => {
+    const lines = (isTTY: boolean): string[] => {
+      const stream = Object.assign(new HeldStream(), { isTTY });
+      void new LineOutput(stream).writeLine('{"name":"web\u202Egpj"}');
+      return stream.lines;
+    };
+    expect(lines(true)).toEqual(['{"name":"web\\u202Egpj"}\n']);
+    expect(lines(false)).toEqual(['{"name":"web\u202Egpj"}\n']);
+  });
+
   it('ends quietly when the reader goes away, and drops what comes later', async () => {
     const stream = new HeldStream();
     const output = new LineOutput(stream);

@@ -2,6 +2,7 @@ import { type Writable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type WriteStream } from 'node:tty';
 import { describeWaiting } from './shared/log/log-target.js';
+import { showInvisible } from './shared/print/terminal-text.js';
 
 /**
  * Writes lines to standard output or standard error, and notices when the reader is gone.
@@ -58,11 +59,12 @@ export class LineOutput {
 
   /**
    * Writes one line; resolves when there is room for the next, so that a reader who is slow holds up the one who
-   * writes and not the memory. The line is written also when `signal` aborts; then it is just not waited for. Never
+   * writes and not the memory. On a terminal, characters that would reorder or hide text are shown as escapes. The line is written also when `signal` aborts; then it is just not waited for. Never
    * rejects.
    */
   async writeLine(line: string, signal?: AbortSignal): Promise<void> {
-    await this.write(line + '\n', signal);
+    // What a program reads stays as it is.
+    await this.write(`${this.isTerminal ? showInvisible(line) : line}\n`, signal);
   }
 
   /** Writes bytes or text as they are; otherwise as {@link writeLine}. */

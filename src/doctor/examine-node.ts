@@ -21,7 +21,7 @@ import { type Clock } from '#base/time/clock.js';
 import { type KubeletAddresses, KubeletExaminer } from './examine-kubelet.js';
 import { MachineExaminer } from './examine-machine.js';
 import { type EventReading, examineRuntime, type RuntimeProgress } from './examine-runtime.js';
-import { HostFiles } from './facts/host-files.js';
+import { HostFiles, type SilentPaths } from './facts/host-files.js';
 import { readWaitingPods } from './host/waiting-pods.js';
 import { ask, known } from './looked.js';
 import { type NodeFacts } from './facts/node-facts.js';
@@ -49,6 +49,8 @@ export interface ExamineNodeOptions {
   /** Whether the disk may be measured, by writing to it. */
   readonly mayWrite: boolean;
   readonly certificateFolders: readonly string[];
+  /** For who examines again and again: paths that hang since an earlier examination. */
+  readonly silentPaths?: SilentPaths;
   readonly onProgress?: (progress: RuntimeProgress) => void;
 }
 
@@ -62,7 +64,7 @@ export interface NodeExamination {
 export async function examineNode(options: ExamineNodeOptions): Promise<NodeExamination> {
   const { runtime, readAgent, readAgentPods, clock, signal, timeoutMs, hostRoot } = options;
   const startedMs = clock.monotonicMs();
-  const files = new HostFiles({ root: hostRoot, clock, signal });
+  const files = new HostFiles({ root: hostRoot, clock, signal, silentPaths: options.silentPaths });
   const kubelet = new KubeletExaminer({ addresses: options.kubelet, clock, signal, timeoutMs });
   const machine = new MachineExaminer({
     ...{ files, clock, signal, mayWrite: options.mayWrite },
@@ -100,6 +102,7 @@ export async function examineNode(options: ExamineNodeOptions): Promise<NodeExam
   };
 }
 
-function portOf(url: string): number | undefined {
+/** The port of an address; undefined for an empty one. */
+export function portOf(url: string): number | undefined {
   return url === '' ? undefined : Number(new URL(url).port) || undefined;
 }

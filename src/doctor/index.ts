@@ -5,9 +5,10 @@
  */
 export { diagnose, EXIT_CODES, exitCodeOf } from './diagnose.js';
 export { type KubeletAddresses } from './examine-kubelet.js';
-export { examineNode, type ExamineNodeOptions, type NodeExamination } from './examine-node.js';
+export { examineNode, type ExamineNodeOptions, type NodeExamination, portOf } from './examine-node.js';
 export { type EventReading, type RuntimeProgress } from './examine-runtime.js';
 export { isWholeReport } from './facts/agent-report.js';
+export { findStoppedDaemons } from './find-stopped-daemons.js';
 export { HostFiles } from './facts/host-files.js';
 export { httpGet, type HttpCredentials } from './facts/http-get.js';
 export { type NodeFacts } from './facts/node-facts.js';

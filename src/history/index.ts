@@ -28,5 +28,6 @@ export {
   type IncidentFinding,
   type IncidentPod,
   parseIncident,
+  cutOff,
 } from './incidents/incident-record.js';
-export { IncidentStore } from './incidents/incident-store.js';
+export { type DamagedIncident, IncidentStore, type StoredIncidents } from './incidents/incident-store.js';

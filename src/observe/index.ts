@@ -5,4 +5,4 @@
  */
 export { NodeObserver } from './node-observer.js';
 export { type ObserveOptions } from './observe-options.js';
-export { type Incident, type IncidentFinding, IncidentStore } from '#history';
+export { cutOff, type Incident, type IncidentFinding, IncidentStore, type StoredIncidents } from '#history';

@@ -14,6 +14,7 @@
  */
 import { join } from 'node:path';
 import { Channels } from '#base/channels/publishing-channel.js';
+import { settlesWithin } from '#base/async/settles-within.js';
 import { DisposalStack } from '#base/async/disposal-stack.js';
 import { type FolderLock, lockFolder, NODE_ROOT_LOCK } from '#base/fs/folder-lock.js';
 import { type Clock } from '#base/time/clock.js';
@@ -21,6 +22,7 @@ import { systemCodeOf } from '#base/errors/system-code.js';
 import { type Logger } from '#base/log/logger.js';
 import { type PlegReport } from '#kube/node/pleg-report.js';
 import { type LogState } from '#node/telemetry';
+import { findStoppedDaemons, HostFiles, portOf } from '#doctor';
 import { CriClient, CriRuntime, GrpcTransport, parseEndpoint, Pleg, PlegReporter } from '#watch';
 import { addFindingMetrics } from './findings/finding-metrics.js';
 import { toFindingRecords } from './findings/finding-records.js';
@@ -60,6 +62,8 @@ const MAX_LIST_SHARE = 0.1;
 const RING = { maxBytes: 16 * 2 ** 20, maxAgeMs: 5 * 60_000 };
 /** Errors of a disk that may be mended while an observer runs. */
 const UNWRITABLE = new Set(['EROFS', 'ENOSPC', 'EDQUOT', 'EIO']);
+/** At the end nobody waits longer for a disk. */
+const DISK_LIMIT_MS = 5_000;
 /** How often an unwritable root folder is tried again. */
 const RETRY_MS = 30_000;
 
@@ -178,6 +182,10 @@ export class NodeObserver implements AsyncDisposable {
     const countChanges = addFindingMetrics(registry, () => this.#findings);
     this.#findings = new FindingWatch({
       ...{ port, quickCheck, readKubelet, hostRoot, clock, logger },
+      findStopped: async (signal) =>
+        findStoppedDaemons(new HostFiles({ root: hostRoot, clock, signal }), {
+          ...{ socketPath, kubeletPort: portOf(healthzUrl) },
+        }),
       onChecked: (facts) => this.#incidents.checked(facts, { callsInFlight: sampleCalls(client, clock) }),
       onExamined: (examination) => {
         countChanges(examination.changes);
@@ -189,10 +197,15 @@ export class NodeObserver implements AsyncDisposable {
 
   /** Observes until the signal aborts; then writes the rest of the history and resolves. */
   async run(signal: AbortSignal): Promise<void> {
+    const { logger } = this.#ports;
+    const { rootDir } = this.#options;
     await this.#identity.ask(signal);
     const observing = new AbortController();
     const history = this.#history.run(observing.signal);
-    await this.#incidents.start();
+    // The disk may hang, and nothing waits for it.
+    this.#incidents.start().catch((error: unknown) => {
+      logger.error('Incidents of earlier observers cannot be read', error, { path: rootDir });
+    });
     await Promise.all([
       ...[this.#pleg.run(signal), this.#api.run(signal), this.#findings.run(signal)],
       this.#claimLater(signal),
@@ -208,7 +221,8 @@ export class NodeObserver implements AsyncDisposable {
       await this.#disposal[Symbol.asyncDispose]();
     } finally {
       // Nothing of this observer writes there any more.
-      await this.#lock?.release();
+      const { clock } = this.#ports;
+      await settlesWithin(Promise.resolve(this.#lock?.release()), DISK_LIMIT_MS, clock);
     }
   }
 

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
-import { readdir, readFile, readlink, realpath } from 'node:fs/promises';
+import { type Stats, type StatsFs } from 'node:fs';
+import { readdir, readFile, readlink, realpath, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock } from '#base/time/clock.js';
 import { abortable } from '#base/async/abortable.js';
@@ -20,6 +21,21 @@ export class SilentFilesError extends Error {
   }
 }
 
+/** By path: since when it has not answered, in milliseconds of the clock that does not jump. */
+export type SilentPaths = Map<string, number>;
+
+/** Which files {@link HostFiles} reads. */
+export interface HostFilesOptions {
+  readonly root: string;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /**
+   * Paths that hang, for several examinations (default: of this one alone). What hangs holds up a thread, of which
+   * there are few, so a path is read again only when the last operation on it has ended.
+   */
+  readonly silentPaths?: SilentPaths | undefined;
+}
+
 /**
  * The files of the machine that is looked at: this one's, or those of a root that is mounted somewhere, as in a
  * container. What hangs is given up, so that a dead disk does not hold up the examination.
@@ -28,8 +44,10 @@ export class HostFiles {
   readonly root: string;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
+  readonly #silentPaths: SilentPaths;
 
-  constructor(options: { readonly root: string; readonly clock: Clock; readonly signal: AbortSignal }) {
+  constructor(options: HostFilesOptions) {
+    this.#silentPaths = options.silentPaths ?? new Map<string, number>();
     this.root = options.root;
     this.#clock = options.clock;
     this.#signal = options.signal;
@@ -50,7 +68,7 @@ export class HostFiles {
   }
 
   async read(path: string): Promise<string> {
-    return await this.within(this.locate(path).then((here) => readFile(here, 'utf8')));
+    return await this.#use(path, async (here) => readFile(here, 'utf8'));
   }
 
   /** The text, or undefined when it cannot be read. */
@@ -65,11 +83,37 @@ export class HostFiles {
 
   /** Where a link leads, or undefined when it cannot be read. */
   async findLink(path: string): Promise<string | undefined> {
-    return await this.within(this.locate(path).then((here) => readlink(here))).catch(() => undefined);
+    return await this.#use(path, async (here) => readlink(here)).catch(() => undefined);
   }
 
   async list(path: string): Promise<string[]> {
-    return await this.within(this.locate(path).then((here) => readdir(here)));
+    return await this.#use(path, async (here) => readdir(here));
+  }
+
+  async stat(path: string): Promise<Stats> {
+    return await this.#use(path, async (here) => stat(here));
+  }
+
+  /** The room of the file system that a path is on. */
+  async statfs(path: string): Promise<StatsFs> {
+    return await this.#use(path, async (here) => statfs(here));
+  }
+
+  async #use<T>(path: string, operation: (here: string) => Promise<T>): Promise<T> {
+    const sinceMs = this.#silentPaths.get(path);
+    if (sinceMs !== undefined) throw new SilentFilesError(this.#clock.monotonicMs() - sinceMs);
+    const startedMs = this.#clock.monotonicMs();
+    const pending = this.locate(path).then(operation);
+    try {
+      return await this.within(pending);
+    } catch (error) {
+      if (error instanceof SilentFilesError) {
+        this.#silentPaths.set(path, startedMs);
+        const forget = (): void => void this.#silentPaths.delete(path);
+        pending.then(forget, forget);
+      }
+      throw error;
+    }
   }
 
   /** Waits for an operation on files, and no longer than a disk that works needs. */

@@ -382,6 +382,31 @@ describe('disks', () => {
     });
   });
 
+  it('that do not answer are not asked again while the last question hangs', async () => {
+    const fake = new FakeClock();
+    const asked: ((here: string) => void)[] = [];
+    class DeadDisk extends HostFiles {
+      override async locate(): Promise<string> {
+        return new Promise((resolve) => asked.push(resolve));
+      }
+    }
+    const silentPaths = new Map<string, number>();
+    const signal = new AbortController().signal;
+    const measure = async (): Promise<unknown> => {
+      const disk = new DeadDisk({ root, clock: fake, signal, silentPaths });
+      const measured = measureDisks(disk, [{ path: '/images', purpose: 'images' }]);
+      await fake.advance(10_000);
+      return (await measured).silentDisks.map(({ forMs }) => forMs);
+    };
+    // One question is about the mounts, which is another file.
+    expect(await measure()).toEqual([5_000]);
+    const before = asked.length;
+    expect(await measure()).toEqual([expect.any(Number)]);
+    expect(asked.length - before).toBe(0);
+    for (const answer of asked) answer('/nowhere');
+    await fake.advanceUntil(() => silentPaths.size === 0);
+  });
+
   it('are written to without leaving anything, and not known where that cannot be', async () => {
     await mkdir(join(root, 'images'));
     const fsync = await measureFsync(files, '/images', clock);

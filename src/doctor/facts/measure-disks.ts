@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { open, stat, statfs, unlink } from 'node:fs/promises';
+import { open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock } from '#base/time/clock.js';
 import { closeOnFailure } from '#base/async/close-on-failure.js';
@@ -38,10 +38,9 @@ export async function measureDisks(files: HostFiles, paths: readonly DiskPath[])
   const isReadOnly = await readReadOnlyMounts(files);
   for (const { path, purpose, holdsImages = false } of paths) {
     try {
-      const here = await files.within(files.locate(path));
-      const { dev } = await files.within(stat(here));
+      const { dev } = await files.stat(path);
       if (seen.has(dev)) continue;
-      const { bsize, blocks, bavail, files: inodes, ffree } = await files.within(statfs(here));
+      const { bsize, blocks, bavail, files: inodes, ffree } = await files.statfs(path);
       seen.add(dev);
       disks.push({
         ...{ path, purpose, holdsImages, isReadOnly: isReadOnly(await files.resolve(path)) },

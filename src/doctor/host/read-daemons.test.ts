@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SystemClock } from '#base/time/clock.js';
 import { HostFiles } from '../facts/host-files.js';
+import { findStoppedDaemons } from '../find-stopped-daemons.js';
 import { readProcesses } from '../facts/process-table.js';
 import { type DaemonFacts } from './host-facts.js';
 import { readDaemons, sinceFirst } from './read-daemons.js';
@@ -126,6 +127,18 @@ describe('the daemons of a node', () => {
     expect(await read()).toEqual({ kubeletConfigured: '/etc/kubernetes/kubelet.conf' });
     await addDaemon(8, 'kubelet', 601, '');
     expect((await read()).kubeletConfigured).toBeUndefined();
+  });
+
+  it('are named at once when they are stopped, without a call', async () => {
+    await addDaemon(6, 'containerd', 503, '');
+    const addresses = { socketPath: SOCKET, kubeletPort: 10_248 };
+    expect(await findStoppedDaemons(files, addresses)).toEqual([]);
+    const mounted = { ...addresses, socketPath: join(root, SOCKET) };
+    await write('proc/6/stat', '6 (containerd) T 1 6 6 0 -1 0 0 0 0 0 1 2 3 4 20 0 9 0 60 9 9\n');
+    expect(await findStoppedDaemons(files, addresses)).toMatchObject([
+      { code: 'RuntimeStopped', process: { pid: 6, command: 'containerd' } },
+    ]);
+    expect(await findStoppedDaemons(files, mounted)).toHaveLength(1);
   });
 
   it('are judged by the CPU time of this examination alone', async () => {

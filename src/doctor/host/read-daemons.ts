@@ -61,10 +61,13 @@ async function findUnixInodes(files: HostFiles, path: string): Promise<ReadonlyS
   const lines = ((await files.find('/proc/1/net/unix')) ?? '')
     .split('\n')
     .map((line) => line.trim().split(/\s+/));
+  // Who sees that machine below a folder reaches the socket there, too.
+  const there =
+    files.root !== '/' && path.startsWith(`${files.root}/`) ? path.slice(files.root.length) : path;
   // A path may lead there through a link, as /var/run does.
-  const same = await files.resolve(path).catch(() => path);
+  const same = await files.resolve(there).catch(() => there);
   const listening = lines.filter(
-    ([, , , flags, , , , at]) => flags === LISTENS && (at === path || at === same),
+    ([, , , flags, , , , at]) => flags === LISTENS && (at === there || at === same),
   );
   return new Set(listening.map((words) => words[6]!));
 }

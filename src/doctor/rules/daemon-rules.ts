@@ -1,6 +1,6 @@
 import { type FindingCode } from '../finding-codes.js';
 import { type Finding } from '../finding.js';
-import { type Daemon, type Spent } from '../host/host-facts.js';
+import { type Daemon, type DaemonFacts, type Spent } from '../host/host-facts.js';
 import { isStopped } from '../host/process-state.js';
 import { valueOf } from '../looked.js';
 import { LIMITS } from './limits.js';
@@ -14,14 +14,18 @@ export const daemonRules: Rule = ({ machine, kubelet, agent }) => {
   const { runtime, kubelet: ofKubelet, kubeletConfigured } = daemons;
   const isServed = kubelet.health.known || kubelet.metrics.known || agent.known;
   return [
-    ...(runtime === undefined ? [] : judge(runtime, 'RuntimeStopped')),
-    ...(ofKubelet === undefined ? [] : judge(ofKubelet, 'KubeletStopped')),
+    ...judgeStopped(daemons),
+    ...[runtime, ofKubelet].flatMap((daemon) => (daemon === undefined ? [] : findSpent(daemon))),
     ...(kubeletConfigured === undefined || isServed ? [] : [toNotRunning(kubeletConfigured)]),
   ];
 };
 
-function judge(daemon: Daemon, stopped: FindingCode): Finding[] {
-  return [...findStopped(daemon, stopped), ...findSpent(daemon)];
+/** Of these daemons, those that are stopped by a signal or frozen with their cgroup. */
+export function judgeStopped({ runtime, kubelet }: DaemonFacts): Finding[] {
+  return [
+    ...(runtime === undefined ? [] : findStopped(runtime, 'RuntimeStopped')),
+    ...(kubelet === undefined ? [] : findStopped(kubelet, 'KubeletStopped')),
+  ];
 }
 
 function findStopped({ pid, command, state, frozenCgroup }: Daemon, code: FindingCode): Finding[] {

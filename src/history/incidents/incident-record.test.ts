@@ -16,6 +16,8 @@ const FINDING = {
 /** What a reader would trip over. */
 const DAMAGES: readonly object[] = [
   ...[{ state: 'odd' }, { beganAt: 'yesterday' }, { endedAt: 7 }, { gaps: {} }, { gaps: [1] }, { node: [] }],
+  { lastSeenAt: 'yesterday' },
+  { findings: [{ ...FINDING, asOf: 'yesterday' }] },
   ...[{ recurrences: [null] }, { recordedFrom: 5 }, { runtime: { endpoint: {} } }],
   ...[null, 1, 'text', {}].map((finding) => ({ findings: [finding] })),
   // Each field that every finding has, without it and with a value of another kind.

@@ -40,6 +40,8 @@ export interface IncidentFinding {
   readonly follows: readonly string[];
   /** When it was found first. */
   readonly beganAt: string;
+  /** When the words above were written, where that was later: ages in them count from then. */
+  readonly asOf?: string;
   /** Since when it was so, where that is known: a call may have hung before it was found. */
   readonly since?: string;
   /** Of its last spell; absent while it lasts. */
@@ -62,6 +64,8 @@ export interface Incident {
   readonly runtime: { readonly endpoint: string; readonly name: string; readonly version: string };
   readonly beganAt: string;
   readonly endedAt?: string;
+  /** Of one that was cut off: when its observer wrote of it last. */
+  readonly lastSeenAt?: string;
   /** The oldest call in its recording. */
   readonly recordedFrom: string;
   /** In the order of their begin, worst first of those that began together. */
@@ -70,6 +74,13 @@ export interface Incident {
   readonly recurrences: readonly { readonly at: string; readonly code: string }[];
   /** Why something of it is missing: of its recording, or because it could not be written. */
   readonly gaps: readonly string[];
+}
+
+/** An incident whose observer has ended before it did. Pure. */
+export function cutOff(incident: Incident, lastSeenMs: number): Incident {
+  const lastSeenAt = new Date(Math.max(lastSeenMs, Date.parse(incident.beganAt))).toISOString();
+  const gap = `the observer ended before the incident did, at ${lastSeenAt} or soon after`;
+  return { ...incident, state: 'cut off', lastSeenAt, gaps: [...incident.gaps, gap] };
 }
 
 /** An incident from its file. Throws RangeError for what is none, or of a version above {@link INCIDENT_VERSION}. */
@@ -85,12 +96,13 @@ export function parseIncident(text: string): Incident {
     throw new RangeError(
       `it has version ${fields['version']} of the format, and this podloop knows ${INCIDENT_VERSION}`,
     );
-  const { id, state, beganAt, endedAt, findings, recurrences = [], gaps = [] } = fields;
+  const { id, state, beganAt, endedAt, lastSeenAt, findings, recurrences = [], gaps = [] } = fields;
   const isWhole =
     typeof id === 'number' &&
     STATES.includes(state) &&
     isTime(beganAt) &&
     (endedAt === undefined || isTime(endedAt)) &&
+    (lastSeenAt === undefined || isTime(lastSeenAt)) &&
     isListOf(findings, isFinding) &&
     isListOf(recurrences, (each) => isRecord(each) && isTime(each['at'])) &&
     isListOf(gaps, isText);
@@ -107,12 +119,13 @@ export function parseIncident(text: string): Incident {
 /** Whether it has what a reader relies on. */
 function isFinding(value: unknown): boolean {
   if (!isRecord(value)) return false;
-  const { pod, process, beganAt, endedAt } = value;
+  const { pod, process, beganAt, endedAt, asOf } = value;
   return (
     ['code', 'severity', 'message', 'remedy'].every((key) => isText(value[key])) &&
     [value['evidence'], value['follows']].every((lines) => isListOf(lines, isText)) &&
     isTime(beganAt) &&
     (endedAt === undefined || isTime(endedAt)) &&
+    (asOf === undefined || isTime(asOf)) &&
     (pod === undefined || (isRecord(pod) && isText(pod['namespace']) && isText(pod['name']))) &&
     (process === undefined || isRecord(process))
   );

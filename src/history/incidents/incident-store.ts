@@ -6,8 +6,10 @@
  *
  * @module
  */
+import { type Stats } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { messageOf } from '#base/errors/errors.js';
 import { makeFolder } from '#base/fs/make-folder.js';
 import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 import { type Incident, parseIncident } from './incident-record.js';
@@ -16,6 +18,18 @@ import { type Incident, parseIncident } from './incident-record.js';
 export interface IncidentLimits {
   readonly maxCount: number;
   readonly maxBytes: number;
+}
+
+/** One whose file is missing or makes no sense. */
+export interface DamagedIncident {
+  readonly id: number;
+  readonly why: string;
+}
+
+/** What a folder of incidents has. */
+export interface StoredIncidents {
+  readonly items: readonly Incident[];
+  readonly damaged: readonly DamagedIncident[];
 }
 
 const INCIDENT_FILE = 'incident.json';
@@ -54,12 +68,26 @@ export class IncidentStore {
     return text === undefined ? undefined : parseIncident(text);
   }
 
-  /** All that can be read, in their order. */
-  async list(): Promise<Incident[]> {
-    const found = await Promise.all(
-      (await this.ids()).map(async (id) => this.find(id).catch(() => undefined)),
-    );
-    return found.flatMap((incident) => incident ?? []);
+  /** All of them, in their order; those that cannot be read are named. */
+  async list(): Promise<StoredIncidents> {
+    const items: Incident[] = [];
+    const damaged: DamagedIncident[] = [];
+    for (const id of await this.ids()) {
+      try {
+        const incident = await this.find(id);
+        if (incident === undefined) damaged.push({ id, why: `${INCIDENT_FILE} is missing` });
+        else items.push(incident);
+      } catch (error) {
+        damaged.push({ id, why: messageOf(error) });
+      }
+    }
+    return { items, damaged };
+  }
+
+  /** When something of an incident was written last, in milliseconds since the epoch; 0 where nothing is. */
+  async lastWrittenMs(id: number): Promise<number> {
+    const stats = await this.#statsOf(id);
+    return Math.max(0, ...stats.map(({ mtimeMs }) => mtimeMs));
   }
 
   /** Makes the folder of a new incident. */
@@ -93,11 +121,15 @@ export class IncidentStore {
   }
 
   async #bytesOf(id: number): Promise<number> {
+    return (await this.#statsOf(id)).reduce((sum, { size }) => sum + size, 0);
+  }
+
+  async #statsOf(id: number): Promise<Stats[]> {
     const folder = join(this.folder, String(id));
     const names = await readdir(folder).catch(() => []);
-    const sizes = await Promise.all(
-      names.map(async (name) => (await stat(join(folder, name)).catch(() => undefined))?.size ?? 0),
+    const stats = await Promise.all(
+      names.map(async (name) => stat(join(folder, name)).catch(() => undefined)),
     );
-    return sizes.reduce((sum, size) => sum + size, 0);
+    return stats.filter((each) => each !== undefined);
   }
 }

@@ -23,6 +23,11 @@ const LIST_SLOW_MS = 500;
 const LIST_SLOW_FACTOR = 10;
 const PRESSURE_PERCENT = 10;
 
+/** Whether the process of the runtime should be read at once. Pure. */
+export function mayBeStopped({ health, isConnected }: QuickFacts): boolean {
+  return !isConnected || (health.listInFlightMs ?? 0) >= LIST_HANGS_MS;
+}
+
 /** Why the node is worth an examination now; none when nothing seems wrong. Pure. */
 export function findSuspicions(facts: QuickFacts): string[] {
   const { health, longestListMs, usualListMs, ioFull = 0, memoryFull = 0 } = facts;

@@ -11,16 +11,27 @@ const codes = (spells: readonly { readonly finding: Finding }[]): string[] =>
   spells.map(({ finding }) => finding.code);
 
 describe('a finding', () => {
-  it('begins once, and ends when two examinations in a row do not have it', () => {
+  it('begins once, and is over since the first of two examinations in a row that do not have it', () => {
     const tracker = new FindingTracker();
     const hangs = aFinding('ListHangs');
     expect(codes(tracker.update([hangs], 1_000).began)).toEqual(['ListHangs']);
     expect(tracker.update([{ ...hangs, message: 'for longer' }], 2_000)).toEqual({ began: [], ended: [] });
     expect(tracker.update([], 3_000)).toEqual({ began: [], ended: [] });
     expect(tracker.active).toHaveLength(1);
+    expect(tracker.isDoubtful).toBe(true);
     const { ended } = tracker.update([], 4_000);
-    expect(ended).toMatchObject([{ beganAtMs: 1_000, endedAtMs: 4_000, finding: { message: 'for longer' } }]);
+    expect(ended).toMatchObject([{ beganAtMs: 1_000, endedAtMs: 3_000, finding: { message: 'for longer' } }]);
     expect(tracker.active).toEqual([]);
+  });
+
+  it('that was found before an examination begins once, and goes on or ends by examinations', () => {
+    const tracker = new FindingTracker();
+    const stopped = aFinding('RuntimeStopped');
+    expect(codes(tracker.begin([stopped], 1_000).began)).toEqual(['RuntimeStopped']);
+    expect(tracker.begin([stopped], 1_500).began).toEqual([]);
+    expect(tracker.update([stopped], 2_000)).toEqual({ began: [], ended: [] });
+    tracker.update([], 3_000);
+    expect(tracker.update([], 4_000).ended).toMatchObject([{ beganAtMs: 1_000, endedAtMs: 3_000 }]);
   });
 
   it('that comes and goes with each examination does not end', () => {

@@ -8,6 +8,7 @@ export interface FindingSpell {
   readonly finding: Finding;
   /** Milliseconds since the epoch. */
   readonly beganAtMs: number;
+  /** When it was first missing for good. */
   readonly endedAtMs?: number;
 }
 
@@ -22,6 +23,8 @@ const ENDS_AFTER = 2;
 
 interface Active extends FindingSpell {
   readonly missed: number;
+  /** The first examination of those in a row that did not have it. */
+  readonly missedSinceMs: number | undefined;
 }
 
 /**
@@ -37,6 +40,17 @@ export class FindingTracker {
     return [...this.#active.values()];
   }
 
+  /** Whether the last examination did not have one of them, so that the next decides whether it is over. */
+  get isDoubtful(): boolean {
+    return [...this.#active.values()].some(({ missed }) => missed > 0);
+  }
+
+  /** Begins what was found before an examination could find it; ends nothing. */
+  begin(findings: readonly Finding[], nowMs: number): FindingChanges {
+    const found = findings.filter((finding) => isWorthIt(finding) && !this.#active.has(keyOf(finding)));
+    return { began: found.map((finding) => this.#begin(keyOf(finding), finding, nowMs)), ended: [] };
+  }
+
   /** @param findings all of one examination; an empty list means that nothing was found */
   update(findings: readonly Finding[], nowMs: number): FindingChanges {
     const top = new Map(findings.filter(isWorthIt).map((finding) => [keyOf(finding), finding]));
@@ -46,17 +60,22 @@ export class FindingTracker {
     for (const [key, spell] of this.#active) {
       const finding = all.get(key);
       const missed = finding === undefined ? spell.missed + 1 : 0;
+      const missedSinceMs = finding === undefined ? (spell.missedSinceMs ?? nowMs) : undefined;
       if (missed < ENDS_AFTER) {
-        this.#active.set(key, { ...spell, finding: finding ?? spell.finding, missed });
+        this.#active.set(key, { ...spell, finding: finding ?? spell.finding, missed, missedSinceMs });
       } else {
         this.#active.delete(key);
-        ended.push({ key, finding: spell.finding, beganAtMs: spell.beganAtMs, endedAtMs: nowMs });
+        const { beganAtMs } = spell;
+        ended.push({ key, finding: spell.finding, beganAtMs, endedAtMs: missedSinceMs ?? nowMs });
       }
     }
-    for (const [key, finding] of began) {
-      this.#active.set(key, { key, finding, beganAtMs: nowMs, missed: 0 });
-    }
-    return { began: began.map(([key]) => this.#active.get(key)!), ended };
+    return { began: began.map(([key, finding]) => this.#begin(key, finding, nowMs)), ended };
+  }
+
+  #begin(key: string, finding: Finding, nowMs: number): FindingSpell {
+    const spell = { key, finding, beganAtMs: nowMs, missed: 0, missedSinceMs: undefined };
+    this.#active.set(key, spell);
+    return spell;
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type NodeFacts } from '#doctor';
+import { type Finding, type NodeFacts } from '#doctor';
 import { aNode } from '#support/builders/node-facts-builder.js';
 import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { FakeClock } from '#testing/fake-clock.js';
@@ -32,7 +32,7 @@ const AWAY: NodeFacts = aNode({
 function setUp({ onChecked = () => undefined }: { readonly onChecked?: () => void } = {}) {
   const clock = new FakeClock();
   const logger = new LogRecorder();
-  const node = { quick: WELL, facts: aNode() };
+  const node = { quick: WELL, facts: aNode(), stopped: [] as readonly Finding[], hangs: false };
   const examinedAt: number[] = [];
   const examinations: Examination[] = [];
   const startedMs = clock.monotonicMs();
@@ -42,10 +42,13 @@ function setUp({ onChecked = () => undefined }: { readonly onChecked?: () => voi
     readKubelet: async () => Promise.resolve({ urls: [], healthzUrl: '', credentials: {} }),
     ...{ hostRoot: '/', clock, logger, onChecked },
     onExamined: (examination) => void examinations.push(examination),
-    examine: async () => {
+    examine: async ({ signal }) => {
       examinedAt.push(Math.round((clock.monotonicMs() - startedMs) / 1_000));
-      return Promise.resolve({ facts: node.facts });
+      // Every call takes its whole time.
+      if (node.hangs) await clock.sleep(30_000, signal);
+      return { facts: node.facts };
     },
+    findStopped: async () => Promise.resolve(node.stopped),
   });
   const stopping = new AbortController();
   const running = watch.run(stopping.signal);
@@ -57,7 +60,7 @@ function setUp({ onChecked = () => undefined }: { readonly onChecked?: () => voi
   const pass = async (seconds: number): Promise<void> => {
     for (let second = 0; second < seconds; second++) await clock.advance(1_000);
   };
-  return { watch, node, examinedAt, examinations, logger, pass };
+  return { clock, watch, node, examinedAt, examinations, logger, pass };
 }
 
 describe('the rules of the doctor, all the time', () => {
@@ -83,6 +86,34 @@ describe('the rules of the doctor, all the time', () => {
     node.quick = { ...WELL, isConnected: false };
     await pass(300);
     expect(examinedAt).toEqual([10, 65, 95, 155, 215, 275, 335]);
+  });
+
+  it('name a runtime that is stopped while the examination still waits for it', async () => {
+    const { watch, node, examinations, pass } = setUp();
+    await pass(20);
+    node.hangs = true;
+    node.stopped = [
+      { code: 'RuntimeStopped', severity: 'critical', message: 'stopped', evidence: [], remedy: '' },
+    ];
+    node.quick = { ...WELL, health: { ...WELL.health, listInFlightMs: 4_000 } };
+    await pass(10);
+    expect(watch.active.map(({ finding }) => finding.code)).toEqual(['RuntimeStopped']);
+    expect(examinations.at(-1)).toMatchObject({ facts: undefined, changes: { began: [{}] } });
+  });
+
+  it('notice soon that what was wrong is over, however long it has lasted', async () => {
+    const { clock, watch, node, examinations, pass } = setUp();
+    node.quick = { ...WELL, isConnected: false };
+    node.facts = AWAY;
+    await pass(600);
+    expect(watch.active).toHaveLength(1);
+    node.quick = WELL;
+    node.facts = aNode();
+    const mendedMs = clock.now();
+    await pass(15);
+    expect(watch.active).toEqual([]);
+    const [ended] = examinations.flatMap(({ changes }) => changes.ended);
+    expect(ended!.endedAtMs! - mendedMs).toBeLessThanOrEqual(5_000);
   });
 
   it('report what began and what ended, with its time, in the log as well', async () => {

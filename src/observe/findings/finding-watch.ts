@@ -7,7 +7,9 @@
  * ```
  *
  * A quick check is made every five seconds. A whole examination comes when it raises a suspicion, and every two
- * minutes without one. While a suspicion lasts and nothing changes, examinations come less and less often.
+ * minutes without one. While a suspicion lasts and nothing changes, examinations come less and less often. When the
+ * suspicions are gone, and while an examination has left a doubt, the next one comes at once, so that ends are known soon.
+ * A process that is stopped is named without an examination.
  *
  * @module
  */
@@ -17,18 +19,20 @@ import {
   CERTIFICATE_FOLDERS,
   diagnose,
   examineNode,
+  type Finding,
   type KubeletAddresses,
   type NodeExamination,
   type NodeFacts,
 } from '#doctor';
-import { findSuspicions, type QuickFacts } from './find-suspicions.js';
+import { findSuspicions, mayBeStopped, type QuickFacts } from './find-suspicions.js';
 import { type FindingChanges, type FindingSpell, FindingTracker } from './finding-tracker.js';
 import { type ObservedPort } from './observed-port.js';
 import { type QuickCheck } from './quick-check.js';
 
 /** One examination: what was seen, and what of it is news. */
 export interface Examination {
-  readonly facts: NodeFacts;
+  /** Undefined for what was found without an examination. */
+  readonly facts: NodeFacts | undefined;
   readonly changes: FindingChanges;
 }
 
@@ -44,7 +48,9 @@ export interface FindingWatchOptions {
   readonly logger: Logger;
   /** Called after each quick check. */
   readonly onChecked: (facts: QuickFacts) => void;
-  /** Called after each examination, before the next quick check. */
+  /** A runtime or a kubelet whose process is stopped; called while lists hang or nothing is connected. */
+  readonly findStopped: (signal: AbortSignal) => Promise<readonly Finding[]>;
+  /** Called after each examination, and with what was found without one. */
   readonly onExamined: (examination: Examination) => void;
   /** Examines a node (default: the doctor); for tests. */
   readonly examine?: (options: Parameters<typeof examineNode>[0]) => Promise<Pick<NodeExamination, 'facts'>>;
@@ -72,10 +78,18 @@ const HUNG_MS = 5_000;
 export class FindingWatch {
   readonly #options: FindingWatchOptions;
   readonly #tracker = new FindingTracker();
+  readonly #silentPaths = new Map<string, number>();
   #examinations = 0;
   #lastExaminedAtMs: number | undefined;
   /** Examinations in a row that changed nothing although something seemed wrong. */
   #unchanged = 0;
+  #examining: Promise<void> | undefined;
+  /** When to examine while something seems wrong, and when in any case. */
+  #dueMs = 0;
+  #routineMs = 0;
+  #isSuspicious = false;
+  /** Whether the suspicions have gone since the last examination. */
+  #hasCleared = false;
 
   constructor(options: FindingWatchOptions) {
     this.#options = options;
@@ -93,8 +107,7 @@ export class FindingWatch {
   /** Checks and examines until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, quickCheck, logger, onChecked } = this.#options;
-    let dueMs = clock.monotonicMs() + FIRST_AFTER_MS;
-    let routineMs = dueMs;
+    this.#dueMs = this.#routineMs = clock.monotonicMs() + FIRST_AFTER_MS;
     while (await this.#rests(signal)) {
       // The next check makes up for one that fails.
       const facts = await quickCheck.read(signal).catch(() => undefined);
@@ -105,16 +118,12 @@ export class FindingWatch {
         logger.error('The result of a quick check could not be stored', error);
       }
       const suspicions = findSuspicions(facts);
-      const isWorthIt = suspicions.length > 0 || this.active.length > 0;
-      const nowMs = clock.monotonicMs();
-      if (nowMs < (isWorthIt ? dueMs : routineMs)) continue;
-      if (suspicions.length > 0) logger.info('Examining the node', { because: suspicions.join(', ') }, 4);
-      await this.#examine(signal, isWorthIt).catch((error: unknown) => {
-        if (!signal.aborted) logger.error('The node could not be examined', error);
-      });
-      routineMs = clock.monotonicMs() + ROUTINE_MS;
-      dueMs = clock.monotonicMs() + Math.min(CALM_MS, SUSPICIOUS_MS * 2 ** Math.min(this.#unchanged, 2));
+      if (mayBeStopped(facts)) await this.#nameStopped(signal);
+      if (suspicions.length === 0 && this.#isSuspicious) this.#hasCleared = true;
+      this.#isSuspicious = suspicions.length > 0;
+      this.#examineIfDue(suspicions, signal);
     }
+    await this.#examining;
   }
 
   /** Resolves with false as soon as the signal aborts. */
@@ -123,6 +132,40 @@ export class FindingWatch {
       () => true,
       () => false,
     );
+  }
+
+  /** Checks go on while an examination waits for what hangs. */
+  #examineIfDue(suspicions: readonly string[], signal: AbortSignal): void {
+    const { clock, logger } = this.#options;
+    if (this.#examining !== undefined) return;
+    const isWorthIt = suspicions.length > 0 || this.active.length > 0;
+    const isOver = this.#hasCleared && this.active.length > 0;
+    if (!isOver && clock.monotonicMs() < (isWorthIt ? this.#dueMs : this.#routineMs)) return;
+    this.#hasCleared = false;
+    if (suspicions.length > 0) logger.info('Examining the node', { because: suspicions.join(', ') }, 4);
+    this.#examining = this.#examine(signal, isWorthIt)
+      .catch((error: unknown) => {
+        if (!signal.aborted) logger.error('The node could not be examined', error);
+      })
+      .finally(() => {
+        this.#examining = undefined;
+        this.#routineMs = clock.monotonicMs() + ROUTINE_MS;
+        // What the last examination did not find is over soon, or is not.
+        const restMs = this.#tracker.isDoubtful
+          ? CHECK_MS
+          : Math.min(CALM_MS, SUSPICIOUS_MS * 2 ** Math.min(this.#unchanged, 2));
+        this.#dueMs = clock.monotonicMs() + restMs;
+      });
+  }
+
+  /** An examination needs half a minute when every call hangs, but the state of the process is known at once. */
+  async #nameStopped(signal: AbortSignal): Promise<void> {
+    const { clock, findStopped, onExamined } = this.#options;
+    const findings = await findStopped(signal).catch(() => []);
+    const changes = this.#tracker.begin(findings, clock.now());
+    if (changes.began.length === 0) return;
+    this.#log(changes);
+    onExamined({ facts: undefined, changes });
   }
 
   async #examine(signal: AbortSignal, isSuspicious: boolean): Promise<void> {
@@ -134,7 +177,7 @@ export class FindingWatch {
       readAgent: async () => askNoAgent(),
       readAgentPods: async () => askNoAgent(),
       ...{ timeoutMs: HUNG_MS, watchMs: WATCH_MS, events: 'never', mayWrite: false },
-      certificateFolders: CERTIFICATE_FOLDERS,
+      ...{ certificateFolders: CERTIFICATE_FOLDERS, silentPaths: this.#silentPaths },
     });
     this.#examinations++;
     this.#lastExaminedAtMs = clock.now();

@@ -10,7 +10,7 @@
  *
  * Findings that begin while an incident is open join it. One that comes back within half an hour after the end of its
  * incident is noted there, and opens no other. What is wrong with workloads or will be wrong in days joins an
- * incident and opens none.
+ * incident, opens none, and keeps none open.
  *
  * @module
  */
@@ -50,7 +50,7 @@ const MAX_RECURRENCES = 100;
 /** A node with more than that is ill as a whole, and the first say why. */
 const MAX_FINDINGS = 100;
 /** They last for days and say nothing of the node at this moment. */
-const QUIET: ReadonlySet<FindingCode> = new Set([
+const QUIET: ReadonlySet<string> = new Set<FindingCode>([
   ...(['PodsWait', 'CrashLoops', 'DeadContainers', 'DeadSandboxes', 'TooManyContainers'] as const),
   ...(['CertificateExpired', 'CertificateExpires', 'CgroupControllersMissing', 'CpuPressure'] as const),
 ]);
@@ -136,21 +136,25 @@ export class IncidentBook {
     const findings = new Map(incident.findings.map((each) => [each.key, each]));
     for (const { key, finding } of active) {
       const known = findings.get(key);
-      if (known?.endedAt === undefined && known !== undefined)
-        findings.set(key, { ...known, ...toFacts(finding) });
+      if (known === undefined || known.endedAt !== undefined) continue;
+      const news = { ...known, ...toFacts(finding) };
+      // Ages in the words count from the examination that wrote them.
+      if (!isSame(known, news)) findings.set(key, { ...news, asOf: toTime(nowMs) });
     }
     for (const { key, finding } of began) {
       const known = findings.get(key);
       if (known === undefined && findings.size >= MAX_FINDINGS) continue;
       const spells = (known?.spells ?? 0) + 1;
       const beganAt = known?.beganAt ?? toTime(nowMs);
-      findings.set(key, { key, ...toFacts(finding), beganAt, spells });
+      const asOf = known === undefined ? {} : { asOf: toTime(nowMs) };
+      findings.set(key, { key, ...toFacts(finding), beganAt, ...asOf, spells });
     }
-    for (const { key, finding } of ended) {
+    for (const { key, finding, endedAtMs = nowMs } of ended) {
       const known = findings.get(key);
       const ending = explainEnd(finding);
+      const endedAt = toTime(endedAtMs);
       if (known !== undefined)
-        findings.set(key, { ...known, endedAt: toTime(nowMs), ...(ending === undefined ? {} : { ending }) });
+        findings.set(key, { ...known, endedAt, ...(ending === undefined ? {} : { ending }) });
     }
     return { ...incident, findings: [...findings.values()] };
   }
@@ -158,9 +162,9 @@ export class IncidentBook {
   #closeIfOver(nowMs: number): Incident | undefined {
     const incident = this.#open;
     if (incident === undefined) return undefined;
-    const ends = incident.findings.map(({ endedAt }) =>
-      endedAt === undefined ? Infinity : Date.parse(endedAt),
-    );
+    // What lasts for days would hold it open, and join it with whatever comes in these days.
+    const loud = incident.findings.filter(({ code }) => !QUIET.has(code));
+    const ends = loud.map(({ endedAt }) => (endedAt === undefined ? Infinity : Date.parse(endedAt)));
     const lastMs = Math.max(Date.parse(incident.beganAt), ...ends);
     if (nowMs - lastMs < TAIL_MS) return undefined;
     this.#open = undefined;
@@ -184,7 +188,7 @@ function toFacts(finding: Finding): Omit<IncidentFinding, 'key' | 'beganAt' | 's
   };
 }
 
-function isSame(one: Incident, other: Incident): boolean {
+function isSame(one: object, other: object): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 

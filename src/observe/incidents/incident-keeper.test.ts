@@ -1,6 +1,7 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Finding, type FindingCode } from '#doctor';
 import { type Incident, IncidentStore } from '#history';
@@ -36,12 +37,15 @@ async function setUp(isWritable = true) {
   };
   const keeper = await make();
   onTestFinished(async () => keeper[Symbol.asyncDispose]());
-  const examine = async (...codes: readonly FindingCode[]): Promise<void> => {
+  const examineOnly = (...codes: readonly FindingCode[]): void => {
     const findings = codes.map((code): Finding => ({
       ...{ code, severity: 'critical', message: `${code} is wrong`, evidence: [], remedy: 'mend it' },
     }));
     const changes = tracker.update(findings, clock.now());
     keeper.examined({ facts: aNode(), changes }, tracker.active);
+  };
+  const examine = async (...codes: readonly FindingCode[]): Promise<void> => {
+    examineOnly(...codes);
     await keeper.settled();
   };
   /** A status whose answer has a secret. */
@@ -56,7 +60,17 @@ async function setUp(isWritable = true) {
     if (error === undefined) sent.message(Buffer.from(cri.ContainerStatusResponse.encode(answer).finish()));
     sent.ended(error);
   };
-  return { rootDir, clock, logger, keeper, make, examine, call, store: new IncidentStore(rootDir) };
+  return {
+    rootDir,
+    clock,
+    logger,
+    keeper,
+    make,
+    examine,
+    examineOnly,
+    call,
+    store: new IncidentStore(rootDir),
+  };
 }
 
 describe('an incident on the disk', () => {
@@ -76,7 +90,7 @@ describe('an incident on the disk', () => {
     call('after');
     await keeper.settled();
 
-    const [incident] = await store.list();
+    const [incident] = (await store.list()).items;
     expect(incident).toMatchObject({
       id: 1,
       state: 'over',
@@ -160,15 +174,19 @@ describe('an incident on the disk', () => {
     const next = await make();
     expect(await store.find(1)).toMatchObject({
       state: 'cut off',
-      gaps: [expect.stringContaining('the observer ended before the incident did')],
+      gaps: [
+        expect.stringContaining('the observer ended before the incident did'),
+        expect.stringContaining('the next observer began at'),
+      ],
     });
+    expect((await store.find(1))?.lastSeenAt).toBeDefined();
     const changes = new FindingTracker().update(
       [{ code: 'DiskFull', severity: 'warning', message: '', evidence: [], remedy: '' }],
       clock.now(),
     );
     next.examined({ facts: aNode(), changes }, changes.began);
     await next.settled();
-    expect((await next.list()).map(({ id }) => id)).toEqual([1, 2]);
+    expect((await next.list()).items.map(({ id }) => id)).toEqual([1, 2]);
     await next[Symbol.asyncDispose]();
   });
 
@@ -176,7 +194,7 @@ describe('an incident on the disk', () => {
     const { keeper, examine, logger } = await setUp(false);
     await examine('ListHangs');
     await examine('ListHangs', 'DiskFull');
-    expect(await keeper.list()).toMatchObject([
+    expect((await keeper.list()).items).toMatchObject([
       {
         findings: [{ code: 'ListHangs' }, { code: 'DiskFull' }],
         gaps: [expect.stringContaining('could not be recorded')],
@@ -186,6 +204,45 @@ describe('an incident on the disk', () => {
     const failures = logger.lines.filter(({ message }) => message.includes('cannot be written'));
     expect(failures).toHaveLength(1);
   });
+});
+
+it('those that cannot be read are named', async () => {
+  const { make, store, logger } = await setUp();
+  await store.create(1);
+  await writeFile(join(store.folder, '1', 'incident.json'), '{"version":');
+  await store.create(2);
+  const next = await make();
+  expect(await next.list()).toEqual({
+    items: [],
+    damaged: [
+      { id: 1, why: 'it is no JSON' },
+      { id: 2, why: 'incident.json is missing' },
+    ],
+  });
+  expect(logger.complaints.map(({ fields }) => fields['id'])).toEqual([1, 2]);
+  await next[Symbol.asyncDispose]();
+});
+
+it('a disk that hangs holds nobody up, and the incident is in memory', async () => {
+  const { rootDir, clock, keeper, examineOnly, call } = await setUp();
+  // Nobody ever reads from it, so that to open it for writing hangs.
+  await mkdir(join(rootDir, 'incidents', '1'), { recursive: true });
+  const pipe = join(rootDir, 'incidents', '1', 'incident.json.tmp');
+  execFileSync('mkfifo', [pipe]);
+  // So that in the end the thread that hangs goes on.
+  onTestFinished(async () => (await open(pipe, 'r')).close());
+  examineOnly('ListHangs');
+  await expect.poll(async () => readdir(dirname(pipe))).toContain('samples.jsonl');
+  for (let round = 0; round < 500; round++) {
+    call(`call-${round}`);
+    examineOnly('ListHangs');
+  }
+  const { items } = await keeper.list();
+  expect(items).toMatchObject([{ id: 1, state: 'open', findings: [{ code: 'ListHangs' }] }]);
+  expect(items[0]!.gaps).toEqual(['measurements are missing, as the disk did not take them in time']);
+  const disposed = keeper[Symbol.asyncDispose]();
+  await clock.advance(6_000);
+  await disposed;
 });
 
 it('the store removes the oldest incidents beyond its limits, and keeps the one that lasts', async () => {

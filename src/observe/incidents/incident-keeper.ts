@@ -2,17 +2,20 @@
  * Keeps incidents: the calls and samples before, during and after, on the disk.
  *
  * In: examinations, checks, and the calls of the flight recorder. Out: a folder for each incident. Nothing waits for the
- * disk. While it cannot be written, incidents stay in memory without their calls, and say so.
+ * disk. While it cannot be written or hangs, incidents stay in memory without their calls, and say so.
  *
  * @module
  */
 import { existsSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
+import { Mutex } from '#base/async/mutex.js';
+import { settlesWithin } from '#base/async/settles-within.js';
+import { withinTime } from '#base/async/within-time.js';
 import { messageOf } from '#base/errors/errors.js';
 import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { type Finding } from '#doctor';
-import { type Incident, IncidentStore } from '#history';
+import { cutOff, type Incident, IncidentStore, type StoredIncidents } from '#history';
 import { type CallEnding, CallRecording } from '#proxy/record';
 import { GrpcStatusError } from '#watch';
 import { type QuickFacts } from '../findings/find-suspicions.js';
@@ -44,8 +47,13 @@ const MAX_RECORDED_MS = 60 * 60_000;
 const SAMPLES = { maxBytes: 2 * 2 ** 20, maxAgeMs: 10 * 60_000 };
 /** Incidents that could not be written. */
 const MAX_IN_MEMORY = 20;
-/** Calls that wait until the file of their recording is there. */
+/** Calls that wait until the file of their recording is there, and their bytes. */
 const MAX_WAITING = 10_000;
+const MAX_WAITING_BYTES = 16 * 2 ** 20;
+/** Writes that wait for a disk; beyond them, measurements are dropped. */
+const MAX_WRITES = 100;
+/** A disk that takes longer to be read hangs; at the end, nobody waits longer for it. */
+const DISK_LIMIT_MS = 5_000;
 const CANCELLED = 1;
 const NOTHING_WRITTEN = Symbol('nothing written');
 
@@ -67,24 +75,39 @@ export class IncidentKeeper implements AsyncDisposable {
   readonly #unwritten = new Map<number, Incident>();
   #book: IncidentBook | undefined;
   #recording: OpenRecording | undefined;
+  /** Of those in it, the newest will be written soon. */
+  readonly #queued = new Set<number>();
   /** Writes come one after another. */
-  #writing: Promise<void> = Promise.resolve();
+  readonly #disk = new Mutex();
+  readonly #ended = new AbortController();
+  #writes = 0;
   #isFailing = false;
+  /** Whether the file of a recording is being made. */
+  #isBeginning = false;
+  /** Whether the book has missed examinations, as the disk did not say which incidents there are. */
+  #isBehind = true;
 
   constructor(options: IncidentKeeperOptions) {
     this.#options = options;
     this.#store = new IncidentStore(options.rootDir);
   }
 
-  /** Reads what earlier observers have left, and closes the incident that one of them left open. */
+  /**
+   * Reads what earlier observers have left, and closes the incident that one of them left open. Nobody has to wait for
+   * it: what is examined meanwhile becomes an incident afterwards.
+   */
   async start(): Promise<void> {
-    const { nodeName: node, version: podloop, runtime, clock } = this.#options;
+    const { nodeName: node, version: podloop, runtime, clock, logger } = this.#options;
+    const beganMs = clock.now();
     const ids = await this.#store.ids();
     this.#book = new IncidentBook({ node, podloop, runtime }, (ids.at(-1) ?? 0) + 1);
-    for (const incident of await this.#store.list()) {
-      if (incident.state !== 'open') continue;
-      const gap = `the observer ended before the incident did; the next one began at ${new Date(clock.now()).toISOString()}`;
-      this.#write({ ...incident, state: 'cut off', gaps: [...incident.gaps, gap] });
+    const { items, damaged } = await this.#store.list();
+    for (const { id, why } of damaged) logger.warn('Incident cannot be read', { id, why });
+    for (const incident of items) {
+      if (incident.state !== 'open' || incident.id === this.#book.open?.id) continue;
+      const { gaps, ...rest } = cutOff(incident, await this.#store.lastWrittenMs(incident.id));
+      const next = `the next observer began at ${new Date(beganMs).toISOString()}`;
+      this.#write({ ...rest, gaps: [...gaps, next] });
     }
     await this.settled();
   }
@@ -94,15 +117,20 @@ export class IncidentKeeper implements AsyncDisposable {
     return this.#book?.open;
   }
 
-  /** All incidents, those that could not be written among them, in their order. */
-  async list(): Promise<Incident[]> {
-    const stored = await this.#store.list();
-    const all = new Map([...stored, ...this.#unwritten.values()].map((incident) => [incident.id, incident]));
-    return [...all.values()].sort((one, other) => one.id - other.id);
+  /** All incidents, those that could not be written among them, in their order; of a disk that hangs only the latter. */
+  async list(): Promise<StoredIncidents> {
+    const { logger } = this.#options;
+    const { items, damaged } = await this.#read(async () => this.#store.list()).catch((error: unknown) => {
+      logger.error('Incidents cannot be read', error, { folder: this.#store.folder });
+      return { items: [], damaged: [] };
+    });
+    const all = new Map([...items, ...this.#unwritten.values()].map((incident) => [incident.id, incident]));
+    return { items: [...all.values()].sort((one, other) => one.id - other.id), damaged };
   }
 
+  /** Throws RangeError for one that cannot be read. */
   async find(id: number): Promise<Incident | undefined> {
-    return this.#unwritten.get(id) ?? (await this.#store.find(id));
+    return this.#unwritten.get(id) ?? (await this.#read(async () => this.#store.find(id)));
   }
 
   /** The file with the calls of an incident. */
@@ -122,19 +150,28 @@ export class IncidentKeeper implements AsyncDisposable {
     const [oldest] = ring.calls;
     const recordedFromMs = nowMs - (oldest === undefined ? 0 : clock.monotonicMs() - oldest.beganMs);
     const explainEnd = (finding: Finding): string | undefined => this.#explainEnd(finding);
-    this.#sample('examination', { facts });
-    const update = this.#book?.examined({ changes, active, nowMs, recordedFromMs, explainEnd });
-    if (update !== undefined) this.#apply(update);
+    if (facts !== undefined) this.#sample('examination', { facts });
+    if (this.#book === undefined) return;
+    const news = this.#isBehind ? { began: active, ended: [] } : changes;
+    this.#isBehind = false;
+    this.#apply(this.#book.examined({ changes: news, active, nowMs, recordedFromMs, explainEnd }));
   }
 
   /** Resolves once everything so far was written, or could not be. */
   async settled(): Promise<void> {
-    await this.#writing;
+    await this.#disk.settled();
   }
 
+  /** Writes what waits, as far as the disk takes it. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#endRecording();
-    await this.settled();
+    await settlesWithin(this.settled(), DISK_LIMIT_MS, this.#options.clock);
+    this.#ended.abort();
+  }
+
+  async #read<T>(read: () => Promise<T>): Promise<T> {
+    const { clock } = this.#options;
+    return await withinTime({ clock, limitMs: DISK_LIMIT_MS, signal: this.#ended.signal }, read);
   }
 
   #apply({ opened, closed, changed }: BookUpdate): void {
@@ -161,6 +198,11 @@ export class IncidentKeeper implements AsyncDisposable {
   #beginRecording({ id }: Incident): void {
     const { ring, clock, logger, version } = this.#options;
     const { endpoint: upstream } = this.#options.runtime();
+    if (this.#isBeginning) {
+      this.#noteGap('its calls could not be recorded: the disk hangs');
+      return;
+    }
+    this.#isBeginning = true;
     // Taken now: what is in the ring may be gone when the disk has answered.
     const calls = new Set(ring.calls);
     const [oldest] = calls;
@@ -168,9 +210,12 @@ export class IncidentKeeper implements AsyncDisposable {
     const path = this.#store.recordingOf(id);
     const lines = this.#samples.lines.join('');
     const open: { recording?: OpenRecording } = {};
+    let waitingBytes = 0;
     const leave = ring.follow((call, what) => {
       if (open.recording !== undefined) record(open.recording, call, what);
-      else if (what === 'began' && calls.size < MAX_WAITING) calls.add(call);
+      else if (what === 'message') waitingBytes += call.messages.at(-1)!.bytes.length;
+      else if (what === 'began' && calls.size < MAX_WAITING && waitingBytes < MAX_WAITING_BYTES)
+        calls.add(call);
     });
     this.#enqueue(async () => {
       try {
@@ -191,6 +236,8 @@ export class IncidentKeeper implements AsyncDisposable {
         calls.clear();
         this.#noteGap(`its calls could not be recorded: ${messageOf(error)}`);
         throw error;
+      } finally {
+        this.#isBeginning = false;
       }
     });
   }
@@ -209,6 +256,10 @@ export class IncidentKeeper implements AsyncDisposable {
     const line = this.#samples.add(this.#options.clock.now(), kind, sample);
     const { id } = this.#recording ?? {};
     if (id === undefined) return;
+    if (this.#writes >= MAX_WRITES) {
+      this.#noteGap('measurements are missing, as the disk did not take them in time');
+      return;
+    }
     this.#enqueue(async () => appendFile(this.#store.samplesOf(id), line, { mode: 0o600 }));
   }
 
@@ -220,19 +271,24 @@ export class IncidentKeeper implements AsyncDisposable {
   #write(incident: Incident): void {
     this.#unwritten.set(incident.id, incident);
     if (this.#unwritten.size > MAX_IN_MEMORY) this.#unwritten.delete(this.#unwritten.keys().next().value!);
+    if (this.#queued.has(incident.id)) return;
+    this.#queued.add(incident.id);
     this.#enqueue(async () => {
-      // A newer one waits behind it, or it is written already.
-      if (this.#unwritten.get(incident.id) !== incident) return NOTHING_WRITTEN;
+      this.#queued.delete(incident.id);
+      const newest = this.#unwritten.get(incident.id);
+      if (newest === undefined) return NOTHING_WRITTEN;
       await this.#store.create(incident.id);
-      await this.#store.write(incident);
-      if (this.#unwritten.get(incident.id) === incident) this.#unwritten.delete(incident.id);
+      await this.#store.write(newest);
+      if (this.#unwritten.get(incident.id) === newest) this.#unwritten.delete(incident.id);
       return undefined;
     });
   }
 
   #enqueue(write: () => Promise<unknown>): void {
     const { logger } = this.#options;
-    this.#writing = this.#writing.then(async () => {
+    this.#writes++;
+    void this.#disk.run(async () => {
+      this.#writes--;
       try {
         // What had nothing to write says nothing of the disk.
         if ((await write()) === NOTHING_WRITTEN) return;

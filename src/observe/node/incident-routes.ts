@@ -13,7 +13,7 @@ export function addIncidentRoutes(
     if (incident === undefined) throw notFound(id);
     return jsonAnswer(incident);
   };
-  router.answer('GET', '/incidents', async () => jsonAnswer({ items: await keeper.list() }));
+  router.answer('GET', '/incidents', async () => jsonAnswer(await keeper.list()));
   router.answer('GET', '/incidents/:id', find);
   router.answer('GET', '/incidents/:id/recording', async ({ params: { id = '' } }) => {
     const file = keeper.recordingOf(readId(id));

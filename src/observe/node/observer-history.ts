@@ -9,6 +9,8 @@
 import { stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { untilNextBeatMs } from '#base/async/beat.js';
+import { Mutex } from '#base/async/mutex.js';
+import { settlesWithin } from '#base/async/settles-within.js';
 import { type Channels } from '#base/channels/publishing-channel.js';
 import { type Logger } from '#base/log/logger.js';
 import { type Clock } from '#base/time/clock.js';
@@ -50,6 +52,8 @@ const CHECK_MS = 1_000;
 /** How often the file is touched by whose time a later observer knows since when nobody has watched. */
 const ALIVE_MS = 10_000;
 const ALIVE_FILE = 'observed';
+/** A disk that takes longer to take the last records hangs. */
+const END_LIMIT_MS = 10_000;
 
 /** See the module. */
 export class ObserverHistory implements Disposable {
@@ -58,6 +62,8 @@ export class ObserverHistory implements Disposable {
   readonly #repeats: RepeatFolder;
   readonly #calls: CallRecords;
   readonly #runtime: RuntimeRecords;
+  readonly #disk = new Mutex();
+  #isOnDisk = false;
 
   constructor(options: ObserverHistoryOptions) {
     const { rootDir, maxBytes, maxAgeMs, nodeName, client, pleg, channels, clock, logger } = options;
@@ -100,9 +106,9 @@ export class ObserverHistory implements Disposable {
 
   /** Stores records until the signal aborts, and then the remaining ones. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, version, client } = this.#options;
-    const file = join(this.#options.rootDir, ALIVE_FILE);
-    await this.#recordGap(file);
+    const { clock, version, client, logger, rootDir } = this.#options;
+    const file = join(rootDir, ALIVE_FILE);
+    void this.#disk.run(async () => this.#recordGap(file));
     this.#appendOwn('ObserverStarted', `podloop ${version} observes ${client.endpoint}`);
     const writing = new AbortController();
     const written = this.#journal.run(writing.signal);
@@ -114,7 +120,7 @@ export class ObserverHistory implements Disposable {
       this.#repeats.look();
       if (clock.monotonicMs() - touchMs >= ALIVE_MS) {
         touchMs = clock.monotonicMs();
-        await this.#touch(file, clock.now());
+        this.#onDisk(async () => this.#touch(file, clock.now()));
       }
       await clock.sleep(untilNextBeatMs(clock, CHECK_MS), signal).catch(() => undefined);
     }
@@ -122,9 +128,19 @@ export class ObserverHistory implements Disposable {
     this.#repeats.end('');
     this.#appendOwn('ObserverStopped', `podloop ${version} ended`);
     writing.abort();
-    await written;
     // What ended in order leaves no gap without a name: the epoch says so.
-    await this.#touch(file, 0);
+    const ended = Promise.all([written, this.#disk.run(async () => this.#touch(file, 0))]);
+    if (!(await settlesWithin(ended, END_LIMIT_MS, clock)))
+      logger.warn('The end of the history could not be written in time', { folder: rootDir });
+  }
+
+  /** Nobody waits for the disk: while it hangs, one use of it is pending and further ones are left out. */
+  #onDisk(use: () => Promise<void>): void {
+    if (this.#isOnDisk) return;
+    this.#isOnDisk = true;
+    void this.#disk.run(use).finally(() => {
+      this.#isOnDisk = false;
+    });
   }
 
   /** Stops listening. Idempotent. */

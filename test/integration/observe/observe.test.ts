@@ -104,7 +104,7 @@ describe('podloop observe beside a runtime', { timeout: patiently(180_000) }, ()
     // What is on the disk by now outlives any end.
     await observer.end('SIGKILL');
     const listed = await runPodloop(['incidents', ...place]);
-    expect(listed.stdout).toMatch(/1 +\S+ +\S+ +open +critical/);
+    expect(listed.stdout).toMatch(/1 +\S+ +\S+\+ +cut off +critical/);
     expect(await runPodloop(['incident', 'export', '1', '-f', exported, ...place])).toMatchObject({
       code: 0,
     });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Incident } from '#observe';
+import { cutOff, type Incident, type IncidentFinding } from '#observe';
 import { toIncidentLines } from './incident-text.js';
 
 const INCIDENT: Incident = {
@@ -55,8 +55,25 @@ it('an incident says who was first, what followed, what to do, what ended it, an
   ]);
 });
 
+it('one that was cut off says when it was seen last, and claims of nothing that it lasts', () => {
+  const { endedAt: _endedAt, ...rest } = INCIDENT;
+  const [{ endedAt: _end, ending: _ending, ...finding }] = INCIDENT.findings as [IncidentFinding];
+  const findings = [{ ...finding, asOf: '2026-01-02T03:01:00.000Z' }];
+  const open: Incident = { ...rest, state: 'open', findings };
+  const lines = toIncidentLines(cutOff(open, Date.parse('2026-01-02T03:01:10Z')));
+  expect(lines.slice(0, 2)).toEqual([
+    'Incident 3 of node node-1: cut off',
+    'From 2026-01-02T03:00:00.000Z until after 2026-01-02T03:01:10.000Z (at least 1m10s), when its observer ended; calls are recorded from 2026-01-02T02:55:00.000Z',
+  ]);
+  expect(lines).toContain('  as of: 2026-01-02T03:01:00.000Z');
+  expect(lines).toContain('  nobody saw its end, as the observer ended; it began 2 times');
+  expect(lines.at(-1)).toContain('the observer ended before the incident did');
+  expect(lines.join('\n')).not.toContain('it lasts');
+  expect(toIncidentLines(open)[1]).toContain('and it lasts');
+});
+
 it('a name cannot begin a line of its own or command the terminal', () => {
-  const hostile = 'web\nFirst: CRITICAL forged\r\u001B[2J\u2028\u009B31m';
+  const hostile = 'web\nFirst: CRITICAL forged\r\u001B[2J\u2028\u009B31m\u202Egpj.exe\u2066';
   const [finding] = INCIDENT.findings;
   const incident: Incident = {
     ...INCIDENT,
@@ -72,6 +89,6 @@ it('a name cannot begin a line of its own or command the terminal', () => {
     gaps: [hostile],
   };
   const lines = toIncidentLines(incident);
-  expect(lines.join('')).not.toMatch(/[\p{Cc}\u2028\u2029]/u);
+  expect(lines.join('')).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
   expect(lines.filter((line) => line.startsWith('First:'))).toHaveLength(1);
 });

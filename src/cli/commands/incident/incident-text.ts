@@ -5,13 +5,13 @@ import { escapeTerminal } from '../../shared/print/terminal-text.js';
 
 /** An incident in lines for people: what was first, what came with it and from it, and what ended it. */
 export function toIncidentLines(incident: Incident): string[] {
-  const { id, state, node, runtime, beganAt, endedAt, recordedFrom, findings, recurrences, gaps } = incident;
-  const until = endedAt === undefined ? 'it lasts' : `until ${endedAt} (${between(beganAt, endedAt)})`;
+  const { id, state, node, runtime, beganAt, recordedFrom, findings, recurrences, gaps } = incident;
+  const until = describeUntil(incident);
   const lines = [
     `Incident ${id} of node ${node}: ${state}`,
     `From ${beganAt} ${until}; calls are recorded from ${recordedFrom}`,
     `Runtime: ${runtime.name} ${runtime.version} at ${runtime.endpoint}`,
-    ...findings.flatMap((finding, index) => ['', ...toFindingLines(finding, index, beganAt)]),
+    ...findings.flatMap((finding, index) => ['', ...toFindingLines(finding, index, incident)]),
     ...(recurrences.length === 0
       ? []
       : [
@@ -24,14 +24,22 @@ export function toIncidentLines(incident: Incident): string[] {
   return lines.map((line) => escapeTerminal(line.replaceAll(/[\n\u2028\u2029]/g, ' ')));
 }
 
-function toFindingLines(finding: IncidentFinding, index: number, incidentBeganAt: string): string[] {
+/** One that was cut off lasted at least until its observer ended. */
+function describeUntil({ beganAt, endedAt, lastSeenAt }: Incident): string {
+  if (endedAt !== undefined) return `until ${endedAt} (${between(beganAt, endedAt)})`;
+  if (lastSeenAt === undefined) return 'and it lasts';
+  return `until after ${lastSeenAt} (at least ${between(beganAt, lastSeenAt)}), when its observer ended`;
+}
+
+function toFindingLines(finding: IncidentFinding, index: number, incident: Incident): string[] {
   const { code, severity, message, evidence, follows, remedy, beganAt, endedAt, spells, ending } = finding;
-  const { pod, container, process, since } = finding;
-  const when = index === 0 ? 'First' : `After ${between(incidentBeganAt, beganAt)}`;
+  const { pod, container, process, since, asOf } = finding;
+  const when = index === 0 ? 'First' : `After ${between(incident.beganAt, beganAt)}`;
   const repeated = spells > 1 ? `; it began ${spells} times` : '';
   return [
     `${when}: ${severity.toUpperCase()} ${code}: ${oneLine(message)}`,
     ...(since === undefined ? [] : [`  since: ${since}`]),
+    ...(asOf === undefined ? [] : [`  as of: ${asOf}`]),
     ...(pod === undefined
       ? []
       : [`  pod: ${formatPod(pod)}${container === undefined ? '' : `, container ${container}`}`]),
@@ -40,9 +48,14 @@ function toFindingLines(finding: IncidentFinding, index: number, incidentBeganAt
     ...follows.map((line) => `  follows from it: ${oneLine(line)}`),
     `  what to do: ${remedy}`,
     endedAt === undefined
-      ? `  it lasts${repeated}`
+      ? `  ${describeOpenEnd(incident)}${repeated}`
       : `  over at ${endedAt}, after ${between(beganAt, endedAt)}${repeated}${ending === undefined ? '' : `: ${ending}`}`,
   ];
+}
+
+function describeOpenEnd({ state }: Incident): string {
+  if (state === 'cut off') return 'nobody saw its end, as the observer ended';
+  return state === 'over' ? 'it went on after the incident' : 'it lasts';
 }
 
 function between(from: string, to: string): string {

@@ -19,6 +19,7 @@ it('each incident is a row with its first finding, and how long it has lasted by
   const rows = toIncidentRows(
     [
       incident,
+      { ...open, id: 3, state: 'cut off', lastSeenAt: '2026-01-02T03:00:03.000Z' },
       { ...open, id: 2, state: 'open', findings: [{ ...finding, severity: 'critical', pod }, finding] },
     ],
     Date.parse('2026-01-02T03:00:05.000Z'),
@@ -26,6 +27,7 @@ it('each incident is a row with its first finding, and how long it has lasted by
   expect(rows.map((row) => row.replaceAll(/ +/g, ' '))).toEqual([
     'ID BEGAN LASTED STATE SEVERITY FIRST FINDINGS POD',
     '1 2026-01-02T03:00:00.000Z 1m0s over warning DiskFull 1 -',
+    '3 2026-01-02T03:00:00.000Z 3s+ cut off warning DiskFull 1 -',
     '2 2026-01-02T03:00:00.000Z 5s open critical DiskFull 2 default/web',
   ]);
 });

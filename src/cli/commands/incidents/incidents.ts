@@ -39,26 +39,31 @@ export function incidentsCommand(host: CliHost): Command {
 async function incidents(flags: IncidentsFlags, host: CliHost): Promise<void> {
   const { stdout, stderr, clock } = host;
   await withAgent(host, flags, async ({ client }) => {
-    const found = await new IncidentSource({ client, rootDir: flags.rootDir }).list();
+    const { items, damaged } = await new IncidentSource({ client, rootDir: flags.rootDir }).list();
+    for (const { id, why } of damaged)
+      await stderr.writeLine(escapeTerminal(`Incident ${id} cannot be read: ${why}`));
     if (flags.output === 'json') {
-      await stdout.writeLine(JSON.stringify({ items: found }, undefined, 2));
+      await stdout.writeLine(JSON.stringify({ items, damaged }, undefined, 2));
       return;
     }
-    if (found.length === 0) {
+    if (items.length === 0) {
       await stderr.writeLine('No incidents found.');
       return;
     }
-    for (const line of toIncidentRows(found, clock.now())) await stdout.writeLine(escapeTerminal(line));
+    for (const line of toIncidentRows(items, clock.now())) await stdout.writeLine(escapeTerminal(line));
   });
 }
 
 /** A row for each incident below the names of the columns. */
 export function toIncidentRows(incidents: readonly Incident[], nowMs: number): string[] {
   const rows = incidents.map((incident) => {
-    const { id, beganAt, endedAt, state, findings } = incident;
+    const { id, beganAt, endedAt, lastSeenAt, state, findings } = incident;
     const [first] = findings;
-    const lastedMs = (endedAt === undefined ? nowMs : Date.parse(endedAt)) - Date.parse(beganAt);
-    const lasted = formatGoDuration(Math.max(0, Math.round(lastedMs / 1_000) * 1_000));
+    const until = endedAt ?? lastSeenAt;
+    const lastedMs = (until === undefined ? nowMs : Date.parse(until)) - Date.parse(beganAt);
+    // Of one that was cut off, only so much is known.
+    const more = endedAt === undefined && lastSeenAt !== undefined ? '+' : '';
+    const lasted = `${formatGoDuration(Math.max(0, Math.round(lastedMs / 1_000) * 1_000))}${more}`;
     const severity = findings.some((each) => each.severity === 'critical') ? 'critical' : 'warning';
     const about = first?.pod === undefined ? '-' : formatPod(first.pod);
     return [id, beganAt, lasted, state, severity, first?.code ?? '-', findings.length, about].join('\t');

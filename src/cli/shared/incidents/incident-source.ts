@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Option } from 'commander';
-import { type Incident, IncidentStore } from '#observe';
+import { cutOff, type Incident, IncidentStore, type StoredIncidents } from '#observe';
 import { messageOf } from '#base/errors/errors.js';
 import { AgentAbsent, type AgentClient } from '../api/agent-client.js';
 import { failure } from '../../command-failure.js';
@@ -32,14 +32,19 @@ export class IncidentSource {
     this.#store = new IncidentStore(rootDir);
   }
 
-  /** In the order of their begin. */
-  async list(): Promise<readonly Incident[]> {
+  /** In the order of their begin, with those that cannot be read. */
+  async list(): Promise<StoredIncidents> {
     return await this.#ask(
       async () => {
-        const { items } = (await this.#client.get('/incidents')) as { readonly items?: readonly Incident[] };
-        return items ?? [];
+        const { items = [], damaged = [] } = (await this.#client.get(
+          '/incidents',
+        )) as Partial<StoredIncidents>;
+        return { items, damaged };
       },
-      async () => this.#store.list(),
+      async () => {
+        const { items, damaged } = await this.#store.list();
+        return { items: await Promise.all(items.map(async (each) => this.#asLeft(each))), damaged };
+      },
     );
   }
 
@@ -51,9 +56,15 @@ export class IncidentSource {
           throw failure(`incident ${id} in ${this.#store.folder} cannot be read: ${messageOf(error)}`);
         });
         if (found === undefined) throw failure(`there is no incident ${id} in ${this.#store.folder}`);
-        return found;
+        return await this.#asLeft(found);
       },
     );
+  }
+
+  /** No observer runs: one that is open was cut off. */
+  async #asLeft(incident: Incident): Promise<Incident> {
+    if (incident.state !== 'open') return incident;
+    return cutOff(incident, await this.#store.lastWrittenMs(incident.id));
   }
 
   /** The recording of its calls, piece by piece. */
