@@ -38,6 +38,7 @@ import { ObserverHistory } from './node/observer-history.js';
 import { makeObserverMetrics } from './node/observer-metrics.js';
 import { SeenPods } from './node/seen-pods.js';
 import { type ObserveOptions } from './observe-options.js';
+import { withContainerdEvents } from './runtime/containerd-events.js';
 import { ReadingTransport } from './runtime/reading-transport.js';
 import { RuntimeIdentity } from './runtime/runtime-identity.js';
 
@@ -58,6 +59,8 @@ const REQUEST_TIMEOUT_MS = 120_000;
 const INSPECT_CONCURRENCY = 4;
 /** Lists of all pods take at most this share of the time, however slow they get. */
 const MAX_LIST_SHARE = 0.1;
+/** While events announce every change, lists come this often: one that hangs has to be noticed soon. */
+const MAX_PERIOD_MS = 10_000;
 /** The flight recorder: the calls of the last minutes, in memory. */
 const RING = { maxBytes: 16 * 2 ** 20, maxAgeMs: 5 * 60_000 };
 /** Errors of a disk that may be mended while an observer runs. */
@@ -121,9 +124,11 @@ export class NodeObserver implements AsyncDisposable {
       ...{ endpoint, transport, channels, clock, logger, timeoutMs: REQUEST_TIMEOUT_MS },
     });
     this.#disposal.defer(() => client.close());
-    const runtime = new CriRuntime({ client, clock, logger });
+    const runtime = withContainerdEvents(new CriRuntime({ client, clock, logger }), {
+      ...{ transport, logger, findPodUid: (id) => findPodUid(this.#pleg, id) },
+    });
     const pleg = new Pleg({
-      ...{ runtime, channels, clock, logger, mode: 'generic' },
+      ...{ runtime, channels, clock, logger, mode: 'auto', longestStretchedPeriodMs: MAX_PERIOD_MS },
       ...{ maxListShare: MAX_LIST_SHARE, inspectConcurrency: INSPECT_CONCURRENCY },
     });
     this.#pleg = pleg;
@@ -260,6 +265,16 @@ function isUnwritable(error: unknown): boolean {
     if (UNWRITABLE.has(systemCodeOf(cause))) return true;
   }
   return false;
+}
+
+/** The pod of a container or sandbox that a list has shown. */
+function findPodUid(pleg: Pleg, id: string): string | undefined {
+  const isMeant = (each: { readonly id: string }): boolean => each.id === id;
+  for (const uid of pleg.cache.uids()) {
+    const pod = pleg.findObserved(uid);
+    if (pod?.containers.some(isMeant) === true || pod?.sandboxes.some(isMeant) === true) return uid;
+  }
+  return undefined;
 }
 
 /** Read at each report, as the runtime may be found later. */

@@ -61,7 +61,14 @@ it.each([
 ])('a shim in state %s counts as stopped: %d', async (state, stopped) => {
   await glancer.glance(files);
   await write(100, 'containerd-shim', { state });
-  expect(await glancer.glance(files)).toEqual({ stopped, longCalls: 0 });
+  expect(await glancer.glance(files)).toEqual({ stopped, stoppedDaemons: 0, longCalls: 0 });
+});
+
+it.each(['containerd', 'crio', 'kubelet'])('%s that a signal has stopped is seen', async (command) => {
+  await write(100, command, {});
+  expect(await glancer.glance(files)).toMatchObject({ stoppedDaemons: 0 });
+  await write(100, command, { state: 'T' });
+  expect(await glancer.glance(files)).toEqual({ stopped: 0, stoppedDaemons: 1, longCalls: 0 });
 });
 
 it.each(['create', 'exec', 'kill', 'delete'])(
@@ -69,18 +76,18 @@ it.each(['create', 'exec', 'kill', 'delete'])(
   async (operation) => {
     const args = runc(operation);
     await write(200, 'runc', { parent: 100, ageS: 9, args });
-    expect(await glancer.glance(files)).toEqual({ stopped: 0, longCalls: 0 });
+    expect(await glancer.glance(files)).toEqual({ stopped: 0, stoppedDaemons: 0, longCalls: 0 });
     await write(200, 'runc', { parent: 100, ageS: 11, args });
-    expect(await glancer.glance(files)).toEqual({ stopped: 0, longCalls: 1 });
+    expect(await glancer.glance(files)).toEqual({ stopped: 0, stoppedDaemons: 0, longCalls: 1 });
     await rm(join(root, 'proc/200'), { recursive: true });
-    expect(await glancer.glance(files)).toEqual({ stopped: 0, longCalls: 0 });
+    expect(await glancer.glance(files)).toEqual({ stopped: 0, stoppedDaemons: 0, longCalls: 0 });
   },
 );
 
 it('what is no call of a shim raises nothing, however old it is and whatever it is named', async () => {
   await write(200, 'runc', { parent: 1, args: runc('create') });
   await write(201, 'sh', { parent: 100, state: 'T', args: ['sh', '-c', 'runc create'] });
-  expect(await glancer.glance(files)).toEqual({ stopped: 0, longCalls: 0 });
+  expect(await glancer.glance(files)).toEqual({ stopped: 0, stoppedDaemons: 0, longCalls: 0 });
 });
 
 it('a process that becomes a shim or a call after its fork is seen', async () => {
@@ -90,7 +97,7 @@ it('a process that becomes a shim or a call after its fork is seen', async () =>
   await glancer.glance(files);
   await write(101, 'containerd-shim', { state: 'T' });
   await write(201, 'runc', { parent: 100, args: runc('create') });
-  expect(await glancer.glance(files)).toEqual({ stopped: 1, longCalls: 1 });
+  expect(await glancer.glance(files)).toEqual({ stopped: 1, stoppedDaemons: 0, longCalls: 1 });
 });
 
 it('other processes are read at two glances alone', async () => {

@@ -11,6 +11,7 @@ const WELL: QuickFacts = {
     memoryFull: 0,
     isKubeletHealthy: true,
     stoppedShims: 0,
+    stoppedDaemons: 0,
     longOciCalls: 0,
   },
 };
@@ -33,6 +34,7 @@ it.each<[string, Partial<QuickFacts>]>([
   ['processes wait for disks', { ioFull: 11 }],
   ['processes wait for memory', { memoryFull: 11 }],
   ['the kubelet is not healthy', { isKubeletHealthy: false }],
+  ['a runtime or a kubelet is stopped', { stoppedDaemons: 1 }],
   ['a shim is stopped', { stoppedShims: 1 }],
   ['a call of the OCI runtime takes long', { longOciCalls: 1 }],
 ])('says that %s', (reason, change) => {

@@ -13,8 +13,9 @@ export interface QuickFacts {
   readonly memoryFull: number | undefined;
   /** Undefined where no kubelet was asked, or none listens. */
   readonly isKubeletHealthy: boolean | undefined;
-  /** Shims that a signal has stopped, and calls of an OCI runtime that take long; both 0 where /proc cannot be read. */
+  /** Shims and daemons that a signal has stopped, and calls of an OCI runtime that take long; 0 where /proc cannot be read. */
   readonly stoppedShims: number;
+  readonly stoppedDaemons: number;
   readonly longOciCalls: number;
 }
 
@@ -24,8 +25,8 @@ const LIST_SLOW_FACTOR = 10;
 const PRESSURE_PERCENT = 10;
 
 /** Whether the process of the runtime should be read at once. Pure. */
-export function mayBeStopped({ health, isConnected }: QuickFacts): boolean {
-  return !isConnected || (health.listInFlightMs ?? 0) >= LIST_HANGS_MS;
+export function mayBeStopped({ health, isConnected, stoppedDaemons }: QuickFacts): boolean {
+  return stoppedDaemons > 0 || !isConnected || (health.listInFlightMs ?? 0) >= LIST_HANGS_MS;
 }
 
 /** Why the node is worth an examination now; none when nothing seems wrong. Pure. */
@@ -41,6 +42,7 @@ export function findSuspicions(facts: QuickFacts): string[] {
     [ioFull >= PRESSURE_PERCENT, 'processes wait for disks'],
     [memoryFull >= PRESSURE_PERCENT, 'processes wait for memory'],
     [facts.isKubeletHealthy === false, 'the kubelet is not healthy'],
+    [facts.stoppedDaemons > 0, 'a runtime or a kubelet is stopped'],
     [facts.stoppedShims > 0, 'a shim is stopped'],
     [facts.longOciCalls > 0, 'a call of the OCI runtime takes long'],
   ];

@@ -8,8 +8,12 @@ export interface MeasuredFindings {
   readonly stats: FindingWatchStats;
 }
 
+/** Findings with names of pods, of which a node may have many. */
+const MAX_NAMED = 20;
+
 /**
- * Reports what is wrong with the node. Series are by code alone, and the number of codes is fixed; the pods are in the history.
+ * Reports what is wrong with the node. Counts are by code, and the number of codes is fixed. The worst findings have series
+ * of their own with pod and container, so that an alert can name them; all of them are in the history.
  *
  * Returns a function that counts what an examination has changed.
  */
@@ -34,6 +38,13 @@ export function addFindingMetrics(
       return counts.values();
     },
   );
+  registry.readGauge(
+    {
+      ...{ name: 'podloop_finding', labels: ['code', 'severity', 'namespace', 'pod', 'container'] },
+      help: 'A finding that is not over, with the pod that it is about: 1. The worst 20 are named.',
+    },
+    () => nameWorst(read().active),
+  );
   registry.readCounter(
     { name: 'podloop_examinations_total', help: 'Examinations of the node by the rules of the doctor.' },
     () => read().stats.examinations,
@@ -51,4 +62,23 @@ export function addFindingMetrics(
   return (changes) => {
     for (const { finding } of changes.began) began.inc({ code: finding.code, severity: finding.severity });
   };
+}
+
+interface NamedFinding {
+  readonly labels: Readonly<Record<'code' | 'severity' | 'namespace' | 'pod' | 'container', string>>;
+  readonly value: 1;
+}
+
+/** A series for each of the worst findings, the critical ones first. */
+function nameWorst(active: readonly FindingSpell[]): Iterable<NamedFinding> {
+  const isCritical = ({ finding }: FindingSpell): boolean => finding.severity === 'critical';
+  const sorted = [...active.filter(isCritical), ...active.filter((spell) => !isCritical(spell))];
+  const series = new Map<string, NamedFinding>();
+  for (const { finding } of sorted) {
+    const { code, severity, pod, container = '' } = finding;
+    const labels = { code, severity, namespace: pod?.namespace ?? '', pod: pod?.name ?? '', container };
+    // Two calls about the same container are one series.
+    if (series.size < MAX_NAMED) series.set(JSON.stringify(labels), { labels, value: 1 });
+  }
+  return series.values();
 }

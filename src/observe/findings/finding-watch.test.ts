@@ -17,6 +17,7 @@ const WELL: QuickFacts = {
     memoryFull: 0,
     isKubeletHealthy: true,
     stoppedShims: 0,
+    stoppedDaemons: 0,
     longOciCalls: 0,
   },
 };

@@ -49,7 +49,7 @@ export class QuickCheck implements Disposable {
     const [pressure, isKubeletHealthy, shims] = await Promise.all([
       readPressure(files),
       this.#askKubelet(signal),
-      this.#shims.glance(files).catch(() => ({ stopped: 0, longCalls: 0 })),
+      this.#shims.glance(files).catch(() => ({ stopped: 0, stoppedDaemons: 0, longCalls: 0 })),
     ]);
     const longestListMs = this.#longestListMs;
     this.#longestListMs = 0;
@@ -58,7 +58,7 @@ export class QuickCheck implements Disposable {
       ...{ longestListMs, usualListMs: this.#usualListMs ?? 0, isKubeletHealthy },
       ioFull: pressure.known ? pressure.value.io.fullAvg10 : undefined,
       memoryFull: pressure.known ? pressure.value.memory.fullAvg10 : undefined,
-      ...{ stoppedShims: shims.stopped, longOciCalls: shims.longCalls },
+      ...{ stoppedShims: shims.stopped, stoppedDaemons: shims.stoppedDaemons, longOciCalls: shims.longCalls },
     };
   }
 

@@ -142,6 +142,7 @@ describe('an incident on the disk', () => {
           ...{ isConnected: true, longestListMs: 1, usualListMs: 1, ioFull: 3, memoryFull: 0 },
           isKubeletHealthy: undefined,
           stoppedShims: 0,
+          stoppedDaemons: 0,
           longOciCalls: 0,
         },
         { callsInFlight: [] },

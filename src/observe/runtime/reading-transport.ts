@@ -5,7 +5,8 @@
  * a status with `verbose`, fails here with PermissionDenied, so that no mistake above can change a node or
  * wait for a shim. It assumes what was measured of containerd 1.7 and 2.1: versions, conditions, lists and
  * statuses are answered from memory. Statistics, execs, stops and verbose statuses ask shims, and
- * GetContainerEvents of containerd 1.7 takes events from a kubelet.
+ * GetContainerEvents of containerd 1.7 takes events from a kubelet. containerd's own event service takes none from
+ * anybody.
  *
  * @module
  */
@@ -20,6 +21,7 @@ import {
   type Transport,
   type UnaryCall,
 } from '#watch';
+import { SUBSCRIBE_PATH } from './containerd-events.js';
 
 /** Every method that an observer may send. */
 export const READING_METHODS = [
@@ -91,6 +93,8 @@ export class ReadingTransport implements Transport {
     const nothing = (): void => undefined;
     if (refusal !== undefined)
       return { ended: Promise.reject(refusal), cancel: nothing, pause: nothing, resume: nothing };
+    // It lasts for as long as the connection, so no list can wait for it, and a flight recorder would never forget it.
+    if (path === SUBSCRIBE_PATH) return this.#inner.stream(path, request, handlers);
     return this.#streamInTurn(path, request, handlers);
   }
 
@@ -174,7 +178,7 @@ export class ReadingTransport implements Transport {
 }
 
 function findRefusal(path: string, request: Uint8Array): GrpcStatusError | undefined {
-  if (!READING_PATHS.has(path)) {
+  if (!READING_PATHS.has(path) && path !== SUBSCRIBE_PATH) {
     return new GrpcStatusError(PERMISSION_DENIED, `an observer only reads, and does not send ${path}`);
   }
   if (IS_VERBOSE.get(path)?.(request) !== true) return undefined;

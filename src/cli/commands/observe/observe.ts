@@ -26,8 +26,9 @@ interface ObserveFlags extends KubeletFlags, Readonly<Record<string, unknown>> {
 
 const HELP = `
 It only reads: no call that could change a pod, and none that waits for a shim, is ever sent. It lists the
-pods each second, one list at a time, and less often when the answers get slow. It waits for a runtime that
-is not there. Ctrl-C and SIGTERM end it.
+pods each second, one list at a time, and less often when the answers get slow. On containerd it also hears
+containerd’s own events, which takes none from a kubelet, and lists every ten seconds once they have proven
+complete. It waits for a runtime that is not there. Ctrl-C and SIGTERM end it.
 
 It examines the node with the rules of "podloop doctor": every two minutes, and at once when something seems
 wrong. What they find is in the history, the metrics and the log. Findings make an incident, which has the

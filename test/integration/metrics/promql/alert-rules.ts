@@ -37,9 +37,9 @@ function readRules(name: string): Record<string, unknown>[] {
   return file.groups.flatMap(({ rules }) => rules);
 }
 
-/** The alerts, as they stand in the file. */
-export function readAlerts(): AlertRule[] {
-  return readRules('alerts.yaml').map((rule) => {
+/** The alerts of a file, as they stand in it. */
+export function readAlerts(name = 'alerts.yaml'): AlertRule[] {
+  return readRules(name).map((rule) => {
     const {
       alert,
       expr,
