@@ -60,7 +60,7 @@ describe('events of containerd', () => {
     const { wire, ending, watching } = setUp();
     expect(wire.filters).toEqual(
       ['/tasks/start', '/tasks/exit', '/tasks/oom', '/containers/delete'].map(
-        (topic) => `namespace==k8s.io,topic==${topic}`,
+        (topic) => `namespace=="k8s.io",topic=="${topic}"`,
       ),
     );
     ending.abort(new Error('enough'));

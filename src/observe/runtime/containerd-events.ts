@@ -60,7 +60,8 @@ export async function watchContainerdEvents(
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted();
-  const filters = [...TOPICS.keys()].map((topic) => `namespace==${NAMESPACE},topic==${topic}`);
+  // Without the quotes, a slash begins a regular expression for containerd.
+  const filters = [...TOPICS.keys()].map((topic) => `namespace=="${NAMESPACE}",topic=="${topic}"`);
   const call: StreamCall = transport.stream(SUBSCRIBE_PATH, SubscribeRequest.encode({ filters }).finish(), {
     onOpen: () => handlers.onOpen?.(),
     onMessage: (bytes) => {
