@@ -23,7 +23,6 @@ export {
   type Transport,
   type UnaryCall,
 } from './cri/index.js';
-export * as containerdEvents from './cri/generated/containerd/events/v1/events.js';
 export { AdaptiveBound, type AdaptiveBoundOptions } from './observed/adaptive-bound.js';
 export { composePodStatus } from './observed/compose-pod-status.js';
 export { toContainerLimits } from './observed/convert.js';

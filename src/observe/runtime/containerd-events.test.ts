@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { HeldTransport } from '#support/fakes/held-transport.js';
 import { LogRecorder } from '#support/fakes/log-recorder.js';
-import { containerdEvents, GrpcStatusError, type Transport } from '#watch';
+import { GrpcStatusError, type Transport } from '#watch';
+import { ContainerEvent, Envelope, SubscribeRequest, TaskEvent, TaskExit } from '#watch/containerd';
 import { ReadingTransport } from './reading-transport.js';
 import { SUBSCRIBE_PATH, watchContainerdEvents } from './containerd-events.js';
-
-const { ContainerEvent, Envelope, SubscribeRequest, TaskEvent, TaskExit } = containerdEvents;
 
 /** Bytes as containerd sends them. */
 function pack(topic: string, typeUrl: string, value: Uint8Array): Buffer {

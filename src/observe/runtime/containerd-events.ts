@@ -9,8 +9,8 @@
  */
 import { PodloopError } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
+import { ContainerEvent, Envelope, SubscribeRequest, TaskEvent, TaskExit } from '#watch/containerd';
 import {
-  containerdEvents,
   GrpcStatusError,
   type Runtime,
   type RuntimeEventHandlers,
@@ -41,8 +41,6 @@ interface ContainerdEvent {
 const NAMESPACE = 'k8s.io';
 const UNIMPLEMENTED = 12;
 const NS_PER_SECOND = 1_000_000_000n;
-
-const { ContainerEvent, Envelope, SubscribeRequest, TaskEvent, TaskExit } = containerdEvents;
 
 /** By topic: what an event says; undefined for one that says nothing of the container itself. */
 const TOPICS: ReadonlyMap<string, (value: Uint8Array) => ContainerdEvent | undefined> = new Map([
