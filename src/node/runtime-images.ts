@@ -61,7 +61,7 @@ export class RuntimeImages implements Disposable {
     return (await this.#client.pullImage(request, { signal: this.#signal })).imageRef;
   }
 
-  /** With all its names. */
+  /** By an id with all names. By a name that name alone, and the image with its last one; containerd removes all names. */
   async remove(image: string): Promise<void> {
     await this.#client.removeImage({ image: { image } }, { signal: this.#signal });
   }

@@ -111,8 +111,27 @@ describe('an image', () => {
       expect(store.find(name)).toBeUndefined();
   });
 
-  it('is removed with all its names, by whichever it is called, and again without complaint', async () => {
-    for (const name of [SAME, ids.one, ids.one.slice('sha256:'.length, 'sha256:'.length + 12)]) {
+  it('loses the name by which it is removed, and goes with the last one', async () => {
+    await store.pull(ONE, NEVER);
+    await store.pull(SAME, NEVER);
+    await store.remove(SAME);
+    await store.remove(SAME);
+    expect(store.find(SAME)).toBeUndefined();
+    // The digests of a repository go with its last tag.
+    expect(store.get(ONE)).toMatchObject({ id: ids.one, repoTags: [ONE], repoDigests: [expect.any(String)] });
+    await reopen();
+    expect(store.get(ids.one).repoTags).toEqual([ONE]);
+    const [digest] = store.get(ONE).repoDigests;
+    await store.remove(digest!);
+    expect(store.get(ONE)).toMatchObject({ repoTags: [ONE], repoDigests: [] });
+    await store.remove(ONE);
+    expect(listed()).toEqual([HOST.id]);
+    expect(await list('roots')).toEqual([]);
+    expect(await list('records')).toEqual([]);
+  });
+
+  it('is removed with all its names by its id, and again without complaint', async () => {
+    for (const name of [ids.one, ids.one.slice('sha256:'.length, 'sha256:'.length + 12)]) {
       await store.pull(ONE, NEVER);
       await store.pull(SAME, NEVER);
       await store.remove(name);

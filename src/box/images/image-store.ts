@@ -52,7 +52,7 @@ import { ImageSearch } from './image-search.js';
 import { isDigest } from './archive/digest.js';
 import { type ImageConfig, type Platform } from './archive/oci-documents.js';
 import { OverlayProbe } from './overlay-probe.js';
-import { referencesFor } from './pulled-references.js';
+import { referencesFor, withoutReference } from './pulled-references.js';
 import { Trash } from './trash.js';
 import { UNPACK_LIMITS, type UnpackLimits } from './archive/unpack-limits.js';
 import { UsageMeter, type MeasuredUsage } from './usage-meter.js';
@@ -333,8 +333,9 @@ export class ImageStore {
   }
 
   /**
-   * Removes an image with all its names, whichever of them or of its ids is given: as containerd does. One that is not
-   * there is no error. Containers that use it go on. Throws FAILED_PRECONDITION for the built-in one.
+   * Takes a name from an image, which goes with its last one; by an id, or the beginning of one, it goes with all of them.
+   * A collector of images removes by id. One that is not there is no error, and containers that use it go on. Throws
+   * FAILED_PRECONDITION for the built-in one.
    */
   async remove(reference: string): Promise<void> {
     await this.#changes.run(async () => {
@@ -346,7 +347,8 @@ export class ImageStore {
           `image ${HOST_IMAGE} is built in and cannot be removed`,
         );
       const record = this.#parts.records.find(image.id)!;
-      await this.#parts.records.put({ ...record, pulled: false, references: [] });
+      const references = withoutReference(record.references, reference);
+      await this.#parts.records.put({ ...record, pulled: references.length > 0, references });
       await this.#collect();
     });
   }

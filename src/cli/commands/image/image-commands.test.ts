@@ -54,6 +54,26 @@ function aLayout(names: readonly string[]): { layout: OciLayout; id: string } {
 const lines = (text: string): string[] => text.trimEnd().split('\n');
 
 describe('images of the runtime in the box', () => {
+  it('go with the last of their names, and at once by an id', async () => {
+    const podloop = on(await startBox());
+    const registry = ends.use(await FakeRegistry.start());
+    const made = registry.layout.addManifest({ layers: [[{ name: 'a', content: 'a' }]], config: {} });
+    for (const tag of ['app:1', 'app:2']) registry.tag(tag, made.manifest);
+    const [one, two] = ['app:1', 'app:2'].map((tag) => `${registry.host}/${tag}`);
+    const digest = `${registry.host}/app@${made.manifest.digest}`;
+    for (const name of [one!, two!]) expect(await podloop('pull', '-q', name)).toMatchObject({ code: 0 });
+
+    expect(await podloop('rmi', one!)).toMatchObject({ code: 0, stdout: `Untagged: ${one}\n` });
+    expect(await podloop('rmi', two!)).toMatchObject({
+      ...{ code: 0, stdout: `Untagged: ${two}\nUntagged: ${digest}\nDeleted: ${made.id}\n` },
+    });
+
+    for (const name of [one!, two!]) expect(await podloop('pull', '-q', name)).toMatchObject({ code: 0 });
+    expect((await podloop('rmi', made.id)).stdout).toBe(
+      `Untagged: ${one}\nUntagged: ${two}\nUntagged: ${digest}\nDeleted: ${made.id}\n`,
+    );
+  });
+
   it('are pulled, listed, inspected and removed', async () => {
     const podloop = on(await startBox());
     const registry = ends.use(await FakeRegistry.start());
@@ -238,7 +258,9 @@ describe('images of any runtime', () => {
       listImages: (_, answer) => answer(null, { images }),
       imageStatus: ({ request }, answer) => {
         const wanted = request.image!.image;
-        const image = images.find(({ id, repoTags }) => id === wanted || repoTags.includes(wanted));
+        const image = images.find(
+          ({ id, repoTags }) => !removed.includes(id) && (id === wanted || repoTags.includes(wanted)),
+        );
         answer(null, { image, info: {} });
       },
       listContainers: (_, answer) =>
@@ -249,7 +271,8 @@ describe('images of any runtime', () => {
           ],
         }),
       removeImage: ({ request }, answer) => {
-        removed.push(request.image!.image);
+        const wanted = request.image!.image;
+        removed.push(images.find(({ repoTags }) => repoTags.includes(wanted))?.id ?? wanted);
         answer(null, {});
       },
       pullImage: ({ request }, answer) => answer(null, { imageRef: request.auth?.username ?? 'sha256:free' }),
@@ -270,7 +293,7 @@ describe('images of any runtime', () => {
     });
     expect(removed).toEqual([]);
     expect((await podloop('rmi', '-f', 'example.test/used:1', 'example.test/ended:1')).code).toBe(1);
-    expect(removed).toEqual(['example.test/ended:1']);
+    expect(removed).toEqual(['sha256:ended']);
   });
 
   it.each([

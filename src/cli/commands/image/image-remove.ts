@@ -23,8 +23,8 @@ interface PruneFlags extends ImageFlags {
 }
 
 const REMOVE_HELP = `
-An image goes with all its names. One that a container was made from stays: with --force only as long as such a container
-runs.
+A name is taken from its image, and the image goes with its last name; by an id it goes with all of them. (containerd removes
+all names either way.) An image that a container was made from stays: with --force only as long as such a container runs.
 
 Examples:
   podloop rmi nginx:1.27
@@ -102,14 +102,21 @@ async function removeNamed(
     const { image } = found;
     const users = findImageUsers(image, await images.listUsers());
     const holding = users.filter(({ isRunning }) => isRunning || !force);
-    if (holding.length > 0) {
+    if (holding.length > 0 && !keepsOtherNames(image, name, images.runtimeName)) {
       faults.push(toConflict(name, holding, users));
       continue;
     }
     await images.remove(name);
-    await report(image, host);
+    await report(image, host, (await images.find(image.id))?.image);
   }
   if (faults.length > 0) throw new CommandFailure(faults);
+}
+
+/** Whether the image stays under another tag when it is removed by this name. containerd removes all names at once. */
+function keepsOtherNames({ id, repoTags }: RuntimeImage, name: string, runtimeName: string): boolean {
+  const digits = (text: string): string => text.replace(/^sha256:/, '');
+  const isId = digits(id).startsWith(digits(name));
+  return !isId && repoTags.length > 1 && !/containerd/i.test(runtimeName);
 }
 
 function toConflict(name: string, [first, ...rest]: readonly ImageUser[], all: readonly ImageUser[]): string {
@@ -137,10 +144,16 @@ async function removeUnused(
   return removed;
 }
 
-/** In docker's words. */
-async function report({ id, repoTags, repoDigests }: RuntimeImage, { stdout }: CliHost): Promise<void> {
-  for (const name of [...repoTags, ...repoDigests]) await stdout.writeLine(`Untagged: ${name}`);
-  await stdout.writeLine(`Deleted: ${id}`);
+/** In docker's words; `left` is the image under the names that stay. */
+async function report(
+  { id, repoTags, repoDigests }: RuntimeImage,
+  { stdout }: CliHost,
+  left?: RuntimeImage,
+): Promise<void> {
+  const stay = new Set([...(left?.repoTags ?? []), ...(left?.repoDigests ?? [])]);
+  const gone = [...repoTags, ...repoDigests].filter((name) => !stay.has(name));
+  for (const name of gone) await stdout.writeLine(`Untagged: ${name}`);
+  if (left === undefined) await stdout.writeLine(`Deleted: ${id}`);
 }
 
 async function isConfirmed(what: string, { stdin, stdout }: CliHost): Promise<boolean> {
