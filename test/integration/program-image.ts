@@ -66,10 +66,15 @@ const USERS = {
  */
 export async function writeProgramImage(
   imageDir: string,
-  more: { name: string; members: readonly TarMember[] } = { name: PROGRAM_IMAGE, members: [] },
+  more: {
+    readonly name: string;
+    readonly members: readonly TarMember[];
+    /** What its config says besides. */
+    readonly config?: Readonly<Record<string, unknown>>;
+  } = { name: PROGRAM_IMAGE, members: [] },
 ): Promise<void> {
   const layout = new OciLayout();
-  const config = { Env: ['PATH=/bin'], Cmd: ['/bin/sh'] };
+  const config = { Env: ['PATH=/bin'], Cmd: ['/bin/sh'], ...more.config };
   const layers = [
     packTar(await programMembers()),
     ...(more.members.length > 0 ? [packTar(more.members)] : []),

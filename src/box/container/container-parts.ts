@@ -1,5 +1,6 @@
 import { messageOf } from '#base/errors/errors.js';
 import { findImageFolders } from '../image-folders.js';
+import { findVolumePaths } from '../images/container-roots.js';
 import { type ContainerUser } from '../isolation/container-user.js';
 import { rootIdsOf, type ContainerRecord } from './container-record.js';
 import { type ContainerHost } from './container-host.js';
@@ -23,7 +24,14 @@ export class ContainerParts {
   async assemble(plan: ContainerPlan): Promise<ContainerUser> {
     const { images, isolation, cgroups } = this.#host;
     const { id, sandboxId, imageId, config, image } = plan;
-    const root = await images.prepareRoot({ imageId, containerId: id, isolated: isolation.hasRoots });
+    const mounted = config.mounts.map(({ containerPath }) => containerPath);
+    const volumes = findVolumePaths(images.configOf(imageId).volumes, mounted);
+    const root = await images.prepareRoot({
+      imageId,
+      containerId: id,
+      isolated: isolation.hasRoots,
+      volumes,
+    });
     const user = await isolation.resolveUser(config, image.user, root);
     await findImageFolders(images, plan);
     await cgroups.createContainer(sandboxId, id, config.linux?.resources);

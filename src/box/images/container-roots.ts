@@ -1,9 +1,11 @@
-import { chmod, chown, mkdir, readdir, rename, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod, chown, lstat, mkdir, readdir, rename, stat } from 'node:fs/promises';
+import { join, posix } from 'node:path';
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { invalidArgument, refused } from '../rpc-error.js';
 import { RecordFile } from '#base/fs/record-file.js';
+import { isBelow } from '#base/proc/mountinfo.js';
+import { resolveInRoot } from './path-in-root.js';
 import { runTool } from './run-tool.js';
 import { type Trash } from './trash.js';
 
@@ -17,9 +19,18 @@ export type ContainerRoot =
       readonly lowerDirs: readonly string[];
       readonly upperDir: string;
       readonly workDir: string;
+      readonly volumes?: readonly AnonymousVolume[];
     }
   /** A copy of its own. */
-  | { readonly kind: 'folder'; readonly path: string };
+  | { readonly kind: 'folder'; readonly path: string; readonly volumes?: readonly AnonymousVolume[] };
+
+/** A folder of the container's own at a path that its image wants to be a volume. */
+export interface AnonymousVolume {
+  /** On the host; holds at first what the image has there. */
+  readonly source: string;
+  /** Absolute and normal, in the container. */
+  readonly target: string;
+}
 
 /** The folders with the files of the image, the uppermost first. */
 export function imageFoldersOf(root: ContainerRoot): readonly string[] {
@@ -38,11 +49,27 @@ export interface RootUse {
   readonly imageId: string;
   readonly chainId: string;
   readonly kind: 'overlay' | 'folder';
+  /** Paths in the container of its {@link AnonymousVolume}s: each has the folder of its place in the list. */
+  readonly volumes?: readonly string[];
 }
 
 /** What {@link ContainerRoots.prepare} takes. */
 export interface RootToPrepare extends RootUse {
   readonly containerId: string;
+}
+
+/** File systems of every container, which no volume of an image hides. */
+const API_FOLDERS: readonly string[] = ['/proc', '/sys', '/dev'];
+
+/**
+ * Where an image's `VOLUME`s become volumes of a container: not where the container mounts something itself, and not
+ * in its `/proc`, `/sys` and `/dev`. Pure.
+ */
+export function findVolumePaths(wanted: readonly string[], mounted: readonly string[]): readonly string[] {
+  const normal = (path: string): string => posix.resolve('/', path);
+  const taken = new Set(['/', ...mounted.map(normal)]);
+  const paths = new Set(wanted.map(normal));
+  return [...paths].filter((path) => !taken.has(path) && !API_FOLDERS.some((api) => isBelow(path, api)));
 }
 
 /** What {@link ContainerRoots.open} takes. */
@@ -160,10 +187,16 @@ export class ContainerRoots {
     return this.#uses.delete(containerId) || wasUnreadable;
   }
 
-  /** The folder that holds what a container has written; undefined for one without a root of its own. */
-  writableOf(containerId: string): string | undefined {
+  /** The folders that hold what a container has written, that of its root first; none where it has no root of its own. */
+  writablesOf(containerId: string): readonly string[] {
     const use = this.#uses.get(containerId);
-    return use && join(this.#placeOf(containerId), use.kind === 'overlay' ? 'upper' : 'root');
+    if (use === undefined) return [];
+    const place = this.#placeOf(containerId);
+    const hasVolumes = use.volumes !== undefined;
+    return [
+      join(place, use.kind === 'overlay' ? 'upper' : 'root'),
+      ...(hasVolumes ? [join(place, 'volumes')] : []),
+    ];
   }
 
   async #make(place: string, use: RootUse, signal: AbortSignal): Promise<ContainerRoot> {
@@ -173,6 +206,7 @@ export class ContainerRoots {
         await makeUpper(this.#rootOf(use.chainId), join(temporary, 'upper'));
         await mkdir(join(temporary, 'work'));
       } else await this.#copyTree(this.#rootOf(use.chainId), join(temporary, 'root'), signal);
+      if (use.volumes !== undefined) await this.#makeVolumes(temporary, use, signal);
       // The container's record is on the disk when its creation is confirmed, and must not be without these.
       await factsOf(temporary).write(use);
       signal.throwIfAborted();
@@ -184,10 +218,24 @@ export class ContainerRoots {
     return this.#describe(place, use);
   }
 
-  #describe(place: string, { kind, chainId }: RootUse): ContainerRoot {
-    if (kind === 'folder') return { kind, path: join(place, 'root') };
+  /** With the image's files, owners and modes; an empty folder where it has nothing. */
+  async #makeVolumes(place: string, { chainId, volumes = [] }: RootUse, signal: AbortSignal): Promise<void> {
+    await mkdir(join(place, 'volumes'));
+    for (const [at, target] of volumes.entries()) {
+      const to = join(place, 'volumes', String(at));
+      const from = await resolveInRoot(this.#rootOf(chainId), target);
+      if (from === undefined) await mkdir(to);
+      else if ((await lstat(from)).isDirectory()) await this.#copyTree(from, to, signal);
+      else throw refused(`the image wants a volume at "${target}", where it has no folder`);
+    }
+  }
+
+  #describe(place: string, { kind, chainId, volumes: targets }: RootUse): ContainerRoot {
+    const volumes = targets?.map((target, at) => ({ source: join(place, 'volumes', String(at)), target }));
+    if (kind === 'folder') return { kind, path: join(place, 'root'), ...(volumes && { volumes }) };
     const lowerDirs = [this.#rootOf(chainId)];
-    return { kind, lowerDirs, upperDir: join(place, 'upper'), workDir: join(place, 'work') };
+    const dirs = { lowerDirs, upperDir: join(place, 'upper'), workDir: join(place, 'work') };
+    return { kind, ...dirs, ...(volumes && { volumes }) };
   }
 
   #placeOf(containerId: string): string {
@@ -207,11 +255,14 @@ function factsOf(folder: string): RecordFile<RootUse> {
 }
 
 /** Throws when it cannot be what was written, as after a loss of power. */
-function parse({ imageId, chainId, kind }: Readonly<Record<string, unknown>>): RootUse {
+function parse({ imageId, chainId, kind, volumes }: Readonly<Record<string, unknown>>): RootUse {
   const isKind = kind === 'overlay' || kind === 'folder';
-  if (typeof imageId !== 'string' || typeof chainId !== 'string' || !isKind)
+  const areVolumes =
+    volumes === undefined ||
+    (Array.isArray(volumes) && volumes.every((each): each is string => typeof each === 'string'));
+  if (typeof imageId !== 'string' || typeof chainId !== 'string' || !isKind || !areVolumes)
     throw new Error('not the facts of a root');
-  return { imageId, chainId, kind };
+  return { imageId, chainId, kind, ...(volumes !== undefined && { volumes }) };
 }
 
 /** The folder that lies above all others gives the container's `/` its owner and mode. */

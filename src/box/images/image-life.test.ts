@@ -10,6 +10,7 @@ import { FakeClock } from '#testing/fake-clock.js';
 import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { OciLayout, type ImageToMake } from '#support/fakes/oci-layout.js';
 import { SILENT_LOGGER } from '#base/log/logger.js';
+import { findVolumePaths } from './container-roots.js';
 import { HOST, HOST_IMAGE } from './host-image.js';
 import { ImageStore, type ImageStoreOptions } from './image-store.js';
 
@@ -289,6 +290,34 @@ describe("a container's root", () => {
     await store.releaseRoot('a');
     await store.releaseRoot('a');
     expect(await list('containers')).toEqual(['b']);
+  });
+
+  it('has folders of its own where the image wants volumes, through a restart, which count as written', async () => {
+    await store.pull(ONE, NEVER);
+    const want = { imageId: ids.one, containerId: 'a', isolated: false, volumes: ['/data', '/etc'] };
+    const root = await store.prepareRoot(want);
+    expect(root).toMatchObject({
+      volumes: [{ target: '/data' }, { target: '/etc', source: at('containers', 'a', 'volumes', '1') }],
+    });
+    await writeFile(at('containers', 'a', 'volumes', '0', 'written'), 'y'.repeat(100_000));
+    expect((await store.writableUsage('a')).bytes).toBeGreaterThan(100_000n);
+    await reopen();
+    const { imageId, containerId } = want;
+    expect(await store.prepareRoot({ imageId, containerId, isolated: false })).toEqual(root);
+    await store.releaseRoot('a');
+    expect(await list('containers')).toEqual([]);
+    const onFile = store.prepareRoot({ ...want, volumes: ['/file'] });
+    await expect(onFile).rejects.toThrow('the image wants a volume at "/file", where it has no folder');
+    expect(await list('containers')).toEqual([]);
+  });
+
+  it.each([
+    [['/data', '/data/', '/a/../data'], [], ['/data']],
+    [['/data', '/data/sub'], ['/data/'], ['/data/sub']],
+    [['/', '..', '/proc/x', '/sys/fs/cgroup', '/dev'], [], []],
+    [['relative', '/device'], [], ['/relative', '/device']],
+  ])('has them of %j, beside mounts at %j, at %j', (wanted, mounted, paths) => {
+    expect(findVolumePaths(wanted, mounted)).toEqual(paths);
   });
 
   it('keeps its image through its removal and a restart, and lets it go with the last container', async () => {

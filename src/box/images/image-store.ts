@@ -367,21 +367,24 @@ export class ImageStore {
    * Makes a container's own root of an image, or finds the one that was made. From then on the image is in use, until
    * {@link releaseRoot}: so ask when the container is created. Throws NOT_FOUND.
    *
-   * With `isolated: false` it is never an overlay, for containers that cannot mount one.
+   * With `isolated: false` it is never an overlay, for containers that cannot mount one. `volumes`: paths at which the
+   * container has folders of its own, with what the image has there.
    */
   async prepareRoot(want: {
     readonly imageId: string;
     readonly containerId: string;
     readonly isolated?: boolean;
+    readonly volumes?: readonly string[];
   }): Promise<ContainerRoot> {
-    const { imageId, containerId, isolated = true } = want;
+    const { imageId, containerId, isolated = true, volumes = [] } = want;
     if (imageId === HOST.id) return { kind: 'host' };
     const fault = isolated ? await this.findOverlayFault() : 'the container cannot mount it';
     const kind = fault === undefined ? 'overlay' : 'folder';
     // Found and put in use in one step, so that nobody removes the image in between; a copy takes longer than that.
     const begun = await this.#changes.run(() => {
       const { chainId } = this.#parts.catalog.getRecord(imageId);
-      return Promise.resolve({ root: this.#parts.roots.prepare({ containerId, imageId, chainId, kind }) });
+      const use = { imageId, chainId, kind, ...(volumes.length > 0 && { volumes }) } as const;
+      return Promise.resolve({ root: this.#parts.roots.prepare({ containerId, ...use }) });
     });
     return begun.root;
   }
@@ -403,7 +406,7 @@ export class ImageStore {
 
   /** What a container has written over its image; nothing for one without a root of its own. At most seconds old. */
   writableUsage(containerId: string): Promise<MeasuredUsage> {
-    return this.#parts.meter.measure(containerId, this.#parts.roots.writableOf(containerId));
+    return this.#parts.meter.measure(containerId, this.#parts.roots.writablesOf(containerId));
   }
 
   /** What all unpacked images take, and what all containers have written over them. */

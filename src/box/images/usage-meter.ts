@@ -1,11 +1,11 @@
 import { type Clock } from '#base/time/clock.js';
-import { measureFolder, NO_USAGE, type FolderUsage } from './folder-usage.js';
+import { addUsage, measureFolder, NO_USAGE, type FolderUsage } from './folder-usage.js';
 
-/** What a folder took at some time. */
+/** What some folders took together at some time. */
 export interface MeasuredUsage extends FolderUsage {
   /** Milliseconds since the epoch. */
   readonly measuredAtMs: number;
-  /** The folder; empty where there is none. */
+  /** The first of the folders; empty where there is none. */
   readonly path: string;
 }
 
@@ -29,28 +29,29 @@ export class UsageMeter {
     this.#clock = clock;
   }
 
-  /** What the folder takes, now or some seconds ago. Without a folder: nothing. */
-  measure(key: string, folder: string | undefined): Promise<MeasuredUsage> {
-    if (folder === undefined)
+  /** What the folders take, now or some seconds ago. Without a folder: nothing. */
+  measure(key: string, folders: readonly string[]): Promise<MeasuredUsage> {
+    if (folders.length === 0)
       return Promise.resolve({ ...NO_USAGE, measuredAtMs: this.#clock.now(), path: '' });
     const known = this.#measurements.get(key);
     if (known !== undefined && !(this.#clock.monotonicMs() >= (known.staleAtMs ?? Infinity)))
       return known.result;
-    const measurement: Measurement = { result: this.#measure(key, folder), staleAtMs: undefined };
+    const measurement: Measurement = { result: this.#measure(key, folders), staleAtMs: undefined };
     this.#measurements.set(key, measurement);
     return measurement.result;
   }
 
-  /** To be called when the folder is gone for good. */
+  /** To be called when the folders are gone for good. */
   forget(key: string): void {
     this.#measurements.delete(key);
   }
 
-  async #measure(key: string, folder: string): Promise<MeasuredUsage> {
+  async #measure(key: string, folders: readonly string[]): Promise<MeasuredUsage> {
     const begun = this.#clock.monotonicMs();
     const measuredAtMs = this.#clock.now();
     try {
-      return { ...(await measureFolder(folder)), measuredAtMs, path: folder };
+      const usages = await Promise.all(folders.map((folder) => measureFolder(folder)));
+      return { ...usages.reduce(addUsage, NO_USAGE), measuredAtMs, path: folders[0] ?? '' };
     } finally {
       const ended = this.#clock.monotonicMs();
       const measurement = this.#measurements.get(key);

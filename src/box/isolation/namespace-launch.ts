@@ -7,8 +7,8 @@
  * @module
  */
 import { join } from 'node:path';
-import { type ContainerConfig } from '#watch/messages';
-import { imageFoldersOf } from '../images/container-roots.js';
+import { type ContainerConfig, Mount } from '#watch/messages';
+import { type ContainerRoot, imageFoldersOf } from '../images/container-roots.js';
 import { type ProcessIdentity } from '../process/child-identity.js';
 import { refused } from '../rpc-error.js';
 import { computeCapabilities } from './script/capabilities.js';
@@ -67,7 +67,8 @@ export async function renderNamespaceLaunch(
   const readonlyRoot = context?.readonlyRootfs === true;
   const roots = [...(root.kind === 'overlay' ? [root.upperDir] : []), ...imageFoldersOf(root)];
   await checkApiFolders(imageFoldersOf(root));
-  const volumes = await placeVolumes(await findVolumes(config.mounts, request.imageFolders), roots);
+  const mounts = [...config.mounts, ...toMounts(root)];
+  const volumes = await placeVolumes(await findVolumes(mounts, request.imageFolders), roots);
   const sharesMounts = volumes.some(({ propagation }) => propagation === 'rshared');
   const base = sharesMounts ? APART : join(rootDir, 'stage');
   const [, files, masked, readonly, nodes, hostRestrictions] = await Promise.all([
@@ -122,6 +123,12 @@ export async function renderNamespaceLaunch(
     ['setup', setup.script],
     ['enter', renderEnter({ ...common, holder, prefix })],
   ]);
+}
+
+/** The volumes that the image asks for; none of them is where the request mounts something. */
+function toMounts(root: ContainerRoot): Mount[] {
+  const volumes = root.kind === 'host' ? [] : (root.volumes ?? []);
+  return volumes.map(({ source, target }) => Mount.fromPartial({ hostPath: source, containerPath: target }));
 }
 
 /** As with other runtimes: what is privileged sees and changes all groups of the host. */
