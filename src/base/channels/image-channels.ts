@@ -25,6 +25,19 @@ export interface ImagePullEnd {
 /** An image was pulled, or the pull failed. */
 export const imagePullEnded = definePublishingChannel<ImagePullEnd>('podloop:images:pull:ended');
 
+/** A credential provider plugin ran. */
+export interface CredentialPluginEnd {
+  /** Its name in the configuration. */
+  readonly plugin: string;
+  readonly durationMs: number;
+  readonly isFailed: boolean;
+}
+
+/** See {@link CredentialPluginEnd}. */
+export const credentialPluginEnded = definePublishingChannel<CredentialPluginEnd>(
+  'podloop:images:credential-plugin:ended',
+);
+
 /** It was decided whether a pod may use an image that is on the node, in the kubelet's words. */
 export interface ImageAccessJudgement {
   readonly result: 'credentialPolicyAllowed' | 'credentialRecordFound' | 'mustAuthenticate';

@@ -28,6 +28,13 @@ export function findLogins<Login>(image: string, logins: readonly PlacedLogin<Lo
   return places.filter(({ place }) => place.text === DEFAULT_REGISTRY_LOGIN).map(({ login }) => login);
 }
 
+/**
+ * Whether a place, in which each part of the host may be a pattern such as `*.example.org`, is one for a repository. Pure.
+ */
+export function matchesPlace(place: string, repository: string): boolean {
+  return isFor(placeOf(place), placeOf(repository));
+}
+
 interface Place {
   /** Without a scheme and without `/v1/` or `/v2/`, which stand for the registry as a whole. */
   readonly text: string;

@@ -4,7 +4,7 @@ import { publishTo, type Publisher } from '#base/channels/publishing-channel.js'
 import { imageAccessJudged } from '#base/channels/image-channels.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { repositoryOf } from './image-name.js';
-import { judgeAccess } from './judge-access.js';
+import { type AccessVerdict, judgeAccess } from './judge-access.js';
 import { type PullCredential } from './pull-logins.js';
 import { type PullRecords } from './pull-records.js';
 import { pullWithAny, type WelcomePull } from './pull-with-any.js';
@@ -46,14 +46,28 @@ export class ImageAccess {
     this.#channels = channels;
   }
 
-  /** Whether a pod may use an image that it requests by that name. Reads nothing from disk. */
-  mayUse(present: RuntimeImage, image: string, credentials: () => readonly PullCredential[]): boolean {
-    const { result, news } = judgeAccess({
-      rules: this.#rules,
-      repository: repositoryOf(image) ?? image,
-      names: this.#records.findNames(present, image),
-      logins: () => credentials().map((credential) => this.#toUsed(credential)),
-    });
+  /**
+   * Whether a pod may use an image that it requests by that name. Reads nothing from disk, and asks for the pod's
+   * credentials, which may take a while, only where they decide. Rejects only as that does.
+   */
+  async mayUse(
+    present: RuntimeImage,
+    image: string,
+    credentials: () => Promise<readonly PullCredential[]>,
+  ): Promise<boolean> {
+    const judge = (logins?: readonly UsedLogin[]): AccessVerdict =>
+      judgeAccess({
+        rules: this.#rules,
+        repository: repositoryOf(image) ?? image,
+        // As of now: a pull may have ended while the credentials were asked for.
+        names: this.#records.findNames(present, image),
+        logins,
+      });
+    let verdict = judge();
+    if (verdict.result === 'loginsNeeded')
+      verdict = judge((await credentials()).map((credential) => this.#toUsed(credential)));
+    const { news } = verdict;
+    const result = verdict.result === 'loginsNeeded' ? 'mustAuthenticate' : verdict.result;
     publishTo(this.#channels, imageAccessJudged, { result });
     if (news !== undefined) this.#records.note(present.id, image, news);
     return result !== 'mustAuthenticate';
@@ -93,7 +107,8 @@ export class ImageAccess {
   async #record({ image, findImage }: PullAttempts, { imageRef, credential }: WelcomePull): Promise<boolean> {
     try {
       const id = (await findImage(imageRef))?.id;
-      const login = credential && this.#toUsed(credential);
+      const isForAnyone = credential === undefined || credential.isForAnyone === true;
+      const login = isForAnyone ? undefined : this.#toUsed(credential);
       return id !== undefined && (await this.#records.record(id, image, login));
     } catch (error) {
       this.#logger.error('Image was pulled but cannot be inspected, pulling it again', error, {

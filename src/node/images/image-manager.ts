@@ -27,8 +27,10 @@ import { imagePullEnded, imageRequested } from '#base/channels/image-channels.js
 
 import { type ImageAccess } from './image-access.js';
 import { withDefaultTag } from './image-name.js';
+import { type CredentialProviders } from './providers/credential-providers.js';
 import { PullBackoff, type PullBackoffOptions } from './pull-backoff.js';
 import { type PullCredential, pullLoginsOf } from './pull-logins.js';
+import { type PullProgress } from './pull-progress.js';
 import { PullQueue } from './pull-queue.js';
 import { pullWithAny } from './pull-with-any.js';
 
@@ -40,6 +42,10 @@ export interface ImageManagerOptions extends Publisher {
   readonly objects?: Pick<PodObjects, 'findSecret'>;
   /** Decides who may use an existing image (default: every pod). */
   readonly access?: Pick<ImageAccess, 'mayUse' | 'pull'>;
+  /** Credentials besides those of imagePullSecrets (default: there are none). */
+  readonly providers?: Pick<CredentialProviders, 'find'>;
+  /** Shows how far pulls are (default: nobody does). */
+  readonly progress?: Pick<PullProgress, 'begin'>;
   readonly clock?: Clock;
   /** Maximum of simultaneous pulls (default: 5). */
   readonly pullsAtOnce?: number;
@@ -98,7 +104,7 @@ const NAMED_FAILURES = {
 } as const;
 
 const FOR_EVERY_POD: Pick<ImageAccess, 'mayUse' | 'pull'> = {
-  mayUse: () => true,
+  mayUse: () => Promise.resolve(true),
   pull: async ({ credentials, pull }) => (await pullWithAny(credentials, pull)).imageRef,
 };
 
@@ -108,6 +114,8 @@ export class ImageManager {
   readonly #events: PodEventRecorder;
   readonly #objects: Pick<PodObjects, 'findSecret'>;
   readonly #access: Pick<ImageAccess, 'mayUse' | 'pull'>;
+  readonly #providers: Pick<CredentialProviders, 'find'> | undefined;
+  readonly #progress: Pick<PullProgress, 'begin'> | undefined;
   readonly #clock: Clock;
   readonly #channels: Publisher['channels'];
   readonly #backoff: PullBackoff;
@@ -119,6 +127,8 @@ export class ImageManager {
     this.#events = options.events;
     this.#objects = options.objects ?? { findSecret: () => undefined };
     this.#access = options.access ?? FOR_EVERY_POD;
+    this.#providers = options.providers;
+    this.#progress = options.progress;
     this.#clock = clock;
     this.#channels = options.channels;
     this.#backoff = new PullBackoff({ ...options.backoff, clock });
@@ -174,9 +184,12 @@ export class ImageManager {
       return { isPresent: false, reason: 'ImageInspectError', message };
     }
     const present = found;
-    const credentials = (): readonly PullCredential[] => pullLoginsOf(pod, image, this.#objects).credentials;
+    const credentials = async (): Promise<readonly PullCredential[]> => [
+      ...pullLoginsOf(pod, image, this.#objects).credentials,
+      ...(await this.#findProvided(image, pod, signal)),
+    ];
     const isEnough = present !== undefined && imagePullPolicy !== 'Always';
-    if (isEnough && this.#access.mayUse(present, image, credentials)) {
+    if (isEnough && (await this.#access.mayUse(present, image, credentials))) {
       const message = `Container image "${wanted}" already present on machine and can be accessed by the pod`;
       tell({ type: 'Normal', reason: 'Pulled', message });
       publish(true, false);
@@ -190,7 +203,7 @@ export class ImageManager {
       return { isPresent: false, reason: 'ErrImageNeverPull', message };
     }
     publish(present !== undefined, true);
-    return await this.#pull({ wanted, image, pod, tell, sandboxConfig }, signal);
+    return await this.#pull({ wanted, image, pod, container: container.name, tell, sandboxConfig }, signal);
   }
 
   async #find(
@@ -207,12 +220,16 @@ export class ImageManager {
     );
   }
 
+  /** Those of the node, behind those of the pod. Rejects only with the signal's reason. */
+  async #findProvided(image: string, pod: NodePod, signal: AbortSignal): Promise<readonly PullCredential[]> {
+    return (await this.#providers?.find(image, pod, signal)) ?? [];
+  }
+
   async #pull(wish: Pull, signal: AbortSignal): Promise<ImageOutcome> {
-    const { wanted, image, pod, tell, sandboxConfig } = wish;
-    const { credentials, unusable } = pullLoginsOf(pod, image, this.#objects);
-    const flight = flightKey(image, credentials);
+    const { wanted, image, pod, container, tell, sandboxConfig } = wish;
+    const { credentials: own, unusable } = pullLoginsOf(pod, image, this.#objects);
     // A new or changed login may succeed where the old one failed.
-    const key = `${pod.metadata.uid}_${wanted}_${flight}`;
+    const key = `${pod.metadata.uid}_${wanted}_${flightKey(image, own)}`;
     const delay = this.#backoff.find(key);
     if (delay !== undefined) {
       const message = `Back-off pulling image "${wanted}"`;
@@ -236,16 +253,18 @@ export class ImageManager {
         sizeBytes,
       });
     };
+    const endProgress = this.#progress?.begin({ pod: pod.metadata, container, wanted });
     try {
+      const credentials = [...own, ...(await this.#findProvided(image, pod, signal))];
       const options: PullOptions = { pod: pod.metadata, ...(sandboxConfig && { sandboxConfig }) };
       const pull = async (): Promise<string> =>
         this.#access.pull({
           ...{ image, credentials },
-          pull: async (own) =>
-            this.#changes.pullImage(image, { ...options, ...(own && { login: own.login }) }),
+          pull: async (credential) =>
+            this.#changes.pullImage(image, { ...options, ...(credential && { login: credential.login }) }),
           findImage: async (name) => this.#changes.findImage(name, { pod: pod.metadata }),
         });
-      const pulled = await this.#queue.run(flight, pull, signal);
+      const pulled = await this.#queue.run(flightKey(image, credentials), pull, signal);
       const found = await this.#changes.findImage(pulled.imageRef, { signal, pod: pod.metadata });
       if (found === undefined) throw new Error(`image "${wanted}" is not there after it was pulled`);
       this.#backoff.succeed(key);
@@ -268,6 +287,8 @@ export class ImageManager {
       }
       this.#backoff.fail(key, `${reason}: ${message}`);
       return { isPresent: false, reason, message };
+    } finally {
+      endProgress?.();
     }
   }
 }
@@ -287,6 +308,8 @@ interface Pull {
   readonly wanted: string;
   readonly image: string;
   readonly pod: NodePod;
+  /** Its name. */
+  readonly container: string;
   readonly tell: (event: Omit<PodEvent, 'container'>) => void;
   readonly sandboxConfig: SandboxConfig | undefined;
 }

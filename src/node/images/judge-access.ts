@@ -3,8 +3,8 @@ import { isAllowlisted, type VerificationRules } from './verification-policy.js'
 
 /** Whether a pod may use an image that the node already has. */
 export interface AccessVerdict {
-  /** As a kubelet counts it. */
-  readonly result: 'credentialPolicyAllowed' | 'credentialRecordFound' | 'mustAuthenticate';
+  /** As a kubelet counts it; `loginsNeeded`: it depends on the pod's logins, and they are not given. */
+  readonly result: 'credentialPolicyAllowed' | 'credentialRecordFound' | 'mustAuthenticate' | 'loginsNeeded';
   /** To be added to the image's logins: another Secret contains a known login. */
   readonly news?: UsedLogin;
 }
@@ -16,8 +16,8 @@ export interface AccessCase {
   readonly repository: string;
   /** How the image was pulled; undefined when this agent did not pull it. */
   readonly names: PulledNames | undefined;
-  /** The pod's logins for the image; only called when they matter. */
-  readonly logins: () => readonly UsedLogin[];
+  /** The pod's logins for the image; undefined as long as nobody has asked for them. */
+  readonly logins: readonly UsedLogin[] | undefined;
 }
 
 /**
@@ -39,10 +39,10 @@ export function judgeAccess({ rules, repository, names, logins }: AccessCase): A
   }
   // Its Secrets need not be read.
   if (access.length === 0) return { result: 'mustAuthenticate' };
-  const own = logins();
-  const known = own.find(({ hash }) => access.some((each) => each.hash === hash));
+  if (logins === undefined) return { result: 'loginsNeeded' };
+  const known = logins.find(({ hash }) => access.some((each) => each.hash === hash));
   // The present contents of a Secret were not tried, and are not recorded: they must open nothing to others.
-  const isOwner = own.some(({ secret }) => access.some((each) => isSameSecret(each.secret, secret)));
+  const isOwner = logins.some(({ secret }) => access.some((each) => isSameSecret(each.secret, secret)));
   if (isOwner) return { result: 'credentialRecordFound' };
   if (known !== undefined) {
     // With many of them, each would displace one that somebody needs.

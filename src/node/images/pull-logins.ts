@@ -15,6 +15,8 @@ export interface PullCredential {
   readonly login: RegistryLogin;
   /** Undefined for a Secret of a manifest: those have no uid. */
   readonly secret: SecretId | undefined;
+  /** The node's own, and no pod's: what it pulls is for every pod, as with a kubelet. */
+  readonly isForAnyone?: boolean;
 }
 
 /** A pod's credentials for a pull. */

@@ -6,6 +6,8 @@ export interface ImageAndLogOptions {
   readonly maxParallelImagePulls: number;
   readonly imagePullCredentialsVerificationPolicy: VerificationPolicy;
   readonly preloadedImagesVerificationAllowlist: readonly string[];
+  readonly imageCredentialProviderConfig: string;
+  readonly imageCredentialProviderBinDir: string;
   readonly imageGcHighThreshold: number;
   readonly imageGcLowThreshold: number;
   readonly imageMinimumGcAgeMs: number;
@@ -48,6 +50,22 @@ export const IMAGE_AND_LOG_OPTIONS: OptionsTable<ImageAndLogOptions> = {
     field: 'preloadedImagesVerificationAllowlist',
     fromConfig: (config) => config.preloadedImagesVerificationAllowlist,
     doc: 'Images that every pod may use if imagePullCredentialsVerificationPolicy is NeverVerifyAllowlistedImages',
+  },
+  imageCredentialProviderConfig: {
+    type: 'text',
+    default: '',
+    defaultText: 'none',
+    flag: '--image-credential-provider-config',
+    group: 'Images and logs',
+    doc: 'CredentialProviderConfig that names plugins for logins of registries, or a folder of such files',
+  },
+  imageCredentialProviderBinDir: {
+    type: 'text',
+    default: '',
+    defaultText: 'none',
+    flag: '--image-credential-provider-bin-dir',
+    group: 'Images and logs',
+    doc: 'Folder of those plugins',
   },
   imageGcHighThreshold: {
     type: 'percent',

@@ -5,6 +5,10 @@ import { PulledImages } from '../resources/gc/pulled-images.js';
 import { recordPulls } from '../resources/gc/record-pulls.js';
 import { ImageAccess } from '../images/image-access.js';
 import { ImageManager } from '../images/image-manager.js';
+import { CredentialProviders } from '../images/providers/credential-providers.js';
+import { readProviderConfig } from '../images/providers/provider-config.js';
+import { PullProgress, type RuntimePull } from '../images/pull-progress.js';
+import { EMBEDDED_RUNTIME_NAME } from '#base/channels/embedded-runtime-name.js';
 import { type PodObjects } from '#kube/objects/config-object.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { ProbeManager } from '../probes/probe-manager.js';
@@ -70,6 +74,16 @@ export interface ActingPartsOptions extends ObservingPartsOptions {
   readonly feedback: Pick<Feedback, 'resizeObstacle' | 'volumesReady'>;
 }
 
+/** How long tokens of service accounts are good that credential provider plugins get. */
+const TOKEN_SECONDS = 3_600;
+
+/** Only the runtime in the box has this call; it is loaded when a pull goes on for a while. */
+async function listBoxPulls(endpoint: string, signal: AbortSignal): Promise<readonly RuntimePull[]> {
+  const { ImageTransferClient } = await import('#box');
+  using client = new ImageTransferClient(endpoint);
+  return await client.listPulls(signal);
+}
+
 /** How many syncs in a row are left out for a pod in which nothing has changed. */
 const SETTLED_SYNCS = 10;
 
@@ -96,7 +110,26 @@ export async function buildActingParts(given: ActingPartsOptions) {
       allowlist: options.preloadedImagesVerificationAllowlist,
     },
   });
+  const pullProgress = new PullProgress({
+    listPulls:
+      runtimeName === EMBEDDED_RUNTIME_NAME ? async (signal) => listBoxPulls(runtimeUrl, signal) : undefined,
+    show: (uid, container, message) => void manager.setCreatingMessage(uid, container, message),
+    ...{ events, clock },
+  });
+  const providers = new CredentialProviders({
+    providers: await readProviderConfig({
+      config: options.imageCredentialProviderConfig,
+      binDir: options.imageCredentialProviderBinDir,
+      isInCluster: cluster !== undefined,
+    }),
+    getToken:
+      cluster &&
+      (async (pod, audience) => cluster.getToken(pod, { audience, expirationSeconds: TOKEN_SECONDS })),
+    environment: process.env,
+    ...common,
+  });
   const images = new ImageManager({
+    ...{ progress: pullProgress, providers },
     ...{ events, objects, channels, clock, access, pullsAtOnce: options.maxParallelImagePulls },
     changes: recordPulls({ changes, pulled, ...common }),
   });
@@ -241,6 +274,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
       changes,
       pulled,
       pullRecords,
+      pullProgress,
       adoption,
       paths,
       room,

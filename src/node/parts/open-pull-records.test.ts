@@ -53,11 +53,11 @@ async function start({ adopt = true, runtimeUrl = 'unix:///run/a.sock' } = {}): 
 }
 
 /** Whether a pod with that Secret may use an image that is there. */
-function mayUse(image: RuntimeImage, secret?: SecretId, name = APP): boolean {
+async function mayUse(image: RuntimeImage, secret?: SecretId, name = APP): Promise<boolean> {
   const rules = { policy: 'NeverVerifyPreloadedImages', allowlist: [] } as const;
   const credentials: PullCredential[] =
     secret === undefined ? [] : [{ login: { username: 'me', password: 'secret' }, secret }];
-  return new ImageAccess({ records, rules }).mayUse(image, name, () => credentials);
+  return new ImageAccess({ records, rules }).mayUse(image, name, () => Promise.resolve(credentials));
 }
 
 async function lookTwice(...images: RuntimeImage[]): Promise<void> {
@@ -83,21 +83,21 @@ describe('images that a kubelet has pulled, once its node is taken over', () => 
       await start();
       expect(log.lines).toMatchObject([{ level: 'info', fields: { pulled: 2, begun: 0 } }]);
       if (isRestarted) await start({ adopt: false });
-      expect([mayUse(image, SECRET), mayUse(image, OTHERS_SECRET), mayUse(image)]).toEqual([
+      expect([await mayUse(image, SECRET), await mayUse(image, OTHERS_SECRET), await mayUse(image)]).toEqual([
         true,
         false,
         false,
       ]);
-      expect(mayUse(anImage('sha256:b', 'r.test/public:1'), undefined, 'r.test/public:1')).toBe(true);
+      expect(await mayUse(anImage('sha256:b', 'r.test/public:1'), undefined, 'r.test/public:1')).toBe(true);
       // What nobody has a record of was there before.
-      expect(mayUse(anImage('sha256:c', 'r.test/loaded:1'), undefined, 'r.test/loaded:1')).toBe(true);
+      expect(await mayUse(anImage('sha256:c', 'r.test/loaded:1'), undefined, 'r.test/loaded:1')).toBe(true);
       expect(log.complaints).toEqual([]);
     },
   );
 
   it('are what they are where they are not taken over', async () => {
     await start({ adopt: false });
-    expect(mayUse(image)).toBe(true);
+    expect(await mayUse(image)).toBe(true);
     expect(await readdir(rootDir)).toEqual(['image_manager']);
   });
 
@@ -107,7 +107,10 @@ describe('images that a kubelet has pulled, once its node is taken over', () => 
     await start();
     const crio = { ...anImage('sha256:b'), digests: [reference] };
     await lookTwice(image, crio);
-    expect([mayUse(crio, SECRET, reference), mayUse(crio, undefined, reference)]).toEqual([true, false]);
+    expect([await mayUse(crio, SECRET, reference), await mayUse(crio, undefined, reference)]).toEqual([
+      true,
+      false,
+    ]);
     await lookTwice(image);
     expect(records.counts.pulled).toBe(1);
   });
@@ -134,7 +137,7 @@ describe('images that a kubelet has pulled, once its node is taken over', () => 
     await start();
     await lookTwice();
     await start();
-    expect([mayUse(image), records.counts.pulled, log.lines]).toEqual([true, 0, []]);
+    expect([await mayUse(image), records.counts.pulled, log.lines]).toEqual([true, 0, []]);
     // What was for everybody once is not, after others have pulled it with a login.
     await kubelet.addPulled('sha256:b', { 'r.test/team/app': { nodePodsAccessible: true } });
     await start();
@@ -142,7 +145,7 @@ describe('images that a kubelet has pulled, once its node is taken over', () => 
     await records.forget('sha256:b', clock.monotonicMs());
     await records.record('sha256:b', APP, { hash: 'h' });
     await start();
-    expect(mayUse(anImage('sha256:b', APP))).toBe(false);
+    expect(await mayUse(anImage('sha256:b', APP))).toBe(false);
   });
 
   it('do not come back, either, when their file cannot be read for a while', async () => {
@@ -158,7 +161,7 @@ describe('images that a kubelet has pulled, once its node is taken over', () => 
     await rm(path, { recursive: true });
     await rename(`${path}.before`, path);
     await start();
-    expect([mayUse(anImage('sha256:b', APP)), log.lines]).toEqual([false, []]);
+    expect([await mayUse(anImage('sha256:b', APP)), log.lines]).toEqual([false, []]);
   });
 
   it('are taken over again once a kubelet was here again', async () => {
@@ -167,7 +170,11 @@ describe('images that a kubelet has pulled, once its node is taken over', () => 
       'r.test/team/app': { kubernetesSecrets: [SECRET, OTHERS_SECRET] },
     });
     await start();
-    expect([mayUse(image, SECRET), mayUse(image, OTHERS_SECRET), mayUse(image)]).toEqual([true, true, false]);
+    expect([await mayUse(image, SECRET), await mayUse(image, OTHERS_SECRET), await mayUse(image)]).toEqual([
+      true,
+      true,
+      false,
+    ]);
   });
 
   it('are for nobody of whom nobody knows, where a record cannot be read, and it says so once', async () => {
@@ -178,21 +185,21 @@ describe('images that a kubelet has pulled, once its node is taken over', () => 
     expect(log.complaints).toEqual([]);
     await start({ adopt: false });
     expect(log.complaints).toEqual([]);
-    expect([mayUse(image, SECRET), mayUse(image)]).toEqual([false, false]);
+    expect([await mayUse(image, SECRET), await mayUse(image)]).toEqual([false, false]);
     // Whoever pulls it may use it.
     await records.record('sha256:a', APP, { hash: 'h', secret: SECRET });
-    expect([mayUse(image, SECRET), mayUse(image)]).toEqual([true, false]);
+    expect([await mayUse(image, SECRET), await mayUse(image)]).toEqual([true, false]);
   });
 
   it('are taken over again where that could not be written', async () => {
     await mkdir(join(rootDir, 'image-pulls'));
     await writeFile(join(rootDir, 'image-pulls', 'pulled'), 'a file');
     await start();
-    expect([mayUse(image, SECRET), mayUse(image)]).toEqual([true, false]);
+    expect([await mayUse(image, SECRET), await mayUse(image)]).toEqual([true, false]);
     await rm(join(rootDir, 'image-pulls', 'pulled'));
     await start();
     await start({ adopt: false });
-    expect([mayUse(image, SECRET), mayUse(image)]).toEqual([true, false]);
+    expect([await mayUse(image, SECRET), await mayUse(image)]).toEqual([true, false]);
   });
 
   it.each(['{', 'null', '{"format":1}'])(
@@ -203,7 +210,7 @@ describe('images that a kubelet has pulled, once its node is taken over', () => 
       await writeFile(path, text);
       await start();
       expect(log.complaints).toMatchObject([{ fields: { path } }]);
-      expect([mayUse(image, SECRET), mayUse(image)]).toEqual([true, false]);
+      expect([await mayUse(image, SECRET), await mayUse(image)]).toEqual([true, false]);
       await start();
       expect(log.lines).toEqual([]);
     },
@@ -217,11 +224,11 @@ describe('a pull that the kubelet did not see end', () => {
     await kubelet.addBegun('app:latest');
     await start();
     if (isRestarted) await start({ adopt: false });
-    expect(mayUse(image, SECRET, 'app')).toBe(false);
+    expect(await mayUse(image, SECRET, 'app')).toBe(false);
     await lookTwice(image);
-    expect([records.counts, mayUse(image, SECRET, 'app')]).toEqual([{ pulled: 1, begun: 0 }, false]);
+    expect([records.counts, await mayUse(image, SECRET, 'app')]).toEqual([{ pulled: 1, begun: 0 }, false]);
     await start();
-    expect([records.counts.begun, mayUse(anImage('sha256:b', 'app:2'), undefined, 'app:2')]).toEqual([
+    expect([records.counts.begun, await mayUse(anImage('sha256:b', 'app:2'), undefined, 'app:2')]).toEqual([
       0,
       true,
     ]);
@@ -234,7 +241,7 @@ describe('a pull that the kubelet did not see end', () => {
     expect(records.counts.begun).toBe(0);
     await utimes(path, 2_000, 2_000);
     await start();
-    expect(mayUse(image, SECRET, 'app')).toBe(false);
+    expect(await mayUse(image, SECRET, 'app')).toBe(false);
   });
 
   it.each([false, true])(
@@ -245,7 +252,7 @@ describe('a pull that the kubelet did not see end', () => {
       expect(log.complaints).toMatchObject([{ fields: { path } }]);
       if (isRestarted) await start({ adopt: false });
       const late = anImage('sha256:late', 'r.test/late:1');
-      expect([mayUse(image, SECRET, 'app'), mayUse(late, undefined, 'r.test/late:1')]).toEqual([
+      expect([await mayUse(image, SECRET, 'app'), await mayUse(late, undefined, 'r.test/late:1')]).toEqual([
         false,
         false,
       ]);
@@ -254,7 +261,10 @@ describe('a pull that the kubelet did not see end', () => {
       await start();
       expect(log.complaints).toEqual([]);
       // What comes later is not of the kubelet.
-      expect([mayUse(image, SECRET, 'app'), mayUse(late, undefined, 'r.test/late:1')]).toEqual([false, true]);
+      expect([await mayUse(image, SECRET, 'app'), await mayUse(late, undefined, 'r.test/late:1')]).toEqual([
+        false,
+        true,
+      ]);
     },
   );
 
@@ -263,7 +273,7 @@ describe('a pull that the kubelet did not see end', () => {
     await writeFile(join(kubelet.path, 'pulled'), 'a file');
     await start();
     expect(log.complaints).toMatchObject([{ fields: { path: join(kubelet.path, 'pulled') } }]);
-    expect(mayUse(image, SECRET, 'app')).toBe(false);
+    expect(await mayUse(image, SECRET, 'app')).toBe(false);
   });
 });
 

@@ -102,7 +102,7 @@ function buildOomWatcher({ started, clock, logger }: RunningPartsOptions): OomWa
 
 /** What has nothing to start, and settles when nothing new is decided. */
 function settlingParts(parts: AgentParts): Part<void>[] {
-  const { cgroups, pullRecords, changes, memory, probes, workers, housekeeping } = parts;
+  const { cgroups, pullRecords, pullProgress, changes, memory, probes, workers, housekeeping } = parts;
   const settling = (name: string, settle: (limitMs: number) => Promise<unknown>): Part<void> => ({
     ...{ name, start: nothing, stop: async (_, limitMs) => settle(limitMs) },
   });
@@ -110,6 +110,7 @@ function settlingParts(parts: AgentParts): Part<void>[] {
     settling('cgroups of pods', async () => cgroups.close()),
     // Another agent may claim the root folder soon, and two writers would corrupt a file.
     settling('records of pulls', async () => pullRecords.settled()),
+    settling('progress of pulls', async () => pullProgress.close()),
     settling('changes of the runtime', async () => changes.settled()),
     settling('memory of probes', async () => memory.flush()),
     settling('probes', async () => probes.close()),

@@ -175,6 +175,27 @@ describe('what probes say', () => {
   });
 });
 
+describe('why a container is being created still', () => {
+  const waiting = (): unknown => shown().containerStatuses[0]!.state.waiting;
+
+  it('is shown until the next status of the pod', () => {
+    expect(manager.setCreatingMessage('uid-web', 'main', 'Pulling 1%')).toBe(false);
+    set(statusOf({}));
+    expect(manager.setCreatingMessage('uid-web', 'other', 'Pulling 1%')).toBe(false);
+    expect(manager.setCreatingMessage('uid-web', 'main', 'Pulling 1%')).toBe(true);
+    expect(manager.setCreatingMessage('uid-web', 'main', 'Pulling 2%')).toBe(true);
+    expect(waiting()).toEqual({ reason: 'ContainerCreating', message: 'Pulling 2%' });
+    set(statusOf({}));
+    expect(waiting()).toEqual({ reason: 'ContainerCreating' });
+  });
+
+  it('is not said of one that exists', () => {
+    set(statusOf({ containers: { main: {} } }));
+    expect(manager.setCreatingMessage('uid-web', 'main', 'Pulling 1%')).toBe(false);
+    expect(shown().containerStatuses[0]!.state.running).toBeDefined();
+  });
+});
+
 describe('who listens for changes', () => {
   it('gets the newest status of each pod, and hears when one is gone', async () => {
     using changes = manager.subscribe();

@@ -59,6 +59,8 @@ interface Entry {
 }
 
 const DEFAULT_CHANGE_CAPACITY = 1000;
+/** Reasons of a container that waits for its first start, and of nothing that went wrong. */
+const CREATING: readonly string[] = ['ContainerCreating', 'PodInitializing'];
 
 /** See the module. */
 export class StatusManager {
@@ -125,6 +127,34 @@ export class StatusManager {
   /** The result of a startup probe has changed. False when no such container is shown as running. */
   setContainerStartup(podUid: string, containerId: string, started: boolean): boolean {
     return this.#setProbe(podUid, containerId, 'started', started);
+  }
+
+  /**
+   * Says why a container is still being created, until the next status of its pod. False when no such container is
+   * shown as being created.
+   */
+  setCreatingMessage(podUid: string, containerName: string, message: string): boolean {
+    const entry = this.#entries.get(podUid);
+    if (entry === undefined || entry.record.isFinished) return false;
+    let isShown = false;
+    const apply = (each: V1ContainerStatus): V1ContainerStatus => {
+      const { waiting } = each.state;
+      if (each.name !== containerName || waiting === undefined || !CREATING.includes(waiting.reason))
+        return each;
+      isShown = true;
+      return { ...each, state: { waiting: { ...waiting, message } } };
+    };
+    const { status } = entry.record;
+    const { initContainerStatuses, containerStatuses, ephemeralContainerStatuses } = status;
+    this.#write(entry, {
+      ...status,
+      ...(initContainerStatuses && { initContainerStatuses: initContainerStatuses.map(apply) }),
+      containerStatuses: containerStatuses.map(apply),
+      ...(ephemeralContainerStatuses && {
+        ephemeralContainerStatuses: ephemeralContainerStatuses.map(apply),
+      }),
+    });
+    return isShown;
   }
 
   /** Makes the status the last one of an ended pod: see {@link terminateStatus}. */

@@ -39,7 +39,7 @@ import { watchPodStarts } from './watch-pod-starts.js';
 export interface AgentMetricsOptions {
   readonly parts: Pick<
     AgentParts,
-    'pleg' | 'workers' | 'loop' | 'desired' | 'probes' | 'mounter' | 'pullRecords'
+    'pleg' | 'workers' | 'loop' | 'desired' | 'probes' | 'mounter' | 'pullRecords' | 'pullProgress'
   >;
   readonly client: Pick<CriClient, 'callsInFlight' | 'counters' | 'connectionState' | 'connectionGeneration'>;
   readonly identity: { readonly name: string };
@@ -138,13 +138,13 @@ function addPods(
   { parts, clock, logger }: AgentMetricsOptions,
   countMirrors: () => number,
 ): void {
-  const { workers, loop, desired, mounter, pullRecords } = parts;
+  const { workers, loop, desired, mounter, pullRecords, pullProgress } = parts;
   const isOurs = (uid: string): boolean => desired.has(uid);
   addPodCountMetrics(registry, () => ({ ...countPods(parts), mirrors: countMirrors() }));
   addPodWorkerMetrics(registry, { workers: () => workers.stats, loop: () => loop.state() });
   addAdmissionMetrics(registry);
   addStartMetrics(registry);
-  addImageMetrics(registry, () => pullRecords.counts);
+  addImageMetrics(registry, () => ({ ...pullRecords.counts, ...pullProgress.bytes }));
   addVolumeMetrics(registry, {
     isKnown: (uid) => workers.isKnown(uid),
     wanted: () => listWantedVolumes(parts),

@@ -1,6 +1,11 @@
-import { imageAccessJudged, imagePullEnded, imageRequested } from '#base/channels/image-channels.js';
+import {
+  credentialPluginEnded,
+  imageAccessJudged,
+  imagePullEnded,
+  imageRequested,
+} from '#base/channels/image-channels.js';
 import { BoundedValues } from '../registry/bounded-values.js';
-import { IMAGE_PULL_BUCKETS } from '../registry/buckets.js';
+import { DEFAULT_BUCKETS, IMAGE_PULL_BUCKETS } from '../registry/buckets.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
 const MIB = 1_024n * 1_024n;
@@ -21,14 +26,19 @@ const SIZES = [
   [0n, '0-10MB'],
 ] as const;
 
-/** How many records of pulls are on disk: of pulled images, and of pulls that have begun. */
-export interface PullRecordCounts {
+/** The state of pulls. */
+export interface PullCounts {
+  /** How many records are on disk: of pulled images, and of pulls that have begun. */
   readonly pulled: number;
   readonly begun: number;
+  /** How many containers wait for a pull, and the bytes of those pulls. */
+  readonly pulls: number;
+  readonly fetched: number;
+  readonly total: number;
 }
 
 /** Counts requests for images and the decisions on their use, and times the pulls. */
-export function addImageMetrics(registry: MetricsRegistry, records: () => PullRecordCounts): void {
+export function addImageMetrics(registry: MetricsRegistry, counts: () => PullCounts): void {
   const requests = registry.counter({
     name: 'kubelet_image_manager_ensure_image_requests_total',
     help: 'Images that containers asked for, by pull policy, whether they were there, and whether they were pulled.',
@@ -54,14 +64,35 @@ export function addImageMetrics(registry: MetricsRegistry, records: () => PullRe
       name: 'kubelet_imagemanager_ondisk_pulledrecords',
       help: 'Images whose pull is recorded on the disk.',
     },
-    () => records().pulled,
+    () => counts().pulled,
   );
   registry.readGauge(
     {
       name: 'kubelet_imagemanager_ondisk_pullintents',
       help: 'Pulls with a login whose beginning is recorded on the disk.',
     },
-    () => records().begun,
+    () => counts().begun,
+  );
+  registry.readGauge(
+    {
+      name: 'podloop_image_pulls_in_progress',
+      help: 'Containers whose image is being pulled, or waits for its turn.',
+    },
+    () => counts().pulls,
+  );
+  registry.readGauge(
+    {
+      name: 'podloop_image_pull_bytes',
+      help: 'Bytes of the layers of images that are being pulled, with the runtime in the box.',
+    },
+    () => counts().total,
+  );
+  registry.readGauge(
+    {
+      name: 'podloop_image_pull_fetched_bytes',
+      help: 'How many bytes of those layers are there.',
+    },
+    () => counts().fetched,
   );
   const duration = registry.histogram(
     {
@@ -71,6 +102,23 @@ export function addImageMetrics(registry: MetricsRegistry, records: () => PullRe
     },
     IMAGE_PULL_BUCKETS,
   );
+  const plugins = registry.histogram(
+    {
+      name: 'kubelet_credential_provider_plugin_duration',
+      help: 'How long credential provider plugins ran, in seconds.',
+      labels: ['plugin_name'],
+    },
+    DEFAULT_BUCKETS,
+  );
+  const pluginErrors = registry.counter({
+    name: 'kubelet_credential_provider_plugin_errors',
+    help: 'Runs of credential provider plugins that gave no answer, or a wrong one.',
+    labels: ['plugin_name'],
+  });
+  registry.listen(credentialPluginEnded, ({ plugin, durationMs, isFailed }) => {
+    plugins.observe({ plugin_name: plugin }, durationMs / 1_000);
+    if (isFailed) pluginErrors.inc({ plugin_name: plugin });
+  });
   const errors = registry.counter({
     name: 'podloop_image_pull_errors_total',
     help: 'Pulls of images that failed.',
