@@ -1,4 +1,4 @@
-import type { ClusterObjects, ClusterObjectsListener } from '#cluster';
+import type { ClusterObjects, ClusterObjectsListener, NodeEvent } from '#cluster';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { type Rejection } from '../pods/loop/desired-pods.js';
@@ -19,6 +19,10 @@ export interface ClusterHooks {
   nodeIps(): readonly string[];
   /** Whether the Node belonged to a kubelet on this very machine before this agent; undefined until known. */
   isNodeOfKubeletHere(): boolean | undefined;
+  /** The machine begins to shut down, or does not after all: the Node says so. */
+  shutdownChanged(isShuttingDown: boolean): void;
+  /** Sends an event of the Node. */
+  recordEvent(event: NodeEvent): void;
   /** No container of a pod runs any more, or nothing at all is left of it. */
   podEndChanged(uid: string): void;
 }

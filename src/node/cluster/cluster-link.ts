@@ -27,6 +27,7 @@ import type {
 import { type CriClient } from '#watch';
 import { type EvictionManager } from '../resources/eviction/eviction-manager.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
+import { REJECTED_IN_SHUTDOWN } from '#kube/node/node-shutdown.js';
 import { type ReportedCluster } from '#kube/node/pleg-report.js';
 import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { type Rejection } from '../pods/loop/desired-pods.js';
@@ -83,11 +84,6 @@ interface Loaded {
   readonly ClusterPods: typeof ClusterPods;
 }
 
-/** In the kubelet's words. */
-const NODE_SHUTDOWN: Rejection = {
-  reason: 'NodeShutdown',
-  message: 'Pod was rejected as the node is shutting down.',
-};
 /** An API server that is away must not delay the end. */
 const LEAVE_LIMIT_MS = 1_000;
 
@@ -205,7 +201,7 @@ export class ClusterLink implements ClusterHooks {
   }
 
   admit(pod: NodePod): Rejection | undefined {
-    if (this.#isLeaving) return NODE_SHUTDOWN;
+    if (this.#isLeaving) return REJECTED_IN_SHUTDOWN;
     return this.#pods?.admit(pod);
   }
 
@@ -351,7 +347,7 @@ export class ClusterLink implements ClusterHooks {
       });
       if (isKnown(node.node)) resolve();
     });
-    health.announceEnd();
+    health.announceEnd(true);
     await settlesWithin(known, LEAVE_LIMIT_MS, clock);
     stop();
   }
@@ -359,6 +355,10 @@ export class ClusterLink implements ClusterHooks {
   /** Ends every connection. Idempotent. */
   close(): void {
     this.#loaded.clients.close();
+  }
+
+  shutdownChanged(isShuttingDown: boolean): void {
+    this.#node?.health.announceEnd(isShuttingDown || this.#isLeaving);
   }
 
   /** Sends an event of the Node, and logs it. */

@@ -8,6 +8,7 @@ import { POD_OPTIONS, type PodOptions } from './pod-options.js';
 import { PRESSURE_OPTIONS, type PressureOptions } from './pressure-options.js';
 import { RESERVE_OPTIONS, type ReserveOptions } from './reserve-options.js';
 import { SERVER_OPTIONS, type ServerOptions } from './server-options.js';
+import { SHUTDOWN_OPTIONS, type ShutdownOptions } from './shutdown-options.js';
 
 /** The options of a node agent; {@link AGENT_OPTIONS} explains each. */
 export interface AgentOptions
@@ -18,6 +19,7 @@ export interface AgentOptions
     ReserveOptions,
     MachineOptions,
     PressureOptions,
+    ShutdownOptions,
     ImageAndLogOptions,
     JournalOptions,
     ServerOptions {
@@ -34,6 +36,7 @@ export const AGENT_OPTIONS: OptionsTable<AgentOptions> = {
   ...RESERVE_OPTIONS,
   ...MACHINE_OPTIONS,
   ...PRESSURE_OPTIONS,
+  ...SHUTDOWN_OPTIONS,
   ...IMAGE_AND_LOG_OPTIONS,
   ...JOURNAL_OPTIONS,
   ...SERVER_OPTIONS,

@@ -11,6 +11,7 @@ import { splitNodeIps } from '#base/wire/node-ip.js';
 import { type AgentOptions } from './agent-options.js';
 import { findPolicyProblem } from './read-node-policy.js';
 import { findReserveProblem } from './reserve-options.js';
+import { findShutdownProblem } from './shutdown-options.js';
 
 /**
  * Returns the first problem of options that have the right types, as `--flag: what and why`, or undefined.
@@ -43,6 +44,7 @@ export function findOptionProblem(options: AgentOptions): string | undefined {
     findWrongHeaders(options),
     findWrongCgroupRoot(options),
     findReserveProblem(options),
+    findShutdownProblem(options),
     findEndlessBatch(options),
     findPolicyProblem(options),
     findWrongNameServer(options),

@@ -13,6 +13,7 @@ import { type Logger } from '#base/log/logger.js';
 import { type AgentOptions } from '../options/agent-options.js';
 import { type ClusterHooks } from '../cluster/cluster-hooks.js';
 import { type HostIps } from '../resources/facts/host-ips.js';
+import { type LogindPort } from '../resources/shutdown/logind.js';
 import { type NodeIdentity } from '../resources/facts/node-identity.js';
 import { objectsBySource } from '../api/agent/objects-by-source.js';
 import { ObjectTimes } from '../api/agent/object-times.js';
@@ -40,6 +41,8 @@ export interface AgentPartsOptions {
   readonly manifestParser: ManifestParser | undefined;
   /** The node's cluster; without it, pods come only from manifests. */
   readonly link?: ClusterHooks | undefined;
+  /** The logind of the machine (default: by its programs). */
+  readonly logind?: LogindPort | undefined;
   readonly channels: Channels;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -119,7 +122,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   });
   const deciding = buildDecidingParts({
     ...{ ...common, options, client, events, sources, stopped, observing, acting, cluster, secrets },
-    ...{ link: given.link, desired, manager, feedback },
+    ...{ link: given.link, logind: given.logind, desired, manager, feedback },
   });
   feedback.claimDeclared.subscribe(({ claim, spec }) => {
     acting.localClaims.declare(claim, spec).catch((error: unknown) => {

@@ -31,6 +31,8 @@ import { type ClusterHooks } from '../cluster/cluster-hooks.js';
 import { buildCleaners } from './build-cleaners.js';
 import { buildCollectors } from './collectors.js';
 import { desiredImagesOf } from '../images/desired-images.js';
+import { type LogindPort } from '../resources/shutdown/logind.js';
+import { buildNodeShutdown } from '../resources/shutdown/build-node-shutdown.js';
 import { buildStorage } from '../resources/eviction/pods/build-storage.js';
 import { PodEvictor } from '../resources/eviction/pods/pod-evictor.js';
 import { type PodEventLog } from '../telemetry/reports/pod-event-log.js';
@@ -55,7 +57,13 @@ export interface DecidingPartsOptions {
   /** Knows the values that nobody may read. */
   readonly secrets: Pick<SecretHider, 'namespaces' | 'forgetNamespace'>;
   /** Decides which pods of an API server may run here, and reports how they end. */
-  readonly link: Pick<ClusterHooks, 'admit' | 'isNodeOfKubeletHere' | 'podEndChanged'> | undefined;
+  readonly link:
+    | Pick<
+        ClusterHooks,
+        'admit' | 'isNodeOfKubeletHere' | 'podEndChanged' | 'shutdownChanged' | 'recordEvent'
+      >
+    | undefined;
+  readonly logind: LogindPort | undefined;
   readonly desired: DesiredPods;
   readonly manager: StatusManager;
   readonly feedback: Feedback;
@@ -143,6 +151,10 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     ...{ ...common, options, client, cache, paths, volumes, evictor, ending: closing.signal },
     pods: () => desired.all(),
   });
+  const shutdown = buildNodeShutdown({
+    ...{ options, logind: given.logind, workers, desired, link, clock, logger },
+    onAfterAll: () => feedback.judgeSoon.notify(),
+  });
   const foreign = new ForeignPodsWatch({
     ...{ logger, cache, desired, isOurs },
     onFree: (pod) => feedback.podFree.notify(pod),
@@ -196,7 +208,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     ...{ findObstacle: (pod) => foreign.findObstacle(pod), findForbidden },
     findEnd: (uid) => endedPods.find(uid),
     admit: (pod, active) => {
-      const rejection = link?.admit(pod);
+      const rejection = shutdown.rejection() ?? link?.admit(pod);
       if (rejection !== undefined) return { admit: false, ...rejection };
       return admitSecurity(pod, securityFeatures()) ?? admitPod(pod, active, room.current());
     },
@@ -263,10 +275,11 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
   feedback.syncSoon.subscribe((uids) => loop.syncSoon(uids));
   feedback.housekeepSoon.subscribe(() => loop.housekeepSoon());
   room.onChange(() => handlers.judgeRejected());
+  feedback.judgeSoon.subscribe(() => handlers.judgeRejected());
   runtimeState.onAnswer(() => loop.recoverSoon());
   pleg.onLook(() => loop.recoverSoon());
   return {
-    ...{ workers, collectors, evictor, housekeeping, handlers, loop, closing },
+    ...{ shutdown, workers, collectors, evictor, housekeeping, handlers, loop, closing },
     ...storage,
     ...{ seenAllSources, beginDrain, forgetLife },
   };

@@ -89,6 +89,8 @@ export class Feedback {
   readonly podFinished = new Notifier<string>('finished pods');
   /** No other owner has a pod any more. */
   readonly podFree = new Notifier<NodePod>('free pods');
+  /** What kept pods away is over: they are judged again. */
+  readonly judgeSoon = new Notifier('refused pods');
   /** A claim that pods will need. */
   readonly claimDeclared = new Notifier<DeclaredClaim>('declared claims');
   /** What is left of a pod. */

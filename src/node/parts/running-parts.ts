@@ -122,7 +122,7 @@ function settlingParts(parts: AgentParts): Part<void>[] {
 /** What decides and cleans up. */
 function decidersOf({ started, asked }: RunningPartsOptions): Loop[] {
   const { parts, link } = started;
-  const { sources, workloads, loop, collectors, volumes, volumeLimits, storageLimits } = parts;
+  const { sources, workloads, loop, collectors, volumes, volumeLimits, storageLimits, shutdown } = parts;
   return [
     ['pod sources', async (signal) => sources.run(AbortSignal.any([asked, signal]))],
     ['workloads', async (signal) => workloads.run(AbortSignal.any([asked, signal]))],
@@ -133,6 +133,7 @@ function decidersOf({ started, asked }: RunningPartsOptions): Loop[] {
     ['limits of volumes', async (signal) => volumeLimits.run(signal)],
     ['limits of storage', async (signal) => storageLimits.run(signal)],
     ['evictions', async (signal) => link?.runEvictions(signal)],
+    ['shutdown of the machine', async (signal) => shutdown.run(signal)],
     ['log rotation', async (signal) => collectors.logs.run(signal)],
     ['image collector', async (signal) => collectors.images.run(signal)],
   ];

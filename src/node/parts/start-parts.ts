@@ -16,6 +16,7 @@ import { readOptionFile } from '../options/read-option-file.js';
 import { HostIps, readNodeIpFacts } from '../resources/facts/host-ips.js';
 import { checkMachine } from '../resources/facts/machine-requirements.js';
 import { type NodeIdentity, readInstanceId, resolveNodeName } from '../resources/facts/node-identity.js';
+import { type LogindPort } from '../resources/shutdown/logind.js';
 import { AgentMetrics } from '../telemetry/collected/agent-metrics.js';
 import { type LogState } from '../telemetry/metrics/log-metrics.js';
 import { type AgentParts, buildAgentParts } from './agent-parts.js';
@@ -39,6 +40,8 @@ export interface AgentPorts {
   readonly log?: LogState;
   /** Reads manifests (default: in a thread of its own). */
   readonly manifestParser?: ManifestParser;
+  /** The logind of the machine (default: by its programs). */
+  readonly logind?: LogindPort;
   /** Where its parts publish, for somebody who listens to this agent alone (default: channels of its own). */
   readonly channels?: Channels;
   /** Called with the name of each part before it starts; an error ends the start (default: nothing). */
@@ -74,7 +77,7 @@ export async function startParts(
   ports: AgentPorts,
   signal: AbortSignal,
 ): Promise<StartedParts> {
-  const { channels = new Channels(), clock, logger, stdin, manifestParser } = ports;
+  const { channels = new Channels(), clock, logger, stdin, manifestParser, logind } = ports;
   const { log = WELL, version = 'unknown' } = ports;
   const start = async <Made>(part: Part<Made>): Promise<Made> => list.start(part, signal);
 
@@ -96,7 +99,7 @@ export async function startParts(
     start: async () =>
       buildAgentParts({
         ...{ options, identity, hostIps, client, runtimeName, runtimeUrl, stdin, link, clock, logger },
-        ...{ manifestParser, channels },
+        ...{ manifestParser, channels, logind },
       }),
     release: ({ pleg }) => pleg.closeSubscriptions(),
   });

@@ -9,6 +9,7 @@ import { INLINE_PARSER } from '../../../src/node/desired/manifests/parse-manifes
 import { CriClient } from '../../../src/watch/cri/index.js';
 import { PodPaths } from '../../../src/watch/observed/pod-paths.js';
 import { type PodStatusRecord } from '../../../src/node/status/status-changes.js';
+import { type LogindPort } from '../../../src/node/resources/shutdown/logind.js';
 import { type Clock, SystemClock } from '#base/time/clock.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { type StoryNode } from './play-story.js';
@@ -22,6 +23,7 @@ export interface AgentNodeOptions {
   readonly agent?: Partial<AgentOptions>;
   readonly logger?: Logger;
   readonly clock?: Clock;
+  readonly logind?: LogindPort;
 }
 
 /** A node agent in this process, on whatever runtime listens at an endpoint. */
@@ -39,6 +41,7 @@ export class AgentNode implements StoryNode, AsyncDisposable {
     agent: more,
     logger = SILENT_LOGGER,
     clock = new SystemClock(),
+    logind,
   }: AgentNodeOptions): Promise<AgentNode> {
     const podManifestPath = join(folder, 'manifests');
     await mkdir(podManifestPath, { recursive: true });
@@ -52,6 +55,7 @@ export class AgentNode implements StoryNode, AsyncDisposable {
       ...{ clock, logger, stdin: new PassThrough(), pid: process.pid },
       podloopCommand: ['podloop'] as const,
       manifestParser: INLINE_PARSER,
+      ...(logind === undefined ? {} : { logind }),
     };
     const agent = await Agent.start(options, ports, new AbortController().signal);
     return new AgentNode(agent, podManifestPath, endpoint, new PodPaths(options));

@@ -95,7 +95,7 @@ it('is not well any more, in the words of a kubelet, from the moment that the ag
   answer();
   expect(told.at(-1)).toBe(true);
 
-  watch.announceEnd();
+  watch.announceEnd(true);
 
   expect(told.at(-1)).toBe(false);
   expect(watch.health()).toEqual({ isKnown: true, problems: ['node is shutting down'] });

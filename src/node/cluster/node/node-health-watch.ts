@@ -3,6 +3,7 @@ import type { NodeHealth, NodeHealthPort } from '#cluster';
 import { type CriClient, type Pleg } from '#watch';
 import { type RuntimeState } from '../../pods/loop/runtime-state.js';
 import { type Clock } from '#base/time/clock.js';
+import { NODE_SHUTTING_DOWN } from '#kube/node/node-shutdown.js';
 import { relistEnded } from '#base/channels/pleg-channels.js';
 import { findCulprit } from './find-culprit.js';
 
@@ -41,8 +42,8 @@ export class NodeHealthWatch implements NodeHealthPort {
 
   health(): NodeHealth {
     const { pleg, runtimeState, client, clock } = this.#options;
-    const ending = this.#isEnding ? ['node is shutting down'] : [];
-    const problems = [...ending, ...runtimeState.errors(), ...runtimeState.networkErrors()];
+    const ending = this.#isEnding ? [NODE_SHUTTING_DOWN] : [];
+    const problems = [...runtimeState.errors(), ...runtimeState.networkErrors(), ...ending];
     const health = pleg.health();
     const waitedMs = clock.monotonicMs() - this.#startedAtMs;
     const isKnown = (this.#hasAnswered && health.lastSeenAtMs !== undefined) || waitedMs >= KNOWN_AFTER_MS;
@@ -54,9 +55,9 @@ export class NodeHealthWatch implements NodeHealthPort {
     return { isKnown, problems, ...(culprit === undefined ? {} : { culprit }) };
   }
 
-  /** The agent ends together with its pods: the node is not healthy from now on, in the kubelet's words. */
-  announceEnd(): void {
-    this.#isEnding = true;
+  /** Whether the machine shuts down, or the agent ends with its pods: the node is not healthy then. */
+  announceEnd(isEnding: boolean): void {
+    this.#isEnding = isEnding;
     this.#look();
   }
 

@@ -1,4 +1,5 @@
 import { type FieldProblem, invalid } from '#kube/fields/field-problem.js';
+import { formatGoDuration } from '#base/time/go-duration.js';
 import { type KubeletConfig } from './kubelet-config.js';
 
 /** Checks what depends on two fields, by the kubelet’s own rules. Pure. */
@@ -25,6 +26,17 @@ export function checkKubeletConfigPairs(config: KubeletConfig): FieldProblem[] {
     if (Object.hasOwn(graces, signal)) continue;
     const rule = `evictionSoftGracePeriod has to say how long it may hold, such as {${signal}: 1m30s}`;
     problems.push(invalid(['evictionSoft', { key: signal }], text, rule));
+  }
+  const { shutdownGracePeriodMs: all = 0, shutdownGracePeriodCriticalPodsMs: critical = 0 } = config;
+  if (critical > all) {
+    const rule = `must not be more than shutdownGracePeriod, ${formatGoDuration(all)}`;
+    const written = formatGoDuration(critical);
+    problems.push(invalid(['shutdownGracePeriodCriticalPods'], written, rule));
+  }
+  const { shutdownGracePeriodByPodPriority: periods = [] } = config;
+  if (periods.length > 0 && all > 0) {
+    const rule = 'does not go with shutdownGracePeriod: leave one of them out';
+    problems.push(invalid(['shutdownGracePeriodByPodPriority'], periods, rule));
   }
   return problems;
 }

@@ -54,6 +54,10 @@ export function durationAtLeast(least: string): Rule<number> {
 
 export const atLeastOneSecond = durationAtLeast('1s');
 
+/** A rule for milliseconds, of which 0 stands for none. */
+export const zeroOrOneSecond: Rule<number> = (ms) =>
+  ms === 0 ? undefined : atLeastOneSecond(ms) && 'must be 0s or at least 1s';
+
 export const notNegative: Rule<number> = (value) => (value >= 0 ? undefined : 'must not be negative');
 
 const RESERVABLE = ['cpu', 'memory', 'ephemeral-storage', 'pid'];

@@ -1,5 +1,6 @@
 import { type FieldFacts, type FieldTable, ignored, supported } from '#kube/fields/field-facts.js';
 import { inRange } from '#kube/validation/problem-list.js';
+import { type ShutdownPeriod } from '#kube/node/node-shutdown.js';
 import { checkIp } from '#kube/validation/name-rules.js';
 import { checkSysctlPattern } from '#kube/validation/sysctl-names.js';
 import { findAllowlistProblem, type VerificationPolicy } from '../../images/verification-policy.js';
@@ -20,8 +21,9 @@ import {
   findUrlProblem,
   MAX_PORT,
   notNegative,
+  zeroOrOneSecond,
 } from './config-rules.js';
-import { duration, honoured, number, path, size } from './honoured-field.js';
+import { duration, honoured, number, path, size, type ValueCheck } from './honoured-field.js';
 import { checkLogging, readLogging, type LoggingConfig } from './logging-config.js';
 
 const NO_API_SERVER = 'it is about an API server, and there is none';
@@ -36,7 +38,6 @@ const pinning = (policies: readonly [string, ...string[]]): FieldFacts =>
     otherwise: `use ${policies[0]}: ${NO_PINNING}`,
   });
 const NODE_SETTINGS = 'podloop leaves the machine’s own settings as they are';
-const SHUTDOWN = 'podloop leaves pods as they are when it ends; --stop-pods stops them';
 const DEBUGGING = 'podloop has no such handlers';
 
 type TextMap = Readonly<Record<string, string>>;
@@ -46,6 +47,14 @@ interface WrittenTaint {
   readonly value?: string;
   readonly effect: string;
 }
+
+const readShutdownPeriods = (written: readonly Partial<ShutdownPeriod>[]): ShutdownPeriod[] =>
+  written.map((period) => ({ priority: 0, shutdownGracePeriodSeconds: 0, ...period }));
+
+const eachShutdownPeriod: ValueCheck<readonly ShutdownPeriod[]> = (periods, path, list) => {
+  for (const [index, { shutdownGracePeriodSeconds: seconds }] of periods.entries())
+    list.check([...path, index, 'shutdownGracePeriodSeconds'], seconds, notNegative);
+};
 
 const readTaints = (taints: readonly WrittenTaint[]): string[] =>
   taints.map(({ key, value = '', effect }) => `${key}=${value}:${effect}`);
@@ -189,9 +198,12 @@ export const KUBELET_CONFIG_TABLES = {
     logging: honoured<LoggingConfig>('LoggingConfiguration', { read: readLogging, check: checkLogging }),
     enableSystemLogHandler: honoured<boolean>('boolean'),
     enableSystemLogQuery: ignored('boolean', DEBUGGING),
-    shutdownGracePeriod: ignored('string', SHUTDOWN),
-    shutdownGracePeriodCriticalPods: ignored('string', SHUTDOWN),
-    shutdownGracePeriodByPodPriority: ignored('[]ShutdownGracePeriodByPodPriority', SHUTDOWN),
+    shutdownGracePeriod: duration('shutdownGracePeriodMs', by(zeroOrOneSecond)),
+    shutdownGracePeriodCriticalPods: duration('shutdownGracePeriodCriticalPodsMs', by(zeroOrOneSecond)),
+    shutdownGracePeriodByPodPriority: honoured<readonly ShutdownPeriod[]>(
+      '[]ShutdownGracePeriodByPodPriority',
+      { read: readShutdownPeriods, check: eachShutdownPeriod },
+    ),
     crashLoopBackOff: supported('CrashLoopBackOffConfig'),
     reservedMemory: ignored('any', NO_PINNING),
     enableProfilingHandler: ignored('boolean', DEBUGGING),
@@ -256,8 +268,8 @@ export const KUBELET_CONFIG_TABLES = {
   },
   MemorySwapConfiguration: { swapBehavior: honoured<'NoSwap' | 'LimitedSwap'>('NoSwap|LimitedSwap') },
   ShutdownGracePeriodByPodPriority: {
-    priority: ignored('int32', SHUTDOWN),
-    shutdownGracePeriodSeconds: ignored('int64', SHUTDOWN),
+    priority: supported('int32'),
+    shutdownGracePeriodSeconds: supported('int64'),
   },
   UserNamespaces: { idsPerPod: ignored('int64', 'pods with user namespaces are refused') },
 } as const satisfies Readonly<Record<string, FieldTable>>;

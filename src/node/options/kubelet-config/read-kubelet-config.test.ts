@@ -114,6 +114,24 @@ describe('a KubeletConfiguration', () => {
     ]);
   });
 
+  it('says how long pods get when the machine shuts down', () => {
+    const { config, warnings } = read(
+      'shutdownGracePeriodByPodPriority: [{priority: 1000, shutdownGracePeriodSeconds: 30}, {shutdownGracePeriodSeconds: 5}]\n',
+    );
+    expect(warnings).toEqual([]);
+    expect(config.shutdownGracePeriodByPodPriority).toEqual([
+      { priority: 1_000, shutdownGracePeriodSeconds: 30 },
+      { priority: 0, shutdownGracePeriodSeconds: 5 },
+    ]);
+    expect(failure('shutdownGracePeriod: 10s\nshutdownGracePeriodCriticalPods: 20s\n')).toContain(
+      'shutdownGracePeriodCriticalPods: Invalid value: "20s": must not be more than shutdownGracePeriod, 10s',
+    );
+    expect(failure('shutdownGracePeriod: 10ms\n')).toContain('must be 0s or at least 1s');
+    expect(
+      failure('shutdownGracePeriod: 10s\nshutdownGracePeriodByPodPriority: [{priority: 1}]\n'),
+    ).toContain('does not go with shutdownGracePeriod');
+  });
+
   it('says which pods may use images on the node', () => {
     const { config, warnings } = read(
       'imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages\n' +

@@ -1,5 +1,7 @@
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { POD_FORBIDDEN } from '#kube/node/node-policy.js';
+import { ENDED_BY_SHUTDOWN } from '#kube/node/node-shutdown.js';
+import { isClusterPod } from '#kube/pod/static-pod.js';
 import { isTerminalPhase, type V1ContainerStatus, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { emptyPodStatus, type PodPaths, type PodStatus, TerminationMessages } from '#watch';
 import { checkActiveDeadline } from '../../status/active-deadline.js';
@@ -156,12 +158,14 @@ export class PodStatusUpdater implements PodStatuses {
    * Stores the end of a pod once it is decided.
    *
    * A pod that nobody wants any more has no such end: it runs when it is wanted again. The same holds for a
-   * rejection and for the end of a forbidden pod, which is judged again.
+   * rejection and for the end of a forbidden pod, which is judged again, and for a pod of a manifest that ended
+   * for a shutdown: it runs again after the boot.
    */
   async #keepEnd(pod: NodePod, status: V1PodStatus, stage: StatusStage): Promise<void> {
     const { endedPods } = this.#options;
     const { uid } = pod.metadata;
     if (stage === 'terminated' || !isTerminalPhase(status.phase) || status.reason === POD_FORBIDDEN) return;
+    if (status.reason === ENDED_BY_SHUTDOWN.reason && !isClusterPod(pod)) return;
     if (endedPods === undefined || endedPods.find(uid) !== undefined) return;
     await endedPods.keep(uid, { definition: toRunDefinition(pod), status, isFinished: false });
   }

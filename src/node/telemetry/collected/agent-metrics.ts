@@ -15,7 +15,7 @@ import { addJournalMetrics, type JournalStats } from '../metrics/journal-metrics
 import { addKubeClientMetrics } from '../metrics/kube-client-metrics.js';
 import { addLogMetrics, type LogState } from '../metrics/log-metrics.js';
 import { MetricsRegistry } from '../registry/metrics-registry.js';
-import { addNodeMetrics } from '../metrics/node-metrics.js';
+import { addNodeMetrics, addShutdownMetrics } from '../metrics/node-metrics.js';
 import { addPodCountMetrics } from '../metrics/pod-count-metrics.js';
 import { addPodStartMetrics } from '../metrics/pod-start-metrics.js';
 import { addPodWorkerMetrics } from '../metrics/pod-worker-metrics.js';
@@ -39,7 +39,15 @@ import { watchPodStarts } from './watch-pod-starts.js';
 export interface AgentMetricsOptions {
   readonly parts: Pick<
     AgentParts,
-    'pleg' | 'workers' | 'loop' | 'desired' | 'probes' | 'mounter' | 'pullRecords' | 'pullProgress'
+    | 'pleg'
+    | 'workers'
+    | 'loop'
+    | 'desired'
+    | 'probes'
+    | 'mounter'
+    | 'pullRecords'
+    | 'pullProgress'
+    | 'shutdown'
   >;
   readonly client: Pick<CriClient, 'callsInFlight' | 'counters' | 'connectionState' | 'connectionGeneration'>;
   readonly identity: { readonly name: string };
@@ -83,6 +91,7 @@ export class AgentMetrics implements Disposable {
     const { pleg, probes } = parts;
     const registry = new MetricsRegistry({ clock, channels });
     addNodeMetrics(registry, { nodeName: identity.name, version, runtime, cgroupVersion });
+    addShutdownMetrics(registry, () => parts.shutdown.times);
     addProcessMetrics(registry);
     this.loopDelay = new EventLoopDelay({ clock });
     registry.onDispose(() => this.loopDelay[Symbol.dispose]());

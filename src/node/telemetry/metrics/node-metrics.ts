@@ -10,6 +10,28 @@ export interface NodeMetricsFacts {
   readonly cgroupVersion: 1 | 2 | undefined;
 }
 
+/** Reports the last shutdown of the machine for which pods were ended in order; 0 if there was none. */
+export function addShutdownMetrics(
+  registry: MetricsRegistry,
+  read: () => { readonly startedAtMs?: number; readonly endedAtMs?: number },
+): void {
+  const toSeconds = (ms = 0): number => Math.floor(ms / 1_000);
+  registry.readGauge(
+    {
+      name: 'kubelet_graceful_shutdown_start_time_seconds',
+      help: 'When the last graceful shutdown began, in seconds since 1970; 0 if there was none.',
+    },
+    () => toSeconds(read().startedAtMs),
+  );
+  registry.readGauge(
+    {
+      name: 'kubelet_graceful_shutdown_end_time_seconds',
+      help: 'When the last graceful shutdown had ended its pods, in seconds since 1970; 0 before.',
+    },
+    () => toSeconds(read().endedAtMs),
+  );
+}
+
 /** Reports which node this is, and the build of the agent. */
 export function addNodeMetrics(registry: MetricsRegistry, facts: NodeMetricsFacts): void {
   const { nodeName, version, runtime, cgroupVersion } = facts;
