@@ -77,6 +77,41 @@ describe('what a node is short of', () => {
     await running;
   });
 
+  it('is reported within a second, once, although something else hangs', async () => {
+    const running = watch.run(stop.signal);
+    await clock.settle();
+    disk = async () => new Promise(() => undefined);
+    await clock.advance(4_500);
+    expect(told).toHaveLength(1);
+    memory = lack;
+    await clock.advance(1_000);
+    expect(watch.pressure()).toEqual({ ...NONE, memory: true });
+    expect(told.slice(1)).toEqual([
+      {
+        'memory.available': { available: 9n, capacity: 100n },
+        'nodefs.available': { available: 50n, capacity: 100n },
+      },
+    ]);
+    await clock.advance(3_000);
+    expect(told).toHaveLength(2);
+    stop.abort();
+    await running;
+  });
+
+  it('is reported again when it comes back, while the condition has stayed', async () => {
+    const running = watch.run(stop.signal);
+    await clock.advance(500);
+    memory = lack;
+    await clock.advance(1_000);
+    memory = async () => ({ 'memory.available': { available: 50n, capacity: 100n } });
+    await clock.advance(1_000);
+    memory = lack;
+    await clock.advance(1_000);
+    expect([told.length, changes, watch.pressure().memory]).toEqual([3, 1, true]);
+    stop.abort();
+    await running;
+  });
+
   it('is found although something else cannot be measured or hangs; that is said once', async () => {
     disk = async () => new Promise(() => undefined);
     const running = watch.run(stop.signal);

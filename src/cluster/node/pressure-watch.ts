@@ -1,8 +1,9 @@
 /**
  * Finds out what a node is short of.
  *
- * In: how much is left of memory, disks and process ids, every ten seconds, and the thresholds. Out: which of the
- * conditions MemoryPressure, DiskPressure and PIDPressure hold. One holds from the first look that finds too little, and
+ * In: how much is left of memory, disks and process ids, every second, and the thresholds. A shortage is reported at once, and
+ * everything every ten seconds. Node cannot poll a file for the kernel's own notices of pressure (POLLPRI), so small files are read
+ * instead, and what hangs delays nothing else. Out: which of the conditions MemoryPressure, DiskPressure and PIDPressure hold. One holds from the first look that finds too little, and
  * for five minutes after the last such look, so that pods do not come and go with it; a grace period of a soft threshold
  * is about evictions, not about the condition. What is done about a shortage is another's business (src/node/resources/eviction).
  *
@@ -34,7 +35,7 @@ export interface PressureWatchOptions extends Publisher {
   /** evictionPressureTransitionPeriod. */
   readonly transitionPeriodMs: number;
   readonly onChange: () => void;
-  /** Called with what each look of {@link PressureWatch.run} has found, and so every ten seconds at most. */
+  /** Called every ten seconds with what is left, and at once when something has become short. */
   readonly onLooked?: ((supplies: Supplies) => void) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -46,6 +47,7 @@ type Condition = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure';
 export const DEFAULT_TRANSITION_PERIOD_MS = 5 * 60_000;
 
 const PERIOD_MS = 10_000;
+const WATCH_PERIOD_MS = 1_000;
 const DEADLINE_MS = 5_000;
 
 /** See the comment of this module. */
@@ -56,6 +58,11 @@ export class PressureWatch {
   /** Monotonic milliseconds of the last look that found too little. */
   readonly #shortAtMs = new Map<Condition, number>();
   readonly #told = new Set<Condition>();
+  /** What is left, as of the last measurement of each. */
+  #latest: Supplies = {};
+  /** Those that were below by the last measurement. */
+  readonly #short = new Set<EvictionThreshold>();
+  readonly #measuring = new Set<string>();
 
   constructor(options: PressureWatchOptions) {
     this.#options = options;
@@ -79,13 +86,24 @@ export class PressureWatch {
 
   /** Measures until the signal aborts; resolves then. */
   async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const watching = (async () => {
+      while (!signal.aborted) {
+        const isUp = await clock.sleep(WATCH_PERIOD_MS, signal).then(
+          () => true,
+          () => false,
+        );
+        if (isUp) for (const [name, look] of this.#looks) void this.#watch(name, look, signal);
+      }
+    })();
     while (!signal.aborted) {
       await this.look(signal).then(
         (supplies) => this.#options.onLooked?.(supplies),
         () => undefined,
       );
-      await this.#options.clock.sleep(PERIOD_MS, signal).catch(() => undefined);
+      await clock.sleep(PERIOD_MS, signal).catch(() => undefined);
     }
+    await watching;
   }
 
   /** Measures once for the caller, without notifying anybody else. Rejects only when aborted. */
@@ -94,15 +112,42 @@ export class PressureWatch {
       [...this.#looks].map(async ([name, look]) => this.#read(name, look, signal)),
     );
     const supplies: Supplies = Object.assign({}, ...parts) as Supplies;
+    this.#note(supplies);
+    return supplies;
+  }
+
+  /** Measures one thing, unless it is being measured. Never rejects. */
+  async #watch(name: string, look: Cached<Supplies>, signal: AbortSignal): Promise<void> {
+    if (this.#measuring.has(name)) return;
+    this.#measuring.add(name);
+    try {
+      if (this.#note(await this.#read(name, look, signal))) this.#options.onLooked?.(this.#latest);
+    } catch {
+      // It has aborted.
+    } finally {
+      this.#measuring.delete(name);
+    }
+  }
+
+  /** Whether something is short that was not by the measurement before. */
+  #note(supplies: Supplies): boolean {
+    this.#latest = { ...this.#latest, ...supplies };
     const nowMs = this.#options.clock.monotonicMs();
+    let isNews = false;
     for (const threshold of this.#options.thresholds) {
+      if (supplies[threshold.signal] === undefined) continue;
       const supply = findShortage(threshold, supplies);
-      if (supply === undefined) continue;
+      if (supply === undefined) {
+        this.#short.delete(threshold);
+        continue;
+      }
+      isNews ||= !this.#short.has(threshold);
+      this.#short.add(threshold);
       this.#shortAtMs.set(conditionOf(threshold.signal), nowMs);
       this.#tellShort(threshold, supply);
     }
     this.#tellChanges();
-    return supplies;
+    return isNews;
   }
 
   async #read(name: string, look: Cached<Supplies>, signal: AbortSignal): Promise<Supplies> {

@@ -84,7 +84,6 @@ export async function buildClusterNode(given: ClusterNodeParts): Promise<BuiltCl
       readers: buildSupplyReaders({
         rootDir: options.rootDir,
         imageDisk: parts.imageDisk,
-        nowMs: () => clock.now(),
       }),
       hard: parseThresholds(options.evictionHard),
       soft: parseThresholds(options.evictionSoft),

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import type { SupplyReaders } from '#cluster';
 import { type Supplies, type Supply } from '#kube/node/node-supplies.js';
-import { readNodeUsage } from '../../resources/stats/node-usage.js';
+import { readNodeRoom } from '../../resources/stats/node-usage.js';
 import { type ImageDisk } from '../../resources/eviction/pods/image-disk.js';
 
 /** What {@link buildSupplyReaders} needs. */
@@ -9,13 +9,12 @@ export interface SupplyReadersOptions {
   readonly rootDir: string;
   /** Where images and the writable layers of containers are, as the runtime reports. */
   readonly imageDisk: Pick<ImageDisk, 'mounts'>;
-  readonly nowMs: () => number;
 }
 
 /** Reads the free memory, disk and process ids of the node, from which pressure is computed. */
-export function buildSupplyReaders({ rootDir, imageDisk, nowMs }: SupplyReadersOptions): SupplyReaders {
+export function buildSupplyReaders({ rootDir, imageDisk }: SupplyReadersOptions): SupplyReaders {
   return {
-    'memory and process ids': async () => await readMemory(nowMs()),
+    'memory and process ids': async () => await readMemory(),
     'the disk of the root folder': async () => {
       const { space, inodes } = await readDisk(rootDir);
       return { 'nodefs.available': space, ...(inodes && { 'nodefs.inodesFree': inodes }) };
@@ -37,8 +36,8 @@ async function readImageDisk(path: string | undefined, name: 'imagefs' | 'contai
   return { [`${name}.available`]: space, ...(inodes && { [`${name}.inodesFree`]: inodes }) };
 }
 
-async function readMemory(nowMs: number): Promise<Supplies> {
-  const { memory, tasks, taskLimit } = await readNodeUsage(nowMs);
+async function readMemory(): Promise<Supplies> {
+  const { memory, tasks, taskLimit } = await readNodeRoom();
   return {
     ...(memory === undefined
       ? {}

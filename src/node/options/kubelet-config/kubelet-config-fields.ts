@@ -194,7 +194,7 @@ export const KUBELET_CONFIG_TABLES = {
     defaultPodSysctls: ignored('map[string]string', 'write them into the securityContext of the pods'),
     volumePluginDir: ignored('string', 'podloop has no volume plugins'),
     providerID: honoured<string>('string'),
-    kernelMemcgNotification: ignored('boolean', 'what remains is checked every ten seconds'),
+    kernelMemcgNotification: ignored('boolean', 'what is left is measured every second in any case'),
     logging: honoured<LoggingConfig>('LoggingConfiguration', { read: readLogging, check: checkLogging }),
     enableSystemLogHandler: honoured<boolean>('boolean'),
     enableSystemLogQuery: ignored('boolean', DEBUGGING),

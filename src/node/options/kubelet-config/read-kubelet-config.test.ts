@@ -110,7 +110,7 @@ describe('a KubeletConfiguration', () => {
     const { warnings } = read('qosReserved: {memory: 50%}\nmaxPods: 5\nkernelMemcgNotification: true\n');
     expect(warnings).toEqual([
       '/etc/podloop/kubelet.yaml:3:1: qosReserved: has no effect: podloop sets limits for containers and pods, and none for all pods together',
-      '/etc/podloop/kubelet.yaml:5:1: kernelMemcgNotification: has no effect: what remains is checked every ten seconds',
+      '/etc/podloop/kubelet.yaml:5:1: kernelMemcgNotification: has no effect: what is left is measured every second in any case',
     ]);
   });
 

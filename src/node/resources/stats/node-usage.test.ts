@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { readNodeUsage } from './node-usage.js';
+import { readNodeRoom, readNodeUsage } from './node-usage.js';
 
 const FILES = {
   stat: 'cpu  100 20 30 9999 50 1 2 3 40 5\ncpu0 1 1 1 1 1 1 1 1 1 1\nbtime 1700000000\n',
@@ -66,4 +66,18 @@ it('reads this machine', async () => {
   expect(memory?.workingSetBytes).toBeGreaterThan(0);
   expect(memory?.workingSetBytes).toBeLessThanOrEqual(memory?.capacityBytes ?? 0);
   expect(tasks).toBeGreaterThan(1);
+});
+
+it('counts memory that is set apart for huge pages as used', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'podloop-proc-'));
+  try {
+    const lines = ['MemTotal: 1000 kB', 'MemFree: 300 kB', 'Inactive(file): 100 kB', 'HugePages_Total: 1'];
+    await writeFile(join(root, 'meminfo'), `${lines.join('\n')}\nHugePages_Free: 1\nHugepagesize: 512 kB\n`);
+    await writeFile(join(root, 'loadavg'), FILES.loadavg);
+    const { memory, tasks, taskLimit } = await readNodeRoom(root);
+    expect(memory).toMatchObject({ availableBytes: 400 * 1024, capacityBytes: 1000 * 1024 });
+    expect([tasks, taskLimit]).toEqual([345, undefined]);
+  } finally {
+    await rm(root, { recursive: true, force: true });
+  }
 });

@@ -46,6 +46,7 @@ export interface NodeMemory {
   readonly swapUsageBytes: number;
 }
 
+const TASK_FILES = ['loadavg', 'sys/kernel/pid_max', 'sys/kernel/threads-max'];
 /** Linux shows CPU time to programs in hundredths of a second. */
 const NS_PER_TICK = 10_000_000;
 /** `user nice system iowait irq softirq steal`; guest time is part of user, and idle is not usage. */
@@ -53,31 +54,47 @@ const BUSY_COLUMNS = [1, 2, 3, 6, 7, 8];
 /** The node's ends of pairs with pods, bridges of pods, and the like. */
 const NOT_THE_NODES = /^(lo|veth.*|cali.*|lxc.*|cni\d*|docker\d*|podloop.*|plv.*|ifb\d+)$/;
 
+/** How much memory is left, and of process ids. */
+export type NodeRoom = Pick<NodeUsage, 'tasks' | 'taskLimit'> & {
+  readonly memory: Pick<NodeMemory, 'availableBytes' | 'capacityBytes'> | undefined;
+};
+
+/** Reads what is left, from few and small files, as it is read every second. Never rejects, as {@link readNodeUsage}. */
+export async function readNodeRoom(root = '/proc'): Promise<NodeRoom> {
+  const [meminfo, loadavg, pidMax, threadsMax] = await readAll(root, ['meminfo', ...TASK_FILES]);
+  return { memory: parseMemory(meminfo!, ''), ...parseTasks(loadavg!, pidMax!, threadsMax!) };
+}
+
 /** Reads the node's usage. Never rejects: unreadable values are undefined. */
 export async function readNodeUsage(nowMs: number, root = '/proc'): Promise<NodeUsage> {
-  const read = async (name: string): Promise<string> =>
-    await readFile(`${root}/${name}`, 'latin1').catch(() => '');
-  const [stat, meminfo, vmstat, netDev, route, loadavg, pidMax, threadsMax] = await Promise.all(
-    [
-      'stat',
-      'meminfo',
-      'vmstat',
-      'net/dev',
-      'net/route',
-      'loadavg',
-      'sys/kernel/pid_max',
-      'sys/kernel/threads-max',
-    ].map(read),
-  );
-  const limits = [pidMax, threadsMax].flatMap((text) => toNumber(text?.trim()) ?? []);
+  const [stat, meminfo, vmstat, netDev, route, loadavg, pidMax, threadsMax] = await readAll(root, [
+    ...['stat', 'meminfo', 'vmstat', 'net/dev', 'net/route'],
+    ...TASK_FILES,
+  ]);
   return {
     atMs: nowMs,
     cpuTotalNs: parseCpu(stat!),
     memory: parseMemory(meminfo!, vmstat!),
     interfaces: sortInterfaces(parseNetDev(netDev!).map(toInterface), route!),
-    tasks: toNumber(/^\S+ \S+ \S+ \d+\/(\d+)/.exec(loadavg!)?.[1]),
-    taskLimit: limits.length === 0 ? undefined : Math.min(...limits),
+    ...parseTasks(loadavg!, pidMax!, threadsMax!),
     startedAtMs: times(1000, findBootSeconds(stat!)),
+  };
+}
+
+/** An unreadable file is empty. */
+async function readAll(root: string, names: readonly string[]): Promise<string[]> {
+  return await Promise.all(names.map(async (name) => readFile(`${root}/${name}`, 'latin1').catch(() => '')));
+}
+
+function parseTasks(
+  loadavg: string,
+  pidMax: string,
+  threadsMax: string,
+): Pick<NodeUsage, 'tasks' | 'taskLimit'> {
+  const limits = [pidMax, threadsMax].flatMap((text) => toNumber(text.trim()) ?? []);
+  return {
+    tasks: toNumber(/^\S+ \S+ \S+ \d+\/(\d+)/.exec(loadavg)?.[1]),
+    taskLimit: limits.length === 0 ? undefined : Math.min(...limits),
   };
 }
 
