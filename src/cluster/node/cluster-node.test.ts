@@ -224,6 +224,29 @@ describe('a node that nobody knows', () => {
   });
 });
 
+describe('a node that the controller of a cloud completes', () => {
+  const TAINT = {
+    key: 'node.cloudprovider.kubernetes.io/uninitialized',
+    value: 'true',
+    effect: 'NoSchedule',
+  };
+
+  it('has its taint, and its host name alone as an address', async () => {
+    await start({ cloud: { nodeIp: '' }, taints: [{ key: 'own', effect: 'NoExecute' }] });
+    const { spec, status, metadata } = stored();
+    expect(spec.taints).toEqual([{ key: 'own', effect: 'NoExecute' }, TAINT]);
+    expect(status.addresses).toEqual([{ type: 'Hostname', address: 'here' }]);
+    expect(metadata.annotations).not.toHaveProperty('alpha.kubernetes.io/provided-node-ip');
+  });
+
+  it('has an address that people have chosen from the beginning, and hands it to that controller', async () => {
+    await start({ cloud: { nodeIp: '192.0.2.7' } });
+    const { status, metadata } = stored();
+    expect(status.addresses).toContainEqual({ type: 'InternalIP', address: '192.0.2.7' });
+    expect(metadata.annotations).toMatchObject({ 'alpha.kubernetes.io/provided-node-ip': '192.0.2.7' });
+  });
+});
+
 describe('a node that is there already', () => {
   const existing = {
     metadata: {
@@ -278,6 +301,22 @@ describe('a node that is there already', () => {
     await clock.advance(60_000);
     expect(stored().status.addresses).toEqual(given);
     expect(count(STATUS)).toBe(before);
+  });
+
+  it('has the addresses that the controller of a cloud gives it, and no others, where that completes it', async () => {
+    const given = [
+      { type: 'InternalIP', address: '198.51.100.9' },
+      { type: 'Hostname', address: 'of-the-cloud' },
+    ];
+    const spec = { providerID: 'cloud://1' };
+    server.put('/api/v1/nodes/here', { ...existing, spec, status: { ...existing.status, addresses: given } });
+    const node = await start({ cloud: { nodeIp: '' } });
+    await clock.advance(60_000);
+    expect(stored().status.addresses).toEqual(given);
+    expect(node.addresses).toEqual(given);
+    expect(node.ips).toEqual(['198.51.100.9']);
+    // Its taint is taken off once, and not missed.
+    expect(logger.complaints).toEqual([]);
   });
 
   it('has no volumes in use any more once nothing of any is mounted', async () => {

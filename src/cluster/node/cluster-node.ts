@@ -31,7 +31,7 @@ import { type FollowedState } from '../watch/reflector.js';
 import { type NodePressure } from './compute-node-conditions.js';
 import { computeInitialNode } from './compute-initial-node.js';
 import { computeNodeStatus, type NodeFacts } from './compute-node-status.js';
-import { internalIps, mergeAddresses } from './node-addresses.js';
+import { addressesForCloud, internalIps, mergeAddresses } from './node-addresses.js';
 import { adoptInTheEnd } from './node-adoption.js';
 import { isGone, NodeApi } from './node-api.js';
 import { NodeFactsWatch } from './node-facts-watch.js';
@@ -201,13 +201,22 @@ export class ClusterNode {
   /** The addresses of the machine from the last lookup, with those that others have set; undefined before the first. */
   get addresses(): readonly NodeAddress[] {
     const { addresses } = this.#facts.facts();
-    return addresses === undefined ? [] : mergeAddresses(this.#own.seen?.status.addresses ?? [], addresses);
+    if (addresses === undefined) return [];
+    const previous = this.#own.seen?.status.addresses ?? [];
+    const { cloud } = this.#options.settings;
+    if (cloud === undefined) return mergeAddresses(previous, addresses);
+    return addressesForCloud(previous, addresses, cloud.nodeIp);
   }
 
-  /** What pods are told that the node's addresses are: as last looked up, else as the Node has them; none before. */
+  /**
+   * The node's addresses for pods: as last looked up, else as the Node has them; none before. Those of the Node go first where the
+   * controller of a cloud sets them.
+   */
   get ips(): readonly string[] {
     const found = internalIps(this.#facts.facts().addresses ?? []);
-    return found.length > 0 ? found : internalIps(this.#own.seen?.status.addresses ?? []);
+    const given = internalIps(this.#own.seen?.status.addresses ?? []);
+    const [first, second] = this.#options.settings.cloud === undefined ? [found, given] : [given, found];
+    return first.length > 0 ? first : second;
   }
 
   /** Looks up the addresses before all else is, for a second at most. Rejects only when aborted. */

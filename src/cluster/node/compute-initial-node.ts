@@ -1,5 +1,5 @@
 import { computeNodeStatus, type NodeFacts } from './compute-node-status.js';
-import { type NodeObject, type NodeStatus } from './node-object.js';
+import { type NodeObject, type NodeStatus, type NodeTaint } from './node-object.js';
 import { type NodeEvent } from './node-ports.js';
 import { type NodeSettings } from './node-settings.js';
 
@@ -20,6 +20,15 @@ const DEFAULT_LABELS = [
   'node.kubernetes.io/instance-type',
   'beta.kubernetes.io/instance-type',
 ];
+
+/** Keeps pods away until the controller of a cloud has completed the Node, which takes it off. */
+const UNINITIALIZED: NodeTaint = {
+  key: 'node.cloudprovider.kubernetes.io/uninitialized',
+  value: 'true',
+  effect: 'NoSchedule',
+};
+/** Tells that controller which of a machine's addresses people have chosen. */
+const PROVIDED_NODE_IP = 'alpha.kubernetes.io/provided-node-ip';
 
 const EMPTY_STATUS: NodeStatus = {
   ...{ capacity: {}, allocatable: {} },
@@ -52,7 +61,8 @@ export function computeInitialNode(
   facts: NodeFacts,
   nowMs: number,
 ): { readonly node: NodeObject; readonly events: readonly NodeEvent[] } {
-  const { name, hostname, taints, providerId } = settings;
+  const { name, hostname, providerId, cloud } = settings;
+  const taints = [...settings.taints, ...(cloud === undefined ? [] : [UNINITIALIZED])];
   const { status, events } = computeNodeStatus({ status: EMPTY_STATUS }, facts, settings, nowMs);
   const node: NodeObject = {
     apiVersion: 'v1',
@@ -60,7 +70,10 @@ export function computeInitialNode(
     metadata: {
       name,
       labels: computeInitialLabels({ hostname, ...facts.machine, labels: settings.labels }),
-      annotations: { [ATTACHED_BY_CONTROLLER]: 'true' },
+      annotations: {
+        [ATTACHED_BY_CONTROLLER]: 'true',
+        ...(cloud !== undefined && isAddress(cloud.nodeIp) ? { [PROVIDED_NODE_IP]: cloud.nodeIp } : {}),
+      },
     },
     spec: {
       ...(taints.length === 0 ? {} : { taints }),
@@ -100,10 +113,18 @@ export function findUnheeded(existing: NodeObject, initial: NodeObject): string[
     .map(([key, value]) => `label ${key}=${value}`);
   const taints = (initial.spec.taints ?? [])
     .filter(
-      ({ key, effect }) => !existing.spec.taints?.some((each) => each.key === key && each.effect === effect),
+      ({ key, effect }) =>
+        // Taken off for good.
+        key !== UNINITIALIZED.key &&
+        !existing.spec.taints?.some((each) => each.key === key && each.effect === effect),
     )
     .map(({ key, value = '', effect }) => `taint ${key}${value === '' ? '' : `=${value}`}:${effect}`);
   const { providerID: id } = initial.spec;
   const provider = id !== undefined && existing.spec.providerID !== id ? [`providerID ${id}`] : [];
   return [...labels, ...taints, ...provider];
+}
+
+/** 0.0.0.0 and :: stand for the usual address of that family. */
+function isAddress(nodeIp: string): boolean {
+  return !['', '0.0.0.0', '::'].includes(nodeIp);
 }

@@ -2,7 +2,7 @@ import { isExtendedResource } from '#kube/pod/pod-requests.js';
 import { findQuantity, formatQuantity } from '#kube/fields/quantity.js';
 import { computeConditions, type NodePressure } from './compute-node-conditions.js';
 import { type NodeResources } from './compute-resources.js';
-import { mergeAddresses } from './node-addresses.js';
+import { addressesForCloud, mergeAddresses } from './node-addresses.js';
 import { type Amounts, type NodeImage, type NodeObject, type NodeStatus } from './node-object.js';
 import { type MachineInfo, type NodeEvent, type NodeHealth, type RuntimeInfo } from './node-ports.js';
 import { type NodeSettings } from './node-settings.js';
@@ -42,7 +42,7 @@ const HUGE_PAGES = 'hugepages-';
 export function computeNodeStatus(
   { status: previous }: Pick<NodeObject, 'status'>,
   facts: NodeFacts,
-  settings: Pick<NodeSettings, 'name' | 'kubeletVersion' | 'declaredFeatures' | 'maxImages'>,
+  settings: Pick<NodeSettings, 'name' | 'kubeletVersion' | 'declaredFeatures' | 'maxImages' | 'cloud'>,
   nowMs: number,
 ): ComputedNodeStatus {
   const { resources, runtime, images, kubeletPort, pressure, health } = facts;
@@ -63,7 +63,9 @@ export function computeNodeStatus(
       addresses:
         facts.addresses === undefined
           ? previous.addresses
-          : mergeAddresses(previous.addresses, facts.addresses),
+          : settings.cloud === undefined
+            ? mergeAddresses(previous.addresses, facts.addresses)
+            : addressesForCloud(previous.addresses, facts.addresses, settings.cloud.nodeIp),
       images: images === undefined ? previous.images : chooseImages(images, settings.maxImages),
       // The API server's way to say that there is none.
       daemonEndpoints: { kubeletEndpoint: { Port: kubeletPort ?? 0 } },

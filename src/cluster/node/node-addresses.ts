@@ -37,6 +37,19 @@ export function mergeAddresses(
   return isReordered && isDeepStrictEqual(internalIps(previous), internalIps(own)) ? previous : merged;
 }
 
+/**
+ * The addresses of a Node that the controller of a cloud completes: what is there stays. Until then it has its host name and those that
+ * people have written, with which the controller will agree. Pure.
+ */
+export function addressesForCloud(
+  previous: readonly NodeAddress[],
+  own: readonly NodeAddress[],
+  nodeIp: string,
+): readonly NodeAddress[] {
+  if (previous.length > 0) return previous;
+  return nodeIp === '' ? own.filter(({ type }) => type === 'Hostname') : own;
+}
+
 /** By which pods and the control plane know the node, the first before all. Pure. */
 export function internalIps(addresses: readonly NodeAddress[]): readonly string[] {
   return addresses.flatMap(({ type, address }) => (type === 'InternalIP' ? [address] : []));

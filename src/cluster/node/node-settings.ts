@@ -14,6 +14,8 @@ export interface NodeSettings {
   readonly taints: readonly NodeTaint[];
   /** Empty for none. */
   readonly providerId: string;
+  /** The controller of a cloud completes the Node; `nodeIp` is what people have written, or empty. Undefined for none. */
+  readonly cloud: { readonly nodeIp: string } | undefined;
   /** As `kubectl get nodes` shows it. */
   readonly kubeletVersion: string;
   /** Sorted; what of Kubernetes' newer features the node says that it does. */
@@ -31,6 +33,7 @@ export const DEFAULT_NODE_SETTINGS = {
   labels: {},
   taints: [],
   providerId: '',
+  cloud: undefined,
   declaredFeatures: [],
   statusUpdateFrequencyMs: 10_000,
   statusReportFrequencyMs: 300_000,

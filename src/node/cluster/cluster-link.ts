@@ -266,6 +266,7 @@ export class ClusterLink implements ClusterHooks {
       dropConnection: () => heartbeat.dropConnections(),
       settings: {
         ...{ labels, taints, register: options.registerNode, providerId: options.providerId },
+        cloud: options.cloudProvider === 'external' ? { nodeIp: options.nodeIp } : undefined,
         statusUpdateFrequencyMs: options.nodeStatusUpdateFrequencyMs,
         statusReportFrequencyMs: options.nodeStatusReportFrequencyMs,
         leaseDurationMs: options.nodeLeaseDurationSeconds * 1_000,

@@ -13,6 +13,8 @@ export interface ClusterOptions {
   /** Each `key=value:Effect`. */
   readonly registerWithTaints: readonly string[];
   readonly providerId: string;
+  /** `external`: the controller of a cloud completes the Node. */
+  readonly cloudProvider: '' | 'external';
   readonly kubeApiQps: number;
   readonly kubeApiBurst: number;
   readonly eventRecordQps: number;
@@ -84,6 +86,13 @@ export const CLUSTER_OPTIONS: OptionsTable<ClusterOptions> = {
     field: 'providerID',
     fromConfig: (config) => config.providerID,
     doc: 'ID of this machine at the cloud provider',
+  },
+  cloudProvider: {
+    type: ['', 'external'],
+    default: '',
+    flag: '--cloud-provider',
+    group: 'Cluster',
+    doc: 'external: a cloud controller manager completes the Node, which has its taint until then; it also sets the addresses',
   },
   kubeApiQps: {
     type: 'limit',
