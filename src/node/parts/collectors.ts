@@ -2,7 +2,12 @@ import { type Publisher } from '#base/channels/publishing-channel.js';
 import { type CriClient, type IsOurs, type PodPaths, type Runtime } from '#watch';
 import { ContainerCollector } from '../resources/gc/container-collector.js';
 import { diskUsageAt } from '../resources/gc/disk-usage.js';
-import { ImageCollector, type ImageRecords, type ImageUser } from '../resources/gc/image-collector.js';
+import {
+  ImageCollector,
+  type ImageRecords,
+  type ImageUser,
+  type ImageEvent,
+} from '../resources/gc/image-collector.js';
 import { type DiskUsage } from '../resources/gc/image-plan.js';
 import { LogRotator } from '../resources/gc/log-rotator.js';
 import { type LastKnownPods, type ObservedPods } from '../resources/gc/observed-pods.js';
@@ -30,6 +35,7 @@ export interface CollectorsOptions extends Publisher {
   readonly mayRemove: (podUid: string) => boolean;
   readonly hasSeenPods: () => boolean;
   readonly desiredImages: () => Iterable<string>;
+  readonly onNodeEvent: (event: ImageEvent) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -73,6 +79,7 @@ export function buildCollectors(given: CollectorsOptions): Collectors {
       ...{ clock, logger, pods, changes, pulled: given.pulled, records: given.pullRecords },
       hasSeenPods: given.hasSeenPods,
       desiredImages: given.desiredImages,
+      onEvent: given.onNodeEvent,
       listContainers: async (signal) => listImageUsers(client, signal),
       diskUsage: async (signal) => readImageDisk(client, signal),
       policy: {

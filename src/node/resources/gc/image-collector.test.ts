@@ -49,6 +49,7 @@ function podWith(imageId: string, name = 'web'): PodStatus {
 /** A runtime with the images a to d, on a disk of 1000 bytes with few free; the agent pulled a, b and c. */
 interface World {
   available?: number;
+  capacity?: number;
   /** The status of a pod is not known, and this is what the list of containers says of images; 'hangs' without one. */
   listed?: readonly string[] | 'hangs';
   desired?: string[];
@@ -66,6 +67,7 @@ async function lab(options: World = {}) {
   const images = ['a', 'b', 'c', 'd'].map((name) => anImage(name));
   const removed: string[] = [];
   const looks: number[] = [];
+  const events: string[] = [];
   const statuses: PodStatus[] = [];
   const log = new LogRecorder();
   const full: Pick<PulledImages, 'all' | 'observe' | 'forget'> = {
@@ -93,6 +95,7 @@ async function lab(options: World = {}) {
       const { seen = true } = options;
       return typeof seen === 'number' ? removed.length < seen : seen;
     },
+    onEvent: ({ reason, message }) => events.push(`${reason} ${message}`),
     ...(options.records && { records: options.records }),
     changes: {
       listImages: async () => images,
@@ -104,14 +107,43 @@ async function lab(options: World = {}) {
     diskUsage: async () => {
       looks.push(clock.now());
       if (options.isDiskOdd === true) throw new Error('odd');
-      return { capacityBytes: 1_000, availableBytes: options.available ?? 0 };
+      return { capacityBytes: options.capacity ?? 1_000, availableBytes: options.available ?? 0 };
     },
   });
   await clock.advance(10 * 60_000);
-  return { clock, collector, pulled, removed, statuses, looks, log };
+  return { clock, collector, pulled, removed, statuses, looks, log, events };
 }
 
 describe('the collector of images', () => {
+  it('reports a disk that stays too full, and no other', async () => {
+    const { collector, events } = await lab();
+    await collector.collect(never);
+    expect(events).toEqual([
+      'FreeDiskSpaceFailed The disk of images stays too full (100% of 1000 bytes used): unused images had 60 bytes; look for logs, volumes and images in use',
+    ]);
+    const roomy = await lab({ available: 900 });
+    await roomy.collector.collect(never);
+    expect(roomy.events).toEqual([]);
+  });
+
+  it('reports a disk without a capacity', async () => {
+    const { collector, events } = await lab({ capacity: 0 });
+    await expect(collector.collect(never)).rejects.toThrow('invalid capacity 0');
+    expect(events).toEqual(['InvalidDiskCapacity invalid capacity 0 on image filesystem']);
+  });
+
+  it('reports the second failure in a row', async () => {
+    const { clock, collector, events } = await lab({ isDiskOdd: true });
+    const stop = new AbortController();
+    const running = collector.run(stop.signal);
+    await clock.advance(5 * 60_000);
+    expect(events).toEqual([]);
+    await clock.advance(5 * 60_000);
+    expect(events).toEqual(['ImageGCFailed odd']);
+    stop.abort();
+    await running;
+  });
+
   it('removes what we fetched and nobody uses, and goes on where one cannot go', async () => {
     const { collector, removed } = await lab();
     expect(await collector.collect(never)).toEqual({

@@ -13,6 +13,7 @@
  */
 import { type RuntimeChanges, type RuntimeImage } from '../../runtime/runtime-changes.js';
 import { type ContainerStatus } from '#watch';
+import { messageOf } from '#base/errors/errors.js';
 import { type Clock } from '#base/time/clock.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import {
@@ -57,9 +58,18 @@ export interface ImageCollectorOptions {
   /** Of the disk on which the runtime stores images. */
   readonly diskUsage: (signal: AbortSignal) => Promise<DiskUsage>;
   readonly policy?: ImagePolicy;
+  /** Called with events of the Node, in a kubelet's words (default: they are only logged). */
+  readonly onEvent?: (event: ImageEvent) => void;
   readonly logger?: Logger;
   /** Default: 5 min. */
   readonly periodMs?: number;
+}
+
+/** An event of the Node about the disk of images. */
+export interface ImageEvent {
+  readonly type: 'Warning';
+  readonly reason: 'ImageGCFailed' | 'FreeDiskSpaceFailed' | 'InvalidDiskCapacity';
+  readonly message: string;
 }
 
 /** The result of one pass. */
@@ -85,14 +95,19 @@ export class ImageCollector {
   /** Collects every five minutes, until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, periodMs = 5 * 60_000 } = this.#options;
+    let hasFailed = false;
     try {
       for (;;) {
         await clock.sleep(periodMs, signal);
         try {
           await this.collect(signal);
+          hasFailed = false;
         } catch (error) {
           signal.throwIfAborted();
           this.#logger.error('Image garbage collection failed', error);
+          // Once may be a runtime that has just started.
+          if (hasFailed) this.#report('ImageGCFailed', messageOf(error));
+          hasFailed = true;
         }
       }
     } catch (error) {
@@ -103,12 +118,25 @@ export class ImageCollector {
   /** One pass. Rejects with the signal's reason, or when disk or images cannot be read. */
   async collect(signal: AbortSignal): Promise<CollectedImages> {
     const { diskUsage, policy = DEFAULT_IMAGE_POLICY } = this.#options;
-    return await this.#free(signal, async () => {
+    let used = '';
+    const collected = await this.#free(signal, async () => {
       const usage = await diskUsage(signal);
+      if (usage.capacityBytes === 0) {
+        const message = 'invalid capacity 0 on image filesystem';
+        this.#report('InvalidDiskCapacity', message);
+        throw new Error(message);
+      }
+      used = `${usagePercent(usage)}% of ${usage.capacityBytes} bytes used`;
       const toFree = bytesToFree(usage, policy);
       if (toFree > 0) this.#tellOver(usage, policy, toFree);
       return toFree;
     });
+    if (collected.isShort) {
+      const freed = `unused images had ${collected.freedBytes} bytes`;
+      const advice = 'look for logs, volumes and images in use';
+      this.#report('FreeDiskSpaceFailed', `The disk of images stays too full (${used}): ${freed}; ${advice}`);
+    }
+    return collected;
   }
 
   /**
@@ -140,6 +168,10 @@ export class ImageCollector {
     if (toFree === 0) return NOTHING;
     const plan = planImageRemovals(images, pulled.all(), isInUse, policy.minAgeMs, clock.now());
     return await this.#remove(plan, toFree, signal);
+  }
+
+  #report(reason: ImageEvent['reason'], message: string): void {
+    this.#options.onEvent?.({ type: 'Warning', reason, message });
   }
 
   #tellOver(usage: DiskUsage, policy: ImagePolicy, toFree: number): void {
