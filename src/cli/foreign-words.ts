@@ -26,7 +26,6 @@ const FOREIGN_WORDS: Readonly<Record<string, string>> = {
   pods: 'podloop get pods -A',
   reload: 'nothing: the agent reads changed manifests by itself',
   rm: 'podloop delete pod NAME',
-  scale: 'one manifest is one pod; a cluster has Deployments',
   serve: 'podloop run FOLDER',
   status: 'podloop get pods -A, or podloop doctor',
   statsp: 'podloop stats',

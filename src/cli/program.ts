@@ -136,8 +136,13 @@ export const COMMANDS: readonly LazyCommand[] = [
   },
   {
     name: 'rollout',
-    summary: 'Restart pods, in the words of kubectl',
-    load: async (host) => (await import('./commands/restart/restart.js')).rolloutCommand(host),
+    summary: 'Replace the pods of workloads, or wait until they are replaced',
+    load: async (host) => (await import('./commands/rollout/rollout.js')).rolloutCommand(host),
+  },
+  {
+    name: 'scale',
+    summary: 'Set how many pods a Deployment, ReplicaSet or StatefulSet has',
+    load: async (host) => (await import('./commands/scale/scale.js')).scaleCommand(host),
   },
   {
     name: 'wait',

@@ -7,4 +7,10 @@ export { type JobEnd } from './job.js';
 export { type PodProgress, type WorkloadEvent } from './reconciling.js';
 export { type V1Workload } from './v1-workload.js';
 export { readWorkloadTrees, UNCONTROLLED_KINDS, WorkloadControllers } from './workload-controllers.js';
-export { nameOfWorkload, recordsOf, type WorkloadRecord } from './workload-record.js';
+export {
+  type ControlledKind,
+  type ControlledWorkload,
+  nameOfWorkload,
+  recordsOf,
+  type WorkloadRecord,
+} from './workload-record.js';

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type ControlledWorkload } from './workload-record.js';
 import { WorkloadNode } from '#support/harness/workload-node.js';
 
 let node: WorkloadNode;
@@ -29,6 +30,56 @@ describe('the workloads of an agent', () => {
     await node.mendDisk();
     await node.pass(10);
     expect(node.events.map(({ reason }) => reason)).toEqual(['SuccessfulCreate', 'Completed']);
+  });
+
+  const webOf = (image: string) => ({
+    ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' } },
+    spec: {
+      ...{ replicas: 1, selector: { matchLabels: { app: 'web' } } },
+      template: {
+        metadata: { labels: { app: 'web' } },
+        spec: { containers: [{ name: 'a', image }] },
+      },
+    },
+  });
+  const place = { namespace: 'default', name: 'web' };
+  const toThree = (object: ControlledWorkload): ControlledWorkload =>
+    ({ ...object, spec: { ...object.spec, replicas: 3 } }) as ControlledWorkload;
+
+  it('are changed beside their manifest until that says something else', async () => {
+    await node.apply(webOf('a:1'));
+    expect(await node.change('Deployment', place, toThree)).toBe(true);
+    expect(node.names()).toHaveLength(3);
+    await node.restart();
+    await node.apply(webOf('a:1'));
+    expect([node.names().length, node.trees[0]!.root.generation]).toEqual([3, 2]);
+    await node.apply(webOf('a:2'));
+    expect(node.trees[0]!.root.object.spec).toMatchObject({ replicas: 1 });
+    expect(node.trees[0]!.written).toBeUndefined();
+  });
+
+  it('are not changed where they are not there, or the disk does not take it', async () => {
+    expect(await node.change('Deployment', place, toThree)).toBe(false);
+    await node.apply(webOf('a:1'));
+    await node.breakDisk();
+    await expect(node.change('Deployment', place, toThree)).rejects.toThrow('cannot be written');
+    await node.mendDisk();
+    expect(node.trees[0]!.root.object.spec).toMatchObject({ replicas: 1 });
+  });
+
+  it('say which claims they have', async () => {
+    const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'data' } };
+    const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
+    const set = {
+      ...webOf('a:1'),
+      kind: 'StatefulSet',
+      spec: { ...webOf('a:1').spec, volumeClaimTemplates: [{ metadata: { name: 'disk' }, spec }] },
+    };
+    await node.apply({ ...claim, spec }, set);
+    expect(node.declared()).toEqual([
+      { source: 'file', namespace: 'default', name: 'data' },
+      { source: 'file', namespace: 'default', name: 'disk-web-0', owner: 'StatefulSet default/web' },
+    ]);
   });
 
   it('do not begin again where a record is damaged', async () => {

@@ -33,6 +33,7 @@ import { reconcileTree } from './reconcile-tree.js';
 import { claimNameOf } from './stateful-set.js';
 import { toV1Workloads, type V1Workload } from './v1-workload.js';
 import {
+  type ControlledKind,
   type ControlledWorkload,
   nameOfWorkload,
   parseTree,
@@ -83,12 +84,30 @@ interface Stored {
   isStored: boolean;
 }
 
+/** A change beside the manifest that somebody waits for. */
+interface PendingChange {
+  readonly key: string;
+  readonly change: (object: ControlledWorkload) => ControlledWorkload;
+  readonly resolve: (isThere: boolean) => void;
+  readonly reject: (error: Error) => void;
+}
+
 interface Source {
   delivery: WorkloadDelivery;
   /** What is delivered has been brought to the disk. */
   isSettled: boolean;
   /** Keys of the workloads of the last delivery: others may be gone, and are left as they are until that is known. */
   readonly wanted: ReadonlySet<string>;
+}
+
+/** A claim that a manifest has, or a workload of one. */
+export interface DeclaredClaim {
+  /** `file`, `http`, `stdin`. */
+  readonly source: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** The workload that has it: `StatefulSet default/db`; undefined for one that is in a manifest itself. */
+  readonly owner?: string;
 }
 
 /** What earlier agents have stored. Unreadable records are left out. */
@@ -109,6 +128,8 @@ export class WorkloadControllers {
   readonly #wakeup = new Wakeup();
   /** Keys of trees to be reconciled. */
   readonly #dirty = new Set<string>();
+  /** As many as there are requests for them. */
+  readonly #changes: PendingChange[] = [];
 
   private constructor(options: WorkloadControllersOptions, records: RecordFolder<WorkloadTree>) {
     this.#options = options;
@@ -135,9 +156,25 @@ export class WorkloadControllers {
     return [...this.#trees.keys()].sort().map((key) => this.#trees.get(key)!.tree);
   }
 
-  /** The objects of manifests, with their sources. */
+  /** The objects of manifests as they are written there, with their sources. */
   roots(): { readonly source: string; readonly object: ControlledWorkload }[] {
-    return this.list().map(({ source, root }) => ({ source, object: root.object }));
+    return this.list().map(({ source, root, written }) => ({ source, object: written ?? root.object }));
+  }
+
+  /** The claims of manifests, and those that StatefulSets have now, with their sources. */
+  claims(): DeclaredClaim[] {
+    const written = [...this.#sources].flatMap(([source, { delivery }]) =>
+      delivery.workloads
+        .filter(({ kind }) => kind === 'PersistentVolumeClaim')
+        .map(({ metadata: { namespace, name } }) => ({ source, namespace, name })),
+    );
+    const ofSets = this.list().flatMap(({ source, root }) =>
+      claimsOf(root).map(({ namespace, name }) => ({
+        ...{ source, namespace, name },
+        owner: nameOfWorkload(root.object),
+      })),
+    );
+    return [...written, ...ofSets];
   }
 
   /** The Jobs and CronJobs of manifests, each with its end. */
@@ -172,6 +209,27 @@ export class WorkloadControllers {
     this.#wakeup.wake();
   }
 
+  /**
+   * Changes a workload of a manifest beside the manifest, until that says something else. Resolves once that is on the
+   * disk; with false if there is no such workload. Rejects if it cannot be written.
+   */
+  async change(
+    kind: ControlledKind,
+    { namespace, name }: { readonly namespace: string; readonly name: string },
+    change: (object: ControlledWorkload) => ControlledWorkload,
+  ): Promise<boolean> {
+    const found = [...this.#trees].find(([key, { tree }]) => {
+      const { metadata, kind: itsKind } = tree.root.object;
+      const isIt = itsKind === kind && metadata.namespace === namespace && metadata.name === name;
+      return isIt && this.#isWanted(key);
+    });
+    if (found === undefined) return false;
+    return new Promise((resolve, reject) => {
+      this.#changes.push({ key: found[0], change, resolve, reject });
+      this.#wakeup.wake();
+    });
+  }
+
   /** Something has become of pods: their workloads are looked after soon. Without a uid: of all. */
   podsChanged(uid?: string): void {
     for (const [key, { tree }] of this.#trees) {
@@ -204,6 +262,10 @@ export class WorkloadControllers {
     for (const name of this.#sources.keys()) {
       if (await this.#takeWorkloads(name)) changed.add(name);
     }
+    for (const each of this.#changes.splice(0)) {
+      const source = await this.#change(each);
+      if (source !== undefined) changed.add(source);
+    }
     const nowMs = clock.now();
     for (const [key, stored] of [...this.#trees]) {
       if (!this.#isWanted(key) || (!this.#dirty.delete(key) && nowMs < stored.dueMs)) continue;
@@ -222,8 +284,9 @@ export class WorkloadControllers {
       const key = keyOf(name, object);
       const known = this.#trees.get(key);
       if (known === undefined) this.#store(this.#newTree(name, object), false);
-      else if (!isDeepStrictEqual(known.tree.root.object, object)) {
+      else if (!isDeepStrictEqual(known.tree.written ?? known.tree.root.object, object)) {
         const tree = structuredClone(known.tree);
+        delete tree.written;
         tree.root.object = object;
         tree.root.generation++;
         isWritten = (await this.#write(known, tree)) && isWritten;
@@ -237,6 +300,30 @@ export class WorkloadControllers {
     // It may have been replaced meanwhile.
     if (this.#sources.get(name) === source && isWritten) source.isSettled = true;
     return true;
+  }
+
+  async #change({ key, change, resolve, reject }: PendingChange): Promise<string | undefined> {
+    const stored = this.#trees.get(key);
+    if (stored === undefined) {
+      resolve(false);
+      return undefined;
+    }
+    const tree = structuredClone(stored.tree);
+    const written = tree.written ?? tree.root.object;
+    const object = change(tree.root.object);
+    if (isDeepStrictEqual(object, written)) delete tree.written;
+    else tree.written = written;
+    if (!isDeepStrictEqual(object, tree.root.object)) tree.root.generation++;
+    tree.root.object = object;
+    if (!(await this.#write(stored, tree))) {
+      reject(
+        new Error(`the record of the ${nameOfWorkload(object)} cannot be written; the agent’s log says why`),
+      );
+      return undefined;
+    }
+    this.#dirty.add(key);
+    resolve(true);
+    return tree.source;
   }
 
   #newTree(source: string, object: ControlledWorkload): WorkloadTree {
@@ -341,20 +428,12 @@ export class WorkloadControllers {
       ),
     );
     this.#forgetPods();
-    for (const [, { tree }] of this.#treesOf(name)) this.#declareClaims(tree);
+    for (const [, { tree }] of this.#treesOf(name)) {
+      for (const { namespace, name: claim, spec } of claimsOf(tree.root))
+        this.#options.onClaim({ namespace, name: claim }, spec);
+    }
     const hasAll = isSettled && !this.#treesOf(name).some(([, { isStored }]) => !isStored);
     delivery.hand([...delivery.pods, ...made], delivery.isComplete && hasAll);
-  }
-
-  #declareClaims({ root: { object, pods } }: WorkloadTree): void {
-    if (object.kind !== 'StatefulSet') return;
-    const { metadata, spec } = object;
-    for (const { index } of pods) {
-      for (const claim of spec.volumeClaimTemplates ?? []) {
-        const name = claimNameOf(claim.metadata.name, metadata.name, index!);
-        this.#options.onClaim({ namespace: metadata.namespace, name }, claim.spec);
-      }
-    }
   }
 
   /** The same object as long as the entry is the same. */
@@ -393,4 +472,19 @@ function keyOf(source: string, { kind, metadata }: ControlledWorkload): string {
 
 function fileNameOf(key: string): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 32);
+}
+
+/** The claims of the pods of a StatefulSet; none of other workloads. */
+function claimsOf({
+  object,
+  pods,
+}: WorkloadRecord): { readonly namespace: string; readonly name: string; readonly spec: ClaimSpec }[] {
+  if (object.kind !== 'StatefulSet') return [];
+  const { metadata, spec: wanted } = object;
+  return pods.flatMap(({ index }) =>
+    (wanted.volumeClaimTemplates ?? []).map(({ metadata: claim, spec }) => {
+      const name = claimNameOf(claim.name, metadata.name, index!);
+      return { namespace: metadata.namespace, name, spec };
+    }),
+  );
 }

@@ -69,7 +69,7 @@ export interface WorkloadRecord {
   readonly createdAtMs: number;
   /** Counts the versions of the object, from 1. */
   generation: number;
-  /** As written, without defaults. */
+  /** As written, without defaults; of a root with what {@link WorkloadTree.written} says. */
   object: ControlledWorkload;
   /** Templates that pods were made of, by revision. */
   revisions: Record<string, PodTemplate>;
@@ -81,6 +81,8 @@ export interface WorkloadRecord {
 export interface WorkloadTree {
   /** `file`, `http`, `stdin`. */
   readonly source: string;
+  /** As its manifest has the root, where somebody has changed it beside the manifest; until that changes. */
+  written?: ControlledWorkload;
   root: WorkloadRecord;
   /** ReplicaSets of a Deployment, Jobs of a CronJob. */
   owned: WorkloadRecord[];

@@ -89,6 +89,17 @@ describe('a pod that does not run stands at', () => {
     expect(found.remedy).not.toBe('');
   });
 
+  it.each<[PodCase['source'], RegExp]>([
+    ['podloop’s agent', /podloop logs --previous -c app web -n default/],
+    ['the kubelet', /kubectl logs --previous -c app web -n default/],
+  ])('in the words of %s', (source, words) => {
+    const lastState = { terminated: { exitCode: 1, reason: 'Error', finishedAt: ago(20_000) } };
+    const waiting = { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 40s' } };
+    expect(explain({ source, status: statusOf(waiting, { lastState, restartCount: 3 }) }).remedy).toMatch(
+      words,
+    );
+  });
+
   it.each<[string, object, RegExp]>([
     ['failed', { exitCode: 1, reason: 'Error' }, /kubectl logs --previous -c app/],
     ['used too much memory', { exitCode: 137, reason: 'OOMKilled' }, /resources\.limits\.memory/],

@@ -40,7 +40,7 @@ export function explainPod(podCase: PodCase): PodDiagnosis {
     (finding) => OF_NODE.includes(finding.code) && finding.severity !== 'info' && !about.includes(finding),
   );
   return {
-    ...{ pod, source, ...rest, isWell },
+    ...{ pod, source, ...rest, isWell, remedy: toWordsOf(podCase, rest.remedy) },
     evidence: [
       ...evidence,
       ...(isWell
@@ -52,6 +52,21 @@ export function explainPod(podCase: PodCase): PodDiagnosis {
     ],
     findings: isWell ? about : [...about, ...ofNode],
   };
+}
+
+/** Words of kubectl that podloop's agent answers, too, under podloop's name. */
+const SHARED_WORDS = /\bkubectl (?=(?:logs|describe|get|delete|exec)\b)/g;
+
+/** The remedy with the name of the pod, in the words of whoever runs the pod. */
+function toWordsOf({ pod: { name, namespace }, source }: PodCase, remedy: string): string {
+  const named = remedy
+    .replaceAll(/\b(kubectl logs(?: --previous)?(?: -c [^\s.,]+)?)(?=[.,]|$)/g, `$1 ${name} -n ${namespace}`)
+    .replaceAll(/\bkubectl (describe) pod(?=[),.])/g, `kubectl $1 pod ${name} -n ${namespace}`);
+  if (source !== 'podloop’s agent') return named;
+  return named
+    .replaceAll(SHARED_WORDS, 'podloop ')
+    .replaceAll(/journalctl -u kubelet(?: -g MountVolume)?/g, `podloop events --pod ${namespace}/${name}`)
+    .replaceAll('crictl pull IMAGE on this node', 'podloop pull IMAGE');
 }
 
 function isAbout(finding: Finding, { pod }: PodCase): boolean {
@@ -225,7 +240,7 @@ function explainSandbox(podCase: PodCase): Standing | undefined {
       metrics === undefined
         ? []
         : [`${metrics.sandboxErrors} calls of run_podsandbox have failed since the kubelet started`],
-    remedy: `See its log about this pod: ${source === 'the kubelet' ? 'journalctl -u kubelet' : 'podloop events'} -g ${pod.name}.`,
+    remedy: `See its log about this pod: ${source === 'the kubelet' ? `journalctl -u kubelet -g ${pod.name}` : `podloop events --pod ${name}`}.`,
   };
 }
 

@@ -65,6 +65,20 @@ describe('a pod is picked', () => {
     expect(picked.kind === 'found' && picked.containers).toHaveLength(2);
   });
 
+  it('by its name in the manifest, behind which an agent puts that of its node', () => {
+    const object = (name: string, nodeName = 'Vm') => ({
+      metadata: {
+        ...{ namespace: 'default', name, uid: name },
+        annotations: { 'kubernetes.io/config.source': 'file' },
+      },
+      spec: { nodeName },
+    });
+    const pods = see({ ofAgent: known({ items: [object('web-vm'), object('db-0')] }) });
+    expect(pickPod(pods, { name: 'web' })).toMatchObject({ kind: 'found', pod: { name: 'web-vm' } });
+    expect(pickPod(pods, { name: 'web-vm' })).toMatchObject({ kind: 'found', pod: { name: 'web-vm' } });
+    expect(pickPod(pods, { name: 'db' })).toMatchObject({ kind: 'absent', similar: ['default/db-0'] });
+  });
+
   it('not when it is not there; who was asked says whether that is sure', () => {
     const lists = { sandboxes: [aSandbox('default', 'web-node-1')], containers: [] };
     expect(pickPod(see({ lists }), { name: 'web' })).toEqual({

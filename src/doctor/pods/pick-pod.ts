@@ -1,4 +1,5 @@
 import { formatPod, type PodRef } from '#kube/pod/pod-ref.js';
+import { STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
 import { type ListedNode } from '../facts/event-witness.js';
 import { type Looked } from '../looked.js';
 import { type PodCase } from './pod-case.js';
@@ -40,10 +41,10 @@ const MAX_SIMILAR = 5;
 /** Finds the pod that is meant: what an agent or a kubelet has comes before what only the runtime has. Pure. */
 export function pickPod(seen: SeenPods, wanted: PodName): PickedPod {
   const all = listCandidates(seen);
-  const isWanted = ({ pod }: Candidate): boolean =>
-    pod.name === wanted.name && (wanted.namespace === undefined || pod.namespace === wanted.namespace);
+  const there = all.filter(({ pod }) => wanted.namespace === undefined || pod.namespace === wanted.namespace);
+  const exact = there.filter(({ pod }) => pod.name === wanted.name);
   const byName = new Map<string, Candidate>();
-  for (const each of all.filter(isWanted)) {
+  for (const each of exact.length > 0 ? exact : there.filter((one) => nameInManifest(one) === wanted.name)) {
     const name = formatPod(each.pod);
     if (!byName.has(name)) byName.set(name, each);
   }
@@ -68,6 +69,14 @@ export function pickPod(seen: SeenPods, wanted: PodName): PickedPod {
   const ids = new Set(sandboxes.map(({ id }) => id));
   const containers = (seen.lists?.containers ?? []).filter(({ sandboxId }) => ids.has(sandboxId));
   return { kind: 'found', ...found, sandboxes, containers };
+}
+
+/** A pod of a manifest has the name of its node behind its own. */
+function nameInManifest({ pod, object }: Candidate): string | undefined {
+  const { metadata: { annotations = {} } = {}, spec: { nodeName = '' } = {} } = object ?? {};
+  const ending = `-${nodeName.toLowerCase()}`;
+  const isOfManifest = annotations[STATIC_POD_ANNOTATIONS.source] !== undefined && nodeName !== '';
+  return isOfManifest && pod.name.endsWith(ending) ? pod.name.slice(0, -ending.length) : undefined;
 }
 
 function listCandidates({ ofAgent, ofKubelet, lists }: SeenPods): Candidate[] {

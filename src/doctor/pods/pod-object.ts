@@ -7,11 +7,13 @@ export interface PodObject {
     readonly uid?: string;
     readonly namespace?: string;
     readonly name?: string;
+    readonly annotations?: Readonly<Record<string, string>>;
     readonly deletionTimestamp?: string;
     readonly deletionGracePeriodSeconds?: number;
     readonly creationTimestamp?: string;
   };
   readonly spec?: {
+    readonly nodeName?: string;
     readonly volumes?: readonly VolumeObject[];
     readonly initContainers?: readonly ContainerObject[];
     readonly containers?: readonly ContainerObject[];

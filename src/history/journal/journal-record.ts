@@ -51,6 +51,8 @@ export interface JournalRecord {
   readonly message: string;
   /** Absent if it is about the node. */
   readonly pod?: JournalPod;
+  /** The kind of {@link pod}, if it is no pod but a workload (default: a pod of v1). */
+  readonly about?: { readonly kind: string; readonly apiVersion: string };
   /** The name of the node, if it is about the node. */
   readonly node?: string;
   /** The name of the container. */

@@ -27,7 +27,11 @@ export interface ObjectMetadata {
   readonly deletionGracePeriodSeconds?: number;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
-  readonly ownerReferences?: readonly { readonly kind?: string; readonly name?: string }[];
+  readonly ownerReferences?: readonly {
+    readonly kind?: string;
+    readonly name?: string;
+    readonly uid?: string;
+  }[];
 }
 
 export interface PodObject extends KubeObject {

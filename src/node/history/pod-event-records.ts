@@ -6,12 +6,13 @@ import { podEventRecorded } from '../telemetry/reports/pod-event-log.js';
 
 /** Records the events of pods in Kubernetes' words, until the returned function is called. */
 export function recordPodEvents({ channels, clock, repeats }: RecordMaker): () => void {
-  return channels.subscribe(podEventRecorded, ({ pod, type, reason, message, container }) => {
+  return channels.subscribe(podEventRecorded, ({ pod, about: object, type, reason, message, container }) => {
     const key = `event ${JSON.stringify([pod.uid, container, type, reason, message])}`;
     // The publisher may have passed all metadata of the pod.
     const { uid, namespace, name } = pod;
     const about = {
       pod: { uid, namespace, name },
+      ...(object === undefined ? {} : { about: object }),
       ...(container === undefined ? {} : { container }),
     };
     repeats.fold(key, { atMs: clock.now(), kind: 'event', type, reason, message, ...about });

@@ -124,6 +124,19 @@ export class WorkloadNode implements AsyncDisposable {
     await this.#controllers.settle();
   }
 
+  /** Somebody changes a workload beside its manifest. */
+  async change(...asked: Parameters<WorkloadControllers['change']>): Promise<boolean> {
+    const done = this.#controllers.change(...asked);
+    done.catch(() => undefined);
+    await this.settle();
+    return done;
+  }
+
+  /** The claims that manifests have, and workloads of them. */
+  declared(): ReturnType<WorkloadControllers['claims']> {
+    return this.#controllers.claims();
+  }
+
   /** Time passes, and the controllers look. */
   async pass(seconds: number): Promise<void> {
     await this.clock.advance(seconds * 1_000);

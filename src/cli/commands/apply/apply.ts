@@ -7,7 +7,7 @@ import {
   withAgent,
 } from '../../shared/agent-session.js';
 import { ApiError } from '../../shared/api/api-status.js';
-import { pathOf } from '../../shared/api/resource-type.js';
+import { pathOf, qualifiedName } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure, failure } from '../../command-failure.js';
 import { DRY_RUN_WORDS, type DryRun, dryRunOption } from '../../shared/dry-run.js';
@@ -160,7 +160,7 @@ async function print(
   { stdout }: CliHost,
 ): Promise<void> {
   // An agent puts the name of its node behind that of a pod.
-  const called = `${type.singular}/${object.metadata?.name ?? name}`;
+  const called = `${qualifiedName(type)}/${object.metadata?.name ?? name}`;
   if (output === 'json') await stdout.writeLine(toJsonText(object));
   else if (output === 'yaml') await stdout.writeLine(toYamlText(object));
   else await stdout.writeLine(output === 'name' ? called : `${called} ${result}${DRY_RUN_WORDS[dryRun]}`);

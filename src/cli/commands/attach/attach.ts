@@ -1,12 +1,13 @@
 import { Command } from 'commander';
 import { type AgentSession, withAgent } from '../../shared/agent-session.js';
-import { readPodName, readSelection } from '../../shared/api/object-selection.js';
+import { readSelection } from '../../shared/api/object-selection.js';
+import { findPodOf } from '../../shared/pods/pods-of-object.js';
 import { chooseContainer } from '../../shared/api/container-choice.js';
 import { pathOf, PODS } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { failure } from '../../command-failure.js';
 import { connectCommand } from '../../shared/streaming/connect-command.js';
-import { addStreamFlags, getUnendedPod, type StreamFlags } from '../../shared/streaming/stream-flags.js';
+import { addStreamFlags, assertUnended, type StreamFlags } from '../../shared/streaming/stream-flags.js';
 import { chooseStreams, runSession } from '../../shared/streaming/terminal-session.js';
 import { wrapNotes } from '../../help-layout.js';
 
@@ -41,18 +42,20 @@ export function attachCommand(host: CliHost): Command {
 }
 
 function readName(words: readonly string[]): string {
-  if (words.length === 1) return readPodName(words[0]!);
+  if (words.length === 1) return words[0]!;
   const { names } = readSelection(words, { hasSelector: false, allNamespaces: false }, 'attach');
-  return readPodName(`${names[0]!.type.plural}/${names[0]!.name}`);
+  return `${names[0]!.type.plural}/${names[0]!.name}`;
 }
 
-async function attach(name: string, flags: StreamFlags, session: AgentSession, host: CliHost): Promise<void> {
+async function attach(word: string, flags: StreamFlags, session: AgentSession, host: CliHost): Promise<void> {
   const { client, namespace, signal } = session;
-  const path = pathOf(PODS, namespace, name);
-  const pod = await getUnendedPod(client, path, 'attach');
-  const { container, notice } = chooseContainer(pod, flags.container);
   const say = (line: string): Promise<void> =>
     flags.quiet ? Promise.resolve() : host.stderr.writeLine(line);
+  const pod = await findPodOf(word, session, say);
+  assertUnended(pod, 'attach');
+  const { name = word } = pod.metadata ?? {};
+  const path = pathOf(PODS, namespace, name);
+  const { container, notice } = chooseContainer(pod, flags.container);
   if (notice !== undefined) await say(notice);
   const containerName = container.name ?? '';
   const hasTty = container.tty === true;

@@ -9,7 +9,7 @@ import {
 import { ApiError } from '../../shared/api/api-status.js';
 import { type KubeObject } from '#kube/columns/kube-object.js';
 import { readSelection } from '../../shared/api/object-selection.js';
-import { pathOf, PODS, type ResourceType } from '../../shared/api/resource-type.js';
+import { pathOf, PODS, qualifiedName, type ResourceType } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure, failure } from '../../command-failure.js';
 import { DRY_RUN_WORDS, type DryRun, dryRunOption } from '../../shared/dry-run.js';
@@ -18,6 +18,7 @@ import { parseDurationFlag, parseWholeFlag } from '../../shared/flag-values.js';
 import { selectorQuery, withKinds } from '../../shared/api/get-request.js';
 import { readManifestObjects } from '../../shared/manifest-objects.js';
 import { selectorOption } from '../../shared/selector-option.js';
+import { escapeTerminal } from '../../shared/print/terminal-text.js';
 import { howToStart } from '../../shared/pods/ask-for-pods.js';
 import { waitUntilGone } from '../../shared/api/wait-until-gone.js';
 import { groupFlags, wrapNotes } from '../../help-layout.js';
@@ -47,6 +48,8 @@ interface Doomed {
 /** An object that goes, under the name that it has on its node. */
 interface Removed extends Doomed {
   readonly uid: string | undefined;
+  /** What the agent wants to be known, in words. */
+  readonly warnings: readonly string[];
   /** What makes another pod in its place. */
   readonly ownerReferences?: NonNullable<KubeObject['metadata']>['ownerReferences'];
 }
@@ -68,7 +71,8 @@ const FLAG_GROUPS = {
 
 const HELP = `
 A pod is stopped, and stays so until "podloop start", until its manifest changes, or is applied again. A pod of a Deployment or another workload is
-replaced. All other objects are removed with their files; one that stands in a file with others is left to whoever wrote that.
+replaced. All other objects are removed with their files; one that stands in a file with others is left to whoever wrote that. A PersistentVolumeClaim goes with its
+volume and all that is in it, unless a pod has it.
 
 Examples:
   # Stop a pod, and wait until it has ended
@@ -155,6 +159,8 @@ async function remove(
       const removed = await removeOne(one, flags.dryRun, seconds, session);
       going.push(removed);
       await host.stdout.writeLine(describeRemoval(removed, flags, seconds));
+      for (const warning of removed.warnings)
+        await host.stderr.writeLine(`Warning: ${escapeTerminal(warning)}`);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       if (error.reason !== 'NotFound' || !(flags.ignoreNotFound || isBroad)) failures.push(error);
@@ -208,6 +214,8 @@ async function findDoomed(
   for (const type of selection.types) {
     const list = await client.get(pathOf(type, allNamespaces ? undefined : namespace), selectorQuery(flags));
     for (const { metadata = {} } of withKinds(list)) {
+      // It goes with what has made it.
+      if (selection.isGroup === true && (metadata.ownerReferences ?? []).length > 0) continue;
       found.push({ type, name: metadata.name ?? '', namespace: metadata.namespace ?? namespace });
     }
   }
@@ -223,19 +231,20 @@ async function removeOne(
   const path = pathOf(one.type, one.namespace, one.name);
   // Secrets cannot be read: only the agent knows whether one is there.
   const isAsked = dryRun === 'server' || (dryRun === 'client' && one.type.plural === 'secrets');
-  if (dryRun === 'client' && !isAsked) return toRemoved(one, await client.get(path));
+  if (dryRun === 'client' && !isAsked) return toRemoved(one, await client.get(path), []);
   const query = { gracePeriodSeconds: seconds, ...(isAsked ? { dryRun: 'All' } : {}) };
-  const { object } = await client.send('DELETE', path, { query });
-  return toRemoved(one, object);
+  const { object, warnings } = await client.send('DELETE', path, { query });
+  return toRemoved(one, object, warnings);
 }
 
 /** Out of the answer: the object as it goes, or a Status that has no more than its uid. */
-function toRemoved(one: Doomed, answer: KubeObject): Removed {
+function toRemoved(one: Doomed, answer: KubeObject, warnings: readonly string[]): Removed {
   if (answer.kind !== 'Status') {
     const { uid, name = one.name, ownerReferences = [] } = answer.metadata ?? {};
-    return { ...one, name, uid, ...(ownerReferences.length === 0 ? {} : { ownerReferences }) };
+    return { ...one, name, uid, warnings, ...(ownerReferences.length === 0 ? {} : { ownerReferences }) };
   }
-  return { ...one, uid: (answer as { readonly details?: { readonly uid?: string } }).details?.uid };
+  const { details } = answer as { readonly details?: { readonly uid?: string } };
+  return { ...one, uid: details?.uid, warnings };
 }
 
 function describeRemoval(
@@ -243,8 +252,8 @@ function describeRemoval(
   flags: DeleteFlags,
   seconds: number | undefined,
 ): string {
-  if (flags.output === 'name') return `${type.singular}/${name}`;
+  if (flags.output === 'name') return `${qualifiedName(type)}/${name}`;
   const done = seconds === 0 ? 'force deleted' : 'deleted';
   const where = type.namespaced ? ` from ${namespace} namespace` : '';
-  return `${type.singular} "${name}" ${done}${where}${DRY_RUN_WORDS[flags.dryRun]}`;
+  return `${qualifiedName(type)} "${name}" ${done}${where}${DRY_RUN_WORDS[flags.dryRun]}`;
 }

@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { resolve } from 'node:path';
-import { createInterface } from 'node:readline';
 import { Command } from 'commander';
 import { Agent, hasSameManifests, readManifestPlaces, resolveAgentOptions } from '#node';
 import { SILENT_LOGGER } from '#base/log/logger.js';
@@ -16,6 +14,7 @@ import { AgentAbsent, AgentClient } from '../../shared/api/agent-client.js';
 import { readLines } from '../../shared/api/watch-objects.js';
 import { createLogger } from '../../shared/log/log-output.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
+import { isYes } from '../../shared/streaming/read-answer.js';
 import { isTerminalInput } from '../../shared/streaming/raw-terminal.js';
 
 interface DownFlags {
@@ -71,7 +70,7 @@ async function down(
   host: CliHost,
   signal: AbortSignal,
 ): Promise<void> {
-  const { agents } = await findAgents(host, signal);
+  const { agents, closed } = await findAgents(host, signal);
   const found = await chooseAgents(folder, flags, agents, host);
   if (found.length > 1) {
     const words = found.map(({ socket }) => `  podloop down --socket ${quoteWord(socket)}`);
@@ -79,8 +78,19 @@ async function down(
   }
   const [agent] = found;
   if (agent !== undefined) return endAgent(agent, flags, host, signal);
+  // The one that is meant may be among those that cannot be asked.
+  if (closed.length > 0) throw closedError(closed, flags);
   if (flags.socket !== undefined) throw new AgentAbsent(flags.socket);
   await endLeftPods(folder, flags, host, signal);
+}
+
+function closedError(closed: readonly string[], { socket }: DownFlags): CommandFailure {
+  const [only, ...others] = closed;
+  const agents = others.length === 0 ? `the agent at ${only}` : `the agents at ${closed.join(', ')}`;
+  const none = socket === undefined ? 'no agent of yours runs here; ' : '';
+  return failure(
+    `${none}${agents} can only be ended by the user who started it, or by root: sudo podloop down`,
+  );
 }
 
 /** The agents that may be meant. */
@@ -215,11 +225,5 @@ async function confirm(
   if (!isTerminalInput(stdin))
     throw failure('nobody can be asked, as standard input is no terminal; add --yes');
   await stderr.write('End them? [y/N] ');
-  const lines = createInterface({ input: stdin });
-  try {
-    const [answer = ''] = (await once(lines, 'line', { signal })) as [string?];
-    if (!/^y(es)?$/i.test(answer.trim())) throw failure('nothing was ended');
-  } finally {
-    lines.close();
-  }
+  if (!(await isYes(stdin, stderr, signal))) throw failure('nothing was ended');
 }

@@ -182,7 +182,7 @@ describe('podloop events without an agent', () => {
     [['--kinds', 'foo'], 'use lifecycle, event'],
     [['--pod', 'a/b/c'], '--pod: "a/b/c" is no pod'],
     [['--for', 'web'], '--for must be in TYPE/NAME form, as in pod/web'],
-    [['--for', 'node/n1'], '--for: the history names pods alone, not node/n1'],
+    [['--for', 'node/n1'], '--for: the history names pods and workloads, and no Node'],
     [['--for', 'pod/web', '--pod', 'db'], '--for and --pod both name a pod'],
     [['--pod', 'a/b', '-n', 'c'], 'is not in the namespace of --namespace, c'],
   ])('refuses %j', async (args, message) => {

@@ -10,8 +10,8 @@ import {
   stripEquals,
   withAgent,
 } from '../../shared/agent-session.js';
-import { readPodName } from '../../shared/api/object-selection.js';
-import { findResourceType } from '../../shared/api/resource-type.js';
+import { type NamedObject, readSelection } from '../../shared/api/object-selection.js';
+import { findResourceType, hasPodTemplate, PODS } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { failure } from '../../command-failure.js';
 import { HistoryReader, type HistoryRecord } from '../../shared/history/history-reader.js';
@@ -99,7 +99,8 @@ export function eventsCommand(host: CliHost): Command {
 }
 
 async function events(given: EventsFlags, host: CliHost): Promise<void> {
-  const flags = { ...given, ...(given.for === undefined ? {} : { pod: readFor(given.for, given.pod) }) };
+  const named = given.for === undefined ? undefined : readFor(given.for, given.pod);
+  const flags = { ...given, ...(named === undefined ? {} : { pod: named.name }) };
   const format = await readOutputFormat(flags.output);
   await withAgent(host, flags, async (session) => {
     const { client, signal } = session;
@@ -109,7 +110,7 @@ async function events(given: EventsFlags, host: CliHost): Promise<void> {
       filter: readFilter(flags, session, host.clock.now()),
     });
     const print = format.kind === 'table' ? printTable : printObjects;
-    const count = await print(reader.read(), { format, flags, host });
+    const count = await print(ofKind(reader.read(), named?.type.kind), { format, flags, host });
     if (count > 0 || flags.watch || signal.aborted) return;
     const { namespace } = readFilter(flags, session, 0);
     await host.stderr.writeLine(
@@ -190,11 +191,23 @@ function readFilter(flags: EventsFlags, session: AgentSession, nowMs: number): H
   };
 }
 
-function readFor(text: string, pod: string | undefined): string {
+/** All records, or those about objects of a kind. */
+async function* ofKind(
+  records: AsyncIterable<HistoryRecord>,
+  kind: string | undefined,
+): AsyncGenerator<HistoryRecord, void, undefined> {
+  for await (const record of records) if (kind === undefined || kindOf(record) === kind) yield record;
+}
+
+function readFor(text: string, pod: string | undefined): NamedObject {
   if (pod !== undefined) throw failure('--for and --pod both name a pod; use one of them');
   if (!text.includes('/'))
     throw failure(`--for must be in TYPE/NAME form, as in pod/web, not ${JSON.stringify(text)}`);
-  return readPodName(text, `--for: the history names pods alone, not ${text}`);
+  const [named] = readSelection([text], { hasSelector: false, allNamespaces: false }, 'events').names;
+  const { kind } = named!.type;
+  if (named!.type !== PODS && !hasPodTemplate(named!.type))
+    throw failure(`--for: the history names pods and workloads, and no ${kind}`);
+  return named!;
 }
 
 /** Milliseconds since the epoch of `1h`, that long ago, or of a time. */
@@ -268,11 +281,21 @@ class EventTable {
     const { atMs, kind, type, reason, message, pod, node = '', container = '' } = record;
     return [
       ...(withNamespace ? [pod?.namespace ?? DEFAULT_NAMESPACE] : []),
-      ...[lastSeen(record, nowMs), type, reason, pod === undefined ? `Node/${node}` : `Pod/${pod.name}`],
+      ...[
+        lastSeen(record, nowMs),
+        type,
+        reason,
+        pod === undefined ? `Node/${node}` : `${kindOf(record)}/${pod.name}`,
+      ],
       ...(wide ? [container, kind, new Date(atMs).toISOString()] : []),
       message.trim(),
     ];
   }
+}
+
+/** The kind of what a record is about, if that is not the node. */
+function kindOf({ about }: HistoryRecord): string {
+  return about?.kind ?? PODS.kind;
 }
 
 /** `5m`, or `10s (x12 over 5m)` for what has happened again and again. */

@@ -7,6 +7,13 @@ const RECORD: HistoryRecord = {
   pod: { uid: 'u1', namespace: 'default', name: 'web' },
 };
 
+it('an event about a workload says of which kind it is', () => {
+  const about = { kind: 'Job', apiVersion: 'batch/v1' };
+  expect(toEventObject({ ...RECORD, about }).involvedObject).toEqual({
+    ...{ ...about, name: 'web', namespace: 'default', uid: 'u1' },
+  });
+});
+
 it.each<[string, Partial<HistoryRecord>, string | undefined]>([
   ['a pod', {}, undefined],
   ['a container', { container: 'main' }, 'spec.containers{main}'],

@@ -15,8 +15,11 @@ export interface DetailedEvent extends EventObject {
 /** A record as a v1 Event, so that what is written for kubectl's reads it. */
 export function toEventObject(record: HistoryRecord): DetailedEvent {
   const { id, atMs, kind, type, reason, message, pod, node = '', container, count = 1, details } = record;
-  const { firstAtMs = atMs, fieldPath = containerFieldPath(container) } = record;
-  const about = { kind: pod === undefined ? 'Node' : 'Pod', name: pod?.name ?? node };
+  const { firstAtMs = atMs, fieldPath = containerFieldPath(container), about: object } = record;
+  const about = {
+    ...(object ?? { kind: pod === undefined ? 'Node' : 'Pod' }),
+    name: pod?.name ?? node,
+  };
   return {
     ...{ apiVersion: 'v1', kind: 'Event' },
     metadata: {

@@ -1,12 +1,12 @@
 import { Command } from 'commander';
 import { type AgentSession, withAgent } from '../../shared/agent-session.js';
-import { readPodName } from '../../shared/api/object-selection.js';
+import { findPodOf } from '../../shared/pods/pods-of-object.js';
 import { chooseContainer } from '../../shared/api/container-choice.js';
 import { pathOf, PODS } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { failure, usageFailure } from '../../command-failure.js';
 import { connectCommand } from '../../shared/streaming/connect-command.js';
-import { addStreamFlags, getUnendedPod, type StreamFlags } from '../../shared/streaming/stream-flags.js';
+import { addStreamFlags, assertUnended, type StreamFlags } from '../../shared/streaming/stream-flags.js';
 import { chooseStreams, runSession } from '../../shared/streaming/terminal-session.js';
 import { wrapNotes } from '../../help-layout.js';
 
@@ -61,10 +61,13 @@ async function exec(
   host: CliHost,
 ): Promise<void> {
   const { client, namespace, signal } = session;
-  const path = pathOf(PODS, namespace, readPodName(word));
-  const pod = await getUnendedPod(client, path, 'exec into');
+  const say = (line: string): Promise<void> =>
+    flags.quiet ? Promise.resolve() : host.stderr.writeLine(line);
+  const pod = await findPodOf(word, session, say);
+  assertUnended(pod, 'exec into');
+  const path = pathOf(PODS, namespace, pod.metadata?.name ?? word);
   const { container, notice } = chooseContainer(pod, flags.container);
-  if (notice !== undefined && !flags.quiet) await host.stderr.writeLine(notice);
+  if (notice !== undefined) await say(notice);
   const choice = await chooseStreams(flags, host);
   const query = { command, container: container.name };
   const connection = await connectCommand(client, { path: `${path}/exec`, query, choice });

@@ -164,7 +164,23 @@ describe('podloop get', () => {
   });
 });
 
-it('podloop get all shows the pods with their kind', async () => {
+it('podloop get all shows pods and workloads with their kinds', async () => {
   agent.on(`GET ${PODS_PATH}`, () => aKubeList(aKubePod('web')));
-  expect((await podloop('get', 'all', '--no-headers')).stdout).toBe('pod/web   1/1   Running   0     60s\n');
+  const [apps, batch] = ['/apis/apps/v1/namespaces/default', '/apis/batch/v1/namespaces/default'];
+  for (const path of [`${apps}/daemonsets`, `${apps}/replicasets`, `${apps}/statefulsets`])
+    agent.on(`GET ${path}`, () => aKubeList());
+  for (const path of [
+    `${batch}/cronjobs`,
+    `${batch}/jobs`,
+    '/api/v1/namespaces/default/replicationcontrollers',
+  ])
+    agent.on(`GET ${path}`, () => aKubeList());
+  const deployment = { metadata: { name: 'shop' }, spec: { replicas: 2 }, status: { readyReplicas: 1 } };
+  agent.on(`GET ${apps}/deployments`, () => ({
+    ...{ kind: 'DeploymentList', apiVersion: 'apps/v1', items: [deployment] },
+  }));
+  const { stdout } = await podloop('get', 'all', '--no-headers');
+  expect(stdout.split('\n').map((line) => line.replaceAll(/ +/g, ' '))).toEqual([
+    ...['pod/web 1/1 Running 0 60s', '', 'deployment.apps/shop 1/2 0 0 <unknown>', ''],
+  ]);
 });

@@ -3,6 +3,7 @@ import { findImageUsers, type ImageUser, type RuntimeImage } from '#node';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure, failure } from '../../command-failure.js';
 import { wrapNotes } from '../../help-layout.js';
+import { isYes } from '../../shared/streaming/read-answer.js';
 import {
   addImageFlags,
   type ImageFlags,
@@ -78,7 +79,7 @@ export function pruneCommand(host: CliHost): Command {
         const what = flags.all
           ? 'all images without at least one container associated to them'
           : 'all dangling images';
-        if (!flags.force && !(await isConfirmed(what, host))) return;
+        if (!flags.force && !(await isConfirmed(what, host, session.signal))) return;
         const removed = await removeUnused(session, flags, host);
         const bytes = removed.reduce((sum, { size }) => sum + size, 0n);
         await host.stdout.writeLine(`Total reclaimed space: ${toSizeText(bytes)}`);
@@ -156,13 +157,7 @@ async function report(
   if (left === undefined) await stdout.writeLine(`Deleted: ${id}`);
 }
 
-async function isConfirmed(what: string, { stdin, stdout }: CliHost): Promise<boolean> {
+async function isConfirmed(what: string, { stdin, stdout }: CliHost, signal: AbortSignal): Promise<boolean> {
   await stdout.write(`WARNING! This will remove ${what}.\nAre you sure you want to continue? [y/N] `);
-  let answer = '';
-  for await (const chunk of stdin) {
-    answer += String(chunk);
-    if (answer.includes('\n')) break;
-  }
-  if (!answer.includes('\n')) await stdout.writeLine('');
-  return /^y(es)?$/i.test(answer.split('\n')[0]!.trim());
+  return isYes(stdin, stdout, signal);
 }

@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import { addSessionFlags, type AgentSession, stripEquals, withAgent } from '../../shared/agent-session.js';
 import { type KubeObject, type PodObject } from '#kube/columns/kube-object.js';
-import { readPodName } from '../../shared/api/object-selection.js';
+import { findPodOf, findPodsOf } from '../../shared/pods/pods-of-object.js';
 import { chooseContainer } from '../../shared/api/container-choice.js';
 import { pathOf, PODS } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
@@ -63,7 +63,7 @@ export function logsCommand(host: CliHost): Command {
     .addOption(new Option('-c, --container <name>', 'Name of the container').argParser(stripEquals))
     .option('--all-containers', 'All containers of the pod', false)
     .addOption(selectorOption())
-    .option('--all-pods', 'With -l: the same as --prefix', false)
+    .option('--all-pods', 'All pods of a workload, as of deploy/web, each line with its pod', false)
     .option('--timestamps', 'Print the time before each line', false)
     .addOption(
       new Option('--since <duration>', 'Only lines of the last 5s, 2m or 3h').argParser(parseDurationFlag),
@@ -150,7 +150,7 @@ async function logs(
   session: AgentSession,
   host: CliHost,
 ): Promise<void> {
-  const pods = await findPods(words, flags, session);
+  const pods = await findPods(words, flags, session, host);
   if (pods.length === 0) {
     await host.stderr.writeLine(`No resources found in ${session.namespace} namespace.`);
     return;
@@ -171,11 +171,17 @@ async function logs(
 
 async function findPods(
   words: readonly string[],
-  { selector }: LogFlags,
-  { client, namespace }: AgentSession,
+  { selector, allPods }: LogFlags,
+  session: AgentSession,
+  { stderr }: CliHost,
 ): Promise<readonly PodObject[]> {
-  if (words.length > 0)
-    return Promise.all(words.map((word) => client.get(pathOf(PODS, namespace, readPodName(word)))));
+  const { client, namespace } = session;
+  const say = (line: string): Promise<void> => stderr.writeLine(line);
+  if (allPods) {
+    const found = await Promise.all(words.map((word) => findPodsOf(word, session)));
+    if (words.length > 0) return found.flatMap(({ pods }) => pods);
+  }
+  if (words.length > 0) return Promise.all(words.map((word) => findPodOf(word, session, say)));
   const { items = [] } = await client.get(pathOf(PODS, namespace), { labelSelector: selector });
   return items;
 }

@@ -9,8 +9,7 @@ import {
   withAgent,
 } from '../../shared/agent-session.js';
 import { ApiError } from '../../shared/api/api-status.js';
-import { type PodObject } from '#kube/columns/kube-object.js';
-import { readPodName } from '../../shared/api/object-selection.js';
+import { findPodOf } from '../../shared/pods/pods-of-object.js';
 import { pathOf, PODS } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure, failure } from '../../command-failure.js';
@@ -66,8 +65,8 @@ async function forward(
   host: CliHost,
 ): Promise<void> {
   const { client, namespace } = session;
-  const path = pathOf(PODS, namespace, readPodName(word));
-  const pod: PodObject = await client.get(path);
+  const pod = await findPodOf(word, session, async () => Promise.resolve());
+  const path = pathOf(PODS, namespace, pod.metadata?.name ?? word);
   const wanted = readForwardedPorts(ports, pod);
   const { phase = 'Unknown' } = pod.status ?? {};
   if (phase !== 'Running') {

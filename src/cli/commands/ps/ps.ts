@@ -16,7 +16,8 @@ interface PsFlags {
 }
 
 const HELP = `
-PODS counts the pods that are ready or have succeeded, and all pods. For the pods themselves: podloop get pods -A
+PODS counts the pods that are ready or have succeeded, and all pods; failed pods of a Job, which makes others, are left out. For the pods themselves:
+podloop get pods -A
 
 Examples:
   # Which agents run, and where their sockets are

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { type KubeObject, type PodObject } from '#kube/columns/kube-object.js';
+import { type PodObject } from '#kube/columns/kube-object.js';
 import { type CliHost } from '../../cli-host.js';
 import { failure } from '../../command-failure.js';
 import { type AgentSession, withAgent } from '../../shared/agent-session.js';
@@ -10,10 +10,12 @@ import { addEndFlags, type EndFlags } from '../../shared/pods/end-flags.js';
 import { addPodsFlags, findPods, type PodsFlags } from '../../shared/pods/find-pods.js';
 import { wrapNotes } from '../../help-layout.js';
 
-type RestartFlags = PodsFlags & EndFlags;
+/** The flags of a restart. */
+export type RestartFlags = PodsFlags & EndFlags;
 
 const HELP = `
-All containers of a pod end, and the pod runs again from its init containers on, with new volumes of its own.
+All containers of a pod end, each within its grace period. Then the pod starts from the beginning: its init containers run again, and its emptyDir
+volumes are empty. Volumes of claims and of the host stay as they are.
 
 Examples:
   # Restart a pod
@@ -21,39 +23,6 @@ Examples:
 
   # All pods with a label, without waiting
   podloop restart -l app=web --no-wait`;
-
-const ROLLOUT_HELP = `
-The same as "podloop restart". No other rollout command of kubectl exists here: "podloop wait" waits for a pod, and histories of what
-ran before are for a cluster.
-
-Examples:
-  # Restart a pod
-  podloop rollout restart pod/web
-
-  # All pods with a label
-  podloop rollout restart pods -l app=web`;
-
-/** `podloop rollout restart`: for users of kubectl. */
-export function rolloutCommand(host: CliHost): Command {
-  const command = new Command('rollout')
-    .description('Restart pods, in the words of kubectl.')
-    .argument('<action>', 'restart');
-  return addEndFlags(addPodsFlags(command), 'have ended and run again')
-    .addHelpText('after', wrapNotes(ROLLOUT_HELP))
-    .action(async (action: string, words: string[], flags: RestartFlags) => {
-      if (action !== 'restart')
-        throw failure(
-          action === 'status'
-            ? 'there is no "rollout status"; podloop wait pod/NAME --for=condition=Ready waits for a pod'
-            : `there is no "rollout ${action}"; there is "rollout restart"`,
-        );
-      // kubectl names the kind where a selector chooses.
-      const [only] = words;
-      const isKind =
-        words.length === 1 && /^(?:pods?|po)$/.test(only!) && (flags.selector !== undefined || flags.all);
-      await withAgent(host, flags, (session) => restart(isKind ? [] : words, flags, session, host));
-    });
-}
 
 /** `podloop restart`: ends pods of a running agent and runs them again. */
 export function restartCommand(host: CliHost): Command {
@@ -63,18 +32,19 @@ export function restartCommand(host: CliHost): Command {
   return addEndFlags(addPodsFlags(command), 'have ended and run again')
     .addHelpText('after', wrapNotes(HELP))
     .action(async (words: string[], flags: RestartFlags) =>
-      withAgent(host, flags, (session) => restart(words, flags, session, host)),
+      withAgent(host, flags, (session) => restartPods(words, flags, session, host)),
     );
 }
 
-async function restart(
+/** Restarts pods, and says so. */
+export async function restartPods(
   words: readonly string[],
   flags: RestartFlags,
   session: AgentSession,
   host: CliHost,
 ): Promise<void> {
   const { wait, timeout } = flags;
-  const then = async (pod: KubeObject): Promise<void> => {
+  const then = async (pod: PodObject): Promise<void> => {
     if (wait) await waitUntilBack(pod, session, host, timeout);
     await host.stdout.writeLine(`pod "${pod.metadata?.name ?? ''}" ${wait ? 'restarted' : 'restarting'}`);
   };
@@ -82,27 +52,33 @@ async function restart(
   await askForPods(pods, flags, { method: 'POST', action: '/restart', then }, { session, host });
 }
 
-/** Resolves once the pod does not end any more, and has containers that were started. */
+/** Resolves once the pod does not end any more, and each of its containers has been started since it was asked to. */
 async function waitUntilBack(
-  { metadata = {} }: KubeObject,
+  before: PodObject,
   session: AgentSession,
   host: CliHost,
   timeoutMs: number,
 ): Promise<void> {
-  const { name = '', namespace = session.namespace, deletionTimestamp } = metadata;
-  // Nothing had to end.
-  let hasEnded = deletionTimestamp === undefined;
+  const { name = '', namespace = session.namespace } = before.metadata ?? {};
+  const former = new Set(containerIds(before));
   const isBack = await followObject({ type: PODS, namespace, name }, session, {
     clock: host.clock,
     timeoutMs: timeoutMs === 0 ? undefined : timeoutMs,
-    isDone: (found) => {
-      hasEnded ||= found.every((pod) => pod.metadata?.deletionTimestamp === undefined);
-      return hasEnded && found.some(isUnderWay);
-    },
+    isDone: (found) => found.some((pod: PodObject) => runsAgain(pod, former)),
   });
   if (!isBack) throw failure(`timed out waiting for pods/${name} to run again`);
 }
 
-function isUnderWay({ metadata = {}, status = {} }: PodObject): boolean {
-  return metadata.deletionTimestamp === undefined && status.phase !== undefined && status.phase !== 'Pending';
+/** What the pod was says nothing: its status is that of its former containers for a while. */
+function runsAgain(pod: PodObject, former: ReadonlySet<string>): boolean {
+  const { metadata = {}, spec = {} } = pod;
+  const started = containerIds(pod).filter((id) => !former.has(id));
+  return metadata.deletionTimestamp === undefined && started.length >= (spec.containers ?? []).length;
+}
+
+/** Of the containers that have been started, without those of the beginning. */
+function containerIds({ status = {} }: PodObject): string[] {
+  return (status.containerStatuses ?? []).flatMap(({ containerID = '' }) =>
+    containerID === '' ? [] : [containerID],
+  );
 }

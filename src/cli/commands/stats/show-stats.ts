@@ -11,7 +11,7 @@ import {
   stripEquals,
   withAgent,
 } from '../../shared/agent-session.js';
-import { readPodName } from '../../shared/api/object-selection.js';
+import { findPodsOf } from '../../shared/pods/pods-of-object.js';
 import { pathOf, PODS } from '../../shared/api/resource-type.js';
 import { parsePositiveDuration } from '../../shared/flag-values.js';
 import { layOutTabs, TABLE_LAYOUT } from '../../shared/print/tab-columns.js';
@@ -121,10 +121,11 @@ async function stats(
 async function listPods(
   names: readonly string[],
   { allNamespaces, selector }: StatsFlags,
-  { client, namespace }: AgentSession,
+  session: AgentSession,
 ): Promise<readonly PodObject[]> {
+  const { client, namespace } = session;
   if (names.length > 0)
-    return Promise.all(names.map((name) => client.get(pathOf(PODS, namespace, readPodName(name)))));
+    return (await Promise.all(names.map((name) => findPodsOf(name, session)))).flatMap(({ pods }) => pods);
   const { items = [] } = await client.get(pathOf(PODS, allNamespaces ? undefined : namespace), {
     labelSelector: selector,
   });

@@ -133,16 +133,20 @@ describe('podloop restart', () => {
       uid: 'uid-web',
       deletionTimestamp: '2026-01-01T00:10:30Z',
     };
-    const running = { phase: 'Running' };
-    agent.on(`POST ${PODS_PATH}/web/restart`, () => aPod('web', { metadata: ending }));
+    const withContainer = (containerID: string) => ({
+      ...{ phase: 'Running', containerStatuses: [{ name: 'main', containerID }] },
+    });
+    const running = withContainer('c://before');
+    agent.on(`POST ${PODS_PATH}/web/restart`, () => aPod('web', { metadata: ending, status: running }));
     // The status of its former life is not mistaken for the new one.
     agent.on(`GET ${PODS_PATH}`, () => aKubeList({ ...aKubePod('web'), metadata: ending, status: running }));
     agent.on(`WATCH ${PODS_PATH}`, (_, answer) => {
       const say = (type: string, object: object): unknown =>
         answer.write(`${JSON.stringify({ type, object })}\n`);
       say('MODIFIED', aPod('web', { metadata: ending, status: running }));
+      say('MODIFIED', aPod('web', { status: { ...running, phase: 'Failed' } }));
       say('MODIFIED', aPod('web', { status: { phase: 'Pending' } }));
-      say('MODIFIED', aPod('web', { status: running }));
+      say('MODIFIED', aPod('web', { status: withContainer('c://after') }));
       return undefined;
     });
     const { code, stdout } = await podloop('restart', 'web');
@@ -153,31 +157,5 @@ describe('podloop restart', () => {
     agent.on(`POST ${PODS_PATH}/web/restart`, () => aPod('web'));
     expect((await podloop('restart', 'web', '--no-wait')).stdout).toBe('pod "web" restarting\n');
     expect(asked()).toEqual([`POST ${PODS_PATH}/web/restart`]);
-  });
-});
-
-describe('podloop rollout', () => {
-  it.each([
-    [['pod/web'], ['web']],
-    [['pod', 'web', '--no-wait'], ['web']],
-    [['pods', '-l', 'app=web'], ['web']],
-  ])('restarts the pods of %j', async (args, names) => {
-    agent.on(`GET ${PODS_PATH}`, () => aKubeList(aKubePod('web')));
-    agent.on(`POST ${PODS_PATH}/web/restart`, () => aPod('web'));
-    const { code } = await podloop('rollout', 'restart', ...args, '--no-wait');
-    expect(code).toBe(0);
-    const restarted = asked().filter((one) => one.startsWith('POST'));
-    expect(restarted).toEqual(names.map((name) => `POST ${PODS_PATH}/${name}/restart`));
-  });
-
-  it.each([
-    ['status', 'there is no "rollout status"; podloop wait pod/NAME --for=condition=Ready waits for a pod'],
-    ['undo', 'there is no "rollout undo"; there is "rollout restart"'],
-  ])('says what there is instead of %s', async (action, words) => {
-    expect(await podloop('rollout', action, 'pod/web')).toMatchObject({
-      code: 1,
-      stderr: `error: ${words}\n`,
-    });
-    expect(asked()).toEqual([]);
   });
 });

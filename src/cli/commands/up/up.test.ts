@@ -33,16 +33,21 @@ writeFileSync(home + '/pid', String(process.pid));
 const socket = rootDir + '/podloop.sock';
 const agent = { kind: 'Agent', pid: process.pid, rootDir, socket, manifests: [folder], hasReadManifests: true,
   problems: [], startedAt: '', runtime: {}, ...JSON.parse(facts) };
+const { jobs = [] } = agent;
 const step = () => existsSync(home + '/step') ? Number(readFileSync(home + '/step')) : 0;
 createServer((request, answer) => {
   const items = JSON.parse(pods)[step()];
-  answer.end(JSON.stringify(request.url === '/agent' ? agent : { kind: 'PodList', items }));
+  const list = request.url.endsWith('/jobs') ? { kind: 'JobList', items: jobs } : { kind: 'PodList', items };
+  answer.end(JSON.stringify(request.url === '/agent' ? agent : list));
 }).listen(socket);
 `;
 
 const aPod = (name: string, status: object): object => ({
   metadata: { name, namespace: 'default', uid: name },
   status,
+});
+const madeBy = (kind: string, name: string): object => ({
+  metadata: { name, namespace: 'default', uid: name, ownerReferences: [{ kind, name: 'owner' }] },
 });
 const READY = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
 const PULLING = { phase: 'Pending', containerStatuses: [{ state: { waiting: { reason: 'Pulling' } } }] };
@@ -124,6 +129,24 @@ describe('podloop up', () => {
       '2/2 pods are ready',
       '',
     ]);
+  });
+
+  it.each([
+    ['Failed', 1, 'error: Jobs have failed: default/sum (too many attempts)\n'],
+    ['Complete', 0, ''],
+  ])('judges a Job by its own end, and not by a pod that failed: %s', async (type, code, stderr) => {
+    const attempt = { ...aPod('sum-1', { phase: 'Failed' }), ...madeBy('Job', 'sum-1') };
+    const conditions = [{ type, status: 'True', message: 'too many attempts' }];
+    const job = { metadata: { name: 'sum', namespace: 'default' }, status: { conditions } };
+    const done = await up(['--wait'], { lists: [[attempt]], facts: { jobs: [job] } });
+    expect([done.code, done.stderr]).toEqual([code, stderr]);
+  });
+
+  it('fails with every problem of the manifests, and where it is', async () => {
+    const problems = ['/m/a.yaml:3:5: spec.foo: unknown field', '/m/b.yaml:1:1: cannot be read'];
+    const { code, stderr } = await up(['--wait'], { facts: { problems } });
+    expect(code).toBe(1);
+    for (const problem of problems) expect(stderr).toContain(`error: ${problem}\n`);
   });
 
   it.each([

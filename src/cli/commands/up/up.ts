@@ -14,6 +14,7 @@ import {
   countReady,
   findAgents,
   findFlag,
+  hasFailedForJob,
   isReady,
   readAgent,
 } from '../../shared/agents/find-agents.js';
@@ -156,6 +157,7 @@ async function waitForPods(
   const client = new AgentClient({ socketPath: socket, clock, signal });
   const untilMs = timeoutMs === 0 ? Infinity : clock.monotonicMs() + timeoutMs;
   const said = new Map<string, string>();
+  let failedBefore = '';
   for (;;) {
     const { hasReadManifests, problems } = await readAgent(client, clock);
     const { items = [] } = await client.get(pathOf(PODS, undefined));
@@ -167,19 +169,67 @@ async function waitForPods(
       said.set(uid, state);
       await stdout.writeLine(escapeTerminal(`${nameOf(pod)} ${state}`));
     }
-    const failed = pods.filter(({ status }) => status?.phase === 'Failed');
+    const awaited = pods.filter((pod) => !hasFailedForJob(pod));
+    const failed = awaited.filter(({ status }) => status?.phase === 'Failed');
     if (failed.length > 0) throw failure(`pods have failed: ${failed.map(nameOf).join(', ')}`);
-    if (hasReadManifests && pods.every(isReady)) {
+    const jobs = await readJobs(client);
+    const failedJobs = jobs.flatMap(({ name, failure: why }) =>
+      why === undefined ? [] : [`${name} (${why})`],
+    );
+    // What the last agent left is forgotten a moment later, if no manifest has it any more.
+    if (hasReadManifests && failedJobs.length > 0 && failedJobs.join() === failedBefore)
+      throw failure(escapeTerminal(`Jobs have failed: ${failedBefore}`));
+    failedBefore = failedJobs.join();
+    if (
+      hasReadManifests &&
+      failedJobs.length === 0 &&
+      awaited.every(isReady) &&
+      !jobs.some(({ isWaiting }) => isWaiting)
+    ) {
       if (problems.length > 0)
-        throw failure(`${problems.length} manifests have problems; see "podloop validate"`);
+        throw new CommandFailure(problems.map((problem) => `error: ${escapeTerminal(problem)}`));
       return stdout.writeLine(`${countReady(pods)} pods are ready`);
     }
     if (clock.monotonicMs() >= untilMs) {
-      const late = pods.filter((pod) => !isReady(pod)).map((pod) => `${nameOf(pod)} (${describeState(pod)})`);
+      const late = [
+        ...awaited.filter((pod) => !isReady(pod)).map((pod) => `${nameOf(pod)} (${describeState(pod)})`),
+        ...jobs.filter(({ isWaiting }) => isWaiting).map(({ name }) => `${name} (waits for its next pod)`),
+      ];
       throw failure(escapeTerminal(`not ready after ${timeoutMs / 1_000}s: ${late.join(', ')}`));
     }
     await clock.sleep(LOOK_MS, signal);
   }
+}
+
+interface JobState {
+  readonly name: string;
+  /** Why it has failed for good; undefined when it has not. */
+  readonly failure: string | undefined;
+  /** It has no pod, and will have one. */
+  readonly isWaiting: boolean;
+}
+
+async function readJobs(client: AgentClient): Promise<JobState[]> {
+  const { kind, items = [] } = await client.get('/apis/batch/v1/jobs');
+  return kind === 'JobList' ? items.map(toJob) : [];
+}
+
+function toJob(job: KubeObject): JobState {
+  const { active = 0, conditions = [] } = ((job as { readonly status?: unknown }).status ?? {}) as {
+    readonly active?: number;
+    readonly conditions?: readonly {
+      readonly type?: string;
+      readonly status?: string;
+      readonly message?: string;
+    }[];
+  };
+  const holds = conditions.filter(({ status }) => status === 'True');
+  const failed = holds.find(({ type }) => type === 'Failed');
+  return {
+    name: nameOf(job),
+    failure: failed && (failed.message ?? 'Failed'),
+    isWaiting: active + holds.length === 0,
+  };
 }
 
 function nameOf({ metadata = {} }: KubeObject): string {

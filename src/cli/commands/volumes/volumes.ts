@@ -89,8 +89,12 @@ async function remove(names: readonly string[], session: AgentSession, host: Cli
   for (const name of names) {
     const path = `/volumes/${encodeURIComponent(session.namespace)}/${encodeURIComponent(name)}`;
     try {
-      await session.client.send('DELETE', path);
+      const { warnings } = await session.client.send('DELETE', path);
       await host.stdout.writeLine(`volume "${name}" removed`);
+      for (const warning of warnings)
+        await host.stderr.writeLine(
+          `Warning: ${escapeTerminal(warning)}; to remove the claim, too: podloop delete pvc ${name}`,
+        );
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       failures.push(...error.lines);

@@ -14,7 +14,7 @@ import { ApiError } from '../../shared/api/api-status.js';
 import { followObject, type FollowedObject } from '../../shared/api/follow-object.js';
 import { selectorQuery, withKinds } from '../../shared/api/get-request.js';
 import { readSelection } from '../../shared/api/object-selection.js';
-import { pathOf } from '../../shared/api/resource-type.js';
+import { pathOf, qualifiedName } from '../../shared/api/resource-type.js';
 import { parseDurationFlag } from '../../shared/flag-values.js';
 import { selectorOption } from '../../shared/selector-option.js';
 import { readWaitCondition, type WaitCondition } from './wait-condition.js';
@@ -104,7 +104,7 @@ async function wait(words: readonly string[], request: WaitRequest): Promise<voi
   }
   const failures: string[] = [];
   for (const one of awaited) {
-    const name = `${one.type.singular}/${one.name}`;
+    const name = `${qualifiedName(one.type)}/${one.name}`;
     if (await isMetInTime(one, request)) await host.stdout.writeLine(`${name} condition met`);
     else failures.push(`error: timed out waiting for the condition on ${one.type.plural}/${one.name}`);
   }

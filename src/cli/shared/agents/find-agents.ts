@@ -94,9 +94,18 @@ export async function agentsOf(folder: string, agents: readonly RunningAgent[]):
   return all.filter(({ places }) => places.includes(wanted)).map(({ agent }) => agent);
 }
 
-/** How many of the pods are ready or have succeeded, and how many there are. */
+/**
+ * How many of the pods are ready or have succeeded, and how many there are. One that has failed for a Job does not count:
+ * the Job says whether it has another made in its place.
+ */
 export function countReady(pods: readonly PodObject[]): string {
-  return `${pods.filter(isReady).length}/${pods.length}`;
+  const counted = pods.filter((pod) => !hasFailedForJob(pod));
+  return `${counted.filter(isReady).length}/${counted.length}`;
+}
+
+/** Whether a pod is a failed attempt of a Job. */
+export function hasFailedForJob({ status = {}, metadata = {} }: PodObject): boolean {
+  return status.phase === 'Failed' && (metadata.ownerReferences ?? []).some(({ kind }) => kind === 'Job');
 }
 
 /** Whether a pod does what it is for: it is ready, or it has succeeded. */

@@ -35,6 +35,8 @@ export interface ObjectAnswer {
   readonly object: KubeObject;
   /** What became of it, where the agent says so: `created`, `configured`, `unchanged`. */
   readonly result: string | undefined;
+  /** What the agent wants to be known, in words. */
+  readonly warnings: readonly string[];
 }
 
 /** How long an answer may take that is no stream, and one that is one to begin. */
@@ -73,7 +75,8 @@ export class AgentClient {
         `the agent at ${this.socketPath} has not answered ${method} ${path} with an object in JSON`,
       );
     }
-    return { object, result: typeof result === 'string' ? result : undefined };
+    const warnings = readWarnings(answer.headers.warning);
+    return { object, result: typeof result === 'string' ? result : undefined, warnings };
   }
 
   /** Resolves with an answer whose status is a success, to be read as it comes. */
@@ -208,6 +211,13 @@ export class AgentAbsent extends CommandFailure {
 export type Upgrade =
   | { readonly socket: Duplex; readonly answer: IncomingMessage }
   | { readonly refused: string; readonly code: number };
+
+/** The texts of a header `Warning`: RFC 7234, 5.5. */
+function readWarnings(header = ''): string[] {
+  return [...header.matchAll(/\b299 \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text]) =>
+    text!.replaceAll(/\\(.)/g, '$1'),
+  );
+}
 
 /** A path with the query behind it. */
 export function withQuery(path: string, query: Query = {}): string {

@@ -34,7 +34,7 @@ describe('a word that is no kind of object', () => {
   });
 
   it.each([
-    ['of a single pod', () => readPodName('other/web')],
+    ['of a single pod', () => readPodName('other/web', 'no pod')],
     ['of objects', () => select('other/web')],
   ])('in front of the name %s may be a namespace', (_of, read) => {
     expect(complaintOf(read)).toEqual([

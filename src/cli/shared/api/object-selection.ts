@@ -1,17 +1,25 @@
 import { failure } from '../../command-failure.js';
 import {
   findResourceType,
+  findResourceTypes,
   isResourceType,
   isTypeGroup,
+  PODS,
   type ResourceType,
   unknownType,
 } from './resource-type.js';
+
+/** A single object of a selection. */
+export interface NamedObject {
+  readonly type: ResourceType;
+  readonly name: string;
+}
 
 /** What the words behind a command name: kinds of objects as a whole, or single objects. */
 export interface ObjectSelection {
   readonly types: readonly ResourceType[];
   /** Single objects, in the order in which they were named; empty when the types are meant as a whole. */
-  readonly names: readonly { readonly type: ResourceType; readonly name: string }[];
+  readonly names: readonly NamedObject[];
   /** Whether `all` was asked for: objects are shown with their kinds then. */
   readonly isGroup?: boolean;
 }
@@ -43,7 +51,7 @@ export function readSelection(
   const types = first
     .split(',')
     .filter((word) => word !== '')
-    .map((word) => findResourceType(word));
+    .flatMap((word) => findResourceTypes(word));
   const all = types.flatMap((type) => names.map((name) => ({ type, name })));
   const isGroup = first.split(',').some(isTypeGroup);
   return checkNames({ types: [...new Set(types)], names: all, isGroup }, limits);
@@ -61,6 +69,7 @@ function readPairs(words: readonly string[], command: string): ObjectSelection {
     if (type === '' || name === '') {
       throw failure('arguments in resource/name form must have a single resource and name');
     }
+    if (isTypeGroup(type)) throw failure(`${type} is no type of a single object: ${word}`);
     if (!isResourceType(type))
       throw unknownType(type, `If ${type} is a namespace: -n ${type}, and ${name} alone`);
     return { type: findResourceType(type), name };
@@ -79,16 +88,14 @@ function checkNames(
   return selection;
 }
 
-/**
- * The pod that `web`, `pod/web` or `pods/web` names. Throws a CommandFailure for anything else, with `complaint` about
- * another kind (default: kubectl's words of commands that attach to a pod).
- */
-export function readPodName(word: string, complaint?: string): string {
-  if (!word.includes('/')) return word;
-  const { type, name } = readPairs([word], 'get').names[0]!;
-  // kubectl's words for a kind that has no pods to choose from; nothing is left to be done here.
-  if (type.plural !== 'pods' && complaint !== undefined) throw failure(complaint);
-  if (type.plural !== 'pods')
-    throw failure(`cannot attach to *v1.${type.kind}: selector for *v1.${type.kind} not implemented`);
+/** The object that `web`, `pod/web` or `deploy/web` names: a pod, if it names no kind. Throws a CommandFailure. */
+export function readName(word: string): NamedObject {
+  return word.includes('/') ? readPairs([word], 'get').names[0]! : { type: PODS, name: word };
+}
+
+/** The pod that `web`, `pod/web` or `pods/web` names. Throws a CommandFailure with `complaint` for another kind. */
+export function readPodName(word: string, complaint: string): string {
+  const { type, name } = readName(word);
+  if (type !== PODS) throw failure(complaint);
   return name;
 }

@@ -40,17 +40,37 @@ export const RESOURCE_TYPES: readonly ResourceType[] = [
 
 export const PODS = RESOURCE_TYPES.find(({ plural }) => plural === 'pods')!;
 
-/** What `all` stands for: of what kubectl means by it an agent has pods alone. */
+/** What `all` stands for. */
 const ALL = 'all';
+/** In kubectl's order. */
+const IN_ALL = [
+  ...['pods', 'replicationcontrollers', 'daemonsets', 'deployments', 'replicasets', 'statefulsets'],
+  ...['cronjobs', 'jobs'],
+].map((plural) => RESOURCE_TYPES.find((type) => type.plural === plural)!);
 
 /** Whether a word names no kind but a group of them, in which each object is shown with its kind. */
 export function isTypeGroup(word: string): boolean {
   return word.toLowerCase() === ALL;
 }
 
+/** Whether objects of the type make pods of a template. */
+export function hasPodTemplate(type: ResourceType): boolean {
+  return type !== PODS && IN_ALL.includes(type);
+}
+
+/** As output and names have it: `pod`, `deployment.apps`. */
+export function qualifiedName({ singular, apiVersion = 'v1' }: ResourceType): string {
+  const [group, version] = apiVersion.split('/');
+  return version === undefined ? singular : `${singular}.${group}`;
+}
+
+/** The types that a word names, `all` being several. Throws a CommandFailure. */
+export function findResourceTypes(word: string): readonly ResourceType[] {
+  return isTypeGroup(word) ? IN_ALL : [findResourceType(word)];
+}
+
 /** The type that a word names: in the plural, in the singular, short, or with version and group. Throws a CommandFailure. */
 export function findResourceType(word: string): ResourceType {
-  if (isTypeGroup(word)) return PODS;
   const found = RESOURCE_TYPES.find((type) => isNameOf(type, word));
   if (found === undefined) throw unknownType(word);
   return found;

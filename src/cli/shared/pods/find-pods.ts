@@ -3,8 +3,8 @@ import { type KubeObject } from '#kube/columns/kube-object.js';
 import { failure } from '../../command-failure.js';
 import { addSessionFlags, type AgentSession, type SessionFlags } from '../agent-session.js';
 import { selectorQuery, withKinds } from '../api/get-request.js';
-import { readPodName } from '../api/object-selection.js';
-import { pathOf, PODS } from '../api/resource-type.js';
+import { readName, readPodName } from '../api/object-selection.js';
+import { hasPodTemplate, pathOf, PODS } from '../api/resource-type.js';
 import { selectorOption } from '../selector-option.js';
 
 /** The flags that choose pods. */
@@ -22,8 +22,12 @@ export interface NamedPod {
 }
 
 /** Adds the argument and the flags that choose pods. */
-export function addPodsFlags(command: Command): Command {
-  return addSessionFlags(command.argument('[pod...]', 'Names of pods, as in "web db" or "pod/web"'))
+export function addPodsFlags(
+  command: Command,
+  argument = 'pod',
+  doc = 'Names of pods, as in "web db" or "pod/web"',
+): Command {
+  return addSessionFlags(command.argument(`[${argument}...]`, doc))
     .option('-A, --all-namespaces', 'Pods of all namespaces', false)
     .option('--all', 'All pods', false)
     .addOption(selectorOption());
@@ -44,7 +48,7 @@ export async function findPods(
       throw failure('name the pods, or choose them by --all, --all-namespaces or --selector, not both');
     return names.map((word) => ({
       namespace,
-      name: readPodName(word, `${word} is no pod; only pods can ${command}`),
+      name: readPodName(word, notPod(word, command)),
     }));
   }
   if (!all && selector === undefined)
@@ -54,4 +58,14 @@ export async function findPods(
     namespace: metadata.namespace ?? namespace,
     name: metadata.name ?? '',
   }));
+}
+
+/** What is there instead for a workload, which never does anything itself. */
+function notPod(word: string, command: string): string {
+  const complaint = `${word} is no pod; only pods can ${command}`;
+  if (!hasPodTemplate(readName(word).type)) return complaint;
+  if (command === 'restart') return `${complaint}; for its pods: podloop rollout restart ${word}`;
+  return command === 'stop'
+    ? `${complaint}; to have no pods of it: podloop scale ${word} --replicas=0`
+    : complaint;
 }

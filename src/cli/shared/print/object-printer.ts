@@ -1,5 +1,5 @@
 import { type KubeObject } from '#kube/columns/kube-object.js';
-import { findTypeOfKind, type ResourceType } from '../api/resource-type.js';
+import { findTypeOfKind, qualifiedName, type ResourceType } from '../api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { failure } from '../../command-failure.js';
 import { runTemplate } from '../jsonpath/run-template.js';
@@ -46,7 +46,7 @@ export class ObjectPrinter {
       resource: type.plural,
       wide: format.kind === 'table' && format.wide,
       withNamespace: allNamespaces && type.namespaced,
-      kindPrefix: severalKinds || showKind ? type.singular : '',
+      kindPrefix: severalKinds || showKind ? qualifiedName(type) : '',
       noHeaders: !headers,
       ...{ showLabels, labelColumns },
       withEvents: options.withEvents === true,
@@ -111,6 +111,6 @@ export class ObjectPrinter {
 
 /** `pod/web`. */
 function nameOf(object: KubeObject, type: ResourceType): string {
-  const kind = findTypeOfKind(object.kind ?? '')?.singular ?? type.singular;
+  const kind = qualifiedName(findTypeOfKind(object.kind ?? '') ?? type);
   return `${kind}/${escapeTerminal(object.metadata?.name ?? '')}`;
 }

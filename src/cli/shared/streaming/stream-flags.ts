@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
 import { type PodObject } from '#kube/columns/kube-object.js';
 import { addSessionFlags, type SessionFlags, stripEquals } from '../agent-session.js';
-import { type AgentClient } from '../api/agent-client.js';
 import { failure } from '../../command-failure.js';
 
 /** The flags of `exec` and `attach`. */
@@ -29,11 +28,9 @@ export function addStreamFlags(command: Command, words: StreamFlagWords): Comman
 }
 
 /** The pod at the path; rejects with a CommandFailure when all of it has ended. `deed`: `exec into`. */
-export async function getUnendedPod(client: AgentClient, path: string, deed: string): Promise<PodObject> {
-  const pod: PodObject = await client.get(path);
+export function assertUnended(pod: PodObject, deed: string): void {
   const { phase = '' } = pod.status ?? {};
   if (phase === 'Succeeded' || phase === 'Failed') {
     throw failure(`cannot ${deed} a container in a completed pod; current phase is ${phase}`);
   }
-  return pod;
 }

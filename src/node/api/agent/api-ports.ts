@@ -2,6 +2,9 @@ import { type CriClient } from '#watch';
 import { type ApiPorts } from '../objects/api-routes.js';
 import { type ServedConfigMap } from '../objects/config-maps.js';
 import { type PodTable } from '../objects/pod-table.js';
+import { type PersistentVolumeClaim } from '#kube/workloads/workload.js';
+import { removeWithVolume } from '../workloads/claim-volumes.js';
+import { type ServedWorkload } from '../workloads/workload-routes.js';
 import { type Clock } from '#base/time/clock.js';
 import { type AgentOptions } from '../../options/agent-options.js';
 import { type AgentParts } from '../../parts/agent-parts.js';
@@ -15,7 +18,7 @@ import { nodeReader } from '../../resources/facts/node-reader.js';
 import { type PolicyOptions, readNodePolicy } from '../../options/read-node-policy.js';
 import { removeManifests } from '../../desired/changes/remove-manifest.js';
 import { runningPods } from '../../running-pods.js';
-import { servedWorkloads } from './served-workloads.js';
+import { servedWorkloads, workloadChanger } from './served-workloads.js';
 import { runtimeStreams } from './agent-streams.js';
 import { restartOnePod, stopOnePod } from '../../stop-one-pod.js';
 import { WritableManifests } from '../../desired/changes/writable-manifests.js';
@@ -32,6 +35,11 @@ export interface ApiPortsOptions {
   readonly clock: Clock;
 }
 
+interface WrittenClaim {
+  readonly source: string;
+  readonly object: Pick<PersistentVolumeClaim, 'kind' | 'metadata'>;
+}
+
 /** The parts of an agent as its API reads them, and the actions that the API offers. */
 export function buildApiPorts(
   given: ApiPortsOptions,
@@ -46,15 +54,24 @@ export function buildApiPorts(
   const manifests = new WritableManifests({
     ...{ clock, nodeName, manifests: sources.manifests, policy: readNodePolicy(options) },
   });
+  const served = (): ServedWorkload[] => servedWorkloads({ workloads, claims: parts.localClaims });
+  const volumes = nodeVolumes({ claims: parts.localClaims, workloads, pods: () => desired.all() });
+  const claims = (): WrittenClaim[] =>
+    workloads
+      .claims()
+      .filter(({ owner }) => owner === undefined)
+      .map(({ source, ...metadata }) => ({ source, object: { kind: 'PersistentVolumeClaim', metadata } }));
+  const written = { all: () => [...objects.all(), ...workloads.roots(), ...claims()] };
   return {
     ...{ clock, version, pods },
     stopPod: async (pod, graceSeconds) => stopOnePod(stopPorts, pod, graceSeconds),
     restartPod: async (pod, graceSeconds) => restartOnePod(stopPorts, pod, graceSeconds),
     stopped,
-    apply: applyManifests({ nodeName, manifests, desired, adoption, objects, stopped, workloads }),
-    remove: removeManifests({ manifests, objects: { all: () => [...objects.all(), ...workloads.roots()] } }),
-    workloads: () => servedWorkloads({ workloads, claims: parts.localClaims }),
-    volumes: nodeVolumes({ claims: parts.localClaims, pods: () => desired.all() }),
+    apply: applyManifests({ nodeName, manifests, desired, adoption, objects, stopped, workloads, served }),
+    remove: removeWithVolume(removeManifests({ manifests, objects: written }), volumes),
+    workloads: served,
+    changeWorkload: workloadChanger(workloads),
+    volumes,
     configMaps: () =>
       objects.all().flatMap(({ source, object }): ServedConfigMap[] => {
         if (object.kind !== 'ConfigMap') return [];

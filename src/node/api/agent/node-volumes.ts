@@ -1,17 +1,20 @@
+import { type WorkloadControllers } from '#workloads';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { isClusterPod } from '#kube/pod/static-pod.js';
 import { type LocalClaim, type LocalClaims } from '../../volumes/claims/local-claims.js';
+import { FILE_SOURCE } from '../../desired/sources/file-source.js';
 import { measureFolder } from '../../volumes/measure-folder.js';
 import { type NodeVolumes } from '../workloads/claim-volumes.js';
 
 /** What {@link nodeVolumes} needs. */
 export interface NodeVolumesOptions {
   readonly claims: Pick<LocalClaims, 'list' | 'pathOf' | 'remove'>;
+  readonly workloads: Pick<WorkloadControllers, 'claims'>;
   readonly pods: () => Iterable<NodePod>;
 }
 
 /** The volumes of claims as the API shows them. */
-export function nodeVolumes({ claims, pods }: NodeVolumesOptions): NodeVolumes {
+export function nodeVolumes({ claims, workloads, pods }: NodeVolumesOptions): NodeVolumes {
   const usersOf = ({ namespace, name }: Pick<LocalClaim, 'namespace' | 'name'>): string[] =>
     [...pods()]
       .filter((pod) => pod.metadata.namespace === namespace && !isClusterPod(pod))
@@ -23,9 +26,16 @@ export function nodeVolumes({ claims, pods }: NodeVolumesOptions): NodeVolumes {
     list: () =>
       claims.list().map((claim) => ({ ...claim, path: claims.pathOf(claim), usedBy: usersOf(claim) })),
     measure: async (path, signal) => measureFolder(path, signal),
-    remove: async (namespace, name) => {
+    remove: async ({ namespace, name, isForGood = false }) => {
       if (usersOf({ namespace, name }).length > 0) return 'in use';
-      return claims.remove({ namespace, name });
+      return claims.remove({ namespace, name }, isForGood);
+    },
+    comesBackBy: ({ namespace, name }) => {
+      const declared = workloads.claims().find((each) => each.namespace === namespace && each.name === name);
+      if (declared === undefined) return undefined;
+      const { owner, source } = declared;
+      const where = source === FILE_SOURCE ? 'a manifest of the folder' : `a manifest from ${source}`;
+      return `an empty volume is made again, as ${owner === undefined ? where : `the ${owner}`} has this claim`;
     },
   };
 }

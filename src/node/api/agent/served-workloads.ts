@@ -1,7 +1,9 @@
-import { type WorkloadControllers } from '#workloads';
+import { type ControlledKind, type ControlledWorkload, type WorkloadControllers } from '#workloads';
+import { abortable } from '#base/async/abortable.js';
 import { toV1Time } from '#kube/pod/v1-pod-status.js';
 import { type PersistentVolumeClaim } from '#kube/workloads/workload.js';
 import { type LocalClaims, volumeNameOf } from '../../volumes/claims/local-claims.js';
+import { type ChangeWorkload, RESTARTED_AT, type WorkloadChange } from '../workloads/change-workload.js';
 import { type ServedWorkload } from '../workloads/workload-routes.js';
 
 /** What {@link servedWorkloads} needs. */
@@ -26,4 +28,32 @@ export function servedWorkloads({ workloads, claims }: ServedWorkloadsOptions): 
     };
   });
   return [...workloads.objects(), ...bound];
+}
+
+/** Changes workloads beside their manifests. */
+export function workloadChanger(workloads: Pick<WorkloadControllers, 'change'>): ChangeWorkload {
+  return async ({ kind, namespace, name }, change, signal) =>
+    abortable(
+      workloads.change(kind as ControlledKind, { namespace, name }, (object) => changed(object, change)),
+      signal,
+    );
+}
+
+/** The same kind of object: only fields that it has are changed. */
+function changed(object: ControlledWorkload, { replicas, restartedAt }: WorkloadChange): ControlledWorkload {
+  if (object.kind === 'Job' || object.kind === 'CronJob') return object;
+  const { spec } = object;
+  const { template } = spec;
+  const restarted = {
+    ...template.metadata?.annotations,
+    ...(restartedAt && { [RESTARTED_AT]: restartedAt }),
+  };
+  const again =
+    restartedAt === undefined
+      ? {}
+      : { template: { ...template, metadata: { ...template.metadata, annotations: restarted } } };
+  return {
+    ...object,
+    spec: { ...spec, ...again, ...(replicas === undefined ? {} : { replicas }) },
+  } as ControlledWorkload;
 }

@@ -36,6 +36,7 @@ import {
   workloadDiscovery,
   workloadResources,
 } from '../workloads/workload-routes.js';
+import { type ChangeWorkload } from '../workloads/change-workload.js';
 import { listVolumes, type NodeVolumes, removeVolume } from '../workloads/claim-volumes.js';
 import { withTables } from '../tables/answer-table.js';
 import {
@@ -57,6 +58,7 @@ export interface ApiPorts extends NodePorts {
   readonly configMaps: ReadConfigMaps;
   readonly volumes: NodeVolumes;
   readonly workloads: () => readonly ServedWorkload[];
+  readonly changeWorkload: ChangeWorkload;
   readonly events: () => readonly ServedEvent[];
   /** The history of the node. */
   readonly journal: ServedJournal;
@@ -97,8 +99,8 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
     router.answer('DELETE', `${NAMESPACE}/${plural}/:name`, deleteObject(kind, plural, ports.remove));
   }
   const version = (): number => table.version;
-  const { apply, remove, workloads: readWorkloads } = ports;
-  addWorkloadRoutes(router, { read: readWorkloads, apply, remove, version, clock });
+  const { apply, remove, workloads: readWorkloads, changeWorkload } = ports;
+  addWorkloadRoutes(router, { read: readWorkloads, apply, remove, change: changeWorkload, version, clock });
   const read = (path: string, resource: string, handler: ApiHandler): void =>
     router.answer('GET', path, withTables(resource, clock, handler));
   for (const place of ['/api/v1', NAMESPACE]) {

@@ -17,6 +17,8 @@ export interface ObjectToApply {
   /** As received. */
   readonly value: object;
   readonly isDryRun: boolean;
+  /** An object of that name that is there already is an error. */
+  readonly mustBeNew: boolean;
 }
 
 /** The result. */
@@ -26,7 +28,7 @@ export type Applied =
   /** It cannot be written for an external reason. */
   | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly message: string };
 
-type RefusalReason = 'Conflict' | 'Forbidden' | 'MethodNotAllowed';
+type RefusalReason = 'AlreadyExists' | 'Conflict' | 'Forbidden' | 'MethodNotAllowed';
 
 /** Adds an object to the manifests. Resolves once the agent has read it, or a moment later. */
 export type ApplyObject = (object: ObjectToApply, signal: AbortSignal) => Promise<Applied>;
@@ -41,9 +43,13 @@ export const APPLICABLE_KINDS: Readonly<Record<string, ApplicableKind>> = {
 /** The result for the object: created, configured or unchanged. */
 const RESULT_HEADER = 'podloop-result';
 
-/** POST …/{plural} and PUT …/{plural}/{name}: both make the object what the body says. */
+/** POST …/{plural}: creates the object, if there is none of that name. PUT …/{plural}/{name}: makes it what the body says. */
 export function applyObject(kind: ApplicableKind, plural: string, apply: ApplyObject): ApiHandler {
-  return async (request) => applyBody({ kind, plural, apply }, request, await request.readBody());
+  return async (request) => {
+    // Only the path of a PUT names the object.
+    const mustBeNew = request.params['name'] === undefined;
+    return applyBody({ kind, plural, apply, mustBeNew }, request, await request.readBody());
+  };
 }
 
 /** Accepts objects of one kind. */
@@ -51,18 +57,19 @@ export interface ObjectTaker {
   readonly kind: ApplicableKind;
   readonly plural: string;
   readonly apply: ApplyObject;
+  readonly mustBeNew?: boolean;
 }
 
 /** Makes the object what the body says, whatever part the request contained. */
 export async function applyBody(
-  { kind, plural, apply }: ObjectTaker,
+  { kind, plural, apply, mustBeNew = false }: ObjectTaker,
   request: ApiRequest,
   body: unknown,
 ): Promise<ApiAnswer> {
   const value = readObject(request, kind, body);
   const { namespace = '' } = request.params;
   const { name } = value.metadata;
-  const object = { kind, namespace, name, value, isDryRun: isDryRun(request.query) };
+  const object = { kind, namespace, name, value, isDryRun: isDryRun(request.query), mustBeNew };
   const applied = await apply(object, request.signal);
   if (applied.kind === 'invalid') throw invalidError(kind, name, applied.causes);
   if (applied.kind === 'refused') throw refusal(plural, name, applied.reason, applied.message);
@@ -114,6 +121,7 @@ function shown(kind: ApplicableKind, value: GivenObject): object {
 export function refusal(plural: string, name: string, reason: RefusalReason, why: string): ApiError {
   const what = `${plural} ${JSON.stringify(name)}`;
   const message = {
+    AlreadyExists: `${what} already exists`,
     Conflict: `Operation cannot be fulfilled on ${what}: ${why}`,
     Forbidden: `${what} is forbidden: ${why}`,
     MethodNotAllowed: why,

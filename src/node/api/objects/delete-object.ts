@@ -13,7 +13,8 @@ export interface ObjectToRemove {
 
 /** The result. */
 export type Removed =
-  | { readonly kind: 'removed' }
+  /** `note`: what the client should know, as that it comes back. */
+  | { readonly kind: 'removed'; readonly note?: string }
   | { readonly kind: 'not found' }
   /** It cannot be removed for an external reason. */
   | { readonly kind: 'refused'; readonly reason: 'Conflict' | 'MethodNotAllowed'; readonly message: string };
@@ -35,6 +36,16 @@ export function deleteObject(kind: ObjectToRemove['kind'], plural: string, remov
     if (removed.kind === 'not found') throw notFoundError(plural, name);
     if (removed.kind === 'refused') throw refusal(plural, name, removed.reason, removed.message);
     const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' };
-    return jsonAnswer({ ...status, details: { name, kind: plural } });
+    return jsonAnswer({ ...status, details: { name, kind: plural } }, 200, warningHeader(removed.note));
   };
+}
+
+/**
+ * A note for the client, as Kubernetes sends it; none for undefined.
+ *
+ * Source: RFC 7234, 5.5; https://kubernetes.io/blog/2020/09/03/warnings/
+ */
+export function warningHeader(note: string | undefined): Readonly<Record<string, string>> {
+  if (note === undefined) return {};
+  return { warning: `299 - "${note.replaceAll(/["\\]/g, (each) => `\\${each}`)}"` };
 }

@@ -213,7 +213,7 @@ describe('an object that is applied', () => {
     const answer = await handle(ask('dryRun=All', { params: { namespace: 'other' }, body: POD }));
     expect(given).toEqual([
       {
-        ...{ kind: 'Pod', namespace: 'other', name: 'web', isDryRun: true },
+        ...{ kind: 'Pod', namespace: 'other', name: 'web', isDryRun: true, mustBeNew: true },
         value: { ...POD, metadata: { name: 'web', namespace: 'other' } },
       },
     ]);

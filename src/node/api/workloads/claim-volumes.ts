@@ -1,6 +1,7 @@
 import { toV1Time } from '#kube/pod/v1-pod-status.js';
 import { ApiError, notFoundError } from '../http/api-error.js';
 import { type ApiHandler, jsonAnswer } from '../http/api-request.js';
+import { type RemoveObject, warningHeader } from '../objects/delete-object.js';
 
 /** The volume of a claim, with what is known of it. */
 export interface ServedVolume {
@@ -22,7 +23,16 @@ export interface NodeVolumes {
   list(): readonly ServedVolume[];
   /** Bytes on the disk. Rejects if that cannot be measured. */
   measure(path: string, signal: AbortSignal): Promise<bigint>;
-  remove(namespace: string, name: string): Promise<'removed' | 'in use' | 'not found'>;
+  /** `isForGood`: what manifests have said of the claim no longer counts. */
+  remove(claim: VolumeName & { readonly isForGood?: boolean }): Promise<'removed' | 'in use' | 'not found'>;
+  /** Why an empty one is made again, in words; undefined when none is. */
+  comesBackBy(claim: VolumeName): string | undefined;
+}
+
+/** Identifies a volume by its claim. */
+export interface VolumeName {
+  readonly namespace: string;
+  readonly name: string;
 }
 
 /** GET /volumes: all of them, with their sizes. */
@@ -47,15 +57,42 @@ export function listVolumes(volumes: NodeVolumes): ApiHandler {
 export function removeVolume(volumes: NodeVolumes): ApiHandler {
   return async ({ params }) => {
     const { namespace = '', name = '' } = params;
-    const result = await volumes.remove(namespace, name);
+    const result = await volumes.remove({ namespace, name });
     if (result === 'not found') throw notFoundError('volumes', name);
     if (result === 'in use') {
-      const users = volumes.list().find((each) => each.namespace === namespace && each.name === name);
-      const who = users === undefined || users.usedBy.length === 0 ? 'a pod' : users.usedBy.join(', ');
-      const message = `the volume ${namespace}/${name} is in use by ${who}: end it first`;
+      const message = `the volume ${namespace}/${name} is ${inUse(volumes, { namespace, name })}`;
       throw new ApiError('Conflict', message, { name, kind: 'volumes' });
     }
+    const note = volumes.comesBackBy({ namespace, name });
     const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' };
-    return jsonAnswer({ ...status, details: { name, kind: 'volumes' } });
+    return jsonAnswer({ ...status, details: { name, kind: 'volumes' } }, 200, warningHeader(note));
   };
+}
+
+/** What removes a claim removes its volume, too, with all that is in it, once no manifest has the claim. */
+export function removeWithVolume(remove: RemoveObject, volumes: NodeVolumes): RemoveObject {
+  return async (object, signal) => {
+    if (object.kind !== 'PersistentVolumeClaim') return remove(object, signal);
+    const refusal = (): Awaited<ReturnType<RemoveObject>> => ({
+      ...{ kind: 'refused', reason: 'Conflict', message: `it is ${inUse(volumes, object)}` },
+    });
+    const volume = findVolume(volumes, object);
+    if (volume !== undefined && volume.usedBy.length > 0) return refusal();
+    const removed = await remove(object, signal);
+    const isAbsent = removed.kind === 'not found' && volume === undefined;
+    if (removed.kind === 'refused' || isAbsent) return removed;
+    if (object.isDryRun) return { kind: 'removed' };
+    if ((await volumes.remove({ ...object, isForGood: true })) === 'in use') return refusal();
+    const note = volumes.comesBackBy(object);
+    return { kind: 'removed', ...(note === undefined ? {} : { note }) };
+  };
+}
+
+function inUse(volumes: NodeVolumes, claim: VolumeName): string {
+  const { usedBy = [] } = findVolume(volumes, claim) ?? {};
+  return `in use by ${usedBy.length === 0 ? 'a pod' : usedBy.join(', ')}: end it first`;
+}
+
+function findVolume(volumes: NodeVolumes, { namespace, name }: VolumeName): ServedVolume | undefined {
+  return volumes.list().find((each) => each.namespace === namespace && each.name === name);
 }

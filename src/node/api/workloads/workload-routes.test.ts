@@ -17,9 +17,14 @@ const aWorkload = (kind: string, name: string, metadata: object = {}): ServedWor
 
 function setUp(...workloads: ServedWorkload[]) {
   const asked: (ObjectToApply | ObjectToRemove)[] = [];
+  const changes: object[] = [];
   const router = new ApiRouter();
   addWorkloadRoutes(router, {
     ...{ read: () => workloads, version: () => 7, clock: new FakeClock() },
+    change: async (object, change) => {
+      changes.push({ ...object, change });
+      return Promise.resolve(true);
+    },
     apply: async (object) => {
       asked.push(object);
       return Promise.resolve({ kind: 'applied', result: 'created' });
@@ -34,12 +39,13 @@ function setUp(...workloads: ServedWorkload[]) {
     const { route, params } = router.find(method, url.pathname);
     if (route.kind !== 'answer') throw new Error(`nothing answers ${method} ${path}`);
     return route.handle({
-      ...{ method, path: url.pathname, query: url.searchParams, headers: {} },
+      ...{ method, path: url.pathname, query: url.searchParams },
+      headers: { 'content-type': 'application/strategic-merge-patch+json' },
       ...{ params, signal: new AbortController().signal },
       readBody: async () => Promise.resolve(body),
     });
   };
-  return { asked, ask };
+  return { asked, changes, ask };
 }
 
 describe('workloads in the API', () => {
@@ -77,6 +83,50 @@ describe('workloads in the API', () => {
     expect(asked.map(({ kind, name }) => `${kind} ${name}`)).toEqual(['CronJob tick', 'CronJob tick']);
   });
 
+  const apps = '/apis/apps/v1/namespaces/default';
+  const restartedAt = '2026-01-02T03:04:05Z';
+  const restart = {
+    spec: { template: { metadata: { annotations: { 'kubectl.kubernetes.io/restartedAt': restartedAt } } } },
+  };
+
+  it.each<[string, 'Deployment' | 'DaemonSet', object, object]>([
+    ['deployments/web', 'Deployment', { spec: { replicas: 3 } }, { replicas: 3 }],
+    ['deployments/web/scale', 'Deployment', { spec: { replicas: 0 } }, { replicas: 0 }],
+    ['deployments/web', 'Deployment', restart, { restartedAt }],
+    ['daemonsets/web', 'DaemonSet', restart, { restartedAt }],
+  ])('are changed beside their manifests: %s', async (path, kind, patch, change) => {
+    const { ask, asked, changes } = setUp(aWorkload(kind, 'web'));
+    await ask('PATCH', `${apps}/${path}`, patch);
+    await ask('PATCH', `${apps}/${path}?dryRun=All`, patch);
+    expect([changes, asked]).toEqual([[{ kind, namespace: 'default', name: 'web', change }], []]);
+  });
+
+  it.each<[string, 'Deployment' | 'DaemonSet', object]>([
+    ['of anything else', 'Deployment', { spec: { replicas: 3, paused: true } }],
+    [
+      'of an image',
+      'Deployment',
+      { spec: { template: { spec: { containers: [{ name: 'a', image: 'b' }] } } } },
+    ],
+    ['of what the kind has not', 'DaemonSet', { spec: { replicas: 3 } }],
+  ])('are changed in their manifests by a patch %s', async (_, kind, patch) => {
+    const { ask, asked, changes } = setUp(aWorkload(kind, 'web'));
+    await ask('PATCH', `${apps}/${kind.toLowerCase()}s/web`, patch);
+    expect([changes.length, asked]).toEqual([0, [expect.objectContaining({ kind, mustBeNew: false })]]);
+  });
+
+  it('are not scaled to what is no number of pods', async () => {
+    const { ask } = setUp(aWorkload('Deployment', 'web'));
+    for (const replicas of [-1, 1.5])
+      await expect(ask('PATCH', `${apps}/deployments/web/scale`, { spec: { replicas } })).rejects.toThrow(
+        'must be a whole number, 0 or more',
+      );
+    await expect(ask('PUT', `${apps}/deployments/web/scale`, {})).rejects.toThrow('spec.replicas');
+    expect(await ask('GET', `${apps}/deployments/web/scale`)).toMatchObject({
+      body: { kind: 'Scale', spec: { replicas: 1 }, status: { replicas: 0 } },
+    });
+  });
+
   it('that another one has made are not removed by themselves', async () => {
     const ownerReferences = [{ kind: 'Deployment', name: 'web' }];
     const { asked, ask } = setUp(aWorkload('ReplicaSet', 'web-1', { ownerReferences }));
@@ -93,8 +143,9 @@ describe('workloads in the API', () => {
       ({ name }) => name,
     );
     expect(names).toEqual([
-      ...['deployments', 'replicasets', 'statefulsets', 'daemonsets', 'jobs', 'cronjobs'],
-      ...['replicationcontrollers', 'persistentvolumeclaims'],
+      ...['deployments', 'deployments/scale', 'replicasets', 'replicasets/scale'],
+      ...['statefulsets', 'statefulsets/scale', 'daemonsets', 'jobs', 'cronjobs'],
+      ...['replicationcontrollers', 'replicationcontrollers/scale', 'persistentvolumeclaims'],
     ]);
   });
 });

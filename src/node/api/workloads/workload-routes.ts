@@ -7,6 +7,7 @@ import { type ApplicableKind, applyObject, type ApplyObject, refusal } from '../
 import { deleteObject, type RemoveObject } from '../objects/delete-object.js';
 import { parseFieldSelector, type SelectableFields } from '../objects/field-selector.js';
 import { readLabelSelector } from '../objects/label-selector.js';
+import { type ChangeWorkload, patchWorkload, SCALED_KINDS, scaleHandlers } from './change-workload.js';
 import { withTables } from '../tables/answer-table.js';
 
 /** A workload or a claim as it is shown. */
@@ -49,6 +50,7 @@ export interface WorkloadRoutesOptions {
   readonly read: () => readonly ServedWorkload[];
   readonly apply: ApplyObject;
   readonly remove: RemoveObject;
+  readonly change: ChangeWorkload;
   readonly version: () => number;
   readonly clock: Clock;
 }
@@ -60,7 +62,7 @@ const FIELDS: SelectableFields<ServedWorkload> = {
 
 /** Lists, gets, applies and removes workloads and claims. */
 export function addWorkloadRoutes(router: ApiRouter, options: WorkloadRoutesOptions): void {
-  const { apply, remove, clock } = options;
+  const { apply, remove, change, clock } = options;
   for (const [name, kind] of Object.entries(WORKLOAD_PLURALS)) {
     const plural = name as WorkloadPlural;
     const base = basePath(WORKLOAD_VERSIONS[kind]);
@@ -74,12 +76,24 @@ export function addWorkloadRoutes(router: ApiRouter, options: WorkloadRoutesOpti
     router.answer('POST', collection, take);
     router.answer('PUT', `${collection}/:name`, take);
     const drop = deleteObject(kind, plural, remove);
-    router.answer('DELETE', `${collection}/:name`, async (request) => {
-      const [owner] = find(plural, options, request).metadata.ownerReferences ?? [];
-      if (owner === undefined) return drop(request);
+    const findOwn = (request: ApiRequest): ServedWorkload => {
+      const found = find(plural, options, request);
+      const [owner] = found.metadata.ownerReferences ?? [];
+      if (owner === undefined) return found;
       const why = `it is made by the ${owner.kind} ${owner.name}: change or delete that`;
       throw refusal(plural, request.params['name'] ?? '', 'Conflict', why);
+    };
+    router.answer('DELETE', `${collection}/:name`, async (request) => {
+      findOwn(request);
+      return drop(request);
     });
+    const changes = { kind, plural, apply, change, findOwn };
+    router.answer('PATCH', `${collection}/:name`, patchWorkload(changes));
+    if (!SCALED_KINDS.includes(kind)) continue;
+    const scale = scaleHandlers(changes);
+    router.answer('GET', `${collection}/:name/scale`, scale.get);
+    router.answer('PUT', `${collection}/:name/scale`, scale.set);
+    router.answer('PATCH', `${collection}/:name/scale`, scale.set);
   }
 }
 
@@ -100,14 +114,18 @@ export function workloadDiscovery(): Readonly<Record<string, object>> {
 export function workloadResources(version: string): object[] {
   return Object.entries(WORKLOAD_PLURALS)
     .filter(([, kind]) => WORKLOAD_VERSIONS[kind] === version)
-    .map(([name, kind]) => {
+    .flatMap(([name, kind]) => {
       const short = SHORT_NAMES[name as WorkloadPlural];
-      return {
+      const scale = { name: `${name}/scale`, singularName: '', namespaced: true, kind: 'Scale' };
+      const itself = {
         ...{ name, singularName: kind.toLowerCase(), namespaced: true, kind },
-        verbs: ['create', 'delete', 'get', 'list', 'update'],
+        verbs: ['create', 'delete', 'get', 'list', 'patch', 'update'],
         ...(short === undefined ? {} : { shortNames: [short] }),
         ...(kind === 'PersistentVolumeClaim' ? {} : { categories: ['all'] }),
       };
+      if (!SCALED_KINDS.includes(kind)) return [itself];
+      const group = { group: 'autoscaling', version: 'v1' };
+      return [itself, { ...scale, ...group, verbs: ['get', 'patch', 'update'] }];
     });
 }
 

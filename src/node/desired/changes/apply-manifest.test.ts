@@ -1,8 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ApplyObject } from '../../api/objects/apply-object.js';
+import { DesiredPods } from '../../pods/loop/desired-pods.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { applyManifests } from './apply-manifest.js';
 import { WritableManifests } from './writable-manifests.js';
@@ -20,17 +21,48 @@ const withData = (kind: 'ConfigMap' | 'Secret', text: string) => ({
   ...(kind === 'Secret' ? { stringData: { key: text } } : { data: { key: text } }),
 });
 
-/** Of an agent that hears the end of a wait for what it wrote at once. `stopped`: uids of pods that somebody has deleted. */
-function applier(stopped = new Set<string>()): (...given: readonly object[]) => Promise<unknown[]> {
+const claim = (storage: string) => ({
+  ...{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'x' } },
+  spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage } } },
+});
+const deployment = (replicas: number) => ({
+  ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'x' } },
+  spec: {
+    ...{ replicas, selector: { matchLabels: { app: 'x' } } },
+    template: {
+      metadata: { labels: { app: 'x' } },
+      spec: { containers: [{ name: 'c', image: 'a' }] },
+    },
+  },
+});
+
+interface Given {
+  /** Uids of pods that somebody has deleted; `all`: each that is asked for. */
+  readonly stopped?: Set<string>;
+  readonly mustBeNew?: boolean;
+  /** Kind and name of what the agent has from elsewhere. */
+  readonly served?: readonly (readonly [string, string])[];
+}
+
+/** Of an agent that hears the end of a wait for what it wrote at once. */
+function applier({ stopped = new Set(), mustBeNew = false, served = [] }: Given = {}): (
+  ...given: readonly object[]
+) => Promise<unknown[]> {
   const manifests = new WritableManifests({
     ...{ clock: new FakeClock(), nodeName: 'node', manifests: { path: folder, findFile: () => undefined } },
     policy: { forbid: new Set<never>(), allowedHostPaths: undefined },
   });
   const apply: ApplyObject = applyManifests({
-    ...{ nodeName: 'node', manifests, desired: { find: () => undefined } },
+    ...{ nodeName: 'node', manifests, desired: new DesiredPods() },
     ...{ adoption: { uidOf: (uid) => uid }, objects: { all: () => [] } },
     workloads: { roots: () => [] },
+    served: () => served.map(([kind, name]) => ({ kind, metadata: { name, namespace: 'default' } })),
     stopped: {
+      list: () => {
+        const facts = { uid: 'u', namespace: 'default', source: 'file', manifestHash: 'h' };
+        const end = { deletionTimestamp: '', gracePeriodSeconds: 1, isOver: true };
+        return stopped.has('all') ? [{ ...facts, ...end, name: 'x-node' }] : [];
+      },
       release: async (uid) => {
         stopped.add(uid);
         return Promise.resolve(stopped.has('all'));
@@ -41,7 +73,7 @@ function applier(stopped = new Set<string>()): (...given: readonly object[]) => 
     const results: unknown[] = [];
     for (const value of given) {
       const { kind } = value as { kind: 'Pod' };
-      const object = { kind, namespace: 'default', name: 'x', value, isDryRun: false };
+      const object = { kind, namespace: 'default', name: 'x', value, isDryRun: false, mustBeNew };
       const applied = await apply(object, AbortSignal.abort());
       results.push(applied.kind === 'applied' ? applied.result : applied);
     }
@@ -61,8 +93,38 @@ describe('an object that is applied', () => {
   });
 
   it('is created again when it was deleted, though its manifest is as it was', async () => {
-    expect(await applier(new Set(['all']))(pod('a:1'), pod('a:1'), pod('a:2'))).toEqual([
+    expect(await applier({ stopped: new Set(['all']) })(pod('a:1'), pod('a:1'), pod('a:2'))).toEqual([
       ...['created', 'created', 'created'],
     ]);
+  });
+
+  const exists = { kind: 'refused', reason: 'AlreadyExists', message: '' };
+  it.each([
+    ['Pod', pod('a:1'), pod('a:2')],
+    ['ConfigMap', withData('ConfigMap', 'a'), withData('ConfigMap', 'b')],
+    ['Secret', withData('Secret', 'a'), withData('Secret', 'b')],
+    ['PersistentVolumeClaim', claim('1Gi'), claim('2Gi')],
+    ['Deployment', deployment(1), deployment(2)],
+  ])('is refused where it has to be new and is there: %s', async (_, first, second) => {
+    expect(await applier({ mustBeNew: true })(first, first, second)).toEqual(['created', exists, exists]);
+  });
+
+  it('is refused where it has to be new and comes from elsewhere', async () => {
+    const served = [['PersistentVolumeClaim', 'x']] as const;
+    const apply = applier({ mustBeNew: true, served });
+    expect(await apply(claim('1Gi'), deployment(1))).toEqual([exists, 'created']);
+    expect(await readdir(folder)).toEqual(['default_x.deployment.yaml']);
+  });
+
+  it('is refused where it has to be new and is in a file with others', async () => {
+    const both = [withData('ConfigMap', 'a'), { ...withData('ConfigMap', 'a'), metadata: { name: 'y' } }];
+    const text = both.map((each) => JSON.stringify(each)).join('\n---\n');
+    await writeFile(join(folder, 'default_x.configmap.yaml'), text);
+    expect(await applier({ mustBeNew: true })(withData('ConfigMap', 'b'))).toEqual([exists]);
+  });
+
+  it('may be created as new when it was deleted', async () => {
+    const apply = applier({ stopped: new Set(['all']), mustBeNew: true });
+    expect(await apply(pod('a:1'), pod('a:1'))).toEqual(['created', 'created']);
   });
 });

@@ -8,9 +8,9 @@ import { type StoppedPods } from '../stopped-pods.js';
 import { hasSameContent } from '#kube/objects/config-object-update.js';
 import { type ConfigObject } from '#kube/objects/config-object.js';
 import { formatFieldProblem } from '#kube/fields/field-problem.js';
-import { STATIC_POD_ANNOTATIONS, toStaticPod } from '#kube/pod/static-pod.js';
+import { STATIC_POD_ANNOTATIONS, staticPodName, toStaticPod } from '#kube/pod/static-pod.js';
 import { type ApiStatusCause } from '../../api/http/api-error.js';
-import { type ApplyObject } from '../../api/objects/apply-object.js';
+import { type ApplyObject, type ObjectToApply } from '../../api/objects/apply-object.js';
 import { type PodAdoption } from '../../pods/adoption/adopt-pods.js';
 import { type DesiredPods } from '../../pods/loop/desired-pods.js';
 import { explainObstacle } from './explain-obstacle.js';
@@ -20,22 +20,36 @@ import { type WritableManifests } from './writable-manifests.js';
 export interface ApplyManifestsPorts {
   readonly nodeName: string;
   readonly manifests: WritableManifests;
-  readonly desired: Pick<DesiredPods, 'find'>;
+  readonly desired: Pick<DesiredPods, 'find' | 'all'>;
   readonly adoption: Pick<PodAdoption, 'uidOf'>;
   readonly objects: { all(): readonly { readonly source: string; readonly object: ConfigObject }[] };
   readonly workloads: Pick<WorkloadControllers, 'roots'>;
-  readonly stopped: Pick<StoppedPods, 'release'>;
+  /** All workloads and claims, those that no manifest has, too. */
+  readonly served: () => readonly NamedObject[];
+  readonly stopped: Pick<StoppedPods, 'release' | 'list'>;
+}
+
+interface NamedObject {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace: string };
 }
 
 /** Adds objects to the manifests of an agent. */
 export function applyManifests(ports: ApplyManifestsPorts): ApplyObject {
   const { manifests, nodeName, stopped } = ports;
-  return async ({ kind, namespace, name, value, isDryRun }, signal) => {
+  return async (given, signal) => {
+    const { kind, namespace, name, value, isDryRun } = given;
+    const exists = { kind: 'refused', reason: 'AlreadyExists', message: '' } as const;
     const writer = await manifests.open();
     if (typeof writer === 'string') {
       return { kind: 'refused', reason: 'MethodNotAllowed', message: writer };
     }
-    const outcome = await writer.apply({ kind, namespace, name }, value, isDryRun);
+    // Nobody sees a pod that was stopped: it may be created.
+    const mustBeNew = given.mustBeNew && !isStopped(given, ports);
+    const outcome = await writer.apply({ kind, namespace, name }, value, {
+      ...{ mustBeNew, isDryRun: isDryRun || (mustBeNew && isShown(given, ports)) },
+    });
+    if (outcome.kind === 'exists') return exists;
     if (outcome.kind === 'invalid') return { kind: 'invalid', causes: outcome.problems.map(toCause) };
     if (outcome.kind === 'forbidden') {
       const message = outcome.problems.map(formatFieldProblem).join('; ');
@@ -45,6 +59,7 @@ export function applyManifests(ports: ApplyManifestsPorts): ApplyObject {
       const message = explainObstacle(outcome, 'change it there');
       return { kind: 'refused', reason: 'Conflict', message };
     }
+    if (mustBeNew && isShown(given, ports)) return exists;
     if (!isDryRun) {
       const uid = uidOf(outcome.reading, nodeName);
       const isBack = uid !== undefined && (await stopped.release(uid));
@@ -54,6 +69,29 @@ export function applyManifests(ports: ApplyManifestsPorts): ApplyObject {
     }
     return { kind: 'applied', result: outcome.result };
   };
+}
+
+/** Whether the agent has an object of that name, from whatever source. */
+function isShown({ kind, namespace, name }: ObjectToApply, ports: ApplyManifestsPorts): boolean {
+  const { desired, objects, served, nodeName } = ports;
+  const isNamed = (metadata: NamedObject['metadata'], names: readonly string[]): boolean =>
+    metadata.namespace === namespace && names.includes(metadata.name);
+  if (kind === 'Pod') {
+    const names = [name, staticPodName(name, nodeName)];
+    return [...desired.all()].some(({ metadata }) => isNamed(metadata, names));
+  }
+  const all = [...objects.all().map(({ object }) => object), ...served()];
+  return all.some((object) => object.kind === kind && isNamed(object.metadata, [name]));
+}
+
+function isStopped({ kind, namespace, name }: ObjectToApply, ports: ApplyManifestsPorts): boolean {
+  const names = [name, staticPodName(name, ports.nodeName)];
+  return (
+    kind === 'Pod' &&
+    ports.stopped
+      .list()
+      .some((stop) => stop.isOver && stop.namespace === namespace && names.includes(stop.name))
+  );
 }
 
 function uidOf({ pods }: ManifestReading, nodeName: string): string | undefined {

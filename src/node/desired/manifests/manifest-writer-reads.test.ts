@@ -31,6 +31,6 @@ it.each([
   const writer = new ManifestWriter({
     ...{ folder, nodeName: 'node', findFile: () => undefined, findForbidden: () => [] },
   });
-  expect((await writer.apply(WEB, web(spec), true)).kind).toBe(kind);
+  expect((await writer.apply(WEB, web(spec), { isDryRun: true })).kind).toBe(kind);
   expect(readManifests).toHaveBeenCalledTimes(1);
 });

@@ -34,7 +34,7 @@ const secret = (password: string) => ({
 
 describe('an object that is applied', () => {
   it('gets a file of its own that only its owner may read', async () => {
-    expect(await writer().apply(WEB, pod('a:1'), false)).toMatchObject({
+    expect(await writer().apply(WEB, pod('a:1'))).toMatchObject({
       kind: 'applied',
       result: 'created',
     });
@@ -48,8 +48,8 @@ describe('an object that is applied', () => {
   it('is left as it is when it says the same, and changed where it stands', async () => {
     found = 'mine.json';
     await writeFile(join(folder, 'mine.json'), JSON.stringify(pod('a:1')));
-    expect(await writer().apply(WEB, pod('a:1'), false)).toMatchObject({ result: 'unchanged' });
-    expect(await writer().apply(WEB, pod('a:2'), false)).toMatchObject({ result: 'configured' });
+    expect(await writer().apply(WEB, pod('a:1'))).toMatchObject({ result: 'unchanged' });
+    expect(await writer().apply(WEB, pod('a:2'))).toMatchObject({ result: 'configured' });
     expect(await readdir(folder)).toEqual(['mine.json']);
     expect(JSON.parse(await readFile(join(folder, 'mine.json'), 'utf8'))).toMatchObject({
       spec: { containers: [{ image: 'a:2' }] },
@@ -58,7 +58,7 @@ describe('an object that is applied', () => {
 
   it('is the pod of a manifest when it is that as this node shows it', async () => {
     const labels = { app: 'web' };
-    await writer().apply(WEB, { ...pod('a:1'), metadata: { name: 'web', labels } }, false);
+    await writer().apply(WEB, { ...pod('a:1'), metadata: { name: 'web', labels } });
     const text = await readFile(join(folder, 'default_web.pod.yaml'), 'utf8');
     const written = { ...pod('a:1'), metadata: { name: 'web', labels } } as unknown as Pod;
     const { pod: shown } = toStaticPod(written, { source: 'file', nodeName: 'node' });
@@ -68,10 +68,10 @@ describe('an object that is applied', () => {
       status: { phase: 'Running' },
     };
     const object = { ...WEB, name: 'web-node' };
-    expect(await writer().apply(object, served, false)).toMatchObject({ result: 'unchanged' });
+    expect(await writer().apply(object, served)).toMatchObject({ result: 'unchanged' });
     expect(await readFile(join(folder, 'default_web.pod.yaml'), 'utf8')).toBe(text);
     const edited = { ...served, spec: { ...served.spec, containers: [{ name: 'main', image: 'a:2' }] } };
-    expect(await writer().apply(object, edited, false)).toMatchObject({ result: 'configured' });
+    expect(await writer().apply(object, edited)).toMatchObject({ result: 'configured' });
     expect(await readdir(folder)).toEqual(['default_web.pod.yaml']);
     const after = parse(await readFile(join(folder, 'default_web.pod.yaml'), 'utf8')) as Pod;
     expect(after.metadata).toEqual({ name: 'web', namespace: 'default', labels });
@@ -81,9 +81,9 @@ describe('an object that is applied', () => {
 
   it('keeps its name when another node shows it, or nobody', async () => {
     const elsewhere = toStaticPod(pod('a:1') as unknown as Pod, { source: 'file', nodeName: 'other' }).pod;
-    await writer().apply({ ...WEB, name: 'web-other' }, elsewhere, false);
+    await writer().apply({ ...WEB, name: 'web-other' }, elsewhere);
     const named = { ...pod('a:1'), metadata: { name: 'web-node' } };
-    await writer().apply({ ...WEB, name: 'web-node' }, named, false);
+    await writer().apply({ ...WEB, name: 'web-node' }, named);
     expect((await readdir(folder)).sort()).toEqual([
       'default_web-node.pod.yaml',
       'default_web-other.pod.yaml',
@@ -91,11 +91,7 @@ describe('an object that is applied', () => {
   });
 
   it('is not written when the node does not let it run', async () => {
-    const outcome = await writer().apply(
-      WEB,
-      pod('a:1', { spec: { ...pod('a:1').spec, hostPID: true } }),
-      false,
-    );
+    const outcome = await writer().apply(WEB, pod('a:1', { spec: { ...pod('a:1').spec, hostPID: true } }));
     expect(outcome).toMatchObject({ kind: 'forbidden', problems: [{ message: 'Forbidden: not here' }] });
     expect(await readdir(folder)).toEqual([]);
   });
@@ -141,7 +137,7 @@ describe('an object that is applied', () => {
     const object: AppliedObject = { kind: 'ConfigMap', namespace: 'default', name: 'odd' };
     const labels = { y: 'y', on: 'no', '1': '1', '0o17': '0o17' };
     const value = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'odd', labels }, data };
-    expect(await writer().apply(object, value, false)).toMatchObject({ result: 'created' });
+    expect(await writer().apply(object, value)).toMatchObject({ result: 'created' });
     const text = await readFile(join(folder, 'default_odd.configmap.yaml'), 'utf8');
     const { objects, problems } = readManifests(text, { file: 'odd.yaml', nodeName: 'node' });
     expect(problems).toEqual([]);
@@ -150,20 +146,13 @@ describe('an object that is applied', () => {
 
   it('is written once by two who apply it at the same time', async () => {
     const both = writer();
-    const results = await Promise.all([
-      both.apply(WEB, pod('a:1'), false),
-      both.apply(WEB, pod('a:1'), false),
-    ]);
+    const results = await Promise.all([both.apply(WEB, pod('a:1')), both.apply(WEB, pod('a:1'))]);
     expect(results.map((each) => each.kind === 'applied' && each.result)).toEqual(['created', 'unchanged']);
   });
 
   it('is not written when that is only tried, or when it is wrong', async () => {
-    expect(await writer().apply(WEB, pod('a:1'), true)).toMatchObject({ result: 'created' });
-    const wrong = await writer().apply(
-      WEB,
-      pod('a:1', { spec: { containers: [{ name: 'main' }], foo: 1 } }),
-      false,
-    );
+    expect(await writer().apply(WEB, pod('a:1'), { isDryRun: true })).toMatchObject({ result: 'created' });
+    const wrong = await writer().apply(WEB, pod('a:1', { spec: { containers: [{ name: 'main' }], foo: 1 } }));
     expect(wrong).toMatchObject({
       kind: 'invalid',
       problems: [{ path: 'spec.containers[0].image' }, { path: 'spec.foo', kind: 'unknown' }],
@@ -180,7 +169,7 @@ describe('an object that is applied', () => {
   ])('is not written over a file that holds %s', async (what, text) => {
     found = 'shared.yaml';
     await writeFile(join(folder, 'shared.yaml'), text);
-    expect(await writer().apply(WEB, pod('a:2'), false)).toEqual({
+    expect(await writer().apply(WEB, pod('a:2'))).toEqual({
       kind: 'in the way',
       file: join(folder, 'shared.yaml'),
       holds: { nothing: 'nothing', 'something that is no manifest': 'errors' }[what] ?? 'others',
@@ -190,11 +179,11 @@ describe('an object that is applied', () => {
 
   it('may be a Secret, whose values are in no problem', async () => {
     const key: AppliedObject = { kind: 'Secret', namespace: 'default', name: 'key' };
-    expect(await writer().apply(key, secret('swordfish'), false)).toMatchObject({ result: 'created' });
-    expect(await writer().apply(key, secret('swordfish'), false)).toMatchObject({ result: 'unchanged' });
-    expect(await writer().apply(key, secret('other'), false)).toMatchObject({ result: 'configured' });
+    expect(await writer().apply(key, secret('swordfish'))).toMatchObject({ result: 'created' });
+    expect(await writer().apply(key, secret('swordfish'))).toMatchObject({ result: 'unchanged' });
+    expect(await writer().apply(key, secret('other'))).toMatchObject({ result: 'configured' });
     const wrong = { ...secret('swordfish'), data: { 'a/b': 'swordfish' } };
-    const outcome = await writer().apply(key, wrong, false);
+    const outcome = await writer().apply(key, wrong);
     expect(outcome.kind).toBe('invalid');
     expect(JSON.stringify(outcome)).not.toContain('swordfish');
   });
@@ -205,8 +194,8 @@ describe('an object that is applied', () => {
     const name = [namespace, namespace, namespace, 'b'.repeat(50)].join('.');
     const long = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data: { key: 'a' } };
     const object: AppliedObject = { kind: 'ConfigMap', namespace, name };
-    expect(await writer().apply(object, long, false)).toMatchObject({ result: 'created' });
-    expect(await writer().apply(object, long, false)).toMatchObject({ result: 'unchanged' });
+    expect(await writer().apply(object, long)).toMatchObject({ result: 'created' });
+    expect(await writer().apply(object, long)).toMatchObject({ result: 'unchanged' });
     expect((await readdir(folder))[0]!.length).toBeLessThan(255);
   });
 });
@@ -215,7 +204,7 @@ describe('an object that is to go', () => {
   const KEY: AppliedObject = { kind: 'Secret', namespace: 'default', name: 'key' };
 
   it('goes with its file, wherever it stands', async () => {
-    await writer().apply(KEY, secret('x'), false);
+    await writer().apply(KEY, secret('x'));
     expect(await writer().remove(KEY, false)).toEqual({ kind: 'removed' });
     expect(await writer().remove(KEY, false)).toEqual({ kind: 'not there' });
     found = 'mine.json';
@@ -254,7 +243,7 @@ describe('an object that is to go', () => {
 
   it('goes after what was asked for before', async () => {
     const both = writer();
-    const [, removed] = await Promise.all([both.apply(KEY, secret('x'), false), both.remove(KEY, false)]);
+    const [, removed] = await Promise.all([both.apply(KEY, secret('x')), both.remove(KEY, false)]);
     expect(removed).toEqual({ kind: 'removed' });
     expect(await readdir(folder)).toEqual([]);
   });

@@ -18,6 +18,7 @@ import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
 import { type FieldProblem } from '#kube/fields/field-problem.js';
 import { applyPodDefaults } from '#kube/pod/pod-defaults.js';
 import { type Pod } from '#kube/pod/pod.js';
+import { applyWorkloadDefaults } from '#kube/workloads/read-workload.js';
 import { hashPod } from '#kube/pod/static-pod.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { syncPath, writeWhole } from '#base/fs/whole-file.js';
@@ -29,7 +30,7 @@ import {
   readManifests,
   type WrittenObject,
 } from './manifest-reader.js';
-import { keepObjects, toPlainObject, toSourceObject } from './source-object.js';
+import { isConfigObject, keepObjects, toPlainObject, toSourceObject } from './source-object.js';
 import { toWrittenObject } from './written-object.js';
 
 /** What can be applied. */
@@ -71,7 +72,17 @@ export type ApplyOutcome =
     }
   | { readonly kind: 'invalid'; readonly problems: readonly ManifestProblem[] }
   | { readonly kind: 'forbidden'; readonly problems: readonly FieldProblem[] }
+  /** It had to be new, and a manifest has it. */
+  | { readonly kind: 'exists' }
   | Obstacle;
+
+/** How an object is applied. */
+export interface ApplyModes {
+  /** Nothing is written. */
+  readonly isDryRun?: boolean;
+  /** It is not written if a manifest has it already. */
+  readonly mustBeNew?: boolean;
+}
 
 /** The result of removing an object. */
 export type RemoveOutcome = { readonly kind: 'removed' } | { readonly kind: 'not there' } | Obstacle;
@@ -88,8 +99,8 @@ export class ManifestWriter {
   }
 
   /** Writes an object, one at a time. Rejects with the system's error. */
-  async apply(object: AppliedObject, value: object, isDryRun: boolean): Promise<ApplyOutcome> {
-    return this.#changes.run(async () => this.#apply(object, value, isDryRun));
+  async apply(object: AppliedObject, value: object, modes: ApplyModes = {}): Promise<ApplyOutcome> {
+    return this.#changes.run(async () => this.#apply(object, value, modes));
   }
 
   /** Removes the file of an object, after earlier requests. Rejects with the system's error. */
@@ -113,7 +124,11 @@ export class ManifestWriter {
     return { kind: 'removed' };
   }
 
-  async #apply(given: AppliedObject, value: object, isDryRun: boolean): Promise<ApplyOutcome> {
+  async #apply(
+    given: AppliedObject,
+    value: object,
+    { isDryRun, mustBeNew }: ApplyModes,
+  ): Promise<ApplyOutcome> {
     const { folder, nodeName, findForbidden } = this.#options;
     const written = toWrittenObject(value, nodeName);
     const [text, place] = [JSON.stringify(written), `${given.kind}/${given.name}`];
@@ -128,6 +143,7 @@ export class ManifestWriter {
     const path = join(folder, name);
     const before = await readText(path);
     const known = before === undefined ? undefined : this.#read(before, path);
+    if (mustBeNew === true && known !== undefined && hasObject(known, object)) return { kind: 'exists' };
     const obstacle = known && findObstacle(known, object, path);
     if (obstacle !== undefined) return obstacle;
     if (known === undefined) {
@@ -138,7 +154,7 @@ export class ManifestWriter {
       return { kind: 'applied', result: 'unchanged', reading: known };
     const refused = refusalsOf(known, reading);
     if (refused.length > 0) return { kind: 'invalid', problems: refused };
-    if (!isDryRun) await writeWhole(path, this.#toText(written, reading, name));
+    if (isDryRun !== true) await writeWhole(path, this.#toText(written, reading, name));
     return { kind: 'applied', result: known === undefined ? 'created' : 'configured', reading };
   }
 
@@ -179,19 +195,21 @@ function fileNameOf({ kind, namespace, name }: AppliedObject): string {
 }
 
 /** Undefined for a file with only this object. An unreadable file may contain anything. */
-function findObstacle(
-  { pods, objects, problems }: ManifestReading,
-  { kind, namespace, name }: AppliedObject,
-  file: string,
-): Obstacle | undefined {
+function findObstacle(reading: ManifestReading, object: AppliedObject, file: string): Obstacle | undefined {
+  const { pods, objects, problems } = reading;
   if (problems.length > 0) return { kind: 'in the way', file, holds: 'errors' };
-  const found = pods[0]?.pod ?? objects[0]?.object;
-  if (found === undefined) return { kind: 'in the way', file, holds: 'nothing' };
-  const { name: foundName, namespace: foundNamespace = DEFAULT_NAMESPACE } = found.metadata;
-  const isIt = found.kind === kind && foundName === name && foundNamespace === namespace;
-  return isIt && pods.length + objects.length === 1
-    ? undefined
-    : { kind: 'in the way', file, holds: 'others' };
+  const count = pods.length + objects.length;
+  if (count === 0) return { kind: 'in the way', file, holds: 'nothing' };
+  const isAlone = count === 1 && hasObject(reading, object);
+  return isAlone ? undefined : { kind: 'in the way', file, holds: 'others' };
+}
+
+function hasObject({ pods, objects }: ManifestReading, { kind, namespace, name }: AppliedObject): boolean {
+  const all = [...pods.map(({ pod }) => pod), ...objects.map(({ object }) => object)];
+  return all.some(
+    ({ kind: foundKind, metadata }) =>
+      foundKind === kind && metadata.name === name && (metadata.namespace ?? DEFAULT_NAMESPACE) === namespace,
+  );
 }
 
 /** The source would keep the previous version silently; the author has to know at once. */
@@ -210,7 +228,12 @@ function isSame(one: ManifestReading, other: ManifestReading): boolean {
   }
   const [object, nextObject] = [one.objects[0]?.object, other.objects[0]?.object];
   if (object === undefined || nextObject === undefined) return false;
-  return isDeepStrictEqual(toPlainObject(object), toPlainObject(nextObject));
+  return isDeepStrictEqual(withDefaults(object), withDefaults(nextObject));
+}
+
+/** As an agent shows it. */
+function withDefaults(object: WrittenObject): unknown {
+  return toPlainObject(isConfigObject(object) ? object : applyWorkloadDefaults(object));
 }
 
 /** Undefined for a missing file. A file that is no manifest by its size or type has other contents. */

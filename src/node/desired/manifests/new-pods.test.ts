@@ -68,12 +68,12 @@ describe('an object that is applied', () => {
         ...{ folder, nodeName: 'node', findFile: () => undefined, findForbidden: () => [] },
       });
       const object = { kind: 'Pod', namespace: 'default', name: 'web' } as const;
-      expect(await writer.apply(object, pod('web', [DEBUG]), false)).toMatchObject({
+      expect(await writer.apply(object, pod('web', [DEBUG]))).toMatchObject({
         ...{ kind: 'invalid', problems: [{ path: 'spec.ephemeralContainers', kind: 'forbidden' }] },
       });
-      expect(await writer.apply(object, pod('web'), false)).toMatchObject({ result: 'created' });
-      expect(await writer.apply(object, pod('web', [DEBUG]), false)).toMatchObject({ result: 'configured' });
-      expect(await writer.apply(object, pod('web', [DEBUG]), false)).toMatchObject({ result: 'unchanged' });
+      expect(await writer.apply(object, pod('web'))).toMatchObject({ result: 'created' });
+      expect(await writer.apply(object, pod('web', [DEBUG]))).toMatchObject({ result: 'configured' });
+      expect(await writer.apply(object, pod('web', [DEBUG]))).toMatchObject({ result: 'unchanged' });
     } finally {
       await rm(folder, { recursive: true });
     }

@@ -1,5 +1,6 @@
 import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
 import { STATIC_POD_ANNOTATIONS, staticPodName, staticPodUid } from '#kube/pod/static-pod.js';
+import { isWorkloadKind } from '#kube/workloads/workload.js';
 import { isRecord } from '#base/text/is-record.js';
 
 /** Fields that an API server adds and nobody writes. */
@@ -20,8 +21,26 @@ export function toWrittenObject(value: object, nodeName: string): Fields {
   const { metadata } = rest;
   if (!isRecord(metadata)) return rest;
   const written = { ...rest, metadata: without(metadata, SERVED_META) };
-  return asManifestPod(written, written.metadata, nodeName) ?? written;
+  return asManifestPod(written, written.metadata, nodeName) ?? asManifestWorkload(written, written.metadata);
 }
+
+/** Without what an agent adds to a workload or a claim that it shows; any other object as it is. */
+function asManifestWorkload(object: Fields, metadata: Fields): Fields {
+  const { kind, spec } = object;
+  if (typeof kind !== 'string' || !isWorkloadKind(kind)) return object;
+  const { uid: _, annotations, ...kept } = metadata;
+  const own = isRecord(annotations) ? without(annotations, [REVISION]) : {};
+  const isBound = kind === 'PersistentVolumeClaim' && isRecord(spec);
+  return {
+    ...object,
+    metadata: { ...kept, ...(Object.keys(own).length === 0 ? {} : { annotations: own }) },
+    ...(isBound && String(spec['volumeName']).startsWith('pvc-')
+      ? { spec: without(spec, ['volumeName']) }
+      : {}),
+  };
+}
+
+const REVISION = 'deployment.kubernetes.io/revision';
 
 /** Undefined for anything but a pod that this node shows. */
 function asManifestPod(object: Fields, metadata: Fields, nodeName: string): Fields | undefined {

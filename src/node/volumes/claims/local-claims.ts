@@ -130,8 +130,11 @@ export class LocalClaims implements VolumeClaimSource {
     return { name: volumeNameOf(uid), kind: 'local', path: this.pathOf({ namespace, name }), type: '' };
   }
 
-  /** Removes the volume of a claim with all that is in it, unless a pod has it. */
-  async remove(claim: ClaimName): Promise<ClaimRemoval> {
+  /**
+   * Removes the volume of a claim with all that is in it, unless a pod has it. `isForGood`: what was declared of the
+   * claim no longer counts.
+   */
+  async remove(claim: ClaimName, isForGood = false): Promise<ClaimRemoval> {
     const key = keyOf(claim);
     return this.#turns.run(key, async () => {
       const known = this.#byKey.get(key);
@@ -144,6 +147,7 @@ export class LocalClaims implements VolumeClaimSource {
       await this.#records.fileOf(key).remove();
       await syncPath(this.#options.folder);
       this.#byKey.delete(key);
+      if (isForGood) this.#declared.delete(key);
       this.#discard(aside);
       return 'removed';
     });
