@@ -110,6 +110,18 @@ export const COMMANDS: readonly LazyCommand[] = [
     load: async (host) => (await import('./commands/apply/apply.js')).createCommand(host),
   },
   {
+    name: 'diff',
+    summary: 'Show what applying manifests would change',
+    // 1 says that there are differences.
+    usageExitCode: 2,
+    load: async (host) => (await import('./commands/diff/diff.js')).diffCommand(host),
+  },
+  {
+    name: 'edit',
+    summary: 'Edit objects of a running agent with an editor',
+    load: async (host) => (await import('./commands/edit/edit.js')).editCommand(host),
+  },
+  {
     name: 'delete',
     summary: 'Stop pods of a running agent until their manifests change',
     load: async (host) => (await import('./commands/delete/delete.js')).deleteCommand(host),

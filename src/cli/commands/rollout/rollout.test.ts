@@ -45,7 +45,7 @@ describe('podloop rollout restart', () => {
     agent.on(`PATCH ${APPS}/daemonsets/logs`, () => aDeployment({}));
     const { code, stdout } = await podloop('rollout', 'restart', 'deploy/web', 'ds/logs');
     expect([code, stdout]).toEqual([0, 'deployment.apps/web restarted\ndaemonset.apps/logs restarted\n']);
-    expect(agent.requests[0]!.body).toMatchObject({
+    expect(JSON.parse(agent.requests[0]!.body)).toMatchObject({
       spec: {
         template: {
           metadata: {

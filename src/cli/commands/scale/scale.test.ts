@@ -23,7 +23,7 @@ describe('podloop scale', () => {
     expect(await podloop('deploy/web', '--replicas=3')).toEqual({
       ...{ code: 0, stdout: 'deployment.apps/web scaled\n', stderr: '' },
     });
-    expect(sent().map(({ body }) => body)).toEqual([{ spec: { replicas: 3 } }]);
+    expect(sent().map(({ body }) => JSON.parse(body) as unknown)).toEqual([{ spec: { replicas: 3 } }]);
   });
 
   it('does not where there is another number than was expected', async () => {
