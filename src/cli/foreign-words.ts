@@ -9,7 +9,6 @@ const FOREIGN_WORDS: Readonly<Record<string, string>> = {
   config: 'podloop get pods --socket PATH, as no kubeconfig is needed for the agent of this machine',
   cordon: 'a cluster schedules pods: "kubectl cordon"; without one, move manifests out of the folder',
   drain: 'podloop stop --all; for a node of a cluster "kubectl drain"',
-  explain: 'podloop validate FILE names wrong fields; docs/reference/pod-spec.md lists all',
   expose: 'hostPort in the manifest, or podloop port-forward POD PORT',
   info: 'podloop doctor, or podloop version',
   inspect: 'podloop get pod NAME -o yaml, podloop describe pod NAME, or podloop image inspect IMAGE',

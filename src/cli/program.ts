@@ -80,6 +80,11 @@ export const COMMANDS: readonly LazyCommand[] = [
     load: async (host) => (await import('./commands/validate/validate.js')).validateCommand(host),
   },
   {
+    name: 'explain',
+    summary: 'Show the fields that manifests may have, and what podloop does with them',
+    load: async (host) => (await import('./commands/explain/explain.js')).explainCommand(host),
+  },
+  {
     name: 'get',
     summary: 'Show pods and other objects of a running agent',
     load: async (host) => (await import('./commands/get/get.js')).getCommand(host),

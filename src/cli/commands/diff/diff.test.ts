@@ -53,7 +53,7 @@ describe('podloop diff', () => {
     agent.on(`GET ${PODS_PATH}/web`, () => shown('a:1'));
     const { code, stdout } = await diff(aPod('a:2'));
     const changed = stdout.split('\n').filter((line) => /^[-+] /.test(line));
-    expect([code, changed]).toEqual([1, ['-    image: a:1', '+    image: a:2']]);
+    expect([code, changed]).toEqual([1, ['-  - image: a:1', '+  - image: a:2']]);
   });
 
   it('shows an object that is not there as a whole', async () => {

@@ -7,6 +7,7 @@ import {
   type Ran,
 } from '#support/harness/agent-command-harness.js';
 import { type FakeAgentServer } from '#support/fakes/fake-agent-server.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { describeRollout } from './rollout.js';
 
 let agent: FakeAgentServer;
@@ -64,8 +65,12 @@ describe('podloop rollout status', () => {
     const counts = { replicas: 3, updatedReplicas: 2, availableReplicas: 2 };
     const looks = [{ ...counts, updatedReplicas: 1 }, counts, { ...counts, replicas: 2 }];
     agent.on(`GET ${APPS}/deployments`, () => aKubeList(aDeployment(looks.shift() ?? {})));
-    const running = lab.start(['rollout', 'status', 'deploy/web']);
+    const clock = new FakeClock();
+    const running = lab.start(['rollout', 'status', 'deploy/web'], { more: { clock } });
     await running.sees('1 out of 2');
+    await clock.advance(500);
+    await running.sees('1 old replicas');
+    await clock.advance(500);
     const { code, stdout } = await running.ended;
     expect(code).toBe(0);
     expect(stdout.split('\n')).toEqual([
