@@ -26,6 +26,7 @@ import path from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { rolldown } from 'rolldown';
 import { minifySync } from 'rolldown/utils';
+import { bundlePage } from './bundle-page.mjs';
 import { MINIFIED, SETTINGS } from './bundle-settings.mjs';
 import { describeLicenses } from './bundled-licenses.mjs';
 import { withoutIndents } from './without-indents.mjs';
@@ -62,9 +63,9 @@ await build.close();
 const chunks = output.filter(({ type }) => type === 'chunk');
 
 const parts = new Map();
-const contents = new Map([
-  ['LICENSES.txt', Buffer.from(describeLicenses(chunks.flatMap(({ moduleIds }) => moduleIds)))],
-]);
+const page = await bundlePage();
+const moduleIds = [...chunks.flatMap((chunk) => chunk.moduleIds), ...page.moduleIds];
+const contents = new Map([['LICENSES.txt', Buffer.from(describeLicenses(moduleIds))], ...page.files]);
 for (const chunk of chunks) {
   if (chunk.moduleIds.length > 0 && chunk.moduleIds.every((id) => LIBRARY.test(id))) {
     contents.set(chunk.fileName, Buffer.from(toAscii(minified(chunk.code))));

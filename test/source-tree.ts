@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 import ts from 'typescript';
@@ -51,8 +51,7 @@ export function importsOf(file: string, text = readText(`src/${file}`)): SourceI
       imports.push({ from: file, to, isPackage, typeOnly: only, isByName });
     };
     if (isPackage) push(specifier.text);
-    else if (!isByName)
-      push(path.posix.join(path.posix.dirname(file), specifier.text).replace(/\.js$/, '.ts'));
+    else if (!isByName) push(toSource(path.posix.join(path.posix.dirname(file), specifier.text)));
     else {
       const door = resolveName(specifier.text);
       const origins = DOORS.has(door) ? originsOf(door) : undefined;
@@ -78,6 +77,12 @@ export function importsOf(file: string, text = readText(`src/${file}`)): SourceI
   };
   visit(source);
   return imports;
+}
+
+/** The source of a module that is imported as `x.js`: a part of the page has markup inside. */
+function toSource(file: string): string {
+  const page = file.replace(/\.js$/, '.tsx');
+  return existsSync(path.join(REPOSITORY, 'src', page)) ? page : file.replace(/\.js$/, '.ts');
 }
 
 interface ImportedName {

@@ -100,6 +100,11 @@ export const COMMANDS: readonly LazyCommand[] = [
     load: async (host) => (await import('./commands/blame/blame.js')).blameCommand(host),
   },
   {
+    name: 'web',
+    summary: 'Show a running agent on a page in the browser',
+    load: async (host) => (await import('./commands/web/web.js')).webCommand(host),
+  },
+  {
     name: 'describe',
     summary: 'Show everything that a running agent knows about a pod',
     load: async (host) => (await import('./commands/describe/describe.js')).describeCommand(host),

@@ -1,0 +1,51 @@
+// The page of `podloop web`, as it lies beside the program: one script, one style sheet, compressed. Browsers take brotli, and
+// `src/cli/commands/web/page-files.ts` decompresses for who does not.
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { brotliCompressSync, constants } from 'node:zlib';
+import { rolldown } from 'rolldown';
+
+const SOURCES = path.join(import.meta.dirname, '../src/web');
+const LIBRARIES = path.join(import.meta.dirname, '../node_modules');
+/** Of what a browser has to fetch before it shows anything. */
+const MAX_BYTES = 300 * 1024;
+
+/**
+ * The files of the page by their names, and the modules that they are made of.
+ *
+ * @returns {Promise<{ files: Map<string, Buffer>, moduleIds: string[] }>}
+ */
+export async function bundlePage() {
+  const build = await rolldown({
+    input: path.join(SOURCES, 'main.tsx'),
+    platform: 'browser',
+    tsconfig: path.join(SOURCES, 'tsconfig.json'),
+    resolve: { extensionAlias: { '.js': ['.ts', '.tsx', '.js'] } },
+  });
+  const { output } = await build.generate({
+    format: 'esm',
+    minify: true,
+    comments: false,
+    codeSplitting: false,
+  });
+  await build.close();
+  const [chunk] = output;
+  const css = [
+    readFileSync(path.join(LIBRARIES, 'uplot/dist/uPlot.min.css'), 'utf8'),
+    readFileSync(path.join(SOURCES, 'page.css'), 'utf8').replaceAll(/\s*\n\s*/g, ' '),
+  ];
+  const texts = {
+    'page.html': readFileSync(path.join(SOURCES, 'page.html'), 'utf8'),
+    'page.svg': readFileSync(path.join(SOURCES, 'page.svg'), 'utf8'),
+    'page.css': css.join('\n'),
+    'page.js': chunk.code,
+  };
+  const files = new Map(Object.entries(texts).map(([name, text]) => [`${name}.br`, compress(text)]));
+  const bytes = [...files.values()].reduce((sum, { length }) => sum + length, 0);
+  if (bytes > MAX_BYTES) throw new Error(`the page has ${bytes} bytes, and may have ${MAX_BYTES}`);
+  return { files, moduleIds: chunk.moduleIds };
+}
+
+function compress(text) {
+  return brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } });
+}

@@ -1,0 +1,27 @@
+import { type Query } from '../../shared/api/agent-client.js';
+
+/** A request of the page for something of the agent. */
+export interface AgentPath {
+  readonly path: string;
+  readonly query: Query;
+}
+
+const NAME = String.raw`[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?`;
+const NAMESPACE = String.raw`\/api\/v1\/namespaces\/${NAME}`;
+
+/** What the page reads, which is nothing that it does not show; it changes nothing. */
+const READABLE: readonly RegExp[] = [
+  /^\/(?:agent|version|stopped|events|incidents|debug\/pleg|stats\/summary)$/,
+  /^\/incidents\/[1-9]\d{0,8}$/,
+  /^\/api\/v1\/(?:nodes|pods|events)$/,
+  new RegExp(`^${NAMESPACE}/pods/${NAME}(?:/log)?$`),
+];
+/** The agent's path behind a prefix of the page's own; undefined for what the page must not ask for. */
+export function toAgentPath(method: string, url: URL, prefix: string): AgentPath | undefined {
+  if (!url.pathname.startsWith(`${prefix}/`)) return undefined;
+  const path = url.pathname.slice(prefix.length);
+  if (method !== 'GET' || !READABLE.some((each) => each.test(path))) return undefined;
+  const query: Record<string, string[]> = {};
+  for (const [name, value] of url.searchParams) (query[name] ??= []).push(value);
+  return { path, query };
+}

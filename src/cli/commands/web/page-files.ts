@@ -1,0 +1,54 @@
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { brotliDecompress } from 'node:zlib';
+
+/** A file of the page, compressed as it is stored. */
+export interface PageFile {
+  readonly contentType: string;
+  readonly brotli: Buffer;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+};
+
+/** The paths of the page, and the files behind them. */
+const FILES: Readonly<Record<string, string>> = {
+  '/': 'page.html',
+  '/page.js': 'page.js',
+  '/page.css': 'page.css',
+  '/icon.svg': 'page.svg',
+};
+
+const decompress = promisify(brotliDecompress);
+
+/** The files of the page, which the build has put beside the program, compressed with brotli. */
+export class PageFiles {
+  readonly #folder: URL;
+
+  /** `folder` ends with a slash (default: the folder of the program). */
+  constructor(folder = new URL('./', import.meta.url)) {
+    this.#folder = folder;
+  }
+
+  /** Undefined for a path that the page does not have. Rejects if a file of the program is missing. */
+  async find(path: string): Promise<PageFile | undefined> {
+    const name = FILES[path];
+    if (name === undefined) return undefined;
+    const brotli = await readFile(new URL(`${name}.br`, this.#folder));
+    return { contentType: TYPES[name.split('.')[1]!]!, brotli };
+  }
+}
+
+/** The bytes for a client, and how they are encoded: not every browser takes brotli without TLS. */
+export async function encodeFor(
+  accepted: string | undefined,
+  { brotli }: PageFile,
+): Promise<{ readonly bytes: Buffer; readonly encoding?: 'br' }> {
+  const codings = (accepted ?? '').split(',').map((each) => each.trim().toLowerCase());
+  const takesBrotli = codings.some((each) => /^br(?:;\s*q=(?:1(?:\.0*)?|0\.\d*[1-9]\d*))?$/.test(each));
+  return takesBrotli ? { bytes: brotli, encoding: 'br' } : { bytes: await decompress(brotli) };
+}

@@ -1,0 +1,211 @@
+/**
+ * The page of a running agent: its files, what it reads of the agent, and streams.
+ *
+ * In: requests of browsers on this machine. Out: what the agent answers at its socket. Whoever opens the page needs a
+ * session, which a one-time link opens; a request that another site has sent is refused, whatever it has.
+ *
+ * @module
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { type Duplex } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { type Clock } from '#base/time/clock.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
+import { parseJsonObject } from '#base/text/parse-json-object.js';
+import { AgentAbsent, type AgentClient } from '../../shared/api/agent-client.js';
+import { ApiError } from '../../shared/api/api-status.js';
+import { toYamlText } from '../../shared/print/object-text.js';
+import { toAgentPath } from './agent-paths.js';
+import { jsonOf, type PageAnswer, refusal, sendPage, setSafeHeaders } from './answer.js';
+import { findForeignSender, type Purpose } from './check-sender.js';
+import { type LinkRefusal, PageAccess } from './page-access.js';
+import { encodeFor, type PageFiles } from './page-files.js';
+import { PageStreams } from './page-streams.js';
+
+/** What a {@link PageServer} needs. */
+export interface PageServerOptions {
+  readonly client: AgentClient;
+  readonly clock: Clock;
+  readonly files: PageFiles;
+  /** podloop's. */
+  readonly version: string;
+  /** Examines the node; what it resolves with is JSON. */
+  readonly examine: (signal: AbortSignal) => Promise<string>;
+  /** A link was refused, which may mean that somebody else has opened it. */
+  readonly onRefusedLink: (refusal: LinkRefusal) => void;
+}
+
+/** No other machine reaches it. */
+const ADDRESS = '127.0.0.1';
+const MAX_CONNECTIONS = 256;
+const MAX_BODY_BYTES = 4_096;
+const ANSWER_LIMIT_MS = 60_000;
+const LIMITS = {
+  ...{ headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 2_000 },
+  ...{ keepAliveTimeout: 60_000, maxHeaderSize: 16 * 1_024, noDelay: true },
+} as const;
+/** Of the page's own paths. */
+const SESSION = '/session';
+const EXAMINATION = '/examination';
+const AGENT = '/agent';
+const STREAM = '/stream';
+
+const LINK_ANSWERS: Readonly<Record<LinkRefusal, string>> = {
+  used: 'this link was opened before: each opens the page once',
+  expired: 'this link is too old: each can be opened for 15 minutes',
+  unknown: 'this link is not of this server, which may have been started again',
+};
+
+/** See the module. */
+export class PageServer implements AsyncDisposable {
+  readonly #options: PageServerOptions;
+  readonly #server: Server;
+  readonly #streams: PageStreams;
+  #access: PageAccess | undefined;
+  #port = 0;
+
+  constructor(options: PageServerOptions) {
+    this.#options = options;
+    this.#streams = new PageStreams(options.client);
+    this.#server = createServer(LIMITS, (request, response) => void this.#serve(request, response));
+    this.#server.maxConnections = MAX_CONNECTIONS;
+    this.#server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
+    this.#server.on('clientError', (_error, socket) => socket.destroy());
+  }
+
+  /** Listens at a port of this machine; 0 for any. Rejects with PORT_UNUSABLE. */
+  async listen(port: number): Promise<number> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', (error) => {
+        const message = `${ADDRESS}:${port} cannot be used: ${messageOf(error)}`;
+        reject(new PodloopError('PORT_UNUSABLE', message, { cause: error }));
+      });
+      this.#server.listen(port, ADDRESS, resolve);
+    });
+    this.#port = (this.#server.address() as AddressInfo).port;
+    const { clock } = this.#options;
+    this.#access = new PageAccess({ clock, cookieName: `podloop-${this.#port}` });
+    return this.#port;
+  }
+
+  /** Makes a link that opens the page once. Its key is behind a #, which browsers send to nobody. */
+  makeLink(): string {
+    return `http://${ADDRESS}:${this.#port}/#key=${this.#access!.makeKey()}`;
+  }
+
+  /** Ends all connections. Idempotent. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#streams.close();
+    this.#server.closeAllConnections();
+    await new Promise<void>((resolve) => void this.#server.close(() => resolve()));
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const ending = new AbortController();
+    response.once('close', () => ending.abort());
+    try {
+      const answer = await this.#answer(request, response, ending.signal);
+      if (answer !== undefined) sendPage(request, response, answer);
+    } catch (error) {
+      if (ending.signal.aborted) return;
+      if (response.headersSent) response.destroy();
+      else sendPage(request, response, toRefusal(error));
+    }
+  }
+
+  /** Undefined once it has answered by itself. */
+  async #answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    signal: AbortSignal,
+  ): Promise<PageAnswer | undefined> {
+    const { method = '', headers } = request;
+    const url = toUrl(request);
+    if (url === undefined) return refusal(400, 'the address of the request cannot be read');
+    const file = await this.#options.files.find(url.pathname);
+    const isReading = method === 'GET' || method === 'HEAD';
+    const purpose: Purpose = !isReading ? 'change' : file === undefined ? 'data' : 'page';
+    const foreign = findForeignSender(headers, purpose);
+    if (foreign !== undefined) return refusal(403, foreign);
+    if (file !== undefined) {
+      if (!isReading) return refusal(405, `${url.pathname} can only be read`);
+      const { bytes, encoding } = await encodeFor(headers['accept-encoding']?.toString(), file);
+      const coding: Record<string, string> = encoding === undefined ? {} : { 'content-encoding': encoding };
+      const coded = { vary: 'accept-encoding', ...coding };
+      return { code: 200, contentType: file.contentType, body: bytes, headers: coded };
+    }
+    if (url.pathname === SESSION && method === 'POST') return await this.#openSession(request);
+    if (this.#access?.admits(headers) !== true)
+      return refusal(401, 'there is no session: open the page with the link that the terminal shows');
+    return await this.#answerInSession(method, url, response, signal);
+  }
+
+  async #answerInSession(
+    method: string,
+    url: URL,
+    response: ServerResponse,
+    signal: AbortSignal,
+  ): Promise<PageAnswer | undefined> {
+    const { client, version, examine } = this.#options;
+    if (method === 'GET' && url.pathname === SESSION) return jsonOf(200, { version });
+    if (method === 'GET' && url.pathname === EXAMINATION)
+      return { code: 200, contentType: 'application/json', body: await examine(signal) };
+    const target = toAgentPath(method, url, AGENT);
+    if (target === undefined) return refusal(404, `there is no ${method} ${url.pathname}`);
+    const { format, ...query } = target.query as Record<string, string[]>;
+    if (format?.[0] === 'yaml') {
+      const object = await client.get(target.path, query);
+      return { code: 200, contentType: 'text/plain; charset=utf-8', body: toYamlText(object) };
+    }
+    const answer = await client.open(method, target.path, { query, signal, limitMs: ANSWER_LIMIT_MS });
+    setSafeHeaders(response);
+    const { 'content-type': contentType = 'application/octet-stream' } = answer.headers;
+    response.writeHead(answer.statusCode ?? 502, {
+      'cache-control': 'no-store',
+      'content-type': contentType,
+    });
+    await pipeline(answer, response, { signal });
+    return undefined;
+  }
+
+  async #openSession(request: IncomingMessage): Promise<PageAnswer> {
+    const declared = Number(request.headers['content-length'] ?? Infinity);
+    if (!(declared <= MAX_BODY_BYTES)) return refusal(413, `the body has more than ${MAX_BODY_BYTES} bytes`);
+    const { key } = parseJsonObject((await buffer(request)).toString()) ?? {};
+    if (typeof key !== 'string') return refusal(400, 'the body has no key');
+    const outcome = this.#access!.open(key);
+    if (typeof outcome === 'string') {
+      this.#options.onRefusedLink(outcome);
+      return refusal(403, LINK_ANSWERS[outcome]);
+    }
+    const { cookie, token } = outcome;
+    return jsonOf(200, { token, version: this.#options.version }, { 'set-cookie': cookie });
+  }
+
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const url = toUrl(request);
+    const path = url === undefined ? undefined : toAgentPath('GET', url, STREAM);
+    // A browser says for every WebSocket where it comes from.
+    const isForeign = findForeignSender(request.headers, 'change') !== undefined;
+    if (isForeign || this.#access?.admits(request.headers) !== true) refuseUpgrade(socket, '403 Forbidden');
+    else if (path === undefined) refuseUpgrade(socket, '404 Not Found');
+    else this.#streams.accept(request, socket, head, path);
+  }
+}
+
+function toUrl({ url = '' }: IncomingMessage): URL | undefined {
+  // An address that begins with two slashes would name another host.
+  return /^\/(?!\/)/.test(url) ? new URL(url, `http://${ADDRESS}`) : undefined;
+}
+
+function toRefusal(error: unknown): PageAnswer {
+  if (error instanceof ApiError) return refusal(error.code, error.told);
+  return refusal(error instanceof AgentAbsent ? 503 : 502, messageOf(error).replace(/^error: /, ''));
+}
+
+function refuseUpgrade(socket: Duplex, status: string): void {
+  socket.on('error', () => undefined);
+  socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+}

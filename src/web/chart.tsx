@@ -1,0 +1,102 @@
+import { type JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import UPlot from 'uplot';
+import { formatTime } from './time-text.js';
+
+/** A line of a chart. */
+export interface Series {
+  readonly label: string;
+  /** Name of the colour in the style sheet, without its dashes. */
+  readonly colour: string;
+}
+
+interface ChartProps {
+  readonly title: string;
+  /** Seconds since the epoch, then the values of each series; null where nothing is known. */
+  readonly data: readonly (readonly (number | null)[])[];
+  readonly series: readonly Series[];
+  readonly format: (value: number) => string;
+  readonly isBars?: boolean;
+}
+
+const HEIGHT_PX = 150;
+
+/** Values over time. */
+export function Chart({ title, data, series, format, isBars = false }: ChartProps): JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<UPlot | undefined>(undefined);
+  useEffect(() => {
+    const element = box.current!;
+    const make = (): void => {
+      plot.current?.destroy();
+      const style = getComputedStyle(element);
+      const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim();
+      const axis = {
+        stroke: colour('muted'),
+        grid: { stroke: colour('grid'), width: 1 },
+        ticks: { show: false },
+        font: '11px system-ui',
+      };
+      plot.current = new UPlot(
+        {
+          ...{
+            width: element.clientWidth,
+            height: HEIGHT_PX,
+            legend: { show: false },
+            cursor: { show: false },
+          },
+          scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
+          axes: [
+            {
+              ...axis,
+              size: 26,
+              space: 70,
+              values: (_, values) => values.map((value) => formatTime(value * 1_000)),
+            },
+            { ...axis, size: 62, values: (_, values) => values.map((value) => format(value)) },
+          ],
+          series: [
+            {},
+            ...series.map((each) => ({
+              ...{ label: each.label, stroke: colour(each.colour), width: 1.75, points: { show: false } },
+              fill: `color-mix(in srgb, ${colour(each.colour)} ${isBars ? 80 : 16}%, transparent)`,
+              ...(isBars ? { paths: UPlot.paths.bars!({ size: [0.8, 14], align: 1 }), width: 0 } : {}),
+            })),
+          ],
+        },
+        data as unknown as UPlot.AlignedData,
+        element,
+      );
+    };
+    make();
+    const observer = new ResizeObserver(() =>
+      plot.current?.setSize({ width: element.clientWidth, height: HEIGHT_PX }),
+    );
+    observer.observe(element);
+    addEventListener('podloop-theme', make);
+    return () => {
+      observer.disconnect();
+      removeEventListener('podloop-theme', make);
+      plot.current?.destroy();
+    };
+  }, [series.map(({ label }) => label).join()]);
+  useEffect(() => plot.current?.setData(data as unknown as UPlot.AlignedData), [data]);
+  const newest = series.map(({ label }, at) => {
+    const value = data[at + 1]?.at(-1);
+    return `${label} ${typeof value === 'number' ? format(value) : 'unknown'}`;
+  });
+  return (
+    <figure class="chart-box">
+      <figcaption>
+        <b>{title}</b>
+        {series.map(({ label, colour }, at) => (
+          <span key={label} class="legend-item">
+            <i class={`swatch ${colour}`} aria-hidden="true" />
+            {newest[at]}
+          </span>
+        ))}
+      </figcaption>
+      <div ref={box} role="img" aria-label={`${title}: now ${newest.join(', ')}`} />
+    </figure>
+  );
+}

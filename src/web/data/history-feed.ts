@@ -1,0 +1,130 @@
+import { Tracks } from '../timeline/tracks.js';
+import { compareIds, type JournalEntry, parseEntry } from './journal-entry.js';
+import { type PodObject } from './shown-pod.js';
+import { type Session } from './session.js';
+import { Store } from './store.js';
+
+/** Whether records come: `live` as they happen, `lost` while the agent or the server cannot be reached. */
+export type FeedState = 'loading' | 'live' | 'lost';
+
+/** How much is read at first; more when somebody zooms out. */
+const FIRST_MS = 30 * 60_000;
+/** What is held at most: the oldest goes, and is read again when somebody wants to see it. */
+const MAX_ENTRIES = 150_000;
+const RECONNECT_MS = [250, 500, 1_000, 2_000, 5_000] as const;
+/** Without news for so long, everything that was there has come. */
+const QUIET_MS = 400;
+/** Records that are put into tracks without a pause. */
+const SLICE = 4_000;
+
+/** The history of the node as far as it was read, and what happens from then on. */
+export class HistoryFeed extends Store {
+  tracks = new Tracks();
+  state: FeedState = 'loading';
+  /** Why it is lost. */
+  problem = '';
+  /** What is known begins here. */
+  fromMs = Date.now() - FIRST_MS;
+  /** Whether older records are being read. */
+  isLoadingOlder = false;
+  /** Whether there are more than can be held. */
+  isFull = false;
+  readonly #session: Session;
+  #failures = 0;
+  #quiet: ReturnType<typeof setTimeout> | undefined;
+  #pods: Iterable<PodObject> = [];
+
+  constructor(session: Session) {
+    super();
+    this.#session = session;
+    this.#follow();
+  }
+
+  /** What is known of pods without a record. */
+  seed(pods: Iterable<PodObject>): void {
+    this.#pods = pods;
+    this.tracks.seed(pods);
+    this.changed();
+  }
+
+  /** Reads older records, if that has not been done. */
+  async loadSince(sinceMs: number): Promise<void> {
+    if (this.isLoadingOlder || this.isFull || this.state !== 'live' || sinceMs >= this.fromMs - 1_000) return;
+    this.isLoadingOlder = true;
+    this.changed();
+    const until = this.fromMs - 1;
+    const since = Math.max(0, Math.floor(sinceMs));
+    const older: JournalEntry[] = [];
+    const isWhole = await new Promise<boolean>((resolve) => {
+      this.#session.stream(`/events?follow=false&since=${since}&until=${until}`, {
+        onLines: (lines) => void older.push(...toEntries(lines)),
+        onEnd: ({ isWhole: whole }) => resolve(whole),
+      });
+    });
+    if (isWhole) {
+      const room = Math.max(0, MAX_ENTRIES - this.tracks.entries.length);
+      this.isFull = older.length > room;
+      const kept = this.isFull ? older.slice(-room) : older;
+      this.fromMs = this.isFull ? (kept[0]?.atMs ?? this.fromMs) : since;
+      await this.#rebuild(kept);
+    }
+    this.isLoadingOlder = false;
+    this.changed();
+  }
+
+  /** Puts older records before those that are there; what comes meanwhile is added. */
+  async #rebuild(older: readonly JournalEntry[]): Promise<void> {
+    const tracks = new Tracks();
+    const known = this.tracks.entries;
+    const first = known[0]?.id;
+    const before = first === undefined ? older : older.filter(({ id }) => compareIds(id, first) < 0);
+    let count = 0;
+    for (const list of [before, known]) {
+      // The second list may become longer meanwhile.
+      for (let at = 0; at < list.length; at++) {
+        tracks.add(list[at]!);
+        if (++count % SLICE === 0) await new Promise((resolve) => setTimeout(resolve));
+      }
+    }
+    tracks.seed(this.#pods);
+    this.tracks = tracks;
+  }
+
+  #follow(): void {
+    const after = this.tracks.entries.at(-1)?.id;
+    const query = after === undefined ? `since=${Math.floor(this.fromMs)}` : `after=${after}`;
+    this.#session.stream(`/events?${query}`, {
+      onOpen: () => {
+        this.#failures = 0;
+        this.#quietSoon();
+      },
+      onLines: (lines) => {
+        for (const entry of toEntries(lines)) this.tracks.add(entry);
+        this.#quietSoon();
+        this.changed();
+      },
+      onEnd: ({ message }) => {
+        clearTimeout(this.#quiet);
+        this.state = 'lost';
+        this.problem = message === '' ? 'the connection has ended' : message;
+        this.changed();
+        const waitMs = RECONNECT_MS[Math.min(this.#failures++, RECONNECT_MS.length - 1)]!;
+        setTimeout(() => this.#follow(), waitMs);
+      },
+    });
+  }
+
+  #quietSoon(): void {
+    if (this.state === 'live') return;
+    clearTimeout(this.#quiet);
+    this.#quiet = setTimeout(() => {
+      this.state = 'live';
+      this.problem = '';
+      this.changed();
+    }, QUIET_MS);
+  }
+}
+
+function toEntries(lines: readonly string[]): JournalEntry[] {
+  return lines.flatMap((line) => parseEntry(line) ?? []);
+}

@@ -1,0 +1,123 @@
+/** An answer that is an error. */
+export class Refused extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** A stream that is open. */
+export interface OpenStream {
+  close(): void;
+}
+
+/** What a reader of a stream wants to know. */
+export interface StreamReader {
+  /** Whole lines. */
+  readonly onLines: (lines: readonly string[]) => void;
+  readonly onOpen?: () => void;
+  /** It has ended; `status` is that of the agent's refusal, absent for an end or a broken connection. */
+  readonly onEnd: (end: {
+    readonly status?: number;
+    readonly message: string;
+    readonly isWhole: boolean;
+  }) => void;
+}
+
+const TOKEN = 'podloop-token';
+const REFUSED = 4000;
+const NORMAL = 1000;
+
+/** What the page may ask of the server: everything goes with the token of the session. */
+export class Session {
+  readonly #token: string;
+
+  constructor(token: string) {
+    this.#token = token;
+  }
+
+  /** Rejects with {@link Refused}, or with an error when the server cannot be reached. */
+  async text(path: string, signal?: AbortSignal): Promise<string> {
+    const answer = await fetch(path, {
+      headers: { [TOKEN]: this.#token },
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const body = await answer.text();
+    if (!answer.ok)
+      throw new Refused(answer.status, readMessage(body) ?? `the server answered with ${answer.status}`);
+    return body;
+  }
+
+  /** An object that the agent, or the server of the page, answers. */
+  async json<Answer>(path: string, signal?: AbortSignal): Promise<Answer> {
+    const body = await this.text(path, signal);
+    try {
+      return JSON.parse(body) as Answer;
+    } catch {
+      throw new Error(`the answer to ${path} is not understood: the agent may be of another version`);
+    }
+  }
+
+  /** Reads what the agent sends at a path, line by line, until it or the caller ends it. */
+  stream(path: string, { onLines, onOpen, onEnd }: StreamReader): OpenStream {
+    const socket = new WebSocket(`ws://${location.host}/stream${path}`, [
+      'podloop.v1',
+      `podloop.token.${this.#token}`,
+    ]);
+    socket.binaryType = 'arraybuffer';
+    const decoder = new TextDecoder();
+    let rest = '';
+    let isOver = false;
+    socket.onopen = () => onOpen?.();
+    socket.onmessage = ({ data }) => {
+      const lines = (rest + decoder.decode(data as ArrayBuffer, { stream: true })).split('\n');
+      rest = lines.pop() ?? '';
+      if (lines.length > 0 && !isOver) onLines(lines);
+    };
+    socket.onclose = ({ code, reason }) => {
+      if (isOver) return;
+      isOver = true;
+      if (rest !== '') onLines([rest]);
+      const status = code >= REFUSED ? { status: code - REFUSED } : {};
+      onEnd({ ...status, message: reason, isWhole: code === NORMAL });
+    };
+    return {
+      close: () => {
+        isOver = true;
+        socket.close();
+      },
+    };
+  }
+}
+
+/** The session of this browser: of a link that was just opened, or of one before. Rejects with {@link Refused}. */
+export async function openSession(): Promise<{ readonly session: Session; readonly version: string }> {
+  const [, key] = /^#key=([\w-]+)$/.exec(location.hash) ?? [];
+  if (key !== undefined) {
+    // The key is worth nothing any more, but people copy addresses.
+    history.replaceState(undefined, '', '/');
+    const answer = await fetch('/session', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ key }),
+    });
+    const body = await answer.text();
+    if (!answer.ok) throw new Refused(answer.status, readMessage(body) ?? 'the link was refused');
+    const { token } = JSON.parse(body) as { readonly token: string };
+    localStorage.setItem(TOKEN, token);
+  }
+  const session = new Session(localStorage.getItem(TOKEN) ?? '');
+  const { version } = await session.json<{ readonly version: string }>('/session');
+  return { session, version };
+}
+
+function readMessage(body: string): string | undefined {
+  try {
+    const { message } = JSON.parse(body) as { readonly message?: unknown };
+    return typeof message === 'string' ? message : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,122 @@
+import { judgePod, type PodObject, type Tone } from '../data/shown-pod.js';
+import { type TimeWindow } from './time-window.js';
+import { type Lane, type Mark, NODE, type Span, type Track, type Tracks } from './tracks.js';
+
+/** A line of the timeline. */
+export interface Row {
+  readonly key: string;
+  readonly track: Track;
+  /** What is drawn in it, over one another. */
+  readonly lanes: readonly Lane[];
+  readonly kind: 'node' | 'pod' | 'container';
+  readonly label: string;
+  /** Behind the label, smaller. */
+  readonly more: string;
+  readonly tone: Tone;
+  readonly topPx: number;
+  readonly heightPx: number;
+}
+
+/** What was clicked at. */
+export interface Selection {
+  readonly row: Row;
+  readonly item?: Span | Mark;
+  /** Several marks at one place. */
+  readonly others?: readonly Mark[];
+}
+
+/** Which rows are wanted. */
+export interface RowFilter {
+  /** A part of namespace, name or container; in any case of letters. */
+  readonly text: string;
+  /** Pods with warnings alone, and those that are not as they should be. */
+  readonly onlyTrouble: boolean;
+  /** One pod alone. */
+  readonly uid?: string | undefined;
+}
+
+/** Heights of rows. */
+const HEIGHTS = { node: 30, pod: 28, container: 24 } as const;
+
+/** The rows of a timeline: the node, then each pod with its containers, by namespace and name. */
+export function layOutRows(
+  tracks: Tracks,
+  pods: ReadonlyMap<string, PodObject>,
+  { text, onlyTrouble, uid }: RowFilter,
+): Row[] {
+  const rows: Row[] = [];
+  let topPx = 0;
+  const push = (row: Omit<Row, 'topPx' | 'heightPx'>): void => {
+    const heightPx = HEIGHTS[row.kind];
+    rows.push({ ...row, topPx, heightPx });
+    topPx += heightPx;
+  };
+  const wanted = text.trim().toLowerCase();
+  const all = [...tracks.byKey.values()].filter(({ key }) => key !== NODE);
+  const shown = all
+    .filter((track) => (uid === undefined ? matches(track, wanted) : track.key === uid))
+    .filter((track) => !onlyTrouble || hasTrouble(track, pods.get(track.key)))
+    .sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
+  if (uid === undefined)
+    push({
+      ...{ key: NODE, track: tracks.node, lanes: [tracks.node.lane, ...tracks.node.containers.values()] },
+      ...{ kind: 'node', label: 'Node and runtime', more: '', tone: 'info' },
+    });
+  for (const track of shown) {
+    const pod = pods.get(track.key);
+    const tone: Tone = pod === undefined ? 'quiet' : judgePod(pod).tone;
+    const containers = [...track.containers.values()];
+    const isOne = containers.length <= 1;
+    const more = pod === undefined ? 'gone' : track.namespace === 'default' ? '' : track.namespace;
+    const lanes = isOne ? [track.lane, ...containers] : [track.lane];
+    push({ key: track.key, track, lanes, kind: 'pod', label: track.name, more, tone });
+    if (isOne) continue;
+    for (const lane of containers)
+      push({
+        ...{ key: `${track.key} ${lane.name}`, track, lanes: [lane], kind: 'container' },
+        ...{ label: lane.name, more: '', tone },
+      });
+  }
+  return rows;
+}
+
+/** The height of all rows. */
+export function heightOf(rows: readonly Row[]): number {
+  const last = rows.at(-1);
+  return last === undefined ? 0 : last.topPx + last.heightPx;
+}
+
+/** The rows between two heights. */
+export function rowsBetween(rows: readonly Row[], fromPx: number, toPx: number): Row[] {
+  return rows.filter(({ topPx, heightPx }) => topPx + heightPx > fromPx && topPx < toPx);
+}
+
+/** What happened in a part of time. */
+export function countIn(
+  rows: readonly Row[],
+  { fromMs, toMs }: TimeWindow,
+): { warnings: number; restarts: number } {
+  let [warnings, restarts] = [0, 0];
+  const lanes = new Set(rows.flatMap((row) => row.lanes));
+  for (const { marks } of lanes) {
+    for (const { atMs, tone, kind } of marks) {
+      if (atMs < fromMs || atMs > toMs) continue;
+      if (kind === 'restart') restarts++;
+      if (tone === 'bad' || tone === 'warn') warnings++;
+    }
+  }
+  return { warnings, restarts };
+}
+
+function matches({ namespace, name, containers }: Track, text: string): boolean {
+  if (text === '') return true;
+  return [namespace, name, ...containers.keys()].some((each) => each.toLowerCase().includes(text));
+}
+
+function hasTrouble({ warnings }: Track, pod: PodObject | undefined): boolean {
+  return warnings > 0 || (pod !== undefined && ['warn', 'bad'].includes(judgePod(pod).tone));
+}
+
+function keyOf({ namespace, name, key }: Track): string {
+  return `${namespace}/${name}/${key}`;
+}

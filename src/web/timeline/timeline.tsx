@@ -1,0 +1,395 @@
+import { type JSX } from 'preact';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { type HistoryFeed } from '../data/history-feed.js';
+import { type PodsFeed } from '../data/pods-feed.js';
+import { useStore } from '../data/store.js';
+import { formatDay } from '../time-text.js';
+import { Details } from './details.js';
+import { drawAxis } from './draw-axis.js';
+import { drawLanes, type Hit, readPalette } from './draw-lanes.js';
+import { RowLabel, Tip } from './row-label.js';
+import { countIn, heightOf, layOutRows, rowsBetween, type Selection } from './rows.js';
+import { panBy, stepFor, ticksOf, type TimeWindow, windowAtNow, zoomAt } from './time-window.js';
+import { Chips, RANGES, type Shown, TimeTools } from './toolbar.js';
+import { type Mark, type Span } from './tracks.js';
+
+interface TimelineProps {
+  readonly history: HistoryFeed;
+  readonly pods: PodsFeed;
+  /** Shows this pod alone, without the controls for many. */
+  readonly uid?: string;
+}
+
+const TICK_PX = 110;
+const FIRST_RANGE_MS = 900_000;
+/** Older records are read this much ahead of what is shown, as a part of the window. */
+const AHEAD = 0.5;
+const OFFSET_MS = -new Date().getTimezoneOffset() * 60_000;
+
+/** The node's timeline: every pod's life on one axis. */
+export function Timeline({ history, pods, uid }: TimelineProps): JSX.Element {
+  useStore(history);
+  useStore(pods);
+  const [lengthMs, setLength] = useState(FIRST_RANGE_MS);
+  const [isLive, setLive] = useState(true);
+  const [fixed, setFixed] = useState<TimeWindow>(() => windowAtNow(FIRST_RANGE_MS, Date.now()));
+  const [text, setText] = useState('');
+  const [shown, setShown] = useState<Shown>({ hidden: new Set(), showsAll: false, onlyTrouble: false });
+  const [selection, setSelection] = useState<Selection | undefined>();
+  const [hover, setHover] = useState<{ hit: Hit; x: number; y: number } | undefined>();
+  const [widthPx, setWidth] = useState(800);
+  const [scrollPx, setScroll] = useState(0);
+  const [viewPx, setView] = useState(400);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const scroller = useRef<HTMLDivElement>(null);
+  const axis = useRef<HTMLDivElement>(null);
+  const filterField = useRef<HTMLInputElement>(null);
+  const hits = useRef<Hit[]>([]);
+  const lastX = useRef<number | undefined>(undefined);
+
+  const { tracks } = history;
+  const { hidden, showsAll, onlyTrouble } = shown;
+  const rows = useMemo(
+    () => layOutRows(tracks, pods.byUid, { text, onlyTrouble, uid }),
+    // The tracks grow in place: their number of records says that they have.
+    [tracks, tracks.entries.length, pods.byUid.size, text, onlyTrouble, uid, history.state],
+  );
+  const getWindow = useCallback(
+    (nowMs: number): TimeWindow => (isLive ? windowAtNow(lengthMs, nowMs) : fixed),
+    [isLive, lengthMs, fixed],
+  );
+  const moveTo = (next: TimeWindow, live = false): void => {
+    setLength(next.toMs - next.fromMs);
+    setFixed(next);
+    setLive(live);
+  };
+  const zoom = (factor: number, atMs?: number): void => {
+    const window = getWindow(Date.now());
+    // Who follows goes on to follow, with now where it is.
+    if (isLive && (atMs === undefined || factor < 1)) {
+      const next = zoomAt(window, factor, Date.now());
+      moveTo(next, true);
+    } else moveTo(zoomAt(window, factor, atMs ?? (window.fromMs + window.toMs) / 2));
+  };
+  const pan = (part: number): void => moveTo(panBy(getWindow(Date.now()), part, Date.now()));
+  const goLive = (): void => moveTo(windowAtNow(lengthMs, Date.now()), true);
+
+  const shownRows = rowsBetween(rows, scrollPx - 40, scrollPx + viewPx + 40);
+  const selectedItem = selection?.item;
+  const selectedRow = selection?.row.key;
+
+  // A node that began a minute ago is shown by the minute.
+  const hasFit = useRef(false);
+  useEffect(() => {
+    const first = history.tracks.entries[0];
+    if (hasFit.current || history.state !== 'live') return;
+    hasFit.current = true;
+    const neededMs = first === undefined ? 0 : (Date.now() - first.atMs) * 1.15;
+    const fitting = RANGES.find(([, ms]) => ms >= neededMs)?.[1] ?? FIRST_RANGE_MS;
+    if (isLive) setLength(Math.min(FIRST_RANGE_MS, fitting));
+  }, [history.state]);
+
+  // Older records, once somebody looks at their time.
+  const wantedMs = getWindow(Date.now());
+  const sinceMs = wantedMs.fromMs - (wantedMs.toMs - wantedMs.fromMs) * AHEAD;
+  useEffect(() => {
+    const timer = setTimeout(() => void history.loadSince(sinceMs), 200);
+    return () => clearTimeout(timer);
+  }, [Math.floor(sinceMs / 30_000), history.state, history.isLoadingOlder]);
+
+  useLayoutEffect(() => {
+    const box = scroller.current!;
+    const measure = (): void => {
+      setWidth(Math.max(80, canvas.current!.parentElement!.clientWidth));
+      setView(box.clientHeight);
+    };
+    const observer = new ResizeObserver(measure);
+    observer.observe(box);
+    measure();
+    return () => observer.disconnect();
+  }, []);
+
+  useEffect(() => {
+    const element = canvas.current!;
+    const context = element.getContext('2d')!;
+    let frame = 0;
+    let lastDrawnMs = 0;
+    let palette = readPalette(element);
+    const draw = (): void => {
+      if (axis.current === null) return;
+      const nowMs = Date.now();
+      const window = getWindow(nowMs);
+      const scale = devicePixelRatio;
+      const heightPx = viewPx;
+      if (element.width !== Math.round(widthPx * scale) || element.height !== Math.round(heightPx * scale)) {
+        element.width = Math.round(widthPx * scale);
+        element.height = Math.round(heightPx * scale);
+        element.style.width = `${widthPx}px`;
+        element.style.height = `${heightPx}px`;
+      }
+      context.setTransform(scale, 0, 0, scale, 0, 0);
+      const stepMs = stepFor(window, widthPx / TICK_PX);
+      const ticks = ticksOf(window, stepMs, OFFSET_MS);
+      hits.current = drawLanes(context, {
+        ...{ rows: shownRows, window, ticks, nowMs, widthPx, heightPx, scrollPx, palette, selectedRow },
+        ...{ knownFromMs: history.fromMs, selected: selectedItem, showsAll, hiddenKinds: hidden },
+      });
+      drawAxis(axis.current, window, ticks, stepMs, widthPx);
+      lastDrawnMs = nowMs;
+    };
+    const loop = (): void => {
+      frame = requestAnimationFrame(loop);
+      // Only as often as something has moved by a third of a pixel.
+      const { fromMs, toMs } = getWindow(Date.now());
+      const pauseMs = Math.min(1_000, Math.max(16, (toMs - fromMs) / widthPx / 3));
+      if (isLive && Date.now() - lastDrawnMs >= pauseMs) draw();
+    };
+    draw();
+    loop();
+    const scheme = matchMedia('(prefers-color-scheme: dark)');
+    const onScheme = (): void => {
+      palette = readPalette(element);
+      draw();
+    };
+    scheme.addEventListener('change', onScheme);
+    addEventListener('podloop-theme', onScheme);
+    return () => {
+      cancelAnimationFrame(frame);
+      scheme.removeEventListener('change', onScheme);
+      removeEventListener('podloop-theme', onScheme);
+    };
+  });
+
+  useEffect(() => {
+    const element = canvas.current!;
+    const onWheel = (event: WheelEvent): void => {
+      const box = scroller.current!;
+      const canScroll = box.scrollHeight > box.clientHeight + 1;
+      const isAcross = Math.abs(event.deltaX) > Math.abs(event.deltaY) || event.shiftKey;
+      if (!isAcross && canScroll && !event.ctrlKey && !event.metaKey && !event.altKey) return;
+      event.preventDefault();
+      const { width, left } = element.getBoundingClientRect();
+      if (isAcross) {
+        pan((event.deltaX === 0 ? event.deltaY : event.deltaX) / width);
+        return;
+      }
+      const { fromMs, toMs } = getWindow(Date.now());
+      zoom(Math.exp(event.deltaY * 0.0022), fromMs + ((event.clientX - left) / width) * (toMs - fromMs));
+    };
+    const onAxisWheel = (event: WheelEvent): void => {
+      event.preventDefault();
+      const { width, left } = element.getBoundingClientRect();
+      const { fromMs, toMs } = getWindow(Date.now());
+      zoom(Math.exp(event.deltaY * 0.0022), fromMs + ((event.clientX - left) / width) * (toMs - fromMs));
+    };
+    const strip = axis.current!;
+    element.addEventListener('wheel', onWheel, { passive: false });
+    strip.addEventListener('wheel', onAxisWheel, { passive: false });
+    return () => {
+      element.removeEventListener('wheel', onWheel);
+      strip.removeEventListener('wheel', onAxisWheel);
+    };
+  });
+
+  const findHit = (event: { clientX: number; clientY: number }): Hit | undefined => {
+    const { left, top } = canvas.current!.getBoundingClientRect();
+    const [x, y] = [event.clientX - left, event.clientY - top];
+    // What was drawn last lies on top.
+    return hits.current.findLast(
+      (hit) => x >= hit.fromPx - 2 && x <= hit.toPx + 2 && y >= hit.topPx && y <= hit.bottomPx,
+    );
+  };
+  const select = (hit: Hit): void => {
+    const item = hit.span ?? hit.marks![0]!;
+    setSelection({
+      row: hit.row,
+      item,
+      ...(hit.marks !== undefined && hit.marks.length > 1 ? { others: hit.marks } : {}),
+    });
+  };
+  const onPointerDown = (event: PointerEvent): void => {
+    if (event.button !== 0) return;
+    const startX = event.clientX;
+    const start = getWindow(Date.now());
+    let hasMoved = false;
+    const onMove = (move: PointerEvent): void => {
+      if (Math.abs(move.clientX - startX) > 4) hasMoved = true;
+      if (!hasMoved) return;
+      setHover(undefined);
+      moveTo(panBy(start, (startX - move.clientX) / widthPx, Date.now()));
+    };
+    const onUp = (up: PointerEvent): void => {
+      removeEventListener('pointermove', onMove);
+      removeEventListener('pointerup', onUp);
+      if (hasMoved) return;
+      const hit = findHit(up);
+      if (hit !== undefined) select(hit);
+      else setSelection(undefined);
+    };
+    addEventListener('pointermove', onMove);
+    addEventListener('pointerup', onUp);
+  };
+  const onPointerMove = (event: PointerEvent): void => {
+    lastX.current = event.clientX;
+    if (event.buttons !== 0) return;
+    const hit = findHit(event);
+    setHover(hit === undefined ? undefined : { hit, x: event.clientX, y: event.clientY });
+  };
+
+  const stepItem = (way: 1 | -1): void => {
+    const row = rows.find(({ key }) => key === selectedRow) ?? rows[0];
+    if (row === undefined) return;
+    const marks = row.lanes.flatMap((lane) => [
+      ...lane.marks,
+      ...lane.spans.filter(({ kind }) => kind !== 'sync'),
+    ]);
+    const timeOf = (item: Span | Mark): number => ('atMs' in item ? item.atMs : item.fromMs);
+    const items = marks.sort((one, other) => timeOf(one) - timeOf(other));
+    const at = selectedItem === undefined ? (way > 0 ? -1 : items.length) : items.indexOf(selectedItem);
+    const item = items[at + way];
+    if (item === undefined) return;
+    setSelection({ row, item });
+    const atMs = timeOf(item);
+    const window = getWindow(Date.now());
+    if (atMs < window.fromMs || atMs > window.toMs) {
+      const length = window.toMs - window.fromMs;
+      if (Number.isFinite(atMs)) moveTo({ fromMs: atMs - length / 2, toMs: atMs + length / 2 });
+    }
+  };
+  const stepRow = (way: 1 | -1): void => {
+    const at = rows.findIndex(({ key }) => key === selectedRow);
+    const row = rows[Math.min(rows.length - 1, Math.max(0, at + way))];
+    if (row === undefined) return;
+    setSelection({ row });
+    const box = scroller.current!;
+    if (row.topPx < box.scrollTop) box.scrollTop = row.topPx;
+    if (row.topPx + row.heightPx > box.scrollTop + box.clientHeight)
+      box.scrollTop = row.topPx + row.heightPx - box.clientHeight;
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const action = (
+      {
+        ArrowLeft: () => (event.shiftKey ? stepItem(-1) : pan(-0.15)),
+        ArrowRight: () => (event.shiftKey ? stepItem(1) : pan(0.15)),
+        ArrowUp: () => stepRow(-1),
+        ArrowDown: () => stepRow(1),
+        '+': () => zoom(0.6),
+        '=': () => zoom(0.6),
+        '-': () => zoom(1 / 0.6),
+        '[': () => stepItem(-1),
+        ']': () => stepItem(1),
+        l: goLive,
+        '0': () => moveTo(windowAtNow(FIRST_RANGE_MS, Date.now()), true),
+        Escape: () => setSelection(undefined),
+      } as Record<string, () => void>
+    )[event.key];
+    if (action === undefined) return;
+    event.preventDefault();
+    action();
+  };
+
+  useEffect(() => {
+    const onSlash = (event: KeyboardEvent): void => {
+      if (event.key !== '/' || event.target instanceof HTMLInputElement) return;
+      event.preventDefault();
+      filterField.current?.focus();
+    };
+    addEventListener('keydown', onSlash);
+    return () => removeEventListener('keydown', onSlash);
+  }, []);
+
+  const window = getWindow(Date.now());
+  const { warnings, restarts } = countIn(rows, window);
+  const podCount = new Set(rows.filter(({ kind }) => kind !== 'node').map(({ track }) => track.key)).size;
+
+  return (
+    <section class={uid === undefined ? 'timeline' : 'timeline single'} aria-label="Timeline">
+      <TimeTools
+        {...{ lengthMs, isLive, warnings, restarts }}
+        onRange={(ms) =>
+          moveTo(
+            isLive
+              ? windowAtNow(ms, Date.now())
+              : zoomAt(fixed, ms / lengthMs, (fixed.fromMs + fixed.toMs) / 2),
+            isLive,
+          )
+        }
+        onPan={pan}
+        onZoom={zoom}
+        onLive={goLive}
+        podCount={uid === undefined ? podCount : undefined}
+      >
+        {uid === undefined && (
+          <label class="search">
+            <span class="visually-hidden">Filter pods</span>
+            <input
+              ref={filterField}
+              type="search"
+              placeholder="Filter pods, namespaces, containers  ( / )"
+              value={text}
+              onInput={(event) => setText(event.currentTarget.value)}
+            />
+          </label>
+        )}
+      </TimeTools>
+      <Chips shown={shown} onChange={setShown} hasManyPods={uid === undefined} history={history} />
+      <div class={selection === undefined ? 'board' : 'board with-details'}>
+        <div
+          class="chart"
+          role="application"
+          tabIndex={0}
+          aria-label="Timeline of pods. Arrow keys up and down choose a row, brackets step through what happened in it, left and right move, plus and minus zoom, L follows."
+          onKeyDown={onKeyDown}
+        >
+          <div class="axis-row">
+            <div class="corner">{formatDay(window.fromMs)}</div>
+            <div class="axis" ref={axis} aria-hidden="true" />
+          </div>
+          <div class="lanes" ref={scroller} onScroll={(event) => setScroll(event.currentTarget.scrollTop)}>
+            <div class="sheet" style={{ height: `${Math.max(heightOf(rows), 1)}px` }}>
+              <div class="labels">
+                {shownRows.map((row) => (
+                  <RowLabel
+                    key={row.key}
+                    row={row}
+                    isSelected={row.key === selectedRow}
+                    onSelect={() => setSelection({ row })}
+                  />
+                ))}
+              </div>
+              <div class="drawing">
+                <canvas
+                  ref={canvas}
+                  aria-hidden="true"
+                  onPointerDown={onPointerDown}
+                  onPointerMove={onPointerMove}
+                  onPointerLeave={() => setHover(undefined)}
+                />
+              </div>
+            </div>
+            {history.state === 'loading' && <p class="empty">Reading the history…</p>}
+            {history.state === 'live' && rows.length <= (uid === undefined ? 1 : 0) && (
+              <p class="empty">
+                {text !== '' || onlyTrouble
+                  ? 'No pod matches. Change the filter to see others.'
+                  : uid === undefined
+                    ? 'No pods yet. Put a manifest into the folder of the agent, and its pod appears here.'
+                    : 'Nothing of this pod is recorded.'}
+              </p>
+            )}
+          </div>
+        </div>
+        {selection !== undefined && (
+          <Details
+            selection={selection}
+            pods={pods}
+            onSelect={(item) => setSelection({ ...selection, item })}
+            onClose={() => setSelection(undefined)}
+          />
+        )}
+      </div>
+      {hover !== undefined && <Tip hit={hover.hit} x={hover.x} y={hover.y} />}
+    </section>
+  );
+}

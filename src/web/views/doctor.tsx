@@ -1,0 +1,215 @@
+import { type JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { type HistoryFeed } from '../data/history-feed.js';
+import { usePolled } from '../data/polled.js';
+import { type Session } from '../data/session.js';
+import { useNow } from '../data/store.js';
+import { formatAge, formatMoment, formatSpan } from '../time-text.js';
+
+interface Finding {
+  readonly code: string;
+  readonly severity: string;
+  readonly message: string;
+  readonly evidence?: readonly string[];
+  readonly remedy?: string;
+  readonly beganAt?: string;
+  readonly endedAt?: string;
+  readonly ending?: string;
+  readonly follows?: readonly (string | { readonly code: string; readonly message: string })[];
+}
+
+interface Diagnosis {
+  readonly time: string;
+  readonly findings: readonly Finding[];
+}
+
+interface Incident {
+  readonly id: number;
+  readonly state: string;
+  readonly beganAt: string;
+  readonly endedAt?: string;
+  readonly findings: readonly Finding[];
+  readonly gaps?: readonly string[];
+}
+
+interface DoctorViewProps {
+  readonly session: Session;
+  readonly history: HistoryFeed;
+  /** Of the incident that is shown. */
+  readonly number: string | undefined;
+}
+
+const INCIDENTS_MS = 10_000;
+
+/** What is wrong with the node, and what was. */
+export function DoctorView({ session, number }: DoctorViewProps): JSX.Element {
+  const now = useNow(5_000);
+  const incidents = usePolled<{ readonly items?: readonly Incident[] }>(
+    session,
+    '/agent/incidents',
+    INCIDENTS_MS,
+  );
+  const all = [...(incidents.value?.items ?? [])].reverse();
+  const shown = all.find(({ id }) => String(id) === number);
+  if (number !== undefined && shown !== undefined) return <IncidentView incident={shown} />;
+  return (
+    <section class="view">
+      <Examination session={session} />
+      <h2>Incidents</h2>
+      {incidents.isAbsent ? (
+        <p class="empty">
+          Incidents are recorded by <code>podloop observe</code>, which also examines the node by itself. Its
+          page shows them here.
+        </p>
+      ) : all.length === 0 ? (
+        <p class="empty">
+          {incidents.value === undefined
+            ? 'Reading…'
+            : 'There was no incident: nothing was found wrong with this node so far.'}
+        </p>
+      ) : (
+        <ul class="incidents">
+          {all.map(({ id, state, beganAt, endedAt, findings }) => (
+            <li key={id}>
+              <a href={`#/doctor/${id}`}>
+                <span class={`pill ${state === 'open' ? 'bad' : 'quiet'}`}>{state}</span>
+                <b>#{id}</b>
+                <span class="words">{findings[0]?.message ?? 'no finding'}</span>
+                <span class="muted">
+                  {formatMoment(Date.parse(beganAt), now)} ·{' '}
+                  {endedAt === undefined
+                    ? `for ${formatAge(beganAt, now)}`
+                    : formatSpan(Date.parse(endedAt) - Date.parse(beganAt))}
+                </span>
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function Examination({ session }: { session: Session }): JSX.Element {
+  const [diagnosis, setDiagnosis] = useState<Diagnosis | undefined>();
+  const [error, setError] = useState<string | undefined>();
+  const [isBusy, setBusy] = useState(false);
+  const examine = async (): Promise<void> => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      setDiagnosis(await session.json<Diagnosis>('/examination'));
+    } catch (problem) {
+      setError((problem as Error).message);
+    }
+    setBusy(false);
+  };
+  useEffect(() => void examine(), [session]);
+  return (
+    <>
+      <div class="tools">
+        <h1>Doctor</h1>
+        <button type="button" class="primary" disabled={isBusy} onClick={() => void examine()}>
+          {isBusy ? 'Examining…' : 'Examine again'}
+        </button>
+        {diagnosis !== undefined && (
+          <span class="muted">as of {formatMoment(Date.parse(diagnosis.time))}</span>
+        )}
+      </div>
+      <div role="status" aria-busy={isBusy}>
+        {error !== undefined && <p class="notice bad">{error}</p>}
+        {diagnosis === undefined && error === undefined && (
+          <p class="empty">
+            The doctor examines the runtime, its processes and the machine. This takes a few seconds.
+          </p>
+        )}
+        {diagnosis?.findings.length === 0 && (
+          <p class="all-well">
+            <i class="dot ok" aria-hidden="true" /> Nothing is wrong with this node.
+          </p>
+        )}
+        {diagnosis?.findings.map((finding, at) => (
+          <FindingCard key={at} finding={finding} />
+        ))}
+      </div>
+    </>
+  );
+}
+
+function FindingCard({ finding }: { finding: Finding }): JSX.Element {
+  const { code, severity, message, evidence = [], remedy, follows = [], beganAt, endedAt, ending } = finding;
+  const tone = severity === 'critical' ? 'bad' : severity === 'warning' ? 'warn' : 'info';
+  return (
+    <article class={`finding ${tone}`}>
+      <header>
+        <span class={`pill ${tone}`}>{severity}</span>
+        <code>{code}</code>
+        {beganAt !== undefined && (
+          <span class="muted">
+            {formatMoment(Date.parse(beganAt))}
+            {endedAt !== undefined && ` – ${formatMoment(Date.parse(endedAt))}`}
+          </span>
+        )}
+      </header>
+      <h3>{message}</h3>
+      {evidence.length > 0 && (
+        <ul class="evidence">
+          {evidence.map((line, at) => (
+            <li key={at}>{line}</li>
+          ))}
+        </ul>
+      )}
+      {remedy !== undefined && remedy !== '' && (
+        <p class="remedy">
+          <b>What to do:</b> {remedy}
+        </p>
+      )}
+      {ending !== undefined && (
+        <p>
+          <b>What ended it:</b> {ending}
+        </p>
+      )}
+      {follows.length > 0 && (
+        <ul class="evidence">
+          {follows.map((each, at) => (
+            <li key={at}>{typeof each === 'string' ? each : `${each.code}: ${each.message}`}</li>
+          ))}
+        </ul>
+      )}
+    </article>
+  );
+}
+
+function IncidentView({ incident }: { incident: Incident }): JSX.Element {
+  const { id, state, beganAt, endedAt, findings, gaps = [] } = incident;
+  const began = Date.parse(beganAt);
+  return (
+    <section class="view">
+      <p class="crumbs">
+        <a href="#/doctor">Doctor</a> / incidents
+      </p>
+      <header class="pod-head">
+        <h1>Incident {id}</h1>
+        <span class={`pill ${state === 'open' ? 'bad' : 'quiet'}`}>{state}</span>
+        <span class="muted">
+          {formatMoment(began)} – {endedAt === undefined ? 'now' : formatMoment(Date.parse(endedAt))},{' '}
+          {formatSpan((endedAt === undefined ? Date.now() : Date.parse(endedAt)) - began)}
+        </span>
+      </header>
+      {findings.map((finding, at) => (
+        <FindingCard key={at} finding={finding} />
+      ))}
+      {gaps.map((gap) => (
+        <p key={gap} class="notice warn">
+          {gap}
+        </p>
+      ))}
+      <p class="muted">
+        Its calls as a recording:{' '}
+        <code>
+          podloop incident export {id} -f incident-{id}.plrec
+        </code>
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,66 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type Browser, type Page } from 'playwright-core';
+import { SystemClock } from '#base/time/clock.js';
+import { FakeAgentServer } from '#support/fakes/fake-agent-server.js';
+import { PageFiles } from '../../../src/cli/commands/web/page-files.js';
+import { PageServer } from '../../../src/cli/commands/web/page-server.js';
+import { AgentClient } from '../../../src/cli/shared/api/agent-client.js';
+
+/** Where Debian and others have it. */
+const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+/** The browser of this machine; undefined if there is none. */
+export const BROWSER = BROWSERS.find((path) => existsSync(path));
+
+/** The page in a browser, before an agent whose answers a test gives. */
+export class PageStage implements AsyncDisposable {
+  private constructor(
+    readonly agent: FakeAgentServer,
+    readonly server: PageServer,
+    readonly page: Page,
+    /** What the browser has complained of: scripts that were blocked, errors that nobody caught. */
+    readonly complaints: string[],
+    readonly origin: string,
+    readonly end: () => Promise<void>,
+  ) {}
+
+  /** With the files of the page, compressed. */
+  static async open(files: ReadonlyMap<string, Buffer>, browser: Browser): Promise<PageStage> {
+    const agent = await FakeAgentServer.start();
+    const folder = await mkdtemp(join(tmpdir(), 'podloop-page-'));
+    for (const [name, bytes] of files) await writeFile(join(folder, name), bytes);
+    const ending = new AbortController();
+    const clock = new SystemClock();
+    const client = new AgentClient({ socketPath: agent.socketPath, clock, signal: ending.signal });
+    const server = new PageServer({
+      ...{ client, clock, files: new PageFiles(pathToFileURL(`${folder}/`)), version: '9' },
+      examine: async () => JSON.stringify({ time: new Date().toISOString(), findings: [] }),
+      onRefusedLink: () => undefined,
+    });
+    const port = await server.listen(0);
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    const complaints: string[] = [];
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error' && !message.text().includes('status of 40'))
+        complaints.push(message.text());
+    });
+    const end = async (): Promise<void> => {
+      await context.close();
+      ending.abort();
+      await server[Symbol.asyncDispose]();
+      await agent[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true });
+    };
+    return new PageStage(agent, server, page, complaints, `http://127.0.0.1:${port}`, end);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end();
+  }
+}

@@ -1,0 +1,237 @@
+import { type ServerResponse } from 'node:http';
+import { type Browser, chromium } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { aKubePod } from '#support/harness/agent-command-harness.js';
+import { BROWSER, PageStage } from './page-stage.js';
+
+// It is no part of the sources, so it has no types.
+const script = new URL('../../../scripts/bundle-page.mjs', import.meta.url).href;
+
+const MINUTE = 60_000;
+const HOSTILE = `<img src=x onerror="document.title='taken'">`;
+const web = { uid: 'uid-web', namespace: 'default', name: 'web' };
+let files: ReadonlyMap<string, Buffer>;
+let browser: Browser;
+let stage: PageStage;
+/** The answers that are still open, to send more or to break off. */
+let following: ServerResponse[];
+let number: number;
+
+/** A record as the agent's history sends it. */
+function record(agoMs: number, kind: string, reason: string, more: object = {}): string {
+  const atMs = Date.now() - agoMs;
+  const id = `${atMs}-${number++}`;
+  const entry = { id, atMs, kind, type: 'Normal', reason, message: '', pod: web, container: 'main', ...more };
+  return `id: ${id}\ndata: ${JSON.stringify(entry)}\n\n`;
+}
+
+const start = (agoMs: number, containerId: string): string =>
+  record(agoMs, 'lifecycle', 'ContainerStarted', { details: { containerId, containerKind: 'container' } });
+const death = (agoMs: number, containerId: string, exitCode: number): string => {
+  const details = { containerId, containerKind: 'container', exitCode, containerReason: 'OOMKilled' };
+  return record(agoMs, 'lifecycle', 'ContainerDied', { type: 'Warning', message: HOSTILE, details });
+};
+
+describe.skipIf(BROWSER === undefined)('the page in a browser (needs chromium)', () => {
+  beforeAll(async () => {
+    const { bundlePage } = (await import(script)) as {
+      bundlePage: () => Promise<{ files: ReadonlyMap<string, Buffer> }>;
+    };
+    ({ files } = await bundlePage());
+    browser = await chromium.launch({ executablePath: BROWSER!, args: ['--no-sandbox'] });
+  });
+
+  afterAll(() => browser.close());
+
+  beforeEach(async () => {
+    stage = await PageStage.open(files, browser);
+    [following, number] = [[], 1];
+    const { agent } = stage;
+    agent.on('GET /agent', () => ({
+      kind: 'Agent',
+      nodeName: 'n1',
+      version: '9',
+      manifests: [],
+      problems: [],
+    }));
+    agent.on('GET /events', ({ query }, answer) => {
+      answer.setHeader('content-type', 'text/event-stream');
+      if (query['follow'] === 'false') answer.end();
+      else if (query['after'] === undefined) {
+        following.push(answer);
+        answer.write(
+          [
+            ...[start(10 * MINUTE, 'a'), death(5 * MINUTE, 'a', 137)],
+            record(4.9 * MINUTE, 'restart', 'ContainerRestarted', { type: 'Warning' }),
+            ...[
+              start(4.8 * MINUTE, 'b'),
+              record(MINUTE, 'probe', 'ReadinessFailed', { type: 'Warning', message: HOSTILE }),
+            ],
+          ].join(''),
+        );
+      } else {
+        following.push(answer);
+        answer.write(':\n\n');
+      }
+      return undefined;
+    });
+    agent.on('WATCH /api/v1/pods', (_, answer) => {
+      const pods = [aKubePod('web'), aKubePod('idle')];
+      for (const object of pods) answer.write(`${JSON.stringify({ type: 'ADDED', object })}\n`);
+      answer.write(`${JSON.stringify({ type: 'BOOKMARK', object: { metadata: {} } })}\n`);
+      return undefined;
+    });
+    agent.on('GET /api/v1/namespaces/default/pods/web/log', (_, answer) => {
+      const at = (second: number): string => `2026-01-02T03:04:0${second}Z`;
+      answer.write(`${at(1)} first\n${at(2)} ${HOSTILE}\n${at(3)} an Error here\n`);
+      return undefined;
+    });
+    agent.on('GET /api/v1/namespaces/default/pods/web', () => aKubePod('web'));
+  });
+
+  afterEach(async () => {
+    expect(stage.complaints).toEqual([]);
+    expect(await stage.page.title()).not.toBe('taken');
+    await stage[Symbol.asyncDispose]();
+  });
+
+  const enter = async (): Promise<void> => {
+    await stage.page.goto(stage.server.makeLink());
+    await stage.page.getByText('Connected').waitFor();
+  };
+
+  it('opens by its link, which leaves no trace in the address, and another tab of the browser has it too', async () => {
+    const { page } = stage;
+    await enter();
+    expect(page.url()).not.toContain('key');
+    const second = await page.context().newPage();
+    await second.goto(stage.origin);
+    await second.getByText('Connected').waitFor();
+    await page.reload();
+    await page.getByText('Connected').waitFor();
+  });
+
+  it('stays closed for a link that was opened before, and without one', async () => {
+    const link = stage.server.makeLink();
+    await stage.page.goto(link);
+    await stage.page.getByText('Connected').waitFor();
+    const stranger = await (await browser.newContext()).newPage();
+    await stranger.goto(link);
+    await stranger.getByText('This link was opened before').waitFor();
+    await stranger.goto(stage.origin);
+    await stranger.reload();
+    await stranger.getByRole('heading', { name: 'The page needs a new link' }).waitFor();
+    expect(await stranger.getByRole('navigation').count()).toBe(0);
+    await stranger.context().close();
+  });
+
+  it('shows how a container died when its bar is clicked at, with all text as text', async () => {
+    const { page } = stage;
+    await enter();
+    await page.getByText('1 restart ·').waitFor();
+    const canvas = page.locator('canvas');
+    const { x, width } = (await canvas.boundingBox())!;
+    const row = (await page.getByRole('button', { name: /^web/ }).boundingBox())!;
+    // The window is a quarter of an hour, now is at 97 %; the bar ended five minutes ago.
+    await page.mouse.click(x + width * (0.97 - 6 / 15), row.y + row.height / 2);
+    const details = page.getByRole('complementary', { name: 'Details' });
+    await details.getByRole('heading', { name: 'Container ended: exit 137 OOMKilled' }).waitFor();
+    await details.getByText(HOSTILE).first().waitFor();
+    const address = await details.getByRole('link', { name: 'Log at this moment' }).getAttribute('href');
+    expect(address).toMatch(/^#\/pods\/default\/web\/logs\?container=main&at=\d+$/);
+  });
+
+  it('is used with the keyboard alone', async () => {
+    const { page } = stage;
+    await enter();
+    await page.getByRole('application').focus();
+    for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown']) await page.keyboard.press(key);
+    await page.getByRole('complementary').getByRole('heading', { name: 'web' }).waitFor();
+    await page.keyboard.press(']');
+    await page.getByRole('heading', { name: /^Container/ }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('complementary').waitFor({ state: 'detached' });
+    await page.keyboard.press('-');
+    await page.keyboard.press('2');
+    await page.getByRole('heading', { name: 'Pods' }).waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys and meaning' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+
+  it('filters rows, and says so when none is left', async () => {
+    const { page } = stage;
+    await enter();
+    await page.keyboard.press('/');
+    await page.keyboard.type('idle');
+    await page.getByRole('button', { name: /^web/ }).waitFor({ state: 'detached' });
+    expect(await page.getByRole('button', { name: /^idle/ }).count()).toBe(1);
+    await page.keyboard.type('nothing');
+    await page.getByText('No pod matches.').waitFor();
+  });
+
+  it('has a log that is followed and searched, with all text as text', async () => {
+    const { page } = stage;
+    await enter();
+    await page.goto(`${stage.origin}/#/pods/default/web/logs`);
+    await page.getByText(HOSTILE).waitFor();
+    await page.getByPlaceholder('Search in the log').fill('error');
+    await page.locator('mark').first().waitFor();
+    expect(await page.locator('mark').allTextContents()).toEqual(['error', 'Error']);
+    await page.getByRole('button', { name: 'Only these' }).click();
+    await page.getByText('first').waitFor({ state: 'detached' });
+  });
+
+  it('has a manifest, a node, a generator and a doctor, also before an agent that lacks some of it', async () => {
+    const { page } = stage;
+    await enter();
+    await page.goto(`${stage.origin}/#/pods/default/web/manifest`);
+    await page.getByText('phase: Running').waitFor();
+    await page.goto(`${stage.origin}/#/node`);
+    await page.getByText('This is an observer').waitFor();
+    await page.goto(`${stage.origin}/#/generator`);
+    await page.getByText('It cannot be read').waitFor();
+    await page.goto(`${stage.origin}/#/doctor`);
+    await page.getByText('Nothing is wrong with this node.').waitFor();
+    await page.goto(`${stage.origin}/#/pods/default/none`);
+    await page.getByText('Gone').waitFor();
+  });
+
+  it('says that the agent is gone, and goes on by itself when it is back', async () => {
+    const { page } = stage;
+    await enter();
+    for (const answer of following) answer.destroy();
+    await page.getByRole('alert').getByText('Disconnected.').waitFor();
+    await page.getByText('Connected', { exact: true }).waitFor();
+    expect(
+      stage.agent.requests.at(-1)?.query['after'] ?? stage.agent.requests.at(-2)?.query['after'],
+    ).toBeDefined();
+    following.at(-1)!.write(record(0, 'event', 'BackOff', { type: 'Warning', message: 'back again' }));
+    await page.goto(`${stage.origin}/#/pods/default/web/events`);
+    await page.getByText('back again').waitFor();
+  });
+
+  it('warns of an agent of another version', async () => {
+    stage.agent.on('GET /agent', () => ({ kind: 'Agent', version: '10' }));
+    await enter();
+    await stage.page.getByText('The agent is podloop 10, and this page is of 9').waitFor();
+  });
+
+  it.each([
+    ['dark', 1360, 800],
+    ['light', 1360, 800],
+    ['light', 390, 780],
+  ] as const)('fits a %s window of %d by %d', async (colorScheme, width, height) => {
+    const { page } = stage;
+    await page.setViewportSize({ width, height });
+    await page.emulateMedia({ colorScheme });
+    await enter();
+    for (const view of ['timeline', 'pods', 'pods/default/web', 'node', 'generator', 'doctor']) {
+      await page.goto(`${stage.origin}/#/${view}`);
+      await page.locator('main > *').first().waitFor();
+      const wide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+      expect(`${view}: ${wide ? 'scrolls' : 'fits'}`).toBe(`${view}: fits`);
+    }
+  });
+});
