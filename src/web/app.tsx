@@ -1,5 +1,5 @@
 import { type JSX } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type AgentFacts } from './data/agent-facts.js';
 import { HistoryFeed } from './data/history-feed.js';
 import { usePolled } from './data/polled.js';
@@ -241,6 +241,15 @@ const SIGNS = [
 ] as const;
 
 function Help({ onClose }: { onClose: () => void }): JSX.Element {
+  const closing = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    // Back to where it was, once this is closed.
+    const before = document.activeElement;
+    closing.current?.focus();
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.key === 'Escape') onClose();
@@ -253,7 +262,7 @@ function Help({ onClose }: { onClose: () => void }): JSX.Element {
       <div class="dialog" role="dialog" aria-modal="true" aria-label="Keys and meaning">
         <header>
           <h2>Keys and meaning</h2>
-          <button type="button" class="icon" aria-label="Close" autofocus onClick={onClose}>
+          <button type="button" class="icon" aria-label="Close" ref={closing} onClick={onClose}>
             ✕
           </button>
         </header>

@@ -60,7 +60,7 @@ export function Chart({ title, data, series, format, isBars = false }: ChartProp
             ...series.map((each) => ({
               ...{ label: each.label, stroke: colour(each.colour), width: 1.75, points: { show: false } },
               fill: `color-mix(in srgb, ${colour(each.colour)} ${isBars ? 80 : 16}%, transparent)`,
-              ...(isBars ? { paths: UPlot.paths.bars!({ size: [0.8, 14], align: 1 }), width: 0 } : {}),
+              ...(isBars ? { paths: UPlot.paths.bars!({ size: [0.8, 14, 3], align: 1 }), width: 0 } : {}),
             })),
           ],
         },

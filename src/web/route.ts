@@ -7,7 +7,7 @@ export interface Route {
 }
 
 /** Reads the part of an address behind its #. */
-export function parseRoute(hash: string): Route {
+function parseRoute(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
   const parts = path
     .split('/')

@@ -152,7 +152,7 @@ function visibleMarks(marks: readonly Mark[], { window, showsAll, hiddenKinds }:
 }
 
 /** The group of a kind, as the buttons above the timeline name it. */
-export function groupOf(kind: SpanKind | MarkKind): string {
+function groupOf(kind: SpanKind | MarkKind): string {
   if (kind === 'hang') return 'call';
   if (kind === 'died' || kind === 'run') return 'life';
   return kind;
@@ -243,8 +243,10 @@ function drawMark(
 ): void {
   const [worst] = group;
   const { kind, tone } = worst!;
-  context.fillStyle = palette[tone];
-  context.strokeStyle = palette.surface;
+  // A probe that succeeds stands on the bar of its container, which has the same colour.
+  const isGood = kind === 'probe' && tone === 'ok';
+  context.fillStyle = isGood ? palette.surface : palette[tone];
+  context.strokeStyle = isGood ? palette.ok : palette.surface;
   context.lineWidth = 1.5;
   context.beginPath();
   if (kind === 'probe') triangle(context, x, y, tone === 'bad' ? 1 : -1);

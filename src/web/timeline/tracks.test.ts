@@ -103,6 +103,15 @@ it('has pulls, and those that failed', () => {
   ]);
 });
 
+it('ends a pull at the start of its container, and takes no repeated pulls for one', () => {
+  const tracks = tracksOf(entry(1, 'event', 'Pulling'), started(5, 'a'), died(6, 'a', 1));
+  tracks.add(entry(90, 'event', 'Pulling', { count: 4, firstAtMs: 10 }));
+  expect(spansOf(tracks).map(([kind, , from, to]) => [kind, from, to])).toEqual([
+    ['pull', 1, 5],
+    ['run', 5, 6],
+  ]);
+});
+
 it('has a call that hangs from its begin to its answer', () => {
   const call = { method: 'ContainerStatus', containerId: 'a' };
   const hangs = entry(20_000, 'call', 'CallHangs', { type: 'Warning', details: { ...call, forMs: 10_000 } });

@@ -143,6 +143,7 @@ export class Tracks {
     const atMs = Number.isNaN(occurred) ? entry.atMs : occurred;
     const isSandbox = textOf(entry, 'containerKind') === 'sandbox';
     if (entry.reason === 'ContainerStarted') {
+      this.#endPull(entry, track);
       const known = this.#runs.get(id);
       if (known !== undefined) {
         known.fromMs = atMs;
@@ -187,11 +188,12 @@ export class Tracks {
   #addEvent(entry: JournalEntry, lane: Lane, track: Track): void {
     const key = `pull ${track.key} ${entry.container ?? ''}`;
     if (entry.reason === 'Pulling') {
-      if (this.#open.has(key)) return;
+      // One that stands for several says nothing of how long each took.
+      if (this.#open.has(key) || (entry.count ?? 1) > 1) return;
       const span: Span = {
         kind: 'pull',
         tone: 'info',
-        fromMs: entry.firstAtMs ?? entry.atMs,
+        fromMs: entry.atMs,
         toMs: undefined,
         label: 'pull',
         entry,
@@ -200,14 +202,17 @@ export class Tracks {
       lane.spans.push(span);
       return;
     }
-    const pull = this.#open.get(key);
-    if (pull !== undefined && /^(?:Pulled|Failed|ErrImage|Created|Killing)/.test(entry.reason)) {
-      this.#open.delete(key);
-      pull.toMs = entry.atMs;
-      pull.end = entry;
-      if (entry.type === 'Warning') pull.tone = 'bad';
-    }
+    if (/^(?:Pulled|Failed|ErrImage|Created|Killing)/.test(entry.reason)) this.#endPull(entry, track);
     mark(lane, 'event', entry.type === 'Warning' ? 'warn' : 'quiet', entry);
+  }
+
+  #endPull(entry: JournalEntry, track: Track): void {
+    const key = `pull ${track.key} ${entry.container ?? ''}`;
+    const pull = this.#open.get(key);
+    if (pull === undefined) return;
+    this.#open.delete(key);
+    Object.assign(pull, { toMs: entry.atMs, end: entry });
+    if (entry.type === 'Warning') pull.tone = 'bad';
   }
 
   #addCall(entry: JournalEntry, lane: Lane, track: Track): void {

@@ -1,5 +1,6 @@
+import { join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
-import { getRuntime, resolveAgentOptions, resolveNodeName } from '#node';
+import { getRuntime, resolveAgentOptions, resolveNodeName, SOCKET_NAME } from '#node';
 import { NodeObserver, type ObserveOptions } from '#observe';
 import { addAgentFlags, readAgentFlags } from '../../shared/agent-flags.js';
 import { type CliHost } from '../../cli-host.js';
@@ -14,6 +15,7 @@ import {
   readCredentials,
 } from '../../shared/kubelet-flags.js';
 import { kubeletsEndpointOption, RUNTIME_ENDPOINT_HELP } from '../../shared/runtime-endpoint.js';
+import { startPage, webOption } from '../../shared/start-page.js';
 import { wrapNotes } from '../../help-layout.js';
 import { type BindAddress, parseBindAddress } from './bind-address.js';
 
@@ -22,6 +24,7 @@ interface ObserveFlags extends KubeletFlags, Readonly<Record<string, unknown>> {
   readonly containerRuntimeEndpoint?: string;
   readonly metricsBindAddress: BindAddress | undefined;
   readonly verbosity: number;
+  readonly web: boolean;
 }
 
 const HELP = `
@@ -65,6 +68,7 @@ export function observeCommand(host: CliHost): Command {
         .argParser(parseBindAddress)
         .default(parseBindAddress(DEFAULT_METRICS_ADDRESS), DEFAULT_METRICS_ADDRESS),
     )
+    .addOption(webOption())
     .addOption(verbosityOption('Log level, as the kubelet’s -v; 4 is for debugging').default(2))
     .optionsGroup('Kubelet:');
   return addKubeletFlags(command)
@@ -80,11 +84,11 @@ async function observe(flags: ObserveFlags, host: CliHost): Promise<void> {
     const endpoint = flags.runtimeEndpoint ?? flags.containerRuntimeEndpoint;
     const runtimeEndpoint = await getRuntime(await chooseRuntimeEndpoint(endpoint, host, interrupted));
     const ports = { clock, logger, log: lines, version: packageVersion() };
-    await using observer = await NodeObserver.start(
-      toOptions(flags, runtimeEndpoint, env),
-      ports,
-      interrupted,
-    );
+    const options = toOptions(flags, runtimeEndpoint, env);
+    await using observer = await NodeObserver.start(options, ports, interrupted);
+    const { socket, rootDir } = options;
+    const socketPath = resolve(socket === '' ? join(rootDir, SOCKET_NAME) : socket);
+    await using _page = flags.web ? startPage({ host, socketPath, logger }) : undefined;
     await observer.run(interrupted);
   } catch (error) {
     if (!interrupted.aborted || error !== interrupted.reason) throw error;

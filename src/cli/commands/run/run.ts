@@ -22,6 +22,7 @@ import { createLog, verbosityOption } from '../../shared/log/log-output.js';
 import { claimSharedFolder, SHARED_ROOT_DIR } from '../../shared/own-root-dir.js';
 import { howToEnd } from '../../shared/agents/agent-places.js';
 import { machineDefaults } from '../../shared/machine-defaults.js';
+import { startPage, webOption } from '../../shared/start-page.js';
 import { resolveRunOptions } from './run-options.js';
 import { runForSystemd } from './run-for-systemd.js';
 import { wrapNotes } from '../../help-layout.js';
@@ -34,6 +35,7 @@ interface RunFlags extends Readonly<Record<string, unknown>> {
   readonly isolation: string;
   readonly network: string;
   readonly summary: boolean;
+  readonly web: boolean;
   readonly rootDir?: string;
   readonly runtimeEndpoint?: string;
   readonly verbosity?: number;
@@ -107,6 +109,7 @@ export function runCommand(host: CliHost): Command {
         .default(false)
         .helpGroup(toHeading('Logging and telemetry')),
     )
+    .addOption(webOption().helpGroup(toHeading('Common flags')))
     .addOption(
       verbosityOption('Log level, as the kubelet’s -v; 4 is for debugging (default: 2)')
         .default(undefined)
@@ -188,6 +191,10 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
     );
     const { name, version, url } = agent.runtime;
     agentLogger.info('Container runtime', { containerRuntime: name, version, endpoint: url });
+    const say = screen === undefined ? {} : { say: (line: string) => agentLogger.info(line) };
+    await using _page = flags.web
+      ? startPage({ host, socketPath: agent.socket, logger: agentLogger, ...say })
+      : undefined;
     const showing = screen?.follow(agent, `podloop run   node ${agent.identity.name}   ${name} ${version}`);
     const stopPrinting =
       screen === undefined ? host.onUserSignal(() => void printStatuses(agent, host)) : undefined;

@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process';
+import { type Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { finished } from 'node:stream/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { Cached } from '#base/async/cached.js';
+import { untilAborted } from '#base/async/until-aborted.js';
 import { hasCode } from '#base/errors/errors.js';
 import { type CliHost } from '../../cli-host.js';
 import { failure } from '../../command-failure.js';
@@ -16,6 +19,7 @@ interface WebFlags {
   readonly socket?: string;
   readonly rootDir?: string;
   readonly port?: number;
+  readonly endWithStdin: boolean;
 }
 
 const HELP = `
@@ -58,6 +62,7 @@ export function webCommand(host: CliHost): Command {
         `Port on 127.0.0.1; 0 for any (default: ${USUAL_PORT}, or any if it is taken)`,
       ).argParser(parsePort),
     )
+    .option('--end-with-stdin', 'End when standard input ends, for a program that starts it', false)
     .addHelpText('after', wrapNotes(HELP))
     .action(async (flags: WebFlags) => serve(flags, host));
 }
@@ -98,11 +103,15 @@ async function serve(flags: WebFlags, host: CliHost): Promise<void> {
       await stderr.writeLine(
         `From your own machine: ssh -L ${port}:127.0.0.1:${port} NODE, then open the link there.`,
       );
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      else signal.addEventListener('abort', () => resolve(), { once: true });
-    });
+    const over = flags.endWithStdin ? stdinEnd(stdin) : new Promise<never>(() => undefined);
+    await Promise.race([over, untilAborted(signal)]);
   });
+}
+
+/** Resolves when nothing more can come from there. */
+async function stdinEnd(stdin: Readable): Promise<void> {
+  stdin.resume();
+  await finished(stdin).catch(() => undefined);
 }
 
 async function listen(server: PageServer, port: number | undefined): Promise<number> {
