@@ -130,7 +130,7 @@ function Shell({ session, version }: { session: Session; version: string }): JSX
       />
       <main id="main" tabIndex={-1}>
         {view === 'timeline' && <Timeline history={history} pods={pods} />}
-        {view === 'pods' && name === undefined && <PodsView pods={pods} history={history} />}
+        {view === 'pods' && name === undefined && <PodsView session={session} pods={pods} />}
         {view === 'pods' && namespace !== undefined && name !== undefined && (
           <PodView
             key={`${namespace}/${name}`}

@@ -53,6 +53,17 @@ export interface AgentHistoryOptions {
   readonly logger: Logger;
 }
 
+/** What a client has asked for. */
+export interface RequestedAction {
+  readonly verb: string;
+  /** As it calls itself. */
+  readonly client: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** Absent for a pod that does not run. */
+  readonly uid?: string;
+}
+
 /** How often to check what hangs, in milliseconds. */
 const LOOK_MS = 1_000;
 
@@ -124,6 +135,15 @@ export class AgentHistory implements Disposable {
     this.#tell('AgentStopped', `podloop ${version} ended`, { pid: process.pid, version });
     writing.abort();
     await written;
+  }
+
+  /** Records what a client has asked for: `stop`, `start` or `restart` of a pod. */
+  recordAction({ verb, client, namespace, name, uid }: RequestedAction): void {
+    const reason = `${verb[0]!.toUpperCase()}${verb.slice(1)}Requested`;
+    const message = `${client} asked to ${verb} pod ${namespace}/${name}`;
+    const pod = uid === undefined ? {} : { pod: { uid, namespace, name } };
+    const atMs = this.#options.clock.now();
+    this.#append({ atMs, kind: 'agent', type: 'Normal', reason, message, ...pod, details: { verb, client } });
   }
 
   /** Stops listening. Idempotent. */

@@ -32,6 +32,8 @@ const NORMAL = 1000;
 
 /** What the page may ask of the server: everything goes with the token of the session. */
 export class Session {
+  /** Whether it may change something. */
+  canWrite = false;
   readonly #token: string;
 
   constructor(token: string) {
@@ -48,6 +50,14 @@ export class Session {
     if (!answer.ok)
       throw new Refused(answer.status, readMessage(body) ?? `the server answered with ${answer.status}`);
     return body;
+  }
+
+  /** Asks for a change. Rejects as {@link text} does. */
+  async change(method: 'POST' | 'DELETE', path: string): Promise<void> {
+    const answer = await fetch(path, { method, headers: { [TOKEN]: this.#token } });
+    if (answer.ok) return;
+    const body = await answer.text();
+    throw new Refused(answer.status, readMessage(body) ?? `the server answered with ${answer.status}`);
   }
 
   /** An object that the agent, or the server of the page, answers. */
@@ -109,7 +119,10 @@ export async function openSession(): Promise<{ readonly session: Session; readon
     localStorage.setItem(TOKEN, token);
   }
   const session = new Session(localStorage.getItem(TOKEN) ?? '');
-  const { version } = await session.json<{ readonly version: string }>('/session');
+  const { version, canWrite = false } = await session.json<{ version: string; canWrite?: boolean }>(
+    '/session',
+  );
+  session.canWrite = canWrite;
   return { session, version };
 }
 

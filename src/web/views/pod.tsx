@@ -15,6 +15,7 @@ import { useNow, useStore } from '../data/store.js';
 import { podPath } from '../route.js';
 import { formatAge, formatMoment } from '../time-text.js';
 import { Timeline } from '../timeline/timeline.js';
+import { Action } from './actions.js';
 import { LogView } from './log-view.js';
 
 interface PodViewProps {
@@ -59,6 +60,9 @@ export function PodView(props: PodViewProps): JSX.Element {
           </span>
         )}
         {pod === undefined && pods.state !== 'loading' && <span class="pill quiet">Gone</span>}
+        <span class="spacer" />
+        {pod !== undefined && <Action {...{ session, namespace, name }} verb="restart" />}
+        {pod !== undefined && <Action {...{ session, namespace, name }} verb="stop" />}
       </header>
       {verdict?.why !== undefined && <p class={`verdict ${verdict.tone}`}>{verdict.why}</p>}
       <nav class="tabs" aria-label="Of this pod">

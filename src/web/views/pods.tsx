@@ -1,15 +1,17 @@
 import { type JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { type HistoryFeed } from '../data/history-feed.js';
 import { judgePod, type PodObject, restartsOf, statusesOf } from '../data/shown-pod.js';
+import { usePolled } from '../data/polled.js';
 import { type PodsFeed } from '../data/pods-feed.js';
+import { type Session } from '../data/session.js';
 import { useNow, useStore } from '../data/store.js';
 import { podPath } from '../route.js';
 import { formatAge } from '../time-text.js';
+import { Action } from './actions.js';
 
 interface PodsViewProps {
+  readonly session: Session;
   readonly pods: PodsFeed;
-  readonly history: HistoryFeed;
 }
 
 type Column = 'name' | 'state' | 'ready' | 'restarts' | 'age' | 'ip';
@@ -22,10 +24,11 @@ const COLUMNS: readonly (readonly [Column, string])[] = [
   ['age', 'Age'],
   ['ip', 'IP'],
 ];
+const STOPPED_MS = 5_000;
 const TONES = ['bad', 'warn', 'info', 'ok', 'quiet'];
 
 /** All pods as a table. */
-export function PodsView({ pods }: PodsViewProps): JSX.Element {
+export function PodsView({ session, pods }: PodsViewProps): JSX.Element {
   useStore(pods);
   const now = useNow(5_000);
   const [text, setText] = useState('');
@@ -103,7 +106,38 @@ export function PodsView({ pods }: PodsViewProps): JSX.Element {
           {shown.length === 0 && <p class="empty">No pod matches “{text}”.</p>}
         </div>
       )}
+      <Stopped session={session} />
     </section>
+  );
+}
+
+interface StoppedPods {
+  readonly items?: readonly { readonly metadata: { readonly namespace: string; readonly name: string } }[];
+}
+
+/** Pods whose manifests are there, and which somebody has stopped. */
+function Stopped({ session }: { session: Session }): JSX.Element | null {
+  const { value } = usePolled<StoppedPods>(session, '/agent/stopped', STOPPED_MS);
+  const items = value?.items ?? [];
+  if (items.length === 0) return null;
+  return (
+    <div class="table-box">
+      <table>
+        <caption>Stopped until somebody starts them</caption>
+        <tbody>
+          {items.map(({ metadata: { namespace, name } }) => (
+            <tr key={`${namespace}/${name}`}>
+              <th scope="row">
+                <a href={podPath(namespace, name)}>{name}</a> <span class="muted sub">{namespace}</span>
+              </th>
+              <td class="number">
+                <Action {...{ session, namespace, name }} verb="start" />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 

@@ -37,7 +37,7 @@ export class PageStage implements AsyncDisposable {
     const clock = new SystemClock();
     const client = new AgentClient({ socketPath: agent.socketPath, clock, signal: ending.signal });
     const server = new PageServer({
-      ...{ client, clock, files: new PageFiles(pathToFileURL(`${folder}/`)), version: '9' },
+      ...{ client, clock, files: new PageFiles(pathToFileURL(`${folder}/`)), version: '9', canWrite: true },
       examine: async () => JSON.stringify({ time: new Date().toISOString(), findings: [] }),
       onRefusedLink: () => undefined,
     });

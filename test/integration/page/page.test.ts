@@ -212,6 +212,21 @@ describe.skipIf(BROWSER === undefined)('the page in a browser (needs chromium)',
     await page.getByText('back again').waitFor();
   });
 
+  it('restarts a pod once somebody has said yes', async () => {
+    const { page, agent } = stage;
+    agent.on('POST /api/v1/namespaces/default/pods/web/restart', () => aKubePod('web'));
+    await enter();
+    await page.goto(`${stage.origin}/#/pods/default/web`);
+    await page.getByRole('button', { name: 'Restart', exact: true }).click();
+    const dialog = page.getByRole('alertdialog');
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    expect(agent.requests.some(({ method }) => method === 'POST')).toBe(false);
+    await page.getByRole('button', { name: 'Restart', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Restart', exact: true }).click();
+    await page.getByText('It is being restarted.').waitFor();
+    expect(agent.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+  });
+
   it('warns of an agent of another version', async () => {
     stage.agent.on('GET /agent', () => ({ kind: 'Agent', version: '10' }));
     await enter();

@@ -9,18 +9,32 @@ export interface AgentPath {
 const NAME = String.raw`[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?`;
 const NAMESPACE = String.raw`\/api\/v1\/namespaces\/${NAME}`;
 
-/** What the page reads, which is nothing that it does not show; it changes nothing. */
+/** What the page reads, which is nothing that it does not show. */
 const READABLE: readonly RegExp[] = [
   /^\/(?:agent|version|stopped|events|incidents|debug\/pleg|stats\/summary)$/,
   /^\/incidents\/[1-9]\d{0,8}$/,
   /^\/api\/v1\/(?:nodes|pods|events)$/,
   new RegExp(`^${NAMESPACE}/pods/${NAME}(?:/log)?$`),
 ];
+/** What it may change where that is allowed. */
+const CHANGEABLE: Readonly<Record<string, RegExp>> = {
+  POST: new RegExp(`^${NAMESPACE}/pods/${NAME}/(?:restart|start)$`),
+  DELETE: new RegExp(`^${NAMESPACE}/pods/${NAME}$`),
+};
+
 /** The agent's path behind a prefix of the page's own; undefined for what the page must not ask for. */
-export function toAgentPath(method: string, url: URL, prefix: string): AgentPath | undefined {
+export function toAgentPath(
+  method: string,
+  url: URL,
+  { prefix, canWrite = false }: { readonly prefix: string; readonly canWrite?: boolean },
+): AgentPath | undefined {
   if (!url.pathname.startsWith(`${prefix}/`)) return undefined;
   const path = url.pathname.slice(prefix.length);
-  if (method !== 'GET' || !READABLE.some((each) => each.test(path))) return undefined;
+  const isAllowed =
+    method === 'GET'
+      ? READABLE.some((each) => each.test(path))
+      : canWrite && CHANGEABLE[method]?.test(path) === true;
+  if (!isAllowed) return undefined;
   const query: Record<string, string[]> = {};
   for (const [name, value] of url.searchParams) (query[name] ??= []).push(value);
   return { path, query };

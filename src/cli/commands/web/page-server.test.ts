@@ -19,6 +19,8 @@ let folder: string;
 let port: number;
 let refused: string[];
 let ending: AbortController;
+/** As with --write. */
+let allowWriting: () => Promise<void>;
 
 beforeEach(async () => {
   agent = await FakeAgentServer.start();
@@ -29,12 +31,19 @@ beforeEach(async () => {
   ending = new AbortController();
   const client = new AgentClient({ socketPath: agent.socketPath, clock, signal: ending.signal });
   refused = [];
-  server = new PageServer({
-    ...{ client, clock, files: new PageFiles(pathToFileURL(`${folder}/`)), version: '9' },
-    examine: async () => '{"findings":[]}',
-    onRefusedLink: (refusal) => void refused.push(refusal),
-  });
+  const make = (canWrite: boolean): PageServer =>
+    new PageServer({
+      ...{ client, clock, files: new PageFiles(pathToFileURL(`${folder}/`)), version: '9', canWrite },
+      examine: async () => '{"findings":[]}',
+      onRefusedLink: (refusal) => void refused.push(refusal),
+    });
+  server = make(false);
   port = await server.listen(0);
+  allowWriting = async () => {
+    await server[Symbol.asyncDispose]();
+    server = make(true);
+    port = await server.listen(0);
+  };
 });
 
 afterEach(async () => {
@@ -158,7 +167,7 @@ describe('what the page reads', () => {
     });
     expect(agent.requests.at(-1)?.query).toEqual({ labelSelector: 'a' });
     expect((await ask('/agent/agent', { headers })).code).toBe(200);
-    expect((await ask('/session', { headers })).body).toBe('{"version":"9"}');
+    expect((await ask('/session', { headers })).body).toBe('{"version":"9","canWrite":false}');
     expect((await ask('/examination', { headers })).body).toBe('{"findings":[]}');
     const yaml = await ask('/agent/api/v1/namespaces/default/pods/web?format=yaml', { headers });
     expect(yaml.body).toContain('kind: Pod\n');
@@ -206,6 +215,40 @@ describe('what the page reads', () => {
       code: 503,
       body: expect.stringContaining('cannot reach the agent') as string,
     });
+  });
+});
+
+describe('what the page changes with --write', () => {
+  const POD = '/api/v1/namespaces/default/pods/web';
+  beforeEach(async () => {
+    await allowWriting();
+    for (const place of [`POST ${POD}/restart`, `POST ${POD}/start`, `DELETE ${POD}`])
+      agent.on(place, () => ({ kind: 'Pod' }));
+  });
+
+  it('is a stop, start or restart of a pod, and nothing else', async () => {
+    const headers = { ...(await signIn()), origin: own() };
+    const change = async (method: string, path: string): Promise<number> =>
+      (await ask(`/agent${path}`, { method, headers })).code;
+    expect(await change('POST', `${POD}/restart`)).toBe(200);
+    expect(await change('POST', `${POD}/start`)).toBe(200);
+    expect(await change('DELETE', POD)).toBe(200);
+    const reached = agent.requests.length;
+    for (const path of ['/agent/end', `${POD}/exec`, '/api/v1/namespaces/default/secrets/a'])
+      expect(await change('POST', path)).toBe(404);
+    expect(await change('PUT', POD)).toBe(404);
+    expect(agent.requests).toHaveLength(reached);
+  });
+
+  it('needs the token of the page, and its origin', async () => {
+    const headers = await signIn();
+    const restart = async (sent: Record<string, string>): Promise<number> =>
+      (await ask(`/agent${POD}/restart`, { method: 'POST', headers: sent })).code;
+    expect(await restart({ cookie: headers['cookie']!, origin: own() })).toBe(401);
+    expect(await restart({ ...headers, 'podloop-token': 'guessed', origin: own() })).toBe(401);
+    expect(await restart(headers)).toBe(403);
+    expect(await restart({ ...headers, origin: 'http://127.0.0.1:1' })).toBe(403);
+    expect(agent.requests).toEqual([]);
   });
 });
 

@@ -31,6 +31,8 @@ export interface PageServerOptions {
   readonly files: PageFiles;
   /** podloop's. */
   readonly version: string;
+  /** Whether pods may be stopped, started and restarted on the page. */
+  readonly canWrite: boolean;
   /** Examines the node; what it resolves with is JSON. */
   readonly examine: (signal: AbortSignal) => Promise<string>;
   /** A link was refused, which may mean that somebody else has opened it. */
@@ -148,18 +150,22 @@ export class PageServer implements AsyncDisposable {
     response: ServerResponse,
     signal: AbortSignal,
   ): Promise<PageAnswer | undefined> {
-    const { client, version, examine } = this.#options;
-    if (method === 'GET' && url.pathname === SESSION) return jsonOf(200, { version });
+    const { client, version, canWrite, examine } = this.#options;
+    if (method === 'GET' && url.pathname === SESSION) return jsonOf(200, { version, canWrite });
     if (method === 'GET' && url.pathname === EXAMINATION)
       return { code: 200, contentType: 'application/json', body: await examine(signal) };
-    const target = toAgentPath(method, url, AGENT);
+    const target = toAgentPath(method, url, { prefix: AGENT, canWrite });
     if (target === undefined) return refusal(404, `there is no ${method} ${url.pathname}`);
     const { format, ...query } = target.query as Record<string, string[]>;
     if (format?.[0] === 'yaml') {
       const object = await client.get(target.path, query);
       return { code: 200, contentType: 'text/plain; charset=utf-8', body: toYamlText(object) };
     }
-    const answer = await client.open(method, target.path, { query, signal, limitMs: ANSWER_LIMIT_MS });
+    const answer = await client.open(method, target.path, {
+      ...{ query, signal, limitMs: ANSWER_LIMIT_MS },
+      // For the history of the node.
+      headers: { 'podloop-client': 'web' },
+    });
     setSafeHeaders(response);
     const { 'content-type': contentType = 'application/octet-stream' } = answer.headers;
     response.writeHead(answer.statusCode ?? 502, {
@@ -186,7 +192,7 @@ export class PageServer implements AsyncDisposable {
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const url = toUrl(request);
-    const path = url === undefined ? undefined : toAgentPath('GET', url, STREAM);
+    const path = url === undefined ? undefined : toAgentPath('GET', url, { prefix: STREAM });
     // A browser says for every WebSocket where it comes from.
     const isForeign = findForeignSender(request.headers, 'change') !== undefined;
     if (isForeign || this.#access?.admits(request.headers) !== true) refuseUpgrade(socket, '403 Forbidden');

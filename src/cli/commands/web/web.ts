@@ -19,12 +19,13 @@ interface WebFlags {
   readonly socket?: string;
   readonly rootDir?: string;
   readonly port?: number;
+  readonly write: boolean;
   readonly endWithStdin: boolean;
 }
 
 const HELP = `
 The page shows what happens on the node on one timeline, its pods with their logs, the event generator, and what the doctor
-finds. It works beside "podloop run", "podloop up" and "podloop observe". It only reads.
+finds. It works beside "podloop run", "podloop up" and "podloop observe". It only reads, unless --write is given.
 
 It listens on 127.0.0.1 alone. The link opens it once, within 15 minutes, in one browser; press Enter for another one.
 From another machine, with the same port at both ends of a tunnel:
@@ -51,9 +52,7 @@ const MAX_WORDS = 500;
 /** `podloop web`: the page of a running agent. */
 export function webCommand(host: CliHost): Command {
   return new Command('web')
-    .description(
-      'Show a running agent on a page in the browser: timeline, pods, logs, doctor; it only reads.',
-    )
+    .description('Show a running agent on a page in the browser: timeline, pods, logs, doctor.')
     .addOption(socketOption())
     .option('--root-dir <path>', 'Root folder of the agent (default: the folder of the socket)')
     .addOption(
@@ -62,6 +61,7 @@ export function webCommand(host: CliHost): Command {
         `Port on 127.0.0.1; 0 for any (default: ${USUAL_PORT}, or any if it is taken)`,
       ).argParser(parsePort),
     )
+    .option('--write', 'Let the page stop, start and restart pods; the history says what was done', false)
     .option('--end-with-stdin', 'End when standard input ends, for a program that starts it', false)
     .addHelpText('after', wrapNotes(HELP))
     .action(async (flags: WebFlags) => serve(flags, host));
@@ -83,7 +83,7 @@ async function serve(flags: WebFlags, host: CliHost): Promise<void> {
       read: async (ending) => await examine(host, session, ending),
     });
     await using server = new PageServer({
-      ...{ client, clock, files: new PageFiles(), version: packageVersion() },
+      ...{ client, clock, files: new PageFiles(), version: packageVersion(), canWrite: flags.write },
       examine: async (ending) => await examination.get(ending),
       onRefusedLink: (outcome) =>
         void stderr.writeLine(

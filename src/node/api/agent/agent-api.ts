@@ -34,7 +34,7 @@ import { SOCKET_NAME } from '../../options/usual-places.js';
 export interface AgentApiOptions extends ApiPortsOptions {
   readonly options: AgentOptions;
   readonly metrics: Pick<AgentMetrics, 'metrics' | 'probes' | 'loopDelay'>;
-  readonly history: Pick<AgentHistory, 'read'>;
+  readonly history: Pick<AgentHistory, 'read' | 'recordAction'>;
   readonly channels: Channels;
   readonly logger: Logger;
   /** Decides who may do what at the port with TLS; without it, only files do. */
@@ -104,6 +104,7 @@ export class AgentApi {
       health: buildHealthChecks(options),
       journal: serveHistory(options.history, options.identity.name),
       agent: this.#facts(),
+      recordAction: (action) => options.history.recordAction(action),
     };
     this.#router = buildApiRouter(this.#ports);
     this.#server = new ApiServer({

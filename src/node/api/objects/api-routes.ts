@@ -21,6 +21,7 @@ import { addKubeletStreams } from '../node/kubelet-streams.js';
 import { addNodeRoutes, type NodePorts } from '../node/node-routes.js';
 import { type ContainerLogs } from './pod-log.js';
 import { patchConfigMap, patchPod } from './patch-object.js';
+import { type ActionVerb, type ClientAction, recordAction } from './record-action.js';
 import { type PodTable } from './pod-table.js';
 import { addReadingRoutes } from './reading-routes.js';
 import {
@@ -69,6 +70,8 @@ export interface ApiPorts extends NodePorts {
   readonly version: string;
   /** The agent itself. */
   readonly agent: AgentFacts;
+  /** Puts into the history what clients change that say who they are. */
+  readonly recordAction?: (action: ClientAction) => void;
 }
 
 const NAMESPACE = '/api/v1/namespaces/:namespace';
@@ -80,9 +83,14 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   const router = new ApiRouter();
   const { listPods: list, readLog, findPod } = addReadingRoutes(router, ports);
   for (const [path, body] of Object.entries(DISCOVERY)) router.answer('GET', path, () => jsonAnswer(body));
-  router.answer('DELETE', `${PODS}/:name`, deletePod({ table, findPod, stop: ports.stopPod }));
-  router.answer('POST', `${PODS}/:name/restart`, restartPod({ table, findPod, restart: ports.restartPod }));
-  router.answer('POST', `${PODS}/:name/start`, startPod(ports.node().name, ports.stopped));
+  const recorded = (verb: ActionVerb, handler: ApiHandler): ApiHandler =>
+    recordAction(handler, { verb, findPod, record: ports.recordAction });
+  const stop = recorded('stop', deletePod({ table, findPod, stop: ports.stopPod }));
+  const restart = recorded('restart', restartPod({ table, findPod, restart: ports.restartPod }));
+  const start = recorded('start', startPod(ports.node().name, ports.stopped));
+  router.answer('DELETE', `${PODS}/:name`, stop);
+  router.answer('POST', `${PODS}/:name/restart`, restart);
+  router.answer('POST', `${PODS}/:name/start`, start);
   router.answer('GET', '/stopped', listStoppedPods(ports.stopped));
   router.answer('GET', '/volumes', listVolumes(ports.volumes));
   router.answer('DELETE', '/volumes/:namespace/:name', removeVolume(ports.volumes));

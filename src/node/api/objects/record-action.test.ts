@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { type ApiRequest, jsonAnswer } from '../http/api-request.js';
+import { type PodRow } from './pod-table.js';
+import { type ClientAction, recordAction } from './record-action.js';
+
+const metadata = { namespace: 'default', name: 'web-n1', uid: 'u1', labels: { a: 'b' } };
+const findPod = (): PodRow => ({ served: { pod: { metadata } } }) as unknown as PodRow;
+
+async function ask(verb: ClientAction['verb'], headers: object, fails = false): Promise<ClientAction[]> {
+  const recorded: ClientAction[] = [];
+  const handler = recordAction(
+    () => {
+      if (fails) throw new Error('refused');
+      return jsonAnswer({});
+    },
+    { verb, findPod, record: (action) => void recorded.push(action) },
+  );
+  const request = { headers, params: { namespace: 'default', name: 'web' } } as unknown as ApiRequest;
+  if (fails) await expect(Promise.resolve(handler(request))).rejects.toThrow('refused');
+  else await handler(request);
+  return recorded;
+}
+
+it('records what a client has changed that says who it is', async () => {
+  const headers = { 'podloop-client': 'web' };
+  const about = { client: 'web', namespace: 'default' };
+  expect(await ask('restart', headers)).toEqual([{ verb: 'restart', ...about, name: 'web-n1', uid: 'u1' }]);
+  expect(await ask('start', headers)).toEqual([{ verb: 'start', ...about, name: 'web' }]);
+});
+
+it('records nothing that was refused, or of clients that do not say who they are', async () => {
+  expect(await ask('stop', { 'podloop-client': 'web' }, true)).toEqual([]);
+  expect(await ask('stop', {})).toEqual([]);
+  expect(await ask('stop', { 'podloop-client': 'Web\nof evil' })).toEqual([]);
+});

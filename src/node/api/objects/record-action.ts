@@ -1,0 +1,45 @@
+import { type ApiHandler, type ApiRequest } from '../http/api-request.js';
+import { type PodRow } from './pod-table.js';
+
+/** What a client has asked for. */
+export type ActionVerb = 'stop' | 'start' | 'restart';
+
+/** A change of a pod that a client has asked for, and that was accepted. */
+export interface ClientAction {
+  readonly verb: ActionVerb;
+  /** As it calls itself, such as `web`. */
+  readonly client: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** Absent for a pod that did not run. */
+  readonly uid?: string;
+}
+
+/** The header in which a client says who it is, for the history. */
+const CLIENT_HEADER = 'podloop-client';
+const CLIENT_NAME = /^[a-z][a-z0-9-]{0,31}$/;
+
+/** What {@link recordAction} needs. */
+export interface RecordActionOptions {
+  readonly verb: ActionVerb;
+  readonly findPod: (request: ApiRequest) => PodRow;
+  readonly record: ((action: ClientAction) => void) | undefined;
+}
+
+/** The handler, whose changes are recorded for clients that say who they are. */
+export function recordAction(
+  handler: ApiHandler,
+  { verb, findPod, record }: RecordActionOptions,
+): ApiHandler {
+  return async (request) => {
+    const client = request.headers[CLIENT_HEADER];
+    if (record === undefined || typeof client !== 'string' || !CLIENT_NAME.test(client))
+      return handler(request);
+    // Afterwards it may be gone.
+    const pod = verb === 'start' ? undefined : findPod(request).served.pod.metadata;
+    const { namespace = '', name = '' } = pod ?? request.params;
+    const answer = await handler(request);
+    record({ ...{ verb, client, namespace, name }, ...(pod === undefined ? {} : { uid: pod.uid }) });
+    return answer;
+  };
+}
