@@ -229,8 +229,8 @@ const KEYS = [
 
 const SIGNS = [
   ['bar ok', 'a container runs'],
-  ['bar quiet', 'it has ended with exit code 0'],
-  ['bar bad', 'it has ended with another exit code'],
+  ['bar ended', 'it has ended with exit code 0'],
+  ['bar failed', 'it has ended with another exit code'],
   ['bar pull', 'its image is pulled'],
   ['bar hang', 'a call of the runtime hangs, or a finding lasts'],
   ['sign died', 'a container died'],

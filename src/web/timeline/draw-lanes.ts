@@ -46,6 +46,8 @@ export interface Drawing {
 const FONT = '11px ui-sans-serif, system-ui, sans-serif';
 /** Marks that are closer are drawn as one. */
 const MERGE_PX = 9;
+/** The end of a container's life. */
+const END_PX = 5;
 const ORDER: readonly Tone[] = ['bad', 'warn', 'ok', 'info', 'quiet'];
 const MARK_ORDER: readonly MarkKind[] = ['died', 'finding', 'restart', 'probe', 'call', 'node', 'event'];
 /** Thickness of spans, and their distance from the middle of the row. */
@@ -207,18 +209,34 @@ function drawSpan(context: CanvasRenderingContext2D, span: Span, box: Box, { pal
       hatch(context, x, y, width, height, palette.muted, 6);
       drawLabel(context, span.label, box, palette.text);
       return;
-    case 'run': {
-      const isOver = span.toMs !== undefined;
-      context.globalAlpha = isOver && span.tone === 'quiet' ? 0.55 : 0.92;
-      rounded(context, x, y, width, height, Math.min(4, width / 2));
-      context.globalAlpha = 1;
-      if (isOver || width > 160) drawLabel(context, span.label, box, palette.onBar);
+    case 'run':
+      drawRun(context, span, box, palette);
       return;
-    }
     default:
       rounded(context, x, y, width, height, Math.min(2, width / 2));
       if (span.kind === 'pull') drawLabel(context, span.label, box, palette.onBar);
   }
+}
+
+/** A life is green while it lasts; how it ended stands at its end, and a short one is its end alone. */
+function drawRun(context: CanvasRenderingContext2D, span: Span, box: Box, palette: Palette): void {
+  const { x, y, width, height } = box;
+  const isOver = span.toMs !== undefined;
+  const isShort = width < 3 * END_PX;
+  context.fillStyle = isOver && isShort ? palette[span.tone] : palette.ok;
+  context.globalAlpha = isOver && !isShort ? 0.42 : 0.92;
+  rounded(context, x, y, width, height, Math.min(4, width / 2));
+  context.globalAlpha = 1;
+  if (!isOver) {
+    if (width > 160) drawLabel(context, span.label, box, palette.onBar);
+    return;
+  }
+  if (isShort) return;
+  context.fillStyle = palette[span.tone];
+  rounded(context, x + width - END_PX, y - 1, END_PX, height + 2, 2);
+  const left = x + width - END_PX - 5 - context.measureText(span.label).width;
+  if (left > Math.max(x, 0) + 4)
+    drawLabel(context, span.label, { ...box, x: left - 6, width: x + width - left + 6 }, palette.text);
 }
 
 /** Only where it has room; a label that is cut says nothing. */
