@@ -113,6 +113,7 @@ const MAY_USE_PACKAGE: Readonly<Record<string, readonly string[]>> = {
   croner: ['kube'],
   'find-my-way': ['node/api'],
   fzstd: ['box'],
+  'get-east-asian-width': ['cli'],
   'kubernetes-types': ['cluster'],
   pkijs: ['base', 'node/api', 'cluster', 'testing'],
   preact: ['web'],

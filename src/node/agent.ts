@@ -46,6 +46,8 @@ export interface AgentEnd {
 const SETTLE_LIMIT_MS = 30_000;
 /** How long the runtime may take to list pods. */
 const LIST_MS = 10_000;
+/** A list that takes longer makes people ask why nothing changes. */
+const SILENT_AFTER_MS = 3_000;
 
 /** A node agent. */
 export class Agent implements AsyncDisposable {
@@ -123,6 +125,17 @@ export class Agent implements AsyncDisposable {
   /** The present state of the sync loop. */
   loopState(): SyncLoopState {
     return this.#parts.loop.state();
+  }
+
+  /** Why the runtime cannot be seen now, in one sentence; undefined while it answers and is well. */
+  runtimeTrouble(): string | undefined {
+    const { runtimeState, pleg } = this.#parts;
+    if (runtimeState.isPending()) return undefined;
+    const { listInFlightMs = 0 } = pleg.health();
+    if (listInFlightMs >= SILENT_AFTER_MS) {
+      return `it has not answered the list of pods for ${Math.floor(listInFlightMs / 1_000)}s`;
+    }
+    return runtimeState.isAnswered ? runtimeState.errors()[0] : 'it does not answer';
   }
 
   /** Changes of statuses from now on, for one reader. */

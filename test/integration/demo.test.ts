@@ -97,6 +97,9 @@ describe('podloop demo', () => {
     await terminal.shows(/default +sidecar-demo +1\/2 +Error +0/);
     await terminal.shows(/default +crash-demo +0\/1 +CrashLoopBackOff +1 \(\d+s ago\)/);
     await terminal.shows(/sidecar-demo {2}ContainerDied {2}helper: exit code 139/);
+    expect(terminal.screen.join('\n')).toMatch(
+      /^Socket +\/[^]*^Type +export PODLOOP_SOCKET=[^]*^ +node \S+ get pods/m,
+    );
     terminal.press('\x03');
     expect(await terminal.ended).toEqual({ code: 0, signal: null });
     const { text } = terminal;

@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander';
 import { tmpdir } from 'node:os';
+import { relative } from 'node:path';
 import { type Agent } from '#node';
 import { Demo } from './story/demo.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
-import { AgentScreen } from '../../shared/screen/agent-screen.js';
 import { type CliHost } from '../../cli-host.js';
 import { createEventPrinter, OUTPUT_FORMATS, type OutputFormat } from '../../shared/events/event-printer.js';
 import { createLogger } from '../../shared/log/log-output.js';
@@ -18,6 +18,9 @@ const HELP = `
 On a terminal one screen shows the pods and what happens to them. Else, or with -o, events go to standard output, and
 what is being done to standard error. Everything lives in a temporary folder and is removed at the end: processes,
 pods, files.
+
+Keys of the screen: arrows or j k select a pod, Enter shows its details, l logs, s a shell; / searches, ? lists all keys,
+q ends the demo.
 
 Examples:
   # Watch five pods live until Ctrl-C
@@ -46,7 +49,7 @@ interface DemoView extends Disposable {
   readonly log: Logger;
   say(sentence: string): void;
   /** Resolves when the agent's events end. */
-  show(agent: Agent): Promise<void>;
+  show(demo: Demo): Promise<void>;
 }
 
 async function runDemo(manifestFolder: string, flags: DemoFlags, host: CliHost): Promise<void> {
@@ -54,7 +57,7 @@ async function runDemo(manifestFolder: string, flags: DemoFlags, host: CliHost):
   const interrupted = AbortSignal.any([host.listenForInterrupts(), host.stdout.ended]);
   let lastSaid: string | undefined;
   try {
-    using view = openView(flags, host);
+    using view = await openView(flags, host, interrupted);
     const say = (sentence: string): void => {
       lastSaid = sentence;
       view.say(sentence);
@@ -68,7 +71,7 @@ async function runDemo(manifestFolder: string, flags: DemoFlags, host: CliHost):
       interrupted,
     );
     say(`an embedded runtime listens at ${demo.agent.runtime.url}`);
-    const showing = view.show(demo.agent);
+    const showing = view.show(demo);
     try {
       if (!flags.once) say('Ctrl-C ends it');
       await demo.play(interrupted);
@@ -88,26 +91,39 @@ function isOnScreen({ output }: DemoFlags, { terminal }: CliHost): boolean {
   return terminal !== undefined && output === undefined;
 }
 
-function openView(flags: DemoFlags, host: CliHost): DemoView {
+async function openView(flags: DemoFlags, host: CliHost, signal: AbortSignal): Promise<DemoView> {
   const logger = createLogger(host, 0);
-  const { terminal, clock } = host;
+  const { terminal } = host;
   if (terminal === undefined || !isOnScreen(flags, host))
     return linesView(flags.output ?? 'text', logger, host);
-  // What goes wrong in a demo is shown on the screen, and of no interest afterwards.
-  const silent = { logger: SILENT_LOGGER, title: 'podloop demo   starting …' };
-  const screen = new AgentScreen({ terminal, clock, ...silent });
+  const { AgentScreen } = await import('../../shared/screen/agent-screen.js');
+  const screen = new AgentScreen({
+    ...{ host, terminal, signal, title: 'podloop demo   starting …' },
+    // What goes wrong in a demo is shown on the screen, and of no interest afterwards.
+    logger: SILENT_LOGGER,
+    quitHelp: 'end the demo: pods, runtime and files are removed',
+  });
   return {
     log: screen.log,
     say: (sentence) => screen.say(sentence),
-    show: (agent) => {
+    show: async ({ agent, stories }) => {
       const { name, version } = agent.runtime;
-      return screen.follow(
-        agent,
-        `podloop demo   node ${agent.identity.name}   ${name} ${version}   Ctrl-C ends it`,
-      );
+      const title = `podloop demo   node ${agent.identity.name}   ${name} ${version}   q or Ctrl-C ends it`;
+      return screen.follow(agent, { title, hints: whatToType(agent, host), about: stories });
     },
     [Symbol.dispose]: () => screen[Symbol.dispose](),
   };
+}
+
+/** Where the agent is reached, and what to type in another terminal for that. */
+function whatToType({ socket }: Agent, { selfCommand: [node, script = ''] }: CliHost): string[] {
+  const near = relative('', script);
+  const program = near.startsWith('..') ? script : near;
+  return [
+    `Socket  ${socket}`,
+    `Type    export PODLOOP_SOCKET=${socket}`,
+    `        ${node.endsWith('/node') ? 'node' : node} ${program} get pods   # in another terminal`,
+  ];
 }
 
 function linesView(format: OutputFormat, logger: Logger, host: CliHost): DemoView {
@@ -116,7 +132,7 @@ function linesView(format: OutputFormat, logger: Logger, host: CliHost): DemoVie
     // The events already show what the agent does.
     log: { ...SILENT_LOGGER, warn: logger.warn.bind(logger), error: logger.error.bind(logger) },
     say: (sentence) => void host.stderr.writeLine(`demo: ${sentence}`),
-    show: async (agent) => {
+    show: async ({ agent }) => {
       for await (const event of agent.subscribe()) {
         // The others only ask a reader to look again.
         if ('containerId' in event) await host.stdout.writeLine(print(event));

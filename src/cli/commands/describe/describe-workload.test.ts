@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RESOURCE_TYPES } from '../../shared/api/resource-type.js';
 import { describeWorkload, isWorkloadType } from './describe-workload.js';
-import { TabWriter } from './tab-writer.js';
+import { TabWriter } from '../../shared/describe/tab-writer.js';
 
 const NOW = Date.parse('2026-11-29T12:00:00Z');
 const template = {

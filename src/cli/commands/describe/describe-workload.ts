@@ -1,8 +1,8 @@
 import { type EventObject, type KubeObject } from '#kube/columns/kube-object.js';
 import { columnsOf } from '#kube/columns/resource-columns.js';
 import { WORKLOAD_COLUMNS } from '#kube/columns/workload-columns.js';
-import { describeEvents } from './describe-events.js';
-import { cell, type TabWriter } from './tab-writer.js';
+import { describeEvents } from '../../shared/describe/describe-events.js';
+import { cell, type TabWriter } from '../../shared/describe/tab-writer.js';
 
 /** As much of a workload or a claim as is described. */
 interface WorkloadObject extends KubeObject {

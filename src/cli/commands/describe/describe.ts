@@ -21,11 +21,11 @@ import { selectorOption } from '../../shared/selector-option.js';
 import { wrapNotes } from '../../help-layout.js';
 import { toYamlText } from '../../shared/print/object-text.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
-import { describeEvents } from './describe-events.js';
-import { describePod } from './describe-pod.js';
+import { describeEvents, readEventsOf } from '../../shared/describe/describe-events.js';
+import { describePod } from '../../shared/describe/describe-pod.js';
 import { describeWorkload, isWorkloadType } from './describe-workload.js';
-import { formatRfc1123 } from './rfc1123.js';
-import { cell, TabWriter } from './tab-writer.js';
+import { formatRfc1123 } from '../../shared/describe/rfc1123.js';
+import { cell, TabWriter } from '../../shared/describe/tab-writer.js';
 
 interface DescribeFlags extends SessionFlags {
   readonly allNamespaces: boolean;
@@ -88,7 +88,7 @@ async function describe(
     }
   }
   for (const [at, { type, object }] of found.entries()) {
-    const events = flags.showEvents ? await eventsOf(session, object) : undefined;
+    const events = flags.showEvents ? await readEventsOf(session.client, object) : undefined;
     if (at > 0) for (let blank = 0; blank < 2; blank++) await host.stdout.writeLine('');
     for (const line of describeObject(type, object, events, host.clock.now()))
       await host.stdout.writeLine(line);
@@ -96,19 +96,6 @@ async function describe(
   if (failures.length > 0) throw new CommandFailure(failures.flatMap(({ lines }) => lines));
   if (found.length > 0) return;
   await host.stderr.writeLine(describeNothing(selection, allNamespaces, session.namespace));
-}
-
-/** The events that the agent knows about the object; none if it cannot answer. */
-async function eventsOf(session: AgentSession, { metadata = {} }: KubeObject): Promise<EventObject[]> {
-  const { uid, namespace } = metadata;
-  if (uid === undefined) return [];
-  const path = namespace === undefined ? '/api/v1/events' : `/api/v1/namespaces/${namespace}/events`;
-  try {
-    return withKinds(await session.client.get(path, { fieldSelector: `involvedObject.uid=${uid}` }));
-  } catch (error) {
-    if (error instanceof ApiError) return [];
-    throw error;
-  }
 }
 
 /** The lines that describe an object of that type. */

@@ -14,7 +14,7 @@ import { messageOf, PodloopError } from '#base/errors/errors.js';
 import { type LogSettings, parseVModule, type VModuleRule } from '#base/log/log-settings.js';
 import { type Logger } from '#base/log/logger.js';
 import { addAgentFlags, readAgentFlags, toHeading } from '../../shared/agent-flags.js';
-import { AgentScreen } from '../../shared/screen/agent-screen.js';
+import { type AgentScreen } from '../../shared/screen/agent-screen.js';
 import { type CliHost } from '../../cli-host.js';
 import { packageVersion } from '../../package-version.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
@@ -48,6 +48,9 @@ Put a Pod manifest into the folder and its pod runs. Change the manifest and the
 pod changes; delete it and the pod stops. Ctrl-C and SIGTERM end the agent and
 leave its pods running for the next agent with the same --root-dir; with
 --stop-pods the agent stops them first.
+
+Keys of --summary at a terminal: arrows or j k select a pod, Enter shows its
+details, l logs, s a shell; / searches, ? lists all keys, q ends the agent.
 
 Examples:
   # Keep the pods of a folder running, on the runtime that this machine has, else on the embedded one
@@ -176,7 +179,7 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
   let end: AgentEnd | undefined;
   let left: readonly string[] = [];
   try {
-    using screen = openScreen(flags, host, logger);
+    using screen = await openScreen(flags, options, { host, logger, signal: interrupted });
     // Log lines on the same terminal would break the screen.
     const agentLogger = screen !== undefined && host.stderr.isTerminal ? screen.log : logger;
     await using agent = await Agent.start(
@@ -195,7 +198,8 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
     await using _page = flags.web
       ? startPage({ host, socketPath: agent.socket, logger: agentLogger, ...say })
       : undefined;
-    const showing = screen?.follow(agent, `podloop run   node ${agent.identity.name}   ${name} ${version}`);
+    const title = `podloop run   node ${agent.identity.name}   ${name} ${version}`;
+    const showing = screen?.follow(agent, { title });
     const stopPrinting =
       screen === undefined ? host.onUserSignal(() => void printStatuses(agent, host)) : undefined;
     end = await runForSystemd(agent, host, agentLogger, interrupted);
@@ -260,13 +264,21 @@ function describeFailures(failures: readonly string[]): string {
   return `not every pod has succeeded: ${shown.join('; ')}`;
 }
 
-function openScreen(
+/** The screen is loaded only where there is one: an agent that runs for months needs none of it. */
+async function openScreen(
   { summary }: RunFlags,
-  { terminal, clock }: CliHost,
-  logger: Logger,
-): AgentScreen | undefined {
+  { podManifestPath, stopPods }: AgentOptions,
+  { host, logger, signal }: { readonly host: CliHost; readonly logger: Logger; readonly signal: AbortSignal },
+): Promise<AgentScreen | undefined> {
+  const { terminal } = host;
   if (!summary || terminal === undefined) return undefined;
-  return new AgentScreen({ terminal, clock, logger, title: 'podloop run   starting …' });
+  const screens = await import('../../shared/screen/agent-screen.js');
+  return new screens.AgentScreen({
+    ...{ host, terminal, logger, signal, title: 'podloop run   starting …' },
+    quitHelp: `end the agent; ${stopPods ? 'its pods are stopped first' : 'its pods go on running'}`,
+    // Manifests come from there.
+    readsKeys: podManifestPath !== '-',
+  });
 }
 
 function isAtTerminal({ stderr, terminal }: CliHost): boolean {

@@ -3,7 +3,7 @@ import { printable } from '../../shared/screen/screen-text.js';
 import { type EventRates } from './event-rates.js';
 import { formatMs } from './format-ms.js';
 import { nameCulprit } from './name-culprit.js';
-import { type Row } from './row.js';
+import { type Row } from '../../shared/screen/row.js';
 import { sparkline } from './sparkline.js';
 
 /** How events are called in a row of them. */

@@ -1,10 +1,7 @@
-import { type Readable } from 'node:stream';
 import { abortable } from '#base/async/abortable.js';
 import { messageOf } from '#base/errors/errors.js';
 import { type CliHost } from '../../cli-host.js';
-import { isTerminalInput, makeRaw } from '../../shared/streaming/raw-terminal.js';
 import { type Terminal } from '../../terminal.js';
-import { decodeKeys } from './keys.js';
 import { type ReportSource } from './report-source.js';
 import { TopScreen } from './top-screen.js';
 import { type TopView } from './top-view.js';
@@ -34,42 +31,15 @@ export async function runTop({
   const quitting = new AbortController();
   const ended = AbortSignal.any([signal, quitting.signal]);
   const withColor = (env['NO_COLOR'] ?? '') === '';
-  let screen: TopScreen | undefined;
-  // Before there is a screen: a Ctrl-Z that comes just then is to find somebody who gives the terminal back.
-  const takeKeyboard = (): Disposable => readKeys(host.stdin, onKeys, () => quitting.abort());
-  let keyboard = takeKeyboard();
-  const suspension = host.handleSuspension?.({
-    leave: () => {
-      keyboard[Symbol.dispose]();
-      screen?.suspend();
-    },
-    enter: () => {
-      keyboard = takeKeyboard();
-      screen?.resume();
-    },
-  });
-  function onKeys(text: string): void {
-    for (const key of decodeKeys(text)) {
-      const action = screen?.press(key);
-      if (action === 'quit') quitting.abort();
-      if (action === 'suspend') suspension?.suspend();
-    }
-  }
-  try {
-    const shown = new TopScreen({ terminal, clock, title: source.title, report, view, withColor });
-    screen = shown;
-    while (await sleptWell(clock.sleep(intervalMs, ended))) {
-      // Nobody who quits waits for an agent that does not answer.
-      const reading = source.read(ended).then(
-        (newest) => shown.take(newest),
-        (error: unknown) => shown.fail(messageOf(error)),
-      );
-      await abortable(reading, ended).catch(() => undefined);
-    }
-  } finally {
-    suspension?.[Symbol.dispose]();
-    keyboard[Symbol.dispose]();
-    screen?.[Symbol.dispose]();
+  const quit = (): void => quitting.abort();
+  using shown = new TopScreen({ terminal, host, title: source.title, report, view, withColor, quit });
+  while (await sleptWell(clock.sleep(intervalMs, ended))) {
+    // Nobody who quits waits for an agent that does not answer.
+    const reading = source.read(ended).then(
+      (newest) => shown.take(newest),
+      (error: unknown) => shown.fail(messageOf(error)),
+    );
+    await abortable(reading, ended).catch(() => undefined);
   }
 }
 
@@ -78,24 +48,4 @@ async function sleptWell(sleep: Promise<void>): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-/** Hands on what is typed, key by key; nothing where nobody types. */
-function readKeys(stdin: Readable, onKeys: (text: string) => void, onEnd: () => void): Disposable {
-  if (!isTerminalInput(stdin)) return { [Symbol.dispose]: () => undefined };
-  const restore = makeRaw(stdin);
-  const onData = (chunk: Buffer): void => onKeys(chunk.toString('utf8'));
-  stdin.on('data', onData);
-  stdin.once('end', onEnd);
-  stdin.once('error', onEnd);
-  stdin.resume();
-  return {
-    [Symbol.dispose]: () => {
-      stdin.off('data', onData);
-      stdin.off('end', onEnd);
-      stdin.off('error', onEnd);
-      stdin.pause();
-      restore();
-    },
-  };
 }

@@ -2,7 +2,7 @@ import { type PlegReport } from '#kube/node/pleg-report.js';
 import { formatPod } from '#kube/pod/pod-ref.js';
 import { cut, pad, printable, textWidth } from '../../shared/screen/screen-text.js';
 import { formatMs } from './format-ms.js';
-import { type Row } from './row.js';
+import { type Row } from '../../shared/screen/row.js';
 import { matches, type PodRow } from './sort-pods.js';
 
 const GAP = '  ';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type PlegReport } from '#kube/node/pleg-report.js';
 import { aPlegReport, anInspection } from '#support/builders/pleg-report-builder.js';
 import { EventRates } from './event-rates.js';
-import { paintRows, plainRows } from './row.js';
+import { paintRows, plainRows } from '../../shared/screen/row.js';
 import { POD_ORDERS, type PodOrder, selectPods } from './sort-pods.js';
 import { plainTopRows, topRows } from './top-rows.js';
 import { INITIAL_VIEW, type TopView } from './top-view.js';

@@ -2,7 +2,7 @@ import { type PlegReport } from '#kube/node/pleg-report.js';
 import { type ScreenSize } from '../../shared/screen/screen-text.js';
 import { type EventRates } from './event-rates.js';
 import { overviewRows } from './overview-rows.js';
-import { type Row } from './row.js';
+import { type Row } from '../../shared/screen/row.js';
 import { selectPods } from './sort-pods.js';
 import { callRows, podRows } from './table-rows.js';
 import { KEY_HELP, type TopView } from './top-view.js';

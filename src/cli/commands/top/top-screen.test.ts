@@ -1,3 +1,4 @@
+import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import { FakeClock } from '#testing/fake-clock.js';
 import { aPlegReport } from '#support/builders/pleg-report-builder.js';
@@ -15,7 +16,8 @@ function setUp() {
     onExit: () => () => undefined,
   };
   const screen = new TopScreen({
-    ...{ terminal, clock, title: 'test', view: INITIAL_VIEW, withColor: false },
+    ...{ terminal, title: 'test', view: INITIAL_VIEW, withColor: false, quit: () => undefined },
+    host: { clock, stdin: new PassThrough() },
     report: aPlegReport({ forMs: 10_000, events: { ContainerDied: 0 } }),
   });
   return { screen, eventRow: () => /Events .*/.exec(drawn)?.[0] ?? '' };

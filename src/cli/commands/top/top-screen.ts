@@ -1,25 +1,27 @@
 import { type PlegReport } from '#kube/node/pleg-report.js';
-import { type Clock } from '#base/time/clock.js';
-import { LiveScreen } from '../../shared/screen/live-screen.js';
+import { type CliHost } from '../../cli-host.js';
+import { ScreenControl } from '../../shared/screen/screen-control.js';
 import { type ScreenSize } from '../../shared/screen/screen-text.js';
 import { type Terminal } from '../../terminal.js';
 import { EventRates } from './event-rates.js';
 import { formatMs } from './format-ms.js';
-import { type Key } from './keys.js';
-import { paintRows } from './row.js';
+import { type Key } from '../../shared/screen/keys.js';
+import { paintRows } from '../../shared/screen/row.js';
 import { selectPods } from './sort-pods.js';
 import { topRows } from './top-rows.js';
-import { pressKey, type TopAction, type TopView } from './top-view.js';
+import { pressKey, type TopView } from './top-view.js';
 
 /** What a {@link TopScreen} needs. */
 export interface TopScreenOptions {
   readonly terminal: Terminal;
-  readonly clock: Clock;
+  readonly host: Pick<CliHost, 'stdin' | 'clock' | 'handleSuspension'>;
   readonly title: string;
   /** What is shown first. */
   readonly report: PlegReport;
   readonly view: TopView;
   readonly withColor: boolean;
+  /** Called when somebody quits, or the terminal is gone. */
+  readonly quit: () => void;
 }
 
 /** After so long without a newer report that is said. */
@@ -29,7 +31,7 @@ const SILENT_AFTER_MS = 4_000;
 export class TopScreen implements Disposable {
   readonly #options: TopScreenOptions;
   readonly #rates = new EventRates();
-  readonly #screen: LiveScreen;
+  readonly #screen: ScreenControl;
   #view: TopView;
   #shown: PlegReport;
   #shownRates: Pick<EventRates, 'history' | 'byType'>;
@@ -40,20 +42,24 @@ export class TopScreen implements Disposable {
   /** Takes the terminal. */
   constructor(options: TopScreenOptions) {
     this.#options = options;
-    const { terminal, clock, report, view } = options;
+    const { terminal, host, report, view, quit } = options;
     this.#view = view;
     this.#shown = report;
     this.#newest = report;
-    this.#newestAtMs = clock.monotonicMs();
+    this.#newestAtMs = host.clock.monotonicMs();
     this.#rates.add(report);
     this.#shownRates = this.#ratesNow();
-    this.#screen = new LiveScreen({ terminal, clock, render: (size) => this.#render(size) });
+    this.#screen = new ScreenControl({
+      ...{ host, terminal, onEnd: quit },
+      render: (size) => this.#render(size),
+      onKey: (key) => this.press(key),
+    });
   }
 
   /** Shows this one from now on, or once it is no longer paused. */
   take(report: PlegReport): void {
     this.#newest = report;
-    this.#newestAtMs = this.#options.clock.monotonicMs();
+    this.#newestAtMs = this.#options.host.clock.monotonicMs();
     this.#problem = undefined;
     this.#rates.add(report);
     this.#showNewest();
@@ -66,29 +72,20 @@ export class TopScreen implements Disposable {
     this.#screen.draw();
   }
 
-  /** Takes a key in; returns what else is to be done. */
-  press(key: Key): TopAction | undefined {
+  /** Takes a key in. */
+  press(key: Key): void {
     const { view, action } = pressKey(this.#view, key, selectPods(this.#shown, this.#view).length);
     this.#view = view;
     this.#showNewest();
-    if (action === 'redraw') this.#screen.redraw();
+    if (action === 'quit') this.#options.quit();
+    else if (action === 'suspend') this.#screen.suspend();
+    else if (action === 'redraw') this.#screen.redraw();
     else this.#screen.draw();
-    return action;
-  }
-
-  /** Gives the terminal back for a while. */
-  suspend(): void {
-    this.#screen.suspend();
-  }
-
-  /** Takes the terminal again. */
-  resume(): void {
-    this.#screen.resume();
   }
 
   /** Gives the terminal back. */
   [Symbol.dispose](): void {
-    this.#screen.close();
+    this.#screen[Symbol.dispose]();
   }
 
   /** Not while the screen is paused, for somebody who reads it. */
@@ -116,7 +113,7 @@ export class TopScreen implements Disposable {
   }
 
   #findProblem(): string | undefined {
-    const forMs = this.#options.clock.monotonicMs() - this.#newestAtMs;
+    const forMs = this.#options.host.clock.monotonicMs() - this.#newestAtMs;
     const silent = `no answer for ${formatMs(forMs)}; what is below is from then`;
     if (this.#problem !== undefined) return `${this.#problem} (${silent})`;
     return forMs > SILENT_AFTER_MS ? silent : undefined;

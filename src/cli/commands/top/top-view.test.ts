@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodeKeys } from './keys.js';
+import { decodeKeys } from '../../shared/screen/keys.js';
 import { INITIAL_VIEW, pressKey, type TopView } from './top-view.js';
 
 /** What the keys, as a terminal sends them, make of the view of 30 pods. */

@@ -1,4 +1,4 @@
-import { type Key } from './keys.js';
+import { type Key } from '../../shared/screen/keys.js';
 import { POD_ORDERS, type PodOrder, type PodSelection } from './sort-pods.js';
 
 /** How somebody wants to see things. Immutable. */

@@ -13,7 +13,7 @@ import { parsePositiveDuration } from '../../shared/flag-values.js';
 import { kubeletsEndpointOption } from '../../shared/runtime-endpoint.js';
 import { agentReports, type ReportSource, runtimeReports } from './report-source.js';
 import { EventRates } from './event-rates.js';
-import { plainRows } from './row.js';
+import { plainRows } from '../../shared/screen/row.js';
 import { runTop } from './run-top.js';
 import { POD_ORDERS, type PodOrder } from './sort-pods.js';
 import { plainTopRows } from './top-rows.js';

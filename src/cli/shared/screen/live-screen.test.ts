@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '#testing/fake-clock.js';
 import { LiveScreen } from './live-screen.js';
-import { formatSummary, type Summary } from './summary-text.js';
+import { cutCells } from './cell-text.js';
 import { type Terminal } from '../../terminal.js';
 
 /** A terminal that remembers what was written to it, and whose size a test changes. */
@@ -37,9 +37,10 @@ class FakeTerminal implements Terminal {
 function scene() {
   const terminal = new FakeTerminal();
   const clock = new FakeClock();
-  const shown: { summary: Summary } = { summary: { title: 'first', pods: [], news: [], nowMs: 0 } };
-  const show = (title: string): void => void (shown.summary = { ...shown.summary, title });
-  const screen = new LiveScreen({ terminal, clock, render: (size) => formatSummary(shown.summary, size) });
+  const shown = { title: 'first' };
+  const show = (title: string): void => void (shown.title = title);
+  const render = ({ columns }: { readonly columns: number }): string[] => [cutCells(shown.title, columns)];
+  const screen = new LiveScreen({ terminal, clock, render });
   return { terminal, clock, screen, show };
 }
 

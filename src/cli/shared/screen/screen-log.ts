@@ -2,6 +2,10 @@ import { formatKlogValue } from '#base/log/klog-text.js';
 import { messageOf } from '#base/errors/errors.js';
 import { type LogFields, type Logger } from '#base/log/logger.js';
 
+/** What an event of the pod says as well, in fewer words. */
+const SAID_BY_EVENT = 'Error syncing pod, skipping';
+const BACK_OFF = /\b(?:CrashLoopBackOff|ImagePullBackOff)\b/;
+
 /** Maximum log that is buffered while a screen hides it. */
 const KEPT_LINES = 50;
 
@@ -46,8 +50,9 @@ export class ScreenLog implements Logger {
   }
 
   #take(message: string, fields: LogFields, write: () => void): void {
+    this.#kept = [...this.#kept.slice(1 - KEPT_LINES), write];
+    if (message === SAID_BY_EVENT && BACK_OFF.test(String(fields['err']))) return;
     const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
     this.#show([message, ...entries.map(([key, value]) => `${key}=${formatKlogValue(value)}`)].join(' '));
-    this.#kept = [...this.#kept.slice(1 - KEPT_LINES), write];
   }
 }

@@ -1,10 +1,13 @@
 import { type PodLifecycleEvent, type RecordedPodEvent } from '#node';
 import { formatPod } from '#kube/pod/pod-ref.js';
-import { type NewsLine } from './summary-text.js';
+import { type NewsLine } from './list-rows.js';
 
 const DEFAULT_CAPACITY = 200;
 
-/** The newest of what happened, in words: lifecycle events and sentences as they come, events of pods when asked. */
+/** Events of pods about a change that its lifecycle event reports as well. */
+const SAID_TWICE: ReadonlySet<string> = new Set(['Created', 'Started']);
+
+/** The newest of what happened, one line a change: lifecycle events and sentences as they come, events of pods when asked. */
 export class SummaryNews {
   readonly #lines: NewsLine[] = [];
   readonly #capacity: number;
@@ -14,8 +17,8 @@ export class SummaryNews {
   }
 
   addEvent(event: PodLifecycleEvent): void {
-    const text = describeEvent(event);
-    if (text !== undefined) this.add({ atMs: event.observedAtMs, text });
+    const line = describeEvent(event);
+    if (line !== undefined) this.add(line);
   }
 
   add(line: NewsLine): void {
@@ -25,21 +28,24 @@ export class SummaryNews {
 
   /** Oldest first, with the events of pods at their last time among the others. */
   list(podEvents: readonly RecordedPodEvent[]): NewsLine[] {
-    const ofPods = podEvents.slice(-this.#capacity).map(toNewsLine);
-    return [...this.#lines, ...ofPods].sort((one, other) => one.atMs - other.atMs);
+    const ofPods = podEvents.filter(({ reason }) => !SAID_TWICE.has(reason)).slice(-this.#capacity);
+    return [...this.#lines, ...ofPods.map(toNewsLine)].sort((one, other) => one.atMs - other.atMs);
   }
 }
 
 /** `default/web ContainerDied server: exit code 3, Error`; undefined for what says nothing to people. */
-function describeEvent(event: PodLifecycleEvent): string | undefined {
+function describeEvent(event: PodLifecycleEvent): NewsLine | undefined {
   if (!('containerId' in event) || event.kind === 'sandbox') return undefined;
-  const { pod, type, containerName, exitCode, reason = '' } = event;
+  const { pod, type, containerName, exitCode, reason = '', observedAtMs } = event;
   const facts = [exitCode === undefined ? '' : `exit code ${exitCode}`, reason].filter(Boolean).join(', ');
-  return `${formatPod(pod)}  ${type}  ${containerName}${facts === '' ? '' : `: ${facts}`}`;
+  const text = `${formatPod(pod)}  ${type}  ${containerName}${facts === '' ? '' : `: ${facts}`}`;
+  const hasFailed = type === 'ContainerDied' && exitCode !== 0;
+  return { atMs: observedAtMs, text, ...(hasFailed ? { style: 'unhealthy' } : {}) };
 }
 
 function toNewsLine({ pod, type, reason, container, message, count, lastAtMs }: RecordedPodEvent): NewsLine {
   const who = container === undefined ? '' : `  ${container}`;
   const times = count > 1 ? ` (${count} times)` : '';
-  return { atMs: lastAtMs, text: `${formatPod(pod)}  ${type} ${reason}${who}: ${message}${times}` };
+  const text = `${formatPod(pod)}  ${type} ${reason}${who}: ${message}${times}`;
+  return { atMs: lastAtMs, text, ...(type === 'Warning' ? { style: 'warning' } : {}) };
 }

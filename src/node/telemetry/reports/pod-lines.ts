@@ -8,6 +8,8 @@ export interface PodLine extends PodSummary {
   readonly pod: PodRef;
   /** When the pod was created, from which `podloop get` computes its age; undefined when unknown. */
   readonly createdAtMs: number | undefined;
+  /** Who makes it, as `ReplicaSet/web-5d4f`; absent for a pod of its own manifest. */
+  readonly owner?: string;
 }
 
 /** The sources of lines of pods. */
@@ -24,10 +26,13 @@ export interface PodLineSources {
 export function toPodLines(sources: PodLineSources): PodLine[] {
   const { records, findPod, isTerminating, findCreatedMs } = sources;
   const lines = records.flatMap(({ pod, status, isFinished }) => {
-    const spec = findPod(pod.uid)?.spec;
-    if (spec === undefined) return [];
+    const found = findPod(pod.uid);
+    if (found === undefined) return [];
+    const { spec, metadata } = found;
     const summary = summarizePod({ spec, status, isTerminating: !isFinished && isTerminating(pod.uid) });
-    return [{ ...summary, pod, createdAtMs: findCreatedMs(pod.uid) }];
+    const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+    const owned = owner === undefined ? {} : { owner: `${owner.kind}/${owner.name}` };
+    return [{ ...summary, pod, createdAtMs: findCreatedMs(pod.uid), ...owned }];
   });
   return lines.sort((one, other) => compare(keyOf(one), keyOf(other)));
 }

@@ -129,6 +129,15 @@ export class Demo implements AsyncDisposable {
     ends.defer(() => this.#keeper);
   }
 
+  /** What each pod shows, by the `namespace/name` that it has on the node. */
+  get stories(): ReadonlyMap<string, string> {
+    const told = this.#pods.flatMap((pod): (readonly [string, string])[] => {
+      const story = pod.metadata.annotations?.[STORY_ANNOTATION];
+      return story === undefined ? [] : [[`${demoPodName(pod)}-${NODE_NAME}`, story]];
+    });
+    return new Map(told);
+  }
+
   /**
    * Keeps the pods running until the signal aborts, or with `once` until all has been shown; resolves once they are
    * stopped and removed. Rejects with POD_SYNC_FAILED, after that, when one of them can never run. Subscribe to the

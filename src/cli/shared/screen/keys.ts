@@ -7,6 +7,10 @@ const NAMES: ReadonlyMap<string, Key> = new Map([
   ['\x1bOA', 'up'],
   ['\x1b[B', 'down'],
   ['\x1bOB', 'down'],
+  ['\x1b[C', 'right'],
+  ['\x1bOC', 'right'],
+  ['\x1b[D', 'left'],
+  ['\x1bOD', 'left'],
   ['\x1b[5~', 'page-up'],
   ['\x1b[6~', 'page-down'],
   ['\x1b[H', 'home'],
@@ -26,6 +30,14 @@ const NAMES: ReadonlyMap<string, Key> = new Map([
   ['\x15', 'erase-line'],
   ['\x1a', 'suspend'],
 ]);
+
+/** A sequence that has begun, and whose rest may still be on its way. */
+const BEGUN = /\x1b(?:\[[\d;?]*|O)?$/;
+
+/** How much of the text is whole keys: what follows may be the begin of one. */
+export function wholeKeysLength(text: string): number {
+  return BEGUN.exec(text)?.index ?? text.length;
+}
 
 /** Takes what came from a terminal apart into keys. What is neither a character nor known is left out. */
 export function decodeKeys(text: string): Key[] {

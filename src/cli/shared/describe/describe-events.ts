@@ -1,6 +1,25 @@
-import { type EventObject } from '#kube/columns/kube-object.js';
+import { type EventObject, type KubeObject } from '#kube/columns/kube-object.js';
 import { formatAge, parseTime } from '#kube/columns/human-age.js';
+import { type AgentClient } from '../api/agent-client.js';
+import { ApiError } from '../api/api-status.js';
+import { withKinds } from '../api/get-request.js';
 import { cell, type TabWriter } from './tab-writer.js';
+
+/** The events that the agent knows about the object; none if it cannot answer. */
+export async function readEventsOf(
+  client: AgentClient,
+  { metadata = {} }: KubeObject,
+): Promise<EventObject[]> {
+  const { uid, namespace } = metadata;
+  if (uid === undefined) return [];
+  const path = namespace === undefined ? '/api/v1/events' : `/api/v1/namespaces/${namespace}/events`;
+  try {
+    return withKinds(await client.get(path, { fieldSelector: `involvedObject.uid=${uid}` }));
+  } catch (error) {
+    if (error instanceof ApiError) return [];
+    throw error;
+  }
+}
 
 /** The table of what happened to an object, oldest first. */
 export function describeEvents(events: readonly EventObject[], nowMs: number, writer: TabWriter): void {

@@ -1,5 +1,5 @@
-import { DESCRIBE_LAYOUT, layOutTabs } from '../../shared/print/tab-columns.js';
-import { escapeTerminal } from '../../shared/print/terminal-text.js';
+import { DESCRIBE_LAYOUT, layOutTabs } from '../print/tab-columns.js';
+import { escapeTerminal } from '../print/terminal-text.js';
 
 /** Gathers indented lines of cells and lays them out as `kubectl describe` does. */
 export class TabWriter {

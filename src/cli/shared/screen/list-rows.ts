@@ -1,0 +1,142 @@
+import { cellWidth, wrapCells } from './cell-text.js';
+import { findSelected, INITIAL_LIST_VIEW, type PodListView, toItems } from './pod-list.js';
+import { layOutItems, type ListItem, type ScreenPod } from './pod-table.js';
+import { type Row, type RowStyle } from './row.js';
+import { printable, type ScreenSize } from './screen-text.js';
+
+/** Something that happened, as the screen shows it: one line. */
+export interface NewsLine {
+  readonly atMs: number;
+  readonly text: string;
+  readonly style?: RowStyle;
+}
+
+/** What a screen of pods shows. */
+export interface ListScene {
+  readonly title: string;
+  /** What to type next, for example; below the title, and only where there is room. */
+  readonly hints?: readonly string[];
+  /** Why what is shown may be of the past; undefined when it is not. */
+  readonly banner?: string | undefined;
+  readonly pods: readonly ScreenPod[];
+  /** Oldest first. */
+  readonly news: readonly NewsLine[];
+  readonly nowMs: number;
+  /** Undefined where nobody can press a key: nothing is selected then. */
+  readonly view?: PodListView | undefined;
+  /** In the last row, instead of the keys. */
+  readonly message?: string | undefined;
+  readonly readyHeading?: string | undefined;
+}
+
+const KEYS = '? help  q quit  Enter details  l logs  s shell  / search  e events  t group';
+/** Hints never take more of the screen than that. */
+const SHARE_FOR_HINTS = 0.25;
+
+/** The items of the list, in the order of the screen. Pure. */
+export function itemsOf(scene: ListScene, size: ScreenSize): ListItem[] {
+  return toItems(scene.pods, scene.view ?? INITIAL_LIST_VIEW, roomOf(scene, size).items);
+}
+
+/**
+ * The rows of one screen: the pods as `kubectl get pods` has them, then what happened last, one line each. Never more rows
+ * than there is room for. Pure.
+ *
+ * What happened gets a third of the screen, and whatever the pods leave.
+ */
+export function listRows(scene: ListScene, size: ScreenSize): Row[] {
+  const { news, view, nowMs, readyHeading, message } = scene;
+  const { columns, rows: height } = size;
+  const head = headRows(scene, size);
+  const items = itemsOf(scene, size);
+  const room = roomOf(scene, size).items;
+  const selected = view === undefined ? undefined : findSelected(items, view);
+  const { header, rows } = layOutItems(items, { columns, nowMs, readyHeading });
+  const top = Math.max(0, Math.min((selected ?? 0) - Math.floor(room / 2), rows.length - room));
+  const shown = rows.slice(top, top + room).map((row, at): Row => {
+    return top + at === selected ? { text: row.text, style: 'selected' } : row;
+  });
+  const hidden = items.length - shown.length;
+  const table = items.length === 0 ? [{ text: emptyText(scene) }] : [header, ...shown];
+  const below =
+    items.length === 0 || selected === undefined ? [] : aboutRows(items[selected]!, rows[selected]!, columns);
+  const counted =
+    hidden > 0
+      ? [{ text: `${top + 1}-${top + shown.length} of ${items.length} lines`, style: 'dim' as const }]
+      : [];
+  const foot: Row[] = view === undefined ? [] : [footRow(view, message)];
+  const body: Row[] = [...head, ...table, ...counted, ...below, { text: '' }];
+  const left = Math.max(0, height - foot.length - body.length);
+  const newest = left === 0 ? [] : news.slice(-left);
+  const filled = [...body, ...newest.map(toNewsRow)].slice(0, Math.max(0, height - foot.length));
+  const empty = Array.from({ length: foot.length === 0 ? 0 : height - foot.length - filled.length }, () => ({
+    text: '',
+  }));
+  return [...filled, ...empty, ...foot].slice(0, Math.max(0, height));
+}
+
+/** A line of what happened, with its time. */
+export function toNewsRow({ atMs, text, style }: NewsLine): Row {
+  const at = new Date(atMs);
+  const time = [at.getHours(), at.getMinutes(), at.getSeconds()]
+    .map((part) => String(part).padStart(2, '0'))
+    .join(':');
+  return { text: `${time}  ${printable(text)}`, ...(style === undefined ? {} : { style }) };
+}
+
+function headRows(scene: ListScene, size: ScreenSize): Row[] {
+  const { title, banner } = scene;
+  return [
+    { text: title, style: 'title' },
+    ...(banner === undefined ? [] : [{ text: banner, style: 'unhealthy' as const }]),
+    ...hintRows(scene, size),
+    { text: '' },
+  ];
+}
+
+/** The first hints, as many as leave room for all pods. */
+function hintRows({ hints = [], pods, ...rest }: ListScene, { columns, rows }: ScreenSize): Row[] {
+  const free = rows - Math.floor(rows / 3) - rowsBesides(rest) - pods.length;
+  const room = Math.min(free, Math.floor(rows * SHARE_FOR_HINTS));
+  const shown: string[] = [];
+  for (const hint of hints) {
+    const lines = wrapCells(printable(hint), Math.max(1, columns));
+    if (shown.length + lines.length > room) break;
+    shown.push(...lines);
+  }
+  return shown.map((text) => ({ text }));
+}
+
+/** How many rows there are besides hints, pods and what happened. */
+function rowsBesides({ banner, view }: Pick<ListScene, 'banner' | 'view'>): number {
+  // The title, an empty row, the headings, the count of lines, what the selected pod is for, and another empty row.
+  return 6 + (banner === undefined ? 0 : 1) + (view === undefined ? 0 : 1);
+}
+
+/** How many items there is room for below the headings, at least one. */
+function roomOf(scene: ListScene, size: ScreenSize): { readonly items: number } {
+  const others = rowsBesides(scene) + hintRows(scene, size).length;
+  return { items: Math.max(1, size.rows - Math.floor(size.rows / 3) - others) };
+}
+
+function emptyText({ pods, view }: ListScene): string {
+  if (pods.length === 0) return 'No pods';
+  return `No pod has ${JSON.stringify(view?.filter ?? '')} in its name, status or owner; Esc shows all`;
+}
+
+/** What the selected pod is for, where the table has no room for all of it. */
+function aboutRows(item: ListItem, row: Row, columns: number): Row[] {
+  if (item.kind === 'group' || item.pod.about === undefined) return [];
+  const about = printable(item.pod.about);
+  if (row.text.endsWith(about) && cellWidth(row.text) <= columns) return [];
+  return [{ text: `${item.pod.pod.name}: ${about}`, style: 'dim' }];
+}
+
+function footRow(view: PodListView, message: string | undefined): Row {
+  const { filter, isTyping, grouping } = view;
+  if (isTyping) return { text: `/${filter}▏`, style: 'title' };
+  if (message !== undefined) return { text: message, style: 'title' };
+  const filtered = filter === '' ? '' : `filter: ${filter} (Esc drops it)  `;
+  const grouped = grouping === 'auto' ? '' : `group: ${grouping}  `;
+  return { text: filtered + grouped + KEYS, style: 'dim' };
+}
