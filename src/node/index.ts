@@ -48,6 +48,7 @@ export {
   type ObserverPorts,
   type PlegHealth,
   type PodLifecycleEvent,
+  type PodStatus,
 } from './observer.js';
 export { AGENT_OPTIONS, type AgentOptions } from './options/agent-options.js';
 export { type KubeletConfig } from './options/kubelet-config/kubelet-config.js';

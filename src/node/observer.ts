@@ -20,6 +20,7 @@ import {
   parseEndpoint,
   Pleg,
   type PlegHealth,
+  type PodStatus,
   PlegReporter,
   probeEndpoint,
   type Runtime,
@@ -150,6 +151,12 @@ export class Observer implements AsyncDisposable {
     });
   }
 
+  /** The pods of the runtime as they were last inspected. */
+  statuses(): PodStatus[] {
+    const { cache } = this.#pleg;
+    return [...cache.uids()].map((uid) => cache.getLastKnown(uid));
+  }
+
   /** Starts to count for a progress report, which can be read again and again. Dispose of it when done. */
   startReport(): PlegReporter {
     const { runtimeName: name, runtimeVersion: version, url: endpoint, callsInFlight } = this.#target;
@@ -197,4 +204,4 @@ function warningsOf({ runtimeName, runtimeVersion }: ObservedEndpoint, { mode }:
   ];
 }
 
-export type { PlegHealth };
+export type { PlegHealth, PodStatus };

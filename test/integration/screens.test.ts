@@ -7,6 +7,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { spawnSyntheticRuntime } from '#testing/synthetic-runtime/index.js';
 import { patiently } from '#support/patience.js';
 import { PODLOOP_MAIN } from './podloop-process.js';
 import { untilNobodyNames } from './processes-naming.js';
@@ -95,9 +96,9 @@ describe('a screen of pods at a terminal', () => {
         [80, 24],
       ] as const) {
         terminal.resize({ columns, rows });
-        await terminal.showsOnScreen(columns < 40 ? /web-demo/ : /web-demo +1\/1 +Running/);
         // A row that is too long, or one too many, would move the first one out of sight.
-        expect(terminal.screen[0]).toMatch(/^podloop demo/);
+        await terminal.showsOnScreen(/^podloop demo.*\n[^]*web-demo[^]*\n\? help.*$/);
+        if (columns >= 40) expect(terminal.screen.join('\n')).toMatch(/web-demo +1\/1 +Running/);
       }
 
       terminal.press('/nothing\r');
@@ -108,7 +109,7 @@ describe('a screen of pods at a terminal', () => {
       terminal.press('\x03');
       await terminal.shows(/it ended with 0[^]* icanon/);
       await terminal.ended;
-      expect(terminal.text).toMatch(/[ ;]isig icanon iexten echo /);
+      expect(terminal.text).toMatch(/(?:^|[ ;])isig icanon iexten echo /m);
       expect(terminal.isOnOtherScreen).toBe(false);
       expect(await readdir(join(folder, 'tmp'))).toEqual([]);
     },
@@ -136,4 +137,37 @@ describe('a screen of pods at a terminal', () => {
     },
     patiently(180_000),
   );
+});
+
+describe('podloop watch at a terminal', () => {
+  it('shows the pods of the runtime and what happens to them, and lines where they are asked for', async () => {
+    await using runtime = await spawnSyntheticRuntime({ pods: 40, containersPerPod: 2 });
+    const [pod] = await runtime.control.pods();
+    const [container] = pod!.containers;
+    const words = [process.execPath, PODLOOP_MAIN, 'watch', '--runtime-endpoint', runtime.endpoint];
+    await using terminal = new ProgramAtTerminal(
+      words.join(' '),
+      { TERM: 'xterm' },
+      { columns: 100, rows: 30 },
+    );
+    await terminal.showsOnScreen(/^podloop watch.*synthetic[^]*^► team-/m);
+    terminal.press(`/${pod!.name}\r`);
+    await terminal.showsOnScreen(new RegExp(`${pod!.name} +2/2 +Running`));
+    await runtime.control.kill({ containerIds: [container!.id] }, { exitCode: 3 });
+    await terminal.showsOnScreen(new RegExp(`${pod!.name} +1/2 +Error`));
+    await terminal.showsOnScreen(new RegExp(`ContainerDied {2}${container!.name}: exit code 3, Error`));
+    terminal.press('j\r');
+    await terminal.showsOnScreen(new RegExp(`^Name: +${pod!.name}[^]*${container!.id}`, 'm'));
+    terminal.press('qs');
+    await terminal.showsOnScreen(/only reads/);
+    terminal.press('q');
+    expect(await terminal.ended).toEqual({ code: 0, signal: null });
+    expect(terminal.isOnOtherScreen).toBe(false);
+
+    await using lines = new ProgramAtTerminal(`${words.join(' ')} -o text`, { TERM: 'xterm' });
+    await lines.shows(/"SyncLoop \(PLEG\): event for pod"/);
+    expect(lines.isOnOtherScreen).toBe(false);
+    lines.press('\x03');
+    expect(await lines.ended).toEqual({ code: 0, signal: null });
+  });
 });

@@ -14,7 +14,8 @@ export function matchesFilter(event: PodLifecycleEvent, filter: EventFilter): bo
   return event.type === 'Resync' || matchesPod(event.pod, filter);
 }
 
-function matchesPod({ uid, namespace, name }: PodRef, filter: EventFilter): boolean {
+/** Whether a pod is of interest. */
+export function matchesPod({ uid, namespace, name }: PodRef, filter: EventFilter): boolean {
   if (filter.namespace !== undefined && filter.namespace !== namespace) return false;
   if (filter.pod === undefined) return true;
   const ending = `-${filter.nodeName}`;

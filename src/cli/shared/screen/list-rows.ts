@@ -1,4 +1,5 @@
-import { cellWidth, wrapCells } from './cell-text.js';
+import { formatPod } from '#kube/pod/pod-ref.js';
+import { cellWidth, cutCells, wrapCells } from './cell-text.js';
 import { findSelected, INITIAL_LIST_VIEW, type PodListView, toItems } from './pod-list.js';
 import { layOutItems, type ListItem, type ScreenPod } from './pod-table.js';
 import { type Row, type RowStyle } from './row.js';
@@ -7,6 +8,8 @@ import { printable, type ScreenSize } from './screen-text.js';
 /** Something that happened, as the screen shows it: one line. */
 export interface NewsLine {
   readonly atMs: number;
+  /** The pod that it is about, which is shortened where there is no room. */
+  readonly pod?: string;
   readonly text: string;
   readonly style?: RowStyle;
 }
@@ -30,6 +33,8 @@ export interface ListScene {
 }
 
 const KEYS = '? help  q quit  Enter details  l logs  s shell  / search  e events  t group';
+/** The time and the gaps of a line of what happened. */
+const SPACE_IN_NEWS = 'hh:mm:ss    '.length;
 /** Hints never take more of the screen than that. */
 const SHARE_FOR_HINTS = 0.25;
 
@@ -68,20 +73,27 @@ export function listRows(scene: ListScene, size: ScreenSize): Row[] {
   const body: Row[] = [...head, ...table, ...counted, ...below, { text: '' }];
   const left = Math.max(0, height - foot.length - body.length);
   const newest = left === 0 ? [] : news.slice(-left);
-  const filled = [...body, ...newest.map(toNewsRow)].slice(0, Math.max(0, height - foot.length));
+  const filled = [...body, ...newest.map((line) => toNewsRow(line, columns))].slice(
+    0,
+    Math.max(0, height - foot.length),
+  );
   const empty = Array.from({ length: foot.length === 0 ? 0 : height - foot.length - filled.length }, () => ({
     text: '',
   }));
   return [...filled, ...empty, ...foot].slice(0, Math.max(0, height));
 }
 
-/** A line of what happened, with its time. */
-export function toNewsRow({ atMs, text, style }: NewsLine): Row {
+/** A line of what happened, with its time; the pod of one that is too long is shortened to a third of the columns. */
+export function toNewsRow({ atMs, pod = '', text, style }: NewsLine, columns = Infinity): Row {
   const at = new Date(atMs);
   const time = [at.getHours(), at.getMinutes(), at.getSeconds()]
     .map((part) => String(part).padStart(2, '0'))
     .join(':');
-  return { text: `${time}  ${printable(text)}`, ...(style === undefined ? {} : { style }) };
+  const [name, words] = [printable(pod), printable(text)];
+  const isLong = cellWidth(name) + cellWidth(words) + SPACE_IN_NEWS > columns;
+  const who = isLong ? cutCells(name, Math.floor(columns / 3)) : name;
+  const line = [time, ...(who === '' ? [] : [who]), words].join('  ');
+  return { text: line, ...(style === undefined ? {} : { style }) };
 }
 
 function headRows(scene: ListScene, size: ScreenSize): Row[] {
@@ -124,12 +136,15 @@ function emptyText({ pods, view }: ListScene): string {
   return `No pod has ${JSON.stringify(view?.filter ?? '')} in its name, status or owner; Esc shows all`;
 }
 
-/** What the selected pod is for, where the table has no room for all of it. */
+/** The name of the selected pod and what it is for, where the table has no room for all of them. */
 function aboutRows(item: ListItem, row: Row, columns: number): Row[] {
-  if (item.kind === 'group' || item.pod.about === undefined) return [];
-  const about = printable(item.pod.about);
-  if (row.text.endsWith(about) && cellWidth(row.text) <= columns) return [];
-  return [{ text: `${item.pod.pod.name}: ${about}`, style: 'dim' }];
+  if (item.kind === 'group') return [];
+  const { pod, about = '' } = item.pod;
+  const [name, words] = [printable(formatPod(pod)), printable(about)];
+  const hasName = row.text.includes(printable(pod.name));
+  const hasAbout = row.text.endsWith(words) && cellWidth(row.text) <= columns;
+  if (hasName && hasAbout) return [];
+  return [{ text: words === '' ? name : `${hasName ? pod.name : name}: ${words}`, style: 'dim' }];
 }
 
 function footRow(view: PodListView, message: string | undefined): Row {

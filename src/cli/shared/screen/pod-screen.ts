@@ -113,7 +113,7 @@ export class PodScreen implements Disposable {
       return;
     }
     if (action === 'events') {
-      const lines = () => this.#options.scene().news.map(toNewsRow);
+      const lines = () => this.#options.scene().news.map((line) => toNewsRow(line));
       this.#pages.openText('What happened', lines, AT_END);
       return;
     }

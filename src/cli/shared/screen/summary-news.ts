@@ -33,19 +33,19 @@ export class SummaryNews {
   }
 }
 
-/** `default/web ContainerDied server: exit code 3, Error`; undefined for what says nothing to people. */
+/** `ContainerDied server: exit code 3, Error` of `default/web`; undefined for what says nothing to people. */
 function describeEvent(event: PodLifecycleEvent): NewsLine | undefined {
   if (!('containerId' in event) || event.kind === 'sandbox') return undefined;
   const { pod, type, containerName, exitCode, reason = '', observedAtMs } = event;
   const facts = [exitCode === undefined ? '' : `exit code ${exitCode}`, reason].filter(Boolean).join(', ');
-  const text = `${formatPod(pod)}  ${type}  ${containerName}${facts === '' ? '' : `: ${facts}`}`;
+  const text = `${type}  ${containerName}${facts === '' ? '' : `: ${facts}`}`;
   const hasFailed = type === 'ContainerDied' && exitCode !== 0;
-  return { atMs: observedAtMs, text, ...(hasFailed ? { style: 'unhealthy' } : {}) };
+  return { atMs: observedAtMs, pod: formatPod(pod), text, ...(hasFailed ? { style: 'unhealthy' } : {}) };
 }
 
 function toNewsLine({ pod, type, reason, container, message, count, lastAtMs }: RecordedPodEvent): NewsLine {
   const who = container === undefined ? '' : `  ${container}`;
   const times = count > 1 ? ` (${count} times)` : '';
-  const text = `${formatPod(pod)}  ${type} ${reason}${who}: ${message}${times}`;
-  return { atMs: lastAtMs, text, ...(type === 'Warning' ? { style: 'warning' } : {}) };
+  const text = `${type} ${reason}${who}: ${message}${times}`;
+  return { atMs: lastAtMs, pod: formatPod(pod), text, ...(type === 'Warning' ? { style: 'warning' } : {}) };
 }
