@@ -9,7 +9,7 @@ import { PodScreen } from '../../shared/screen/pod-screen.js';
 import { ScreenLog } from '../../shared/screen/screen-log.js';
 import { SummaryNews } from '../../shared/screen/summary-news.js';
 import { type Terminal } from '../../terminal.js';
-import { describeStatus, toScreenPod } from './observed-pods.js';
+import { describeStatus, toScreenPod } from './runtime-pods.js';
 
 /** What a {@link WatchScreen} needs. */
 export interface WatchScreenOptions {

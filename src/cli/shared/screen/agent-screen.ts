@@ -6,7 +6,7 @@ import { type CliHost } from '../../cli-host.js';
 import { type Terminal } from '../../terminal.js';
 import { AgentPodAccess, type PodAccess } from './pod-access.js';
 import { PodScreen } from './pod-screen.js';
-import { type ScreenPod } from './pod-table.js';
+import { type ScreenPod } from './pod-rows.js';
 import { ScreenLog } from './screen-log.js';
 import { SummaryNews } from './summary-news.js';
 

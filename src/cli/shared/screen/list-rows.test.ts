@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { cellWidth } from './cell-text.js';
 import { itemsOf, type ListScene, listRows } from './list-rows.js';
 import { INITIAL_LIST_VIEW } from './pod-list.js';
-import { layOutItems, type ScreenPod } from './pod-table.js';
+import { layOutItems, type ScreenPod } from './pod-rows.js';
 import { paintRows, plainRows } from './row.js';
 import { type ScreenSize } from './screen-text.js';
 

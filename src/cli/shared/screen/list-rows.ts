@@ -1,7 +1,7 @@
 import { formatPod } from '#kube/pod/pod-ref.js';
 import { cellWidth, cutCells, wrapCells } from './cell-text.js';
 import { findSelected, INITIAL_LIST_VIEW, type PodListView, toItems } from './pod-list.js';
-import { layOutItems, type ListItem, type ScreenPod } from './pod-table.js';
+import { layOutItems, type ListItem, type ScreenPod } from './pod-rows.js';
 import { type Row, type RowStyle } from './row.js';
 import { printable, type ScreenSize } from './screen-text.js';
 

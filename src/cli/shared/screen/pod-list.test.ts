@@ -8,7 +8,7 @@ import {
   pressListKey,
   toItems,
 } from './pod-list.js';
-import { type ScreenPod } from './pod-table.js';
+import { type ScreenPod } from './pod-rows.js';
 
 function aPod(namespace: string, name: string, more: Partial<ScreenPod> = {}): ScreenPod {
   return {

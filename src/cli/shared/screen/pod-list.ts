@@ -1,5 +1,5 @@
 import { formatPod } from '#kube/pod/pod-ref.js';
-import { healthOf, type ListItem, type ScreenPod } from './pod-table.js';
+import { healthOf, type ListItem, type ScreenPod } from './pod-rows.js';
 import { type Key } from './keys.js';
 
 /** What pods are grouped by; `auto`: by something as long as there is no room for all of them. */

@@ -7,7 +7,7 @@ import { type SuspensionHandlers } from '../../suspension.js';
 import { type Terminal } from '../../terminal.js';
 import { type PodAccess } from './pod-access.js';
 import { PodScreen } from './pod-screen.js';
-import { type ScreenPod } from './pod-table.js';
+import { type ScreenPod } from './pod-rows.js';
 
 /** The input of a terminal, which knows whether it is raw. */
 class FakeInput extends PassThrough {

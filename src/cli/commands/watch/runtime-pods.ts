@@ -2,7 +2,7 @@ import { type PodStatus } from '#node';
 import { formatHumanDuration } from '#base/time/human-duration.js';
 import { layOutTabs, DESCRIBE_LAYOUT } from '../../shared/print/tab-columns.js';
 import { toCell } from '../../shared/print/terminal-text.js';
-import { type ScreenPod } from '../../shared/screen/pod-table.js';
+import { type ScreenPod } from '../../shared/screen/pod-rows.js';
 
 type Container = PodStatus['containers'][number];
 

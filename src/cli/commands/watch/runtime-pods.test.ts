@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type PodStatus } from '../../../node/observer.js';
-import { describeStatus, toScreenPod } from './observed-pods.js';
+import { describeStatus, toScreenPod } from './runtime-pods.js';
 
 const NOW = Date.parse('2026-01-02T03:04:05Z');
 const ns = (agoMs: number): bigint => BigInt(NOW - agoMs) * 1_000_000n;
