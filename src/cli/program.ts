@@ -159,7 +159,7 @@ export const COMMANDS: readonly LazyCommand[] = [
   {
     name: 'rollout',
     summary: 'Replace the pods of workloads, or wait until they are replaced',
-    load: async (host) => (await import('./commands/rollout/rollout.js')).rolloutCommand(host),
+    load: async (host) => (await import('./commands/restart/rollout.js')).rolloutCommand(host),
   },
   {
     name: 'scale',

@@ -13,7 +13,17 @@ import { applyBody, type ObjectTaker } from '../objects/apply-object.js';
 import { type JsonObject, mergePatch } from '../objects/merge-patch.js';
 import { strategicMergePatch } from '../objects/strategic-merge-patch.js';
 import { isDryRun } from '../objects/delete-pod.js';
-import { type ServedWorkload } from './workload-routes.js';
+
+/** A workload or a claim as it is shown. */
+export interface ServedWorkload {
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly ownerReferences?: readonly { readonly kind?: string; readonly name?: string }[];
+  };
+}
 
 /** What can be changed beside the manifest. */
 export interface WorkloadChange {

@@ -7,19 +7,16 @@ import { type ApplicableKind, applyObject, type ApplyObject, refusal } from '../
 import { deleteObject, type RemoveObject } from '../objects/delete-object.js';
 import { parseFieldSelector, type SelectableFields } from '../objects/field-selector.js';
 import { readLabelSelector } from '../objects/label-selector.js';
-import { type ChangeWorkload, patchWorkload, SCALED_KINDS, scaleHandlers } from './change-workload.js';
+import {
+  type ChangeWorkload,
+  patchWorkload,
+  SCALED_KINDS,
+  scaleHandlers,
+  type ServedWorkload,
+} from './change-workload.js';
 import { withTables } from '../tables/answer-table.js';
 
-/** A workload or a claim as it is shown. */
-export interface ServedWorkload {
-  readonly kind: string;
-  readonly metadata: {
-    readonly name: string;
-    readonly namespace: string;
-    readonly labels?: Readonly<Record<string, string>>;
-    readonly ownerReferences?: readonly { readonly kind?: string; readonly name?: string }[];
-  };
-}
+export { type ServedWorkload };
 
 /** The kinds that can be listed, by their plural names. */
 const WORKLOAD_PLURALS = {

@@ -10,7 +10,7 @@ import { type NamedObject, readSelection } from '../../shared/api/object-selecti
 import { pathOf, PODS, qualifiedName } from '../../shared/api/resource-type.js';
 import { addEndFlags } from '../../shared/pods/end-flags.js';
 import { addPodsFlags } from '../../shared/pods/find-pods.js';
-import { type RestartFlags, restartPods } from '../restart/restart.js';
+import { type RestartFlags, restartPods } from './restart.js';
 
 const HELP = `
 restart: the pods of a Deployment, StatefulSet or DaemonSet are replaced as after an edit of its template, without one of its manifest. Pods
