@@ -29,6 +29,7 @@ const PARTS = [
     'node/resources/gc',
     'node/resources/stats',
     'node/api',
+    'node/services',
   ],
   ...['node/telemetry/metrics', 'node/telemetry/registry'],
 ];
@@ -66,6 +67,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...['node/status', 'node/desired', 'node/pods/workers'],
   ],
   'node/api': ['kube'],
+  'node/services': ['kube'],
   'node/telemetry/registry': [],
   'node/telemetry/metrics': ['node/telemetry/registry'],
   node: [...PARTS, 'box/index', 'proxy/chaos/index', 'proxy/record/index'],
@@ -111,6 +113,7 @@ const MAY_USE_PACKAGE: Readonly<Record<string, readonly string[]>> = {
   'classic-level': ['history'],
   commander: ['cli'],
   croner: ['kube'],
+  'dns-packet': ['node/services'],
   'find-my-way': ['node/api'],
   fzstd: ['box'],
   'get-east-asian-width': ['cli'],

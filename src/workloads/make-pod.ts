@@ -86,17 +86,24 @@ function addedTo({ kind, metadata: { name } }: ControlledWorkload, entry: PodEnt
   }
 }
 
-function specOf({ kind, metadata }: ControlledWorkload, entry: PodEntry, spec: PodSpec): PodSpec {
+function specOf(workload: ControlledWorkload, entry: PodEntry, spec: PodSpec): PodSpec {
+  const { kind, metadata } = workload;
   const { index, name } = entry;
   if (index === undefined) return spec;
   if (kind === 'StatefulSet') {
+    const { serviceName = '' } = workload.spec;
     const volumes = spec.volumes?.map((volume) => {
       const place = claimNameOf(volume.name, metadata.name, ORDINAL_PLACE);
       if (volume.persistentVolumeClaim?.claimName !== place) return volume;
       const claimName = claimNameOf(volume.name, metadata.name, index);
       return { ...volume, persistentVolumeClaim: { ...volume.persistentVolumeClaim, claimName } };
     });
-    return { ...spec, hostname: name, ...(volumes === undefined ? {} : { volumes }) };
+    return {
+      ...{ ...spec, hostname: name },
+      // By these two names it is found in the DNS.
+      ...(serviceName === '' ? {} : { subdomain: serviceName }),
+      ...(volumes === undefined ? {} : { volumes }),
+    };
   }
   const withIndex = (container: Container): Container => {
     const { env = [] } = container;

@@ -458,12 +458,14 @@ const NOTHING_YET: PodProgress = {
 };
 
 function controlled(workloads: readonly Workload[]): ControlledWorkload[] {
-  return workloads.filter((each): each is ControlledWorkload => !UNCONTROLLED_KINDS.has(each.kind));
+  return workloads.filter((each): each is ControlledWorkload => {
+    return each.kind !== 'Service' && !UNCONTROLLED_KINDS.has(each.kind);
+  });
 }
 
-/** Kinds that have no pods. */
+/** Kinds that have no pods, and of which nothing is to be seen here. */
 export const UNCONTROLLED_KINDS: ReadonlySet<Workload['kind']> = new Set([
-  ...(['PersistentVolumeClaim', 'Namespace', 'ServiceAccount', 'Service'] as const),
+  ...(['PersistentVolumeClaim', 'Namespace', 'ServiceAccount'] as const),
 ]);
 
 function keyOf(source: string, { kind, metadata }: ControlledWorkload): string {

@@ -14,7 +14,7 @@ import {
   type LinuxContainerSecurityContext,
   SecurityProfile_ProfileType as ProfileType,
 } from '#watch/messages';
-import { findProgram } from '../process/find-program.js';
+import { findProgram } from '#base/proc/find-program.js';
 import { TOOL_PATH } from '../process/find-tools.js';
 import { type Logger } from '#base/log/logger.js';
 

@@ -1,7 +1,7 @@
 import { PodloopError } from '#base/errors/errors.js';
 import { type CniNetworkList } from './links/attachment-record.js';
 import { type CniChoice } from './cni/cni-config.js';
-import { formatIpv4Range, parseIpv4Range, type Ipv4Range } from './links/ipv4-range.js';
+import { formatIpv4Range, parseIpv4Range, type Ipv4Range } from '#base/wire/ipv4-range.js';
 import { isUsableRange } from './links/range-choice.js';
 
 /** What people may ask for. */

@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { access, readFile, writeFile } from 'node:fs/promises';
 import { type Clock } from '#base/time/clock.js';
 import { refused } from '../rpc-error.js';
-import { findProgram } from '../process/find-program.js';
+import { findProgram } from '#base/proc/find-program.js';
 import { describeFailure, runHelper, runHelperWell, type HelperResult } from '../process/helper-process.js';
 import { SETTLE_SCRIPT, type Setting } from './links/link-settings.js';
 

@@ -2,7 +2,7 @@ import { execFile, type ExecFileException } from 'node:child_process';
 import { promisify } from 'node:util';
 import { PodloopError } from '#base/errors/errors.js';
 import { type CommandTools } from '../container/supervisor-script.js';
-import { findProgram } from './find-program.js';
+import { findProgram } from '#base/proc/find-program.js';
 
 /** Where the few programs are that a supervisor needs; the runtime's own PATH has no say in it. */
 export const TOOL_PATH = '/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin';

@@ -9,7 +9,7 @@ import {
   type KubeService,
   serviceVariables,
   toAddressedService,
-} from './service-variables.js';
+} from '#kube/workloads/service-variables.js';
 
 /** What {@link Services} works with. */
 export interface ServicesOptions {

@@ -7,6 +7,7 @@ import {
 } from './kube-object.js';
 import { formatAge } from './human-age.js';
 import { podRow } from './pod-row.js';
+import { SERVICE_COLUMNS } from './service-columns.js';
 import { WORKLOAD_COLUMNS } from './workload-columns.js';
 
 /**
@@ -95,6 +96,7 @@ const PLAIN: ResourceColumns = {
 
 const COLUMNS = new Map<string, ResourceColumns>([
   ...WORKLOAD_COLUMNS,
+  ...SERVICE_COLUMNS,
   ['pods', PODS],
   ['configmaps', CONFIG_MAPS],
   ['events', EVENTS],

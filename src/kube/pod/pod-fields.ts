@@ -33,6 +33,8 @@ const SCHEDULER = 'only a scheduler reads it, and the pod is here already';
 const OF_CLUSTER = 'a node of a cluster goes by it; elsewhere the pod is here already';
 const OF_MIRRORS = 'the mirror pod in a cluster has them; the pod is here already';
 const API_SERVER = 'an API server writes it';
+/** Of an account that a manifest names: its name counts, for the downward API. */
+const NO_TOKEN = 'by its name alone: without an API server there is no token to mount';
 const NO_ACCOUNT = 'leave it out: there is no API server to give the pod a token of its account';
 
 const OWN_TABLES = {
@@ -82,9 +84,9 @@ const OWN_TABLES = {
     activeDeadlineSeconds: supported('int64'),
     dnsPolicy: supported('ClusterFirstWithHostNet|ClusterFirst|Default|None', { default: 'ClusterFirst' }),
     nodeSelector: supported('map[string]string', { note: OF_CLUSTER }),
-    serviceAccountName: clustered(refused(NO_ACCOUNT, 'string'), supported('string')),
+    serviceAccountName: clustered(supported('string', { note: NO_TOKEN }), supported('string')),
     serviceAccount: clustered(
-      refused(NO_ACCOUNT, 'string'),
+      ignored('string', 'serviceAccountName says the same'),
       ignored('string', 'serviceAccountName says the same'),
     ),
     automountServiceAccountToken: clustered(
@@ -118,10 +120,7 @@ const OWN_TABLES = {
       ignored('[]any', 'but the Ready that is reported to the API server waits for them'),
     ),
     runtimeClassName: supported('string', { emptyIsValue: true }),
-    enableServiceLinks: clustered(
-      ignored('boolean', 'there are no services here'),
-      supported('boolean', { default: true }),
-    ),
+    enableServiceLinks: clustered(supported('boolean'), supported('boolean', { default: true })),
     preemptionPolicy: ignored('Never|PreemptLowerPriority', SCHEDULER, { emptyIsValue: true }),
     overhead: clustered(
       refused('leave it out: only an API server sets it, from a RuntimeClass', 'map[string]quantity'),

@@ -82,7 +82,6 @@ describe('a pod as written', () => {
   });
 
   it.each([
-    [podOf({ serviceAccountName: 'default' }), /^spec\.serviceAccountName: not supported; /],
     [
       podOf({ automountServiceAccountToken: true }),
       /^spec\.automountServiceAccountToken: true is not supported: /,

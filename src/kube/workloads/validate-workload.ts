@@ -22,6 +22,7 @@ import { inRange, ProblemList } from '../validation/problem-list.js';
 import { validateMetadata } from '../validation/validate-metadata.js';
 import { isTimeZone, parseCronSchedule } from './cron-schedule.js';
 import { matchesPodSelector } from './pod-selector.js';
+import { validateService } from './validate-service.js';
 import {
   type ClaimSpec,
   type CronJob,
@@ -76,6 +77,9 @@ export function validateWorkload(workload: Draft<Workload>): FieldProblem[] {
       break;
     case 'PersistentVolumeClaim':
       validateClaim(spec, ['spec'], list);
+      break;
+    case 'Service':
+      validateService(name, spec, list);
       break;
     default:
   }

@@ -185,7 +185,30 @@ export interface ClaimTemplate {
 export type PersistentVolumeClaim = Base<'PersistentVolumeClaim', ClaimSpec>;
 
 /** What is accepted without an effect: what a cluster does with it, no agent does by itself. */
-export type ClusterObject = Base<'Namespace' | 'ServiceAccount' | 'Service', unknown>;
+export type ClusterObject = Base<'Namespace' | 'ServiceAccount', unknown>;
+
+/** One port of a Service. */
+export interface ServicePort {
+  readonly name?: string;
+  readonly protocol?: 'TCP' | 'UDP';
+  readonly port: number;
+  /** A number, or the name of a container's port (default: `port`). */
+  readonly targetPort?: number | string;
+  readonly nodePort?: number;
+}
+
+export interface ServiceSpec {
+  readonly type?: 'ClusterIP' | 'NodePort' | 'LoadBalancer' | 'ExternalName';
+  readonly selector?: Readonly<Record<string, string>>;
+  readonly ports?: readonly ServicePort[];
+  /** `None`: headless. */
+  readonly clusterIP?: string;
+  readonly externalName?: string;
+  readonly publishNotReadyAddresses?: boolean;
+  readonly sessionAffinity?: 'None' | 'ClientIP';
+}
+
+export type Service = Base<'Service', ServiceSpec>;
 
 /** An object of one of these kinds. */
 export type Workload =
@@ -197,6 +220,7 @@ export type Workload =
   | Job
   | CronJob
   | PersistentVolumeClaim
+  | Service
   | ClusterObject;
 
 /** The kinds, with the version that each has. */

@@ -22,6 +22,10 @@ export interface PodOptions {
   readonly clusterDns: readonly string[];
   /** Empty where there is no cluster. */
   readonly clusterDomain: string;
+  /** Undefined for pods on the bridge of the runtime in the box. */
+  readonly podDns: boolean | undefined;
+  /** Empty for a range that no route overlaps. */
+  readonly serviceCidr: string;
   readonly seccompDefault: boolean;
   readonly allowedUnsafeSysctls: readonly string[];
   /** Words of {@link FORBIDDABLE}. */
@@ -150,6 +154,22 @@ export const POD_OPTIONS: OptionsTable<PodOptions> = {
     field: 'clusterDomain',
     fromConfig: (config) => config.clusterDomain,
     doc: 'DNS domain of the cluster: pods search it, and their full names end with it',
+  },
+  podDns: {
+    type: 'choice',
+    default: undefined,
+    defaultText: 'true for pods on the bridge of the built-in runtime',
+    flag: '--pod-dns',
+    group: 'Pods and manifests',
+    doc: 'Answer pods with dnsPolicy ClusterFirst the names of Services, without a cluster',
+  },
+  serviceCidr: {
+    type: 'text',
+    default: '',
+    defaultText: 'one that no route of this machine overlaps',
+    flag: '--service-cidr',
+    group: 'Pods and manifests',
+    doc: 'IPv4 range of the addresses of Services, without a cluster',
   },
   seccompDefault: {
     type: 'switch',

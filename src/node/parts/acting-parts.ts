@@ -19,6 +19,7 @@ import { observedTargets } from '../probes/probe-targets.js';
 import { CriRuntimeChanges } from '../runtime/cri-runtime-changes.js';
 import { PodPaths } from '#watch';
 import { resolveEnvironment } from '../runtime/config/resolve-environment.js';
+import { type LocalServices } from '../services/local-services.js';
 import { EndedPods } from '../status/ended-pods.js';
 import { StartFailures } from '../status/start-failures.js';
 import { type StatusManager } from '../status/status-manager.js';
@@ -71,6 +72,7 @@ export interface ActingPartsOptions extends ObservingPartsOptions {
   readonly secrets: SecretHider;
   readonly observing: ObservingParts;
   readonly manager: StatusManager;
+  readonly services: Pick<LocalServices, 'podDns' | 'variablesFor'>;
   readonly feedback: Pick<Feedback, 'resizeObstacle' | 'volumesReady'>;
 }
 
@@ -96,7 +98,7 @@ export type ActingParts = Awaited<ReturnType<typeof buildActingParts>>;
  */
 export async function buildActingParts(given: ActingPartsOptions) {
   const { options, identity, client, runtimeName, runtimeUrl, objects, events, secrets, observing } = given;
-  const { cluster, link, manager, feedback, channels, clock, logger } = given;
+  const { cluster, link, manager, feedback, services, channels, clock, logger } = given;
   const { runtime, cache, adopted, isOurs, mountinfo, cgroups, security, runtimeState } = observing;
   const common = { channels, clock, logger };
   const changes = new CriRuntimeChanges({ client, ...common });
@@ -181,6 +183,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
     isInCluster: options.kubeconfig !== '',
     clusterDns: options.clusterDns,
     clusterDomain: options.clusterDomain,
+    podDns: () => services.podDns(),
     seccompDir: join(options.rootDir, 'seccomp'),
     seccompDefault: options.seccompDefault,
     strictGroups: () => security.strictGroups,
@@ -239,7 +242,11 @@ export async function buildActingParts(given: ActingPartsOptions) {
       resolve: (pod, container, ips) => {
         const facts = computeDownwardFacts(pod, ips, downwardNode());
         return resolveEnvironment(pod, container, {
-          ...{ objects, facts, services: cluster?.serviceVariables(pod) },
+          ...{
+            objects,
+            facts,
+            services: cluster === undefined ? services.variablesFor(pod) : cluster.serviceVariables(pod),
+          },
         });
       },
     },

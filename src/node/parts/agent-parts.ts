@@ -22,6 +22,7 @@ import { DesiredPods } from '../pods/loop/desired-pods.js';
 import { Feedback } from './feedback.js';
 import { PodEventLog } from '../telemetry/reports/pod-event-log.js';
 import { PodSources } from './pod-sources.js';
+import { buildServices } from './build-services.js';
 import { buildWorkloads } from './build-workloads.js';
 import { buildActingParts } from './acting-parts.js';
 import { buildDecidingParts } from './deciding-parts.js';
@@ -93,8 +94,11 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     ...{ rootDir: options.rootDir, nodeName: identity.name, manager, stopped, events, feedback },
     ...{ clock, logger },
   });
+  const services = await buildServices({
+    ...{ options, client, desired, manager, events, feedback, clock, logger },
+  });
   const sources = new PodSources({
-    ...{ options, nodeName: identity.name, stdin, parser, stopped, workloads, ...common },
+    ...{ options, nodeName: identity.name, stdin, parser, stopped, workloads, services, ...common },
     onObjectsChanged: (change) => feedback.objectsChanged.notify(change),
   });
   feedback.stopsChanged.subscribe(() => sources.config.refresh());
@@ -117,7 +121,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const observing = await buildObservingParts({ ...common, options, identity, client, runtimeName });
   const acting = await buildActingParts({
     ...{ ...common, options, identity, hostIps, client, objects, events, observing, secrets },
-    ...{ runtimeName, runtimeUrl, cluster, manager, feedback },
+    ...{ runtimeName, runtimeUrl, cluster, manager, feedback, services },
     link: given.link,
   });
   const deciding = buildDecidingParts({
@@ -131,6 +135,8 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   });
   feedback.podFinished.subscribe((uid) => workloads.podsChanged(uid));
   feedback.podEndChanged.subscribe((uid) => workloads.podsChanged(uid));
+  feedback.nameServers.answerWith(() => acting.node.facts().resolver.servers);
+  feedback.hasPods.answerWith(() => observing.ownUids().length > 0);
   // Statuses contain them.
   hostIps.onChange(() => feedback.syncSoon.notify([...desired.uids()]));
   return {
@@ -142,6 +148,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     sources,
     stopped,
     workloads,
+    services,
     objects,
     cluster,
     objectTimes,

@@ -6,6 +6,7 @@ import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { readUntilAborted } from '#base/async/read-until-aborted.js';
 import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
+import { type LocalServices } from '../services/local-services.js';
 import { type StoppedPods } from '../desired/stopped-pods.js';
 import { type PodEventLog } from '../telemetry/reports/pod-event-log.js';
 import { type StatusManager } from '../status/status-manager.js';
@@ -48,13 +49,21 @@ export async function buildWorkloads(given: WorkloadsOptions): Promise<WorkloadC
   return controllers;
 }
 
-/** Reports changes of pods to their workloads until the signal aborts. */
+/** What {@link followPodsOfWorkloads} connects. */
+interface FollowedParts {
+  readonly manager: StatusManager;
+  readonly workloads: WorkloadControllers;
+  readonly services: Pick<LocalServices, 'podsChanged'>;
+}
+
+/** Reports changes of pods to their workloads and Services until the signal aborts. */
 export async function followPodsOfWorkloads(
-  { manager, workloads }: { readonly manager: StatusManager; readonly workloads: WorkloadControllers },
+  { manager, workloads, services }: FollowedParts,
   signal: AbortSignal,
 ): Promise<void> {
   using changes = manager.subscribe();
   for await (const change of readUntilAborted(changes, signal)) {
+    services.podsChanged();
     if (change.type === 'resync') workloads.podsChanged();
     else workloads.podsChanged(change.type === 'status' ? change.record.pod.uid : change.pod.uid);
   }

@@ -97,6 +97,10 @@ export class Feedback {
   readonly podRemains = new Question<string, PodRemains>('what is left of pods');
   /** Why a pod does not have the resources of its last edit; undefined when it has. */
   readonly resizeObstacle = new Question<string, ResizeObstacle | undefined>('pending resizes');
+  /** The addresses of the node's name servers. */
+  readonly nameServers = new Question<void, readonly string[]>('name servers of the node');
+  /** Whether the runtime has pods of this agent. */
+  readonly hasPods = new Question<void, boolean>('pods of the runtime');
   /** Whether a pod may start again, after its former life. */
   readonly admitAnew = new Question<NodePod, boolean>('admission');
 }

@@ -7,6 +7,7 @@ import { FILE_SOURCE, FileSource } from '../desired/sources/file-source.js';
 import { HTTP_SOURCE, HttpSource } from '../desired/sources/http-source.js';
 import { judgeByContent } from '../desired/manifests/judge-pod.js';
 import { type WorkloadControllers } from '#workloads';
+import { type LocalServices } from '../services/local-services.js';
 import { workloadPort } from '../desired/workload-port.js';
 import { PodConfig, type PodSourcePort } from '../desired/pod-config.js';
 import { ProblemBook } from '../desired/problem-book.js';
@@ -41,6 +42,8 @@ export interface PodSourcesOptions extends Publisher {
   readonly onObjectsChanged: (change: ObjectChange) => void;
   /** Makes the pods of workloads. */
   readonly workloads: Pick<WorkloadControllers, 'deliver'>;
+  /** Serves Services. */
+  readonly services: Pick<LocalServices, 'deliver'>;
   /** Default: small manifests are read at once, others in a thread. */
   readonly parser?: ManifestParser | undefined;
   readonly clock: Clock;
@@ -90,8 +93,7 @@ export class PodSources {
     const { podManifestPath: path, manifestUrl, manifestUrlHeader: headers } = options;
     const { fileCheckFrequencyMs, httpCheckFrequencyMs } = options;
     const sources: Source[] = [];
-    const portOf = (name: string): PodSourcePort =>
-      workloadPort(name, this.config.addSource(name), given.workloads);
+    const portOf = (name: string): PodSourcePort => workloadPort(name, this.config.addSource(name), given);
     if (path === STDIN_PATH) {
       const port = portOf(STDIN_SOURCE);
       sources.push(new StdinSource({ ...common, stdin, port }));

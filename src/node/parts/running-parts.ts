@@ -42,6 +42,7 @@ export function runningParts(given: RunningPartsOptions): readonly Part<unknown>
     loopsPart('observers', observersOf(given), onFailure),
     { name: 'subscriptions of events', start: nothing, release: () => pleg.closeSubscriptions() },
     ...settlingParts(started.parts),
+    servicesPart(started.parts),
     loopsPart('deciders', decidersOf(given), onFailure),
     // At the same time as the deciders.
     { name: 'work in the background', start: nothing, release: () => closing.abort() },
@@ -100,6 +101,15 @@ function buildOomWatcher({ started, clock, logger }: RunningPartsOptions): OomWa
   });
 }
 
+/** Before pods start, so that they find their name server; until they have ended, or are left. */
+function servicesPart({ services }: AgentParts): Part<void> {
+  return {
+    name: 'Services',
+    start: async (signal) => services.prepare(signal),
+    stop: async () => services.close(),
+  };
+}
+
 /** What has nothing to start, and settles when nothing new is decided. */
 function settlingParts(parts: AgentParts): Part<void>[] {
   const { cgroups, pullRecords, pullProgress, changes, memory, probes, workers, housekeeping } = parts;
@@ -127,6 +137,7 @@ function decidersOf({ started, asked }: RunningPartsOptions): Loop[] {
     ['pod sources', async (signal) => sources.run(AbortSignal.any([asked, signal]))],
     ['workloads', async (signal) => workloads.run(AbortSignal.any([asked, signal]))],
     ['changes of pods', async (signal) => followPodsOfWorkloads(parts, signal)],
+    ['Services', async (signal) => parts.services.run(signal)],
     ['sync loop', async (signal) => loop.run(signal)],
     ['container collector', async (signal) => collectors.containers.run(signal)],
     ['volumes', async (signal) => volumes.run(signal)],

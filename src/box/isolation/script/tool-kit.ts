@@ -26,7 +26,7 @@ import {
 } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-import { findProgram } from '../../process/find-program.js';
+import { findProgram } from '#base/proc/find-program.js';
 import { findTool, TOOL_PATH } from '../../process/find-tools.js';
 import { syncPath } from '#base/fs/whole-file.js';
 import { readElfInterpreter } from './elf-interpreter.js';

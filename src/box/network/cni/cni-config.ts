@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { messageOf } from '#base/errors/errors.js';
 import { namesIn } from '#base/fs/names-in.js';
 import { type CniNetworkList, type CniPlugin } from '../links/attachment-record.js';
-import { findProgram } from '../../process/find-program.js';
+import { findProgram } from '#base/proc/find-program.js';
 
 /** Where plugins and their configuration usually are. */
 export const DEFAULT_CNI_BIN_DIRS = '/opt/cni/bin:/usr/lib/cni';

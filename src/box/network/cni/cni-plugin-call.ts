@@ -1,6 +1,6 @@
 import { type CniNetworkList, type CniPlugin, type CniResult } from '../links/attachment-record.js';
 import { runHelper, type HelperResult } from '../../process/helper-process.js';
-import { findProgram } from '../../process/find-program.js';
+import { findProgram } from '#base/proc/find-program.js';
 import { type NetworkTools } from '../network-tools.js';
 import { refused } from '../../rpc-error.js';
 

@@ -2,7 +2,7 @@ import { type PodSandboxConfig } from '#watch/messages';
 import { findProcess } from '../../process/child-identity.js';
 import { choosePortsBy, type BridgeAttachmentsOptions } from './bridge-attachments.js';
 import { toHostPorts } from '../rules/host-port.js';
-import { parseIpv4, sizeOf } from './ipv4-range.js';
+import { parseIpv4, sizeOf } from '#base/wire/ipv4-range.js';
 import { linkNameOf } from './sandbox-link.js';
 
 /** A sandbox that is there, with its holder. */

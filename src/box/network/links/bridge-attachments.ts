@@ -6,7 +6,7 @@ import { refused } from '../../rpc-error.js';
 import { type AttachmentRecord, type HostPort } from './attachment-record.js';
 import { type AttachmentStore } from './attachment-store.js';
 import { refuseTakenPorts } from '../rules/host-port.js';
-import { formatIpv4, formatIpv4Range, parseIpv4 } from './ipv4-range.js';
+import { formatIpv4, formatIpv4Range, parseIpv4 } from '#base/wire/ipv4-range.js';
 import { hostLinkSettings } from './link-settings.js';
 import { type NetworkTools } from '../network-tools.js';
 import { type PacketRules, type PortForward } from '../rules/packet-rules.js';
@@ -118,7 +118,11 @@ export class BridgeAttachments {
     const links = this.#records.map(({ sandboxId }) => linkNameOf(sandboxId));
     for (let start = 0; start < links.length; start += LINKS_PER_CALL)
       await this.#settle(links.slice(start, start + LINKS_PER_CALL), []);
-    for (const link of known) await this.#settle([link], [`link set dev ${link} master ${bridgeName} up`]);
+    for (const link of known)
+      await this.#settle(
+        [link],
+        [`link set dev ${link} master ${bridgeName} up`, `link set dev ${link} type bridge_slave hairpin on`],
+      );
   }
 
   /** Writes the settings of links and runs lines of `ip`. Does not reject: other sandboxes must not wait for these. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Logger } from '#base/log/logger.js';
 import { RecordFile } from '#base/fs/record-file.js';
 import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
-import { formatIpv4Range, parseIpv4Range } from './ipv4-range.js';
+import { formatIpv4Range, parseIpv4Range } from '#base/wire/ipv4-range.js';
 
 /** What is written down before the bridge is made. */
 export interface BridgeRecord {

@@ -11,7 +11,7 @@ import {
   writeBridgeRecord,
   type BridgeRecord,
 } from './bridge-record.js';
-import { formatIpv4, formatIpv4Range, parseIpv4Range, type Ipv4Range } from './ipv4-range.js';
+import { formatIpv4, formatIpv4Range, parseIpv4Range, type Ipv4Range } from '#base/wire/ipv4-range.js';
 import { hostLinkSettings } from './link-settings.js';
 import { type LinkInfo, type NetworkTools } from '../network-tools.js';
 import { bridgeNameOf, candidateRanges, describeOverlap } from './range-choice.js';

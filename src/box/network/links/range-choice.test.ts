@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatIpv4Range, overlap, parseIpv4Range } from './ipv4-range.js';
+import { formatIpv4Range, overlap, parseIpv4Range } from '#base/wire/ipv4-range.js';
 import { bridgeNameOf, candidateRanges, describeOverlap } from './range-choice.js';
 
 describe('the choice of a range for pods', () => {

@@ -1,4 +1,4 @@
-import { formatIpv4Range, overlap, parseIpv4Range, sizeOf, type Ipv4Range } from './ipv4-range.js';
+import { formatIpv4Range, overlap, parseIpv4Range, sizeOf, type Ipv4Range } from '#base/wire/ipv4-range.js';
 import { type RouteInfo } from '../network-tools.js';
 
 /** Ranges for pods, in the order in which they are tried, when no option names one. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatIpv4, parseIpv4, parseIpv4Range } from './ipv4-range.js';
+import { formatIpv4, parseIpv4, parseIpv4Range } from '#base/wire/ipv4-range.js';
 import { findFreeAddress } from './sandbox-link.js';
 
 describe('a free address', () => {

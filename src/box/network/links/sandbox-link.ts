@@ -1,4 +1,4 @@
-import { formatIpv4, type Ipv4Range } from './ipv4-range.js';
+import { formatIpv4, type Ipv4Range } from '#base/wire/ipv4-range.js';
 import { hostLinkSettings, podLinkSettings } from './link-settings.js';
 import { type NetworkTools } from '../network-tools.js';
 
@@ -46,6 +46,8 @@ export async function plugIn(
       settings: hostLinkSettings(name),
       lines: [
         `link set dev ${name} master ${bridge} up`,
+        // A pod may be one of those behind the address that it connects to.
+        `link set dev ${name} type bridge_slave hairpin on`,
         ...(hairpin ? [`link set dev ${name} type bridge_slave hairpin on`] : []),
       ],
     },

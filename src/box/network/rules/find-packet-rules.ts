@@ -1,5 +1,5 @@
 import { renderIptables, IptablesRules } from './iptables-rules.js';
-import { findProgram } from '../../process/find-program.js';
+import { findProgram } from '#base/proc/find-program.js';
 import { type NetworkTools } from '../network-tools.js';
 import { NftablesRules, renderNftables } from './nftables-rules.js';
 import { type PacketRules, type RuleSet } from './packet-rules.js';

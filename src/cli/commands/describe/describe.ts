@@ -13,7 +13,7 @@ import {
   type NodeObject,
 } from '#kube/columns/kube-object.js';
 import { readSelection } from '../../shared/api/object-selection.js';
-import { pathOf, type ResourceType } from '../../shared/api/resource-type.js';
+import { findResourceType, pathOf, type ResourceType } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure } from '../../command-failure.js';
 import { describeNothing, withKinds } from '../../shared/api/get-request.js';
@@ -23,6 +23,7 @@ import { toYamlText } from '../../shared/print/object-text.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
 import { describeEvents, readEventsOf } from '../../shared/describe/describe-events.js';
 import { describePod } from '../../shared/describe/describe-pod.js';
+import { describeService, type ServiceFacts } from './describe-service.js';
 import { describeWorkload, isWorkloadType } from './describe-workload.js';
 import { formatRfc1123 } from '../../shared/describe/rfc1123.js';
 import { cell, TabWriter } from '../../shared/describe/tab-writer.js';
@@ -90,7 +91,8 @@ async function describe(
   for (const [at, { type, object }] of found.entries()) {
     const events = flags.showEvents ? await readEventsOf(session.client, object) : undefined;
     if (at > 0) for (let blank = 0; blank < 2; blank++) await host.stdout.writeLine('');
-    for (const line of describeObject(type, object, events, host.clock.now()))
+    const endpoints = type.plural === 'services' ? await endpointsOf(session, object) : undefined;
+    for (const line of describeObject(type, object, { events, endpoints, nowMs: host.clock.now() }))
       await host.stdout.writeLine(line);
   }
   if (failures.length > 0) throw new CommandFailure(failures.flatMap(({ lines }) => lines));
@@ -98,16 +100,34 @@ async function describe(
   await host.stderr.writeLine(describeNothing(selection, allNamespaces, session.namespace));
 }
 
+/** Where a Service leads; undefined if it has no selector, or the agent cannot answer. */
+async function endpointsOf(
+  { client }: AgentSession,
+  { metadata: { namespace, name } = {} }: KubeObject,
+): Promise<ServiceFacts['endpoints']> {
+  try {
+    return await client.get(pathOf(findResourceType('endpoints'), namespace, name));
+  } catch (error) {
+    if (error instanceof ApiError) return undefined;
+    throw error;
+  }
+}
+
 /** The lines that describe an object of that type. */
 function describeObject(
   type: ResourceType,
   object: KubeObject,
-  events: readonly EventObject[] | undefined,
-  nowMs: number,
+  { events, endpoints, nowMs }: ServiceFacts,
 ): string[] {
   if (type.plural === 'pods') return describePod(object, events, nowMs);
   if (type.plural === 'configmaps') return describeConfigMap(object, events, nowMs);
   if (type.plural === 'nodes') return describeNode(object, events, nowMs);
+  if (type.plural === 'services') {
+    const writer = new TabWriter();
+    describeMetadata(object, writer);
+    describeService(object, { events, endpoints, nowMs }, writer);
+    return writer.lines();
+  }
   if (isWorkloadType(type.plural)) {
     const writer = new TabWriter();
     describeMetadata(object, writer);

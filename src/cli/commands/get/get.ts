@@ -34,7 +34,7 @@ const FLAG_GROUPS = {
 
 const HELP = `
 Kinds: pods (po), deployments (deploy), replicasets (rs), statefulsets (sts), daemonsets (ds), jobs, cronjobs (cj), persistentvolumeclaims (pvc),
-replicationcontrollers (rc), configmaps (cm), events (ev), nodes (no).
+replicationcontrollers (rc), services (svc), endpoints (ep), endpointslices, configmaps (cm), events (ev), nodes (no).
 
 Examples:
   # The pods of the agent that runs on this machine

@@ -9,8 +9,9 @@ import {
   withAgent,
 } from '../../shared/agent-session.js';
 import { ApiError } from '../../shared/api/api-status.js';
+import { type EndpointsObject, type ServiceObject } from '#kube/columns/service-columns.js';
 import { findPodOf } from '../../shared/pods/pods-of-object.js';
-import { pathOf, PODS } from '../../shared/api/resource-type.js';
+import { findResourceType, isResourceType, pathOf, PODS } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure, failure } from '../../command-failure.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
@@ -18,6 +19,7 @@ import { forwardConnection } from '../../shared/streaming/forward-connection.js'
 import { ForwardSessions } from '../../shared/streaming/forward-sessions.js';
 import { type ForwardedPort, readForwardedPorts } from '../../shared/streaming/forwarded-ports.js';
 import { closeListeners, listenLocally } from '../../shared/streaming/local-listeners.js';
+import { findServiceTarget } from './service-target.js';
 import { wrapNotes } from '../../help-layout.js';
 
 interface PortForwardFlags extends SessionFlags {
@@ -30,14 +32,17 @@ Examples:
   podloop port-forward web 8080:80
 
   # Any free port, for a port that the pod gives a name
-  podloop port-forward pod/web :http`;
+  podloop port-forward pod/web :http
+
+  # Port 80 of a Service, by a pod of it that is ready now
+  podloop port-forward svc/web 8080:80`;
 
 /** `podloop port-forward`: ports of this machine that are ports of a pod. */
 export function portForwardCommand(host: CliHost): Command {
   const command = new Command('port-forward')
     .description('Forward ports of this machine to a pod.')
-    .argument('<pod>', 'Name of the pod, as in "web" or "pod/web"')
-    .argument('<port...>', '[LOCAL:]REMOTE, by number or by the name that the pod gives it');
+    .argument('<pod>', 'Name of the pod, as in "web" or "pod/web", or of a Service, as in "svc/web"')
+    .argument('<port...>', '[LOCAL:]REMOTE, by number or by the name that the pod or the Service gives it');
   return addSessionFlags(command)
     .addOption(
       new Option('--address <addresses>', 'Addresses to listen on, or localhost, separated by commas')
@@ -58,13 +63,14 @@ function parseAddresses(text: string): readonly string[] {
 }
 
 async function forward(
-  word: string,
-  ports: readonly string[],
+  given: string,
+  givenPorts: readonly string[],
   { address }: PortForwardFlags,
   session: AgentSession,
   host: CliHost,
 ): Promise<void> {
   const { client, namespace } = session;
+  const { word, ports } = await readTarget(given, givenPorts, session);
   const pod = await findPodOf(word, session, async () => Promise.resolve());
   const path = pathOf(PODS, namespace, pod.metadata?.name ?? word);
   const wanted = readForwardedPorts(ports, pod);
@@ -108,6 +114,25 @@ async function forward(
   }
   if (lost.signal.aborted) throw failure('lost connection to pod');
 }
+
+/** The pod behind a Service, which its ports are asked of from then on; a pod as it is. */
+async function readTarget(
+  word: string,
+  ports: readonly string[],
+  { client, namespace }: AgentSession,
+): Promise<{ readonly word: string; readonly ports: readonly string[] }> {
+  const [kind = '', name = '', ...rest] = word.split('/');
+  const isService =
+    name !== '' && rest.length === 0 && isResourceType(kind) && findResourceType(kind) === SERVICES;
+  if (!isService) return { word, ports };
+  const service: ServiceObject = await client.get(pathOf(SERVICES, namespace, name));
+  const endpoints: EndpointsObject = await client.get(pathOf(ENDPOINTS, namespace, name));
+  const found = findServiceTarget(ports, service, endpoints);
+  return { word: found.podName, ports: found.ports };
+}
+
+const SERVICES = findResourceType('services');
+const ENDPOINTS = findResourceType('endpoints');
 
 function wordsOf(error: unknown): string {
   if (error instanceof ApiError) return error.told;

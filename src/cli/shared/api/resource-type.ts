@@ -21,6 +21,11 @@ export const RESOURCE_TYPES: readonly ResourceType[] = [
   { plural: 'cronjobs', singular: 'cronjob', kind: 'CronJob', aliases: ['cj'], ...BATCH },
   { plural: 'daemonsets', singular: 'daemonset', kind: 'DaemonSet', aliases: ['ds'], ...APPS },
   { plural: 'deployments', singular: 'deployment', kind: 'Deployment', aliases: ['deploy'], ...APPS },
+  { plural: 'endpoints', singular: 'endpoints', kind: 'Endpoints', aliases: ['ep'], namespaced: true },
+  {
+    ...{ plural: 'endpointslices', singular: 'endpointslice', kind: 'EndpointSlice', aliases: [] },
+    ...{ namespaced: true, apiVersion: 'discovery.k8s.io/v1' },
+  },
   { plural: 'events', singular: 'event', kind: 'Event', aliases: ['ev'], namespaced: true },
   { plural: 'jobs', singular: 'job', kind: 'Job', aliases: [], ...BATCH },
   { plural: 'nodes', singular: 'node', kind: 'Node', aliases: ['no'], namespaced: false },
@@ -35,6 +40,7 @@ export const RESOURCE_TYPES: readonly ResourceType[] = [
     ...{ kind: 'ReplicationController', aliases: ['rc'], namespaced: true },
   },
   { plural: 'secrets', singular: 'secret', kind: 'Secret', aliases: [], namespaced: true },
+  { plural: 'services', singular: 'service', kind: 'Service', aliases: ['svc'], namespaced: true },
   { plural: 'statefulsets', singular: 'statefulset', kind: 'StatefulSet', aliases: ['sts'], ...APPS },
 ];
 

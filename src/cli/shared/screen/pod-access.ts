@@ -10,7 +10,7 @@ import { readLines } from '../api/watch-objects.js';
 import { readEventsOf } from '../describe/describe-events.js';
 import { describePod } from '../describe/describe-pod.js';
 import { connectCommand } from '../streaming/connect-command.js';
-import { getUnendedPod } from '../streaming/stream-flags.js';
+import { assertUnended } from '../streaming/stream-flags.js';
 import { runSession } from '../streaming/terminal-session.js';
 
 /** A log that is wanted. */
@@ -99,7 +99,7 @@ export class AgentPodAccess implements PodAccess {
 
   async shell(pod: PodRef, container: string, signal: AbortSignal): Promise<void> {
     const path = pathOf(PODS, pod.namespace, pod.name);
-    await getUnendedPod(this.#client, path, 'exec into');
+    assertUnended(await this.#read(pod, signal), 'exec into');
     const choice = { stdin: true, stdout: true, stderr: false, tty: true };
     const query = { command: SHELL, container };
     const connection = await connectCommand(this.#client, { path: `${path}/exec`, query, choice });

@@ -27,7 +27,7 @@ export function addStreamFlags(command: Command, words: StreamFlagWords): Comman
     .option('-q, --quiet', words.quiet, false);
 }
 
-/** The pod at the path; rejects with a CommandFailure when all of it has ended. `deed`: `exec into`. */
+/** Throws a CommandFailure when all of a pod has ended. `deed`: `exec into`. */
 export function assertUnended(pod: PodObject, deed: string): void {
   const { phase = '' } = pod.status ?? {};
   if (phase === 'Succeeded' || phase === 'Failed') {

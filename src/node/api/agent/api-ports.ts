@@ -47,27 +47,29 @@ export function buildApiPorts(
 ): Omit<ApiPorts, 'pages' | 'health' | 'journal' | 'agent'> {
   const { options, parts, identity, client, version, clock } = given;
   const { sources, desired, adoption, workers, stopped, closing, cache, events, paths, objectTimes } = parts;
-  const { loop, room, pleg, workloads } = parts;
+  const { loop, room, pleg, workloads, services } = parts;
   const { objects } = sources.config;
   const stopPorts = { clock, desired, workers, stopped, isEnding: () => closing.signal.aborted };
   const nodeName = identity.name;
   const manifests = new WritableManifests({
     ...{ clock, nodeName, manifests: sources.manifests, policy: readNodePolicy(options) },
   });
-  const served = (): ServedWorkload[] => servedWorkloads({ workloads, claims: parts.localClaims });
+  const served = (): ServedWorkload[] => servedWorkloads({ workloads, claims: parts.localClaims, services });
   const volumes = nodeVolumes({ claims: parts.localClaims, workloads, pods: () => desired.all() });
   const claims = (): WrittenClaim[] =>
     workloads
       .claims()
       .filter(({ owner }) => owner === undefined)
       .map(({ source, ...metadata }) => ({ source, object: { kind: 'PersistentVolumeClaim', metadata } }));
-  const written = { all: () => [...objects.all(), ...workloads.roots(), ...claims()] };
+  const written = { all: () => [...objects.all(), ...workloads.roots(), ...services.roots(), ...claims()] };
   return {
     ...{ clock, version, pods },
     stopPod: async (pod, graceSeconds) => stopOnePod(stopPorts, pod, graceSeconds),
     restartPod: async (pod, graceSeconds) => restartOnePod(stopPorts, pod, graceSeconds),
     stopped,
-    apply: applyManifests({ nodeName, manifests, desired, adoption, objects, stopped, workloads, served }),
+    apply: applyManifests({
+      ...{ nodeName, manifests, desired, adoption, objects, stopped, workloads, services, served },
+    }),
     remove: removeWithVolume(removeManifests({ manifests, objects: written }), volumes),
     workloads: served,
     changeWorkload: workloadChanger(workloads),

@@ -10,10 +10,11 @@ import { type ServedWorkload } from '../workloads/workload-routes.js';
 export interface ServedWorkloadsOptions {
   readonly workloads: Pick<WorkloadControllers, 'objects'>;
   readonly claims: Pick<LocalClaims, 'list'>;
+  readonly services: { objects(): readonly ServedWorkload[] };
 }
 
-/** Workloads, and claims with a volume on this node. */
-export function servedWorkloads({ workloads, claims }: ServedWorkloadsOptions): ServedWorkload[] {
+/** Workloads, claims with a volume on this node, and Services with their endpoints. */
+export function servedWorkloads({ workloads, claims, services }: ServedWorkloadsOptions): ServedWorkload[] {
   const bound = claims.list().map(({ namespace, name, uid, createdAtMs, accessModes, request }) => {
     const amount: Readonly<Record<string, string>> = request === undefined ? {} : { storage: request };
     const spec: PersistentVolumeClaim['spec'] & { readonly volumeName: string } = {
@@ -27,7 +28,7 @@ export function servedWorkloads({ workloads, claims }: ServedWorkloadsOptions): 
       status: { phase: 'Bound', accessModes, capacity: amount },
     };
   });
-  return [...workloads.objects(), ...bound];
+  return [...workloads.objects(), ...bound, ...services.objects()];
 }
 
 /** Changes workloads beside their manifests. */

@@ -7,7 +7,7 @@ import { isDryRun } from './delete-pod.js';
 
 /** The kinds that clients can apply. */
 export type ApplicableKind =
-  'Pod' | 'ConfigMap' | 'Secret' | Exclude<Workload['kind'], 'Namespace' | 'ServiceAccount' | 'Service'>;
+  'Pod' | 'ConfigMap' | 'Secret' | Exclude<Workload['kind'], 'Namespace' | 'ServiceAccount'>;
 
 /** An object that a client applies. */
 export interface ObjectToApply {

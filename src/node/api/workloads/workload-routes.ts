@@ -3,7 +3,7 @@ import { WORKLOAD_VERSIONS } from '#kube/workloads/workload.js';
 import { ApiError, notFoundError } from '../http/api-error.js';
 import { type ApiHandler, type ApiRequest, isTrue, jsonAnswer } from '../http/api-request.js';
 import { type ApiRouter } from '../http/api-router.js';
-import { type ApplicableKind, applyObject, type ApplyObject, refusal } from '../objects/apply-object.js';
+import { applyObject, type ApplyObject, refusal } from '../objects/apply-object.js';
 import { deleteObject, type RemoveObject } from '../objects/delete-object.js';
 import { parseFieldSelector, type SelectableFields } from '../objects/field-selector.js';
 import { readLabelSelector } from '../objects/label-selector.js';
@@ -28,7 +28,21 @@ const WORKLOAD_PLURALS = {
   jobs: 'Job',
   cronjobs: 'CronJob',
   persistentvolumeclaims: 'PersistentVolumeClaim',
+  services: 'Service',
 } as const;
+
+/** What follows from Services: nobody can apply it. */
+const DERIVED: readonly ListedKind[] = [
+  { plural: 'endpoints', kind: 'Endpoints', version: 'v1' },
+  { plural: 'endpointslices', kind: 'EndpointSlice', version: 'discovery.k8s.io/v1' },
+];
+
+/** A kind as it is listed. */
+interface ListedKind {
+  readonly plural: string;
+  readonly kind: string;
+  readonly version: string;
+}
 
 const SHORT_NAMES: Partial<Record<keyof typeof WORKLOAD_PLURALS, string>> = {
   deployments: 'deploy',
@@ -38,6 +52,7 @@ const SHORT_NAMES: Partial<Record<keyof typeof WORKLOAD_PLURALS, string>> = {
   replicationcontrollers: 'rc',
   cronjobs: 'cj',
   persistentvolumeclaims: 'pvc',
+  services: 'svc',
 };
 
 type WorkloadPlural = keyof typeof WORKLOAD_PLURALS;
@@ -57,24 +72,20 @@ const FIELDS: SelectableFields<ServedWorkload> = {
   'metadata.namespace': ({ metadata }) => metadata.namespace,
 };
 
-/** Lists, gets, applies and removes workloads and claims. */
+/** Lists, gets, applies and removes workloads, claims and Services. */
 export function addWorkloadRoutes(router: ApiRouter, options: WorkloadRoutesOptions): void {
-  const { apply, remove, change, clock } = options;
+  const { apply, remove, change } = options;
+  for (const each of DERIVED) addReadingRoutes(router, each, options);
   for (const [name, kind] of Object.entries(WORKLOAD_PLURALS)) {
     const plural = name as WorkloadPlural;
-    const base = basePath(WORKLOAD_VERSIONS[kind]);
-    const collection = `${base}/namespaces/:namespace/${plural}`;
-    const read = (path: string, handler: ApiHandler): void =>
-      router.answer('GET', path, withTables(plural, clock, handler));
-    read(`${base}/${plural}`, listOf(plural, options));
-    read(collection, listOf(plural, options));
-    read(`${collection}/:name`, (request) => jsonAnswer(find(plural, options, request)));
+    const listed = { plural, kind, version: WORKLOAD_VERSIONS[kind] };
+    const collection = addReadingRoutes(router, listed, options);
     const take = applyObject(kind, plural, apply);
     router.answer('POST', collection, take);
     router.answer('PUT', `${collection}/:name`, take);
     const drop = deleteObject(kind, plural, remove);
     const findOwn = (request: ApiRequest): ServedWorkload => {
-      const found = find(plural, options, request);
+      const found = find(listed, options, request);
       const [owner] = found.metadata.ownerReferences ?? [];
       if (owner === undefined) return found;
       const why = `it is made by the ${owner.kind} ${owner.name}: change or delete that`;
@@ -94,9 +105,22 @@ export function addWorkloadRoutes(router: ApiRouter, options: WorkloadRoutesOpti
   }
 }
 
+/** Adds the lists of a kind; returns the path of one namespace's. */
+function addReadingRoutes(router: ApiRouter, listed: ListedKind, options: WorkloadRoutesOptions): string {
+  const { plural, version } = listed;
+  const base = basePath(version);
+  const collection = `${base}/namespaces/:namespace/${plural}`;
+  const read = (path: string, handler: ApiHandler): void =>
+    router.answer('GET', path, withTables(plural, options.clock, handler));
+  read(`${base}/${plural}`, listOf(listed, options));
+  read(collection, listOf(listed, options));
+  read(`${collection}/:name`, (request) => jsonAnswer(find(listed, options, request)));
+  return collection;
+}
+
 /** What programs that ask first learn of these kinds, by path. */
 export function workloadDiscovery(): Readonly<Record<string, object>> {
-  const groups = ['apps', 'batch'].map((name) => {
+  const groups = ['apps', 'batch', 'discovery.k8s.io'].map((name) => {
     const version = { groupVersion: `${name}/v1`, version: 'v1' };
     return { name, versions: [version], preferredVersion: version };
   });
@@ -104,12 +128,17 @@ export function workloadDiscovery(): Readonly<Record<string, object>> {
     '/apis': { kind: 'APIGroupList', apiVersion: 'v1', groups },
     '/apis/apps/v1': toResourceList('apps/v1'),
     '/apis/batch/v1': toResourceList('batch/v1'),
+    '/apis/discovery.k8s.io/v1': toResourceList('discovery.k8s.io/v1'),
   };
 }
 
 /** The resources of a version, as discovery lists them. */
 export function workloadResources(version: string): object[] {
-  return Object.entries(WORKLOAD_PLURALS)
+  const derived = DERIVED.filter((each) => each.version === version).map(({ plural: name, kind }) => ({
+    ...{ name, singularName: kind.toLowerCase(), namespaced: true, kind, verbs: ['get', 'list'] },
+    ...(name === 'endpoints' ? { shortNames: ['ep'] } : {}),
+  }));
+  const applicable = Object.entries(WORKLOAD_PLURALS)
     .filter(([, kind]) => WORKLOAD_VERSIONS[kind] === version)
     .flatMap(([name, kind]) => {
       const short = SHORT_NAMES[name as WorkloadPlural];
@@ -124,6 +153,7 @@ export function workloadResources(version: string): object[] {
       const group = { group: 'autoscaling', version: 'v1' };
       return [itself, { ...scale, ...group, verbs: ['get', 'patch', 'update'] }];
     });
+  return [...applicable, ...derived];
 }
 
 function toResourceList(groupVersion: string): object {
@@ -137,8 +167,10 @@ function basePath(version: string): string {
   return version === 'v1' ? '/api/v1' : `/apis/${version}`;
 }
 
-function listOf(plural: WorkloadPlural, { read, version }: WorkloadRoutesOptions): ApiHandler {
-  const kind: ApplicableKind = WORKLOAD_PLURALS[plural];
+function listOf(
+  { plural, kind, version: apiVersion }: ListedKind,
+  { read, version }: WorkloadRoutesOptions,
+): ApiHandler {
   return ({ params, query }) => {
     if (isTrue(query, 'watch')) throw new ApiError('MethodNotAllowed', `${plural} cannot be watched`);
     const { namespace } = params;
@@ -152,19 +184,18 @@ function listOf(plural: WorkloadPlural, { read, version }: WorkloadRoutesOptions
         hasFields(each),
     );
     const metadata = { resourceVersion: String(version()) };
-    return jsonAnswer({ kind: `${kind}List`, apiVersion: WORKLOAD_VERSIONS[kind], metadata, items });
+    return jsonAnswer({ kind: `${kind}List`, apiVersion, metadata, items });
   };
 }
 
 function find(
-  plural: WorkloadPlural,
+  { plural, kind: wanted }: ListedKind,
   { read }: WorkloadRoutesOptions,
   { params }: Pick<ApiRequest, 'params'>,
 ): ServedWorkload {
   const { namespace, name = '' } = params;
   const found = read().find(
-    ({ kind, metadata }) =>
-      kind === WORKLOAD_PLURALS[plural] && metadata.namespace === namespace && metadata.name === name,
+    ({ kind, metadata }) => kind === wanted && metadata.namespace === namespace && metadata.name === name,
   );
   if (found === undefined) throw notFoundError(plural, name);
   return found;

@@ -57,6 +57,7 @@ function applier({ stopped = new Set(), mustBeNew = false, served = [] }: Given 
     ...{ adoption: { uidOf: (uid) => uid }, objects: { all: () => [] } },
     workloads: { roots: () => [] },
     served: () => served.map(([kind, name]) => ({ kind, metadata: { name, namespace: 'default' } })),
+    services: { roots: () => [] },
     stopped: {
       list: () => {
         const facts = { uid: 'u', namespace: 'default', source: 'file', manifestHash: 'h' };

@@ -9,6 +9,7 @@ import { hasSameContent } from '#kube/objects/config-object-update.js';
 import { type ConfigObject } from '#kube/objects/config-object.js';
 import { formatFieldProblem } from '#kube/fields/field-problem.js';
 import { STATIC_POD_ANNOTATIONS, staticPodName, toStaticPod } from '#kube/pod/static-pod.js';
+import { type Service } from '#kube/workloads/workload.js';
 import { type ApiStatusCause } from '../../api/http/api-error.js';
 import { type ApplyObject, type ObjectToApply } from '../../api/objects/apply-object.js';
 import { type PodAdoption } from '../../pods/adoption/adopt-pods.js';
@@ -26,6 +27,7 @@ export interface ApplyManifestsPorts {
   readonly workloads: Pick<WorkloadControllers, 'roots'>;
   /** All workloads and claims, those that no manifest has, too. */
   readonly served: () => readonly NamedObject[];
+  readonly services: { roots(): readonly { readonly object: Service }[] };
   readonly stopped: Pick<StoppedPods, 'release' | 'list'>;
 }
 
@@ -102,14 +104,16 @@ function uidOf({ pods }: ManifestReading, nodeName: string): string | undefined 
 
 /** Whether the agent has read what was written. */
 function isSeen({ pods, objects: written }: ManifestReading, ports: ApplyManifestsPorts): boolean {
-  const { desired, adoption, objects, workloads, nodeName } = ports;
+  const { desired, adoption, objects, workloads, services, nodeName } = ports;
   const areSeen = pods.every(({ pod }) => {
     const { pod: wanted, hash } = toStaticPod(pod, { source: FILE_SOURCE, nodeName });
     const known = desired.find(adoption.uidOf(wanted.metadata.uid))?.metadata;
     const isIt = known?.annotations?.[STATIC_POD_ANNOTATIONS.manifestHash] === hash;
     return isIt && known.deletionTimestamp === undefined;
   });
-  const roots = workloads.roots().map(({ object }) => object);
+  const roots: readonly WrittenObject[] = [...workloads.roots(), ...services.roots()].map(
+    ({ object }) => object,
+  );
   const isKnown = (object: WrittenObject): boolean => {
     if (isConfigObject(object)) return objects.all().some((known) => hasSameContent(known.object, object));
     // Of claims and of what only a cluster has nothing is waited for.

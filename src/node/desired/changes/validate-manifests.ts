@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
+import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
 import { type Readable } from 'node:stream';
 import { type ConfigObject } from '#kube/objects/config-object.js';
@@ -23,7 +24,7 @@ import { messageOf } from '#base/errors/errors.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
 import { type Pod } from '#kube/pod/pod.js';
-import { findPodTemplate } from '#kube/workloads/workload.js';
+import { findPodTemplate, type Service } from '#kube/workloads/workload.js';
 import { type PodReference, podReferences } from '#kube/pod/pod-references.js';
 
 /** Whether the file does not exist, so that no line can be named. */
@@ -162,15 +163,37 @@ function podsOfObject({ object, place, placeOf }: ManifestObject): CheckedPod[] 
 const NOTES: Partial<Record<WrittenObject['kind'], string>> = {
   Namespace: 'accepted without effect: a namespace exists as soon as something is in it',
   ServiceAccount: 'accepted without effect: no API server issues tokens for it',
-  Service:
-    'accepted, and not served yet: connect to the addresses of its pods, or give a container a hostPort',
 };
 
-function findObjectNotes({ object, place }: ManifestObject): ManifestProblem[] {
+function findObjectNotes({ object, place, placeOf }: ManifestObject): ManifestProblem[] {
+  const note = (about: string, path: FieldPath = []): ManifestProblem => ({
+    ...(path.length === 0 ? place : placeOf(path)),
+    ...{ kind: 'unknown', path: formatFieldPath(path), message: about, pod: '', namespace: '' },
+  });
+  const name = `the ${object.kind} ${formatValue(object.metadata.name)}`;
+  if (object.kind === 'Service')
+    return findServiceNotes(object).map(([path, why]) => note(`${name} ${why}`, path));
   const message = NOTES[object.kind];
-  if (message === undefined) return [];
-  const about = `the ${object.kind} ${formatValue(object.metadata.name)} is ${message}`;
-  return [{ ...place, kind: 'unknown', path: '', message: about, pod: '', namespace: '' }];
+  return message === undefined ? [] : [note(`${name} is ${message}`)];
+}
+
+/** What of a Service is different from what its author may expect. */
+function findServiceNotes({ spec }: Service): [FieldPath, string][] {
+  const { type, selector = {}, clusterIP = '' } = spec;
+  const notes: [FieldPath, string][] = [];
+  if (type === 'LoadBalancer') {
+    notes.push([['spec', 'type'], 'has no load balancer: its ports are those of the node (nodePort)']);
+  }
+  if (type !== 'ExternalName' && Object.keys(selector).length === 0) {
+    notes.push([['spec'], 'has no selector, so it leads to no pod: Endpoints in manifests are not read']);
+  }
+  if (isIPv4(clusterIP)) {
+    notes.push([
+      ['spec', 'clusterIP'],
+      `gets ${clusterIP} only if that is in the range of Services (--service-cidr)`,
+    ]);
+  }
+  return notes;
 }
 
 function findForbiddenFields({ pod, place, inside }: CheckedPod, policy: NodePolicy): ManifestProblem[] {
@@ -199,7 +222,17 @@ function findPodWarnings({ pod, place, placeOf, leftOut, inside }: CheckedPod): 
     if (key !== SECCOMP_POD && !key.startsWith(SECCOMP_PREFIX)) return [];
     return [about(path, 'without effect since Kubernetes 1.27; use securityContext.seccompProfile instead')];
   });
-  return [...dumped, ...profiles];
+  const { serviceAccountName: account = '' } = pod.spec;
+  const accounts: ManifestProblem[] =
+    account === '' || account === 'default'
+      ? []
+      : [
+          about(
+            ['spec', 'serviceAccountName'],
+            'no token is mounted, as there is no API server: only the name counts, as spec.serviceAccountName of the downward API',
+          ),
+        ];
+  return [...dumped, ...accounts, ...profiles];
 }
 
 async function listPassedOver(path: string): Promise<string[]> {

@@ -144,11 +144,6 @@ describe('a pod that was dumped from a cluster', () => {
   });
 
   it.each([
-    [
-      'an account of its own',
-      dump({ serviceAccountName: 'robot', serviceAccount: 'robot' }),
-      /spec.serviceAccountName/,
-    ],
     ['a token volume that somebody named', dump({}, [{ ...TOKEN, name: 'token' }]), /serviceAccountToken/],
   ])('is refused for %s', (_what, value, path) => {
     expect(

@@ -113,8 +113,11 @@ const JOIN = 'or join a cluster with --kubeconfig';
 const ALTERNATIVES: Readonly<Record<string, string>> = {
   PersistentVolume: 'remove it: a claim gets a folder of its own; mount an existing one with hostPath',
   StorageClass: 'remove it: every claim gets a folder of this node',
-  Ingress: 'run a proxy in a pod with a hostPort',
-  NetworkPolicy: 'filter with the firewall of this machine',
+  Ingress: `give its Service a nodePort, or run a proxy in a pod with a hostPort, ${JOIN}`,
+  NetworkPolicy: `filter with the firewall of this machine, ${JOIN}`,
+  Endpoints: `give the Service a selector, or use type ExternalName, ${JOIN}`,
+  EndpointSlice: `give the Service a selector, or use type ExternalName, ${JOIN}`,
+  CustomResourceDefinition: `remove it: nothing here reads its objects, ${JOIN}`,
   Role: 'remove it: there is no API server to enforce it',
   RoleBinding: 'remove it: there is no API server to enforce it',
   ClusterRole: 'remove it: there is no API server to enforce it',

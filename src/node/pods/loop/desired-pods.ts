@@ -27,11 +27,17 @@ export class DesiredPods {
   readonly #pods = new Map<string, NodePod>();
   readonly #rejections = new Map<string, Rejection>();
   readonly #held = new Map<string, Wait>();
+  readonly #listeners = new Set<() => void>();
   #revision = 0;
 
   /** Changes with every change of the set. */
   get revision(): number {
     return this.#revision;
+  }
+
+  /** Calls `listener` after each change of the set. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
   }
 
   get size(): number {
@@ -59,7 +65,7 @@ export class DesiredPods {
   /** Adds a pod, or replaces it by a newer version. */
   set(pod: NodePod): void {
     this.#pods.set(pod.metadata.uid, pod);
-    this.#revision++;
+    this.#changed();
   }
 
   /** Undefined when the pod was admitted, or is not desired. */
@@ -74,9 +80,9 @@ export class DesiredPods {
 
   /** Marks a desired pod as rejected, or removes that mark. */
   setRejection(uid: string, rejection: Rejection | undefined): void {
-    this.#revision++;
     if (rejection === undefined) this.#rejections.delete(uid);
     else if (this.#pods.has(uid)) this.#rejections.set(uid, rejection);
+    this.#changed();
   }
 
   /**
@@ -109,8 +115,13 @@ export class DesiredPods {
 
   remove(uid: string): void {
     this.#held.delete(uid);
-    this.#revision++;
     this.#pods.delete(uid);
     this.#rejections.delete(uid);
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.#revision++;
+    for (const listener of this.#listeners) listener();
   }
 }

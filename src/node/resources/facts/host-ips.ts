@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
+import { isServiceLink } from '../../services/service-network.js';
 import { type Logger } from '#base/log/logger.js';
 import { chooseNodeIps, type NodeIpFacts } from '#base/wire/node-ip.js';
 
@@ -67,5 +68,10 @@ export class HostIps {
 /** The addresses that the machine itself knows; looking up its name would need a network. */
 export async function readNodeIpFacts(nodeIps: readonly string[], hostname: string): Promise<NodeIpFacts> {
   const route = await readFile('/proc/net/route', 'latin1').catch(() => '');
-  return { nodeIps, hostname, interfaces: networkInterfaces(), ofName: [], route };
+  return { nodeIps, hostname, interfaces: withoutServices(networkInterfaces()), ofName: [], route };
+}
+
+/** The address for Services is nobody's way to this node. */
+function withoutServices(all: ReturnType<typeof networkInterfaces>): ReturnType<typeof networkInterfaces> {
+  return Object.fromEntries(Object.entries(all).filter(([name]) => !isServiceLink(name)));
 }

@@ -24,6 +24,8 @@ export interface NodeFactsWatchOptions {
   readonly isInCluster: boolean;
   readonly clusterDns: readonly string[];
   readonly clusterDomain: string;
+  /** The agent's own name server for pods, where there is one and no other was named (default: none). */
+  readonly podDns?: () => { readonly servers: readonly string[]; readonly domain: string } | undefined;
   readonly seccompDir: string;
   readonly seccompDefault: boolean;
   /** See {@link NodeFacts}. */
@@ -80,13 +82,14 @@ export class NodeFactsWatch {
     const { isInCluster, clusterDns, clusterDomain, seccompDir, seccompDefault, pageSizeBytes } =
       this.#options;
     const { oomKillsContainer, swap } = this.#options;
+    const podDns = clusterDns.length === 0 ? this.#options.podDns?.() : undefined;
     return {
       nodeInstance,
       hostname: hostname(),
       resolver: this.#resolver,
       isInCluster,
-      clusterDns,
-      clusterDomain,
+      clusterDns: podDns?.servers ?? clusterDns,
+      clusterDomain: podDns?.domain ?? clusterDomain,
       memoryCapacityBytes: BigInt(totalmem()),
       pageSizeBytes,
       hugePageSizes: this.#hugePageSizes,
