@@ -7,7 +7,7 @@ import { PodsFeed } from './data/pods-feed.js';
 import { openSession, type Session } from './data/session.js';
 import { useStore } from './data/store.js';
 import { useRoute } from './route.js';
-import { Timeline } from './timeline/timeline.js';
+import { Timeline } from './timeline/timeline-view.js';
 import { DoctorView } from './views/doctor.js';
 import { GeneratorView } from './views/generator.js';
 import { NodeView } from './views/node.js';

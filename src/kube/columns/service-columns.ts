@@ -73,7 +73,7 @@ export const SERVICE_COLUMNS: ReadonlyMap<string, Columns> = new Map([
       names: ['Name', 'Endpoints', 'Age'],
       wide: [],
       row: (object, nowMs) => {
-        const addresses = listEndpoints(object as EndpointsObject);
+        const addresses = listEndpoints(object);
         return [nameOf(object), shorten(addresses, (count) => ` + ${count} more...`), ageOf(object, nowMs)];
       },
     },

@@ -72,6 +72,8 @@ export interface ActingPartsOptions extends ObservingPartsOptions {
   readonly secrets: SecretHider;
   readonly observing: ObservingParts;
   readonly manager: StatusManager;
+  /** Of credential provider plugins (default: none). */
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
   readonly services: Pick<LocalServices, 'podDns' | 'variablesFor'>;
   readonly feedback: Pick<Feedback, 'resizeObstacle' | 'volumesReady'>;
 }
@@ -99,6 +101,7 @@ export type ActingParts = Awaited<ReturnType<typeof buildActingParts>>;
 export async function buildActingParts(given: ActingPartsOptions) {
   const { options, identity, client, runtimeName, runtimeUrl, objects, events, secrets, observing } = given;
   const { cluster, link, manager, feedback, services, channels, clock, logger } = given;
+  const { environment = {} } = given;
   const { runtime, cache, adopted, isOurs, mountinfo, cgroups, security, runtimeState } = observing;
   const common = { channels, clock, logger };
   const changes = new CriRuntimeChanges({ client, ...common });
@@ -127,7 +130,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
     getToken:
       cluster &&
       (async (pod, audience) => cluster.getToken(pod, { audience, expirationSeconds: TOKEN_SECONDS })),
-    environment: process.env,
+    environment,
     ...common,
   });
   const images = new ImageManager({

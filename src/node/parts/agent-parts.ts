@@ -44,6 +44,8 @@ export interface AgentPartsOptions {
   readonly link?: ClusterHooks | undefined;
   /** The logind of the machine (default: by its programs). */
   readonly logind?: LogindPort | undefined;
+  /** Of programs that return credentials (default: none). */
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
   readonly channels: Channels;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -122,7 +124,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const acting = await buildActingParts({
     ...{ ...common, options, identity, hostIps, client, objects, events, observing, secrets },
     ...{ runtimeName, runtimeUrl, cluster, manager, feedback, services },
-    link: given.link,
+    ...{ link: given.link, environment: given.environment },
   });
   const deciding = buildDecidingParts({
     ...{ ...common, options, client, events, sources, stopped, observing, acting, cluster, secrets },

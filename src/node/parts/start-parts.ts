@@ -12,7 +12,7 @@ import { type ManifestParser } from '../desired/manifests/parse-manifest.js';
 import { AgentHistory } from '../history/agent-history.js';
 import { type AgentOptions } from '../options/agent-options.js';
 import { findTlsPort } from '../options/port-address.js';
-import { readOptionFile } from '../options/read-option-file.js';
+import { readOptionFile } from '#base/fs/read-option-file.js';
 import { HostIps, readNodeIpFacts } from '../resources/facts/host-ips.js';
 import { checkMachine } from '../resources/facts/machine-requirements.js';
 import { type NodeIdentity, readInstanceId, resolveNodeName } from '../resources/facts/node-identity.js';
@@ -30,7 +30,7 @@ export interface AgentPorts {
   readonly stdin: Readable;
   /** The command that starts podloop, for the embedded runtime. */
   readonly podloopCommand: readonly [string, ...string[]];
-  /** The environment of programs that return credentials of a cluster (default: none). */
+  /** The environment of programs that return credentials, of a cluster or of registries (default: none). */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Further flags of the embedded runtime. */
   readonly runtimeFlags?: readonly string[];
@@ -78,7 +78,7 @@ export async function startParts(
   signal: AbortSignal,
 ): Promise<StartedParts> {
   const { channels = new Channels(), clock, logger, stdin, manifestParser, logind } = ports;
-  const { log = WELL, version = 'unknown' } = ports;
+  const { log = WELL, version = 'unknown', environment = {} } = ports;
   const start = async <Made>(part: Part<Made>): Promise<Made> => list.start(part, signal);
 
   await start({ name: 'requirements of the machine', start: async () => checkMachine(options) });
@@ -99,7 +99,7 @@ export async function startParts(
     start: async () =>
       buildAgentParts({
         ...{ options, identity, hostIps, client, runtimeName, runtimeUrl, stdin, link, clock, logger },
-        ...{ manifestParser, channels, logind },
+        ...{ manifestParser, channels, logind, environment },
       }),
     release: ({ pleg }) => pleg.closeSubscriptions(),
   });
@@ -115,7 +115,6 @@ export async function startParts(
     release: (made) => made[Symbol.dispose](),
   });
   const ending = new EndRequest();
-  const { environment = {} } = ports;
   // Only the process that systemd itself started gets this variable.
   const serviceManager = (environment['NOTIFY_SOCKET'] ?? '') === '' ? undefined : 'systemd';
   const findLogProblem = (): string | undefined => log.findProblem();

@@ -59,7 +59,7 @@ export function parseRoutes(text: string): { readonly link: string; readonly ran
     .flatMap((line) => {
       const [link = '', destination = '', , , , , , mask = ''] = line.trim().split(/\s+/);
       if (!/^[0-9A-F]{8}$/.test(destination) || !/^[0-9A-F]{8}$/.test(mask)) return [];
-      const prefix = [...toNumber(mask).toString(2)].filter((bit) => bit === '1').length;
+      const prefix = toNumber(mask).toString(2).replaceAll('0', '').length;
       return [{ link, range: { network: toNumber(destination), prefix } }];
     });
 }

@@ -14,7 +14,7 @@ import { type Session } from '../data/session.js';
 import { useNow, useStore } from '../data/store.js';
 import { podPath } from '../route.js';
 import { formatAge, formatMoment } from '../time-text.js';
-import { Timeline } from '../timeline/timeline.js';
+import { Timeline } from '../timeline/timeline-view.js';
 import { Action } from './actions.js';
 import { LogView } from './log-view.js';
 

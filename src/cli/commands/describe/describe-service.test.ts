@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { type KubeObject } from '#kube/columns/kube-object.js';
 import { describeService } from './describe-service.js';
 import { TabWriter } from '../../shared/describe/tab-writer.js';
 
@@ -15,7 +14,7 @@ it('describes a Service as kubectl does, with where its ports lead', () => {
   const addresses = ['10.88.0.2', '10.88.0.3', '10.88.0.4', '10.88.0.5'].map((ip) => ({ ip }));
   const endpoints = { subsets: [{ addresses, ports: [{ name: 'http', port: 8080 }] }] };
   const writer = new TabWriter();
-  describeService(SERVICE as KubeObject, { endpoints, events: [], nowMs: 0 }, writer);
+  describeService(SERVICE, { endpoints, events: [], nowMs: 0 }, writer);
   expect(writer.lines()).toEqual([
     'Selector:          app=web',
     'Type:              NodePort',

@@ -26,7 +26,7 @@ import { certificatesIn, privateKeyIn } from '#base/wire/pem.js';
 import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
 import { CachedFiles } from '../../cached-files.js';
 import { type ServerOptions } from '../../options/server-options.js';
-import { readOptionFile, unusableFile } from '../../options/read-option-file.js';
+import { readOptionFile, unusableFile } from '#base/fs/read-option-file.js';
 
 /** What {@link TlsFiles} need. */
 export interface TlsFilesOptions extends Publisher {

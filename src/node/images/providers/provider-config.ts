@@ -15,7 +15,7 @@ import { type FieldTable, supported } from '#kube/fields/field-facts.js';
 import { type FieldPath, formatFieldPath, toPlainPath } from '#kube/fields/field-path.js';
 import { duplicate, invalid } from '#kube/fields/field-problem.js';
 import { ProblemList } from '#kube/validation/problem-list.js';
-import { readOptionFile } from '../../options/read-option-file.js';
+import { readOptionFile } from '#base/fs/read-option-file.js';
 
 /** What the plugin gets a token for. */
 export interface TokenAttributes {

@@ -64,9 +64,9 @@ export function judgeQuery(packet: Buffer, names: DnsNames): DnsVerdict {
     return { kind: 'answer', packet: refuse(packet, 'NXDOMAIN') };
   }
   if (
-    String(question.type) === 'ANY' ||
-    String(question.type) === 'AXFR' ||
-    String(question.type) === 'IXFR'
+    (question.type as string) === 'ANY' ||
+    (question.type as string) === 'AXFR' ||
+    (question.type as string) === 'IXFR'
   ) {
     return { kind: 'answer', packet: refuse(packet, 'NOTIMP') };
   }
@@ -75,7 +75,7 @@ export function judgeQuery(packet: Buffer, names: DnsNames): DnsVerdict {
     const isKnown = (names.records.get(name) ?? []).length > 0;
     if (!isKnown && (reversed === undefined || !names.isOwnAddress(reversed))) return { kind: 'forward' };
   }
-  if (question.class !== undefined && String(question.class) !== 'IN') {
+  if (question.class !== undefined && (question.class as string) !== 'IN') {
     return { kind: 'answer', packet: refuse(packet, 'REFUSED') };
   }
   return answerLocally(query, question, name, names);
@@ -95,7 +95,7 @@ export function refuse(packet: Buffer, failure: DnsFailure): Buffer {
 /** How many bytes of an answer the asker of a packet takes over UDP. */
 export function udpLimitOf(packet: Buffer): number {
   const edns = tryDecode(packet)?.additionals?.find(({ type }) => type === 'OPT');
-  const size = edns !== undefined && 'udpPayloadSize' in edns ? Number(edns.udpPayloadSize) : 0;
+  const size = edns !== undefined && 'udpPayloadSize' in edns ? edns.udpPayloadSize : 0;
   return Math.min(MAX_UDP_BYTES, Math.max(PLAIN_UDP_BYTES, size));
 }
 
@@ -168,7 +168,7 @@ function answerLocally(
   });
   const edns = query.additionals?.find(({ type }) => type === 'OPT');
   const code = records === undefined ? RCODES.NXDOMAIN : RCODES.NOERROR;
-  const desired = ((query.flags ?? 0) & RECURSION_DESIRED_FLAG) as number;
+  const desired = (query.flags ?? 0) & RECURSION_DESIRED_FLAG;
   const response: Packet = {
     ...{ type: 'response', id: query.id, flags: AUTHORITATIVE_ANSWER | RECURSION_AVAILABLE | desired | code },
     ...{ questions: [question], answers: rotated(answers, query.id ?? 0) },

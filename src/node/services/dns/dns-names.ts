@@ -67,7 +67,7 @@ export function reverseNameOf(ip: string): string {
   const zeros = tail === undefined ? 0 : 8 - before.length - after.length;
   const groups = [...before, ...Array.from({ length: Math.max(0, zeros) }, () => '0'), ...after];
   const digits = groups.map((group) => group.padStart(4, '0')).join('');
-  return `${[...digits].reverse().join('.')}.ip6.arpa`;
+  return `${Array.from(digits).reverse().join('.')}.ip6.arpa`;
 }
 
 /** The address in a name such as `4.3.2.1.in-addr.arpa`; undefined for any other name. */

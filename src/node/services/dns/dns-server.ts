@@ -133,11 +133,16 @@ export class DnsServer {
   /** Undefined for what is not to be answered. Never rejects. */
   async #answer(packet: Buffer, client: string, transport: 'udp' | 'tcp'): Promise<Buffer | undefined> {
     const { names, isAllowed } = this.#options;
-    if (!(await isAllowed(client))) return this.#refuse();
+    if (!(await isAllowed(client))) {
+      this.#refuse();
+      return;
+    }
     const verdict = judgeQuery(packet, names());
     switch (verdict.kind) {
-      case 'drop':
-        return this.#refuse();
+      case 'drop': {
+        this.#refuse();
+        return;
+      }
       case 'answer':
         this.#counts.answered++;
         return verdict.packet;

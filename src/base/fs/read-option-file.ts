@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { messageOf, PodloopError } from '#base/errors/errors.js';
+import { messageOf, PodloopError } from '../errors/errors.js';
 
 /** Larger than any certificate, key or token file. */
 const LARGEST_FILE_BYTES = 1024 * 1024;
