@@ -27,7 +27,7 @@ import type {
 import { type CriClient } from '#watch';
 import { type EvictionManager } from '../resources/eviction/eviction-manager.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
-import { REJECTED_IN_SHUTDOWN } from '#kube/node/node-shutdown.js';
+import { REJECTED_IN_SHUTDOWN } from '#kube/node/shutdown-words.js';
 import { type ReportedCluster } from '#kube/node/pleg-report.js';
 import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { type Rejection } from '../pods/loop/desired-pods.js';

@@ -1,4 +1,4 @@
-import { type ShutdownPeriod } from '#kube/node/node-shutdown.js';
+import { type ShutdownPeriod } from '#kube/node/shutdown-words.js';
 import { type OptionsTable } from './options-table.js';
 
 /** The options for the end of pods before the machine shuts down. */

@@ -3,7 +3,7 @@ import type { NodeHealth, NodeHealthPort } from '#cluster';
 import { type CriClient, type Pleg } from '#watch';
 import { type RuntimeState } from '../../pods/loop/runtime-state.js';
 import { type Clock } from '#base/time/clock.js';
-import { NODE_SHUTTING_DOWN } from '#kube/node/node-shutdown.js';
+import { NODE_SHUTTING_DOWN } from '#kube/node/shutdown-words.js';
 import { relistEnded } from '#base/channels/pleg-channels.js';
 import { findCulprit } from './find-culprit.js';
 

@@ -1,6 +1,6 @@
 import { type FieldFacts, type FieldTable, ignored, supported } from '#kube/fields/field-facts.js';
 import { inRange } from '#kube/validation/problem-list.js';
-import { type ShutdownPeriod } from '#kube/node/node-shutdown.js';
+import { type ShutdownPeriod } from '#kube/node/shutdown-words.js';
 import { checkIp } from '#kube/validation/name-rules.js';
 import { checkSysctlPattern } from '#kube/validation/sysctl-names.js';
 import { findAllowlistProblem, type VerificationPolicy } from '../../images/verification-policy.js';

@@ -1,6 +1,6 @@
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { POD_FORBIDDEN } from '#kube/node/node-policy.js';
-import { ENDED_BY_SHUTDOWN } from '#kube/node/node-shutdown.js';
+import { ENDED_BY_SHUTDOWN } from '#kube/node/shutdown-words.js';
 import { isClusterPod } from '#kube/pod/static-pod.js';
 import { isTerminalPhase, type V1ContainerStatus, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { emptyPodStatus, type PodPaths, type PodStatus, TerminationMessages } from '#watch';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { RecordFile } from '#base/fs/record-file.js';
 import { type Logger } from '#base/log/logger.js';
 import { type Clock } from '#base/time/clock.js';
-import { ENDED_BY_SHUTDOWN } from '#kube/node/node-shutdown.js';
+import { ENDED_BY_SHUTDOWN } from '#kube/node/shutdown-words.js';
 import { isClusterPod } from '#kube/pod/static-pod.js';
 import { type ClusterHooks } from '../../cluster/cluster-hooks.js';
 import { type AgentOptions } from '../../options/agent-options.js';

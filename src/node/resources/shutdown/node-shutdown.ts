@@ -23,7 +23,7 @@ import { messageOf } from '#base/errors/errors.js';
 import { type RecordFile } from '#base/fs/record-file.js';
 import { type Logger } from '#base/log/logger.js';
 import { type Clock } from '#base/time/clock.js';
-import { REJECTED_IN_SHUTDOWN, type ShutdownPeriod } from '#kube/node/node-shutdown.js';
+import { REJECTED_IN_SHUTDOWN, type ShutdownPeriod } from '#kube/node/shutdown-words.js';
 import { DEFAULT_GRACE_SECONDS } from '#kube/pod/default-grace.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { formatPod } from '#kube/pod/pod-ref.js';

@@ -1,4 +1,4 @@
-import { type ShutdownPeriod } from '#kube/node/node-shutdown.js';
+import { type ShutdownPeriod } from '#kube/node/shutdown-words.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { priorityOf } from '#kube/pod/pod-priority.js';
 import { type ShutdownOptions } from '../../options/shutdown-options.js';

@@ -33,7 +33,7 @@ export type DnsVerdict =
     };
 
 /** The largest packet that a client takes, where it does not say so. */
-export const PLAIN_UDP_BYTES = 512;
+const PLAIN_UDP_BYTES = 512;
 /** Larger ones could be cut into pieces on their way. */
 const MAX_UDP_BYTES = 1_232;
 const HEADER_BYTES = 12;
