@@ -235,7 +235,8 @@ export class LocalServices {
     try {
       await this.#prepare(signal);
     } catch (error) {
-      signal.throwIfAborted();
+      // An agent that ends while it starts ends as any other.
+      if (signal.aborted) return;
       this.#options.logger.warn('Services cannot be served yet', { err: messageOf(error) });
     }
   }

@@ -39,11 +39,13 @@ const RUNNING = [
   'subscriptions of events',
   'cgroups of pods',
   'records of pulls',
+  'progress of pulls',
   'changes of the runtime',
   'memory of probes',
   'probes',
   'pod workers',
   'housekeeping',
+  'Services',
   'deciders',
   'work in the background',
 ];

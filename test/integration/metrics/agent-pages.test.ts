@@ -127,6 +127,8 @@ function valueOf(name: string, labels: Readonly<Record<string, string>> = {}): n
 const MAY_BE_EMPTY = new Set([
   // Nobody asks for /stats/summary, and no pod goes.
   ...['kubelet_volume_metric_collection_duration_seconds', 'kubelet_sleep_action_terminated_early_total'],
+  // Nobody names a plugin for credentials of registries.
+  ...['kubelet_credential_provider_plugin_duration', 'kubelet_credential_provider_plugin_errors'],
   // Everything fits.
   ...['kubelet_admission_rejections_total', 'kubelet_preemptions'],
   // No port with TLS, and no cluster.

@@ -35,7 +35,12 @@ afterEach(async () => {
   const faults = findMetricsFaults(readMetricsPage(await registry.text()));
   registry[Symbol.dispose]();
   // The kubelet's own names.
-  expect(faults.filter((fault) => !/^kubelet_(credential_provider_plugin_errors|evictions|containers_per_pod_count) /.test(fault))).toEqual([]);
+  expect(
+    faults.filter(
+      (fault) =>
+        !/^kubelet_(credential_provider_plugin_errors|evictions|containers_per_pod_count) /.test(fault),
+    ),
+  ).toEqual([]);
 });
 
 describe('the metrics of what is started', () => {
