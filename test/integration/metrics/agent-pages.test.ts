@@ -219,7 +219,7 @@ describe('the pages', () => {
   it('have faults by promtool’s rules in names alone that are the kubelet’s', () => {
     const kubelets = new Set([
       ...readKubeletMetrics().map(({ name }) => name),
-      'kubelet_evictions',
+      ...['kubelet_evictions', 'kubelet_credential_provider_plugin_errors'],
       'kubelet_preemptions',
     ]);
     const faults = [metrics, probes].flatMap((page) => findMetricsFaults(page));
