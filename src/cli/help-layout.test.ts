@@ -66,7 +66,7 @@ describe('the help of podloop run', () => {
     expect(headings).toEqual(['Arguments:', ...groups, 'Options:', 'Examples:']);
     expect(flagsBelow('Common flags', lines).sort()).toEqual([
       ...['--config', '--exit-when-done', '--image-dir', '--kubeconfig', '--node-name'],
-      ...['--pod-manifest-path', '--root-dir', '--runtime-endpoint', '--stop-pods', '--verbosity'],
+      ...['--pod-manifest-path', '--root-dir', '--runtime-endpoint', '--stop-pods', '--verbosity', '--web'],
     ]);
     expect(flagsBelow('Options', lines)).toEqual(['--help']);
   });

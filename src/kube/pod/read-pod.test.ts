@@ -158,7 +158,6 @@ describe('a pod as written', () => {
       'spec.resources',
       'spec.schedulingGroup',
       'spec.securityContext.windowsOptions',
-      'spec.serviceAccountName',
       'spec.volumes[0].projected.sources[0].serviceAccountToken',
     ]);
   });
@@ -219,7 +218,7 @@ describe('a pod as written', () => {
       pod: podOf({
         ...{ dnsPolicy: 'ClusterFirst', restartPolicy: 'Always', securityContext: {}, volumes: [] },
         ...{ hostPID: false, priority: 0, os: { name: 'linux' }, imagePullSecrets: [] },
-        nodeSelector: { disk: 'ssd' },
+        ...{ nodeSelector: { disk: 'ssd' }, enableServiceLinks: true },
       }),
     });
   });

@@ -38,7 +38,10 @@ describe('a workload that is described', () => {
   });
 
   it('is any kind that has pods, and a claim', () => {
-    const plain = ['configmaps', 'events', 'nodes', 'pods', 'secrets'];
+    const plain = [
+      ...['configmaps', 'endpoints', 'endpointslices', 'events', 'nodes', 'pods', 'secrets'],
+      'services',
+    ];
     const found = RESOURCE_TYPES.filter(({ plural }) => !isWorkloadType(plural));
     expect(found.map(({ plural }) => plural).sort()).toEqual(plain);
   });

@@ -66,7 +66,9 @@ describe('podloop validate', () => {
       0,
       'DIR/web.yaml:1: deployment/web in namespace default is valid\nDIR/web.yaml:8: service/web in namespace default is valid\n',
     ]);
-    expect(stderr).toContain('the Service "web" is accepted, and not served yet');
+    expect(stderr).toContain(
+      'the Service "web" has no selector, so it leads to no pod: Endpoints in manifests are not read',
+    );
     expect(stderr).toContain(
       'spec.template.spec.volumes[0].persistentVolumeClaim.claimName: the PersistentVolumeClaim "data" of the namespace default is in none of these files: it gets an empty volume of this node',
     );

@@ -15,7 +15,7 @@ function complaintOf(read: () => unknown): readonly string[] {
 const select = (...words: string[]) =>
   readSelection(words, { hasSelector: false, allNamespaces: false }, 'describe');
 const KINDS =
-  'There are configmaps, cronjobs, daemonsets, deployments, events, jobs, nodes, persistentvolumeclaims, pods, replicasets, replicationcontrollers, secrets and statefulsets.';
+  'There are configmaps, cronjobs, daemonsets, deployments, endpoints, endpointslices, events, jobs, nodes, persistentvolumeclaims, pods, replicasets, replicationcontrollers, secrets, services and statefulsets.';
 
 describe('a word that is no kind of object', () => {
   it.each(['pds', 'web', 'ingresses'])('%s alone is named, with the kinds that there are', (word) => {

@@ -142,10 +142,12 @@ describe('workloads in the API', () => {
     const names = [...listed, ...(workloadResources('v1') as { readonly name: string }[])].map(
       ({ name }) => name,
     );
-    expect(names).toEqual([
+    const all = [
       ...['deployments', 'deployments/scale', 'replicasets', 'replicasets/scale'],
       ...['statefulsets', 'statefulsets/scale', 'daemonsets', 'jobs', 'cronjobs'],
       ...['replicationcontrollers', 'replicationcontrollers/scale', 'persistentvolumeclaims'],
-    ]);
+      ...['services', 'endpoints', 'endpointslices'],
+    ];
+    expect([...names].sort()).toEqual(all.sort());
   });
 });
