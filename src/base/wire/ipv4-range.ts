@@ -40,6 +40,11 @@ export function sizeOf({ prefix }: Ipv4Range): number {
   return 2 ** (32 - prefix);
 }
 
+/** Whether an address, as an unsigned number, is in it; false for undefined, which is none. */
+export function contains(range: Ipv4Range, address: number | undefined): boolean {
+  return address !== undefined && address >= range.network && address < range.network + sizeOf(range);
+}
+
 /** Whether they have an address in common. */
 export function overlap(a: Ipv4Range, b: Ipv4Range): boolean {
   return a.network < b.network + sizeOf(b) && b.network < a.network + sizeOf(a);

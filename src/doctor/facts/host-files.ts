@@ -30,8 +30,8 @@ export interface HostFilesOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /**
-   * Paths that hang, for several examinations (default: of this one alone). What hangs holds up a thread, of which
-   * there are few, so a path is read again only when the last operation on it has ended.
+   * Paths that hang, for several examinations (default: of this one alone). An operation that hangs occupies one of
+   * a few threads, so a path is read again only when the last operation on it has ended.
    */
   readonly silentPaths?: SilentPaths | undefined;
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { type Clock } from '#base/time/clock.js';
-import { linkAbort } from '#base/async/linked-abort.js';
+import { withinTime } from '#base/async/within-time.js';
 import { type HostFiles } from '../facts/host-files.js';
 import { type SystemdFacts, type UnitFacts } from './host-facts.js';
 import { readUptimeMs } from './process-state.js';
@@ -46,19 +46,16 @@ export async function readUnits({
 }: UnitQuestion): Promise<SystemdFacts> {
   if (!(await isBooted(files))) return { units: [] };
   if (files.root !== '/') throw new Error('systemd answers on the machine itself alone');
-  const late = linkAbort(signal);
-  const timer = clock.setTimer(LIMIT_MS, () => late.abort());
+  const late = new Error('systemctl does not answer');
+  const words = ['show', ...PROPERTIES.map((name) => `--property=${name}`), '--', ...UNITS];
   try {
-    const words = ['show', ...PROPERTIES.map((name) => `--property=${name}`), '--', ...UNITS];
-    const { stdout } = await run(program, words, { signal: late.signal, killSignal: 'SIGKILL' });
+    const { stdout } = await withinTime({ clock, limitMs: LIMIT_MS, late: () => late, signal }, (limit) =>
+      run(program, words, { signal: limit, killSignal: 'SIGKILL' }),
+    );
     return { units: parseUnits(stdout, await readUptimeMs(files)) };
   } catch (error) {
-    signal.throwIfAborted();
-    if (late.signal.aborted) return { units: [], silentForMs: LIMIT_MS };
+    if (error === late) return { units: [], silentForMs: LIMIT_MS };
     throw error;
-  } finally {
-    timer.cancel();
-    late.unlink();
   }
 }
 

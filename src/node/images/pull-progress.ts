@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { withinTime } from '#base/async/within-time.js';
 import { type Clock } from '#base/time/clock.js';
 import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
 import { type PodRef } from '#kube/pod/pod-ref.js';
@@ -95,10 +96,7 @@ export class PullProgress {
     for (;;) {
       await clock.sleep(PERIOD_MS, signal).catch(() => undefined);
       if (signal.aborted || this.#waiting.size === 0) break;
-      const late = new AbortController();
-      const limit = clock.setTimer(LIST_TIMEOUT_MS, () => late.abort(), { unref: true });
-      const pulls = await listPulls(AbortSignal.any([signal, late.signal])).catch(() => []);
-      limit.cancel();
+      const pulls = await withinTime({ clock, limitMs: LIST_TIMEOUT_MS, signal }, listPulls).catch(() => []);
       this.#report(pulls);
     }
     // Without a wait before: a pull that begins now finds that nobody asks.

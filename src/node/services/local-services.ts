@@ -24,12 +24,12 @@ import { RecordFile } from '#base/fs/record-file.js';
 import { type Logger } from '#base/log/logger.js';
 import { type Clock } from '#base/time/clock.js';
 import {
+  contains,
   formatIpv4Range,
   type Ipv4Range,
   overlap,
   parseIpv4,
   parseIpv4Range,
-  sizeOf,
 } from '#base/wire/ipv4-range.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { serviceVariables, toAddressedService } from '#kube/workloads/service-variables.js';
@@ -313,7 +313,8 @@ export class LocalServices {
     const isOwn = (link: string): boolean =>
       this.#podNetwork === 'own bridge' ? BOX_BRIDGE_NAME.test(link) : link !== network.link;
     const links = new OwnLinks({ isOwn, clock });
-    const isOfNode = (client: string): boolean => isIn(client, range) || client.startsWith('127.');
+    const isOfNode = (client: string): boolean =>
+      contains(range, parseIpv4(client)) || client.startsWith('127.');
     this.#dns = await DnsServer.start({
       ...{ address, clock, names: () => this.#names },
       servers: () => nameServers().flatMap((each) => (each === address ? [] : [{ address: each }])),
@@ -413,7 +414,7 @@ export class LocalServices {
     return computeDnsNames({
       ...{ domain: this.#options.domain, endpoints: this.#endpoints },
       assigned: this.#record.services,
-      isOwnAddress: (ip) => isIn(ip, range),
+      isOwnAddress: (ip) => contains(range, parseIpv4(ip)),
     });
   }
 
@@ -483,11 +484,6 @@ async function findRange(
     logger.warn('A route of this machine overlaps the range of Services', facts);
   }
   return range;
-}
-
-function isIn(ip: string, range: Ipv4Range): boolean {
-  const number = parseIpv4(ip);
-  return number !== undefined && number >= range.network && number < range.network + sizeOf(range);
 }
 
 /** A stub on the loopback cannot be reached by what comes from a pod. */

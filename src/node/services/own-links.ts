@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { endianness } from 'node:os';
-import { type Ipv4Range, parseIpv4, sizeOf } from '#base/wire/ipv4-range.js';
+import { contains, type Ipv4Range, parseIpv4 } from '#base/wire/ipv4-range.js';
 import { type Clock } from '#base/time/clock.js';
 
 /** Routes do not change from one packet to the next. */
@@ -46,8 +46,7 @@ export class OwnLinks {
 
   #isIn(address: string): boolean {
     const number = parseIpv4(address);
-    if (number === undefined) return false;
-    return this.#ranges.some((range) => number >= range.network && number < range.network + sizeOf(range));
+    return this.#ranges.some((range) => contains(range, number));
   }
 }
 

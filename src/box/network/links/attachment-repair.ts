@@ -2,7 +2,7 @@ import { type PodSandboxConfig } from '#watch/messages';
 import { findProcess } from '../../process/child-identity.js';
 import { choosePortsBy, type BridgeAttachmentsOptions } from './bridge-attachments.js';
 import { toHostPorts } from '../rules/host-port.js';
-import { parseIpv4, sizeOf } from '#base/wire/ipv4-range.js';
+import { contains, parseIpv4 } from '#base/wire/ipv4-range.js';
 import { linkNameOf } from './sandbox-link.js';
 
 /** A sandbox that is there, with its holder. */
@@ -52,8 +52,7 @@ async function repair(options: RepairOptions, sandbox: LiveSandbox): Promise<str
   const address = await tools.findAddress(holderPid, 'eth0');
   const number = parseIpv4(address ?? '');
   if (address === undefined || number === undefined) return 'it has no address';
-  if (number < range.network || number >= range.network + sizeOf(range))
-    return `its address ${address} is not of our range`;
+  if (!contains(range, number)) return `its address ${address} is not of our range`;
   const hostPorts = toHostPorts(config?.portMappings ?? []);
   const portsBy = (await proxies.isRunning(id)) ? 'proxy' : choosePortsBy(hostPorts, rules);
   const { pid, startTicks } = holder;

@@ -25,8 +25,8 @@ export interface ScreenControlOptions {
 const SEQUENCE_MS = 50;
 
 /**
- * A terminal with a screen and a keyboard, both of which are given back together: when the process is stopped, for a
- * program that needs the terminal for itself, and at the end.
+ * A terminal with a screen and a keyboard. Both are restored together: when the process is stopped, while another
+ * program uses the terminal, and at the end.
  */
 export class ScreenControl implements Disposable {
   readonly #options: ScreenControlOptions;
