@@ -33,7 +33,6 @@ const OF_AGENTS: ReadonlySet<string> = new Set([
 /** What says nothing, and API servers leave out of what was written, or write where nothing was. */
 const NOTHING: Readonly<Record<string, unknown>> = {
   hostNetwork: false,
-  enableServiceLinks: true,
   readOnly: false,
   stdin: false,
   stdinOnce: false,

@@ -120,7 +120,7 @@ const OWN_TABLES = {
       ignored('[]any', 'but the Ready that is reported to the API server waits for them'),
     ),
     runtimeClassName: supported('string', { emptyIsValue: true }),
-    enableServiceLinks: clustered(supported('boolean'), supported('boolean', { default: true })),
+    enableServiceLinks: supported('boolean', { default: true }),
     preemptionPolicy: ignored('Never|PreemptLowerPriority', SCHEDULER, { emptyIsValue: true }),
     overhead: clustered(
       refused('leave it out: only an API server sets it, from a RuntimeClass', 'map[string]quantity'),

@@ -34,6 +34,7 @@ describe('the defaults of a pod', () => {
       metadata: { ...pod.metadata, namespace: 'default' },
       spec: {
         ...{ restartPolicy: 'Always', terminationGracePeriodSeconds: 30, dnsPolicy: 'ClusterFirst' },
+        enableServiceLinks: true,
         containers: [
           {
             ...{ name: 'main', image: 'nginx', imagePullPolicy: 'Always' },

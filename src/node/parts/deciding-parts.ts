@@ -144,10 +144,8 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     ...{ ...common, isOurs },
     mayRemove: (uid) => seenAllSources() && !desired.has(uid) && workers.shouldPodContentBeRemoved(uid),
     hasSeenPods: () => pleg.health().healthy,
-    onNodeEvent: (event) => {
-      if (link === undefined) logger.warn('Event of the node', { ...event });
-      else link.recordEvent(event);
-    },
+    // Without a cluster the log has it already.
+    onNodeEvent: (event) => link?.recordEvent(event),
     desiredImages: () => desiredImagesOf(desired.all(), (uid) => workers.isFinished(uid)),
   });
   const evictor = new PodEvictor({ workers, events, channels });
