@@ -39,7 +39,7 @@ function measureHouse(repository) {
       ([first, ...rest]) => first !== undefined && rest.length === 0 && !first.endsWith('index.ts'),
     ).length;
   return [
-    { name: 'areas of src', value: new Set([...files.keys()].map(areaOf)).size, aim: '<= 14', limit: 15 },
+    { name: 'areas of src', value: new Set([...files.keys()].map(areaOf)).size, aim: '<= 14', limit: 14 },
     {
       name: 'files imported across the border of an area, but for base, kube and doors (index.ts)',
       value: [...importers].filter(([file, from]) => isOpened(file, from)).length,

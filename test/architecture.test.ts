@@ -13,13 +13,13 @@ import { importsOf, listFiles, readText, type SourceImport } from './source-tree
 /** What an agent is made of: for those that put it together. */
 const PARTS = [
   ...['kube', 'watch/cri', 'watch/observed', 'watch/pleg', 'watch/report', 'history', 'doctor', 'cluster'],
-  'workloads',
   ...[
     'node/runtime',
     'node/images',
     'node/volumes',
     'node/probes',
     'node/status',
+    'node/workloads',
     'node/desired',
     'node/pods',
   ],
@@ -50,14 +50,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'watch/report': ['kube', 'watch/cri', 'watch/pleg'],
   history: ['kube', 'type watch/pleg/index', 'type watch/pleg/pod-lifecycle-event'],
   doctor: ['kube'],
-  workloads: ['kube'],
   cluster: ['kube'],
   'node/runtime': ['kube', 'watch/cri', 'watch/observed'],
   'node/images': ['kube', 'watch/observed', 'node/runtime'],
   'node/volumes': ['kube', 'watch/observed', 'node/runtime'],
   'node/probes': ['kube', 'watch/observed', 'node/runtime'],
   'node/status': ['kube', 'watch/observed', 'node/runtime'],
-  'node/desired': ['kube', 'workloads', 'watch/observed', 'node/runtime'],
+  'node/workloads': ['kube'],
+  'node/desired': ['kube', 'node/workloads', 'watch/observed', 'node/runtime'],
   'node/resources/eviction': ['kube'],
   'node/resources/gc': ['kube', 'watch/observed', 'node/runtime'],
   'node/resources/stats': ['kube', 'watch/observed', 'node/runtime'],
@@ -102,7 +102,7 @@ const ROOMS: ReadonlyMap<string, string> = new Map([
 const LOOSE = ['index', 'testing'];
 
 /** The areas of src/, for who looks for the place of something. */
-const AREAS = 15;
+const AREAS = 14;
 const LARGEST_FOLDER = 25;
 
 /** Which areas or rooms may use which package; a package is named here once its reason stands in docs/dependencies.md. */

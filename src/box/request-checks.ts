@@ -50,7 +50,7 @@ export function refuse(asked: boolean, what: string): void {
 
 /** Of what is privileged other runtimes pass over the seccomp profile, and agents count on it. */
 function checkProfiles(context: SharedContext): void {
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- some agents send a profile in this field alone
+  // oxlint-disable-next-line typescript/no-deprecated -- some agents send a profile in this field alone
   const { seccomp, apparmor, selinuxOptions, namespaceOptions, seccompProfilePath, apparmorProfile } =
     context;
   const { Localhost } = SecurityProfile_ProfileType;

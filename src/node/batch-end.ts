@@ -4,7 +4,7 @@ import { type NodePod } from '#kube/pod/node-pod.js';
 import { formatPod } from '#kube/pod/pod-ref.js';
 import { isTerminalPhase, type V1ContainerStatus, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { hasEndlessContainer } from '#kube/container/restart-rule.js';
-import { type JobEnd } from '#workloads';
+import { type JobEnd } from './workloads/index.js';
 import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { type AgentParts } from './parts/agent-parts.js';

@@ -19,7 +19,7 @@ export async function abortable<T>(promise: Promise<T>, signal: AbortSignal | un
       (error: unknown) => {
         signal.removeEventListener('abort', onAbort);
         // Rejects with the original value.
-        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+        // oxlint-disable-next-line typescript/prefer-promise-reject-errors
         reject(error);
       },
     );

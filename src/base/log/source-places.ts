@@ -28,7 +28,7 @@ export class SourcePlaces {
     // A few frames take microseconds, the usual ten many more.
     Error.stackTraceLimit = 1 + framesUp;
     const trace: { stack?: string } = {};
-    // eslint-disable-next-line @typescript-eslint/unbound-method -- not called: the frame from which the trace is to begin
+    // oxlint-disable-next-line typescript/unbound-method -- not called: the frame from which the trace is to begin
     Error.captureStackTrace(trace, this.find);
     Error.stackTraceLimit = limit;
     const frame = LAST_FRAME.exec(trace.stack ?? '');

@@ -105,7 +105,7 @@ export function refusesKeyrings(
   context: Pick<LinuxContainerSecurityContext, 'privileged' | 'seccomp' | 'seccompProfilePath'> | undefined,
 ): boolean {
   if (context === undefined || context.privileged) return false;
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- older agents send it
+  // oxlint-disable-next-line typescript/no-deprecated -- older agents send it
   const { seccomp, seccompProfilePath } = context;
   return seccomp === undefined
     ? ['runtime/default', 'docker/default'].includes(seccompProfilePath)

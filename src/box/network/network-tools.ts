@@ -250,7 +250,7 @@ function isNoSuchDevice({ stderr }: HelperResult): boolean {
 }
 
 // What comes back is believed to be a T: the kernel's own program wrote it.
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters
 function parseList<T>({ stdout }: HelperResult): readonly T[] {
   if (stdout.trim() === '') return [];
   // Older versions put an empty object where a filter took an entry away.

@@ -79,7 +79,11 @@ function pull(name = 'app:1', login?: Login, signal = NEVER): Promise<Image> {
 async function readRoot(id: string, path: string): Promise<Buffer> {
   const root = await store.prepareRoot({ imageId: id, containerId: 'reader', isolated: false });
   if (root.kind !== 'folder') throw new Error(`expected a folder, got ${root.kind}`);
-  return readFile(join(root.path, path)).finally(() => store.releaseRoot('reader'));
+  try {
+    return await readFile(join(root.path, path));
+  } finally {
+    await store.releaseRoot('reader');
+  }
 }
 
 /** What a pull fails with when time goes by; undefined when it has not failed after some minutes. */

@@ -61,7 +61,7 @@ export class JournalStore {
     else await assertThere(folder);
     const share = (part: number, least: number, most: number): number =>
       Math.min(most, Math.max(least, Math.floor(maxBytes / part)));
-    const level = new ClassicLevel<string, string>(folder, {
+    const level = new ClassicLevel(folder, {
       ...{ keyEncoding: 'utf8', valueEncoding: 'utf8' },
       writeBufferSize: share(16, 128 * KIB, MIB),
       maxFileSize: share(32, 128 * KIB, 2 * MIB),

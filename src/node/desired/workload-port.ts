@@ -1,4 +1,4 @@
-import { type WorkloadControllers } from '#workloads';
+import { type WorkloadControllers } from '../workloads/index.js';
 import { type Service, type Workload } from '#kube/workloads/workload.js';
 import { type DeliveryOptions, type PodSourcePort } from './pod-config.js';
 import { isConfigObject } from './manifests/source-object.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { type PodProgress, WorkloadControllers, type WorkloadRecord } from '#workloads';
+import { type PodProgress, WorkloadControllers, type WorkloadRecord } from '../workloads/index.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { readUntilAborted } from '#base/async/read-until-aborted.js';

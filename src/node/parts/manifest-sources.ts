@@ -24,7 +24,7 @@ import { type Logger } from '#base/log/logger.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { RecordFile } from '#base/fs/record-file.js';
 import { type AgentOptions } from '../options/agent-options.js';
-import { nameOfWorkload, readWorkloadTrees, recordsOf } from '#workloads';
+import { nameOfWorkload, readWorkloadTrees, recordsOf } from '../workloads/index.js';
 import { WORKLOADS_FOLDER } from './build-workloads.js';
 import { LAST_GOOD_FOLDER } from './pod-sources.js';
 import { validateManifests } from '../desired/changes/validate-manifests.js';

@@ -6,7 +6,7 @@ import { ConfigObjects, type ObjectChange } from '../desired/config-objects.js';
 import { FILE_SOURCE, FileSource } from '../desired/sources/file-source.js';
 import { HTTP_SOURCE, HttpSource } from '../desired/sources/http-source.js';
 import { judgeByContent } from '../desired/manifests/judge-pod.js';
-import { type WorkloadControllers } from '#workloads';
+import { type WorkloadControllers } from '../workloads/index.js';
 import { type LocalServices } from '../services/local-services.js';
 import { workloadPort } from '../desired/workload-port.js';
 import { PodConfig, type PodSourcePort } from '../desired/pod-config.js';

@@ -99,7 +99,7 @@ export class CallsInFlight {
             });
       const giveUp = (reason: unknown): void => {
         // A caller's abort reason is passed on as it is, whether or not it is an Error.
-        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+        // oxlint-disable-next-line typescript/prefer-promise-reject-errors
         reject(reason);
         sent.cancel();
       };
@@ -119,7 +119,7 @@ export class CallsInFlight {
         (error: unknown) => {
           done();
           // Rejects with the original value; run() converts it.
-          // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+          // oxlint-disable-next-line typescript/prefer-promise-reject-errors
           reject(error);
         },
       );

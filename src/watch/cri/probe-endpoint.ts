@@ -122,7 +122,7 @@ async function readGreeting(endpoint: Endpoint, { signal, clock, timeoutMs }: Li
         else reject(toEndpointError(endpoint, error));
       });
       // A caller's abort reason is passed on as it is, whether or not it is an Error.
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+      // oxlint-disable-next-line typescript/prefer-promise-reject-errors
       onAbort = () => reject(signal?.reason);
       signal?.addEventListener('abort', onAbort, { once: true });
       deadline = startFairDeadline({

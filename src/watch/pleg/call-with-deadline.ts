@@ -38,7 +38,7 @@ export async function callWithDeadline<T>(
       end = (reason) => {
         // Rejects before aborting the call, so that the caller sees this reason and not the call's own error.
         // The signal's reason is passed on as it is, whether or not it is an Error.
-        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+        // oxlint-disable-next-line typescript/prefer-promise-reject-errors
         reject(reason);
         ending.abort(reason);
       };

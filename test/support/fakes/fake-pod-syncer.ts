@@ -96,7 +96,7 @@ export class FakePodSyncer implements PodSyncer {
         fail: (error) => {
           isSettled = true;
           // A test may reject with whatever it likes.
-          // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+          // oxlint-disable-next-line typescript/prefer-promise-reject-errors
           reject(error);
         },
       });

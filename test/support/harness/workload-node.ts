@@ -7,7 +7,11 @@ import { type NodePod } from '#kube/pod/node-pod.js';
 import { readWorkload } from '#kube/workloads/read-workload.js';
 import { type Workload } from '#kube/workloads/workload.js';
 import { FakeClock } from '#testing/fake-clock.js';
-import { type PodProgress, WorkloadControllers, type WorkloadEvent } from '#workloads';
+import {
+  type PodProgress,
+  WorkloadControllers,
+  type WorkloadEvent,
+} from '../../../src/node/workloads/index.js';
 
 /** A pod on the node of a test: what a real one would have seen of it. */
 export interface NodePodState {

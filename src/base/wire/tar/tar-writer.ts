@@ -19,6 +19,10 @@ export const EntryKind = {
   gnuLongLink: 'K',
 } as const;
 
+/** The first size, and the first number of a user or a group, that the digits of a header do not hold. */
+const SIZE_LIMIT = 8 ** 11;
+const OWNER_LIMIT = 8 ** 7;
+
 /** What a header says. */
 export interface WrittenHeader {
   readonly name: string;
@@ -27,21 +31,22 @@ export interface WrittenHeader {
   /** Of the content that follows, in bytes. */
   readonly size: number;
   readonly mode: number;
-  /** In seconds since the epoch. */
+  /** In seconds since the epoch; a fraction of one is cut off. */
   readonly modified: number;
   /** Of links: where to. */
   readonly target: string;
+  /** Who owns it (default: root, 0). */
+  readonly uid?: number;
+  readonly gid?: number;
+  /** Extended attributes by name; each character of a value stands for one byte. */
+  readonly attributes?: ReadonlyMap<string, string>;
 }
 
-/** The blocks of a header; names that do not fit are put into an extended header in front. */
+/** The blocks of a header; what does not fit or has no place in one is put into an extended header in front. */
 export function encodeHeader(header: WrittenHeader): Buffer {
-  const records: string[] = [];
-  const fits = (text: string): boolean => Buffer.byteLength(text) <= 100;
-  if (!fits(header.name)) records.push(paxRecord('path', header.name));
-  if (!fits(header.target)) records.push(paxRecord('linkpath', header.target));
-  if (header.size >= 8 ** 11) records.push(paxRecord('size', String(header.size)));
+  const records = extendedRecords(header);
   if (records.length === 0) return encodeBlock(header);
-  const body = Buffer.from(records.join(''));
+  const body = Buffer.concat(records);
   const extension = {
     ...header,
     name: 'PaxHeader',
@@ -52,21 +57,35 @@ export function encodeHeader(header: WrittenHeader): Buffer {
   return Buffer.concat([encodeBlock(extension), body, padding(body.length), encodeBlock(header)]);
 }
 
+function extendedRecords({ name, target, size, uid = 0, gid = 0, attributes }: WrittenHeader): Buffer[] {
+  const records: Buffer[] = [];
+  const add = (key: string, value: string, encoding: BufferEncoding = 'utf8'): void =>
+    void records.push(paxRecord(key, Buffer.from(value, encoding)));
+  const fits = (text: string): boolean => Buffer.byteLength(text) <= 100;
+  if (!fits(name)) add('path', name);
+  if (!fits(target)) add('linkpath', target);
+  if (size >= SIZE_LIMIT) add('size', String(size));
+  if (uid >= OWNER_LIMIT) add('uid', String(uid));
+  if (gid >= OWNER_LIMIT) add('gid', String(gid));
+  for (const [attribute, value] of attributes ?? []) add(`SCHILY.xattr.${attribute}`, value, 'latin1');
+  return records;
+}
+
 /** The zeros behind a content of so many bytes, up to the next block. */
 export function padding(size: number): Buffer {
   return Buffer.alloc((BLOCK - (size % BLOCK)) % BLOCK);
 }
 
 /** `LENGTH NAME=VALUE\n`, where the length counts itself. */
-function paxRecord(name: string, value: string): string {
-  const rest = ` ${name}=${value}\n`;
-  const bytes = Buffer.byteLength(rest);
-  let length = bytes + 1;
-  while (bytes + String(length).length !== length) length = bytes + String(length).length;
-  return `${length}${rest}`;
+function paxRecord(name: string, value: Buffer): Buffer {
+  const rest = Buffer.concat([Buffer.from(` ${name}=`), value, Buffer.from('\n')]);
+  let length = rest.length + 1;
+  while (rest.length + String(length).length !== length) length = rest.length + String(length).length;
+  return Buffer.concat([Buffer.from(String(length)), rest]);
 }
 
-function encodeBlock({ name, kind, size, mode, modified, target }: WrittenHeader): Buffer {
+function encodeBlock(header: WrittenHeader): Buffer {
+  const { name, kind, size, mode, modified, target, uid = 0, gid = 0 } = header;
   const block = Buffer.alloc(BLOCK);
   const octal = (value: number, at: number, digits: number): void =>
     void block.write(
@@ -76,9 +95,9 @@ function encodeBlock({ name, kind, size, mode, modified, target }: WrittenHeader
     );
   Buffer.from(name).subarray(0, 100).copy(block, 0);
   octal(mode, 100, 7);
-  octal(0, 108, 7);
-  octal(0, 116, 7);
-  octal(size < 8 ** 11 ? size : 0, 124, 11);
+  octal(uid < OWNER_LIMIT ? uid : 0, 108, 7);
+  octal(gid < OWNER_LIMIT ? gid : 0, 116, 7);
+  octal(size < SIZE_LIMIT ? size : 0, 124, 11);
   octal(modified, 136, 11);
   block.write(kind, 156, 'latin1');
   Buffer.from(target).subarray(0, 100).copy(block, 157);

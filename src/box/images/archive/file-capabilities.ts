@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process';
 import { createReadStream } from 'node:fs';
-import { mkdtemp, rename, rm } from 'node:fs/promises';
+import { mkdtemp, rename, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { toTime } from './entry-facts.js';
 import { TOOL_PATH } from '../../process/find-tools.js';
 import { RpcError } from '../../rpc-error.js';
 import { type TarEntry } from '#base/wire/tar/tar-entry.js';
 import { BLOCK } from '#base/wire/tar/tar-header.js';
+import { encodeHeader, EntryKind, padding } from '#base/wire/tar/tar-writer.js';
 
 /** The extended attribute that holds what a program may do although its user is not root. */
 export const CAPABILITIES = 'security.capability';
@@ -35,7 +37,10 @@ export async function addCapabilities(
     );
     // It only warns, and succeeds, when it could not set the attribute.
     if (complaint !== '') return false;
-    await rename(join(temporary, MEMBER), path);
+    const made = join(temporary, MEMBER);
+    const mtime = toTime(entry);
+    await utimes(made, mtime, mtime);
+    await rename(made, path);
     return true;
   } finally {
     await rm(temporary, { recursive: true, force: true });
@@ -90,53 +95,11 @@ async function runTar(
 }
 
 async function* toArchive(entry: TarEntry, path: string): AsyncGenerator<Buffer> {
-  const records = {
-    uid: String(entry.uid),
-    gid: String(entry.gid),
-    mtime: String(Math.max(entry.mtime, 0)),
-    size: String(entry.size),
-    [`SCHILY.xattr.${CAPABILITIES}`]: entry.attributes.get(CAPABILITIES)!,
-  };
-  const pax = Buffer.concat(Object.entries(records).map(toRecord));
-  yield toHeader('x', 0o644, pax.length);
-  yield* padded([pax], pax.length);
-  yield toHeader('0', entry.mode, 0);
-  yield* padded(createReadStream(path) as AsyncIterable<Buffer>, entry.size);
+  const { uid, gid, mode, size } = entry;
+  const attributes = new Map([[CAPABILITIES, entry.attributes.get(CAPABILITIES)!]]);
+  const { file: kind } = EntryKind;
+  yield encodeHeader({ name: MEMBER, kind, size, mode, modified: 0, target: '', uid, gid, attributes });
+  yield* createReadStream(path) as AsyncIterable<Buffer>;
+  yield padding(size);
   yield Buffer.alloc(2 * BLOCK);
-}
-
-function toRecord([key, value]: [string, string]): Buffer {
-  // The value is bytes, read as Latin-1.
-  const rest = Buffer.from(` ${key}=${value}\n`, 'latin1');
-  let length = rest.length + 1;
-  while (String(length).length + rest.length !== length) length++;
-  return Buffer.concat([Buffer.from(String(length)), rest]);
-}
-
-/** The size of the file itself stands in the extended header, where it has room. */
-function toHeader(flag: string, mode: number, size: number): Buffer {
-  const block = Buffer.alloc(BLOCK);
-  const octal = (value: number, at: number, length: number) =>
-    block.write(value.toString(8).padStart(length - 1, '0'), at, 'latin1');
-  block.write(MEMBER, 0, 'latin1');
-  octal(mode, 100, 8);
-  octal(0, 108, 8);
-  octal(0, 116, 8);
-  octal(size, 124, 12);
-  octal(0, 136, 12);
-  block.write(flag, 156, 'latin1');
-  block.write('ustar\u000000', 257, 'latin1');
-  // The sum is taken with spaces in its own place.
-  block.write(' '.repeat(8), 148, 'latin1');
-  const sum = block.reduce((total, byte) => total + byte, 0);
-  block.write(`${sum.toString(8).padStart(6, '0')}\u0000 `, 148, 'latin1');
-  return block;
-}
-
-async function* padded(
-  chunks: Iterable<Buffer> | AsyncIterable<Buffer>,
-  size: number,
-): AsyncGenerator<Buffer> {
-  yield* chunks;
-  yield Buffer.alloc((BLOCK - (size % BLOCK)) % BLOCK);
 }

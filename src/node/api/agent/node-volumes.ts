@@ -1,4 +1,4 @@
-import { type WorkloadControllers } from '#workloads';
+import { type WorkloadControllers } from '../../workloads/index.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { isClusterPod } from '#kube/pod/static-pod.js';
 import { type LocalClaim, type LocalClaims } from '../../volumes/claims/local-claims.js';

@@ -1,4 +1,8 @@
-import { type ControlledKind, type ControlledWorkload, type WorkloadControllers } from '#workloads';
+import {
+  type ControlledKind,
+  type ControlledWorkload,
+  type WorkloadControllers,
+} from '../../workloads/index.js';
 import { abortable } from '#base/async/abortable.js';
 import { toV1Time } from '#kube/pod/v1-pod-status.js';
 import { type PersistentVolumeClaim } from '#kube/workloads/workload.js';

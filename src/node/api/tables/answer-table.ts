@@ -31,7 +31,7 @@ export function withTables(resource: string, clock: Pick<Clock, 'now'>, handler:
 export function streamOf(texts: Iterable<string>): ApiAnswer {
   return { kind: 'stream', contentType: 'application/json', pieces: pieces() };
 
-  // eslint-disable-next-line @typescript-eslint/require-await -- a stream of answers is asynchronous; this one never waits
+  // oxlint-disable-next-line typescript/require-await -- a stream of answers is asynchronous; this one never waits
   async function* pieces(): AsyncGenerator<string, void, undefined> {
     yield* texts;
     yield '\n';

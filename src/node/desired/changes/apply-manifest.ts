@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { UNCONTROLLED_KINDS, type WorkloadControllers } from '#workloads';
+import { UNCONTROLLED_KINDS, type WorkloadControllers } from '../../workloads/index.js';
 import { FILE_SOURCE } from '../sources/file-source.js';
 import { type ManifestProblem, type ManifestProblemKind } from '../manifests/manifest-problem.js';
 import { type ManifestReading, type WrittenObject } from '../manifests/manifest-reader.js';

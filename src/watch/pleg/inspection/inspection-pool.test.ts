@@ -186,7 +186,7 @@ describe('the budget', () => {
         throw new Error('synchronously');
       },
     });
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what is tested
+    // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- what is tested
     const odd = submit('odd', { run: async () => Promise.reject('a string') });
     submit('next');
     await clock.settle();

@@ -5,7 +5,6 @@
  */
 export { type JobEnd } from './job.js';
 export { type PodProgress, type WorkloadEvent } from './reconciling.js';
-export { type V1Workload } from './v1-workload.js';
 export { readWorkloadTrees, UNCONTROLLED_KINDS, WorkloadControllers } from './workload-controllers.js';
 export {
   type ControlledKind,
