@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { FROM_SOURCES } from './test/from-sources.js';
+import { sampleFiles } from './test/integration-sample.js';
 
 /**
  * What a test file says when it changes or measures the process that it runs in: it replaces modules, counts open files,
@@ -17,6 +18,11 @@ const testsBelow = (folder: string): string[] =>
 const ownProcess = [...testsBelow('src'), ...testsBelow('test/support')].filter((file) =>
   OF_ITS_PROCESS.test(readFileSync(join(import.meta.dirname, file), 'utf8')),
 );
+
+/** A seed where a share of the tests of the program is to run, as in CI; all of them run without it. */
+const { PODLOOP_SAMPLE: seed } = process.env;
+const ofProgram = testsBelow('test/integration');
+const integration = seed === undefined ? ofProgram : sampleFiles(ofProgram, seed);
 
 /**
  * Two kinds of test. What stands beside the code has no state outside of a test, since no module has: its files share
@@ -50,7 +56,7 @@ export default defineConfig({
           include: [
             ...ownProcess,
             'test/*.test.ts',
-            'test/integration/**/*.test.ts',
+            ...integration,
             'test/critest/**/*.test.ts',
             'test/differential/**/*.test.ts',
             'test/e2e/**/*.test.ts',

@@ -31,7 +31,7 @@ const shown = (image: string) => ({
       },
     ],
     ...{ dnsPolicy: 'ClusterFirst', restartPolicy: 'Always', terminationGracePeriodSeconds: 30 },
-    nodeName: 'n1',
+    ...{ nodeName: 'n1', enableServiceLinks: true },
   },
   status: { phase: 'Running' },
 });
