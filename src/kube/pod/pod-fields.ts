@@ -86,7 +86,7 @@ const OWN_TABLES = {
     nodeSelector: supported('map[string]string', { note: OF_CLUSTER }),
     serviceAccountName: clustered(supported('string', { note: NO_TOKEN }), supported('string')),
     serviceAccount: clustered(
-      ignored('string', 'serviceAccountName says the same'),
+      ignored('string', 'the older name of serviceAccountName, which is set to it where it is empty'),
       ignored('string', 'serviceAccountName says the same'),
     ),
     automountServiceAccountToken: clustered(

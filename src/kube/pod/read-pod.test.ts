@@ -253,6 +253,32 @@ const volume = (source: Json): Json => podOf({ volumes: [{ name: 'v', ...source 
 const resources = (fields: Json): Json => withContainer({ resources: fields });
 const at = 'spec.containers[0]';
 
+describe('the account of a pod', () => {
+  it.each([
+    [{ serviceAccountName: 'builder' }, 'builder'],
+    [{ serviceAccount: 'builder' }, 'builder'],
+    [{ serviceAccountName: '', serviceAccount: 'builder' }, 'builder'],
+    [{ serviceAccountName: 'builder', serviceAccount: 'other' }, 'builder'],
+    [{ serviceAccountName: 'default', serviceAccount: 'default' }, 'default'],
+    [{ serviceAccount: '' }, undefined],
+  ])('is named by either field, the newer one first: %j', (fields, name) => {
+    const { pod, problems } = readPod(podOf(fields));
+    expect(problems).toEqual([]);
+    expect(pod!.spec.serviceAccountName).toBe(name);
+    expect(pod!.spec).not.toHaveProperty('serviceAccount');
+  });
+
+  it.each([
+    { serviceAccountName: 'A b' },
+    { serviceAccount: '/a' },
+    { serviceAccountName: `${'a'.repeat(254)}` },
+  ])('has the name of an object: %j', (fields) => {
+    expect(problemsOf(podOf(fields))).toEqual([
+      expect.stringMatching(/^spec\.serviceAccountName: Invalid value/),
+    ]);
+  });
+});
+
 describe('a pod that is well formed', () => {
   it.each<[Json, string | RegExp]>([
     [podOf({}, { name: 'a..b' }), /^metadata\.name: Invalid value: "a\.\.b"/],

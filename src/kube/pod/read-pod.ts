@@ -2,7 +2,7 @@ import { type Draft } from '../fields/draft.js';
 import { decodeObject, type SupportRule } from '../fields/decode-object.js';
 import { type FieldPath, formatFieldPath } from '../fields/field-path.js';
 import { type FieldProblem } from '../fields/field-problem.js';
-import { type Pod } from './pod.js';
+import { type Pod, type PodSpec } from './pod.js';
 import { POD_TABLES } from './pod-fields.js';
 import { findWrongServerFields } from '../fields/server-written-fields.js';
 import { validatePod } from '../validation/validate-pod.js';
@@ -62,7 +62,7 @@ export function readPod(value: unknown, isSupported: SupportRule = SUPPORTED_FIE
     true,
   );
   const problems = [...read, ...findWrongServerFields(value)];
-  const draft = (decoded ?? {}) as Draft<Pod>;
+  const draft = withAccountName((decoded ?? {}) as Draft<Pod>);
   const all = [...problems, ...withoutConsequences(validatePod(draft), problems)];
   return {
     // The tables know every field of the interface, and nothing is missing.
@@ -71,6 +71,13 @@ export function readPod(value: unknown, isSupported: SupportRule = SUPPORTED_FIE
     namespace: draft.metadata?.namespace ?? '',
     problems: all,
   };
+}
+
+/** Moves `serviceAccount`, the older name of the field, to `serviceAccountName` where that is empty, as decoding does in Kubernetes. */
+function withAccountName(pod: Draft<Pod>): Draft<Pod> {
+  const { spec } = pod as { readonly spec?: Draft<PodSpec> & { readonly serviceAccount?: string } };
+  if (!spec?.serviceAccount || spec.serviceAccountName) return pod;
+  return { ...pod, spec: { ...spec, serviceAccountName: spec.serviceAccount } };
 }
 
 /**

@@ -50,6 +50,9 @@ function validateSpec(spec: Draft<PodSpec>, list: ProblemList): void {
   for (const name of ['priorityClassName', 'runtimeClassName'] as const) {
     list.check([...path, name], spec[name], checkSubdomain);
   }
+  // Empty is as good as absent.
+  if (spec.serviceAccountName)
+    list.check([...path, 'serviceAccountName'], spec.serviceAccountName, checkSubdomain);
   validatePriority(spec, list);
   for (const [index, alias] of entriesOf(spec.hostAliases)) {
     list.check([...path, 'hostAliases', index, 'ip'], alias.ip, checkIp);

@@ -99,11 +99,12 @@ describe('a pod that was dumped from a cluster', () => {
       namespace: 'default',
       labels: { app: 'web', 'pod-template-hash': '5d9' },
     });
+    expect(pod.spec.serviceAccountName).toBe('default');
     expect(pod.spec.volumes).toEqual([DATA]);
     expect(pod.spec.containers[0]!.volumeMounts).toEqual([{ name: 'data', mountPath: '/data' }]);
     expect(pod.spec.initContainers![0]!.volumeMounts).toEqual([]);
     expect(leftOut).toEqual([
-      ...['metadata.generateName', 'metadata.uid', 'spec.serviceAccountName', 'spec.serviceAccount'],
+      ...['metadata.generateName', 'metadata.uid'],
       'the volume kube-api-access-x7k2p and its mounts',
     ]);
   });

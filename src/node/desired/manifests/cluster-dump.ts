@@ -27,10 +27,9 @@ const SERVED = ['resourceVersion', 'creationTimestamp', 'managedFields', 'ownerR
 /**
  * Restores the requested pod from the output of `kubectl get pod -o yaml` or `podloop get pod -o yaml`. Pure.
  *
- * A cluster adds its default account and a volume with that account's token; its controllers name pods by
- * generateName. These mean nothing on a node without an API server. Ephemeral containers joined the running
- * pod, and are not allowed in a new one. Any other use of an account or a token stays, and is refused as
- * such.
+ * A cluster adds a volume with the token of the pod's account; its controllers name pods by generateName. These
+ * mean nothing on a node without an API server. Ephemeral containers joined the running pod, and are not
+ * allowed in a new one. The name of the account stays, and so does any other use of a token, which is refused as such.
  */
 export function toWrittenPod(value: unknown, onNode?: string): WrittenPod {
   if (!isRecord(value) || !isRecord(value['metadata']) || !isRecord(value['spec'])) {
@@ -48,7 +47,7 @@ export function toWrittenPod(value: unknown, onNode?: string): WrittenPod {
       leftOut.push(`metadata.${name}`);
     }
   }
-  let spec = withoutAccount(value['spec'], { isServed, leftOut });
+  let spec = withoutToken(value['spec'], { isServed, leftOut });
   const { ephemeralContainers: joined } = spec;
   if (isServed && Array.isArray(joined) && joined.length > 0) {
     spec = without(spec, 'ephemeralContainers');
@@ -70,18 +69,12 @@ function asOwn(value: Fields, onNode: string | undefined): Fields | undefined {
   return name === (value['metadata'] as Fields)['name'] ? undefined : written;
 }
 
-function withoutAccount(
-  given: Fields,
+function withoutToken(
+  spec: Fields,
   { isServed, leftOut }: { readonly isServed: boolean; readonly leftOut: string[] },
 ): Fields {
   const isToken = (volume: unknown): volume is { readonly name: string } =>
-    isTokenVolume(volume) || (isServed && isOldTokenVolume(volume, given));
-  let spec = given;
-  for (const name of ['serviceAccountName', 'serviceAccount']) {
-    if (spec[name] !== 'default') continue;
-    spec = without(spec, name);
-    leftOut.push(`spec.${name}`);
-  }
+    isTokenVolume(volume) || (isServed && isOldTokenVolume(volume, spec));
   const { volumes } = spec;
   const tokens = Array.isArray(volumes) ? volumes.filter(isToken).map(({ name }) => name) : [];
   if (tokens.length === 0) return spec;
