@@ -271,7 +271,7 @@ describe('the account of a pod', () => {
   it.each([
     { serviceAccountName: 'A b' },
     { serviceAccount: '/a' },
-    { serviceAccountName: `${'a'.repeat(254)}` },
+    { serviceAccountName: 'a'.repeat(254) },
   ])('has the name of an object: %j', (fields) => {
     expect(problemsOf(podOf(fields))).toEqual([
       expect.stringMatching(/^spec\.serviceAccountName: Invalid value/),

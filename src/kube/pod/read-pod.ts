@@ -62,7 +62,7 @@ export function readPod(value: unknown, isSupported: SupportRule = SUPPORTED_FIE
     true,
   );
   const problems = [...read, ...findWrongServerFields(value)];
-  const draft = withAccountName((decoded ?? {}) as Draft<Pod>);
+  const draft = withAccountName(decoded ?? {});
   const all = [...problems, ...withoutConsequences(validatePod(draft), problems)];
   return {
     // The tables know every field of the interface, and nothing is missing.
