@@ -268,15 +268,14 @@ describe('the account of a pod', () => {
     expect(pod!.spec).not.toHaveProperty('serviceAccount');
   });
 
-  it.each([
-    { serviceAccountName: 'A b' },
-    { serviceAccount: '/a' },
-    { serviceAccountName: 'a'.repeat(254) },
-  ])('has the name of an object: %j', (fields) => {
-    expect(problemsOf(podOf(fields))).toEqual([
-      expect.stringMatching(/^spec\.serviceAccountName: Invalid value/),
-    ]);
-  });
+  it.each([{ serviceAccountName: 'A b' }, { serviceAccount: '/a' }, { serviceAccountName: 'a'.repeat(254) }])(
+    'has the name of an object: %j',
+    (fields) => {
+      expect(problemsOf(podOf(fields))).toEqual([
+        expect.stringMatching(/^spec\.serviceAccountName: Invalid value/),
+      ]);
+    },
+  );
 });
 
 describe('a pod that is well formed', () => {
