@@ -2,6 +2,9 @@ import { type Secret } from './config-object.js';
 import { PieceTree } from '../fields/piece-tree.js';
 import { type Replacement, replaceQuoted, withPlainSpace } from '../fields/replace-quoted.js';
 
+/** What has the values, by any names. */
+type Values = Pick<Secret, 'data'>;
+
 /** Options of {@link SecretValues}. */
 export interface SecretValuesOptions {
   /** How many values and lines of values are remembered. The one learnt longest ago is dropped first. */
@@ -26,7 +29,7 @@ export class SecretValues {
   /** In the order in which they were last learnt. */
   readonly #pieces = new Set<string>();
   readonly #tree = new PieceTree({ shortest: SHORTEST });
-  readonly #learnt = new WeakSet<Secret>();
+  readonly #learnt = new WeakSet<Values>();
 
   constructor({ capacity }: SecretValuesOptions) {
     this.#capacity = capacity;
@@ -38,7 +41,7 @@ export class SecretValues {
   }
 
   /** Remembers all values of a Secret. Returns how many others were dropped for them. */
-  learn(secret: Secret): number {
+  learn(secret: Values): number {
     let givenUp = 0;
     if (this.#learnt.has(secret)) return givenUp;
     this.#learnt.add(secret);
@@ -53,7 +56,7 @@ export class SecretValues {
   }
 
   /** Forgets the values of a Secret, even if other Secrets have the same. */
-  forget(secret: Secret): void {
+  forget(secret: Values): void {
     for (const piece of piecesOf(secret)) this.#drop(piece);
   }
 
@@ -85,7 +88,7 @@ export class SecretValues {
 }
 
 /** Each value, and each line of values with several lines, without surrounding white space. */
-function* piecesOf({ data }: Secret): Generator<string> {
+function* piecesOf({ data }: Values): Generator<string> {
   for (const value of data.values()) {
     const text = Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('utf8');
     const lines = text.length > LARGEST_BY_LINE ? [] : text.split('\n');

@@ -93,3 +93,27 @@ it('refuses what no variable can hold, without saying the value', () => {
     'environment variable "KEY" has a NUL character, which none can hold',
   );
 });
+
+it.each([
+  ['of one line', 'correct-horse-battery'],
+  ['of several lines', 'correct-horse\nbattery-staple\r\nand-the-rest\n'],
+  ['with what has to be quoted', 'correct"horse\tbattery\\staple'],
+  ['that an earlier variable of the name had', 'correct-horse\nbattery-staple', 'another-value'],
+])('hides a value %s wherever a message ends', (_what, ...values) => {
+  const environment = new ContainerEnvironment();
+  for (const value of values) environment.setSecret('KEY', Buffer.from(value));
+  const [value] = values as [string];
+  for (const quote of [String, JSON.stringify, (text: string) => JSON.stringify(JSON.stringify(text))]) {
+    const whole = `exec: ${quote(`/bin/${value}/x`)}: no such file`;
+    const from = whole.indexOf('/bin/') + '/bin/'.length;
+    for (let end = from + 6; end <= whole.length; end++) {
+      // A word of less than six characters may be any.
+      expect(environment.hideSecrets(whole.slice(0, end))).not.toMatch(/correct|horse-b|battery|staple|rest/);
+    }
+    for (const line of value.split('\n').filter((each) => each.trim() !== ''))
+      expect(environment.hideSecrets(`exec: ${quote(`/bin/${line.trim()}`)}`)).not.toMatch(
+        /horse|battery|rest/,
+      );
+  }
+  expect(environment.hideSecrets('exec: /bin/sh: no such file')).toBe('exec: /bin/sh: no such file');
+});

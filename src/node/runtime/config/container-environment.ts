@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { type Replacement, replaceQuoted, withPlainSpace } from '#kube/fields/replace-quoted.js';
+import { SecretValues } from '#kube/objects/secret-values.js';
 
 /** An environment variable as the container gets it. */
 export interface EnvEntry {
@@ -9,6 +10,8 @@ export interface EnvEntry {
 }
 
 const SHORT_LENGTH = 4;
+/** How many values and lines of values are looked for in a message; the variables have less room than that. */
+const MAX_PARTS = 100_000;
 /**
  * Limit for the total size of variables and command words: more than Linux takes, less than does harm.
  *
@@ -49,11 +52,18 @@ export class ContainerEnvironment {
 
   /**
    * Replaces each value of a Secret in a text by its `$(NAME)`: for messages, which quote commands and paths.
+   *
+   * A message may end within a value, at the end of its first line or where it was cut: `***` replaces such
+   * parts.
    */
   hideSecrets(text: string): string {
-    return replaceQuoted(text, (plain) =>
+    if (this.#secrets.size === 0) return text;
+    const named = replaceQuoted(text, (plain) =>
       [...this.#secrets].flatMap(([value, name]) => placesOf(withPlainSpace(value), plain, `$(${name})`)),
     );
+    const parts = new SecretValues({ capacity: MAX_PARTS });
+    parts.learn({ data: new Map([...this.#secrets.keys()].map((value) => [value, Buffer.from(value)])) });
+    return parts.hide(named);
   }
 
   /** Sets a variable to an unexpanded value. */
